@@ -1,0 +1,1 @@
+"""Pure values and text: nothing in here touches files, git, the clock or the network."""

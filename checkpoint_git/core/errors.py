@@ -1,0 +1,14 @@
+"""The one exception for "this cannot go on": what happened, and what to do about it."""
+
+
+class CheckpointError(Exception):
+    """Raised when a command could not run at all; it ends with exit code 2.
+
+    message: what is wrong and where, one sentence. hint: what to do now, may be empty.
+    Trouble with the user's data is a Finding, which is returned, never raised.
+    """
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint

@@ -1,0 +1,28 @@
+"""A Finding: one thing that is true about the user's data and wants attention."""
+
+from typing import Literal, NamedTuple
+
+Level = Literal["error", "warning", "note"]
+
+
+class Finding(NamedTuple):
+    """What is wrong, where, and what to do.
+
+    code: stable and searchable, "room/what" ("skill/next-actions-empty"). path: the file, relative to the
+    repository or to the directory that holds .checkpoints, with "/" between its parts. where: a JSON Pointer
+    (RFC 6901), "" for the whole document. line and column count from 1; 0 means unknown. hint: what to do.
+    """
+
+    code: str
+    level: Level
+    message: str
+    path: str = ""
+    where: str = ""
+    line: int = 0
+    column: int = 0
+    hint: str = ""
+
+
+def has_errors(findings: list[Finding]) -> bool:
+    """Whether any of the findings is an error."""
+    return any(finding.level == "error" for finding in findings)

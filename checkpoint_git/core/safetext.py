@@ -1,0 +1,29 @@
+"""Text from a checkpoint made safe to show: a stranger wrote it, and a terminal obeys what it reads."""
+
+_BIDI_AND_INVISIBLE = frozenset(
+    "\u061c\u200b\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
+)
+
+
+def escape_controls(text: str, keep: str = "") -> str:
+    """The text with every control character, bidirectional override and lone surrogate shown as an escape.
+
+    keep: control characters let through as they are, such as the newline where the caller lays out lines.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(character if character in keep else _shown(character) for character in text)
+
+
+def _shown(character: str) -> str:
+    code = ord(character)
+    if code < 0x20 or 0x7F <= code < 0xA0:
+        return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(character, f"\\x{code:02x}")
+    if 0xD800 <= code <= 0xDFFF or character in _BIDI_AND_INVISIBLE:
+        return f"\\u{code:04x}"
+    return character
+
+
+def shorten(text: str, limit: int) -> str:
+    """At most `limit` characters of the text, with "..." where something was cut."""
+    return text if len(text) <= limit else text[: max(limit - 3, 0)] + "..."

@@ -1,0 +1,1 @@
+"""Everything that touches files, and nothing that knows what is in them."""

@@ -1,0 +1,1 @@
+"""The documented systems, one room each; every room has the drawers that contract.py names."""

@@ -1,0 +1,1 @@
+"""Skill checkpoints: .checkpoints/<skill>.checkpoint.json."""

@@ -1,0 +1,1 @@
+"""Everything that speaks to git, and the only importer of GitPython."""

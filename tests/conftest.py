@@ -1,0 +1,39 @@
+"""The hermetic seal: a test that would read the user's git configuration or ask somebody fails loudly."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.repos import GitRepo
+
+
+@pytest.fixture(autouse=True)
+def hermetic_seal(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Every test runs with an empty home, no system git configuration, no editor and no inherited git variables."""
+    home = tmp_path_factory.mktemp("home")
+    for name in list(os.environ):
+        if name.startswith(("GIT_", "CHECKPOINT_", "XDG_")):
+            monkeypatch.delenv(name)
+    settings = {
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_EDITOR": "false",
+        "GIT_SEQUENCE_EDITOR": "false",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_AUTHOR_NAME": "Ada",
+        "GIT_AUTHOR_EMAIL": "ada@example.org",
+        "GIT_COMMITTER_NAME": "Ada",
+        "GIT_COMMITTER_EMAIL": "ada@example.org",
+        "LC_ALL": "C.UTF-8",
+    }
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Iterator[GitRepo]:
+    """An empty git repository on branch main."""
+    yield GitRepo.create(tmp_path / "repo")

@@ -1,0 +1,44 @@
+"""Instants: text to numbers and back, compared exactly."""
+
+import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checkpoint_git.core import clock
+
+NOT_INSTANTS = [
+    None, 5, "", "2026-03-31", "2026-13-45T00:00:00Z", "2026-02-29T00:00:00Z", "2026-01-01T24:00:00Z",
+    "2026-01-01T00:00:00", "2026-01-01 00:00:00Z", "2026-01-01T00:00:00+0200", "2026-01-01T00:00:00.Z",
+    "2026-01-01T00:00:00+25:00", "0000-01-01T00:00:00Z", "\uff12026-01-01T00:00:00Z", "2026-01-01T00:00:00Zz",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NOT_INSTANTS)
+def test_what_is_no_rfc_3339_instant_is_none(text: object) -> None:
+    assert clock.read_instant(text) is None
+
+
+def test_offsets_and_decimals_are_compared_exactly() -> None:
+    assert clock.read_instant("2026-03-31T12:00:00+02:00") == clock.read_instant("2026-03-31T10:00:00.000Z")
+    early, late = clock.read_instant("2026-03-31T10:00:00.25Z"), clock.read_instant("2026-03-31T10:00:00.3Z")
+    assert early is not None
+    assert late is not None
+    assert early < late
+
+
+@given(st.datetimes(min_value=datetime.datetime(1, 1, 2), max_value=datetime.datetime(9999, 12, 30)))
+def test_writing_and_reading_agree_with_the_calendar(moment: datetime.datetime) -> None:
+    moment = moment.replace(microsecond=0)
+    seconds = int((moment - datetime.datetime(1970, 1, 1)).total_seconds())
+    text = clock.write_instant(seconds)
+    assert text == moment.isoformat() + "Z"
+    assert clock.read_instant(text) == (seconds, "")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "now"), (59, "now"), (60, "1m"), (7300, "2h"), (3 * 86400, "3d"), (-7300, "in 2h")]
+)
+def test_ages_are_said_in_the_largest_unit(seconds: int, text: str) -> None:
+    assert clock.age_text(seconds) == text

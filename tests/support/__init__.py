@@ -1,0 +1,1 @@
+"""What tests share: a hermetic git repository, sample checkpoints, the installed command."""

@@ -1,0 +1,53 @@
+"""A real git repository in a temporary folder, with the few verbs that tests need."""
+
+import subprocess
+from pathlib import Path
+
+
+class GitRepo:
+    """One work tree. Every verb runs the real git; a failure shows what git said."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def create(cls, path: Path, *options: str) -> "GitRepo":
+        """A new repository on branch main at path, which is made."""
+        path.mkdir(parents=True, exist_ok=True)
+        repo = cls(path)
+        repo.git("init", "-q", "-b", "main", *options)
+        return repo
+
+    def run(
+        self, *words: str, env: dict[str, str] | None = None, stdin: bytes = b"", cwd: Path | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Any program, in the work tree; never raises for its exit code. env replaces the whole environment."""
+        return subprocess.run(list(words), cwd=cwd or self.path, env=env, input=stdin, capture_output=True, timeout=120)
+
+    def git(self, *words: str, check: bool = True) -> str:
+        """What git prints, decoded, without the final newline; raises AssertionError when git fails and check is set."""
+        done = self.run("git", *words)
+        said = done.stdout.decode("utf-8", "replace")
+        assert not check or done.returncode == 0, f"git {words}: {done.returncode}\n{said}{done.stderr.decode()}"
+        return said.rstrip("\n")
+
+    def exit_code(self, *words: str) -> int:
+        """git's exit code."""
+        return self.run("git", *words).returncode
+
+    def write(self, name: str, content: str | bytes) -> Path:
+        """A file in the work tree, its folders made."""
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    def read(self, name: str) -> str:
+        """A file of the work tree, decoded, its line ends as they are."""
+        return (self.path / name).read_bytes().decode()
+
+    def commit(self, message: str = "change") -> str:
+        """Everything staged and committed; the new commit's id."""
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", message)
+        return self.git("rev-parse", "HEAD")
