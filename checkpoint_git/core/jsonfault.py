@@ -1,0 +1,160 @@
+"""Why a text is not JSON: a slow, careful second reading that finds the first fault and says where it is.
+
+Only ever run on texts that the fast scanner has refused.
+"""
+
+import json
+import re
+
+from checkpoint_git.core.jsontext import BYTE_ORDER_MARK, MAX_DEPTH, JsonTextError, has_markers
+from checkpoint_git.core.safetext import escape_controls, shorten
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"')
+_STRING_START = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*')
+_WORD = re.compile(r"-?[A-Za-z]+")
+_LITERALS = ("true", "false", "null")
+_CONSTANTS = ("NaN", "Infinity", "-Infinity")
+
+
+class _FaultError(Exception):
+    def __init__(self, code: str, message: str, offset: int, hint: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.offset = offset
+        self.hint = hint
+
+
+def explain_fault(text: str) -> JsonTextError | None:
+    """The first fault of the text as an error with line and column, or None when there is none."""
+    marker = has_markers(text)
+    if marker >= 0:
+        message = "the file has conflict markers: a merge was not finished here"
+        hint = "keep one side of each conflict, remove the marker lines, then git add the file"
+        return JsonTextError("json/conflict-markers", message, text, marker, hint)
+    try:
+        _read_document(text)
+    except _FaultError as fault:
+        return JsonTextError(fault.code, str(fault), text, fault.offset, fault.hint)
+    return None
+
+
+def _skip(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
+
+
+def _read_document(text: str) -> None:
+    start = _skip(text, 1 if text.startswith(BYTE_ORDER_MARK) else 0)
+    if start == len(text):
+        raise _FaultError("json/syntax", "the file is empty", 0, "restore it from git, or start afresh")
+    end = _skip(text, _read_value(text, start, 0))
+    if end != len(text):
+        raise _FaultError("json/syntax", "there is more text after the document's end", end)
+
+
+def _read_value(text: str, at: int, depth: int) -> int:
+    if depth > MAX_DEPTH:
+        raise _FaultError("json/too-deep", f"nested more than {MAX_DEPTH} levels deep", at)
+    first = text[at : at + 1]
+    if first == "{":
+        return _read_object(text, at, depth)
+    if first == "[":
+        return _read_array(text, at, depth)
+    if first == '"':
+        return _read_string(text, at)
+    return _read_scalar(text, at)
+
+
+def _read_scalar(text: str, at: int) -> int:
+    word = _WORD.match(text, at)
+    if word:
+        if word.group() in _LITERALS:
+            return word.end()
+        if word.group() in _CONSTANTS:
+            raise _FaultError("json/not-a-number", f"{word.group()} is not JSON", at, "write null or a number")
+    number = _NUMBER.match(text, at)
+    if number:
+        return number.end()
+    if at >= len(text):
+        raise _FaultError("json/syntax", "the file ends where a value should stand: it was cut off", at)
+    raise _FaultError("json/syntax", f"a value should stand here, not {_quoted(text, at)}", at, _value_hint(text, at))
+
+
+def _value_hint(text: str, at: int) -> str:
+    if text[at] in "}]":
+        return "remove the comma before it"
+    if text[at] == "'":
+        return 'JSON text stands in double quotes (")'
+    if text[at] == "/":
+        return "JSON has no comments"
+    return ""
+
+
+def _quoted(text: str, at: int) -> str:
+    return repr(escape_controls(shorten(text[at : at + 20].splitlines()[0] if text[at].strip() else text[at], 16)))
+
+
+def _read_string(text: str, at: int) -> int:
+    match = _STRING.match(text, at)
+    if match:
+        return match.end()
+    start = _STRING_START.match(text, at)
+    end = start.end() if start else at
+    if end >= len(text):
+        raise _FaultError("json/syntax", "the file ends inside a text: it was cut off", at)
+    if text[end] == "\\":
+        raise _FaultError("json/syntax", f"{text[end : end + 2]!r} is not an escape that JSON knows", end)
+    raise _FaultError(
+        "json/syntax", "a raw control character stands inside a text", end, "write it as an escape, such as \\n"
+    )
+
+
+def _read_object(text: str, at: int, depth: int) -> int:
+    seen: set[str] = set()
+    at = _skip(text, at + 1)
+    if text[at : at + 1] == "}":
+        return at + 1
+    while True:
+        at = _read_member(text, at, depth, seen)
+        if text[at : at + 1] == "}":
+            return at + 1
+        at = _expect(text, at, ",", "}")
+
+
+def _read_member(text: str, at: int, depth: int, seen: set[str]) -> int:
+    if text[at : at + 1] != '"':
+        if at >= len(text):
+            raise _FaultError("json/syntax", "the file ends inside an object: it was cut off", at)
+        raise _FaultError("json/syntax", f"a key in double quotes should stand here, not {_quoted(text, at)}", at,
+                     _value_hint(text, at))  # fmt: skip
+    end = _read_string(text, at)
+    key = json.loads(text[at:end])
+    if key in seen:
+        message = f"the key {_quoted(key, 0) if key else repr('')} stands twice in one object"
+        raise _FaultError("json/duplicate-key", message, at, "keep one of the two")
+    seen.add(key)
+    at = _skip(text, end)
+    if text[at : at + 1] != ":":
+        raise _FaultError("json/syntax", "a colon is missing after the key", at)
+    return _skip(text, _read_value(text, _skip(text, at + 1), depth + 1))
+
+
+def _read_array(text: str, at: int, depth: int) -> int:
+    at = _skip(text, at + 1)
+    if text[at : at + 1] == "]":
+        return at + 1
+    while True:
+        at = _skip(text, _read_value(text, at, depth + 1))
+        if text[at : at + 1] == "]":
+            return at + 1
+        at = _expect(text, at, ",", "]")
+
+
+def _expect(text: str, at: int, comma: str, closing: str) -> int:
+    if at >= len(text):
+        raise _FaultError("json/syntax", f"the file ends before a closing {closing}: it was cut off", at)
+    if text[at] != comma:
+        raise _FaultError("json/syntax", f"a comma or {closing} should stand here, not {_quoted(text, at)}", at)
+    return _skip(text, at + 1)
