@@ -1,0 +1,142 @@
+"""Histories as operations on a checkpoint, so that a merge has an oracle: what each side did is known."""
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from hypothesis import strategies as st
+
+from tests.support.samples import checkpoint
+
+Value = dict[str, Any]
+
+
+class Operation(NamedTuple):
+    """One thing a session does. mark: a text that no other operation has; number: which row, item or day."""
+
+    kind: str
+    number: int
+    mark: str
+
+
+def start() -> Value:
+    """A checkpoint that has something in every place that operations touch."""
+    return checkpoint(
+        progress_table=[{"id": f"row-{n}", "label": f"Row {n}", "status": "not_started"} for n in range(5)],
+        next_actions=[f"action {n}" for n in range(4)],
+        recently_done=[{"text": "long ago", "at": "2026-01-01T00:00:00Z"}],
+        blockers=[{"id": f"b{n}", "description": f"blocker {n}"} for n in range(2)],
+        context_primer={
+            "key_decisions": [f"decision {n}" for n in range(3)],
+            "generated_files": ["a.md", "b.md"],
+            "user_preferences": [],
+        },
+        cost={"total_usd": 1.25, "by_phase": {"plan": 1}},
+        skill_state={
+            "last_run": {"at": "2026-03-01T00:00:00Z", "verdict": "PASS"},
+            "streak": {"passes": 3},
+            "run_history": [{"at": "2026-03-01T00:00:00Z", "verdict": "PASS"}],
+            "merged_prs": [{"number": 1, "title": "first"}],
+            "notes": {"free": ["text"], "count": 3},
+        },
+    )
+
+
+def _set_row(value: Value, operation: Operation, field: str, content: str) -> None:
+    rows = value["progress_table"]
+    if rows:
+        rows[operation.number % len(rows)][field] = content
+
+
+def _bump(value: Value, operation: Operation) -> None:
+    value["updated_at"] = f"2026-04-{operation.number + 1:02}T00:00:00Z"
+
+
+def _run(value: Value, operation: Operation) -> None:
+    run = {"at": f"2026-04-{operation.number + 1:02}T00:00:00Z", "notes": operation.mark}
+    value["skill_state"]["last_run"] = run
+    value["skill_state"]["streak"] = {"passes": operation.number}
+    value["skill_state"]["run_history"].append(copy.deepcopy(run))
+
+
+def _advance(value: Value, operation: Operation) -> None:
+    _set_row(value, operation, "status", ("in_progress", "complete")[operation.number % 2])
+
+
+def _label(value: Value, operation: Operation) -> None:
+    _set_row(value, operation, "label", operation.mark)
+
+
+def _pop(value: Value, operation: Operation) -> None:
+    if len(value["next_actions"]) > 1:
+        done = value["next_actions"].pop(0)
+        value["recently_done"].insert(0, {"text": done, "at": f"2026-04-{operation.number + 1:02}T00:00:00Z"})
+
+
+def _drop(items: list[Any], number: int) -> None:
+    if items:
+        items.pop(number % len(items))
+
+
+def _move(value: Value, operation: Operation) -> None:
+    actions = value["next_actions"]
+    actions.insert(operation.number % len(actions), actions.pop())
+
+
+def _spend(value: Value, operation: Operation) -> None:
+    value["cost"]["total_usd"] = round(value["cost"]["total_usd"] + operation.number / 4, 2)
+    phases = value["cost"]["by_phase"]
+    phases[operation.mark[:2]] = phases.get(operation.mark[:2], 0) + 1
+
+
+KINDS: dict[str, Callable[[Value, Operation], None]] = {
+    "bump": _bump,
+    "run": _run,
+    "advance": _advance,
+    "label": _label,
+    "pop": _pop,
+    "move": _move,
+    "spend": _spend,
+    "append action": lambda value, op: value["next_actions"].append(op.mark),
+    "put action first": lambda value, op: value["next_actions"].insert(0, op.mark),
+    "decide": lambda value, op: value["context_primer"]["key_decisions"].append(op.mark),
+    "drop decision": lambda value, op: _drop(value["context_primer"]["key_decisions"], op.number),
+    "generate": lambda value, op: value["context_primer"]["generated_files"].append(op.mark),
+    "prefer": lambda value, op: value["context_primer"]["user_preferences"].append(op.mark),
+    "add row": lambda value, op: value["progress_table"].insert(
+        op.number % 6, {"id": op.mark, "label": op.mark, "status": "not_started"}
+    ),
+    "drop row": lambda value, op: _drop(value["progress_table"], op.number),
+    "block": lambda value, op: value["blockers"].append({"id": op.mark, "description": op.mark}),
+    "unblock": lambda value, op: _drop(value["blockers"], op.number),
+    "merge a request": lambda value, op: value["skill_state"]["merged_prs"].append({"number": op.mark}),
+    "step": lambda value, op: value.update(step=op.mark),
+    "summarise": lambda value, op: value.update(progress_summary=op.mark),
+    "note": lambda value, op: value["skill_state"]["notes"].update({op.mark: op.number}),
+    "rewrite a note": lambda value, op: value["skill_state"]["notes"].update(count=op.number),
+    "new field": lambda value, op: value.update({f"extra_{op.mark}": {"is": op.mark}}),
+}
+
+
+def apply_operations(value: Value, operations: list[Operation]) -> Value:
+    """A copy of the value after a session's operations."""
+    changed = copy.deepcopy(value)
+    for operation in operations:
+        KINDS[operation.kind](changed, operation)
+    return changed
+
+
+def histories(side: str) -> st.SearchStrategy[list[Operation]]:
+    """Sessions of one side; no mark is used twice."""
+    marks = st.integers(0, 99).map(lambda number: f"{side}{number:02}")
+    return st.lists(
+        st.builds(Operation, st.sampled_from(sorted(KINDS)), st.integers(0, 8), marks),
+        max_size=8,
+        unique_by=lambda operation: operation.mark,
+    )
+
+
+def text_of(value: Value, indent: Any = 2) -> str:
+    """The value as a file's text."""
+    return json.dumps(value, indent=indent, ensure_ascii=False) + "\n"

@@ -1,0 +1,230 @@
+"""What single places become: the documented examples, each in both orientations."""
+
+import json
+from typing import Any
+
+import pytest
+
+from checkpoint_git.merge.document import Merged, merge_texts
+from tests.merge.choosing import OURS, THEIRS, keep_side
+from tests.merge.schemas import skill_schema
+
+ABSENT = object()
+CONFLICT = object()
+
+T1, T2, T3, T4 = "T1", "T2", "T3", "T4"
+T1_DONE_WHEN = {"text": "T1", "done_when": "make test"}
+
+
+def row(status: str, label: str = "Row") -> dict[str, str]:
+    return {"id": "r", "label": label, "status": status}
+
+
+R1, R2, R3 = ({"at": f"2026-01-0{day}T00:00:00Z", "verdict": "PASS"} for day in (1, 2, 3))
+B1, B2 = ({"id": name, "description": f"about {name}"} for name in ("b1", "b2"))
+
+EXAMPLES: list[tuple[str, Any, Any, Any, Any]] = [
+    # place, base, ours, theirs, result
+    ("next_actions", [T1, T2, T3], [T2, T3], [T1, T2, T3, T4], [T2, T3, T4]),
+    ("next_actions", [T1, T2], [T1_DONE_WHEN, T2], [T1, T2, T3], [T1_DONE_WHEN, T2, T3]),
+    ("next_actions", [T1], ["U", "V", T1], ["R", T1], ["R", "U", "V", T1]),
+    ("next_actions", [T1, T2, T3], [T3, T1, T2], [T2, T1, T3], CONFLICT),
+    ("next_actions", [T1, T2], [T2], [T1_DONE_WHEN, T2], CONFLICT),
+    ("next_actions", [T1, T2, T3], [T3, T1, T2], [T1, T2, T3, T4], [T3, T4, T1, T2]),
+    ("next_actions", [T1, T2], [T2, T1], [T2, T1], [T2, T1]),
+    ("context_primer.key_decisions", ["a", "b"], ["a and b, in one"], ["a", "b", "c"], ["a and b, in one", "c"]),
+    ("context_primer.user_preferences", ["p"], ["p, shorter"], ["p, longer"], ["p, longer", "p, shorter"]),
+    ("context_primer.generated_files", ["x"], ["x", "b"], ["x", "a"], ["x", "a", "b"]),
+    ("skill_state.run_history", [R1], [R1, R3], [R1, R2], [R1, R2, R3]),
+    ("skill_state.run_history", [R1, R1], [R1, R1, R2], [R1, R1, R3], [R1, R1, R2, R3]),
+    ("progress_table", [row("in_progress")], [row("complete")], [row("in_progress", "New")], [row("complete", "New")]),
+    ("progress_table", [row("complete")], [row("in_progress")], [row("complete", "New")], [row("in_progress", "New")]),
+    ("progress_table", [row("not_started")], [row("in_progress")], [row("complete")], [row("complete")]),
+    ("progress_table", [row("in_progress")], [row("complete")], [row("blocked")], CONFLICT),
+    ("progress_table", [row("in_progress")], [row("skipped")], [row("complete")], CONFLICT),
+    ("progress_table", [row("in_progress")], [row("not_started")], [row("complete")], CONFLICT),
+    ("progress_table", [row("not_started")], [], [row("not_started")], []),
+    ("progress_table", [row("not_started")], [], [row("complete")], CONFLICT),
+    ("blockers", [B1], [], [B1, B2], [B2]),
+    ("blockers", [], [{**B1, "needs": "code_fix"}], [B1], CONFLICT),
+    ("updated_at", "2026-01-01T10:00:00Z", "2026-01-01T12:00:00+02:00", "2026-01-01T10:30:00Z", "2026-01-01T10:30:00Z"),
+    ("updated_at", "2026-01-01T09:00:00Z", "2026-01-01T12:00:00+02:00", "2026-01-01T10:00:00Z", "2026-01-01T10:00:00Z"),
+    ("updated_at", "2026-01-01T09:00:00Z", "yesterday", "2026-01-01T10:00:00Z", CONFLICT),
+    ("created_at", ABSENT, "2026-01-01T11:00:00Z", "2026-01-01T10:00:00Z", "2026-01-01T10:00:00Z"),
+    ("protocol_version", ABSENT, "1.1", "1.0", "1.1"),
+    ("cost", {"total_usd": 1.00}, {"total_usd": 1.50}, {"total_usd": 1.25}, {"total_usd": 1.75}),
+    ("cost", {"total_usd": 5}, {"total_usd": 1}, {"total_usd": 6}, CONFLICT),
+    ("cost", ABSENT, {"by_phase": {"plan": 0.1}}, {"by_phase": {"plan": 0.2}}, {"by_phase": {"plan": 0.3}}),
+    ("cost", {"by_model": {}}, {"by_model": {"a": 1}}, {"by_model": {"b": 2}}, {"by_model": {"a": 1, "b": 2}}),
+    ("skill_state.numbers", [1, 2], [1, 2, 4], [1, 2, 3], [1, 2, 3, 4]),
+    ("skill_state.thing", {"a": 1}, {"a": 1, "b": 2}, {"a": 1, "c": 3}, {"a": 1, "b": 2, "c": 3}),
+    ("skill_state.leaf", 1, ABSENT, None, CONFLICT),
+    ("skill_state.leaf", 1, 2, 3, CONFLICT),
+    ("skill_state.leaf", True, False, True, False),
+    ("skill_state.leaf", ABSENT, {"a": 1}, {"b": 2}, {"a": 1, "b": 2}),
+    ("skill_state.leaf", 1, [1], {"a": 1}, CONFLICT),
+    ("skill_state.prs", [{"number": 1, "t": "x"}], [{"number": 1, "t": "y"}],
+     [{"number": 1, "t": "x"}, {"number": 2}], [{"number": 1, "t": "y"}, {"number": 2}]),
+    ("skill_state.pr", {"number": 1, "t": "x"}, {"number": 2, "t": "y"}, {"number": 3, "t": "z"}, CONFLICT),
+    ("skill_state.log", [{"a": 1}, {"a": 1}], [{"a": 1}, {"a": 1}, {"a": 3}], [{"a": 1}, {"a": 1}, {"a": 2}],
+     [{"a": 1}, {"a": 1}, {"a": 2}, {"a": 3}]),
+    ("skill_state.log", [{"a": 1}, {"a": 1}], [{"a": 1}, {"a": 3}], [{"a": 1}, {"a": 2}], CONFLICT),
+    ("skill_state.merged_prs", [{"number": 1}], [{"number": 1}, {"number": 3}], [{"number": 1}, {"number": 2}],
+     [{"number": 1}, {"number": 2}, {"number": 3}]),
+    ("skill_state.merged_prs_this_session", ["#1"], ["#1", "#3"], ["#1", "#2"], ["#1", "#2", "#3"]),
+    ("skill_state.last_run", {"at": "2026-01-01T00:00:00Z", "n": 1}, {"at": "2026-01-02T00:00:00Z", "n": 2},
+     {"at": "2026-01-03T00:00:00Z", "n": 3}, {"at": "2026-01-03T00:00:00Z", "n": 3}),
+    ("pm_refs", [{"provider": "linear", "id": "A-1"}] * 2, [{"provider": "linear", "id": "A-1"}] * 3,
+     [{"provider": "linear", "id": "A-1"}] * 2, [{"provider": "linear", "id": "A-1"}] * 3),
+    ("eval_scores", [], [{"rubric": "a", "score": 1}], [{"rubric": "a", "score": 2}],
+     [{"rubric": "a", "score": 1}, {"rubric": "a", "score": 2}]),
+    ("depends_on", ["x"], ["x", "y"], ["z", "x"], ["z", "x", "y"]),
+    ("depends_on", "x", "y", "z", CONFLICT),
+]  # fmt: skip
+
+
+def document(place: str, value: Any) -> str:
+    fields: dict[str, Any] = {"skill": "build"}
+    if value is not ABSENT:
+        *parents, name = place.split(".")
+        inner: dict[str, Any] = {name: value}
+        for parent in reversed(parents):
+            inner = {parent: inner}
+        fields.update(inner)
+    return json.dumps(fields, indent=2) + "\n"
+
+
+def value_at(text: str, place: str) -> Any:
+    value = json.loads(text)
+    for name in place.split("."):
+        value = value.get(name, ABSENT) if isinstance(value, dict) else ABSENT
+    return value
+
+
+def merge(place: str, base: Any, ours: Any, theirs: Any) -> Merged:
+    return merge_texts(document(place, base), document(place, ours), document(place, theirs), skill_schema())
+
+
+@pytest.mark.parametrize(("place", "base", "ours", "theirs", "result"), EXAMPLES)
+def test_a_place_becomes_the_same_from_either_side(place: str, base: Any, ours: Any, theirs: Any, result: Any) -> None:
+    for merged in (merge(place, base, ours, theirs), merge(place, base, theirs, ours)):
+        if result is CONFLICT:
+            assert len(merged.conflicts) == 1
+        else:
+            assert merged.conflicts == []
+            assert value_at(merged.text, place) == result
+
+
+@pytest.mark.parametrize(("place", "base", "ours", "theirs", "result"), EXAMPLES)
+def test_the_laws_of_one_changed_side_hold_at_every_example(
+    place: str, base: Any, ours: Any, theirs: Any, result: Any
+) -> None:
+    for side in (ours, theirs):
+        for merged in (merge(place, base, side, base), merge(place, base, base, side), merge(place, base, side, side)):
+            assert merged.text == document(place, side)
+
+
+@pytest.mark.parametrize("example", [example for example in EXAMPLES if example[4] is CONFLICT])
+def test_either_side_of_a_conflict_is_a_document_that_holds_that_side(example: tuple[str, Any, Any, Any, Any]) -> None:
+    place, base, ours, theirs, _ = example
+    merged = merge(place, base, ours, theirs)
+    if place not in ("next_actions", "blockers", "progress_table"):
+        assert value_at(keep_side(merged.text, OURS), place) == ours
+        assert value_at(keep_side(merged.text, THEIRS), place) == theirs
+    assert json.loads(keep_side(merged.text, OURS)) != json.loads(keep_side(merged.text, THEIRS))
+
+
+HEAD = {"phase": "p", "step": "s0", "status": "in_progress", "progress_summary": "A"}
+
+
+def head(**changes: str) -> str:
+    return json.dumps({"updated_at": "2026-01-01T00:00:00Z", **HEAD, **changes}, indent=2)
+
+
+def test_one_changed_leaf_a_side_in_the_head_is_no_conflict() -> None:
+    merged = merge_texts(head(), head(step="s1"), head(progress_summary="B"), skill_schema())
+    assert merged.conflicts == []
+    assert json.loads(merged.text) == json.loads(head(step="s1", progress_summary="B"))
+
+
+def test_a_conflict_in_the_head_is_one_and_shows_each_sides_whole_state() -> None:
+    merged = merge_texts(head(), head(step="s1", progress_summary="B"), head(step="s2"), skill_schema())
+    assert [conflict.where for conflict in merged.conflicts] == ["/step"]
+    assert merged.text.count("<<<<<<<") == 1
+    assert json.loads(keep_side(merged.text, OURS)) == json.loads(head(step="s1", progress_summary="B"))
+    assert json.loads(keep_side(merged.text, THEIRS)) == json.loads(head(step="s2"))
+
+
+def test_the_newest_policy_takes_the_newer_head_and_keeps_the_other_for_review() -> None:
+    ours = head(step="s1", progress_summary="B", updated_at="2026-01-02T00:00:00Z")
+    theirs = head(step="s2", updated_at="2026-01-03T00:00:00Z")
+    for left, right in ((ours, theirs), (theirs, ours)):
+        merged = merge_texts(head(), left, right, skill_schema(), narrative="newest")
+        assert merged.conflicts == []
+        value = json.loads(merged.text)
+        assert (value["step"], value["progress_summary"]) == ("s2", "A")
+        lost = {**HEAD, "step": "s1", "progress_summary": "B", "updated_at": "2026-01-02T00:00:00Z"}
+        assert value["superseded"] == [lost]
+
+
+def test_the_newest_policy_adds_to_what_both_sides_have_set_aside() -> None:
+    def text(step: str, at: str, aside: list[str]) -> str:
+        value = {**json.loads(head(step=step, updated_at=at)), "superseded": [{"step": name} for name in aside]}
+        return json.dumps(value, indent=2)
+
+    base = text("s0", "2026-01-01T00:00:00Z", ["old"])
+    ours = text("s1", "2026-01-02T00:00:00Z", ["old", "x"])
+    theirs = text("s2", "2026-01-03T00:00:00Z", ["old", "y"])
+    merged = merge_texts(base, ours, theirs, skill_schema(), narrative="newest")
+    assert [record["step"] for record in json.loads(merged.text)["superseded"]] == ["old", "x", "y", "s1"]
+
+
+def test_a_tie_under_the_newest_policy_is_left_to_a_person() -> None:
+    merged = merge_texts(head(), head(step="s1"), head(step="s2"), skill_schema(), narrative="newest")
+    assert len(merged.conflicts) == 1
+
+
+def test_the_directory_follows_the_newer_side_and_never_conflicts() -> None:
+    def text(path: str, at: str) -> str:
+        return json.dumps({"project_dir": path, "updated_at": at})
+
+    base = text("/a", "2026-01-01T00:00:00Z")
+    newer, older = text("/c", "2026-01-03T00:00:00Z"), text("/b", "2026-01-02T00:00:00Z")
+    for sides in ((newer, older), (older, newer)):
+        merged = merge_texts(base, *sides, skill_schema())
+        assert json.loads(merged.text) == json.loads(newer)
+    tie = text("/b", "2026-01-03T00:00:00Z")
+    for sides in ((newer, tie), (tie, newer)):
+        assert json.loads(merge_texts(base, *sides, skill_schema()).text)["project_dir"] == "/b"
+
+
+def test_two_sides_that_finish_each_others_last_action_are_asked() -> None:
+    def text(actions: list[str]) -> str:
+        return json.dumps({"status": "in_progress", "next_actions": actions}, indent=2)
+
+    merged = merge_texts(text(["a", "b"]), text(["a"]), text(["b"]), skill_schema())
+    assert [conflict.where for conflict in merged.conflicts] == ["/next_actions"]
+    assert json.loads(keep_side(merged.text, OURS))["next_actions"] == ["a"]
+    assert json.loads(keep_side(merged.text, THEIRS))["next_actions"] == ["b"]
+
+
+def test_a_record_that_only_the_older_side_changed_is_not_lost() -> None:
+    def text(at: str, streak: int, run: str) -> str:
+        state = {"last_run": {"at": run}, "streak": {"passes": streak}}
+        return json.dumps({"updated_at": at, "skill_state": state}, indent=2)
+
+    base = text("2026-01-01T00:00:00Z", 1, "2026-01-01T00:00:00Z")
+    ours = text("2026-01-05T00:00:00Z", 1, "2026-01-01T00:00:00Z")
+    theirs = text("2026-01-02T00:00:00Z", 2, "2026-01-02T00:00:00Z")
+    merged = merge_texts(base, ours, theirs, skill_schema())
+    assert json.loads(merged.text) == json.loads(text("2026-01-05T00:00:00Z", 2, "2026-01-02T00:00:00Z"))
+
+
+def test_what_was_done_lately_is_newest_first_and_bounded() -> None:
+    def text(*days: int) -> str:
+        done = [{"text": f"t{day}", "at": f"2026-01-{day:02}T00:00:00Z"} for day in days]
+        return json.dumps({"recently_done": done}, indent=2)
+
+    ten = range(10, 0, -1)
+    merged = merge_texts(text(*ten), text(12, *ten[:9]), text(11, *ten[:9]), skill_schema())
+    assert json.loads(merged.text) == json.loads(text(12, 11, *ten[:8]))
