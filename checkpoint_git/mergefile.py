@@ -1,0 +1,177 @@
+"""Merging three files on disk as git's merge drivers do: read, merge, replace, and fall back to git's text merge.
+
+What it tells the command that git was configured with: 0 clean, 3 a conflict that is written into the file; anything
+else means that nothing was done, and that command then runs git's own merge. Nothing is ever written to stdout. On
+git's hot path: only sys and os beside the merge itself.
+"""
+
+import os
+import sys
+
+from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
+from checkpoint_git.disk.atomic import write_file
+from checkpoint_git.merge.document import merge_texts
+from checkpoint_git.protocols.registry import schema_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+    from checkpoint_git.core.jsonwrite import Choice
+
+CLEAN, CONFLICT = 0, 3
+NOTHING_DONE = 4
+USAGE = "usage: driver.py [--base] [--narrative=newest] [--schema=FILE] BASE OURS THEIRS MARKER-SIZE PATH"
+
+
+class Request:
+    """One call of git's: the three files, the size of conflict markers, the path in the repository, the options.
+
+    inner: a merge of merge bases. narrative: "conflict" or "newest". schema: a file whose skill_state schema extends
+    ours, or "".
+    """
+
+    __slots__ = ("base", "inner", "marker_size", "narrative", "ours", "path", "schema", "theirs")
+
+    def __init__(self, words: "list[str]", options: "dict[str, str]") -> None:
+        self.base, self.ours, self.theirs, marker_size, self.path = words
+        self.marker_size = int(marker_size)
+        self.inner = "--base" in options
+        self.narrative = options.get("--narrative", "conflict")
+        self.schema = options.get("--schema", "")
+
+
+def main(arguments: "list[str]") -> "NoReturn":
+    """Merge as git asked, and leave at once: there is nothing to tear down."""
+    code = NOTHING_DONE
+    try:
+        code = merge_files(read_request(arguments))
+    except Exception as error:  # whatever it is, git's text merge takes over
+        _say(f"the driver failed ({type(error).__name__}: {error}); falling back to git's text merge")
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def read_request(arguments: "list[str]") -> Request:
+    """The command line as a request. Raises ValueError for anything but the documented form."""
+    options: dict[str, str] = {}
+    words = list(arguments)
+    while words and words[0].startswith("--"):
+        name, _, value = words.pop(0).partition("=")
+        options[name] = value
+    if len(words) != 5 or not set(options) <= {"--base", "--narrative", "--schema"}:
+        raise ValueError(USAGE)
+    return Request(words, options)
+
+
+def merge_files(request: Request) -> int:
+    """Merge the three files into ours; CLEAN or CONFLICT. Raises OSError where a file cannot be read or written."""
+    base, ours, theirs = [_read(path) for path in (request.base, request.ours, request.theirs)]
+    try:
+        merged = merge_texts(
+            None if base == b"" else decode(base),
+            decode(ours),
+            decode(theirs),
+            _load_schema(request),
+            request.narrative,
+            request.marker_size,
+            request.inner,
+        )
+    except (JsonTextError, RecursionError, MemoryError) as error:
+        return _merge_as_text(request, error)
+    write_file(request.ours, merged.text.encode(), sync=False)
+    for conflict in merged.conflicts:
+        _say_conflict(request.path, conflict)
+    return CONFLICT if merged.conflicts else CLEAN
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as file:
+        return file.read()
+
+
+def _load_schema(request: Request) -> "dict[str, Any]":
+    """The schema of the path's protocol, as this package ships it; a path of none merges by structure."""
+    path = schema_path(request.path)
+    if path is None:
+        return {}
+    schema: dict[str, Any] = scan_tokens(decode(_read(path)))
+    if request.schema:
+        schema.setdefault("properties", {})["skill_state"] = scan_tokens(decode(_read(request.schema)))
+    return schema
+
+
+def _say(text: str) -> None:
+    from checkpoint_git.core.safetext import escape_controls
+
+    data = f"checkpoint: {escape_controls(text)}\n".encode("utf-8", "backslashreplace")
+    os.write(2, data)
+
+
+def _say_conflict(path: str, conflict: "Choice") -> None:
+    from checkpoint_git.core.safetext import shorten
+    from checkpoint_git.merge.identity import canonical_text
+
+    def said(side: "Any") -> str:
+        if side is None:
+            return "(nothing)"
+        return shorten(canonical_text(side.value), 60) if hasattr(side, "value") else "another order"
+
+    ours, _, theirs = conflict.sides
+    _say(
+        f"conflict in {path} at {conflict.where or '/'}: ours {said(ours)}, theirs {said(theirs)}; "
+        f"keep one between the markers, then: git add {path}"
+    )
+
+
+# git's own text merge, for what is not JSON
+
+
+def _merge_as_text(request: Request, error: BaseException) -> int:
+    """Git merge-file on the three files; its clean result counts only when it reads as JSON."""
+    reason = getattr(error, "message", "") or type(error).__name__
+    _say(f"{request.path}: not merged by its structure ({reason}); using git's text merge")
+    code = _run_merge_file(request)
+    if code == 0:
+        return _check_clean(request)
+    if 0 < code < 128:
+        return CONFLICT
+    _keep_theirs(request)
+    return CONFLICT
+
+
+def _run_merge_file(request: Request) -> int:
+    labels = ["-L", "ours", "-L", "base", "-L", "theirs"]
+    words = ["git", "merge-file", f"--marker-size={request.marker_size}", *labels]
+    words += ["--", request.ours, request.base, request.theirs]
+    with open(os.devnull, "wb") as nowhere:
+        quiet = [(os.POSIX_SPAWN_DUP2, nowhere.fileno(), 1)]
+        process = os.posix_spawnp("git", words, dict(os.environ), file_actions=quiet)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) & 0xFF
+
+
+def _check_clean(request: Request) -> int:
+    try:
+        scan_tokens(decode(_read(request.ours)))
+    except JsonTextError as error:
+        _say(f"{request.path}: line {error.line}: the text merge is not valid JSON: {error.message}; mend it by hand")
+        return CONFLICT
+    return CLEAN
+
+
+def _keep_theirs(request: Request) -> None:
+    """Git's text merge refused the content as binary and left ours alone: keep theirs beside it."""
+    folder = os.path.dirname(request.path)
+    name = os.path.basename(request.path) or "checkpoint"
+    place = folder if folder and os.path.isdir(folder) and not os.path.isabs(folder) else "."
+    for number in range(1, 1000):
+        beside = os.path.join(place, f"{name}.theirs" + (f"-{number}" if number > 1 else ""))
+        try:
+            file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        except FileExistsError:
+            continue
+        with os.fdopen(file, "wb") as kept:
+            kept.write(_read(request.theirs))
+        _say(f"{request.path}: binary content, ours stays in the file; theirs is kept in {beside}")
+        return
+    raise FileExistsError(f"no free name beside {request.path}")
