@@ -1,0 +1,71 @@
+"""A document as people compare it: one line a leaf, rows named by their id, keys in one stable order.
+
+Knows no protocol beyond which keys people look for first: what identifies a row is its natural key.
+"""
+
+from checkpoint_git.core.safetext import escape_controls
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+FIRST_KEYS = (
+    "id", "protocol_version", "skill", "project", "project_dir", "created_at", "updated_at", "phase", "step", "status",
+    "progress_summary", "progress_table", "next_actions", "blockers", "recently_done", "context_primer",
+)  # fmt: skip
+LAST_KEYS = ("skill_state",)
+ROW_KEYS = ("id", "number", "sha", "text")
+
+
+def list_leaves(value: "Any") -> "list[str]":
+    """Lines such as "progress_table[sprint-2].status: complete", without line ends; controls are escaped.
+
+    value: numbers may be tokens (bytes). An item of a list without an id is "[]", so that one more item is one more
+    line and not a renumbering of those after it.
+    """
+    return [escape_controls(line) for line in _leaves("", value)]
+
+
+def _leaves(name: str, value: "Any") -> "Iterator[str]":
+    if isinstance(value, dict) and value:
+        for key in sorted(value, key=_key_rank):
+            yield from _leaves(f"{name}.{key}" if name else key, value[key])
+    elif isinstance(value, list) and value:
+        for item in value:
+            yield from _item_leaves(name, item)
+    else:
+        yield f"{name}: {_leaf_text(value)}"
+
+
+def _item_leaves(name: str, item: "Any") -> "Iterator[str]":
+    if not isinstance(item, dict):
+        yield from _leaves(f"{name}[]", item)
+        return
+    key = next((key for key in ROW_KEYS if isinstance(item.get(key), (str, bytes))), None)
+    if key is None:
+        yield from _leaves(f"{name}[]", item)
+        return
+    rest = {other: field for other, field in item.items() if other != key}
+    if key == "text":
+        yield f"{name}[]: {item[key]}"
+        yield from _leaves(f"{name}[]", rest) if rest else ()
+    else:
+        yield from _leaves(f"{name}[{_leaf_text(item[key])}]", rest)
+
+
+def _leaf_text(value: "Any") -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode()
+    words: dict[Any, str] = {None: "null", True: "true", False: "false"}
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return "[]" if isinstance(value, list) else "{}"
+
+
+def _key_rank(key: str) -> "tuple[int, str]":
+    if key in FIRST_KEYS:
+        return (FIRST_KEYS.index(key), "")
+    return (len(FIRST_KEYS) + (1 if key in LAST_KEYS else 0), key)
