@@ -100,11 +100,15 @@ def _trimmed(sides: "list[Lines]") -> "tuple[Lines, list[Lines], Lines]":
     while tail < shorter - head and ours[-1 - tail] == theirs[-1 - tail]:
         tail += 1
     top, bottom = ours[:head], ours[len(ours) - tail :]
-    if base[:head] == top:
+    if _without_commas(base[:head]) == _without_commas(top):
         base = base[head:]
-    if tail and base[-tail:] == bottom:
+    if tail and _without_commas(base[-tail:]) == _without_commas(bottom):
         base = base[:-tail]
     return top, [ours[head : len(ours) - tail], base, theirs[head : len(theirs) - tail]], bottom
+
+
+def _without_commas(lines: "Lines") -> "Lines":
+    return [line.rstrip(",\r\n") for line in lines]
 
 
 def _ended(lines: "Lines", eol: str) -> "Lines":

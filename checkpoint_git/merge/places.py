@@ -217,7 +217,8 @@ def _merge_group(
     name = f"{where}#{rule['name']}"
     choices: dict[str, Result | None] = {}
     for key in left:
-        choices[key] = Choice(pointer, left[key], old[key], right[key], name)
+        agreed = is_same(left[key], right[key])
+        choices[key] = Choice(pointer, left[key], left[key] if agreed else old[key], right[key], name)
     return choices
 
 
