@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 CLEAN, CONFLICT = 0, 3
 NOTHING_DONE = 4
-USAGE = "usage: driver.py [--base] [--narrative=newest] [--schema=FILE] BASE OURS THEIRS MARKER-SIZE PATH"
+OPTIONS = {"--base": False, "--narrative": True, "--merge-schema": True}  # whether a value follows
+USAGE = "usage: driver.py [--base] [--narrative newest] [--merge-schema FILE] BASE OURS THEIRS MARKER-SIZE PATH"
 
 
 class Request:
@@ -38,7 +39,7 @@ class Request:
         self.marker_size = int(marker_size)
         self.inner = "--base" in options
         self.narrative = options.get("--narrative", "conflict")
-        self.schema = options.get("--schema", "")
+        self.schema = options.get("--merge-schema", "")
 
 
 def main(arguments: "list[str]") -> "NoReturn":
@@ -56,10 +57,10 @@ def read_request(arguments: "list[str]") -> Request:
     """The command line as a request. Raises ValueError for anything but the documented form."""
     options: dict[str, str] = {}
     words = list(arguments)
-    while words and words[0].startswith("--"):
-        name, _, value = words.pop(0).partition("=")
-        options[name] = value
-    if len(words) != 5 or not set(options) <= {"--base", "--narrative", "--schema"}:
+    while len(words) > 1 and words[0] in OPTIONS:
+        name = words.pop(0)
+        options[name] = words.pop(0) if OPTIONS[name] else ""
+    if len(words) != 5:
         raise ValueError(USAGE)
     return Request(words, options)
 

@@ -71,7 +71,7 @@ def test_an_inner_merge_stays_valid_json(tmp_path: Path) -> None:
 def test_the_newest_narrative_is_an_option_of_the_command(tmp_path: Path) -> None:
     ours = text(step="one", updated_at="2026-04-01T00:00:00Z")
     theirs = text(step="two", updated_at="2026-04-02T00:00:00Z")
-    ran = drive(tmp_path, text(), ours, theirs, "--narrative=newest")
+    ran = drive(tmp_path, text(), ours, theirs, "--narrative", "newest")
     assert ran.code == CLEAN
     assert json.loads(ran.merged)["step"] == "two"
     assert json.loads(ran.merged)["superseded"][0]["step"] == "one"
@@ -177,7 +177,7 @@ def test_a_named_schema_says_how_private_state_merges(tmp_path: Path) -> None:
     schema = {"properties": {"spent": {"x-merge": {"strategy": "sum"}}}}
     (tmp_path / "private.json").write_text(json.dumps(schema))
     base, ours, theirs = (text(skill_state={"spent": spent}) for spent in (1, 3, 5))
-    ran = drive(tmp_path, base, ours, theirs, f"--schema={tmp_path}/private.json")
+    ran = drive(tmp_path, base, ours, theirs, "--merge-schema", f"{tmp_path}/private.json")
     assert (ran.code, json.loads(ran.merged)["skill_state"]) == (CLEAN, {"spent": 7})
 
 
