@@ -2,9 +2,10 @@
 
 What it tells the command that git was configured with: 0 clean, 3 a conflict that is written into the file; anything
 else means that nothing was done, and that command then runs git's own merge. Nothing is ever written to stdout. On
-git's hot path: only sys and os beside the merge itself.
+git's hot path: only gc, os and sys beside the merge itself.
 """
 
+import gc
 import os
 import sys
 
@@ -43,7 +44,8 @@ class Request:
 
 
 def main(arguments: "list[str]") -> "NoReturn":
-    """Merge as git asked, and leave at once: there is nothing to tear down."""
+    """Merge as git asked, and leave at once: there is nothing to tear down, nor time for the garbage collector."""
+    gc.disable()
     code = NOTHING_DONE
     try:
         code = merge_files(read_request(arguments))

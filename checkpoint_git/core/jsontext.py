@@ -159,7 +159,8 @@ def load(text: str) -> "Any":
 def parse(text: str) -> Node:
     """The text as a lossless tree. Raises JsonTextError as load does."""
     value = _scan(_scan_tokens, text)
-    return _walk(text, _skip_space(text, _first(text)), -1, value, MAX_DEPTH)
+    start = _skip_space(text, _first(text))
+    return _walk(text, start, start, value, MAX_DEPTH)
 
 
 def scan_tokens(text: str) -> "Any":
@@ -217,20 +218,26 @@ def _children(value: "Any") -> "list[Any]":
 
 
 def _walk(text: str, start: int, key_start: int, value: "Any", depth: int) -> Node:
-    """The tree of a text that the scanner has accepted: what follows relies on its being valid."""
-    if key_start < 0:
-        key_start = start
+    """The tree of a text that the scanner has accepted: what follows relies on its being valid.
+
+    Strings and numbers, which are most of a document, are made where their container is walked: a call less each.
+    """
     kind = type(value)
-    if kind is str:
-        return Node(text, key_start, start, scanstring(text, start + 1, True)[1], value, None)
-    if kind is bytes:
-        return Node(text, key_start, start, start + len(value), value, None)
     if kind is dict or kind is list:
         if depth == 0:
             raise _too_deep(text, start)
         walk = _walk_object if kind is dict else _walk_array
         return walk(text, start, key_start, value, depth - 1)
-    return Node(text, key_start, start, start + (5 if value is False else 4), value, None)
+    return Node(text, key_start, start, _end_of_scalar(text, start, value), value, None)
+
+
+def _end_of_scalar(text: str, start: int, value: "Any") -> int:
+    kind = type(value)
+    if kind is str:
+        return int(scanstring(text, start + 1, True)[1])
+    if kind is bytes:
+        return start + len(value)
+    return start + (5 if value is False else 4)
 
 
 def _walk_object(text: str, start: int, key_start: int, value: "dict[str, Any]", depth: int) -> Node:
@@ -246,8 +253,13 @@ def _walk_object(text: str, start: int, key_start: int, value: "dict[str, Any]",
         at += 1
         while text[at] in _SPACE:
             at += 1
-        node = members[key] = _walk(text, at, child_key, child, depth)
-        at = node.end
+        if type(child) is str:
+            end = scanstring(text, at + 1, True)[1]
+            members[key] = Node(text, child_key, at, end, child, None)
+            at = end
+        else:
+            node = members[key] = _walk(text, at, child_key, child, depth)
+            at = node.end
         while text[at] in _SPACE:
             at += 1
         at += 1
@@ -260,9 +272,14 @@ def _walk_array(text: str, start: int, key_start: int, value: "list[Any]", depth
     for child in value:
         while text[at] in _SPACE:
             at += 1
-        node = _walk(text, at, -1, child, depth)
-        members.append(node)
-        at = node.end
+        if type(child) is str:
+            end = scanstring(text, at + 1, True)[1]
+            members.append(Node(text, at, at, end, child, None))
+            at = end
+        else:
+            node = _walk(text, at, at, child, depth)
+            members.append(node)
+            at = node.end
         while text[at] in _SPACE:
             at += 1
         at += 1
