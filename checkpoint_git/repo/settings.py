@@ -1,0 +1,122 @@
+"""What git's configuration must say for our drivers to run: commands made from paths and choices. Pure."""
+
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+Narrative = Literal["conflict", "newest"]
+
+DRIVER = "merge.checkpoint.driver"
+RECURSIVE = "merge.checkpoint.recursive"
+BASE_DRIVER = "merge.checkpoint-base.driver"
+TEXTCONV = "diff.checkpoint.textconv"
+PYTHON = "checkpoint.install.python"
+PACKAGE = "checkpoint.install.package"
+# The length of a configuration file whose last line had no end before we wrote to it: git ends such a line.
+UNENDED_SIZE = "checkpoint.install.unended"
+
+KEYS = (
+    "merge.checkpoint.name",
+    DRIVER,
+    RECURSIVE,
+    "merge.checkpoint-base.name",
+    BASE_DRIVER,
+    TEXTCONV,
+    PYTHON,
+    PACKAGE,
+    UNENDED_SIZE,
+)
+
+# Where the driver did not even start, git's own text merge leaves markers; an exit with %A untouched would look like
+# a resolved file that has lost theirs.
+_FALLBACK = (
+    "case $? in 0) exit 0;; 3) exit 1;; esac; "
+    "echo 'checkpoint-git: the merge driver did not run; merging as text' >&2; "
+    "git merge-file --marker-size=%L -L ours -L base -L theirs %A %O %B || exit 1"
+)
+
+
+class Choices(NamedTuple):
+    """What a person decided for this clone. schema: absolute path of a schema for private fields, or ""."""
+
+    narrative: Narrative = "conflict"
+    schema: str = ""
+
+
+class Installed(NamedTuple):
+    """A driver command taken apart: the interpreter, the driver's file and the choices written into it."""
+
+    python: str
+    driver: str
+    choices: Choices
+
+
+def plan_settings(python: str, package: str, choices: Choices) -> dict[str, str]:
+    """Every setting by its key. python: absolute path of an interpreter; package: absolute folder of this package."""
+    return {
+        "merge.checkpoint.name": "checkpoint-git: merges checkpoints by what their fields mean",
+        DRIVER: driver_command(python, package, choices),
+        RECURSIVE: "checkpoint-base",
+        "merge.checkpoint-base.name": "checkpoint-git: merges the bases of a criss-cross merge",
+        BASE_DRIVER: driver_command(python, package, choices, base=True),
+        TEXTCONV: textconv_command(python, package),
+        PYTHON: python,
+        PACKAGE: package,
+    }
+
+
+def driver_command(python: str, package: str, choices: Choices, *, base: bool = False) -> str:
+    """The command git runs for one file; git replaces %O %A %B %L %P and hands the rest to sh."""
+    options = ["--base"] if base else []
+    options += ["--narrative", "newest"] if choices.narrative == "newest" else []
+    options += ["--merge-schema", _quoted(choices.schema)] if choices.schema else []
+    start = [_quoted(python), "-I", "-S", _quoted(f"{package}/driver.py"), *options, "%O %A %B %L %P"]
+    return f"{' '.join(start)}; {_FALLBACK}"
+
+
+def textconv_command(python: str, package: str) -> str:
+    """The command that makes a checkpoint readable in a diff; without it the file is shown as it is.
+
+    git appends the file to it. A bare command would make `git diff` fail once the interpreter is gone.
+    """
+    start = f"{_always_quoted(python)} -I -S {_always_quoted(f'{package}/textconv.py')}"
+    return f'show() {{ {start} "$1" 2>/dev/null || cat "$1"; }}; show'
+
+
+def read_driver_command(command: str) -> Installed | None:
+    """The parts of a command that driver_command wrote; None for anybody else's."""
+    start, separator, _ = command.partition("; case $? in ")
+    try:
+        words = shlex.split(start.replace("%%", "%")) if separator else []
+    except ValueError:
+        return None
+    if words[1:3] != ["-I", "-S"] or len(words) < 4 or not words[3].endswith("/driver.py"):
+        return None
+    narrative: Narrative = "newest" if _word_after(words, "--narrative") == "newest" else "conflict"
+    return Installed(words[0], words[3], Choices(narrative, _word_after(words, "--merge-schema")))
+
+
+def is_foreign_driver(settings: Mapping[str, str]) -> bool:
+    """Whether somebody else has defined a merge driver under our name."""
+    command = settings.get(DRIVER, "")
+    return bool(command) and read_driver_command(command) is None
+
+
+def find_own_settings(settings: Mapping[str, str]) -> list[str]:
+    """The keys of ours among these settings, without a driver that somebody else defined under our name."""
+    foreign = is_foreign_driver(settings)
+    return [key for key in KEYS if key in settings and not (foreign and key.startswith("merge.checkpoint."))]
+
+
+def _word_after(words: list[str], option: str) -> str:
+    return words[words.index(option) + 1] if option in words[:-1] else ""
+
+
+def _quoted(path: str) -> str:
+    return _always_quoted(path).replace("%", "%%")
+
+
+def _always_quoted(path: str) -> str:
+    quoted = shlex.quote(path)
+    return quoted if re.match("['\"]", quoted) else f"'{quoted}'"
