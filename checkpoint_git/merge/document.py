@@ -17,14 +17,17 @@ class Merged:
     """What a merge made.
 
     text: the merged document; where there are conflicts, with markers. conflicts: the choices left to a person, one a
-    conflict (a group's members share one), empty for a clean merge.
+    conflict (a group's members share one), empty for a clean merge. result and merging: what the text was laid out
+    from; see decide.py.
     """
 
-    __slots__ = ("conflicts", "text")
+    __slots__ = ("conflicts", "merging", "result", "text")
 
-    def __init__(self, text: str, conflicts: "list[Choice]") -> None:
+    def __init__(self, text: str, conflicts: "list[Choice]", merging: Merging, result: "Result") -> None:
         self.text = text
         self.conflicts = conflicts
+        self.merging = merging
+        self.result = result
 
 
 def merge_texts(
@@ -50,27 +53,28 @@ def merge_texts(
         result = append_superseded(result, merging)
     if isinstance(result, Built) and isinstance(result.anchor.value, dict):
         _enforce(schema.get(REQUIRE) or (), result, roots[0])
-    return _written(merging, result, marker_size, inner)
+    return write_result(merging, result, marker_size, inner)
 
 
-def _written(merging: Merging, result: "Result", marker_size: int, inner: bool) -> Merged:
+def write_result(merging: Merging, result: "Result", marker_size: int = 7, inner: bool = False) -> Merged:
+    """A result as text, read again before it is called clean."""
     writer = Writer(merging.ours, merging.base, merging.theirs)
     segments = writer.lay_out(result, "")
     before, after = _surroundings(merging)
     if not inner and any(isinstance(segment, Alternatives) for segment in segments):
-        return _marked(result, [before, *segments, after], marker_size, writer.style.eol)
+        text = _marked([before, *segments, after], marker_size, writer.style.eol)
+        return Merged(text, _choices(result), merging, result)
     side = OURS if merging.base is None and isinstance(result, Choice) else BASE
     text = before + picked(segments, side) + after
     scan_tokens(text)
-    return Merged(text, [])
+    return Merged(text, [], merging, result)
 
 
-def _marked(result: "Result", segments: "list[str | Alternatives]", size: int, eol: str) -> Merged:
+def _marked(segments: "list[str | Alternatives]", size: int, eol: str) -> str:
     from checkpoint_git.core.safetext import escape_controls
     from checkpoint_git.merge.markers import split_regions, write_markers
 
-    text = write_markers(split_regions(segments), size, eol, lambda where: escape_controls(where) or "/")
-    return Merged(text, list(_choices(result)))
+    return write_markers(split_regions(segments), size, eol, lambda where: escape_controls(where) or "/")
 
 
 def _choices(result: "Any") -> "list[Choice]":
