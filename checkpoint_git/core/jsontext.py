@@ -7,7 +7,9 @@ the interpreter's own C scanner (`_json`) alone; `json` is used only where that 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeAlias
+
+    Members: TypeAlias = "dict[str, Node] | list[Node] | None"
 
 try:
     from _json import make_scanner, scanstring
@@ -20,6 +22,8 @@ except ImportError:  # an interpreter without the C accelerator
 MAX_DEPTH = 100
 MAX_BYTES = 8 * 1024 * 1024
 BYTE_ORDER_MARK = "\ufeff"
+_LAZY_BELOW = 65_536  # characters
+CONTAINERS = (dict, list)
 _SPACE = " \t\n\r"
 _MARKERS = ("<<<<<<< ", "||||||| ", "=======", ">>>>>>> ")
 _LONGEST_INTEGER = 4_000  # digits: int() of a longer text is refused by the interpreter
@@ -47,31 +51,35 @@ class Node:
     value: the decoded value, in which every number is its source token as bytes (b"1.0"), so that equality of values
     is equality of JSON with numbers compared as they are written. text[start:end] is the value's source;
     key_start is where its key's opening quote stands, or equals start for what has no key. members: the children
-    of an object by key, of an array in order, None for everything else.
+    of an object by key, of an array in order, None for everything else; found when they are first asked for.
     """
 
-    __slots__ = ("end", "key_start", "members", "start", "text", "value")
+    __slots__ = ("_members", "end", "key_start", "start", "text", "value")
 
     def __init__(
-        self,
-        text: str,
-        key_start: int,
-        start: int,
-        end: int,
-        value: "Any",
-        members: "dict[str, Node] | list[Node] | None",
+        self, text: str, key_start: int, start: int, end: int, value: "Any", members: "Members | bool"
     ) -> None:
         self.text = text
         self.key_start = key_start
         self.start = start
         self.end = end
         self.value = value
-        self.members = members
+        self._members = members
+
+    @property
+    def members(self) -> "Members":
+        """The children; None for a scalar."""
+        if self._members is _UNREAD:
+            self._members = _read_members(self.text, self.start, self.value, True)[0]
+        return self._members  # type: ignore[return-value]  # read by now
 
     @property
     def source(self) -> str:
         """The value's own source text."""
         return self.text[self.start : self.end]
+
+
+_UNREAD = True
 
 
 class _DuplicateKeyError(ValueError):
@@ -98,10 +106,15 @@ class _ScanSettings:
         "strict",
     )
 
-    def __init__(self, parse_int: "Callable[[str], Any]", parse_float: "Callable[[str], Any]") -> None:
+    def __init__(
+        self,
+        parse_int: "Callable[[str], Any]",
+        parse_float: "Callable[[str], Any]",
+        make_object: "Callable[[list[tuple[str, Any]]], dict[str, Any]] | None",
+    ) -> None:
         self.strict = True
         self.object_hook = None
-        self.object_pairs_hook = _object_of_pairs
+        self.object_pairs_hook = make_object
         self.parse_int = parse_int
         self.parse_float = parse_float
         self.parse_constant = _refuse_constant
@@ -123,8 +136,9 @@ def _read_integer(token: str) -> "int | float":
     return int(token) if len(token) < _LONGEST_INTEGER else float(token)
 
 
-_scan_tokens = make_scanner(_ScanSettings(str.encode, str.encode))  # type: ignore[arg-type]  # any such object will do
-_scan_plain = make_scanner(_ScanSettings(_read_integer, float))  # type: ignore[arg-type]  # as above
+_scan_tokens = make_scanner(_ScanSettings(str.encode, str.encode, _object_of_pairs))  # type: ignore[arg-type]  # any such object will do
+_scan_span = make_scanner(_ScanSettings(str.encode, str.encode, None))  # type: ignore[arg-type]  # as above
+_scan_plain = make_scanner(_ScanSettings(_read_integer, float, _object_of_pairs))  # type: ignore[arg-type]  # as above
 
 
 def position_of(text: str, offset: int) -> "tuple[int, int]":
@@ -159,8 +173,10 @@ def load(text: str) -> "Any":
 def parse(text: str) -> Node:
     """The text as a lossless tree. Raises JsonTextError as load does."""
     value = _scan(_scan_tokens, text)
+    if text.count("[") + text.count("{") > MAX_DEPTH:
+        _refuse_depth(text, value)
     start = _skip_space(text, _first(text))
-    return _walk(text, start, start, value, MAX_DEPTH)
+    return _node_at(text, start, start, value, len(text) < _LAZY_BELOW)
 
 
 def scan_tokens(text: str) -> "Any":
@@ -202,88 +218,80 @@ def _too_deep(text: str, offset: int) -> JsonTextError:
 
 
 def _refuse_depth(text: str, value: "Any") -> None:
-    level = [value]
+    level = [value] if type(value) in CONTAINERS else []
     for _ in range(MAX_DEPTH):
-        level = [child for item in level for child in _children(item)]
         if not level:
             return
-    if any(isinstance(item, (dict, list)) for item in level):
+        level = [
+            child
+            for item in level
+            for child in (item.values() if type(item) is dict else item)
+            if type(child) in CONTAINERS
+        ]
+    if level:
         raise _too_deep(text, 0)
 
 
-def _children(value: "Any") -> "list[Any]":
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
+def _node_at(text: str, start: int, key_start: int, value: "Any", lazy: bool) -> Node:
+    """The node of a value in a text that the scanner has accepted: what follows relies on its being valid.
 
-
-def _walk(text: str, start: int, key_start: int, value: "Any", depth: int) -> Node:
-    """The tree of a text that the scanner has accepted: what follows relies on its being valid.
-
-    Strings and numbers, which are most of a document, are made where their container is walked: a call less each.
+    lazy: a container's end is found by the C scanner and its members only when asked for, which is faster by far where
+    few are; but each level scans again what is below it, so that large documents are read through at once.
     """
     kind = type(value)
-    if kind is dict or kind is list:
-        if depth == 0:
-            raise _too_deep(text, start)
-        walk = _walk_object if kind is dict else _walk_array
-        return walk(text, start, key_start, value, depth - 1)
-    return Node(text, key_start, start, _end_of_scalar(text, start, value), value, None)
-
-
-def _end_of_scalar(text: str, start: int, value: "Any") -> int:
-    kind = type(value)
     if kind is str:
-        return int(scanstring(text, start + 1, True)[1])
-    if kind is bytes:
-        return start + len(value)
-    return start + (5 if value is False else 4)
+        return Node(text, key_start, start, scanstring(text, start + 1, True)[1], value, None)
+    if kind is dict or kind is list:
+        if lazy:
+            return Node(text, key_start, start, _scan_span(text, start)[1], value, _UNREAD)
+        members, end = _read_members(text, start, value, False)
+        return Node(text, key_start, start, end, value, members)
+    return Node(
+        text, key_start, start, start + (len(value) if kind is bytes else 5 if value is False else 4), value, None
+    )
 
 
-def _walk_object(text: str, start: int, key_start: int, value: "dict[str, Any]", depth: int) -> Node:
+def _read_members(text: str, start: int, value: "Any", lazy: bool) -> "tuple[Members, int]":
+    """A container's children, and where it ends."""
+    if not value:
+        return value.copy(), text.index("}" if type(value) is dict else "]", start) + 1
+    if type(value) is dict:
+        return _read_object(text, start + 1, value, lazy)
+    return _read_array(text, start + 1, value, lazy)
+
+
+def _read_object(text: str, at: int, value: "dict[str, Any]", lazy: bool) -> "tuple[Members, int]":
     members: dict[str, Node] = {}
-    at = start + 1
     for key, child in value.items():
         while text[at] in _SPACE:
             at += 1
-        child_key = at
+        key_start = at
         at = scanstring(text, at + 1, True)[1]
         while text[at] != ":":
             at += 1
         at += 1
         while text[at] in _SPACE:
             at += 1
-        if type(child) is str:
-            end = scanstring(text, at + 1, True)[1]
-            members[key] = Node(text, child_key, at, end, child, None)
-            at = end
-        else:
-            node = members[key] = _walk(text, at, child_key, child, depth)
-            at = node.end
+        node = members[key] = _node_at(text, at, key_start, child, lazy)
+        at = node.end
         while text[at] in _SPACE:
             at += 1
         at += 1
-    return Node(text, key_start, start, at if members else text.index("}", at) + 1, value, members)
+    return members, at
 
 
-def _walk_array(text: str, start: int, key_start: int, value: "list[Any]", depth: int) -> Node:
+def _read_array(text: str, at: int, value: "list[Any]", lazy: bool) -> "tuple[Members, int]":
     members: list[Node] = []
-    at = start + 1
     for child in value:
         while text[at] in _SPACE:
             at += 1
-        if type(child) is str:
-            end = scanstring(text, at + 1, True)[1]
-            members.append(Node(text, at, at, end, child, None))
-            at = end
-        else:
-            node = _walk(text, at, at, child, depth)
-            members.append(node)
-            at = node.end
+        node = _node_at(text, at, at, child, lazy)
+        members.append(node)
+        at = node.end
         while text[at] in _SPACE:
             at += 1
         at += 1
-    return Node(text, key_start, start, at if members else text.index("]", at) + 1, value, members)
+    return members, at
 
 
 def has_markers(text: str) -> int:

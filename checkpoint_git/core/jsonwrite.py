@@ -5,7 +5,7 @@ results) or Choice (a place where several texts are possible: a conflict). The w
 segments: text, or an Alternatives where the text depends on the side. On git's hot path: no imports but jsontext's.
 """
 
-from checkpoint_git.core.jsontext import Node, end_of_string
+from checkpoint_git.core.jsontext import CONTAINERS, Node, end_of_string
 
 try:
     from _json import encode_basestring, encode_basestring_ascii
@@ -282,7 +282,7 @@ class Writer:
     def _is_own(self, result: "Result") -> bool:
         """Whether the result is laid out as the target document lays it out, in as many lines as it has there."""
         if isinstance(result, Built):
-            return bool(result.anchor.members)
+            return bool(result.anchor.value)
         return isinstance(result, Node) and result.text is self.text
 
     def _key_text(self, entry: Entry) -> str:
@@ -298,9 +298,9 @@ class Writer:
 
     def _node_text(self, node: Node, lead: str) -> str:
         source = node.text[node.start : node.end]
-        if node.members is None or node.text is self.text or "\n" not in source:
+        if type(node.value) not in CONTAINERS or node.text is self.text or "\n" not in source:
             return source
-        if not node.members:
+        if not node.value:
             return source[0] + source[-1]
         own = lead_of(node)
         style = self._styles[id(node.text)]

@@ -5,7 +5,7 @@ edited, and one key added twice with different content, are conflicts and never 
 """
 
 from checkpoint_git.core.clock import read_instant
-from checkpoint_git.core.jsontext import join_pointer
+from checkpoint_git.core.jsontext import CONTAINERS, join_pointer
 from checkpoint_git.core.jsonwrite import Choice, Entry
 from checkpoint_git.merge import strategy
 from checkpoint_git.merge.identity import canonical_rank, find_natural_key, identify
@@ -31,51 +31,66 @@ def merge_list(
 ) -> "Result":
     """Two lists by the strategy of their place, or by their structure where the schema says nothing."""
     rule = strategy.merge_rule(schema)
-    before = base.members if base is not None and type(base.members) is list else []
-    lists = (before, ours.members, theirs.members)
-    names = _names_of(rule, lists)  # type: ignore[arg-type]  # the caller passes two arrays
+    whole = [_items_of(side) for side in (base, ours, theirs)]
+    names = _names_of(rule, whole)
     if names is None:
         return Choice(where, ours, base, theirs)
-    old, left, right = [identify(items, names) for items in lists]  # type: ignore[arg-type]  # as above
+    head, tail = _shared_ends(whole)
+    old, left, right = [identify(items[head : len(items) - tail], names) for items in whole]
     kept = [identity for identity in old if _stays(identity, old, left, right)]
-    most = max(len(left), len(right), int(rule["limit"])) if "limit" in rule else None
     rank = _ranking(rule, left, right)
     is_queue = rule.get("strategy") == "queue"
     order, other = merge_order(kept, _kept_in(left, old, kept), _kept_in(right, old, kept), rank, whole_runs=is_queue)
     if other is not None and not is_queue:
         order = min(order, other, key=lambda identities: [rank(identity) for identity in identities])
-    results: dict[Identity, Result] = {}
     items_schema = merging.strategies.items(schema)
-    for number, identity in enumerate(order[:most]):
-        pointer = join_pointer(where, number)
-        results[identity] = _merge_item(merging, items_schema, pointer, identity, old, left, right)
+    merged = {
+        identity: _merge_item(merging, items_schema, join_pointer(where, head + number), identity, old, left, right)
+        for number, identity in enumerate(order)
+    }
+    own = [Entry(None, item, item) for item in whole[1]]
+    most = max(len(whole[1]), len(whole[2]), int(rule["limit"])) if "limit" in rule else None
 
     def assembled(identities: "list[Identity]") -> "Result":
-        entries = [
-            Entry(None, results[identity], left.get(identity) or right.get(identity))
-            for identity in identities
-            if identity in results
-        ]
-        return assemble(ours, entries, theirs)
+        middle = [Entry(None, merged[identity], left.get(identity) or right.get(identity)) for identity in identities]
+        return assemble(ours, [*own[:head], *middle, *own[len(own) - tail :]][:most], theirs)
 
     if other is not None and is_queue:
         return Choice(where, assembled(order), base, assembled(other))
     return assembled(order)
 
 
-def _names_of(rule: "Schema", lists: "tuple[list[Node], list[Node], list[Node]]") -> "tuple[str, ...] | None":
+def _items_of(side: "Node | None") -> "list[Node]":
+    members = None if side is None else side.members
+    return members if type(members) is list else []
+
+
+def _shared_ends(lists: "list[list[Node]]") -> "tuple[int, int]":
+    """How many items all three lists begin with alike, and end with alike: there is nothing to merge in those."""
+    base, ours, theirs = lists
+    shortest = min(len(base), len(ours), len(theirs))
+    head = 0
+    while head < shortest and base[head].value == ours[head].value == theirs[head].value:
+        head += 1
+    tail = 0
+    while tail < shortest - head and base[-1 - tail].value == ours[-1 - tail].value == theirs[-1 - tail].value:
+        tail += 1
+    return head, tail
+
+
+def _names_of(rule: "Schema", lists: "list[list[Node]]") -> "tuple[str, ...] | None":
     """The members that identify an item, () for whole items, None where only a person can tell."""
     if rule.get("strategy") in ("set", "log", "rows", "queue"):
         return strategy.key_names(rule)
-    natural = find_natural_key(list(lists))
+    natural = find_natural_key(lists)
     if natural:
         return (natural,)
-    if all(item.members is None for items in lists for item in items):
+    if all(type(item.value) not in CONTAINERS for items in lists for item in items):
         return ()
     return () if _is_told_apart(lists) else None
 
 
-def _is_told_apart(lists: "tuple[list[Node], list[Node], list[Node]]") -> bool:
+def _is_told_apart(lists: "list[list[Node]]") -> bool:
     """Whether whole items can stand for themselves: not when both sides may have edited one item differently."""
     old, left, right = [identify(items, ()) for items in lists]
     if all(identity in left or identity in right for identity in old):

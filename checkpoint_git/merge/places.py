@@ -5,7 +5,7 @@ rule gives a side a meaning, for git calls "ours" what a rebase brings from else
 """
 
 from checkpoint_git.core.clock import read_instant
-from checkpoint_git.core.jsontext import Node, join_pointer
+from checkpoint_git.core.jsontext import CONTAINERS, Node, join_pointer
 from checkpoint_git.core.jsonwrite import Built, Choice, Entry, Fresh, children_of
 from checkpoint_git.merge import strategy
 from checkpoint_git.merge.identity import NATURAL_KEYS
@@ -75,9 +75,15 @@ def _take_theirs(
     merging: Merging, schema: "Schema", where: str, base: "Node | None", ours: "Node | None", theirs: "Node | None"
 ) -> "Result | None":
     """theirs; but where ours only laid the same value out anew, theirs' changes go into ours' layout."""
-    if base is None or ours is None or theirs is None or ours.members is None or ours.source == base.source:
+    if (
+        base is None
+        or ours is None
+        or theirs is None
+        or type(ours.value) not in CONTAINERS
+        or ours.source == base.source
+    ):
         return theirs
-    if type(ours.members) is not type(theirs.members) or strategy.merge_rule(schema).get("strategy") == "atomic":
+    if type(ours.value) is not type(theirs.value) or strategy.merge_rule(schema).get("strategy") == "atomic":
         return theirs
     return _merge_structure(merging, schema, where, base, ours, theirs)
 
@@ -86,9 +92,9 @@ def _merge_structure(
     merging: Merging, schema: "Schema", where: str, base: "Node | None", ours: Node, theirs: Node
 ) -> "Result":
     if strategy.merge_rule(schema).get("strategy") != "atomic":
-        if type(ours.members) is dict and type(theirs.members) is dict:
+        if type(ours.value) is dict and type(theirs.value) is dict:
             return merge_object(merging, schema, where, base, ours, theirs)
-        if type(ours.members) is list and type(theirs.members) is list:
+        if type(ours.value) is list and type(theirs.value) is list:
             from checkpoint_git.merge.lists import merge_list
 
             return merge_list(merging, schema, where, base, ours, theirs)
