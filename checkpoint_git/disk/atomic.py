@@ -58,8 +58,11 @@ def remove_file(path: str) -> None:
 
 def make_folder(path: str) -> None:
     """Makes a folder and those above it. Raises CheckpointError where something else stands there."""
+    if os.path.isdir(path):
+        return
     try:
         os.makedirs(path, exist_ok=True)
+        sync_folder(os.path.dirname(path) or ".")
     except OSError as error:
         raise write_error(path, error) from None
 

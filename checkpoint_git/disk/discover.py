@@ -1,0 +1,121 @@
+"""Where checkpoints live: it finds folders by walking upward, and neither runs git nor reads a checkpoint."""
+
+import os
+from typing import NamedTuple
+
+from checkpoint_git.core.errors import CheckpointError
+
+_DIRECTORY = ".checkpoints"
+_MISSING_HINT = "run `checkpoint init` where they should live"
+
+
+class Place(NamedTuple):
+    """One folder of checkpoints.
+
+    root: the absolute folder that holds .checkpoints. directory: root/.checkpoints. work_tree: the repository around
+    it, None outside git. git_dir: that work tree's own git directory (a linked worktree has one of its own).
+    """
+
+    root: str
+    directory: str
+    work_tree: str | None
+    git_dir: str | None
+
+    @property
+    def top(self) -> str:
+        """What paths are relative to and what no symbolic link may leave: the work tree, or root outside git."""
+        return self.work_tree or self.root
+
+
+def find_place(start: str) -> Place:
+    """The nearest .checkpoints upward from a folder, no higher than its repository's root.
+
+    Raises CheckpointError where there is none, or where it is a symbolic link that leaves the repository.
+    """
+    start = os.path.abspath(start)
+    repository = find_repository(start)
+    top = repository[0] if repository else None
+    for folder in _folders_upward(start):
+        if os.path.isdir(os.path.join(folder, _DIRECTORY)):
+            place = _place_at(folder, repository)
+            _refuse_link_outside(place)
+            return place
+        if folder == top:
+            break
+    raise CheckpointError(f"there is no {_DIRECTORY} folder in {start} or above it{_bounds(top)}", _MISSING_HINT)
+
+
+def plan_place(start: str) -> Place:
+    """Where a new .checkpoints belongs: the repository's root, else the folder itself. It need not exist."""
+    start = os.path.abspath(start)
+    repository = find_repository(start)
+    return _place_at(repository[0] if repository else start, repository)
+
+
+def find_repository(start: str) -> tuple[str, str] | None:
+    """(work tree, git directory) around a folder, both absolute, or None outside git and in a bare repository."""
+    for folder in _folders_upward(os.path.abspath(start)):
+        git_dir = _read_git_dir(folder)
+        if git_dir:
+            return folder, git_dir
+    return None
+
+
+def is_inside(path: str, boundary: str) -> bool:
+    """Whether a path, all its symbolic links followed, lies in the boundary folder."""
+    real, wall = os.path.realpath(path), os.path.realpath(boundary)
+    return real == wall or real.startswith(wall.rstrip(os.sep) + os.sep)
+
+
+def relative_path(path: str, top: str) -> str:
+    """The path relative to top, with "/" between its parts; unchanged where it does not lie below top."""
+    wall = top.rstrip(os.sep) + os.sep
+    if not path.startswith(wall):
+        return path.replace(os.sep, "/")
+    return path[len(wall) :].replace(os.sep, "/")
+
+
+def _place_at(folder: str, repository: tuple[str, str] | None) -> Place:
+    work_tree, git_dir = repository or (None, None)
+    return Place(folder, os.path.join(folder, _DIRECTORY), work_tree, git_dir)
+
+
+def _refuse_link_outside(place: Place) -> None:
+    if os.path.islink(place.directory) and not is_inside(place.directory, place.top):
+        raise CheckpointError(
+            f"{place.directory} is a symbolic link that leads out of {place.top}",
+            "put a real folder in its place: checkpoints belong to the repository",
+        )
+
+
+def _bounds(top: str | None) -> str:
+    return f", up to the repository's root {top}" if top else ""
+
+
+def _folders_upward(start: str) -> list[str]:
+    folders = [start]
+    while os.path.dirname(folders[-1]) != folders[-1]:
+        folders.append(os.path.dirname(folders[-1]))
+    return folders
+
+
+def _read_git_dir(folder: str) -> str | None:
+    """The git directory that folder/.git is or names, None where it is neither."""
+    path = os.path.join(folder, ".git")
+    if os.path.isfile(path):
+        path = _read_link_file(path) or ""
+    head = os.path.join(path, "HEAD")
+    return path if path and (os.path.isfile(head) or os.path.islink(head)) else None
+
+
+def _read_link_file(path: str) -> str | None:
+    """Where a `.git` file of a linked worktree or a submodule points."""
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as stream:
+            text = stream.read(4096)
+    except OSError:
+        return None
+    if not text.startswith("gitdir:"):
+        return None
+    target = text.removeprefix("gitdir:").strip("\r\n").strip(" ")
+    return os.path.normpath(os.path.join(os.path.dirname(path), target))

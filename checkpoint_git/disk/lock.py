@@ -1,0 +1,74 @@
+"""One writer at a time: a lock between processes that a kill releases. It knows nothing of what it guards."""
+
+import errno
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.disk.discover import Place
+
+DEFAULT_TIMEOUT = 30.0
+_SHORTEST_NAP, _LONGEST_NAP = 0.002, 0.05  # seconds
+_PATIENCE = 1.0  # seconds of waiting before the caller is told
+
+
+def lock_path(place: Place) -> str:
+    """The lock file of a place. It is never the checkpoint itself: a file that is replaced cannot carry a lock."""
+    if place.git_dir:
+        return os.path.join(place.git_dir, "checkpoint.lock")
+    return os.path.join(place.directory, ".lock")
+
+
+@contextmanager
+def hold_lock(
+    path: str, timeout: float = DEFAULT_TIMEOUT, on_wait: Callable[[], None] = lambda: None
+) -> Iterator[None]:
+    """Holds the lock for the length of a `with` block; the end of the process releases it, however it ends.
+
+    timeout: seconds. on_wait: called once when somebody else has held it for a second.
+    Raises CheckpointError when the time is over or the lock file cannot be opened.
+    """
+    descriptor = _open_lock(path)
+    try:
+        _wait_for_lock(descriptor, path, timeout, on_wait)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _open_lock(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+    except OSError as error:
+        hint = "check who owns the folder and whether you may write in it"
+        if error.errno == errno.EROFS:
+            hint = "the file system is mounted read-only"
+        raise CheckpointError(f"the lock file {path} could not be opened: {error.strerror}", hint) from None
+
+
+def _wait_for_lock(descriptor: int, path: str, timeout: float, on_wait: Callable[[], None]) -> None:
+    began = time.monotonic()
+    nap, told = _SHORTEST_NAP, False
+    while not _try_lock(descriptor, path):
+        waited = time.monotonic() - began
+        if waited >= timeout:
+            hint = "wait for it, or end it; a process that was killed holds no lock"
+            raise CheckpointError(f"another process has held {path} for {timeout:g} seconds", hint)
+        if waited >= _PATIENCE and not told:
+            told = True
+            on_wait()
+        time.sleep(nap)
+        nap = min(nap * 1.5, _LONGEST_NAP)
+
+
+def _try_lock(descriptor: int, path: str) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be locked: {error.strerror}", "is it on a network file system?") from None
+    return True

@@ -1,0 +1,139 @@
+"""Writes that happen whole or not at all."""
+
+import os
+import resource
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.disk import atomic
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_new_file_has_the_content_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
+    atomic.write_file(str(tmp_path / "a.json"), b"one")
+    assert (tmp_path / "a.json").read_bytes() == b"one"
+    assert names_in(tmp_path) == ["a.json"]
+
+
+def test_an_existing_file_keeps_its_mode(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    atomic.write_file(str(path), b"new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert path.read_bytes() == b"new"
+
+
+def test_a_new_file_obeys_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        atomic.write_file(str(tmp_path / "a.json"), b"x")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "a.json").stat().st_mode) == 0o640
+
+
+def test_a_link_is_refused_and_its_target_untouched(tmp_path: Path) -> None:
+    (tmp_path / "target").write_bytes(b"precious")
+    (tmp_path / "link").symlink_to("target")
+    with pytest.raises(CheckpointError, match="symbolic link"):
+        atomic.write_file(str(tmp_path / "link"), b"x")
+    assert (tmp_path / "target").read_bytes() == b"precious"
+
+
+def test_a_folder_in_the_way_is_an_error_with_a_hint(tmp_path: Path) -> None:
+    (tmp_path / "a.json").mkdir()
+    with pytest.raises(CheckpointError) as caught:
+        atomic.write_file(str(tmp_path / "a.json"), b"x")
+    assert "folder" in caught.value.hint
+    assert names_in(tmp_path) == ["a.json"]
+
+
+def test_a_missing_folder_is_an_error_with_a_hint(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError) as caught:
+        atomic.write_file(str(tmp_path / "no/a.json"), b"x")
+    assert caught.value.hint == "its folder does not exist"
+
+
+def test_a_full_disk_leaves_the_old_content_and_no_scrap(tmp_path: Path) -> None:
+    """A limit on file sizes in a child process stands for the full disk: the write fails half-way."""
+    path = tmp_path / "a.json"
+    path.write_bytes(b"old")
+    script = (
+        "import resource, sys\n"
+        "from checkpoint_git.core.errors import CheckpointError\n"
+        "from checkpoint_git.disk.atomic import write_file\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "try:\n    write_file(sys.argv[1], b'x' * 5000)\n"
+        "except CheckpointError as error:\n    print(error.message, '|', error.hint)\n    sys.exit(2)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    assert "file sizes" in done.stdout
+    assert path.read_bytes() == b"old"
+    assert names_in(tmp_path) == ["a.json"]
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 1000
+
+
+def test_a_really_full_disk_is_named_as_such(tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small)], capture_output=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip("this machine does not let us mount a small file system")
+    try:
+        (small / "a.json").write_bytes(b"old")
+        with pytest.raises(CheckpointError) as caught:
+            atomic.write_file(str(small / "a.json"), b"x" * 200_000)
+        assert "full" in caught.value.hint
+        assert (small / "a.json").read_bytes() == b"old"
+        assert names_in(small) == ["a.json"]
+    finally:
+        subprocess.run(["umount", str(small)], check=False)
+
+
+def test_a_folder_that_may_not_be_written_is_an_error_with_a_hint(tmp_path: Path) -> None:
+    folder = tmp_path / "locked"
+    folder.mkdir()
+    folder.chmod(0o500)
+    if os.access(folder, os.W_OK):
+        folder = Path("/proc/self")  # root ignores modes; nobody can make files there
+    with pytest.raises(CheckpointError) as caught:
+        atomic.write_file(str(folder / "a.json"), b"x")
+    assert caught.value.hint
+
+
+def test_creating_never_overwrites(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    assert atomic.create_file(str(path), b"first")
+    assert not atomic.create_file(str(path), b"second")
+    assert path.read_bytes() == b"first"
+    assert names_in(tmp_path) == ["a.json"]
+
+
+def test_scraps_of_dead_writers_are_cleared_and_those_of_living_ones_stay(tmp_path: Path) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    (tmp_path / f".a.json.{dead.pid}-0a1b2c3d.tmp").write_bytes(b"half")
+    (tmp_path / f".a.json.{os.getpid()}-0a1b2c3d.tmp").write_bytes(b"half")
+    (tmp_path / ".somebody-elses.tmp").write_bytes(b"")
+    (tmp_path / "a.json").write_bytes(b"")
+    assert atomic.remove_stray_files(str(tmp_path)) == [f".a.json.{dead.pid}-0a1b2c3d.tmp"]
+    assert len(names_in(tmp_path)) == 3
+    assert atomic.remove_stray_files(str(tmp_path / "missing")) == []
+
+
+def test_the_longest_skill_name_still_fits_a_temporary_name(tmp_path: Path) -> None:
+    path = tmp_path / f"{'é' * 64}.checkpoint.json"
+    atomic.write_file(str(path), b"x")
+    assert path.read_bytes() == b"x"

@@ -1,0 +1,111 @@
+"""Finding .checkpoints and the repository around it."""
+
+from pathlib import Path
+
+import pytest
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.disk.discover import find_place, find_repository, is_inside, plan_place, relative_path
+from tests.support.repos import GitRepo
+
+
+def test_the_nearest_folder_upward_is_found(repo: GitRepo) -> None:
+    repo.write(".checkpoints/README.md", "top")
+    repo.write("packages/api/.checkpoints/README.md", "inner")
+    repo.write("packages/api/src/deep/file.py", "")
+    repo.write("packages/web/file.py", "")
+    assert find_place(str(repo.path / "packages/api/src/deep")).root == str(repo.path / "packages/api")
+    assert find_place(str(repo.path / "packages/web")).root == str(repo.path)
+
+
+def test_a_place_knows_its_repository(repo: GitRepo) -> None:
+    repo.write("sub/.checkpoints/README.md", "")
+    place = find_place(str(repo.path / "sub"))
+    assert place.directory == str(repo.path / "sub/.checkpoints")
+    assert place.work_tree == str(repo.path)
+    assert place.git_dir == str(repo.path / ".git")
+    assert place.top == str(repo.path)
+
+
+def test_the_search_stops_at_the_repository_root(tmp_path: Path) -> None:
+    (tmp_path / ".checkpoints").mkdir()
+    repo = GitRepo.create(tmp_path / "inner")
+    with pytest.raises(CheckpointError, match=r"no \.checkpoints") as caught:
+        find_place(str(repo.path))
+    assert "checkpoint init" in caught.value.hint
+
+
+def test_outside_git_the_search_goes_upward_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / ".checkpoints").mkdir()
+    (tmp_path / "a/b").mkdir(parents=True)
+    place = find_place(str(tmp_path / "a/b"))
+    assert place.root == str(tmp_path)
+    assert place.work_tree is None
+    assert place.git_dir is None
+
+
+def test_a_linked_worktree_has_a_git_directory_of_its_own(repo: GitRepo) -> None:
+    repo.commit()
+    repo.git("worktree", "add", "-q", "../linked tree", "-b", "other")
+    linked = repo.path.parent / "linked tree"
+    found = find_repository(str(linked))
+    assert found == (str(linked), GitRepo(linked).git("rev-parse", "--absolute-git-dir"))
+
+
+def test_a_submodule_is_a_repository_of_its_own(repo: GitRepo, tmp_path: Path) -> None:
+    inner = GitRepo.create(tmp_path / "inner")
+    inner.commit()
+    repo.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner.path), "lib")
+    found = find_repository(str(repo.path / "lib"))
+    assert found == (str(repo.path / "lib"), str(repo.path / ".git/modules/lib"))
+
+
+def test_an_empty_git_folder_is_no_repository(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    assert find_repository(str(tmp_path)) is None
+
+
+def test_a_git_file_that_names_nothing_is_no_repository(tmp_path: Path) -> None:
+    (tmp_path / ".git").write_text("gitdir: /nowhere\n")
+    assert find_repository(str(tmp_path)) is None
+
+
+def test_a_bare_repository_has_no_place(tmp_path: Path) -> None:
+    bare = GitRepo.create(tmp_path / "bare.git", "--bare")
+    with pytest.raises(CheckpointError):
+        find_place(str(bare.path))
+
+
+def test_a_link_that_leads_out_of_the_repository_is_refused(repo: GitRepo, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (repo.path / ".checkpoints").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(CheckpointError, match="leads out of"):
+        find_place(str(repo.path))
+
+
+def test_a_link_that_stays_in_the_repository_is_followed(repo: GitRepo) -> None:
+    (repo.path / "state").mkdir()
+    (repo.path / ".checkpoints").symlink_to("state")
+    assert find_place(str(repo.path)).root == str(repo.path)
+
+
+def test_a_new_place_is_the_repository_root_else_the_folder_itself(repo: GitRepo, tmp_path: Path) -> None:
+    (repo.path / "deep/er").mkdir(parents=True)
+    (tmp_path / "plain").mkdir()
+    assert plan_place(str(repo.path / "deep/er")).root == str(repo.path)
+    assert plan_place(str(tmp_path / "plain")).root == str(tmp_path / "plain")
+
+
+def test_inside_means_inside_once_links_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "wall").mkdir()
+    (tmp_path / "wall-paper").mkdir()
+    (tmp_path / "wall/out").symlink_to(tmp_path / "wall-paper")
+    assert is_inside(str(tmp_path / "wall/file"), str(tmp_path / "wall"))
+    assert not is_inside(str(tmp_path / "wall-paper"), str(tmp_path / "wall"))
+    assert not is_inside(str(tmp_path / "wall/out"), str(tmp_path / "wall"))
+
+
+def test_relative_paths_use_slashes_and_leave_strangers_alone() -> None:
+    assert relative_path("/r/a/b", "/r") == "a/b"
+    assert relative_path("/other/b", "/r") == "/other/b"
+    assert relative_path("/a", "/") == "a"

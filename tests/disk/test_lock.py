@@ -1,0 +1,72 @@
+"""One writer at a time, between processes."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.disk.discover import Place
+from checkpoint_git.disk.lock import hold_lock, lock_path
+
+HOLDER = (
+    "import sys, time\n"
+    "from checkpoint_git.disk.lock import hold_lock\n"
+    "with hold_lock(sys.argv[1], 5):\n"
+    "    print('held', flush=True)\n"
+    "    time.sleep(60)\n"
+)
+
+
+def start_holder(path: Path) -> "subprocess.Popen[str]":
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    return holder
+
+
+def test_a_second_process_waits_and_then_says_who_is_in_the_way(tmp_path: Path) -> None:
+    holder = start_holder(tmp_path / "lock")
+    told: list[str] = []
+    try:
+        with (
+            pytest.raises(CheckpointError, match="another process"),
+            hold_lock(str(tmp_path / "lock"), 1.3, lambda: told.append("waiting")),
+        ):
+            pass
+    finally:
+        holder.kill()
+        holder.communicate()
+    assert told == ["waiting"]
+
+
+def test_a_kill_releases_the_lock(tmp_path: Path) -> None:
+    holder = start_holder(tmp_path / "lock")
+    os.kill(holder.pid, signal.SIGKILL)
+    holder.communicate()
+    began = time.monotonic()
+    with hold_lock(str(tmp_path / "lock"), 5):
+        assert time.monotonic() - began < 2
+
+
+def test_the_end_of_the_block_releases_the_lock(tmp_path: Path) -> None:
+    with hold_lock(str(tmp_path / "lock"), 1):
+        pass
+    with hold_lock(str(tmp_path / "lock"), 0):
+        pass
+
+
+def test_a_lock_file_that_is_a_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(CheckpointError, match="could not be opened"), hold_lock(str(tmp_path / "lock"), 1):
+        pass
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_the_lock_lies_in_the_git_directory_else_beside_the_checkpoints() -> None:
+    assert lock_path(Place("/r", "/r/.checkpoints", "/r", "/r/.git")) == "/r/.git/checkpoint.lock"
+    assert lock_path(Place("/r", "/r/.checkpoints", None, None)) == "/r/.checkpoints/.lock"
