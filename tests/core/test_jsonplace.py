@@ -1,0 +1,43 @@
+"""Places found in a text without a tree: the tree's own answer is the measure."""
+
+import json
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from checkpoint_git.core import jsonplace, jsontext
+
+VALUES = st.recursive(
+    st.one_of(
+        st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=4)
+    ),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def pointers_in(value: Any, where: str = "") -> list[str]:
+    children: list[tuple[Any, Any]] = []
+    if isinstance(value, dict):
+        children = list(value.items())
+    elif isinstance(value, list):
+        children = list(enumerate(value))
+    below = [pointers_in(child, jsontext.join_pointer(where, key)) for key, child in children]
+    return [where, *(pointer for pointers in below for pointer in pointers)]
+
+
+@settings(max_examples=300, deadline=None)
+@given(VALUES, st.sampled_from([None, 1, "\t"]), st.sampled_from(["", "\ufeff", "\n "]))
+def test_every_place_is_where_the_tree_says(value: Any, indent: "int | str | None", lead: str) -> None:
+    text = lead + json.dumps(value, indent=indent) + "\n"
+    root = jsontext.parse(text)
+    for where in pointers_in(value):
+        for place in (where, f"{where}/missing", f"{where}/0", f"{where}/99/x"):
+            assert jsonplace.locate(text, place) == jsontext.locate_in(root, place)
+
+
+def test_few_and_many_places_are_answered_alike() -> None:
+    text = json.dumps({"a": list(range(20)), "b": {"c": None}}, indent=2)
+    places = [f"/a/{index}" for index in range(20)] + ["/b/c", ""]
+    assert jsonplace.locate_all(text, places) == [jsonplace.locate(text, where) for where in places]

@@ -1,0 +1,73 @@
+"""References as people write them, and what only looks like one."""
+
+import pytest
+
+from checkpoint_git.core.references import find_mentions, find_references, unqualify
+
+
+@pytest.mark.parametrize(
+    ("text", "references"),
+    [
+        ("Merge #12", ["#12"]),
+        ("Merge PR 12, then PR #13", ["#12", "#13"]),
+        ("pull request #7 and Pull Request 8", ["#7", "#8"]),
+        ("land GH-9", ["#9"]),
+        ("merge !31 or MR 32 or merge request !33", ["!31", "!32", "!33"]),
+        ("feat: search (#12)", ["#12"]),
+        ("Finish ABC-123.", ["ABC-123"]),
+        ("ADEV-347/348 are twins", ["ADEV-347", "ADEV-348"]),
+        ("#12/13", ["#12", "#13"]),
+        ("see https://github.com/Acme/App/pull/77/files.", ["acme/app#77"]),
+        ("(https://gitlab.com/g/sub/app/-/merge_requests/5)", ["g/sub/app!5"]),
+        ("https://acme.atlassian.net/browse/ABC-9", ["ABC-9"]),
+        ("https://linear.app/acme/issue/ENG-42/some-title-12", ["ENG-42"]),
+        ("acme/app#4 waits", ["acme/app#4"]),
+        ("#12 again #12", ["#12"]),
+        ("#007", ["#7"]),
+    ],
+)
+def test_a_reference_is_found_in_every_spelling(text: str, references: list[str]) -> None:
+    assert find_references(text) == references
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "step #2 of sprint #3",
+        "the row #4",
+        "colour #12ab34 and &#39;",
+        "UTF-8, SHA-256, ISO-8601, RFC-3339, CVE-2024-1234",
+        "F-005 and x-12",
+        "PR 6.5 and PRs 2-7",
+        "version #1.5",
+        "branch claude/ADEV-335-bulk",
+        "ADEV-339-342",
+        "abc#12",
+        "#",
+        "",
+        "https://example.org/a/b",
+    ],
+)
+def test_what_only_looks_like_a_reference_is_none(text: str) -> None:
+    assert find_references(text) == []
+
+
+def test_a_mention_says_where_it_stands() -> None:
+    text = "Merge PR #12 and ABC-3"
+    assert [(text[one.start : one.end], one.reference) for one in find_mentions(text)] == [
+        ("PR #12", "#12"),
+        ("ABC-3", "ABC-3"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["#" * 1_000_000, "#1 " * 300_000, "a/" * 500_000 + "#", "ABC-1/2" * 100_000])
+def test_a_hostile_text_is_read_in_bounded_time(text: str) -> None:
+    assert len(find_mentions(text)) < 100_000
+
+
+def test_a_repository_of_the_same_name_is_ours_and_another_is_not() -> None:
+    own = frozenset({"app"})
+    assert unqualify("fork/app#12", own) == "#12"
+    assert unqualify("acme/other#12", own) == "acme/other#12"
+    assert unqualify("acme/other!12", frozenset()) == "!12"
+    assert unqualify("ABC-1", own) == "ABC-1"

@@ -1,0 +1,136 @@
+"""The quick check against jsonschema, whose word is law."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+import checkpoint_git.protocols.skill as room
+from checkpoint_git.core.schema import explain, is_surely_valid, load_schema
+from tests.support.samples import checkpoint
+
+SCHEMA_TEXT = (Path(room.__file__).parent / "schema.json").read_text("utf-8")
+SCHEMA = load_schema(SCHEMA_TEXT)
+VALIDATOR = Draft202012Validator(json.loads(SCHEMA_TEXT))
+
+FULL = checkpoint(
+    protocol_version="1.1",
+    recently_done=[{"text": "Plan", "at": "2026-03-01T09:00:00Z"}],
+    blockers=[{"id": "b1", "description": "No key", "needs": "user_decision", "blocking": "sprint-2"}],
+    pm_refs=[{"provider": "linear", "id": "PLAT-1", "role": "source", "url": "https://example.org/1"}],
+    depends_on=["plan"],
+    cost={"total_usd": 1.5, "by_phase": {"build": 1}, "by_model": {}, "currency": "USD"},
+    eval_scores=[{"rubric": "quality", "score": 7.5, "max": 10}],
+    telemetry_handle={"enabled": True, "id": "t1"},
+    handoffs=[{"id": "h1"}],
+    findings=[],
+    superseded=[],
+    skill_state={"merged_prs": [{"number": 1}], "carried_debt": 3, "streak": None},
+)
+
+SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(-3, 3), st.floats(allow_nan=False), st.text(max_size=3), st.just("complete")
+)
+JUNK = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+)
+
+
+def places_in(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The paths of all values below a value."""
+    children: list[tuple[Any, Any]] = []
+    if isinstance(value, dict):
+        children = list(value.items())
+    elif isinstance(value, list):
+        children = list(enumerate(value))
+    return [found for key, child in children for found in [(*path, key), *places_in(child, (*path, key))]]
+
+
+def change(value: Any, path: tuple[Any, ...], junk: Any, remove: bool) -> Any:
+    """A copy with one place replaced or removed."""
+    result = copy.deepcopy(value)
+    parent = result
+    for key in path[:-1]:
+        parent = parent[key]
+    if remove:
+        del parent[path[-1]]
+    else:
+        parent[path[-1]] = junk
+    return result
+
+
+def test_the_full_sample_is_surely_valid() -> None:
+    assert is_surely_valid(SCHEMA, FULL)
+    assert explain(SCHEMA, FULL) == []
+
+
+@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_what_is_surely_valid_is_valid_to_jsonschema(data: st.DataObject) -> None:
+    path = data.draw(st.sampled_from(places_in(FULL)))
+    changed = change(FULL, path, data.draw(JUNK), data.draw(st.booleans()))
+    assert is_surely_valid(SCHEMA, changed) == VALIDATOR.is_valid(changed)
+
+
+@settings(max_examples=300, deadline=None)
+@given(JUNK)
+def test_junk_is_judged_as_jsonschema_does(junk: Any) -> None:
+    assert is_surely_valid(SCHEMA, junk) == VALIDATOR.is_valid(junk)
+
+
+SMALL_SCHEMAS = [
+    {"type": "integer"},
+    {"type": ["number", "null"]},
+    {"type": ["string", "null", "boolean"]},
+    {"const": "complete"},
+    {"minItems": 1, "maxItems": 2},
+    {"minLength": 1, "maxLength": 2, "pattern": "^c"},
+    {"minimum": 0, "exclusiveMinimum": -1},
+    {"properties": {"a": {"type": "string"}}, "additionalProperties": False},
+    {"patternProperties": {"^a": {"type": "string"}}, "additionalProperties": {"type": "number"}},
+    {"items": {"$ref": "#/$defs/x"}, "$defs": {"x": {"items": {"$ref": "#/$defs/x"}, "type": ["array", "string"]}}},
+    {"not": {"type": "string"}},
+    {"anyOf": [{"type": "string"}, {"type": "null"}]},
+    {"items": False},
+    {"$ref": "#/$defs/missing"},
+    {"enum": [1, None]},
+    {"minimum": 0.5},
+    {"dependentRequired": {"a": ["b"]}},
+]
+
+
+@pytest.mark.parametrize("document", SMALL_SCHEMAS, ids=json.dumps)
+@settings(max_examples=60, deadline=None)
+@given(value=JUNK)
+def test_a_keyword_is_never_judged_more_kindly_than_by_jsonschema(document: dict[str, Any], value: Any) -> None:
+    schema = load_schema(json.dumps(document))
+    if is_surely_valid(schema, value):
+        assert Draft202012Validator(document).is_valid(value)
+
+
+def test_an_unknown_keyword_is_never_sure() -> None:
+    assert not is_surely_valid(load_schema('{"minProperties": 1}'), {"a": 1})
+
+
+def test_annotations_do_not_matter() -> None:
+    assert is_surely_valid(
+        load_schema('{"title": "t", "x-merge": {"strategy": "set"}, "format": "date-time"}'), "no date"
+    )
+
+
+def test_every_missing_field_is_named() -> None:
+    found = explain(SCHEMA, checkpoint(phase=..., step=...))
+    assert [(each.where, each.keyword, each.expected) for each in found] == [
+        ("/phase", "required", "phase"),
+        ("/step", "required", "step"),
+    ]
+
+
+def test_places_are_json_pointers() -> None:
+    found = explain(SCHEMA, checkpoint(cost={"by_phase": {"a/b~c": -1}}))
+    assert [(each.where, each.keyword, each.value) for each in found] == [("/cost/by_phase/a~1b~0c", "minimum", -1)]
