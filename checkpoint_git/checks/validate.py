@@ -1,0 +1,94 @@
+"""Whether one document is a valid checkpoint: text, shape and meaning in turn. Pure: bytes in, findings out."""
+
+import errno
+from typing import Any
+
+from checkpoint_git.checks.facts import Document
+from checkpoint_git.core import jsonplace, jsontext
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.safetext import escape_controls
+from checkpoint_git.core.schema import Mismatch, explain, is_surely_valid
+from checkpoint_git.protocols.contract import Room, open_room
+from checkpoint_git.protocols.registry import protocol_of
+
+
+def check_document(path: str, data: bytes, *, now: int) -> Document:
+    """The document in a file's bytes, with every finding located.
+
+    path: relative, "/" between its parts; its file name says whose checkpoint it must be. now: seconds since 1970.
+    """
+    room = open_room(protocol_of(path) or "skill")
+    skill = room.layout.find_skill(path)
+    try:
+        text = jsontext.decode(data)
+        value = jsontext.load(text)
+    except jsontext.JsonTextError as error:
+        return Document(path, skill, None, data.decode("utf-8", "replace"), len(data), [_text_finding(path, error)])
+    findings = _check_value(room, value, skill, len(data), now)
+    if text.startswith(jsontext.BYTE_ORDER_MARK):
+        findings.append(_BYTE_ORDER_MARK)
+    located = _locate_all(findings, path, text)
+    return Document(path, skill, value if isinstance(value, dict) else None, text, len(data), located)
+
+
+def unreadable_document(path: str, error: OSError) -> Document:
+    """A document for a file that could not be read at all, its one finding saying why."""
+    code, hint = _READ_ERRORS.get(error.errno or 0, ("file/unreadable", "check the file's permissions"))
+    message = f"the file cannot be read: {error.strerror or error}"
+    skill = open_room(protocol_of(path) or "skill").layout.find_skill(path)
+    return Document(path, skill, None, None, 0, [Finding(code, "error", message, path, hint=hint)])
+
+
+_READ_ERRORS = {
+    errno.EISDIR: ("file/not-a-file", "move what stands there away"),
+    errno.EFBIG: ("json/too-large", "a checkpoint is a summary; move its past to .checkpoints/history"),
+    errno.ELOOP: ("file/link-outside", "put a real file in its place"),
+    errno.ENOENT: ("file/missing", "restore it from git"),
+}
+
+_BYTE_ORDER_MARK = Finding(
+    "json/byte-order-mark",
+    "warning",
+    "the file begins with a byte order mark",
+    hint="save it as UTF-8 without one: other JSON readers refuse it",
+)
+
+
+def _text_finding(path: str, error: jsontext.JsonTextError) -> Finding:
+    message = escape_controls(error.message)
+    return Finding(error.code, "error", message, path, "", error.line, error.column, error.hint)
+
+
+def _check_value(room: Room, value: Any, skill: str, size: int, now: int) -> list[Finding]:
+    if not isinstance(value, dict):
+        return [_not_an_object(value)]
+    findings = room.rules.check(value, skill=skill, size=size, now=now)
+    if not is_surely_valid(room.schema, value):
+        findings += [room.rules.describe(mismatch) for mismatch in _first_per_place(explain(room.schema, value))]
+    return findings
+
+
+def _first_per_place(mismatches: list[Mismatch]) -> list[Mismatch]:
+    """A value of the wrong type is also none of the allowed ones: once is enough."""
+    first: dict[str, Mismatch] = {}
+    for mismatch in mismatches:
+        first.setdefault(mismatch.where, mismatch)
+    return list(first.values())
+
+
+def _not_an_object(value: Any) -> Finding:
+    shown = {list: "a list", type(None): "null", str: "a text", bool: str(value).lower()}.get(type(value), "a number")
+    message = f"the document is {shown}, and a checkpoint is an object {{...}}"
+    return Finding("json/not-an-object", "error", message, hint="restore it from git, or `checkpoint reset` its skill")
+
+
+def _locate_all(findings: list[Finding], path: str, text: str) -> list[Finding]:
+    """The findings with path, line and column, in the order of the text."""
+    if not findings:
+        return []
+    places = jsonplace.locate_all(text, [finding.where for finding in findings])
+    located = [
+        finding._replace(path=path, line=line, column=column)
+        for finding, (line, column) in zip(findings, places, strict=True)
+    ]
+    return sorted(located, key=lambda finding: (finding.line, finding.column))

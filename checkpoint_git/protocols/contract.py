@@ -1,0 +1,65 @@
+"""What every protocol's room offers, and how one is opened by its name. It knows no protocol itself.
+
+A room is a package with five drawers: layout.py (names and places), schema.json (shape, and how versions merge),
+rules.py (meaning beyond shape), store.py (reading and writing) and README.md.
+"""
+
+import importlib
+import os
+from typing import Any, NamedTuple, Protocol, cast
+
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.schema import Mismatch, Schema, load_schema
+from checkpoint_git.protocols.registry import PROTOCOLS
+
+DRAWERS = ("layout.py", "schema.json", "rules.py", "store.py", "README.md")
+
+
+class Layout(Protocol):
+    """layout.py: how files are named."""
+
+    SUFFIX: str
+
+    def find_skill(self, file_name: str) -> str:
+        """The owner that a file's name says, "" where the name is not one of this protocol's."""
+
+
+class Rules(Protocol):
+    """rules.py: what a document means. Findings come with `where` set; path, line and column are filled in later."""
+
+    def describe(self, mismatch: Mismatch) -> Finding:
+        """A break of the schema in the protocol's own words."""
+
+    def check(self, value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Finding]:
+        """Everything beyond shape that is wrong with a document; the value may break the schema.
+
+        skill: the name that the file's name says. size: of the file, bytes. now: seconds since 1970.
+        """
+
+
+class Room(NamedTuple):
+    """An opened room, as far as checks need it."""
+
+    layout: Layout
+    rules: Rules
+    schema: Schema
+
+
+_opened: dict[str, Room] = {}
+
+
+def open_room(protocol: str) -> Room:
+    """The room of a protocol in the registry, its schema read and compiled once a process."""
+    if protocol not in _opened:
+        module = next(entry[1] for entry in PROTOCOLS if entry[0] == protocol)
+        _opened[protocol] = _load_room(module)
+    return _opened[protocol]
+
+
+def _load_room(module: str) -> Room:
+    layout = cast(Layout, importlib.import_module(f"{module}.layout"))
+    rules = importlib.import_module(f"{module}.rules")
+    folder = os.path.dirname(str(rules.__file__))
+    with open(os.path.join(folder, "schema.json"), encoding="utf-8") as stream:
+        schema = load_schema(stream.read())
+    return Room(layout, cast(Rules, rules), schema)

@@ -1,0 +1,218 @@
+"""The little language of `checkpoint update`: --a.b=text, --a.b+=text, --a.b:json=..., --rows[id].c=text. Pure.
+
+Values are token values (jsontext): numbers stay as they were typed.
+"""
+
+from typing import Any, Literal, NamedTuple
+
+from checkpoint_git.core import jsontext
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.protocols.skill import names
+from checkpoint_git.protocols.skill.shape import quote
+
+# what stands after the path: what to do, and whether the value is JSON
+_OPERATORS: dict[str, tuple[Literal["replace", "append"], bool]] = {
+    "": ("replace", False),
+    "+": ("append", False),
+    ":json": ("replace", True),
+    "+:json": ("append", True),
+    ":json+": ("append", True),
+}
+_OPERATOR_LETTERS = "+:"
+_ID_NAMES = ("id", "number", "name")
+_MAX_STEPS = 20
+_LONGEST_INDEX = 10  # digits
+
+
+class Step(NamedTuple):
+    """One step of a path. bracketed: written as [name]: an item by its id, or a key taken letter by letter."""
+
+    name: str
+    bracketed: bool = False
+
+
+class Edit(NamedTuple):
+    """One change. value: a token value. word: as it was typed, for messages."""
+
+    path: tuple[Step, ...]
+    action: Literal["replace", "append"]
+    value: Any
+    word: str
+
+    @property
+    def field(self) -> str:
+        """The top-level field that changes."""
+        return self.path[0].name
+
+
+def parse_edits(words: list[str]) -> list[Edit]:
+    """The edits that command line words ask for. Raises CheckpointError, naming the word and what was meant."""
+    return [_parse_edit(word) for word in words]
+
+
+def _parse_edit(word: str) -> Edit:
+    check_text(word)
+    if not word.startswith("--"):
+        raise CheckpointError(
+            f"{quote(word)} is not an edit", f"an edit begins with two dashes: --{_shown(word.lstrip('-'))}"
+        )
+    at = _find_outside_brackets(word, "=")
+    if at < 0:
+        raise CheckpointError(
+            f"{quote(word)} has no value", f"write it as {_shown(word)}=VALUE, with no space before ="
+        )
+    key, text = word[2:at], word[at + 1 :]
+    end = _find_outside_brackets(key, _OPERATOR_LETTERS)
+    path_text, operator = (key, "") if end < 0 else (key[:end], key[end:])
+    if operator not in _OPERATORS:
+        raise _unknown_operator(path_text, operator)
+    path = _parse_path(path_text, word)
+    if path == (Step("field"),):
+        raise CheckpointError(f"{quote(word)} names no field", "write the field's own name: --status=complete")
+    action, is_json = _OPERATORS[operator]
+    return Edit(path, action, _parse_json(text, word) if is_json else text, word)
+
+
+def check_text(word: str) -> None:
+    """Raises CheckpointError for a command line word that was not UTF-8: it could not be written into a file."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        raise CheckpointError(f"{quote(word)} is not UTF-8 text", "give the value in UTF-8") from None
+
+
+def _shown(word: str) -> str:
+    return quote(word)[1:-1]
+
+
+def _find_outside_brackets(text: str, wanted: str) -> int:
+    depth = 0
+    for at, letter in enumerate(text):
+        depth += (letter == "[") - (letter == "]" and depth > 0)
+        if depth == 0 and letter in wanted:
+            return at
+    return -1
+
+
+def _unknown_operator(path_text: str, operator: str) -> CheckpointError:
+    def distance(known: str) -> tuple[bool, int]:
+        edits = names.count_edits(operator, known, len(operator) + len(known))
+        return not known.startswith(operator), edits or 0
+
+    meant = min((known for known in _OPERATORS if known), key=distance)
+    message = f"{quote(operator)} after {quote(path_text)} is no operator"
+    return CheckpointError(
+        message, f"did you mean --{_shown(path_text)}{meant}=...? There are =, +=, :json= and +:json="
+    )
+
+
+def _parse_path(text: str, word: str) -> tuple[Step, ...]:
+    steps: list[Step] = []
+    rest = text
+    while rest or not steps:
+        step, rest = _take_step(rest, is_first=not steps)
+        if step is None or not step.name or len(steps) == _MAX_STEPS:
+            raise CheckpointError(
+                f"{quote(word)}: {quote(text)} is not a path", "a path is a.b, rows.0.status or rows[id].status"
+            )
+        steps.append(step)
+    return tuple(steps)
+
+
+def _take_step(text: str, *, is_first: bool) -> tuple[Step | None, str]:
+    """The first step of a path and what follows it; None where there is no step to be read."""
+    if text.startswith("[") and not is_first:
+        name, bracket, rest = text[1:].partition("]")
+        return (Step(name, bracketed=True) if bracket else None), rest
+    if not is_first:
+        if not text.startswith("."):
+            return None, text
+        text = text[1:]
+    end = next((at for at, letter in enumerate(text) if letter in ".["), len(text))
+    name = text[:end]
+    return (Step(name) if name == name.strip() and "]" not in name else None), text[end:]
+
+
+def _parse_json(text: str, word: str) -> Any:
+    try:
+        jsontext.load(text)  # the limits on depth hold here too
+        return jsontext.scan_tokens(text)
+    except jsontext.JsonTextError as error:
+        message = f"{quote(word)}: the value is not JSON: {error.message} (column {error.column})"
+        raise CheckpointError(message, "quote it for the shell: --a:json='[\"x\", 1]'") from None
+
+
+# applying edits
+
+
+def apply_edit(value: dict[str, Any], edit: Edit) -> None:
+    """Changes a document in place. Raises CheckpointError where the path leads nowhere in this document."""
+    container: Any = value
+    for at, step in enumerate(edit.path[:-1]):
+        container = _descend(container, step, edit, at)
+    last = edit.path[-1]
+    if edit.action == "append":
+        _append(container, last, edit)
+    else:
+        container[_find_member(container, last, edit, len(edit.path) - 1)] = edit.value
+
+
+def _descend(container: Any, step: Step, edit: Edit, at: int) -> Any:
+    key = _find_member(container, step, edit, at)
+    if isinstance(container, dict) and key not in container:
+        container[key] = {}
+    return container[key]
+
+
+def _find_member(container: Any, step: Step, edit: Edit, at: int) -> Any:
+    """The key or index that a step means in a container; a key may be new, an index may not."""
+    if isinstance(container, dict):
+        return step.name
+    if isinstance(container, list):
+        return _find_item(container, step, edit, at)
+    before = _path_text(edit.path[:at])
+    message = f"{quote(edit.word)}: {before} is {quote(_plain(container))}, and has no {quote(step.name)} in it"
+    raise CheckpointError(message, f"set {before} itself, with :json for an object or a list")
+
+
+def _find_item(items: list[Any], step: Step, edit: Edit, at: int) -> int:
+    before = _path_text(edit.path[:at])
+    if not step.bracketed and step.name.isdecimal() and step.name.isascii():
+        if len(step.name) < _LONGEST_INDEX and int(step.name) < len(items):
+            return int(step.name)
+        message = f"{quote(edit.word)}: {before} has {len(items)} items, counted from 0"
+        raise CheckpointError(message, f"add one with --{before}+=... or --{before}+:json=...")
+    for index, item in enumerate(items):
+        if isinstance(item, dict) and any(_plain(item.get(name)) == step.name for name in _ID_NAMES):
+            if step.bracketed:
+                return index
+            hint = f"by its id it is --{before}[{_shown(step.name)}]{_rest_text(edit, at)}=..."
+            raise CheckpointError(f"{quote(edit.word)}: {before} is a list", hint)
+    raise CheckpointError(
+        f"{quote(edit.word)}: {before} has no item {quote(step.name)}",
+        f"name an item by number or by id: {before}.0, {before}[id]; add one with --{before}+:json=...",
+    )
+
+
+def _append(container: Any, last: Step, edit: Edit) -> None:
+    key = _find_member(container, last, edit, len(edit.path) - 1)
+    present = container.setdefault(key, []) if isinstance(container, dict) else container[key]
+    if not isinstance(present, list):
+        path = _path_text(edit.path)
+        message = f"{quote(edit.word)}: {path} is {quote(_plain(present))}, not a list to append to"
+        raise CheckpointError(message, f"replace it: --{path}=... or --{path}:json=...")
+    present.append(edit.value)
+
+
+def _plain(value: Any) -> Any:
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def _path_text(path: tuple[Step, ...]) -> str:
+    shown = "".join(f"[{_shown(step.name)}]" if step.bracketed else f".{_shown(step.name)}" for step in path)
+    return shown.removeprefix(".")
+
+
+def _rest_text(edit: Edit, at: int) -> str:
+    rest = edit.path[at + 1 :]
+    return "".join(f"[{_shown(step.name)}]" if step.bracketed else f".{_shown(step.name)}" for step in rest)

@@ -1,0 +1,390 @@
+"""What a skill checkpoint must mean beyond its shape. Pure: a value in, findings out, nothing read or written.
+
+Values may break the schema: every check looks before it reads, and leaves to the schema what the schema says.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from checkpoint_git.core.clock import DAY, read_instant, write_instant
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.jsontext import join_pointer
+from checkpoint_git.protocols.skill import names
+from checkpoint_git.protocols.skill.shape import describe, empty_field, quote
+from checkpoint_git.protocols.skill.views import (
+    PUBLIC_FIELDS,
+    action_done_when,
+    action_text,
+    is_open,
+    open_blockers,
+    public_view,
+    read_list,
+    waits_on_user,
+)
+
+__all__ = [
+    "PUBLIC_FIELDS",
+    "action_done_when",
+    "action_text",
+    "check",
+    "describe",
+    "open_blockers",
+    "public_view",
+    "waits_on_user",
+]
+
+MAX_SUMMARY = 1_200  # characters
+MAX_DECISIONS = 20
+MAX_SIZE = 32 * 1024  # bytes
+MAX_PM_TEXT = 500  # characters: longer is a ticket's body, not its address
+
+_REQUIRED_TEXTS = ("project", "project_dir", "phase", "step", "progress_summary")
+_OPTIONAL_INSTANTS = ("verified_at", "record_updated_at")
+_INSTANTS_IN_LISTS = (
+    ("blockers", "resolved_at"),
+    ("pm_refs", "first_seen_at"),
+    ("eval_scores", "at"),
+    ("recently_done", "at"),
+)
+_BODY_FIELDS = frozenset(["body", "description", "content", "comments", "text", "summary"])
+_INSTANT_HINT = "write an instant as 2026-03-31T14:00:00Z"
+
+
+class _Facts(NamedTuple):
+    skill: str
+    size: int
+    now: int
+
+
+def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Finding]:
+    """Every finding beyond shape, with `where` set and path, line and column left empty.
+
+    skill: what the file's name says, "" where the name is not a checkpoint's. size: of the file, bytes. now: seconds.
+    """
+    facts = _Facts(skill, size, now)
+    return [finding for look in _CHECKS for finding in look(value, facts)]
+
+
+def _error(code: str, message: str, where: str, hint: str = "") -> Finding:
+    return Finding(code, "error", message, where=where, hint=hint)
+
+
+def _warning(code: str, message: str, where: str, hint: str = "") -> Finding:
+    return Finding(code, "warning", message, where=where, hint=hint)
+
+
+def _objects(value: dict[str, Any], key: str) -> list[tuple[str, dict[str, Any]]]:
+    """(where, item) of the objects in a list."""
+    return [(f"/{key}/{at}", item) for at, item in enumerate(read_list(value, key)) if isinstance(item, dict)]
+
+
+# the header
+
+
+def _check_file_name(value: dict[str, Any], facts: _Facts) -> Iterator[Finding]:
+    skill = value.get("skill")
+    if not facts.skill:
+        yield _error(
+            "skill/file-name", "the file's name is not <skill>.checkpoint.json", "", "rename the file after its skill"
+        )
+    elif isinstance(skill, str) and skill.strip() and skill != facts.skill:
+        message = f"skill is {quote(skill)}, but the file's name says {quote(facts.skill)}"
+        yield _error("skill/file-name", message, "/skill", "rename the file, or correct the field: one skill, one file")
+
+
+def _check_required_texts(value: dict[str, Any], facts: _Facts) -> Iterator[Finding]:
+    for key in _REQUIRED_TEXTS:
+        text = value.get(key)
+        if isinstance(text, str) and text and text.isspace():
+            yield empty_field(f"/{key}")
+
+
+def _check_header_instants(value: dict[str, Any], facts: _Facts) -> Iterator[Finding]:
+    created, updated = value.get("created_at"), value.get("updated_at")
+    for key, text in (("created_at", created), ("updated_at", updated)):
+        if isinstance(text, str) and text:
+            yield from _check_instant(text, f"/{key}", "error")
+    made, changed = read_instant(created), read_instant(updated)
+    if made and changed and changed < made:
+        message = f"updated_at ({quote(updated)}) is before created_at ({quote(created)})"
+        yield _error("skill/updated-before-created", message, "/updated_at", "correct the one that is wrong")
+    if changed and changed[0] > facts.now + DAY:
+        message = f"updated_at is {quote(updated)}, and now is {write_instant(facts.now)}: it lies in the future"
+        yield _warning("skill/updated-in-future", message, "/updated_at", "was a clock wrong? set it: --updated_at=...")
+
+
+def _check_other_instants(value: dict[str, Any], facts: _Facts) -> Iterator[Finding]:
+    for key in _OPTIONAL_INSTANTS:
+        if isinstance(value.get(key), str):
+            yield from _check_instant(value[key], f"/{key}", "warning")
+    for key, name in _INSTANTS_IN_LISTS:
+        for where, item in _objects(value, key):
+            if isinstance(item.get(name), str):
+                yield from _check_instant(item[name], f"{where}/{name}", "warning")
+
+
+def _check_instant(text: str, where: str, level: str) -> Iterator[Finding]:
+    name = where.rpartition("/")[2]
+    if read_instant(text) is None:
+        message = f"{name} is {quote(text)}: {_instant_trouble(text)}"
+        if level == "error":
+            yield _error("skill/timestamp", message, where, _INSTANT_HINT)
+        else:
+            yield _warning("skill/unclear-timestamp", message, where, _INSTANT_HINT)
+    elif text[-1] not in "Zz":
+        yield _warning(
+            "skill/offset-timestamp", f"{name} is {quote(text)}: in local time", where, "write it in UTC, ending in Z"
+        )
+
+
+def _instant_trouble(text: str) -> str:
+    if read_instant(f"{text}Z") is not None:
+        return "it has no time zone"
+    if read_instant(f"{text}T00:00:00Z") is not None:
+        return "it has no time of day"
+    if len(text) >= 20 and text[4:5] == "-" and text[10:11] in ("T", "t"):
+        return "it is no instant on the calendar"
+    return "it is not an RFC 3339 timestamp"
+
+
+def _check_project_dir(value: dict[str, Any], facts: _Facts) -> Iterator[Finding]:
+    path = value.get("project_dir")
+    if isinstance(path, str) and path.strip() and not _is_absolute(path):
+        message = f"project_dir is {quote(path)}, which is not an absolute path"
+        yield _warning("skill/relative-project-dir", message, "/project_dir", "write the whole path, from the root")
+
+
+def _is_absolute(path: str) -> bool:
+    return path.startswith(("/", "\\\\")) or (path[1:3] in (":\\", ":/") and path[0].isalpha())
+
+
+def _check_size(value: dict[str, Any], facts: _Facts) -> Iterator[Finding]:
+    if facts.size > MAX_SIZE:
+        message = (
+            f"the file has {facts.size / 1024:.1f} KB; {MAX_SIZE // 1024} KB are plenty for what every resume reads"
+        )
+        yield _warning("skill/file-too-big", message, "", "move closed telemetry into history: checkpoint rotate")
+
+
+# progress
+
+
+def _check_summary(value: dict[str, Any], facts: _Facts) -> Iterator[Finding]:
+    summary = value.get("progress_summary")
+    if isinstance(summary, str) and len(summary) > MAX_SUMMARY:
+        message = f"progress_summary has {len(summary)} characters; {MAX_SUMMARY} are the limit of what is read gladly"
+        yield _warning(
+            "skill/summary-too-long",
+            message,
+            "/progress_summary",
+            "keep a few sentences; detail goes into progress_table",
+        )
+
+
+def _check_rows(value: dict[str, Any], facts: _Facts) -> Iterator[Finding]:
+    for where, identity, first in _find_doubles(value, "progress_table"):
+        message = f"two rows have the id {quote(identity)}; the first is {first}"
+        yield _error("skill/row-id-twice", message, where, "give one of them another id, or remove it")
+    for where, row in _objects(value, "progress_table"):
+        for key in ("id", "label"):
+            if isinstance(row.get(key), str) and row[key].isspace():
+                yield empty_field(f"{where}/{key}")
+
+
+def _find_doubles(value: dict[str, Any], key: str) -> Iterator[tuple[str, Any, str]]:
+    """(where its id stands, the id, where the first one is) of every item whose id an earlier one has."""
+    first: dict[tuple[type, Any], str] = {}
+    for where, item in _objects(value, key):
+        identity = item.get("id")
+        if not isinstance(identity, (str, int, float)):
+            continue
+        seen = first.setdefault((type(identity), identity), where)
+        if seen != where:
+            yield f"{where}/id", identity, seen
+
+
+def _check_running(value: dict[str, Any], facts: _Facts) -> Iterator[Finding]:
+    """What a checkpoint needs while its status is in_progress."""
+    if value.get("status") != "in_progress":
+        return
+    if value.get("next_actions", []) == []:
+        hint = "say what comes next (checkpoint update SKILL --next_actions+=...), or set status to complete"
+        yield _error(
+            "skill/next-actions-empty", "status is in_progress, but next_actions is empty", "/next_actions", hint
+        )
+    if value.get("progress_table", []) == []:
+        message = "status is in_progress, but there is no progress_table"
+        hint = "list the phases or steps: progress is counted from it"
+        yield _warning("skill/no-progress-table", message, "/progress_table", hint)
+    if value.get("context_primer", {}) == {}:
+        message = "status is in_progress, but there is no context_primer"
+        hint = "note the key decisions: a new session starts from them"
+        yield _warning("skill/no-context-primer", message, "/context_primer", hint)
+
+
+def _check_decisions(value: dict[str, Any], facts: _Facts) -> Iterator[Finding]:
+    primer = value.get("context_primer")
+    count = len(read_list(primer, "key_decisions")) if isinstance(primer, dict) else 0
+    if count > MAX_DECISIONS:
+        message = f"there are {count} key decisions; more than {MAX_DECISIONS} are not read"
+        hint = "sum up the older ones, or move them into history: checkpoint rotate"
+        yield _warning("skill/too-many-decisions", message, "/context_primer/key_decisions", hint)
+
+
+def _check_actions(value: dict[str, Any], facts: _Facts) -> Iterator[Finding]:
+    for at, action in enumerate(read_list(value, "next_actions")):
+        if isinstance(action, str) and action.isspace():
+            yield _error(
+                "skill/action-shape", "the action is empty", f"/next_actions/{at}", "say what to do, or remove it"
+            )
+        elif isinstance(action, dict) and isinstance(action.get("text"), str) and action["text"].isspace():
+            yield empty_field(f"/next_actions/{at}/text")
+
+
+# blockers and tickets
+
+
+def _check_blockers(value: dict[str, Any], facts: _Facts) -> Iterator[Finding]:
+    for where, identity, first in _find_doubles(value, "blockers"):
+        message = f"two blockers have the id {quote(identity)}; the first is {first}"
+        yield _warning("skill/blocker-id-twice", message, where, "give one of them another id, or remove it")
+    known = {row.get("id") for _, row in _objects(value, "progress_table") if isinstance(row.get("id"), (str, int))}
+    for where, blocker in _objects(value, "blockers"):
+        for key in ("id", "description"):
+            if isinstance(blocker.get(key), str) and blocker[key].isspace():
+                yield empty_field(f"{where}/{key}")
+        row = blocker.get("blocking")
+        if known and isinstance(row, str) and row not in known and is_open(blocker):
+            message = f"the blocker says it blocks {quote(row)}, and no row of progress_table has that id"
+            yield _warning("skill/blocks-unknown-row", message, f"{where}/blocking", "name the row's id")
+
+
+def _check_status_and_blockers(value: dict[str, Any], facts: _Facts) -> Iterator[Finding]:
+    status = value.get("status")
+    if status == "blocked" and not open_blockers(value):
+        message = "status is blocked, but no blocker is open"
+        hint = "add what is in the way to blockers, or set another status"
+        yield _warning("skill/blocked-by-nothing", message, "/status", hint)
+    if status == "complete" and any(waits_on_user(blocker) for blocker in open_blockers(value)):
+        message = "status is complete, but a decision waits on the user"
+        hint = "resolve the blocker, or set status to blocked"
+        yield _warning("skill/complete-but-undecided", message, "/status", hint)
+
+
+def _check_pm_refs(value: dict[str, Any], facts: _Facts) -> Iterator[Finding]:
+    for where, ref in _objects(value, "pm_refs"):
+        for key, member in ref.items():
+            long = isinstance(member, str) and len(member) > MAX_PM_TEXT
+            if long or (key in _BODY_FIELDS and member):
+                message = f"the ticket carries its text in {quote(key)}; a checkpoint keeps ids and addresses only"
+                yield _warning(
+                    "skill/pm-ref-body", message, join_pointer(where, key), "remove it: tickets may hold private data"
+                )
+        for key in ("provider", "id"):
+            if isinstance(ref.get(key), str) and ref[key].isspace():
+                yield empty_field(f"{where}/{key}")
+
+
+# what 1.1 added
+
+
+def _is_above(value: Any, limit: Any) -> bool:
+    """Whether both are numbers and the first is the greater."""
+    if any(isinstance(number, bool) or not isinstance(number, (int, float)) for number in (value, limit)):
+        return False
+    return bool(value > limit)
+
+
+def _check_cost(value: dict[str, Any], facts: _Facts) -> Iterator[Finding]:
+    cost = value.get("cost")
+    if not isinstance(cost, dict):
+        return
+    total, budget = cost.get("total_usd"), cost.get("budget_usd")
+    if _is_above(total, budget):
+        message = f"the cost of {quote(total)} USD is over the budget of {quote(budget)}"
+        yield _warning("skill/over-budget", message, "/cost/total_usd", "stop and ask, or raise budget_usd")
+
+
+def _check_scores(value: dict[str, Any], facts: _Facts) -> Iterator[Finding]:
+    for where, score in _objects(value, "eval_scores"):
+        reached, most = score.get("score"), score.get("max")
+        if _is_above(reached, most):
+            message = f"the score {quote(reached)} is above its max {quote(most)}"
+            yield _error("skill/score-above-max", message, f"{where}/score", "correct the score, or its max")
+
+
+def _check_telemetry(value: dict[str, Any], facts: _Facts) -> Iterator[Finding]:
+    handle = value.get("telemetry_handle")
+    if isinstance(handle, str) and handle and handle.isspace():
+        yield _error(
+            "skill/telemetry-handle", "telemetry_handle is empty", "/telemetry_handle", "name it, or leave it out"
+        )
+
+
+# names
+
+
+def _check_names(value: dict[str, Any], facts: _Facts) -> Iterator[Finding]:
+    if not value.keys() <= names.ROOT:
+        yield from _check_operators(value, "")
+        yield from _check_spelling(value, "", names.ROOT)
+    state = value.get("skill_state")
+    if isinstance(state, dict):
+        yield from _check_operators(state, "/skill_state")
+    for key, known in (("context_primer", names.CONTEXT_PRIMER), ("cost", names.COST)):
+        member = value.get(key)
+        if isinstance(member, dict):
+            yield from _check_spelling(member, f"/{key}", known)
+    for key, known in _NAMES_IN_LISTS:
+        for at, item in enumerate(read_list(value, key)):
+            if isinstance(item, dict) and not item.keys() <= known:
+                yield from _check_spelling(item, f"/{key}/{at}", known)
+
+
+_NAMES_IN_LISTS = (
+    ("progress_table", names.ROW),
+    ("blockers", names.BLOCKER),
+    ("next_actions", names.ACTION),
+    ("pm_refs", names.PM_REF),
+)
+
+
+def _check_operators(value: dict[str, Any], where: str) -> Iterator[Finding]:
+    for key in value:
+        if names.is_misplaced_operator(key) or (key == "field" and not where):
+            message = f"the field {quote(key)} looks like part of an update command that was typed wrong"
+            hint = "move its content to the field that was meant, then remove it"
+            yield _warning("skill/misplaced-operator", message, join_pointer(where, key), hint)
+
+
+def _check_spelling(value: dict[str, Any], where: str, known: frozenset[str]) -> Iterator[Finding]:
+    present = value.keys()
+    if present <= known:
+        return
+    for key in present - known:
+        meant = None if names.is_misplaced_operator(key) else names.find_near_miss(key, known, frozenset(present))
+        if meant:
+            message = f"the field {quote(key)} is not known; {meant} is"
+            yield _warning("skill/unknown-field", message, join_pointer(where, key), f"did you mean {meant}?")
+
+
+_CHECKS = (
+    _check_file_name,
+    _check_required_texts,
+    _check_header_instants,
+    _check_other_instants,
+    _check_project_dir,
+    _check_size,
+    _check_summary,
+    _check_rows,
+    _check_running,
+    _check_decisions,
+    _check_actions,
+    _check_blockers,
+    _check_status_and_blockers,
+    _check_pm_refs,
+    _check_cost,
+    _check_scores,
+    _check_telemetry,
+    _check_names,
+)

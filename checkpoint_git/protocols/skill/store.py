@@ -1,0 +1,104 @@
+"""Skill checkpoints on disk: reading them all, and the writes that happen under the lock. It judges no content."""
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.jsontext import MAX_BYTES
+from checkpoint_git.disk import atomic, lock
+from checkpoint_git.disk.discover import Place, is_inside, relative_path
+from checkpoint_git.protocols.skill import layout
+
+FileContent = bytes | OSError
+Tell = Callable[[], None]  # called once when another process keeps us waiting
+
+
+def read_files(place: Place) -> list[tuple[str, FileContent]]:
+    """Every active checkpoint as (path relative to place.top, content or the error of reading it), sorted."""
+    return [
+        (relative_path(path, place.top), read_content(path, place.top))
+        for path in (os.path.join(place.directory, name) for name in _list_names(place))
+    ]
+
+
+def list_skills(place: Place) -> list[str]:
+    """The skills that have a checkpoint, sorted."""
+    return [layout.find_skill(name) for name in _list_names(place)]
+
+
+def _list_names(place: Place) -> list[str]:
+    try:
+        names = os.listdir(place.directory)
+    except OSError as error:
+        hint = "check who owns the folder and whether you may read it"
+        raise CheckpointError(f"{place.directory} cannot be read: {error.strerror}", hint) from None
+    return sorted(name for name in names if layout.find_skill(name))
+
+
+def read_skill(place: Place, skill: str) -> FileContent | None:
+    """One skill's checkpoint, None where it has none. Raises CheckpointError for a name that is not one."""
+    path = layout.checkpoint_path(place, skill)
+    return read_content(path, place.top) if os.path.lexists(path) else None
+
+
+def read_content(path: str, boundary: str) -> FileContent:
+    """A regular file's bytes, or the error of reading it.
+
+    boundary: a folder that a symbolic link must not leave (ELOOP). A file over the size limit is EFBIG, anything that
+    is not a file EISDIR: nothing is opened that could block.
+    """
+    try:
+        if os.path.islink(path) and not is_inside(path, boundary):
+            return OSError(errno.ELOOP, f"it is a symbolic link that leads out of {boundary}")
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            return OSError(errno.EISDIR, "it is not a regular file")
+        if status.st_size > MAX_BYTES:
+            return OSError(errno.EFBIG, f"it has {status.st_size} bytes, and {MAX_BYTES} is the limit")
+        with open(path, "rb") as stream:
+            return stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        return error
+
+
+@contextmanager
+def writing(place: Place, on_wait: Tell = lambda: None) -> Iterator[None]:
+    """Holds the place's lock; what killed writers left behind is cleared first."""
+    with lock.hold_lock(lock.lock_path(place), on_wait=on_wait):
+        atomic.remove_stray_files(place.directory)
+        atomic.remove_stray_files(os.path.join(place.directory, layout.HISTORY))
+        yield
+
+
+def write_checkpoint(place: Place, skill: str, data: bytes) -> None:
+    """Replaces a skill's active file at once, through a symbolic link only where it stays in the repository."""
+    path = layout.checkpoint_path(place, skill)
+    if os.path.islink(path) and is_inside(path, place.top):
+        path = os.path.realpath(path)
+    atomic.write_file(path, data)
+
+
+def remove_checkpoint(place: Place, skill: str) -> None:
+    """Removes a skill's active file."""
+    atomic.remove_file(layout.checkpoint_path(place, skill))
+
+
+def write_history(place: Place, skill: str, marks: list[str], data: bytes) -> str:
+    """Puts data among a skill's past under the first mark that is free or already holds it; returns the path.
+
+    Nothing that is there is ever overwritten.
+    """
+    folder = os.path.join(place.directory, layout.HISTORY)
+    if os.path.islink(folder) and not is_inside(folder, place.top):
+        raise CheckpointError(f"{folder} is a symbolic link that leads out of {place.top}", "put a folder in its place")
+    atomic.make_folder(folder)
+    for mark in marks:
+        path = layout.history_path(place, skill, mark)
+        if atomic.create_file(path, data) or read_content(path, place.top) == data:
+            return path
+    raise CheckpointError(
+        f"all history names of {skill} are taken: {', '.join(marks[:3])} ...", "try again in a second"
+    )

@@ -1,0 +1,112 @@
+"""The room's schema as data: sound as JSON Schema, and its merge strategies spelled as the engine knows them."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+import checkpoint_git.protocols.skill as room
+from checkpoint_git.merge.strategy import STRATEGIES
+from checkpoint_git.protocols.skill import names
+
+SCHEMA = json.loads((Path(room.__file__).parent / "schema.json").read_text("utf-8"))
+OPTIONS = {
+    "max": {"order"},
+    "newest": {"by"},
+    "log": {"key", "sort", "limit"},
+    "rows": {"key"},
+    "queue": {"key"},
+    "group": {"name", "newest", "by", "superseded"},
+}
+
+
+def subschemas(schema: Any, path: str = "") -> list[tuple[str, dict[str, Any]]]:
+    """Every object in the schema with its path."""
+    if isinstance(schema, list):
+        return [found for at, child in enumerate(schema) for found in subschemas(child, f"{path}/{at}")]
+    if not isinstance(schema, dict):
+        return []
+    return [(path, schema)] + [found for key, child in schema.items() for found in subschemas(child, f"{path}/{key}")]
+
+
+ANNOTATED = [(path, schema) for path, schema in subschemas(SCHEMA) if "x-merge" in schema]
+
+
+def at(*keys: str) -> Any:
+    """The x-merge keyword of a place, named by its keys; "*" stands for the items."""
+    schema = SCHEMA
+    for key in keys:
+        schema = schema["items"] if key == "*" else schema["properties"][key]
+        if "$ref" in schema:
+            schema = SCHEMA["$defs"][schema["$ref"].removeprefix("#/$defs/")]
+    return schema["x-merge"]
+
+
+def test_the_schema_is_valid_json_schema() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize(("path", "schema"), ANNOTATED, ids=[path for path, _ in ANNOTATED])
+def test_a_merge_strategy_is_one_that_the_engine_knows(path: str, schema: dict[str, Any]) -> None:
+    rule = schema["x-merge"]
+    assert rule["strategy"] in STRATEGIES
+    assert rule.keys() - {"strategy"} <= OPTIONS.get(rule["strategy"], set())
+    assert "$ref" not in schema  # what stands beside a reference is not read
+    assert not re.search(r"/(anyOf|oneOf|allOf|not|if)(/|$)", path)
+
+
+def test_references_stay_in_the_document_and_patterns_are_plain_beginnings() -> None:
+    for _, schema in subschemas(SCHEMA):
+        reference = schema.get("$ref")
+        if isinstance(reference, str):
+            assert reference.removeprefix("#/$defs/") in SCHEMA["$defs"]
+        if isinstance(schema.get("patternProperties"), dict):
+            assert all(re.fullmatch(r"\^[a-z_]+", pattern) for pattern in schema["patternProperties"])
+
+
+@pytest.mark.parametrize(
+    ("place", "rule"),
+    [
+        (("updated_at",), {"strategy": "max-time"}),
+        (("created_at",), {"strategy": "min-time"}),
+        (("protocol_version",), {"strategy": "max", "order": ["1.0", "1.1"]}),
+        (("project_dir",), {"strategy": "newest", "by": "/updated_at"}),
+        (("status",), {"strategy": "group", "name": "head", "by": "/updated_at", "superseded": "superseded"}),
+        (("progress_table",), {"strategy": "rows", "key": "/id"}),
+        (("progress_table", "*", "status"), {"strategy": "max", "order": ["not_started", "in_progress", "complete"]}),
+        (("next_actions",), {"strategy": "queue", "key": "/text"}),
+        (("recently_done",), {"strategy": "log", "key": ["/text", "/at"], "sort": "/at", "limit": 10}),
+        (("pm_refs",), {"strategy": "log"}),
+        (("eval_scores", "*"), {"strategy": "atomic"}),
+        (("cost", "total_usd"), {"strategy": "sum"}),
+        (("skill_state", "last_run"), {"strategy": "group", "name": "last_run", "newest": "/last_run/at"}),
+        (("skill_state", "run_history"), {"strategy": "log"}),
+    ],
+    ids="/".join,
+)
+def test_a_place_merges_as_the_protocol_needs(place: tuple[str, ...], rule: dict[str, Any]) -> None:
+    assert at(*place) == rule
+
+
+def test_every_field_of_the_head_is_in_one_group() -> None:
+    assert [at(name) for name in ("phase", "step", "status", "progress_summary")] == [at("status")] * 4
+
+
+def test_private_state_is_never_constrained() -> None:
+    """The owner's own may be of any type: no keyword but annotations and names of members."""
+    for path, schema in subschemas(SCHEMA["properties"]["skill_state"]["properties"]):
+        assert path == "" or "/x-merge" in path or set(schema) == {"x-merge"}
+
+
+def test_the_known_names_are_those_of_the_schema_and_the_ones_without_a_shape() -> None:
+    without_shape = {"candidate", "verified_at", "verified_for_sha", "record_updated_at"}
+    assert set(SCHEMA["properties"]) - {"$schema"} == names.ROOT - without_shape
+    assert set(SCHEMA["$defs"]["row"]["properties"]) == names.ROW
+    assert set(SCHEMA["$defs"]["blocker"]["properties"]) == names.BLOCKER
+    assert set(SCHEMA["$defs"]["action"]["properties"]) == names.ACTION
+    assert set(SCHEMA["$defs"]["pm_ref"]["properties"]) == names.PM_REF
+    assert set(SCHEMA["properties"]["cost"]["properties"]) == names.COST
+    assert set(SCHEMA["properties"]["context_primer"]["properties"]) == names.CONTEXT_PRIMER
