@@ -1,0 +1,45 @@
+"""`checkpoint list`: which checkpoints there are."""
+
+import argparse
+
+from checkpoint_git.checks.facts import Document
+from checkpoint_git.commands.reading import read_documents
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
+from checkpoint_git.disk.discover import find_place
+
+SUMMARY = "list the checkpoints of this project"
+EXAMPLES = """\
+  checkpoint list
+  checkpoint list --json"""
+
+_FIELDS = ("project", "phase", "step", "status", "updated_at")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """None of its own."""
+
+
+def summarize(document: Document) -> dict[str, object]:
+    """One line's worth of a document; a field that is missing or no text is None."""
+    value = document.value or {}
+    fields = {name: value[name] if isinstance(value.get(name), str) else None for name in _FIELDS}
+    return {"skill": document.skill, "path": document.path, "valid": document.is_valid, **fields}
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    """The verb. Files that cannot be read are findings; the others are listed all the same."""
+    place = find_place(invocation.cwd)
+    documents = read_documents(place, invocation.now)
+    blocks: list[Block] = [Line(f"no checkpoints in {place.directory} yet: checkpoint update SKILL starts one", "dim")]
+    if documents:
+        blocks = [Table(("skill", "status", "updated", "file"), [_row(document) for document in documents])]
+    findings = [finding for document in documents if document.value is None for finding in document.findings]
+    return Outcome({"checkpoints": [summarize(document) for document in documents]}, blocks, findings)
+
+
+def _row(document: Document) -> tuple[str, ...]:
+    summary = summarize(document)
+    status = "unreadable" if document.value is None else str(summary["status"] or "?")
+    if document.value is not None and not document.is_valid:
+        status += " (invalid)"
+    return document.skill, status, str(summary["updated_at"] or "?"), document.path

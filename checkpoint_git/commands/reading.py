@@ -1,0 +1,43 @@
+"""What the verbs share to read checkpoints: from files to checked documents. It writes nothing."""
+
+from checkpoint_git.checks.facts import Document
+from checkpoint_git.checks.validate import check_document, unreadable_document
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.safetext import escape_controls
+from checkpoint_git.disk.discover import Place
+from checkpoint_git.protocols.skill import layout, store
+
+_MOST_SHOWN = 12  # skills named in a hint
+
+
+def read_documents(place: Place, now: int) -> list[Document]:
+    """Every checkpoint of a place, sorted by path; what cannot be read is a document whose finding says why."""
+    return check_files(store.read_files(place), now)
+
+
+def check_files(files: list[tuple[str, bytes | OSError]], now: int) -> list[Document]:
+    """Documents from (relative path, content or the error of reading it)."""
+    return [
+        unreadable_document(path, data) if isinstance(data, OSError) else check_document(path, data, now=now)
+        for path, data in files
+    ]
+
+
+def read_document(place: Place, skill: str, now: int) -> Document:
+    """One skill's checkpoint. Raises CheckpointError where the skill has none, naming those that are there."""
+    layout.check_skill_name(skill)
+    data = store.read_skill(place, skill)
+    if data is None:
+        raise missing_checkpoint(place, skill)
+    path = layout.relative_checkpoint_path(place, skill)
+    return check_files([(path, data)], now)[0]
+
+
+def missing_checkpoint(place: Place, skill: str) -> CheckpointError:
+    """The error for a skill without a checkpoint."""
+    known = [escape_controls(name) for name in store.list_skills(place)]
+    if not known:
+        return CheckpointError(f"{place.directory} holds no checkpoints yet", f"run `checkpoint update {skill}`")
+    shown = ", ".join(known[:_MOST_SHOWN]) + (" ..." if len(known) > _MOST_SHOWN else "")
+    hint = f"there are: {shown}; `checkpoint update {skill}` makes a new one"
+    return CheckpointError(f"{skill} has no checkpoint in {place.directory}", hint)

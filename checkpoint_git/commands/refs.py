@@ -1,0 +1,44 @@
+"""`checkpoint refs`: the tickets of all skills, for a skill that looks for its source ticket."""
+
+import argparse
+from typing import Any
+
+from checkpoint_git.checks.facts import Document
+from checkpoint_git.commands.reading import read_documents
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
+from checkpoint_git.disk.discover import find_place
+from checkpoint_git.protocols.skill.views import read_objects
+
+SUMMARY = "list the tickets that the skills of this project touched"
+EXAMPLES = """\
+  checkpoint refs
+  checkpoint refs --role source"""
+
+ROLES = ("source", "child", "deploy", "incident", "linked")
+_FIELDS = ("role", "provider", "id", "url", "created_by_skill", "first_seen_at")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """[--role ROLE]."""
+    parser.add_argument("--role", choices=ROLES, help="only tickets in this role")
+
+
+def find_refs(documents: list[Document], role: str | None = None) -> list[dict[str, Any]]:
+    """The tickets of all documents in order, each with its skill; only known fields, never a ticket's body."""
+    return [
+        {"skill": document.skill, **{name: ref[name] for name in _FIELDS if name in ref}}
+        for document in documents
+        for ref in read_objects(document.value or {}, "pm_refs")
+        if role is None or ref.get("role") == role
+    ]
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    """The verb. Files that cannot be read are findings."""
+    documents = read_documents(find_place(invocation.cwd), invocation.now)
+    refs = find_refs(documents, args.role)
+    headers = ("skill", "role", "provider", "id", "url")
+    rows = [tuple(str(ref.get(name) or "") for name in headers) for ref in refs]
+    blocks: list[Block] = [Table(headers, rows)] if rows else [Line("no tickets", "dim")]
+    findings = [finding for document in documents if document.value is None for finding in document.findings]
+    return Outcome({"refs": refs}, blocks, findings)

@@ -1,0 +1,124 @@
+"""`checkpoint update`: change fields of one skill's checkpoint, or start a new one."""
+
+import argparse
+import os
+from typing import Any, NamedTuple
+
+from checkpoint_git.checks.facts import Document
+from checkpoint_git.commands.writing import Written, change_checkpoint, check_owner, say_waiting
+from checkpoint_git.core.clock import read_instant, write_instant
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
+from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.protocols.skill import changes, names
+from checkpoint_git.protocols.skill.edits import Edit, parse_edits
+from checkpoint_git.protocols.skill.layout import check_skill_name
+from checkpoint_git.protocols.skill.store import Tell
+
+SUMMARY = "change fields of a skill's checkpoint, or start a new one"
+RAW = True  # the edits are words that argparse cannot know: cli hands them over as args.words
+EXAMPLES = """\
+  checkpoint update build --step=sprint-3 --progress_summary="Sprint 2 passed."
+  checkpoint update build --context_primer.key_decisions+="SQLite for storage"
+  checkpoint update build --progress_table[sprint-2].status=complete
+  checkpoint update build --blockers+:json='{"id": "b1", "description": "No key yet", "needs": "user_decision"}'
+
+edits:
+  --a.b=TEXT        replace            --a.b:json=JSON    replace, the value is JSON
+  --a.b+=TEXT       append to a list   --a.b+:json=JSON   append, the value is JSON
+  --rows.0.c=TEXT   an item by number  --rows[id].c=TEXT  an item by its id
+
+A missing checkpoint is started. updated_at is stamped. A change that would bring a new error is refused, and
+nothing is written; errors that were there before do not hinder you from mending them one by one."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The positional skill; edits stay in args.words."""
+    parser.add_argument("skill", metavar="SKILL", help="whose checkpoint")
+    parser.add_argument("words", metavar="EDIT", nargs="*", help="--path=value, see below")
+
+
+class UpdateResult(NamedTuple):
+    """written: see writing.Written. clock_behind: updated_at stayed ahead of this machine's clock."""
+
+    written: Written
+    clock_behind: bool
+
+
+def update(place: Place, skill: str, edits: list[Edit], now: int, on_wait: Tell = lambda: None) -> UpdateResult:
+    """Applies edits to one checkpoint and stamps it. Raises CheckpointError where an edit leads nowhere."""
+    check_skill_name(skill)
+
+    def change(value: dict[str, Any] | None) -> dict[str, Any] | Finding:
+        is_new = value is None
+        changed = value if value is not None else _scaffold(place, skill, now)
+        changes.apply_edits(changed, edits, is_new=is_new)
+        if "updated_at" not in {edit.field for edit in edits}:
+            changes.stamp(changed, now)
+        return changed
+
+    written = change_checkpoint(place, skill, change, now, on_wait)
+    return UpdateResult(written, _is_ahead(written.document, now))
+
+
+def _scaffold(place: Place, skill: str, now: int) -> dict[str, Any]:
+    project = os.path.basename(place.root) or "project"
+    return changes.scaffold(skill, project, place.root, now)
+
+
+def _is_ahead(document: Document, now: int) -> bool:
+    instant = read_instant((document.value or {}).get("updated_at"))
+    return instant is not None and instant[0] > now
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    """The verb: exit code 1 when the change is refused."""
+    edits = parse_edits(args.words)
+    check_skill_name(args.skill)
+    check_owner(args.skill, invocation.env)
+    place = find_place(invocation.cwd)
+    result = update(place, args.skill, edits, invocation.now, say_waiting(invocation.stderr))
+    fields = list(dict.fromkeys(edit.field for edit in edits))
+    lines = [] if result.written.refused else _spelling_lines(fields) + _clock_lines(result, invocation.now)
+    return outcome_of_write(args.skill, "update", result.written, fields, lines)
+
+
+def _spelling_lines(fields: list[str]) -> list[Block]:
+    """A field of one's own is allowed, so a misspelt one is written: then at least it is said."""
+    meant = {field: names.find_near_miss(field, names.ROOT, shortest=4) for field in fields if field not in names.ROOT}
+    return [
+        Line(f"{field} is a field of your own; did you mean {name}?", "warn") for field, name in meant.items() if name
+    ]
+
+
+def _clock_lines(result: UpdateResult, now: int) -> list[Block]:
+    if not result.clock_behind:
+        return []
+    stamp = str((result.written.document.value or {}).get("updated_at"))
+    text = f"updated_at stays {stamp}: this machine's clock ({write_instant(now)}) is behind it"
+    return [Line(text, "warn")]
+
+
+def outcome_of_write(skill: str, verb: str, written: Written, fields: list[str], lines: list[Block]) -> Outcome:
+    """What a writing verb tells: the fields that changed, findings that arose, errors that are left."""
+    document = written.document
+    if written.refused:
+        data = {"skill": skill, "path": document.path, "written": False}
+        refusal = Line(f"{skill}: {verb} refused, nothing was written", "bad")
+        return Outcome(data, [refusal], written.refused, 1)
+    left = sum(finding.level == "error" for finding in document.findings)
+    data = {
+        "skill": skill,
+        "path": document.path,
+        "written": True,
+        "created": written.created,
+        "fields": fields,
+        "updated_at": (document.value or {}).get("updated_at"),
+        "errors_left": left,
+    }
+    what = "started" if written.created else "updated"
+    changed = f" ({', '.join(fields)})" if fields else ""
+    blocks: list[Block] = [Line(f"{skill}: {what}{changed} in {document.path}", "good"), *lines]
+    if left:
+        blocks.append(Line(f"errors left from before: {left} (see checkpoint validate {document.path})", "warn"))
+    return Outcome(data, blocks, written.arisen, 0)

@@ -1,0 +1,115 @@
+"""`checkpoint validate`: the gate: are the checkpoints valid, in the work tree, in the index or in a commit?"""
+
+import argparse
+import os
+
+from checkpoint_git.checks.facts import Document
+from checkpoint_git.commands.reading import check_files
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
+from checkpoint_git.disk.discover import find_place, find_repository, relative_path
+from checkpoint_git.protocols.skill import layout, store
+
+SUMMARY = "check checkpoints against the schema and the protocol's rules"
+EXAMPLES = """\
+  checkpoint validate                         the nearest .checkpoints folder
+  checkpoint validate .checkpoints/build.checkpoint.json
+  checkpoint validate --staged                what a commit would take in
+  checkpoint validate --rev origin/main       what a commit holds
+  checkpoint validate --strict --format github"""
+
+Files = list[tuple[str, store.FileContent]]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """[PATH...] [--strict] [--staged | --rev REV]."""
+    parser.add_argument("paths", metavar="PATH", nargs="*", help="files or folders; else the nearest .checkpoints")
+    parser.add_argument("--strict", action="store_true", help="warnings fail too")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--staged", action="store_true", help="check what is staged, not the files on disk")
+    source.add_argument("--rev", metavar="REV", help="check what a commit, branch or tag holds")
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    """The verb: exit code 1 on errors, with --strict on warnings too."""
+    documents = check_files(_read_files(args, invocation), invocation.now)
+    findings = [finding for document in documents for finding in document.findings]
+    data = {
+        "checked": [{"path": document.path, "valid": document.is_valid} for document in documents],
+        "errors": _count(findings, "error"),
+        "warnings": _count(findings, "warning"),
+        "strict": args.strict,
+    }
+    failed = data["errors"] or (args.strict and data["warnings"])
+    return Outcome(data, [_summary(documents, findings, bool(failed))], findings, 1 if failed else 0)
+
+
+def _count(findings: list[Finding], level: str) -> int:
+    return sum(finding.level == level for finding in findings)
+
+
+def _summary(documents: list[Document], findings: list[Finding], failed: bool) -> Block:
+    errors, warnings = _count(findings, "error"), _count(findings, "warning")
+    text = f"{_plural(len(documents), 'checkpoint')}: {_plural(errors, 'error')}, {_plural(warnings, 'warning')}"
+    return Line(text, "bad" if failed else "warn" if warnings else "good")
+
+
+def _plural(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def _read_files(args: argparse.Namespace, invocation: Invocation) -> Files:
+    if args.staged or args.rev is not None:
+        return _read_from_git(args, invocation.cwd)
+    if args.paths:
+        return read_paths(args.paths, invocation.cwd)
+    return store.read_files(find_place(invocation.cwd))
+
+
+# the work tree
+
+
+def read_paths(paths: list[str], cwd: str) -> Files:
+    """The checkpoints that paths name; a folder stands for the .checkpoints in it. Raises CheckpointError for none."""
+    found: dict[str, store.FileContent] = {}
+    for path in paths:
+        found.update(_read_path(os.path.normpath(os.path.join(cwd, path))))
+    return list(found.items())
+
+
+def _read_path(path: str) -> Files:
+    repository = find_repository(os.path.dirname(path))
+    top = repository[0] if repository else os.path.dirname(path)
+    if os.path.isdir(path) and not layout.find_skill(path):
+        return _read_folder(path, repository[0] if repository else path)
+    if not os.path.lexists(path):
+        raise CheckpointError(f"{path} does not exist", "name a checkpoint file, or a folder that holds .checkpoints")
+    return [(relative_path(path, top), store.read_content(path, top))]
+
+
+def _read_folder(folder: str, top: str) -> Files:
+    inner = os.path.join(folder, layout.DIRECTORY)
+    folder = inner if os.path.isdir(inner) else folder
+    names = sorted(name for name in os.listdir(folder) if layout.find_skill(name))
+    paths = [os.path.join(folder, name) for name in names]
+    return [(relative_path(path, top), store.read_content(path, top)) for path in paths]
+
+
+# the index and commits
+
+
+def _read_from_git(args: argparse.Namespace, cwd: str) -> Files:
+    from checkpoint_git.repo import staged
+
+    repository = find_repository(cwd)
+    if repository is None:
+        raise CheckpointError(f"{cwd} is not inside a git repository", "--staged and --rev read from git")
+    work_tree = repository[0]
+    read = staged.read_staged(work_tree) if args.staged else staged.read_revision(work_tree, args.rev)
+    wanted = [relative_path(os.path.normpath(os.path.join(cwd, path)), work_tree) for path in args.paths]
+    return [(path, data) for path, data in read if not wanted or _is_wanted(path, wanted)]
+
+
+def _is_wanted(path: str, wanted: list[str]) -> bool:
+    return any(path == name or path.startswith(f"{name}/") for name in wanted)
