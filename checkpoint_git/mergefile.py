@@ -2,15 +2,14 @@
 
 What it tells the command that git was configured with: 0 clean, 3 a conflict that is written into the file; anything
 else means that nothing was done, and that command then runs git's own merge. Nothing is ever written to stdout. On
-git's hot path: only gc, os and sys beside the merge itself.
+git's hot path: only what the interpreter is made of beside the merge itself.
 """
 
 import gc
-import os
 import sys
 
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
-from checkpoint_git.disk.atomic import write_file
+from checkpoint_git.disk.replacing import replace_file, system
 from checkpoint_git.merge.document import merge_texts
 from checkpoint_git.protocols.registry import schema_path
 
@@ -52,7 +51,7 @@ def main(arguments: "list[str]") -> "NoReturn":
     except Exception as error:  # whatever it is, git's text merge takes over
         _say(f"the driver failed ({type(error).__name__}: {error}); falling back to git's text merge")
     sys.stderr.flush()
-    os._exit(code)
+    system._exit(code)
 
 
 def read_request(arguments: "list[str]") -> Request:
@@ -82,7 +81,7 @@ def merge_files(request: Request) -> int:
         )
     except (JsonTextError, RecursionError, MemoryError) as error:
         return _merge_as_text(request, error)
-    write_file(request.ours, merged.text.encode(), sync=False)
+    replace_file(request.ours, merged.text.encode())
     for conflict in merged.conflicts:
         _say_conflict(request.path, conflict)
     return CONFLICT if merged.conflicts else CLEAN
@@ -108,7 +107,7 @@ def _say(text: str) -> None:
     from checkpoint_git.core.safetext import escape_controls
 
     data = f"checkpoint: {escape_controls(text)}\n".encode("utf-8", "backslashreplace")
-    os.write(2, data)
+    system.write(2, data)
 
 
 def _say_conflict(path: str, conflict: "Choice") -> None:
@@ -144,6 +143,8 @@ def _merge_as_text(request: Request, error: BaseException) -> int:
 
 
 def _run_merge_file(request: Request) -> int:
+    import os
+
     labels = ["-L", "ours", "-L", "base", "-L", "theirs"]
     words = ["git", "merge-file", f"--marker-size={request.marker_size}", *labels]
     words += ["--", request.ours, request.base, request.theirs]
@@ -164,6 +165,8 @@ def _check_clean(request: Request) -> int:
 
 def _keep_theirs(request: Request) -> None:
     """Git's text merge refused the content as binary and left ours alone: keep theirs beside it."""
+    import os
+
     folder = os.path.dirname(request.path)
     name = os.path.basename(request.path) or "checkpoint"
     place = folder if folder and os.path.isdir(folder) and not os.path.isabs(folder) else "."

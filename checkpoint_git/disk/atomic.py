@@ -1,32 +1,29 @@
-"""Whole file or not at all: every write of the package goes through here. It knows nothing of what it writes.
+"""Whole file or not at all, and on the disk: every lasting write of the package goes through here.
 
-The merge driver imports it on git's hot path: os and nothing else of the standard library.
+It knows nothing of what it writes.
 """
 
 import os
 
 from checkpoint_git.core.errors import CheckpointError
-
-_ENDING = ".tmp"
-_NEW_FILE_MODE = 0o666  # what the user's umask leaves of it
+from checkpoint_git.disk.replacing import TEMPORARY_ENDING, remove_quietly, write_temporary
 
 
-def write_file(path: str, data: bytes, *, sync: bool = True) -> None:
+def write_file(path: str, data: bytes) -> None:
     """Replaces a file's content at once: whoever reads, and whoever is left after a crash, sees the old or the new.
 
-    A file that exists keeps its mode. A symbolic link is refused. sync: wait until the disk has it.
+    A file that exists keeps its mode. A symbolic link is refused. It returns when the disk has the new content.
     Raises CheckpointError, and leaves nothing behind, where the disk is full or the folder cannot be written.
     """
     try:
         before = _read_status(path)
-        temporary = _write_temporary(path, data, before, sync)
+        temporary = write_temporary(path, data, before, sync=True)
         try:
             os.replace(temporary, path)
         except BaseException:
-            _remove_quietly(temporary)
+            remove_quietly(temporary)
             raise
-        if sync:
-            sync_folder(os.path.dirname(path) or ".")
+        sync_folder(os.path.dirname(path) or ".")
     except OSError as error:
         raise write_error(path, error) from None
 
@@ -34,13 +31,13 @@ def write_file(path: str, data: bytes, *, sync: bool = True) -> None:
 def create_file(path: str, data: bytes) -> bool:
     """Writes a file that must not exist yet, whole or not at all. Returns False, nothing changed, where it does."""
     try:
-        temporary = _write_temporary(path, data, None, True)
+        temporary = write_temporary(path, data, None, sync=True)
         try:
             os.link(temporary, path)  # fails where the name is taken, which os.replace would not
         except FileExistsError:
             return False
         finally:
-            _remove_quietly(temporary)
+            remove_quietly(temporary)
         sync_folder(os.path.dirname(path) or ".")
     except OSError as error:
         raise write_error(path, error) from None
@@ -73,20 +70,15 @@ def remove_stray_files(directory: str) -> list[str]:
         names = os.listdir(directory)
     except OSError:
         return []
-    strays = [name for name in names if name.endswith(_ENDING) and _is_stray(name)]
+    strays = [name for name in names if name.endswith(TEMPORARY_ENDING) and _is_stray(name)]
     for name in strays:
-        _remove_quietly(os.path.join(directory, name))
+        remove_quietly(os.path.join(directory, name))
     return strays
 
 
-def _temporary_name(path: str) -> str:
-    folder, name = os.path.split(path)
-    return os.path.join(folder, f".{name}.{os.getpid()}-{os.urandom(4).hex()}{_ENDING}")
-
-
 def _is_stray(name: str) -> bool:
-    """Whether a name is one that _temporary_name makes, of a process that is gone."""
-    process, dash, mark = name.removesuffix(_ENDING).rpartition(".")[2].partition("-")
+    """Whether a name is one that write_temporary gives, of a process that is gone."""
+    process, dash, mark = name.removesuffix(TEMPORARY_ENDING).rpartition(".")[2].partition("-")
     if not (name.startswith(".") and dash and process.isdecimal() and process.isascii() and len(mark) == 8):
         return False
     try:
@@ -106,47 +98,6 @@ def _read_status(path: str) -> "os.stat_result | None":
     if os.path.islink(path):
         raise CheckpointError(f"{path} is a symbolic link, and writing would follow it", "put a real file in its place")
     return status
-
-
-def _write_temporary(path: str, data: bytes, like: "os.stat_result | None", sync: bool) -> str:
-    """A finished file beside path, with the mode and, where allowed, the owner of what stands there now."""
-    temporary = _temporary_name(path)
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _NEW_FILE_MODE)
-    try:
-        try:
-            if like is not None:
-                _copy_status(descriptor, like)
-            _write_all(descriptor, data)
-            if sync:
-                os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-    except BaseException:
-        _remove_quietly(temporary)
-        raise
-    return temporary
-
-
-def _copy_status(descriptor: int, like: os.stat_result) -> None:
-    os.fchmod(descriptor, like.st_mode & 0o7777)
-    if (like.st_uid, like.st_gid) != (os.geteuid(), os.getegid()):
-        try:
-            os.fchown(descriptor, like.st_uid, like.st_gid)
-        except OSError:
-            return  # only root may give files away; the content is what matters
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-
-
-def _remove_quietly(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        return
 
 
 def sync_folder(folder: str) -> None:
