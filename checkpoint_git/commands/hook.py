@@ -1,0 +1,126 @@
+"""`checkpoint hook NAME`: what git's hooks ask about checkpoints; the scripts in hooks/ hand over to it."""
+
+import argparse
+from collections.abc import Callable
+from typing import NamedTuple
+
+from checkpoint_git.checks.validate import check_document
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.outcome import Invocation, Line, Outcome
+from checkpoint_git.core.safetext import escape_controls
+from checkpoint_git.repo.pushed import parse_pushes, parse_rewritten, read_commit_changes, read_pushed
+from checkpoint_git.repo.staged import Staged, read_commit, read_staged_changes, read_tree
+
+SUMMARY = "what git's hooks call; not for typing"
+EXAMPLES = "  checkpoint hook pre-commit             check what is staged, as the hook does"
+
+
+class Question(NamedTuple):
+    """One set of files that a hook asks about. title: what they are, for the report."""
+
+    title: str
+    files: Staged
+
+
+class Hook(NamedTuple):
+    """read: the questions of this hook. check: what is wrong with one of them; pre-push may ask for more than validity.
+    stops: an error ends the operation; else it is told and let through.
+    """
+
+    read: Callable[[list[str], Invocation], list[Question]]
+    check: Callable[[Question, Invocation], list[Finding]]
+    stops: bool
+    advice: str
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The hook's name and what git passed to it."""
+    parser.add_argument("name", choices=sorted(_HOOKS), help="the hook that git runs")
+    parser.add_argument("words", nargs="*", help="what git passed to the hook")
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    """The verb. A hook that stops nothing answers 0 whatever it finds."""
+    hook = _HOOKS[args.name]
+    answers = [(question, hook.check(question, invocation)) for question in hook.read(args.words, invocation)]
+    bad = [(question, findings) for question, findings in answers if findings]
+    blocks = [Line(f"checkpoint-git, {args.name}: errors in {question.title}", "bad") for question, _ in bad]
+    found = [finding for _, findings in bad for finding in findings]
+    return Outcome({"hook": args.name}, blocks, found, None if hook.stops else 0, [Line(hook.advice)] if bad else [])
+
+
+def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
+    """The errors in a question's files; warnings are for `checkpoint validate`."""
+    files = question.files
+    documents = [check_document(path, data, now=invocation.now) for path, data in files.files]
+    findings = [finding for document in documents for finding in document.findings]
+    findings += [_unmerged(path) for path in files.unmerged]
+    findings += [_leaves(path, target) for path, target in files.links if _leads_out(path, target)]
+    return [finding for finding in findings if finding.level == "error"]
+
+
+def _ask_staged(words: list[str], invocation: Invocation) -> list[Question]:
+    return [Question("what is staged", read_staged_changes(invocation.cwd))]
+
+
+def _ask_pushed(words: list[str], invocation: Invocation) -> list[Question]:
+    remote = words[0] if words else ""
+    return [
+        Question(f"{escape_controls(push.local_ref)} ({push.local_id[:12]})", read_pushed(invocation.cwd, push, remote))
+        for push in parse_pushes(invocation.stdin.read())
+    ]
+
+
+def _ask_committed(words: list[str], invocation: Invocation) -> list[Question]:
+    return _ask_commits([read_commit(invocation.cwd, "HEAD")], "the new commit", invocation.cwd)
+
+
+def _ask_rewritten(words: list[str], invocation: Invocation) -> list[Question]:
+    return _ask_commits(parse_rewritten(invocation.stdin.read()), "the rewritten commits", invocation.cwd)
+
+
+def _ask_commits(commits: list[str], title: str, work_tree: str) -> list[Question]:
+    changed = read_commit_changes(work_tree, commits)
+    return [Question(title, read_tree(work_tree, "HEAD", changed))] if changed else []
+
+
+def _ask_merged(words: list[str], invocation: Invocation) -> list[Question]:
+    return [Question("what the merge brought", read_staged_changes(invocation.cwd, "ORIG_HEAD"))]
+
+
+_MEND = "Mend the files, `git add` them, and try again; `checkpoint validate --staged` checks them at any time."
+_MEND_COMMIT = "Mend the files in a commit of their own and push again; --no-verify pushes them as they are."
+_MEND_LATER = "Nothing was undone. Mend the files and commit before you push: the pre-push hook stops them."
+
+_HOOKS = {
+    "pre-commit": Hook(_ask_staged, check_validity, True, _MEND),
+    "pre-merge-commit": Hook(_ask_staged, check_validity, True, _MEND),
+    "pre-push": Hook(_ask_pushed, check_validity, True, _MEND_COMMIT),
+    "post-commit": Hook(_ask_committed, check_validity, False, _MEND_LATER),
+    "post-merge": Hook(_ask_merged, check_validity, False, _MEND_LATER),
+    "post-rewrite": Hook(_ask_rewritten, check_validity, False, _MEND_LATER),
+}
+
+
+def _unmerged(path: str) -> Finding:
+    return Finding(
+        "git/unmerged", "error", "a merge of this file is not resolved", path, hint="resolve it, then `git add` it"
+    )
+
+
+def _leaves(path: str, target: bytes) -> Finding:
+    shown = escape_controls(target.decode("utf-8", "replace"))
+    message = f"the file is a symbolic link out of the repository, to {shown}"
+    return Finding("file/link-outside", "error", message, path, hint="put a real file in its place")
+
+
+def _leads_out(path: str, target: bytes) -> bool:
+    """Whether a link's target, taken from the link's own folder, lies outside the repository."""
+    if target.startswith(b"/"):
+        return True
+    depth = path.count("/")
+    for part in target.split(b"/"):
+        depth += {b"..": -1, b".": 0, b"": 0}.get(part, 1)
+        if depth < 0:
+            return True
+    return False

@@ -1,0 +1,34 @@
+"""A repository in which init has installed the hooks."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from checkpoint_git.commands.init import Options, init
+from tests.support.repos import GitRepo
+from tests.support.samples import checkpoint_text
+
+PATH = ".checkpoints/build.checkpoint.json"
+GOOD = checkpoint_text()
+BAD = checkpoint_text(status="nearly")
+
+
+@pytest.fixture
+def guarded(repo: GitRepo) -> GitRepo:
+    """Hooks installed, one valid checkpoint committed."""
+    init(str(repo.path), Options(), os.environ)
+    repo.write(PATH, GOOD)
+    repo.commit("first")
+    return repo
+
+
+@pytest.fixture
+def no_python(guarded: GitRepo, tmp_path: Path) -> Path:
+    """The recorded interpreter replaced by one that leaves a mark: the file that is there once it was started."""
+    mark = tmp_path / "python-was-started"
+    spy = tmp_path / "spy"
+    spy.write_text(f'#!/bin/sh\ntouch "{mark}"\n')
+    spy.chmod(0o755)
+    guarded.git("config", "checkpoint.install.python", str(spy))
+    return mark
