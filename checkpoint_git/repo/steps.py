@@ -1,0 +1,46 @@
+"""What init and uninstall are going to do, as values: a step says it in words and may carry one change to make."""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+Deed = Literal["add", "update", "remove", "keep", "skip", "advise"]
+
+
+class WriteFile(NamedTuple):
+    """A file's whole new content; its folder is made. executable: git is to start it."""
+
+    path: str
+    data: bytes
+    executable: bool = False
+
+
+class RemoveFile(NamedTuple):
+    """A file to delete. folder: its folder was made for it and goes too, once it is empty."""
+
+    path: str
+    folder: bool = False
+
+
+class WriteSetting(NamedTuple):
+    """A key of the repository's git configuration and its value."""
+
+    key: str
+    value: str
+
+
+class RemoveSettings(NamedTuple):
+    """Keys to take out of the repository's git configuration."""
+
+    keys: Sequence[str]
+
+
+Change = WriteFile | RemoveFile | WriteSetting | RemoveSettings
+
+
+class Step(NamedTuple):
+    """One line of the report. what: a file or a key, relative to the work tree where it lies there."""
+
+    deed: Deed
+    what: str
+    text: str = ""
+    change: Change | None = None
