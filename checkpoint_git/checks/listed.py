@@ -1,0 +1,89 @@
+"""What an entry of generated_files names: paths with notes behind them, several, patterns, or just prose. Pure."""
+
+import re
+from collections.abc import Callable
+
+_NOTE = re.compile(r"\s+(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]]*\])\s*$")
+_JOINTS = re.compile(r"\s+(?:\+|&|and)\s+|\s*[,;]\s+")
+_COMMENT = re.compile(r"\s+(?:[\u2014\u2013#|]|--?|//|->|=>|\u2192)\s+|:\s")
+_LOOKS_LIKE_PATH = re.compile(r"^(?![A-Za-z][\w+.-]*://)[^\s]+$")
+_HAS_ENDING = re.compile(r"\.[A-Za-z0-9]{1,10}$")
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_MAX_EXPANDED = 64
+_MAX_ENTRY = 1_000  # characters
+
+
+def find_readings(entry: str) -> list[list[str]]:
+    """The ways to read an entry, the most literal first: in each, all paths must be there for it to be right.
+
+    "src/x.ts (new)" may be a file of just that name, else it is src/x.ts. No readings: the entry names no path.
+    """
+    entry = entry.strip()
+    if not entry or len(entry) > _MAX_ENTRY or "\n" in entry or re.match(r"[A-Za-z][\w+.-]*://", entry):
+        return []
+    bare = _strip_notes(entry)
+    readings = [[entry], [bare], *(read(bare) for read in _SPLITS)]
+    readings = [[path for part in reading for path in expand_braces(part)] for reading in readings if reading]
+    return [reading for at, reading in enumerate(readings) if reading not in readings[:at]]
+
+
+def choose_reading(readings: list[list[str]], is_there: Callable[[str], bool]) -> list[str]:
+    """The reading whose paths are all there; else the one to complain about, [] where the entry was prose."""
+    for reading in readings:
+        if all(is_there(path) for path in reading):
+            return reading
+    likely = [reading for reading in readings if all(is_path_like(path) for path in reading)]
+    return likely[0] if likely else []
+
+
+def is_path_like(path: str) -> bool:
+    """Whether a text would be a path to anybody: no spaces, and a slash or an ending in it."""
+    return bool(_LOOKS_LIKE_PATH.match(path)) and ("/" in path or bool(_HAS_ENDING.search(path)) or path[:1] == ".")
+
+
+def expand_braces(path: str) -> list[str]:
+    """Such as "a/{b,c}.ts" as a/b.ts and a/c.ts; the text itself where it would grow too much."""
+    expanded, waiting = [], [path]
+    while waiting:
+        one = waiting.pop()
+        braces = _BRACES.search(one)
+        if braces is None:
+            expanded.append(one)
+            continue
+        waiting += [one[: braces.start()] + part.strip() + one[braces.end() :] for part in braces[1].split(",")][::-1]
+        if len(expanded) + len(waiting) > _MAX_EXPANDED:
+            return [path]
+    return expanded
+
+
+def _strip_notes(entry: str) -> str:
+    while (shorter := _NOTE.sub("", entry)) != entry:
+        entry = shorter
+    return entry
+
+
+def _split_joints(bare: str) -> list[str]:
+    """Such as "a.ts + b.ts (new)" is two paths, unless a part is no path."""
+    parts = [_strip_notes(part.strip()) for part in _JOINTS.split(_hide_braces(bare)) if part.strip()]
+    parts = [part.replace("\0", ",") for part in parts]
+    return parts if len(parts) > 1 and all(is_path_like(part) for part in parts) else []
+
+
+def _hide_braces(text: str) -> str:
+    """The commas inside of braces do not separate paths."""
+    return _BRACES.sub(lambda match: match[0].replace(",", "\0"), text)
+
+
+def _cut_comment(bare: str) -> list[str]:
+    """Such as "a.ts - the parser" is a.ts."""
+    start = _strip_notes(_COMMENT.split(bare, maxsplit=1)[0].strip())
+    return [start] if start != bare and is_path_like(start) else []
+
+
+def _first_word(bare: str) -> list[str]:
+    """Such as "a/b.ts updated with x" is a/b.ts; "Branch refs/x" is prose."""
+    word = bare.split(None, 1)[0].rstrip(",;:")
+    return [word] if word != bare and "/" in word and is_path_like(word) else []
+
+
+_SPLITS: tuple[Callable[[str], list[str]], ...] = (_split_joints, _cut_comment, _first_word)

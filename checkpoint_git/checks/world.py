@@ -1,0 +1,113 @@
+"""What the doctor reasons about besides the documents: facts about git and the file system, gathered by somebody else.
+
+Values only. Every fact has a default that says nothing, for what was not asked for or could not be found out.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from checkpoint_git.checks.facts import Document
+
+
+class NamedFile(NamedTuple):
+    """One entry of generated_files, or one path of an entry that names several.
+
+    at: the entry's index. path: as far as we understood it. state: "there", "missing" or "outside" the repository.
+    names: what git may call it. fate, detail: why it is missing, as repo.paths.Fate says it; "" outside git.
+    """
+
+    at: int
+    path: str
+    state: str
+    names: tuple[str, ...] = ()
+    fate: str = ""
+    detail: str = ""
+
+
+class Step(NamedTuple):
+    """One step of HEAD's own line, as repo.history.Change says it."""
+
+    id: str
+    when: int
+    subject: str
+    paths: frozenset[str]
+
+
+class Hook(NamedTuple):
+    """One hook as repo.install_state says it. calls_us: a script without our block calls `checkpoint hook` itself."""
+
+    name: str
+    path: str
+    state: str
+    calls_us: bool = False
+
+
+class Setup(NamedTuple):
+    """What is installed in this clone, in the words of repo.install_state.Installation.
+
+    ours: the configured driver is one that init wrote. driver_python, driver_file: what it starts. hooks_python: the
+    interpreter that the hooks try first.
+    """
+
+    driver: str = ""
+    base_driver: str = ""
+    recursive: str = ""
+    textconv: str = ""
+    ours: bool = False
+    driver_python: str = ""
+    driver_python_exists: bool = False
+    driver_file: str = ""
+    driver_exists: bool = False
+    hooks_python: str = ""
+    hooks_python_exists: bool = False
+    attributes_in_work_tree: bool = False
+    attributes_in_head: bool = False
+    attributes_in_info: bool = False
+    hooks_path: str = ""
+    hooks_place: str = "repository"
+    hooks: tuple[Hook, ...] = ()
+    framework_entry: bool = False
+
+
+class GitFacts(NamedTuple):
+    """The repository around the checkpoints.
+
+    unmerged: checkpoint files that a merge left unresolved. operation: what git is in the middle of ("merge",
+    "rebase"), "" for nothing. merge_attributes: checkpoint path -> what git answers for its merge attribute.
+    defined_drivers: the merge drivers that some configuration defines.
+    """
+
+    unmerged: tuple[str, ...] = ()
+    operation: str = ""
+    merge_attributes: Mapping[str, str] = {}
+    defined_drivers: frozenset[str] = frozenset()
+    has_commits: bool = False
+    setup: Setup = Setup()
+
+
+class Proof(NamedTuple):
+    """What the driver got wrong when it was tried, as repo.selfproof says it."""
+
+    clean: str
+    conflict: str
+    said: str = ""
+
+
+class World(NamedTuple):
+    """Everything the checks may look at.
+
+    now: seconds since 1970. absent_dirs: the project_dirs that this machine does not have. files: document path -> what
+    it lists. steps: newest first. merged: reference -> evidence. strangers: commit id -> "unknown" or "elsewhere".
+    shallow: history is cut off. git: None outside git. proof: None when the driver was not tried.
+    """
+
+    documents: Sequence[Document] = ()
+    now: int = 0
+    absent_dirs: frozenset[str] = frozenset()
+    files: Mapping[str, Sequence[NamedFile]] = {}
+    steps: Sequence[Step] = ()
+    merged: Mapping[str, str] = {}
+    strangers: Mapping[str, str] = {}
+    shallow: bool = False
+    git: GitFacts | None = None
+    proof: Proof | None = None

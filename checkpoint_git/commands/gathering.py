@@ -1,0 +1,220 @@
+"""The facts that the doctor's checks need, fetched from git and the file system: nothing is judged here."""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from checkpoint_git.checks.drift import find_asked_references, find_recorded_commits, updated_at
+from checkpoint_git.checks.facts import Document
+from checkpoint_git.checks.listed import choose_reading, find_readings
+from checkpoint_git.checks.world import GitFacts, Hook, NamedFile, Proof, Setup, Step, World
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.disk.discover import Place
+from checkpoint_git.protocols.skill import layout
+from checkpoint_git.repo import history, install_state, paths, selfproof, staged
+from checkpoint_git.repo.git import clean_env, run_git
+
+Tell = Callable[[str], None]
+
+
+def gather_world(
+    place: Place, documents: Sequence[Document], now: int, needs: Iterable[str], env: Mapping[str, str], tell: Tell
+) -> tuple[World, list[Finding]]:
+    """The world as far as it is needed, and a finding for each part that could not be looked at.
+
+    needs: names of World's fields. tell: called with what is being looked at, for a person who waits.
+    """
+    world = World(documents=documents, now=now)
+    troubles = []
+    wanted = frozenset(needs)
+    for name, (what, read) in _READERS.items():
+        if name in wanted and (place.work_tree or name in _WITHOUT_GIT):
+            tell(what)
+            try:
+                world = read(world, place, env)
+            except CheckpointError as error:
+                message = f"{what} could not be looked at: {error.message}"
+                troubles.append(Finding("doctor/not-looked-at", "warning", message, hint=error.hint))
+    return world, troubles
+
+
+def _read_absent_dirs(world: World, place: Place, env: Mapping[str, str]) -> World:
+    named = {document.value.get("project_dir") for document in world.documents if document.value}
+    texts = (path for path in named if isinstance(path, str) and path.strip())
+    return world._replace(absent_dirs=frozenset(path for path in texts if not _is_folder(path)))
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return os.path.isabs(path) and os.path.isdir(path)
+    except ValueError:
+        return False
+
+
+def _read_files(world: World, place: Place, env: Mapping[str, str]) -> World:
+    files = {document.path: _read_listed(document, place) for document in world.documents}
+    missing = {name for listed in files.values() for file in listed if file.state == "missing" for name in file.names}
+    fates = paths.read_fates(place.top, sorted(missing)) if place.work_tree else {}
+    told = {path: [_with_fate(file, fates, place) for file in listed] for path, listed in files.items()}
+    return world._replace(files=told)
+
+
+def _with_fate(file: NamedFile, fates: Mapping[str, paths.Fate], place: Place) -> NamedFile:
+    """A missing file with what git knows of it; one that is only not checked out is there."""
+    if file.state != "missing" or not place.work_tree or not file.names:
+        return file
+    known = [fates[name] for name in file.names if name in fates]
+    if len(known) < len(file.names):
+        return file._replace(state="there")
+    best = next((fate for fate in known if fate.kind != "unknown"), known[0])
+    return file._replace(fate=best.kind, detail=best.detail)
+
+
+def _read_listed(document: Document, place: Place) -> list[NamedFile]:
+    primer = document.value.get("context_primer") if document.value else None
+    entries = primer.get("generated_files") if isinstance(primer, dict) else None
+    listed = []
+    for at, entry in enumerate(entries if isinstance(entries, list) else ()):
+        text = entry.get("path") if isinstance(entry, dict) else entry
+        if isinstance(text, str):
+            listed += [_look_up(at, _from_root(path, document), place) for path in _read_entry(text, document, place)]
+    return listed
+
+
+def _read_entry(text: str, document: Document, place: Place) -> list[str]:
+    def is_there(path: str) -> bool:
+        return paths.find_state(_from_root(path, document), place.root, place.top) == "there"
+
+    return choose_reading(find_readings(text), is_there)
+
+
+def _from_root(path: str, document: Document) -> str:
+    """A path below project_dir as seen from here: another machine's checkout lies elsewhere."""
+    project = document.value.get("project_dir") if document.value else None
+    if isinstance(project, str) and len(project) > 1 and path.startswith(project.rstrip("/") + "/"):
+        return path[len(project.rstrip("/")) + 1 :]
+    return path
+
+
+def _look_up(at: int, path: str, place: Place) -> NamedFile:
+    state = paths.find_state(path, place.root, place.top)
+    return NamedFile(at, path, state, tuple(paths.relative_to_top(path, place.root, place.top)))
+
+
+def _read_steps(world: World, place: Place, env: Mapping[str, str]) -> World:
+    written = [when for document in world.documents if (when := updated_at(document)) is not None]
+    listed = {name for files in world.files.values() for file in files for name in file.names}
+    if not written or not listed:
+        return world
+    watched = frozenset(listed | {document.path for document in world.documents})
+    return world._replace(steps=[Step(*change) for change in history.read_changes(place.top, min(written), watched)])
+
+
+def _read_merged(world: World, place: Place, env: Mapping[str, str]) -> World:
+    return world._replace(merged=history.read_merged(place.top, find_asked_references(world)))
+
+
+def _read_strangers(world: World, place: Place, env: Mapping[str, str]) -> World:
+    ids = {recorded.id for document in world.documents for recorded in find_recorded_commits(document.value)}
+    return world._replace(strangers=history.read_strangers(place.top, sorted(ids)))
+
+
+def _read_shallow(world: World, place: Place, env: Mapping[str, str]) -> World:
+    return world._replace(shallow=history.is_shallow(place.top))
+
+
+def _read_proof(world: World, place: Place, env: Mapping[str, str]) -> World:
+    setup = world.git.setup if world.git else Setup()
+    if not setup.driver:
+        return world
+    settings = {
+        "merge.checkpoint.driver": setup.driver,
+        "merge.checkpoint.recursive": setup.recursive,
+        "merge.checkpoint-base.driver": setup.base_driver,
+    }
+    return world._replace(proof=Proof(*selfproof.prove_driver(settings)))
+
+
+def _read_git(world: World, place: Place, env: Mapping[str, str]) -> World:
+    installation = install_state.read_installation(place.top, env)
+    own = clean_env(env)
+    facts = GitFacts(
+        unmerged=tuple(_below(place, staged.read_index(place.top).unmerged)),
+        operation=_find_operation(place.git_dir or ""),
+        merge_attributes=_read_merge_attributes(world.documents, place, own),
+        defined_drivers=_read_drivers(place.top, own),
+        has_commits=history.has_commits(place.top),
+        setup=_read_setup(installation),
+    )
+    return world._replace(git=facts)
+
+
+def _read_setup(installation: install_state.Installation) -> Setup:
+    parts = installation.parts
+    same = {name: getattr(installation, name) for name in Setup._fields if name in installation._fields}
+    return Setup(**same)._replace(
+        ours=parts is not None,
+        driver_python=parts.python if parts else "",
+        driver_python_exists=parts is not None and os.access(parts.python, os.X_OK),
+        driver_file=parts.driver if parts else "",
+        hooks_python=installation.python,
+        hooks_python_exists=os.access(installation.python, os.X_OK),
+        hooks=tuple(Hook(*hook, calls_us=_calls_us(hook.path)) for hook in installation.hooks),
+    )
+
+
+def _calls_us(path: str) -> bool:
+    try:
+        with open(path, "rb") as stream:
+            return b"checkpoint hook " in stream.read(1 << 20) and os.access(path, os.X_OK)
+    except OSError:
+        return False
+
+
+def _below(place: Place, names: Iterable[str]) -> list[str]:
+    """Of some paths relative to the top, those of this place."""
+    start = os.path.relpath(place.directory, place.top).replace(os.sep, "/") + "/"
+    return [name for name in names if name.startswith(start)]
+
+
+# a file or folder in the git directory, and what git is in the middle of while it is there
+_OPERATIONS = (
+    ("rebase-merge", "rebase"),
+    ("rebase-apply", "rebase"),
+    ("MERGE_HEAD", "merge"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("REVERT_HEAD", "revert"),
+)
+
+
+def _find_operation(git_dir: str) -> str:
+    return next((name for sign, name in _OPERATIONS if os.path.exists(os.path.join(git_dir, sign))), "")
+
+
+def _read_merge_attributes(documents: Sequence[Document], place: Place, env: Mapping[str, str]) -> dict[str, str]:
+    """What git answers for every checkpoint, and for one to come where there is none yet."""
+    example = os.path.relpath(os.path.join(place.directory, f"example{layout.SUFFIX}"), place.top)
+    names = [document.path for document in documents] or [example.replace(os.sep, "/")]
+    stdin = b"".join(os.fsencode(name) + b"\0" for name in names)
+    fields = run_git(["check-attr", "-z", "--stdin", "merge"], place.top, stdin=stdin, env=env).out.split(b"\0")
+    return {os.fsdecode(fields[at]): os.fsdecode(fields[at + 2]) for at in range(0, len(fields) - 2, 3)}
+
+
+def _read_drivers(top: str, env: Mapping[str, str]) -> frozenset[str]:
+    words = ["config", "--null", "--name-only", "--get-regexp", r"^merge\..*\.driver$"]
+    names = run_git(words, top, env=env, check=False).out.split(b"\0")
+    return frozenset(os.fsdecode(name)[len("merge.") : -len(".driver")] for name in names if name)
+
+
+_WITHOUT_GIT = frozenset(("absent_dirs", "files"))
+# by World's names, in the order in which they build on one another
+_READERS: dict[str, tuple[str, Callable[[World, Place, Mapping[str, str]], World]]] = {
+    "absent_dirs": ("the project folders", _read_absent_dirs),
+    "files": ("the generated files", _read_files),
+    "steps": ("the latest history", _read_steps),
+    "merged": ("the whole history", _read_merged),
+    "strangers": ("the recorded commits", _read_strangers),
+    "shallow": ("the clone's depth", _read_shallow),
+    "git": ("the installation", _read_git),
+    "proof": ("the merge driver at work", _read_proof),
+}

@@ -1,0 +1,127 @@
+"""Pull requests and tickets as people name them in text, brought to one spelling; it knows neither history nor files.
+
+The spellings: "#12" a pull request or an issue, "!12" a merge request, "ABC-123" a ticket; with a repository in front,
+"owner/name#12", where the text named one.
+"""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+MAX_TEXT = 100_000  # characters looked at; nobody names a pull request behind them
+
+
+class Mention(NamedTuple):
+    """One place in a text that names something: text[start:end] is `reference`, in whatever spelling stood there."""
+
+    reference: str
+    start: int
+    end: int
+
+
+_URL = re.compile(r"https?://[^\s<>\"'`]*[^\s<>\"'`.,;:!?)\]}]")
+_URL_NUMBER = re.compile(
+    r"https?://[^/]+/(?P<repository>[^\s?#]+?)(?:/-)?/"
+    r"(?P<kind>pull|pulls|pull-requests|pullrequest|issues|merge_requests)/(?P<number>\d{1,9})(?!\d)"
+)
+_URL_TICKET = re.compile(
+    r"/(?:browse|issue|issues|ticket|tickets|story)/(?P<ticket>[A-Za-z][A-Za-z0-9]{1,9}-\d{1,7})(?![\w-])"
+)
+
+_NUMBER_END = r"(?!\w|[.,]\d|-\d)"
+_NAMED = re.compile(
+    r"(?<![\w/#!&.-])(?P<repository>[\w.-]+(?:/[\w.-]+)+)?"
+    r"(?P<sign>[#!])(?P<number>\d{1,9})(?P<more>(?:/\d{1,9})*)" + _NUMBER_END
+)
+_SPOKEN = re.compile(
+    r"(?<![\w/-])(?P<kind>PR|pull[ -]request|GH|MR|merge[ -]request)"
+    r"(?:[ -]|[ ]?(?P<sign>[#!])|)(?P<number>\d{1,9})" + _NUMBER_END,
+    re.IGNORECASE,
+)
+_TICKET = re.compile(
+    r"(?<![\w/.#-])(?P<prefix>[A-Z][A-Z0-9]{1,9})-(?P<number>\d{1,7})(?P<more>(?:/\d{1,7})*)(?![\w-]|\.\d)"
+)
+
+# Spelled like a ticket, yet a standard, a format or a weakness.
+_NOT_TICKETS = re.compile(
+    r"AES|BASE|COVID|CVE|CWE|ECMA|ES|GH|GMT|GPT|HTTP|IEC|IEEE|IPV|ISO|LATIN|MD|MP|MR|OAUTH|PEP|PKCS|PR|RFC|RSA|SHA|SSL|"
+    r"TLS|TOP|UCS|USB|UTC|UTF|WCAG|WINDOWS"
+)
+# "step #2" counts steps, not pull requests.
+_COUNTED = re.compile(
+    r"(?:attempt|blocker|chapter|column|day|decision|figure|finding|item|iteration|line|milestone|option|phase|point|"
+    r"priority|question|round|row|rule|run|section|slide|sprint|step|stage|take|week)s?[ -]?$",
+    re.IGNORECASE,
+)
+_WORDS_BEFORE = 12
+
+
+def find_references(text: str) -> list[str]:
+    """Everything that a text names, in the order named, each once."""
+    return list(dict.fromkeys(mention.reference for mention in find_mentions(text)))
+
+
+def find_mentions(text: str) -> list[Mention]:
+    """Every place in a text that names a pull request or a ticket, in order, none inside another."""
+    rest, found = text[:MAX_TEXT], list[Mention]()
+    for pattern, read in _READERS:
+        rest = pattern.sub(lambda match, read=read: _take(match, read(match), found), rest)  # type: ignore[misc]
+    return sorted(found, key=lambda mention: mention.start)
+
+
+def _take(match: re.Match[str], references: list[str], found: list[Mention]) -> str:
+    """Notes the mentions and answers what stays in the text for the patterns to come: blanks of the same length."""
+    found += [Mention(reference, *match.span()) for reference in references]
+    return " " * len(match[0]) if references else match[0]
+
+
+def unqualify(reference: str, own: frozenset[str]) -> str:
+    """A reference without the repository it names, where that is ours; unchanged where it is another.
+
+    own: the names of this repository, without their owners (a fork keeps the name), lower case; empty when unknown,
+    and then every repository counts as ours.
+    """
+    at = max(reference.rfind("#"), reference.rfind("!"))
+    repository = reference[:at] if at > 0 else ""
+    if repository and (not own or repository.rpartition("/")[2] in own):
+        return reference[at:]
+    return reference
+
+
+def _read_url(match: re.Match[str]) -> list[str]:
+    number = _URL_NUMBER.match(match[0])
+    if number:
+        sign = "!" if number["kind"] == "merge_requests" else "#"
+        return [f"{number['repository'].lower()}{sign}{int(number['number'])}"]
+    ticket = _URL_TICKET.search(match[0])
+    return [ticket["ticket"].upper()] if ticket else []
+
+
+def _read_spoken(match: re.Match[str]) -> list[str]:
+    sign = match["sign"] or ("!" if match["kind"].lower().startswith("m") else "#")
+    return [f"{sign}{int(match['number'])}"]
+
+
+def _read_named(match: re.Match[str]) -> list[str]:
+    repository = (match["repository"] or "").lower()
+    if not repository and _COUNTED.search(match.string, max(match.start() - _WORDS_BEFORE, 0), match.start()):
+        return []
+    return [f"{repository}{match['sign']}{int(number)}" for number in _numbers(match)]
+
+
+def _read_ticket(match: re.Match[str]) -> list[str]:
+    prefix = match["prefix"]
+    return [] if _NOT_TICKETS.fullmatch(prefix) else [f"{prefix}-{int(number)}" for number in _numbers(match)]
+
+
+def _numbers(match: re.Match[str]) -> list[str]:
+    """12 and 13 of "#12/13"."""
+    return [match["number"], *match["more"].split("/")[1:]]
+
+
+_READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], list[str]]], ...] = (
+    (_URL, _read_url),
+    (_SPOKEN, _read_spoken),
+    (_NAMED, _read_named),
+    (_TICKET, _read_ticket),
+)
