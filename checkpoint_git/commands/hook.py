@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from checkpoint_git.checks.validate import check_document
-from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.finding import Finding, has_errors
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.safetext import escape_controls
 from checkpoint_git.repo.pushed import parse_pushes, parse_rewritten, read_commit_changes, read_pushed
@@ -43,10 +43,16 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb. A hook that stops nothing answers 0 whatever it finds."""
     hook = _HOOKS[args.name]
     answers = [(question, hook.check(question, invocation)) for question in hook.read(args.words, invocation)]
-    bad = [(question, findings) for question, findings in answers if findings]
-    blocks = [Line(f"checkpoint-git, {args.name}: errors in {question.title}", "bad") for question, _ in bad]
-    found = [finding for _, findings in bad for finding in findings]
-    return Outcome({"hook": args.name}, blocks, found, None if hook.stops else 0, [Line(hook.advice)] if bad else [])
+    blocks = [_title(args.name, question, findings) for question, findings in answers if findings]
+    found = [finding for _, findings in answers for finding in findings]
+    advice = [Line(hook.advice)] if has_errors(found) else []
+    return Outcome({"hook": args.name}, blocks, found, None if hook.stops else 0, advice)
+
+
+def _title(name: str, question: Question, findings: list[Finding]) -> Line:
+    if has_errors(findings):
+        return Line(f"checkpoint-git, {name}: errors in {question.title}", "bad")
+    return Line(f"checkpoint-git, {name}: drift in {question.title}; it is let through", "warn")
 
 
 def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
@@ -57,6 +63,36 @@ def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
     findings += [_unmerged(path) for path in files.unmerged]
     findings += [_leaves(path, target) for path, target in files.links if _leads_out(path, target)]
     return [finding for finding in findings if finding.level == "error"]
+
+
+def check_push(question: Question, invocation: Invocation) -> list[Finding]:
+    """The errors in a question's files, and what they tell a future session to do although it is merged.
+
+    Drift is a warning, and an error where the setting checkpoint.driftBlocks is true.
+    """
+    return check_validity(question, invocation) + _find_drift(question, invocation)
+
+
+def _find_drift(question: Question, invocation: Invocation) -> list[Finding]:
+    from checkpoint_git.checks.doctor import choose_checks, find_all
+    from checkpoint_git.checks.drift import find_asked_references
+    from checkpoint_git.checks.world import World
+    from checkpoint_git.repo.git import run_git
+    from checkpoint_git.repo.history import read_merged
+
+    documents = [check_document(path, data, now=invocation.now) for path, data in question.files.files]
+    world = World(documents=documents, now=invocation.now)
+    references = find_asked_references(world)
+    if not references:
+        return []
+    world = world._replace(merged=read_merged(invocation.cwd, references))
+    found = [finding for finding in find_all(choose_checks(_DRIFT_AT_PUSH), world) if finding.level == "warning"]
+    setting = run_git(["config", "--type=bool", "checkpoint.driftBlocks"], invocation.cwd, check=False)
+    blocks = setting.out.strip() == b"true"
+    return [finding._replace(level="error") for finding in found] if blocks else found
+
+
+_DRIFT_AT_PUSH = ("drift/action-shipped", "drift/blocker-shipped")
 
 
 def _ask_staged(words: list[str], invocation: Invocation) -> list[Question]:
@@ -95,7 +131,7 @@ _MEND_LATER = "Nothing was undone. Mend the files and commit before you push: th
 _HOOKS = {
     "pre-commit": Hook(_ask_staged, check_validity, True, _MEND),
     "pre-merge-commit": Hook(_ask_staged, check_validity, True, _MEND),
-    "pre-push": Hook(_ask_pushed, check_validity, True, _MEND_COMMIT),
+    "pre-push": Hook(_ask_pushed, check_push, True, _MEND_COMMIT),
     "post-commit": Hook(_ask_committed, check_validity, False, _MEND_LATER),
     "post-merge": Hook(_ask_merged, check_validity, False, _MEND_LATER),
     "post-rewrite": Hook(_ask_rewritten, check_validity, False, _MEND_LATER),

@@ -146,3 +146,26 @@ def test_another_tools_hook_still_reads_every_line_after_ours(guarded: GitRepo, 
     assert [line.split()[1] for line in lines] == ["refs/heads/a", "refs/heads/b"]
     assert push(guarded, "a", "b").returncode == 0
     assert guarded.read("lines.txt").splitlines() == lines
+
+
+def ship(repo: GitRepo) -> None:
+    """Main has a merged pull request that a checkpoint on a branch still asks for."""
+    repo.git("commit", "-q", "--allow-empty", "-m", "Add the notes API (#12)")
+    make_branch(repo, "drifted", checkpoint_text(next_actions=["Merge #12"]))
+    repo.git("checkout", "-q", "drifted")
+
+
+def test_an_action_that_is_shipped_is_told_and_let_through(guarded: GitRepo, remote: GitRepo) -> None:
+    ship(guarded)
+    done = push(guarded, "drifted")
+    assert done.returncode == 0
+    assert "drift/action-shipped" in done.stderr.decode()
+
+
+def test_a_setting_makes_drift_stop_a_push(guarded: GitRepo, remote: GitRepo) -> None:
+    guarded.git("config", "checkpoint.driftBlocks", "yes")
+    ship(guarded)
+    done = push(guarded, "drifted")
+    assert done.returncode == 1
+    assert "drift/action-shipped" in done.stderr.decode()
+    assert remote.git("branch", "--list", "drifted") == ""
