@@ -1,11 +1,12 @@
-"""What goes into a command and what comes out of one: values that cli.py makes and report.py renders."""
+"""What goes into a command and what comes out of one: values that cli.py makes and the report renders."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TextIO
 
-from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.finding import Finding, has_errors
 
 Style = Literal["", "strong", "good", "warn", "bad", "dim"]
+Glyph = Literal["", "complete", "in_progress", "not_started", "blocked", "failed", "decision", "stale"]
 
 
 class Invocation(NamedTuple):
@@ -24,17 +25,21 @@ class Invocation(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One line for a person. Text may come from a checkpoint: report.py escapes it."""
+    """One line for a person, or one cell of a table. Text may come from a checkpoint: the report escapes it.
+
+    glyph: a sign in front, on terminals only. It never carries the meaning alone: the text says the same.
+    """
 
     text: str
     style: Style = ""
+    glyph: Glyph = ""
 
 
 class Table(NamedTuple):
-    """Columns for a person; every row has one cell a header. report.py fits it to the width."""
+    """Columns for a person; every row has one cell a header. The report fits it to the width."""
 
     headers: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str | Line, ...]]
 
 
 Block = Line | Table
@@ -43,11 +48,18 @@ Block = Line | Table
 class Outcome(NamedTuple):
     """What a command found out.
 
-    data: the JSON document of --json, without schema_version (report.py adds it) and without the findings (report.py
-    adds them). blocks: the same for a person. exit_code: None means 1 when a finding is an error, else 0.
+    data: the JSON document of --json, without schema_version, command and findings (the report adds them). blocks: the
+    same for a person, before the findings; summary: what stands after them. exit_code: None means 1 when a finding is
+    an error, else 0.
     """
 
     data: dict[str, Any]
     blocks: Sequence[Block] = ()
     findings: Sequence[Finding] = ()
     exit_code: int | None = None
+    summary: Sequence[Block] = ()
+
+    @property
+    def code(self) -> int:
+        """The process's exit code."""
+        return int(has_errors(list(self.findings))) if self.exit_code is None else self.exit_code

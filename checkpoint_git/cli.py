@@ -1,0 +1,389 @@
+"""The command line: finds the verb, builds its parser alone, and is the one door that errors leave through.
+
+It fetches the world (arguments, streams, time, environment) and sets exit codes; what a verb does lies in commands/.
+"""
+
+import argparse
+import atexit
+import gc
+import importlib
+import os
+import sys
+import time
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any, NamedTuple, NoReturn, TextIO
+
+from checkpoint_git import __version__, report
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.outcome import Invocation, Outcome
+from checkpoint_git.core.safetext import escape_controls, shorten
+from checkpoint_git.report.screen import encode_text, read_screen
+
+CLEAN, FINDINGS, COULD_NOT_RUN, BUG, INTERRUPTED = 0, 1, 2, 3, 130
+
+# verb -> (module, what it does); a module is imported only when its verb is called
+VERBS = {
+    "status": ("checkpoint_git.commands.status", "where everything stands, and what waits on you"),
+    "next": ("checkpoint_git.commands.next", "the one action that matters most now"),
+    "resume": ("checkpoint_git.commands.resume", "what a session must know before it goes on with a skill"),
+    "validate": ("checkpoint_git.commands.validate", "check checkpoints: work tree, index or a commit"),
+    "doctor": ("checkpoint_git.commands.doctor", "compare checkpoints with history, files and the installation"),
+    "update": ("checkpoint_git.commands.update", "change fields of a checkpoint, or start a new one"),
+    "done": ("checkpoint_git.commands.done", "take the first next action off the list"),
+    "list": ("checkpoint_git.commands.list", "the checkpoints of this project"),
+    "show": ("checkpoint_git.commands.show", "a checkpoint's content, or its public part"),
+    "refs": ("checkpoint_git.commands.refs", "the tickets that the skills touched"),
+    "reset": ("checkpoint_git.commands.reset", "archive a checkpoint and start afresh"),
+    "rotate": ("checkpoint_git.commands.rotate", "move closed telemetry into history"),
+    "resolve": ("checkpoint_git.commands.resolve", "decide the conflicts of a merge, and stage what is clean"),
+    "init": ("checkpoint_git.commands.init", "set this repository up: folder, merge driver, hooks"),
+    "uninstall": ("checkpoint_git.commands.uninstall", "take away what init added"),
+    "explain-merge": ("checkpoint_git.commands.explain_merge", "what a past merge did to each entry, and what it lost"),
+    "hook": ("checkpoint_git.commands.hook", ""),  # git's hooks call it: no summary, not listed
+}
+DEFAULT_VERB = "status"
+WITH_FINDINGS = frozenset(("validate", "doctor"))
+PLAIN_FORMATS = ("text", "json", "md")
+HELP_WIDTH = 100
+_MANY_OBJECTS = 200_000  # allocations between two runs of the garbage collector
+
+EXIT_CODES = """\
+exit codes:
+  0    clean
+  1    there are findings (errors; warnings too with --strict), or the answer is "stop and ask"
+  2    it could not run; a message and a hint say why
+  3    a bug in this tool; the message names a log file
+  130  interrupted"""
+
+
+class UsageError(CheckpointError):
+    """The words on the command line make no sense."""
+
+
+class Request(NamedTuple):
+    """What the command line asks for, before its verb's own parser has seen it."""
+
+    program: str
+    verb: str
+    words: list[str]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The `checkpoint` command. argv: without the program's name; the exit code is returned, nothing is raised.
+
+    Without argv it is the process's own, which then ends here.
+    """
+    return _run_process([], _program_name()) if argv is None else _run_behind_door(list(argv), _program_name())
+
+
+def main_doctor(argv: Sequence[str] | None = None) -> int:
+    """The `checkpoint-doctor` command: `checkpoint doctor`."""
+    if argv is None:
+        return _run_process(["doctor"], "checkpoint-doctor")
+    return _run_behind_door(["doctor", *argv], "checkpoint-doctor")
+
+
+def _run_process(first: list[str], program: str) -> int:
+    """Runs with the process's own arguments. What lives so short needs no collector, and mostly no tearing down."""
+    gc.set_threshold(_MANY_OBJECTS)
+    code = _run_behind_door([*first, *sys.argv[1:]], program)
+    if _has_exit_callbacks():
+        return code
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (AttributeError, OSError, ValueError):  # closed, or the reader is gone: nobody is left to be told
+            continue
+    os._exit(code)
+
+
+def _has_exit_callbacks() -> bool:
+    """Whether a library wants to be called when the interpreter ends; on an interpreter that cannot tell: yes."""
+    return bool(getattr(atexit, "_ncallbacks", lambda: 1)())
+
+
+def _program_name() -> str:
+    name = os.path.basename(sys.argv[0] if sys.argv else "")
+    return {"git-checkpoint": "git checkpoint", "__main__.py": "python -m checkpoint_git"}.get(name, "checkpoint")
+
+
+# the verb and its words
+
+
+def find_request(words: list[str], program: str = "checkpoint") -> Request:
+    """Splits the verb from its words: the first word that is not a global option names it. Raises UsageError."""
+    at = _find_verb(words)
+    if at is None:
+        return Request(program, DEFAULT_VERB, words)
+    verb = words[at]
+    if verb not in VERBS:
+        raise _unknown_verb(verb, program)
+    if program == "checkpoint-doctor":
+        return Request(program, verb, words[1:])
+    return Request(f"{program} {verb}", verb, words[:at] + words[at + 1 :])
+
+
+_GLOBAL_FLAGS = frozenset(("--json", "--no-color", "-q", "--quiet"))
+_GLOBAL_VALUES = ("-C", "--format")
+
+
+def _global_span(words: list[str], at: int) -> int:
+    """How many words the global option at a place takes, 0 where none stands there."""
+    word = words[at]
+    if word in _GLOBAL_VALUES:
+        return 2
+    return int(word in _GLOBAL_FLAGS or word.startswith("--format=") or (word[:2] == "-C" and len(word) > 2))
+
+
+def _find_verb(words: list[str]) -> int | None:
+    at = 0
+    while at < len(words):
+        span = _global_span(words, at)
+        if not span:
+            return None if words[at].startswith("-") else at
+        at += span
+    return None
+
+
+def _unknown_verb(verb: str, program: str) -> UsageError:
+    from difflib import get_close_matches
+
+    near = get_close_matches(verb, [name for name, (_, summary) in VERBS.items() if summary], 1, 0.5)
+    meant = f"did you mean {near[0]}? " if near else ""
+    shown = escape_controls(shorten(verb, 60))
+    return UsageError(f'"{shown}" is not a command', f"{meant}`{program} --help` lists the commands")
+
+
+def _wants_json(words: list[str]) -> bool:
+    """Whether errors are to be JSON; asked before anything is parsed, because parsing can fail."""
+    words = words[: words.index("--")] if "--" in words else words
+    pairs = zip(words, [*words, ""][1:], strict=True)
+    return any(word in ("--json", "--format=json") or (word, after) == ("--format", "json") for word, after in pairs)
+
+
+# parsing
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with one change: what it has to complain about goes through our door."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raises UsageError, with the usage as its hint."""
+        usage = " ".join(self.format_usage().split())
+        raise UsageError(escape_controls(message), f"{usage}; `{self.prog} --help` says more")
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    # a width of our own keeps argparse from importing shutil for every option that is added
+    return argparse.RawDescriptionHelpFormatter(prog, width=HELP_WIDTH)
+
+
+def build_parser(request: Request, module: ModuleType) -> argparse.ArgumentParser:
+    """The parser of one verb: its own arguments and those of every command."""
+    parser = _Parser(
+        prog=request.program,
+        description=module.SUMMARY,
+        epilog=f"examples:\n{module.EXAMPLES}\n\n{EXIT_CODES}",
+        formatter_class=_formatter,
+        add_help=False,
+        allow_abbrev=False,
+    )
+    module.add_arguments(parser)
+    group = parser.add_argument_group("options of every command")
+    formats = tuple(report.FORMATS) if request.verb in WITH_FINDINGS else PLAIN_FORMATS
+    group.add_argument("--format", choices=formats, default="text", help="how to answer (default: text)")
+    group.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
+    group.add_argument("-C", dest="directory", metavar="DIR", default="", help="work as if started in DIR")
+    group.add_argument("-q", "--quiet", action="store_true", help="show findings and errors only")
+    group.add_argument("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
+    group.add_argument("--version", action="version", version=f"checkpoint {__version__}")
+    group.add_argument("-h", "--help", action="help", help="show this")
+    return parser
+
+
+def parse(request: Request, module: ModuleType) -> argparse.Namespace:
+    """The verb's arguments. A RAW verb gets the words that its parser cannot know as args.words, as they were typed."""
+    parser = build_parser(request, module)
+    if not getattr(module, "RAW", False):
+        args, rest = parser.parse_known_args(request.words)
+        if rest and not any(word.startswith("-") for word in rest):
+            return parser.parse_intermixed_args(request.words)
+        if rest:
+            parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        return args
+    options, words = _split_raw(request.words)
+    skill = [word for word in words[:1] if not word.startswith("-")]
+    args = parser.parse_args([*options, *skill])
+    args.words = words[1:]
+    return args
+
+
+def _split_raw(words: list[str]) -> tuple[list[str], list[str]]:
+    """(global options, the others: first the word without a dash, which names the skill, then all in order)."""
+    options, others, at = list[str](), list[str](), 0
+    while at < len(words):
+        span = _global_span(words, at) or int(words[at] in ("-h", "--help", "--version"))
+        (options if span else others).extend(words[at : at + (span or 1)])
+        at += span or 1
+    skill = next((word for word in others if not word.startswith("-")), None)
+    if skill is not None:
+        others.remove(skill)
+    return options, others if skill is None else [skill, *others]
+
+
+# running
+
+
+def _run_behind_door(words: list[str], program: str) -> int:
+    """Runs the request and turns whatever leaves it into a message and an exit code."""
+    try:
+        return _run(words, program)
+    except SystemExit as finished:  # --help and --version
+        return finished.code if isinstance(finished.code, int) else CLEAN
+    except BrokenPipeError:  # the reader has seen enough
+        _silence_stdout()
+        return CLEAN
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except CheckpointError as error:
+        return _say_error(words, error)
+    except OSError as error:
+        return _say_error(words, _from_os_error(error))
+    except Exception as error:
+        return _say_bug(words, error)
+
+
+def _run(words: list[str], program: str) -> int:
+    answer = _find_answer(words, program)
+    if answer:
+        _write(_stream("stdout"), answer)
+        return CLEAN
+    request = find_request(words, program)
+    module = importlib.import_module(VERBS[request.verb][0])
+    args = parse(request, module)
+    invocation = _fetch_world(args)
+    outcome: Outcome = module.run(args, invocation)
+    screen = read_screen(invocation.stdout, invocation.env, colour=not args.no_color, quiet=args.quiet)
+    try:
+        _write(invocation.stdout, report.render(request.verb, outcome, args.format, screen))
+    except BrokenPipeError:
+        _silence_stdout()
+    return outcome.code
+
+
+def _fetch_world(args: argparse.Namespace) -> Invocation:
+    stdin, stdout, stderr = _stream("stdin"), _stream("stdout"), _stream("stderr")
+    interactive = args.format == "text" and stdin.isatty() and stderr.isatty()
+    return Invocation(_find_directory(args.directory), os.environ, int(time.time()), stdin, stdout, stderr, interactive)
+
+
+def _find_directory(wished: str) -> str:
+    try:
+        directory = os.path.abspath(wished)
+    except FileNotFoundError:
+        raise CheckpointError("the current folder no longer exists", "go to another one") from None
+    if wished and not os.path.isdir(directory):
+        raise CheckpointError(f"-C {escape_controls(wished)}: there is no such folder", "name a folder that exists")
+    return directory
+
+
+def _stream(name: str) -> TextIO:
+    """A standard stream; where the process was started without it, one that leads nowhere."""
+    stream: TextIO | None = getattr(sys, name)
+    return stream if stream is not None else open(os.devnull, "r" if name == "stdin" else "w")
+
+
+# output
+
+
+def _write(stream: TextIO, text: str) -> None:
+    """Writes text in the stream's encoding; what that cannot spell is escaped."""
+    buffer = getattr(stream, "buffer", None)
+    stream.flush()
+    if buffer is None:
+        stream.write(text)
+    else:
+        buffer.write(encode_text(text, stream.encoding))
+        buffer.flush()
+
+
+def _silence_stdout() -> None:
+    """Keeps the interpreter from complaining about a closed pipe when it flushes at the end."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _say_error(words: list[str], error: CheckpointError, code: int = COULD_NOT_RUN, **more: Any) -> int:
+    try:
+        if _wants_json(words):
+            from checkpoint_git.report.json import render_error
+
+            at = _find_verb(words)
+            verb = words[at] if at is not None else DEFAULT_VERB
+            _write(_stream("stdout"), render_error(verb, error.message, error.hint, **more))
+        else:
+            hint = f"  {escape_controls(error.hint, keep=_NEWLINE)}\n" if error.hint else ""
+            _write(_stream("stderr"), f"checkpoint: {escape_controls(error.message, keep=_NEWLINE)}\n{hint}")
+    except OSError:
+        _silence_stdout()
+    return code
+
+
+_NEWLINE = "\n"
+
+
+def _from_os_error(error: OSError) -> CheckpointError:
+    """An error of the file system that no command foresaw: a full disk, a folder that may not be read."""
+    place = f"{error.filename}: " if isinstance(error.filename, str) else ""
+    return CheckpointError(f"{place}{error.strerror or error}", "nothing more could be done; mend that and try again")
+
+
+def _say_bug(words: list[str], error: Exception) -> int:
+    log = _write_log(words, error)
+    message = f"a bug in this tool: {type(error).__name__}: {shorten(str(error), 200)}"
+    hint = f"please report it with the log: {log}" if log else "the log could not be written"
+    return _say_error(words, CheckpointError(message, hint), BUG, log=log)
+
+
+def _write_log(words: list[str], error: Exception) -> str | None:
+    """The traceback in a new file that only this user can read; its path."""
+    import tempfile
+    import traceback
+
+    head = f"checkpoint {__version__}, Python {sys.version}\n{words!r}\n\n"
+    text = head + "".join(traceback.format_exception(error))
+    try:
+        descriptor, path = tempfile.mkstemp(prefix="checkpoint-", suffix=".log")
+        with open(descriptor, "wb") as stream:
+            stream.write(text.encode("utf-8", "backslashreplace"))
+    except OSError:
+        return None
+    return path
+
+
+# the overview
+
+
+def _find_answer(words: list[str], program: str) -> str:
+    """What is said where no verb is named and none is meant: the overview or the version; else ""."""
+    if words == ["help"]:
+        return overview(program)
+    for word in words if _find_verb(words) is None else ():
+        if word in ("-h", "--help"):
+            return overview(program)
+        if word == "--version":
+            return f"checkpoint {__version__}\n"
+    return ""
+
+
+def overview(program: str) -> str:
+    """What `checkpoint --help` says."""
+    verbs = "".join(f"  {name:13} {summary}\n" for name, (_, summary) in VERBS.items() if summary)
+    return (
+        f"usage: {program} [COMMAND] [OPTIONS]\n\n"
+        "State that survives sessions: checkpoints in a git repository, validated and merged by meaning.\n\n"
+        f"commands (without one: {DEFAULT_VERB}):\n{verbs}\n"
+        f"`{program} COMMAND --help` shows a command's options and examples.\n\n"
+        f"examples:\n  {program}\n  {program} next\n  {program} update build --step=sprint-3\n\n{EXIT_CODES}\n"
+    )

@@ -1,0 +1,22 @@
+"""Outcomes rendered: text for people, JSON for programs, annotations and SARIF for services. It knows core only."""
+
+import importlib
+from typing import cast
+
+from checkpoint_git.core.outcome import Outcome
+from checkpoint_git.report.screen import Screen
+
+# name of the format -> the module that renders it; only the one asked for is imported
+FORMATS = {
+    "text": "checkpoint_git.report.text",
+    "json": "checkpoint_git.report.json",
+    "md": "checkpoint_git.report.markdown",
+    "github": "checkpoint_git.report.github",
+    "sarif": "checkpoint_git.report.sarif",
+}
+
+
+def render(command: str, outcome: Outcome, format_name: str, screen: Screen) -> str:
+    """The whole output of a command, "" for none, else ending in a newline. format_name: a key of FORMATS."""
+    renderer = importlib.import_module(FORMATS[format_name])
+    return cast(str, renderer.render(command, outcome, screen))

@@ -1,0 +1,27 @@
+"""Findings as workflow commands, which GitHub Actions shows as annotations beside the lines."""
+
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.outcome import Outcome
+from checkpoint_git.core.safetext import escape_controls
+from checkpoint_git.report.screen import Screen
+
+_COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+_IN_DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_IN_PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
+
+
+def render(command: str, outcome: Outcome, screen: Screen) -> str:
+    """One annotation a finding. Nothing else is printed: the log's reader obeys every line that begins with ::."""
+    return "".join(annotate(finding) + "\n" for finding in outcome.findings)
+
+
+def annotate(finding: Finding) -> str:
+    """One finding as a workflow command."""
+    places = {"file": finding.path, "line": finding.line or "", "col": finding.column or "", "title": finding.code}
+    properties = ",".join(f"{name}={_property(value)}" for name, value in places.items() if value)
+    text = f"{finding.message} ({finding.hint})" if finding.hint else finding.message
+    return f"::{_COMMANDS[finding.level]} {properties}::{escape_controls(text).translate(_IN_DATA)}"
+
+
+def _property(value: object) -> str:
+    return escape_controls(str(value)).translate(_IN_PROPERTY)

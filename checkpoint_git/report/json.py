@@ -1,0 +1,38 @@
+"""Outcomes as one JSON document for programs. ASCII only, so that every stream and terminal takes it."""
+
+import json
+import math
+from typing import Any
+
+from checkpoint_git.core.outcome import Outcome
+from checkpoint_git.report.screen import Screen
+
+SCHEMA_VERSION = 1
+
+
+def render(command: str, outcome: Outcome, screen: Screen) -> str:
+    """The command's data between schema_version and findings."""
+    findings = [finding._asdict() for finding in outcome.findings]
+    return write({"schema_version": SCHEMA_VERSION, "command": command, **outcome.data, "findings": findings})
+
+
+def render_error(command: str, message: str, hint: str, **more: Any) -> str:
+    """The document for a command that could not run."""
+    error = {"message": message, "hint": hint, **more}
+    return write({"schema_version": SCHEMA_VERSION, "command": command, "error": error})
+
+
+def write(document: dict[str, Any]) -> str:
+    """JSON text with a final newline."""
+    try:
+        return json.dumps(document, indent=2, allow_nan=False) + "\n"
+    except ValueError:  # a number like 1e999, which JSON can spell and a float cannot hold
+        return json.dumps(_without_infinities(document), indent=2) + "\n"
+
+
+def _without_infinities(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_infinities(member) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_infinities(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,79 @@
+"""What an output stream can show, and how text is brought into its encoding. It knows nothing of what is shown."""
+
+import os
+from collections.abc import Mapping
+from typing import NamedTuple, TextIO
+
+GLYPHS = {
+    "complete": "✅",
+    "in_progress": "🔄",
+    "not_started": "⏳",
+    "blocked": "🚫",
+    "failed": "✗",
+    "decision": "⛔",
+    "stale": "⚠",
+}
+_DEFAULT_WIDTH = 80
+_NARROWEST = 40
+# dashes, arrows, quotation marks and their like, by code point: what people type with care and ASCII lacks
+_PLAIN_SPELLINGS = {
+    0x2010: "-", 0x2011: "-", 0x2012: "-", 0x2013: "-", 0x2014: "-", 0x2212: "-", 0x2190: "<-", 0x2192: "->",
+    0x21D2: "=>", 0x2026: "...", 0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0x2022: "*", 0x00B7: "*",
+    0x00D7: "x", 0x2264: "<=", 0x2265: ">=", 0x2260: "!=", 0x00A0: " ",
+}  # fmt: skip
+
+
+class Screen(NamedTuple):
+    """How text is to be laid out. width: columns, 0 for as wide as it gets. quiet: findings only."""
+
+    width: int = 0
+    colour: bool = False
+    glyphs: bool = False
+    quiet: bool = False
+
+
+def read_screen(stream: TextIO, env: Mapping[str, str], *, colour: bool = True, quiet: bool = False) -> Screen:
+    """What the stream can show. colour: False when the user asked for none."""
+    is_terminal = _is_terminal(stream)
+    rich = (is_terminal and env.get("TERM") != "dumb") or bool(env.get("FORCE_COLOR"))
+    return Screen(
+        width=_read_width(stream, env) if is_terminal else 0,
+        colour=rich and colour and not env.get("NO_COLOR"),
+        glyphs=rich and _can_encode("".join(GLYPHS.values()), stream.encoding),
+        quiet=quiet,
+    )
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    try:
+        return stream.isatty()
+    except ValueError:  # it is closed
+        return False
+
+
+def _read_width(stream: TextIO, env: Mapping[str, str]) -> int:
+    wished = env.get("COLUMNS", "")
+    if wished.isascii() and wished.isdigit() and len(wished) < 6 and int(wished) > 0:
+        return max(int(wished), _NARROWEST)
+    try:
+        columns = os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        columns = 0
+    return max(columns or _DEFAULT_WIDTH, _NARROWEST)
+
+
+def _can_encode(text: str, encoding: str | None) -> bool:
+    try:
+        text.encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def encode_text(text: str, encoding: str | None) -> bytes:
+    """The text in a stream's encoding; what that lacks is spelled plainly, or escaped by its code point."""
+    encoding = encoding or "utf-8"
+    try:
+        return text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(_PLAIN_SPELLINGS).encode(encoding, "backslashreplace")

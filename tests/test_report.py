@@ -1,0 +1,237 @@
+import io
+import json
+from typing import Any
+
+import pytest
+
+from checkpoint_git import report
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.outcome import Line, Outcome, Table
+from checkpoint_git.report.screen import Screen, encode_text, read_screen
+from checkpoint_git.report.text import cut, measure
+
+PLAIN = Screen()
+RICH = Screen(width=80, colour=True, glyphs=True)
+BAD = Finding(
+    "skill/timestamp",
+    "error",
+    "created_at is wrong",
+    ".checkpoints/build.checkpoint.json",
+    "/created_at",
+    6,
+    3,
+    "mend it",
+)
+
+
+def render(
+    *blocks: Line | Table, findings: tuple[Finding, ...] = (), screen: Screen = PLAIN, form: str = "text"
+) -> str:
+    return report.render("status", Outcome({"a": 1}, blocks, findings), form, screen)
+
+
+def load(text: str) -> Any:
+    return json.loads(text)
+
+
+# text
+
+
+def test_a_finding_is_one_line_with_its_place_and_its_hint_below() -> None:
+    said = render(findings=(BAD,))
+    assert said == (".checkpoints/build.checkpoint.json:6:3: error: created_at is wrong [skill/timestamp]\n  mend it\n")
+
+
+def test_a_finding_without_a_place_begins_with_its_level() -> None:
+    assert render(findings=(Finding("a/b", "note", "so it is"),)) == "note: so it is [a/b]\n"
+
+
+def test_signs_and_colours_are_shown_on_a_terminal_only() -> None:
+    line = Line("2 decisions waiting on you", "bad", "decision")
+    assert render(line) == "2 decisions waiting on you\n"
+    assert render(line, screen=RICH) == "\x1b[31m⛔ 2 decisions waiting on you\x1b[0m\n"
+
+
+def test_a_sign_stands_behind_the_indentation() -> None:
+    assert render(Line("  b1", glyph="blocked"), screen=Screen(glyphs=True)) == "  🚫 b1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[2Jgone", "\\x1b[2Jgone"),
+        ("\x9b31mred", "\\x9b31mred"),
+        ("a\u202eb", "a\\u202eb"),
+        ("two\nlines", "two\\nlines"),
+        ("half \ud800", "half \\ud800"),
+    ],
+)
+def test_what_could_steer_a_terminal_is_shown_as_an_escape(text: str, shown: str) -> None:
+    said = render(Line(text), Table(("head",), [(text,)]), findings=(Finding("a/b", "error", text, text, hint=text),))
+    assert said.count(shown) == 5
+    assert not any(letter in said for letter in ("\x1b", "\x9b", "\u202e", "\ud800"))
+
+
+def test_a_table_has_even_columns_and_no_blanks_at_line_ends() -> None:
+    table = Table(("skill", "status", "notes"), [("build", "blocked", ""), ("release", "complete", "over budget")])
+    assert render(table).splitlines() == [
+        "skill    status    notes",
+        "build    blocked",
+        "release  complete  over budget",
+    ]
+
+
+def test_wide_letters_count_as_two_columns() -> None:
+    said = render(Table(("a", "b"), [("日本", "x"), ("abcd", "y")])).splitlines()
+    assert said == ["a     b", "日本  x", "abcd  y"]
+    assert measure("e\u0301") == 1
+
+
+def test_a_table_is_cut_to_the_width_of_the_terminal_its_widest_column_first() -> None:
+    table = Table(("skill", "step"), [("build", "x" * 200)])
+    lines = render(table, screen=Screen(width=40)).splitlines()
+    assert [len(line) for line in lines] == [11, 40]
+    assert lines[1].startswith("build  xxx")
+    assert lines[1].endswith("...")
+    assert len(render(table).splitlines()[1]) == 207
+
+
+def test_a_cut_text_keeps_within_its_columns() -> None:
+    assert cut("日本語の文", 8) == "日本..."
+    assert cut("short", 8) == "short"
+
+
+def test_quiet_leaves_the_findings_alone() -> None:
+    said = render(Line("a table"), findings=(BAD,), screen=Screen(quiet=True))
+    assert "a table" not in said
+    assert "created_at is wrong" in said
+
+
+def test_a_summary_stands_behind_the_findings() -> None:
+    outcome = Outcome({}, [Line("first")], [BAD], summary=[Line("last")])
+    lines = report.render("validate", outcome, "text", PLAIN).splitlines()
+    assert lines[0] == "first"
+    assert lines[-1] == "last"
+
+
+# JSON
+
+
+def test_json_is_one_document_with_the_data_and_the_findings() -> None:
+    document = load(render(findings=(BAD,), form="json"))
+    assert document["schema_version"] == 1
+    assert document["command"] == "status"
+    assert document["a"] == 1
+    assert document["findings"] == [BAD._asdict()]
+
+
+def test_json_is_ascii_whatever_is_in_it() -> None:
+    said = report.render("show", Outcome({"text": "é\x1b\ud800"}), "json", PLAIN)
+    assert said.isascii()
+    assert load(said)["text"] == "é\x1b\ud800"
+
+
+def test_json_has_no_infinity_in_it() -> None:
+    said = report.render("show", Outcome({"n": [1e999, {"m": -1e999}], "k": 1.5}), "json", PLAIN)
+    assert load(said)["n"] == [None, {"m": None}]
+    assert load(said)["k"] == 1.5
+
+
+# github
+
+
+def test_an_annotation_names_file_line_and_column() -> None:
+    said = render(findings=(BAD,), form="github")
+    assert said == (
+        "::error file=.checkpoints/build.checkpoint.json,line=6,col=3,title=skill/timestamp"
+        "::created_at is wrong (mend it)\n"
+    )
+
+
+def test_an_annotation_cannot_be_left_by_what_is_in_it() -> None:
+    nasty = Finding("a/b", "note", "100%\r\n::set-env name=X::y", "a,b:c%.json", line=1)
+    said = render(Line("::error::no"), findings=(nasty,), form="github")
+    assert said == "::notice file=a%2Cb%3Ac%25.json,line=1,title=a/b::100%25\\r\\n::set-env name=X::y\n"
+
+
+# SARIF
+
+
+def test_sarif_names_the_rules_and_the_places() -> None:
+    nameless = Finding("a/b", "warning", "somewhere")
+    spaced = BAD._replace(path="my files/ä.json", column=0)
+    log = load(render(findings=(BAD, nameless, spaced), form="sarif"))
+    run = log["runs"][0]
+    assert log["version"] == "2.1.0"
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["a/b", "skill/timestamp"]
+    first, second, third = run["results"]
+    assert first["locations"][0]["physicalLocation"]["region"] == {"startLine": 6, "startColumn": 3}
+    assert first["level"] == "error"
+    assert "locations" not in second
+    place = third["locations"][0]["physicalLocation"]
+    assert place == {"artifactLocation": {"uri": "my%20files/%C3%A4.json"}, "region": {"startLine": 6}}
+
+
+def test_sarif_without_findings_is_still_a_run() -> None:
+    assert load(render(form="sarif"))["runs"][0]["results"] == []
+
+
+# Markdown
+
+
+def test_markdown_is_a_table_of_findings() -> None:
+    lines = render(findings=(BAD,), form="md").splitlines()
+    assert lines[0] == "| level | place | message | hint | code |"
+    assert lines[1] == "| --- | --- | --- | --- | --- |"
+    assert "created\\_at is wrong" in lines[2]
+
+
+def test_a_strangers_text_becomes_no_markup() -> None:
+    said = render(Table(("a",), [("x | <img src=y> [z](w) @ada",)]), form="md")
+    assert said.splitlines()[2] == "| x \\| &lt;img src=y&gt; \\[z\\](w) \\@ada |"
+
+
+# the stream
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_gets_colours_signs_and_its_width() -> None:
+    assert read_screen(Terminal(), {"COLUMNS": "100", "TERM": "xterm"}) == Screen(100, colour=True, glyphs=True)
+
+
+@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"NO_COLOR": "1", "FORCE_COLOR": "1"}])
+def test_no_color_takes_the_colours_and_leaves_the_signs(env: dict[str, str]) -> None:
+    screen = read_screen(Terminal(), env)
+    assert (screen.colour, screen.glyphs) == (False, True)
+    assert not read_screen(Terminal(), {}, colour=False).colour
+
+
+def test_a_dumb_terminal_gets_plain_text() -> None:
+    screen = read_screen(Terminal(), {"TERM": "dumb"})
+    assert (screen.colour, screen.glyphs) == (False, False)
+
+
+def test_anything_else_gets_plain_text_as_wide_as_it_is() -> None:
+    assert read_screen(io.StringIO(), {"TERM": "xterm", "COLUMNS": "20"}) == PLAIN
+    assert read_screen(io.StringIO(), {"FORCE_COLOR": "1"}).colour
+
+
+def test_no_signs_where_the_encoding_has_none() -> None:
+    terminal = Terminal()
+    terminal.encoding = "ascii"
+    screen = read_screen(terminal, {})
+    assert (screen.colour, screen.glyphs) == (True, False)
+
+
+def test_what_an_encoding_lacks_is_spelled_plainly_or_escaped() -> None:
+    assert encode_text("a → b — “c” ☃", "ascii") == b'a -> b - "c" \\u2603'
+    assert encode_text("é", "latin-1") == b"\xe9"
+    assert encode_text("half \ud800", "utf-8") == b"half \\ud800"
