@@ -1,5 +1,6 @@
-"""What the checks reason about: documents as they were read. Values only."""
+"""What the checks reason about: documents as they were read. Values, and the plainest question about them."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.finding import Finding, has_errors
@@ -24,3 +25,20 @@ class Document(NamedTuple):
     def is_valid(self) -> bool:
         """Whether no finding is an error."""
         return not has_errors(self.findings)
+
+
+def find_broken(documents: Sequence[Document]) -> list[Finding]:
+    """The first error of each broken document; its hint says how many more there are."""
+    found = []
+    for document in documents:
+        errors = [finding for finding in document.findings if finding.level == "error"]
+        if errors:
+            found.append(_with_rest(errors[0], len(errors) - 1))
+    return found
+
+
+def _with_rest(finding: Finding, more: int) -> Finding:
+    if not more:
+        return finding
+    rest = f"{more} more in this file: checkpoint validate"
+    return finding._replace(hint=f"{finding.hint}; {rest}" if finding.hint else rest)

@@ -1,0 +1,70 @@
+"""What one checkpoint says about its progress: rows, age, budget, gates. Pure; the value may break the schema."""
+
+from typing import Any
+
+from checkpoint_git.core.clock import DAY, read_instant
+from checkpoint_git.protocols.skill.views import read_objects
+
+STALE_AFTER = 7 * DAY  # seconds without a write, while in progress
+UNREADABLE = "unreadable"
+
+# A phase or step is at a gate when one of these is among its words (or "sign off" is), and none that says it is over.
+GATE_WORDS = frozenset(
+    ["gate", "gates", "approval", "approvals", "review", "reviews", "signoff", "acceptance", "uat", "qa"]
+)
+OVER_WORDS = frozenset(["passed", "approved", "cleared", "signed", "accepted", "done", "merged", "shipped", "skipped"])
+
+
+def text_field(value: dict[str, Any], key: str) -> str:
+    """A field's text, "" where it is missing or something else."""
+    found = value.get(key)
+    return found if isinstance(found, str) else ""
+
+
+def count_rows(value: dict[str, Any]) -> tuple[int, int]:
+    """(rows that are complete, all rows) of progress_table."""
+    rows = read_objects(value, "progress_table")
+    return sum(row.get("status") == "complete" for row in rows), len(rows)
+
+
+def is_unstarted(value: dict[str, Any]) -> bool:
+    """Whether there are rows and not one was started."""
+    rows = read_objects(value, "progress_table")
+    return bool(rows) and all(row.get("status") == "not_started" for row in rows)
+
+
+def find_age(value: dict[str, Any], now: int) -> int | None:
+    """Seconds since updated_at, negative for a time ahead; None where updated_at is not an instant."""
+    instant = read_instant(value.get("updated_at"))
+    return None if instant is None else now - instant[0]
+
+
+def is_stale(value: dict[str, Any], now: int) -> bool:
+    """Whether work in progress has not been written to for more than seven days."""
+    age = find_age(value, now)
+    return value.get("status") == "in_progress" and age is not None and age > STALE_AFTER
+
+
+def is_over_budget(value: dict[str, Any]) -> bool:
+    """Whether cost.total_usd is above cost.budget_usd."""
+    cost = value.get("cost")
+    if not isinstance(cost, dict):
+        return False
+    amounts = [cost.get(key) for key in ("total_usd", "budget_usd")]
+    numbers = [amount for amount in amounts if isinstance(amount, int | float) and not isinstance(amount, bool)]
+    return len(numbers) == 2 and numbers[0] > numbers[1]
+
+
+def find_gate(value: dict[str, Any]) -> str:
+    """The phase or step that names a gate which is still ahead, "" where neither does."""
+    for key in ("step", "phase"):
+        text = text_field(value, key)
+        if _names_gate(text):
+            return text
+    return ""
+
+
+def _names_gate(text: str) -> bool:
+    words = "".join(letter if letter.isalnum() else " " for letter in text.lower()).split()
+    named = GATE_WORDS.intersection(words) or " sign off " in f" {' '.join(words)} "
+    return bool(named) and not OVER_WORDS.intersection(words)

@@ -1,0 +1,126 @@
+"""Where everything stands: one state a checkpoint, decisions first, and what changed since an instant. Pure."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from checkpoint_git.checks.facts import Document
+from checkpoint_git.checks.next_action import plan_queue
+from checkpoint_git.checks.progress import (
+    UNREADABLE,
+    count_rows,
+    find_age,
+    is_over_budget,
+    is_stale,
+    is_unstarted,
+    text_field,
+)
+from checkpoint_git.checks.tickets import find_threads
+from checkpoint_git.core.clock import read_instant
+from checkpoint_git.protocols.skill.views import (
+    action_done_when,
+    action_text,
+    open_blockers,
+    read_list,
+    read_objects,
+    waits_on_user,
+)
+
+
+class State(NamedTuple):
+    """One checkpoint, as far as it can be read.
+
+    status: "unreadable" where it is no JSON object, else what it says, "?" where it says nothing. age: seconds since
+    updated_at, None where that is no instant. tickets: a line, "". actions: (text, done_when). blockers: the open ones.
+    """
+
+    skill: str
+    path: str
+    project: str
+    phase: str
+    step: str
+    status: str
+    summary: str
+    updated_at: str
+    age: int | None
+    stale: bool
+    unstarted: bool
+    over_budget: bool
+    complete_rows: int
+    rows: list[dict[str, Any]]
+    tickets: str
+    actions: list[tuple[str, str | None]]
+    blockers: list[dict[str, Any]]
+
+
+class Decision(NamedTuple):
+    """A blocker that needs a decision of the user's, and whose it is."""
+
+    skill: str
+    blocker: dict[str, Any]
+
+
+def find_states(documents: Sequence[Document], now: int) -> list[State]:
+    """The states of all documents, what matters most first; those with nothing to do last, the newest of them first."""
+    order = {action.skill: at for at, action in enumerate(plan_queue(documents).actions)}
+    threads = {skill: thread.text for skill, thread in find_threads(documents).items()}
+    states = [find_state(document, now, threads.get(document.skill, "")) for document in documents]
+    newest = sorted(states, key=lambda state: read_instant(state.updated_at) or (0, ""), reverse=True)
+    return sorted(newest, key=lambda state: order.get(state.skill, len(order)))
+
+
+def find_state(document: Document, now: int, tickets: str = "") -> State:
+    """One document's state. tickets: its line, which other documents have a part in."""
+    value = document.value or {}
+    complete, _ = count_rows(value)
+    return State(
+        skill=document.skill,
+        path=document.path,
+        project=text_field(value, "project"),
+        phase=text_field(value, "phase"),
+        step=text_field(value, "step"),
+        status=UNREADABLE if document.value is None else text_field(value, "status") or "?",
+        summary=text_field(value, "progress_summary"),
+        updated_at=text_field(value, "updated_at"),
+        age=find_age(value, now),
+        stale=is_stale(value, now),
+        unstarted=is_unstarted(value),
+        over_budget=is_over_budget(value),
+        complete_rows=complete,
+        rows=read_objects(value, "progress_table"),
+        tickets=tickets,
+        actions=[(action_text(action), action_done_when(action)) for action in read_list(value, "next_actions")],
+        blockers=open_blockers(value),
+    )
+
+
+def find_decisions(states: Sequence[State]) -> list[Decision]:
+    """Everything that waits on the user, in the order of the states."""
+    return [Decision(state.skill, blocker) for state in states for blocker in state.blockers if waits_on_user(blocker)]
+
+
+# what changed
+
+
+class Change(NamedTuple):
+    """A checkpoint written since an instant, and the actions that were done since."""
+
+    state: State
+    done: list[str]
+
+
+def find_changes(documents: Sequence[Document], states: Sequence[State], since: int) -> list[Change]:
+    """The checkpoints whose updated_at is not before the instant `since` (seconds since 1970), the newest first."""
+    values = {document.skill: document.value or {} for document in documents}
+    changed = [state for state in states if _is_since(state.updated_at, since)]
+    newest = sorted(changed, key=lambda state: read_instant(state.updated_at) or (0, ""), reverse=True)
+    return [Change(state, _find_done(values[state.skill], since)) for state in newest]
+
+
+def _is_since(text: object, since: int) -> bool:
+    instant = read_instant(text)
+    return instant is not None and instant[0] >= since
+
+
+def _find_done(value: dict[str, Any], since: int) -> list[str]:
+    done = read_objects(value, "recently_done")
+    return [action_text(entry) for entry in done if _is_since(entry.get("at"), since) and action_text(entry)]

@@ -1,0 +1,125 @@
+"""`checkpoint next`: the one action that matters most now; what the history shows as shipped is passed over."""
+
+import argparse
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from checkpoint_git.checks.facts import Document, find_broken
+from checkpoint_git.checks.next_action import NextAction, Queue, Skipped, nothing_shipped, plan_queue
+from checkpoint_git.commands.reading import read_documents
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.outcome import Block, Glyph, Invocation, Line, Outcome
+from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.protocols.skill.views import action_text, read_list
+
+SUMMARY = "name the one action that matters most now"
+EXAMPLES = """\
+  checkpoint next
+  checkpoint next --all       the whole queue, with the reasons
+  checkpoint next --json
+
+The order: a decision waits on you; failed; in progress at a gate (phase or step says gate, approval, review,
+sign-off and the like); in progress; blocked by something else; complete with work still queued; not started. Who is
+over budget goes first among equals, then who was written last. Actions whose pull request or ticket the history
+shows as merged are passed over."""
+
+_GLYPHS: dict[str, Glyph] = {
+    "decision": "decision",
+    "failed": "failed",
+    "gate": "in_progress",
+    "in_progress": "in_progress",
+    "blocked": "blocked",
+    "complete": "complete",
+    "not_started": "not_started",
+    "idle": "stale",
+}
+
+
+class NextResult(NamedTuple):
+    """queue: all actions, the most important first. findings: broken files, and whether the history could be asked."""
+
+    queue: Queue
+    findings: list[Finding]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """[--all]."""
+    parser.add_argument("--all", action="store_true", help="the whole queue, and what was passed over")
+
+
+def next_actions(place: Place, now: int) -> NextResult:
+    """The queue of a place's checkpoints. Never fails for want of history: a finding says so."""
+    documents = read_documents(place, now)
+    merged, findings = _read_evidence(place, documents)
+    if not merged:
+        return NextResult(plan_queue(documents, nothing_shipped), [*find_broken(documents), *findings])
+    from checkpoint_git.checks.shipped import find_shipped
+
+    queue = plan_queue(documents, lambda text: find_shipped(text, merged))
+    return NextResult(queue, [*find_broken(documents), *findings])
+
+
+def _read_evidence(place: Place, documents: Sequence[Document]) -> tuple[dict[str, str], list[Finding]]:
+    """What of all that the actions name is merged, by one walk through the history; no walk where they name nothing."""
+    references = _find_references(documents)
+    if not references or place.work_tree is None:
+        return {}, []
+    from checkpoint_git.repo.history import read_merged
+
+    try:
+        return read_merged(place.work_tree, references), []
+    except CheckpointError as error:
+        message = f"the history could not be asked what has shipped: {error.message}"
+        return {}, [Finding("next/no-history", "note", message, hint=error.hint)]
+
+
+def _find_references(documents: Sequence[Document]) -> set[str]:
+    texts = [action_text(action) for doc in documents for action in read_list(doc.value or {}, "next_actions")]
+    naming = [text for text in texts if any(letter.isdigit() for letter in text)]
+    if not naming:
+        return set()
+    from checkpoint_git.core.references import find_references
+
+    return {reference for text in naming for reference in find_references(text)}
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    """The verb: exit code 1 when a checkpoint is broken, which may hide what matters more."""
+    result = next_actions(find_place(invocation.cwd), invocation.now)
+    actions, skipped = result.queue
+    data: dict[str, Any] = _action_data(actions[0]) if actions else dict.fromkeys(NextAction._fields)
+    data["skipped"] = len(skipped)
+    data["skipped_actions"] = [part._asdict() for part in skipped]
+    if args.all:
+        data["queue"] = [_action_data(action) for action in actions]
+    shown = actions if args.all else actions[:1]
+    blocks = [line for action in shown for line in _lines(action)]
+    if not shown:
+        blocks = [Line("nothing to do: no checkpoint has an action left", "good")]
+    return Outcome(data, [*blocks, *_skipped_lines(skipped, in_full=args.all)], result.findings)
+
+
+def _action_data(action: NextAction) -> dict[str, Any]:
+    return action._asdict()
+
+
+def _lines(action: NextAction) -> list[Block]:
+    lines: list[Block] = [Line(f"{action.skill}: {action.action}", "strong", _GLYPHS[action.rank])]
+    lines.append(Line(f"  why: {action.reason}", "dim"))
+    if action.done_when:
+        lines.append(Line(f"  done when: {action.done_when}", "dim"))
+    if action.then:
+        lines.append(Line(f"  then: {action.then}"))
+    return lines
+
+
+def _skipped_lines(skipped: list[Skipped], *, in_full: bool) -> list[Block]:
+    if not skipped:
+        return []
+    count = f"{len(skipped)} action{' was' if len(skipped) == 1 else 's were'} skipped"
+    lines: list[Block] = [Line(f"{count}: the history shows them as shipped (checkpoint next --all)", "dim")]
+    if in_full:
+        lines = [Line(f"{count}: the history shows them as shipped", "dim")]
+        lines += [Line(f"  {part.skill}: {part.action} - {part.evidence}", "dim") for part in skipped]
+    return lines

@@ -1,0 +1,192 @@
+"""`checkpoint resume`: what a session must know before it goes on with a skill, and whether it may."""
+
+import argparse
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from checkpoint_git.checks.facts import Document
+from checkpoint_git.checks.next_action import describe_blocker
+from checkpoint_git.checks.progress import count_rows, find_age, text_field
+from checkpoint_git.checks.resume import LOOK_AFTER, Context, Plan, describe_decisions, find_context, plan_resume
+from checkpoint_git.commands.reading import check_files
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
+from checkpoint_git.disk.discover import Place, find_place, plan_place
+from checkpoint_git.protocols.skill import layout, store
+
+SUMMARY = "show what a session must know before it goes on, and whether it may"
+EXAMPLES = """\
+  checkpoint resume build
+  checkpoint resume build --continue      you were asked, and want to go on
+  checkpoint resume build --json
+
+It goes on by itself when the skill is in progress and was written within seven days. Exit code 1 says: stop and ask
+(blocked, failed, stale, invalid), or start afresh because the file cannot be read. After a day it also tells which
+of generated_files are gone or changed."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """SKILL [--continue]."""
+    parser.add_argument("skill", metavar="SKILL", help="the skill to go on with")
+    parser.add_argument("--continue", dest="go_on", action="store_true", help="go on where the answer is to ask first")
+
+
+class ResumeResult(NamedTuple):
+    """plan: what is to happen. document: None where there is none. drift: what became of the listed files."""
+
+    plan: Plan
+    document: Document | None
+    context: Context
+    drift: list[Finding]
+
+
+def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> ResumeResult:
+    """How to go on with a skill. A missing or broken checkpoint is no error but a plan that says so.
+
+    env: the environment in which git is asked about files. Raises CheckpointError for a name that no skill can have.
+    """
+    layout.check_skill_name(skill)
+    content = store.read_skill(place, skill)
+    if content is None:
+        return _without_document(skill, now)
+    document = check_files([(layout.relative_checkpoint_path(place, skill), content)], now)[0]
+    plan = plan_resume(document, skill, now)
+    value = document.value or {}
+    age = find_age(value, now)
+    is_old = age is not None and age > LOOK_AFTER and plan.decision in ("continue", "ask")
+    drift = _read_drift(place, document, now, env) if is_old else []
+    return ResumeResult(plan, document, find_context(value), drift)
+
+
+def _without_document(skill: str, now: int) -> ResumeResult:
+    return ResumeResult(plan_resume(None, skill, now), None, find_context({}), [])
+
+
+def _read_drift(place: Place, document: Document, now: int, env: Mapping[str, str]) -> list[Finding]:
+    from checkpoint_git.commands.filefacts import read_drift
+
+    return read_drift(place, document, now, env)
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    """The verb: exit code 0 to go on (or when all is complete, or nothing is there yet), 1 to stop and ask."""
+    layout.check_skill_name(args.skill)
+    result, others = _read(args.skill, invocation)
+    plan = result.plan
+    if args.go_on and plan.decision == "ask":
+        plan = plan._replace(decision="continue", question="", answers=())
+    result = result._replace(plan=plan)
+    errors = [finding for finding in result.document.findings if finding.level == "error"] if result.document else []
+    stops = plan.decision == "ask" or (errors and not args.go_on) or plan.reasons in (("corrupt",), ("incompatible",))
+    return Outcome(_data(result), _blocks(result, others), [*errors, *result.drift], 1 if stops else 0)
+
+
+def _read(skill: str, invocation: Invocation) -> tuple[ResumeResult, list[str]]:
+    """The result, and which skills there are; where there is no folder of checkpoints yet: nothing."""
+    try:
+        place = find_place(invocation.cwd)
+    except CheckpointError:
+        if os.path.lexists(plan_place(invocation.cwd).directory):
+            raise
+        return _without_document(skill, invocation.now), []
+    return resume(place, skill, invocation.now, invocation.env), store.list_skills(place)
+
+
+# for a person
+
+
+def _blocks(result: ResumeResult, others: list[str]) -> list[Block]:
+    plan = result.plan
+    blocks: list[Block] = [Line(line, "" if at else "strong") for at, line in enumerate(plan.orientation)]
+    blocks += [Line("")] if plan.orientation else []
+    return [*blocks, *_PARTS[plan.decision](result, others)]
+
+
+def _fresh_lines(result: ResumeResult, others: list[str]) -> list[Block]:
+    plan = result.plan
+    if "missing" in plan.reasons:
+        known = f" (there are: {', '.join(others)})" if others else ""
+        how = f"Start fresh: checkpoint update {plan.skill}"
+        return [Line(f"{plan.why}{known}.", "warn"), Line(how)]
+    kept = "Start fresh; the file is kept until you say so:"
+    return [Line(f"{plan.why}.", "bad", "failed"), Line(kept), *_answer_lines(plan), Line("")]
+
+
+def _complete_lines(result: ResumeResult, others: list[str]) -> list[Block]:
+    queued = [Line(f"  {text}") for text, _ in result.context.actions]
+    title = [Line("Queued next:", "strong"), *queued] if queued else []
+    return [Line(f"{result.plan.skill}: {result.plan.why}.", "good", "complete"), *title, *_answer_lines(result.plan)]
+
+
+def _ask_lines(result: ResumeResult, others: list[str]) -> list[Block]:
+    plan = result.plan
+    lines: list[Block] = [Line(f"Stop: {plan.why}.", "bad", "blocked")]
+    lines += [Line(f"  failed: {label}", "bad") for label in result.context.failed_rows]
+    lines += _blocker_lines(result.context)
+    return [*lines, Line(plan.question, "strong"), *_answer_lines(plan), *([Line("")] if result.drift else [])]
+
+
+def _continue_lines(result: ResumeResult, others: list[str]) -> list[Block]:
+    context = result.context
+    asked = [Line(f"Ask before proceeding: {text}", "bad", "decision") for text in describe_decisions(context)]
+    first = context.actions[0][0] if context.actions else "(nothing is noted)"
+    lines: list[Block] = [*asked, Line(f"Resuming from next_actions[0]: {first}", "good", "in_progress")]
+    for title, texts in (
+        ("Key decisions", context.key_decisions),
+        ("Generated files", context.generated_files),
+        ("User preferences", context.user_preferences),
+        ("Then", [text for text, _ in context.actions[1:]]),
+    ):
+        lines += [Line(""), Line(f"{title}:", "strong"), *(Line(f"  - {text}") for text in texts)] if texts else []
+    rest = _blocker_lines(context)
+    return [*lines, *([Line(""), *rest] if rest else []), *([Line("")] if result.drift else [])]
+
+
+_PARTS = {
+    "start_fresh": _fresh_lines,
+    "complete": _complete_lines,
+    "ask": _ask_lines,
+    "continue": _continue_lines,
+}
+
+
+def _answer_lines(plan: Plan) -> list[Block]:
+    return [Line(f"  {answer.name + ':':10} {answer.command}") for answer in plan.answers]
+
+
+def _blocker_lines(context: Context) -> list[Block]:
+    return [Line(f"  blocker {blocker.get('id', '?')}: {describe_blocker(blocker)}") for blocker in context.blockers]
+
+
+# for a program
+
+
+def _data(result: ResumeResult) -> dict[str, Any]:
+    plan, context = result.plan, result.context
+    value = (result.document.value if result.document else None) or {}
+    complete, rows = count_rows(value)
+    actions = [{"text": text, "done_when": done_when} for text, done_when in context.actions]
+    return {
+        "skill": plan.skill,
+        "path": result.document.path if result.document else None,
+        "decision": plan.decision,
+        "reasons": plan.reasons,
+        "why": plan.why,
+        "question": plan.question or None,
+        "answers": [answer._asdict() for answer in plan.answers],
+        "resuming": plan.orientation,
+        **{name: text_field(value, name) for name in ("project", "phase", "step", "status", "progress_summary")},
+        "updated_at": text_field(value, "updated_at"),
+        "progress": {"complete": complete, "total": rows},
+        "next_action": actions[0] if actions else None,
+        "next_actions": actions,
+        "blockers": context.blockers,
+        "ask_first": context.decisions,
+        "context_primer": {
+            "key_decisions": context.key_decisions,
+            "generated_files": context.generated_files,
+            "user_preferences": context.user_preferences,
+        },
+    }

@@ -1,0 +1,244 @@
+"""`checkpoint status`: where everything stands, what waits on you, and what changed since an instant."""
+
+import argparse
+from typing import Any, NamedTuple
+
+from checkpoint_git.checks.facts import find_broken
+from checkpoint_git.checks.next_action import describe_blocker
+from checkpoint_git.checks.progress import UNREADABLE
+from checkpoint_git.checks.status import Change, Decision, State, find_changes, find_decisions, find_states
+from checkpoint_git.commands.reading import missing_checkpoint, read_documents
+from checkpoint_git.core.clock import DAY, age_text, read_instant
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.outcome import Block, Glyph, Invocation, Line, Outcome, Style, Table
+from checkpoint_git.core.safetext import escape_controls, shorten
+from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.protocols.skill.layout import check_skill_name
+from checkpoint_git.protocols.skill.views import waits_on_user
+
+SUMMARY = "show where everything stands: decisions that wait on you, a table, next actions, blockers"
+EXAMPLES = """\
+  checkpoint status
+  checkpoint status build
+  checkpoint status --brief                        the most important skill alone
+  checkpoint status --since=2026-06-01T00:00:00Z   what changed since
+  checkpoint status --json"""
+
+_SHOWN_ACTIONS = 3
+_SHOWN_LETTERS = 160
+_STATUS_LOOKS: dict[str, tuple[Glyph, Style]] = {
+    "complete": ("complete", "good"),
+    "in_progress": ("in_progress", ""),
+    "not_started": ("not_started", "dim"),
+    "blocked": ("blocked", "bad"),
+    "failed": ("failed", "bad"),
+    UNREADABLE: ("failed", "bad"),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """[SKILL] [--brief] [--since ISO]."""
+    parser.add_argument("skill", metavar="SKILL", nargs="?", help="show this one in full; all where left out")
+    parser.add_argument("--brief", action="store_true", help="only the most important skill, its next action, blockers")
+    parser.add_argument("--since", metavar="ISO", help="what changed since an instant (2026-06-01T00:00:00Z) or a day")
+
+
+class StatusResult(NamedTuple):
+    """states: what matters most first. decisions: among them. findings: of broken files. changes: since the instant."""
+
+    states: list[State]
+    decisions: list[Decision]
+    findings: list[Finding]
+    changes: list[Change]
+
+
+def status(place: Place, now: int, skill: str | None = None, since: int | None = None) -> StatusResult:
+    """Where everything stands, or one skill. since: seconds since 1970, None for no changes.
+
+    Raises CheckpointError for a skill without a checkpoint.
+    """
+    documents = read_documents(place, now)
+    states = find_states(documents, now)  # of all: a skill's tickets can lead to another's
+    if skill is not None:
+        check_skill_name(skill)
+        documents = [document for document in documents if document.skill == skill]
+        states = [state for state in states if state.skill == skill]
+        if not states:
+            raise missing_checkpoint(place, skill)
+    changes = [] if since is None else find_changes(documents, states, since)
+    return StatusResult(states, find_decisions(states), find_broken(documents), changes)
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    """The verb: exit code 1 when a checkpoint is broken; the others are shown all the same."""
+    since = None if args.since is None else read_since(args.since)
+    place = find_place(invocation.cwd)
+    result = status(place, invocation.now, args.skill, since)
+    if since is not None:
+        data, blocks = _since_data(result, args.since), _since_blocks(result, args.since)
+    elif args.brief:
+        result = result._replace(states=result.states[:1])
+        data, blocks = _data(result), _brief_blocks(result)
+    else:
+        data, blocks = _data(result), _blocks(result, in_full=args.skill is not None)
+    if not result.states:
+        blocks = [Line(f"no checkpoints in {place.directory} yet: checkpoint update SKILL starts one", "dim")]
+    return Outcome(data, [*_banner(result.decisions), *blocks], result.findings)
+
+
+def read_since(text: str) -> int:
+    """An instant, or a day (from its first second in UTC), as seconds since 1970. Raises CheckpointError."""
+    instant = read_instant(text) or read_instant(f"{text}T00:00:00Z")
+    if instant is None:
+        shown = escape_controls(shorten(text, 60))
+        raise CheckpointError(f'--since: "{shown}" is no instant', "write 2026-06-01T00:00:00Z, or a day: 2026-06-01")
+    return instant[0]
+
+
+# for a person
+
+
+def _banner(decisions: list[Decision]) -> list[Block]:
+    if not decisions:
+        return []
+    text = f"{len(decisions)} decision{'' if len(decisions) == 1 else 's'} waiting on you"
+    lines = [Line(f"  {decision.skill}: {describe_blocker(decision.blocker)}", "bad") for decision in decisions]
+    return [Line(text, "bad", "decision"), *lines, Line("")]
+
+
+def _blocks(result: StatusResult, *, in_full: bool) -> list[Block]:
+    blocks: list[Block] = [_table(result.states)]
+    for state in result.states:
+        details = _details(state) if in_full else _outline(state)
+        blocks += [Line(""), Line(state.skill, "strong"), *details] if details else []
+    return [*blocks, *([Line("")] if result.findings else [])]
+
+
+def _table(states: list[State]) -> Table:
+    headers = ["skill", "phase", "step", "status", "age", "progress"]
+    rows = [_row(state) for state in states]
+    if any(row[-1] for row in rows):
+        return Table((*headers, "notes"), rows)
+    return Table(tuple(headers), [row[:-1] for row in rows])
+
+
+def _row(state: State) -> tuple[str | Line, ...]:
+    progress = f"{state.complete_rows}/{len(state.rows)}" if state.rows else ""
+    notes = ["over budget"] if state.over_budget else []
+    notes += [f"PM: {state.tickets}"] if state.tickets else []
+    return state.skill, state.phase, state.step, _status_cell(state), _age_cell(state), progress, "; ".join(notes)
+
+
+def _status_cell(state: State) -> Line:
+    if any(waits_on_user(blocker) for blocker in state.blockers):
+        return Line(state.status, "bad", "decision")
+    glyph, style = _STATUS_LOOKS.get(state.status, ("", "warn"))
+    return Line(state.status, style, "not_started" if state.unstarted else glyph)
+
+
+def _age_cell(state: State) -> Line:
+    if state.age is None:
+        return Line("" if state.status == UNREADABLE else "?")
+    if state.stale:
+        return Line(f"stale ({state.age // DAY}d)", "warn", "stale")
+    return Line(age_text(state.age))
+
+
+def _outline(state: State) -> list[Block]:
+    """The first next actions, cut short, and all blockers; of what is complete one action is enough."""
+    count = 1 if state.status == "complete" else _SHOWN_ACTIONS
+    lines = _action_lines([(shorten(text, _SHOWN_LETTERS), None) for text, _ in state.actions[:count]])
+    more = len(state.actions) - count
+    if more > 0:
+        lines.append(Line(f"        {more} more: checkpoint status {state.skill}", "dim"))
+    return [*lines, *_blocker_lines(state)]
+
+
+def _details(state: State) -> list[Block]:
+    """Everything but the context: summary, rows, actions with their proofs, blockers."""
+    rows = [(str(row.get("id", "")), str(row.get("label", "")), _row_status(row)) for row in state.rows]
+    blocks: list[Block] = [Line(f"  {state.summary}")] if state.summary else []
+    blocks += [Line(""), Table(("row", "label", "status"), rows), Line("")] if rows else []
+    for line, (_, done_when) in zip(_action_lines(state.actions), state.actions, strict=True):
+        blocks += [line, Line(f"        done when: {done_when}", "dim")] if done_when else [line]
+    return [*blocks, *_blocker_lines(state)]
+
+
+def _row_status(row: dict[str, Any]) -> Line:
+    text = str(row.get("status", "?"))
+    glyph, style = _STATUS_LOOKS.get(text, ("", ""))
+    return Line(text, style, glyph)
+
+
+def _action_lines(actions: list[tuple[str, str | None]]) -> list[Line]:
+    return [Line(f"  {'next:' if at == 0 else '     '} {text}") for at, (text, _) in enumerate(actions)]
+
+
+def _blocker_lines(state: State) -> list[Line]:
+    return [_blocker_line(blocker) for blocker in state.blockers]
+
+
+def _blocker_line(blocker: dict[str, Any]) -> Line:
+    name, needs = blocker.get("id", "?"), blocker.get("needs")
+    text = f"  blocker {name}: {describe_blocker(blocker)}{f' [needs {needs}]' if needs else ''}"
+    return Line(text, "bad", "decision") if waits_on_user(blocker) else Line(text, "warn", "blocked")
+
+
+def _brief_blocks(result: StatusResult) -> list[Block]:
+    blocks: list[Block] = []
+    for state in result.states:
+        words = [state.status, *filter(None, (state.phase, state.step)), _age_cell(state).text]
+        title = Line(f"{state.skill}: {', '.join(filter(None, words))}", "strong", _status_cell(state).glyph)
+        blocks += [title, *_action_lines(state.actions[:1]), *_blocker_lines(state)]
+    return blocks
+
+
+def _since_blocks(result: StatusResult, since: str) -> list[Block]:
+    blocks: list[Block] = [Line(f"{len(result.changes)} of {len(result.states)} checkpoints changed since {since}")]
+    for change in result.changes:
+        state = change.state
+        progress = f", {state.complete_rows}/{len(state.rows)} rows complete" if state.rows else ""
+        text = f"{state.skill}: {state.status}, {state.step}{progress}, written {state.updated_at}"
+        blocks += [Line(""), Line(text, "strong"), *(Line(f"  done: {action}", "good") for action in change.done)]
+    return blocks
+
+
+# for a program
+
+
+def _data(result: StatusResult) -> dict[str, Any]:
+    return {
+        "decisions": [{"skill": decision.skill, **decision.blocker} for decision in result.decisions],
+        "skills": [_state_data(state) for state in result.states],
+    }
+
+
+def _state_data(state: State) -> dict[str, Any]:
+    return {
+        "skill": state.skill,
+        "path": state.path,
+        "project": state.project,
+        "phase": state.phase,
+        "step": state.step,
+        "status": state.status,
+        "progress_summary": state.summary,
+        "updated_at": state.updated_at,
+        "age_seconds": state.age,
+        "stale": state.stale,
+        "over_budget": state.over_budget,
+        "progress": {"complete": state.complete_rows, "total": len(state.rows)},
+        "pm": state.tickets,
+        "next_actions": [{"text": text, "done_when": done_when} for text, done_when in state.actions],
+        "blockers": state.blockers,
+    }
+
+
+def _since_data(result: StatusResult, since: str) -> dict[str, Any]:
+    changed = [{**_state_data(change.state), "done_since": change.done} for change in result.changes]
+    return {
+        "since": since,
+        "decisions": _data(result)["decisions"],
+        "changed": changed,
+        "checkpoints": len(result.states),
+    }
