@@ -1,0 +1,138 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import checkpoint_git
+from checkpoint_git import CheckpointError, Checkpoints
+from checkpoint_git.core.clock import read_instant
+from tests.support.repos import GitRepo
+from tests.support.samples import checkpoint_text
+
+FILE = ".checkpoints/build.checkpoint.json"
+NOW = (read_instant("2026-03-02T12:00:00Z") or (0, ""))[0]
+
+
+@pytest.fixture
+def checkpoints(repo: GitRepo) -> Checkpoints:
+    """The sample project, at noon."""
+    repo.write(FILE, checkpoint_text())
+    return Checkpoints(repo.path, now=NOW)
+
+
+def test_status_says_where_everything_stands(checkpoints: Checkpoints) -> None:
+    result = checkpoints.status()
+    assert [state.skill for state in result.states] == ["build"]
+    assert result.decisions == []
+    assert checkpoints.status("build", since="2026-03-01").changes[0].state.skill == "build"
+
+
+def test_next_is_the_queue(checkpoints: Checkpoints) -> None:
+    result = checkpoints.next()
+    assert result.queue.actions[0].action == "Write the notes API"
+    assert result.queue.skipped == []
+
+
+def test_resume_says_how_to_go_on_and_shows_the_public_part(checkpoints: Checkpoints) -> None:
+    result = checkpoints.resume("build")
+    assert result.plan.decision == "continue"
+    assert result.document is not None
+    assert "skill_state" not in (result.document.value or {})
+    assert result.document.text is None
+    assert checkpoints.resume("deploy").plan.decision == "start_fresh"
+
+
+def test_validate_lists_everything_that_is_wrong(checkpoints: Checkpoints, repo: GitRepo) -> None:
+    assert checkpoints.validate() == []
+    repo.write(".checkpoints/bad.checkpoint.json", "null")
+    assert [finding.code for finding in checkpoints.validate()] == ["json/not-an-object"]
+    assert checkpoints.validate([repo.path / FILE]) == []
+
+
+def test_show_leaves_out_what_is_private_unless_asked(checkpoints: Checkpoints, repo: GitRepo) -> None:
+    assert "skill_state" not in checkpoints.show("build")
+    assert checkpoints.show("build", public=False)["skill_state"] == {"iteration": 1}
+    repo.write(".checkpoints/bad.checkpoint.json", "null")
+    with pytest.raises(CheckpointError, match="null"):
+        checkpoints.show("bad")
+
+
+def test_update_replaces_and_appends(checkpoints: Checkpoints) -> None:
+    result = checkpoints.update(
+        "build",
+        replace={"step": "sprint-3", "skill_state.iteration": 2, "progress_table[sprint-2].status": "complete"},
+        append={"context_primer.key_decisions": ["Dark mode", "One worker"], "next_actions": [{"text": "Ship"}]},
+    )
+    assert result.written.refused == []
+    value = checkpoints.show("build", public=False)
+    assert value["step"] == "sprint-3"
+    assert value["skill_state"] == {"iteration": 2}
+    assert value["progress_table"][2]["status"] == "complete"
+    assert value["context_primer"]["key_decisions"][2:] == ["Dark mode", "One worker"]
+    assert value["next_actions"][-1] == {"text": "Ship"}
+    assert value["updated_at"] == "2026-03-02T12:00:00Z"
+
+
+def test_update_refuses_what_would_be_wrong(checkpoints: Checkpoints) -> None:
+    result = checkpoints.update("build", replace={"status": "nearly"})
+    assert [finding.code for finding in result.written.refused] == ["skill/unknown-status"]
+    assert checkpoints.show("build")["status"] == "in_progress"
+
+
+def test_update_refuses_what_is_no_json_and_no_list(checkpoints: Checkpoints) -> None:
+    with pytest.raises(CheckpointError, match="cannot be JSON"):
+        checkpoints.update("build", replace={"step": object()})
+    with pytest.raises(CheckpointError, match="list of items"):
+        checkpoints.update("build", append={"next_actions": "Ship"})
+
+
+def test_done_moves_the_first_action(checkpoints: Checkpoints) -> None:
+    result = checkpoints.done("build")
+    assert (result.action, result.next_action) == ("Write the notes API", "Run the evaluator")
+    assert checkpoints.done("build").written.refused
+    assert checkpoints.done("build", complete=True).written.refused == []
+    assert checkpoints.show("build")["status"] == "complete"
+
+
+def test_reset_and_rotate_keep_the_past(checkpoints: Checkpoints, repo: GitRepo) -> None:
+    assert checkpoints.rotate("build", dry_run=True).moved == []
+    archive = checkpoints.reset("build")
+    assert (repo.path / archive).read_text("utf-8") == checkpoint_text()
+    assert checkpoints.list() == []
+
+
+def test_list_and_refs_are_plain_objects(checkpoints: Checkpoints) -> None:
+    checkpoints.update("build", append={"pm_refs": [{"provider": "jira", "id": "T-1", "role": "source"}]})
+    assert checkpoints.list()[0]["skill"] == "build"
+    assert checkpoints.refs() == [{"skill": "build", "provider": "jira", "id": "T-1", "role": "source"}]
+    assert checkpoints.refs("child") == []
+
+
+def test_another_skills_checkpoint_is_not_written(checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHECKPOINT_SKILL", "deploy")
+    for write in (checkpoints.reset, checkpoints.done, checkpoints.rotate, checkpoints.update):
+        with pytest.raises(CheckpointError, match="works as deploy"):
+            write("build")
+    assert checkpoints.show("build")
+
+
+def test_a_project_without_checkpoints_is_an_error_with_a_hint(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError) as raised:
+        Checkpoints(tmp_path).status()
+    assert "checkpoint init" in raised.value.hint
+
+
+def test_the_clock_is_asked_where_no_instant_is_given(repo: GitRepo) -> None:
+    assert Checkpoints(repo.path).now > NOW
+
+
+def test_importing_the_package_loads_nothing_else() -> None:
+    code = "import sys, checkpoint_git; print([name for name in sys.modules if name.startswith('checkpoint_git.')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_package_offers_what_it_says() -> None:
+    for name in checkpoint_git.__all__:
+        assert getattr(checkpoint_git, name)
