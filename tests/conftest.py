@@ -1,7 +1,6 @@
 """The hermetic seal: a test that would read the user's git configuration or ask somebody fails loudly."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,6 +33,6 @@ def hermetic_seal(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.Temp
 
 
 @pytest.fixture
-def repo(tmp_path: Path) -> Iterator[GitRepo]:
+def repo(tmp_path: Path) -> GitRepo:
     """An empty git repository on branch main."""
-    yield GitRepo.create(tmp_path / "repo")
+    return GitRepo.create(tmp_path / "repo")

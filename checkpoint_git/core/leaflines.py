@@ -59,7 +59,6 @@ def _leaf_text(value: "Any") -> str:
         return value
     if isinstance(value, bytes):
         return value.decode()
-    words: dict[Any, str] = {None: "null", True: "true", False: "false"}
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return "[]" if isinstance(value, list) else "{}"

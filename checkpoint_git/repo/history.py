@@ -3,16 +3,20 @@
 Commit messages are a stranger's text: they come in as bytes, whatever their encoding or length, and leave as values.
 """
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.references import unqualify
-from checkpoint_git.repo.evidence import Commit, find_evidence
-from checkpoint_git.repo.git import GitResult, clean_env, git_error, run_git, start_git
+from checkpoint_git.repo.git import GitResult, clean_env, run_git, stream_git
 
-_CHUNK = 1 << 18
+if TYPE_CHECKING:
+    from checkpoint_git.repo.evidence import Commit
+
 _MAX_RECORD = 1 << 20  # bytes of one commit that are looked at
 _MAX_SUBJECT = 1_000  # characters
 _FEW = 10  # up to so many needles git itself is asked to leave out what cannot matter; beyond, we are faster
@@ -21,7 +25,8 @@ _PLAIN_LOG = ("log", "-z", "--no-show-signature", "--no-color", "--encoding=UTF-
 _REVERT_NEEDLE = b"reverts commit"
 # Each begins with fixed bytes, which the scanner of `re` finds at the speed of memchr.
 _SIGNS = (b"#", b"!", b"/", b"-", b"PR ", b"pr ", b"MR ", b"equest ")
-_SPOTS = tuple(re.compile(re.escape(sign) + rb"0*(\d+)") for sign in _SIGNS)
+# Patterns are texts here: `re` compiles and keeps them when they are first used, and `next` seldom uses any.
+_SPOTS = tuple(re.escape(sign) + rb"0*(\d+)" for sign in _SIGNS)
 
 
 def read_merged(work_tree: str, references: set[str]) -> dict[str, str]:
@@ -32,10 +37,20 @@ def read_merged(work_tree: str, references: set[str]) -> dict[str, str]:
     """
     if not references:
         return {}
-    own = read_own_names(work_tree)
+    is_qualified = any("/" in reference for reference in references)
+    own = read_own_names(work_tree) if is_qualified else frozenset[str]()
     asked = {reference: unqualify(reference, own) for reference in references}
     wanted = frozenset(asked.values())
-    evidence = find_evidence(read_commits(work_tree, wanted), wanted, own)
+    commits = read_commits(work_tree, wanted)
+    first = next(commits, None)
+    if first is None:  # as a rule; the rules of evidence are then not even loaded
+        return {}
+    from itertools import chain
+
+    from checkpoint_git.repo.evidence import find_evidence
+
+    own = own if is_qualified else read_own_names(work_tree)
+    evidence = find_evidence(chain([first], commits), wanted, own)
     return {reference: evidence[plain].sentence for reference, plain in asked.items() if plain in evidence}
 
 
@@ -61,7 +76,7 @@ def _needle(reference: str) -> str:
 
 def _find_records(block: bytes, numbers: frozenset[bytes]) -> list[tuple[int, int]]:
     """Where the records lie, in a block of them, that hold one of the numbers or revert something."""
-    spots = {match.start() for spot in _SPOTS for match in spot.finditer(block) if match[1] in numbers}
+    spots = {match.start() for spot in _SPOTS for match in re.finditer(spot, block) if match[1] in numbers}
     at = block.find(_REVERT_NEEDLE)
     while at >= 0:
         spots.add(at)
@@ -70,6 +85,8 @@ def _find_records(block: bytes, numbers: frozenset[bytes]) -> list[tuple[int, in
 
 
 def _parse_commit(record: bytes) -> Commit:
+    from checkpoint_git.repo.evidence import Commit
+
     header, _, message = record.decode("utf-8", "replace").partition("\n")
     subject, _, body = message.partition("\n")
     ids = header.split()
@@ -91,22 +108,11 @@ def _read_blocks(work_tree: str, words: Sequence[str]) -> Iterator[bytes]:
 
 
 def _read_chunks(work_tree: str, words: Sequence[str]) -> Iterator[bytes]:
-    import subprocess
-
-    process = start_git(words, work_tree, env=_environment(), stderr=subprocess.DEVNULL)
-    with process:
-        try:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdin.close()
-            descriptor = process.stdout.fileno()
-            while chunk := os.read(descriptor, _CHUNK):
-                yield chunk
-        except GeneratorExit:
-            process.kill()
+    try:
+        yield from stream_git(words, work_tree, env=_environment())
+    except CheckpointError:
+        if has_commits(work_tree):
             raise
-    if process.returncode != 0 and has_commits(work_tree):
-        raise git_error(words, GitResult(process.returncode, b"", b"the history could not be read whole"), work_tree)
 
 
 def _environment() -> dict[str, str]:
@@ -132,11 +138,11 @@ def read_own_names(work_tree: str) -> frozenset[str]:
     """What the remotes call this repository, without the owner, lower case: {"app"} for github.com/acme/app.git."""
     out = _run(["config", "--get-regexp", "-z", r"^remote\..*\.url$"], work_tree, check=False).out
     urls = (record.partition(b"\n")[2].decode("utf-8", "replace") for record in out.split(b"\0") if record)
-    matches = (_REMOTE.match(url) for url in urls)
+    matches = (re.match(_REMOTE, url) for url in urls)
     return frozenset(match["name"].lower() for match in matches if match)
 
 
-_REMOTE = re.compile(r"^(?:\w[\w+.-]*://(?!/)[^/]+/|[^/\s]+@?[^/\s]*:(?!//)).*?(?P<name>[^/]+?)(?:\.git)?/*$")
+_REMOTE = r"^(?:\w[\w+.-]*://(?!/)[^/]+/|[^/\s]+@?[^/\s]*:(?!//)).*?(?P<name>[^/]+?)(?:\.git)?/*$"
 
 
 class Change(NamedTuple):
@@ -148,7 +154,7 @@ class Change(NamedTuple):
     paths: frozenset[str]
 
 
-_STEP = re.compile(rb"\n?\x01(?P<id>[0-9a-f]{40,64}) (?P<when>\d+) (?P<subject>.*)", re.DOTALL)
+_STEP = rb"(?s)\n?\x01(?P<id>[0-9a-f]{40,64}) (?P<when>\d+) (?P<subject>.*)"
 
 
 def read_changes(work_tree: str, since: int, paths: frozenset[str]) -> list[Change]:
@@ -163,7 +169,7 @@ def read_changes(work_tree: str, since: int, paths: frozenset[str]) -> list[Chan
     head, touched = _NO_STEP, set[str]()
     for block in _read_blocks(work_tree, [*words, f"--since=@{max(since, 0)} +0000", "--format=%x01%H %ct %s"]):
         for record in block.split(b"\0"):
-            step = _STEP.fullmatch(record)
+            step = re.fullmatch(_STEP, record)
             if step:
                 changes += [head._replace(paths=frozenset(touched))] if touched else []
                 head, touched = _parse_step(step), set()
@@ -206,7 +212,7 @@ class Removal(NamedTuple):
     new_name: str = ""
 
 
-_HEADER = re.compile(rb"\n?\x01(?P<id>[0-9a-f]{40,64})")
+_HEADER = rb"\n?\x01(?P<id>[0-9a-f]{40,64})"
 
 
 def read_removals(work_tree: str, paths: Sequence[str]) -> dict[str, Removal]:
@@ -226,7 +232,7 @@ def _read_removed_in(work_tree: str, paths: Sequence[str]) -> dict[str, str]:
     commit = ""
     for block in _read_blocks(work_tree, [*words, "--no-relative", "--format=%x01%H", "--", *paths]):
         for record in block.split(b"\0"):
-            header = _HEADER.fullmatch(record)
+            header = re.fullmatch(_HEADER, record)
             commit = header["id"].decode() if header else commit
             name = "" if header else os.fsdecode(record.removeprefix(b"\n"))
             for path in (name, *_folders_of(name)):

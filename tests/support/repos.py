@@ -22,7 +22,8 @@ class GitRepo:
         self, *words: str, env: dict[str, str] | None = None, stdin: bytes = b"", cwd: Path | None = None
     ) -> subprocess.CompletedProcess[bytes]:
         """Any program, in the work tree; never raises for its exit code. env replaces the whole environment."""
-        return subprocess.run(list(words), cwd=cwd or self.path, env=env, input=stdin, capture_output=True, timeout=120)
+        folder = cwd or self.path
+        return subprocess.run(list(words), cwd=folder, env=env, input=stdin, capture_output=True, timeout=120)
 
     def git(self, *words: str, check: bool = True) -> str:
         """What git prints, decoded, without the final newline; raises AssertionError when git fails and check is set."""
@@ -32,7 +33,7 @@ class GitRepo:
         return said.rstrip("\n")
 
     def exit_code(self, *words: str) -> int:
-        """git's exit code."""
+        """Git's exit code."""
         return self.run("git", *words).returncode
 
     def write(self, name: str, content: str | bytes) -> Path:

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES
-from checkpoint_git.disk import atomic, lock
 from checkpoint_git.disk.discover import Place, is_inside, relative_path
 from checkpoint_git.protocols.skill import layout
 
@@ -67,6 +66,8 @@ def read_content(path: str, boundary: str) -> FileContent:
 @contextmanager
 def writing(place: Place, on_wait: Tell = lambda: None) -> Iterator[None]:
     """Holds the place's lock; what killed writers left behind is cleared first."""
+    from checkpoint_git.disk import atomic, lock  # readers, who are many, need neither
+
     with lock.hold_lock(lock.lock_path(place), on_wait=on_wait):
         atomic.remove_stray_files(place.directory)
         atomic.remove_stray_files(os.path.join(place.directory, layout.HISTORY))
@@ -75,6 +76,8 @@ def writing(place: Place, on_wait: Tell = lambda: None) -> Iterator[None]:
 
 def write_checkpoint(place: Place, skill: str, data: bytes) -> None:
     """Replaces a skill's active file at once, through a symbolic link only where it stays in the repository."""
+    from checkpoint_git.disk import atomic
+
     path = layout.checkpoint_path(place, skill)
     if os.path.islink(path) and is_inside(path, place.top):
         path = os.path.realpath(path)
@@ -83,6 +86,8 @@ def write_checkpoint(place: Place, skill: str, data: bytes) -> None:
 
 def remove_checkpoint(place: Place, skill: str) -> None:
     """Removes a skill's active file."""
+    from checkpoint_git.disk import atomic
+
     atomic.remove_file(layout.checkpoint_path(place, skill))
 
 
@@ -91,6 +96,8 @@ def write_history(place: Place, skill: str, marks: list[str], data: bytes) -> st
 
     Nothing that is there is ever overwritten.
     """
+    from checkpoint_git.disk import atomic
+
     folder = os.path.join(place.directory, layout.HISTORY)
     if os.path.islink(folder) and not is_inside(folder, place.top):
         raise CheckpointError(f"{folder} is a symbolic link that leads out of {place.top}", "put a folder in its place")
