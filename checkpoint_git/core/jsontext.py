@@ -25,7 +25,7 @@ BYTE_ORDER_MARK = "\ufeff"
 _LAZY_BELOW = 65_536  # characters
 CONTAINERS = (dict, list)
 _SPACE = " \t\n\r"
-_MARKERS = ("<<<<<<< ", "||||||| ", "=======", ">>>>>>> ")
+_MARKERS = ("<<<<<<< ", ">>>>>>> ")
 _LONGEST_INTEGER = 4_000  # digits: int() of a longer text is refused by the interpreter
 
 
@@ -296,14 +296,8 @@ def _read_array(text: str, at: int, value: "list[Any]", lazy: bool) -> "tuple[Me
 
 def has_markers(text: str) -> int:
     """The offset of the first line that is a conflict marker of git's, or -1."""
-    if not any(marker in text for marker in _MARKERS[::3]):
-        return -1
-    offset = 0
-    for line in text.splitlines(keepends=True):
-        if line.startswith(("<<<<<<< ", ">>>>>>> ")):
-            return offset
-        offset += len(line)
-    return -1
+    found = [0 if text.startswith(marker) else text.find("\n" + marker) + 1 or -1 for marker in _MARKERS]
+    return min((offset for offset in found if offset >= 0), default=-1)
 
 
 def split_pointer(where: str) -> "list[str]":

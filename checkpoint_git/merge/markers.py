@@ -70,7 +70,7 @@ def write_markers(chunks: "list[str | Region]", size: int, eol: str, label: "Cal
 
 
 def _marked(region: Region, size: int, eol: str, label: "Callable[[str], str]") -> str:
-    head, (ours, base, theirs), tail = _trimmed([side.splitlines(keepends=True) for side in region.sides])
+    head, (ours, base, theirs), tail = _trimmed([split_lines(side) for side in region.sides])
     if ours == theirs:
         return "".join(head + ours + tail)
     where = " ".join([label(pointer) for pointer in region.wheres])
@@ -87,6 +87,12 @@ def _marked(region: Region, size: int, eol: str, label: "Callable[[str], str]") 
             *tail,
         ]
     )
+
+
+def split_lines(text: str) -> "Lines":
+    """The lines with their ends. Only a newline ends one: str.splitlines would cut JSON texts at U+2028 and others."""
+    *lines, last = text.split("\n")
+    return [line + "\n" for line in lines] + ([last] if last else [])
 
 
 def _trimmed(sides: "list[Lines]") -> "tuple[Lines, list[Lines], Lines]":

@@ -20,14 +20,14 @@ class Push(NamedTuple):
 
 def parse_pushes(text: str) -> list[Push]:
     """The lines of pre-push's standard input; a deletion sends nothing and is left out."""
-    words = (line.split(" ") for line in text.splitlines())
+    words = (line.split(" ") for line in text.split("\n"))
     pushes = [Push(*four) for four in words if len(four) == 4]
     return [push for push in pushes if not is_zero(push.local_id)]
 
 
 def parse_rewritten(text: str) -> list[str]:
     """The new commits from the lines "old new [extra]" of post-rewrite's standard input."""
-    lines = (line.split() for line in text.splitlines())
+    lines = (line.split() for line in text.split("\n"))
     return [words[1] for words in lines if len(words) > 1]
 
 

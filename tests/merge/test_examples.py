@@ -228,3 +228,17 @@ def test_what_was_done_lately_is_newest_first_and_bounded() -> None:
     ten = range(10, 0, -1)
     merged = merge_texts(text(*ten), text(12, *ten[:9]), text(11, *ten[:9]), skill_schema())
     assert json.loads(merged.text) == json.loads(text(12, 11, *ten[:8]))
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x7f"])
+def test_only_a_newline_ends_a_line_of_a_conflict(separator: str) -> None:
+    def text(end: str) -> str:
+        return json.dumps({"project": f"a{separator}<<<<<<< {end}"}, indent=2, ensure_ascii=False)
+
+    merged = merge_texts(text("a"), text("b"), text("c"), skill_schema())
+    markers = [
+        line for line in merged.text.split("\n") if line.startswith(("<<<<<<<", "|||||||", "=======", ">>>>>>>"))
+    ]
+    assert len(markers) == 4
+    sides = merged.text.split("\n||||||| base: /project\n")[0].split("<<<<<<< ours: /project\n")
+    assert json.loads("".join(sides) + "\n}") == json.loads(text("b"))

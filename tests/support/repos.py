@@ -26,7 +26,7 @@ class GitRepo:
         return subprocess.run(list(words), cwd=folder, env=env, input=stdin, capture_output=True, timeout=120)
 
     def git(self, *words: str, check: bool = True) -> str:
-        """What git prints, decoded, without the final newline; raises AssertionError when git fails and check is set."""
+        """What git prints, decoded, without the final newline; AssertionError when git fails and check is set."""
         done = self.run("git", *words)
         said = done.stdout.decode("utf-8", "replace")
         assert not check or done.returncode == 0, f"git {words}: {done.returncode}\n{said}{done.stderr.decode()}"
