@@ -120,10 +120,18 @@ def _say_conflict(path: str, conflict: "Choice") -> None:
         return shorten(canonical_text(side.value), 60) if hasattr(side, "value") else "another order"
 
     ours, _, theirs = conflict.sides
+    where = f" --where {_shell_word(conflict.where)}" if conflict.where else ""
+    typed = _shell_word(f"./{path}" if path.startswith("-") else path)
     _say(
         f"conflict in {path} at {conflict.where or '/'}: ours {said(ours)}, theirs {said(theirs)}; "
-        f"keep one between the markers, then: git add {path}"
+        f"to decide: checkpoint resolve {typed}{where} --take ours|theirs"
     )
+
+
+def _shell_word(text: str) -> str:
+    """The text as one word of a shell command; shlex would cost imports."""
+    plain = all(character.isalnum() or character in "/._-+@%~" for character in text)
+    return text if text and plain and text[0] != "~" else "'" + text.replace("'", "'\"'\"'") + "'"
 
 
 # git's own text merge, for what is not JSON

@@ -37,13 +37,12 @@ def plan_install(survey: Survey, wanted: Wanted) -> list[Step]:
 
 
 def plan_settings_steps(survey: Survey, wanted: Wanted) -> list[Step]:
-    """The settings key by key; a merge driver that somebody else defined under our name is left alone."""
-    values = dict(wanted.settings)
-    steps = []
-    if settings.is_foreign_driver(survey.settings):
-        text = "is defined by something else; remove it with `git config --unset` and run this again"
-        steps = [Step("skip", settings.DRIVER, text)]
-        values = {key: value for key, value in values.items() if not key.startswith("merge.checkpoint.")}
+    """The settings key by key; a driver or tool that somebody else defined under our name is left alone."""
+    foreign = settings.foreign_sections(survey.settings)
+    text = "is defined by something else; remove it with `git config --unset` and run this again"
+    taken = [key for key in (settings.DRIVER, settings.MERGETOOL) if key.startswith(foreign or "\0")]
+    steps = [Step("skip", key, text) for key in taken]
+    values = {key: value for key, value in wanted.settings.items() if not key.startswith(foreign or "\0")}
     steps += [_setting_step(survey.settings.get(key), key, value) for key, value in values.items()]
     data = survey.git_config.data or b""
     if data and not data.endswith(b"\n") and any(step.change for step in steps):

@@ -11,6 +11,8 @@ DRIVER = "merge.checkpoint.driver"
 RECURSIVE = "merge.checkpoint.recursive"
 BASE_DRIVER = "merge.checkpoint-base.driver"
 TEXTCONV = "diff.checkpoint.textconv"
+MERGETOOL = "mergetool.checkpoint.cmd"
+MERGETOOL_TRUST = "mergetool.checkpoint.trustexitcode"  # as git prints it: a setting's name has no capitals
 PYTHON = "checkpoint.install.python"
 PACKAGE = "checkpoint.install.package"
 # The length of a configuration file whose last line had no end before we wrote to it: git ends such a line.
@@ -23,6 +25,8 @@ KEYS = (
     "merge.checkpoint-base.name",
     BASE_DRIVER,
     TEXTCONV,
+    MERGETOOL,
+    MERGETOOL_TRUST,
     PYTHON,
     PACKAGE,
     UNENDED_SIZE,
@@ -61,6 +65,8 @@ def plan_settings(python: str, package: str, choices: Choices) -> dict[str, str]
         "merge.checkpoint-base.name": "checkpoint-git: merges the bases of a criss-cross merge",
         BASE_DRIVER: driver_command(python, package, choices, base=True),
         TEXTCONV: textconv_command(python, package),
+        MERGETOOL: mergetool_command(python),
+        MERGETOOL_TRUST: "true",
         PYTHON: python,
         PACKAGE: package,
     }
@@ -84,6 +90,16 @@ def textconv_command(python: str, package: str) -> str:
     return f'show() {{ {start} "$1" 2>/dev/null || cat "$1"; }}; show'
 
 
+# `git mergetool` names the conflicted file in $MERGED. The index has all versions, so BASE, LOCAL and REMOTE are not
+# asked for; -P keeps modules that lie in the work tree from being imported.
+_MERGETOOL_WORDS = ' -P -m checkpoint_git resolve -- "$MERGED"'
+
+
+def mergetool_command(python: str) -> str:
+    """The command that `git mergetool -t checkpoint` runs for one conflicted file."""
+    return f"{_always_quoted(python)}{_MERGETOOL_WORDS}"
+
+
 def read_driver_command(command: str) -> Installed | None:
     """The parts of a command that driver_command wrote; None for anybody else's."""
     start, separator, _ = command.partition("; case $? in ")
@@ -103,10 +119,22 @@ def is_foreign_driver(settings: Mapping[str, str]) -> bool:
     return bool(command) and read_driver_command(command) is None
 
 
+def is_foreign_mergetool(settings: Mapping[str, str]) -> bool:
+    """Whether somebody else has defined a merge tool under our name."""
+    command = settings.get(MERGETOOL, "")
+    return MERGETOOL_TRUST in settings if not command else not command.endswith(_MERGETOOL_WORDS)
+
+
+def foreign_sections(settings: Mapping[str, str]) -> tuple[str, ...]:
+    """What the keys begin with that somebody else has taken under our name."""
+    driver = ("merge.checkpoint.",) if is_foreign_driver(settings) else ()
+    return (*driver, "mergetool.checkpoint.") if is_foreign_mergetool(settings) else driver
+
+
 def find_own_settings(settings: Mapping[str, str]) -> list[str]:
-    """The keys of ours among these settings, without a driver that somebody else defined under our name."""
-    foreign = is_foreign_driver(settings)
-    return [key for key in KEYS if key in settings and not (foreign and key.startswith("merge.checkpoint."))]
+    """The keys of ours among these settings, without what somebody else defined under our name."""
+    foreign = foreign_sections(settings)
+    return [key for key in KEYS if key in settings and not key.startswith(foreign or "\0")]
 
 
 def _word_after(words: list[str], option: str) -> str:

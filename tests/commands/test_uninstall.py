@@ -77,6 +77,8 @@ FIXTURES: dict[str, Callable[[GitRepo], object]] = {
     "a configuration that ends in a comment": lambda repo: _append(repo, ".git/config", "# mine\n"),
     "settings of ours by hand": lambda repo: _append(repo, ".git/config", "[checkpoint]\n\tdriftBlocks = true\n# m\n"),
     "a foreign driver under our name": lambda repo: repo.git("config", "merge.checkpoint.driver", "mine %A"),
+    "a foreign merge tool under our name": lambda repo: repo.git("config", "mergetool.checkpoint.cmd", "mine"),
+    "merge tools of others": lambda repo: repo.git("config", "mergetool.meld.trustExitCode", "true"),
     "a shell hook": lambda repo: _executable(repo, ".git/hooks/pre-commit", "#!/bin/sh\nnpm test\n"),
     "a hook without a final newline": lambda repo: _executable(repo, ".git/hooks/pre-push", "#!/bin/sh\nexit 0"),
     "a hook that is one line": lambda repo: _executable(repo, ".git/hooks/pre-push", "#!/bin/sh"),

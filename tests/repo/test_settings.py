@@ -1,14 +1,18 @@
 """The commands in git's configuration survive sh, git's own placeholders, and being read back."""
 
+import shlex
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from checkpoint_git.repo.settings import (
+    MERGETOOL,
+    MERGETOOL_TRUST,
     Choices,
     driver_command,
     find_own_settings,
+    mergetool_command,
     plan_settings,
     read_driver_command,
     textconv_command,
@@ -72,3 +76,24 @@ def test_a_foreign_driver_under_our_name_is_not_ours_to_remove() -> None:
     assert not [key for key in own if key.startswith("merge.checkpoint.")]
     assert "merge.checkpoint-base.driver" in own
     assert "user.name" not in own
+
+
+@pytest.mark.parametrize("folder", ODD)
+def test_the_merge_tool_gets_the_file_that_git_names(folder: str, tmp_path: Path) -> None:
+    python = tmp_path / folder.replace("/", "_")
+    python.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
+    python.chmod(0o755)
+    command = mergetool_command(str(python))
+    words = ["sh", "-c", f'MERGED="it\'s a file"; eval {shlex.quote(command)}']
+    said = subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+    assert said.splitlines() == ["-P", "-m", "checkpoint_git", "resolve", "--", "it's a file"]
+
+
+@pytest.mark.parametrize("theirs", [{MERGETOOL: "mine"}, {MERGETOOL_TRUST: "true"}])
+def test_a_foreign_merge_tool_under_our_name_is_not_ours_to_remove(theirs: dict[str, str]) -> None:
+    assert find_own_settings(theirs) == []
+
+
+def test_a_merge_tool_of_another_interpreter_is_still_ours() -> None:
+    planned = plan_settings("/gone/python", "/c", Choices())
+    assert {MERGETOOL, MERGETOOL_TRUST} <= set(find_own_settings(planned))

@@ -1,0 +1,256 @@
+"""Conflicts as a person meets them: what each side holds, and what a text has already decided of them. Pure.
+
+A merge that is decided in several sittings needs no memory of its own: the text that lies in the work tree says which
+of its conflicts are still marked and which side stands in the place of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from checkpoint_git.core.jsontext import JsonTextError, Node, join_pointer, split_pointer
+from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS, Built, Choice
+from checkpoint_git.core.safetext import escape_controls
+from checkpoint_git.merge.decide import decide
+from checkpoint_git.merge.document import Merged
+from checkpoint_git.merge.markers import split_lines
+
+_MOST_SEARCHED = 64  # conflicts that a text may have decided; each costs a few merges to tell
+
+
+class Held(NamedTuple):
+    """What a side holds at a place. value: numbers are tokens (bytes). A side that has nothing there is None."""
+
+    value: Any
+
+
+class Conflict(NamedTuple):
+    """One thing to decide.
+
+    where: JSON Pointer, its name. places: every place that is decided with it (a group has several). sides: what ours,
+    base and theirs hold; of a group an object of its members, as far as the sides disagree on them.
+    """
+
+    where: str
+    places: tuple[str, ...]
+    sides: tuple[Held | None, Held | None, Held | None]
+
+
+class Decided(NamedTuple):
+    """A merge with some of its conflicts decided.
+
+    conflicts: all there were to decide, those that only came up with a decision included. sides: by `where`.
+    """
+
+    merged: Merged
+    conflicts: list[Conflict]
+    sides: dict[str, int]
+
+    @property
+    def remaining(self) -> list[Conflict]:
+        """The conflicts that nobody has decided."""
+        return [conflict for conflict in self.conflicts if conflict.where not in self.sides]
+
+
+def list_conflicts(merged: Merged) -> list[Conflict]:
+    """The merge's conflicts in the document's order."""
+    placed = _list_choices(merged.result)
+    return [_describe(choice, placed) for choice in merged.conflicts]
+
+
+def is_about(conflict: Conflict, where: str) -> bool:
+    """Whether a pointer names the conflict: one of its places, or something that holds one. "" and "/" name all."""
+    return where in ("", "/") or any(f"{place}/".startswith(f"{where}/") for place in conflict.places)
+
+
+def decide_each(merged: Merged, choose: Callable[[Conflict], int | None], size: int) -> Decided:
+    """Asks `choose` once for every conflict, those included that a decision brings up; None leaves it open."""
+    sides: dict[str, int] = {}
+    seen: dict[str, Conflict] = {}
+    while fresh := [conflict for conflict in list_conflicts(merged) if conflict.where not in seen]:
+        seen.update({conflict.where: conflict for conflict in fresh})
+        chosen = {conflict.where: side for conflict in fresh if (side := choose(conflict)) is not None}
+        if chosen:
+            merged = decide(merged, chosen, size)
+            sides.update(chosen)
+    return Decided(merged, list(seen.values()), sides)
+
+
+def _list_choices(result: Any) -> list[tuple[str, Choice]]:
+    """The outermost choices with their places."""
+    found: list[tuple[str, Choice]] = []
+    stack: list[tuple[str, Any]] = [("", result)]
+    while stack:
+        where, part = stack.pop()
+        if isinstance(part, Choice):
+            found.append((where, part))
+        elif isinstance(part, Built):
+            names = [number if entry.key is None else entry.key for number, entry in enumerate(part.entries)]
+            pairs = zip(reversed(names), reversed(part.entries), strict=True)
+            stack += [(join_pointer(where, name), entry.result) for name, entry in pairs]
+    return found
+
+
+def _describe(choice: Choice, placed: Sequence[tuple[str, Choice]]) -> Conflict:
+    ours, base, theirs = range(3)
+    if not choice.group:
+        sides = (_held(choice, ours), _held(choice, base), _held(choice, theirs))
+        return Conflict(choice.where, (choice.where,), sides)
+    members = [(place, member) for place, member in placed if member.group == choice.group]
+    disputed = [(place, member) for place, member in members if _held(member, ours) != _held(member, theirs)]
+    places = tuple(dict.fromkeys([choice.where, *(place for place, _ in disputed)]))
+    return Conflict(
+        choice.where, places, (_held_all(disputed, ours), _held_all(disputed, base), _held_all(disputed, theirs))
+    )
+
+
+def _held_all(members: Sequence[tuple[str, Choice]], side: int) -> Held | None:
+    held = {split_pointer(place)[-1]: _held(member, side) for place, member in members}
+    present = {name: part.value for name, part in held.items() if part is not None}
+    return Held(present) if present else None
+
+
+def _held(choice: Choice, side: int) -> Held | None:
+    result = choice.sides[side]
+    return None if result is None else Held(_value_of(result, side))
+
+
+def _value_of(result: Any, side: int) -> Any:
+    """A result's value as one side has it."""
+    if isinstance(result, Node):
+        return result.value
+    if isinstance(result, Choice):
+        return _value_of(result.sides[side], side)
+    if not isinstance(result, Built):
+        return result.value
+    present = [
+        (entry.key, _value_of(entry.result, side))
+        for entry in result.entries
+        if not (isinstance(entry.result, Choice) and entry.result.sides[side] is None)
+    ]
+    return dict(present) if isinstance(result.anchor.value, dict) else [value for _, value in present]
+
+
+# what a text has decided
+
+
+def find_choices(merged: Merged, text: str, size: int) -> dict[str, int] | None:
+    """The decisions that turn the merge into this text; None where no decisions do, so that somebody edited it.
+
+    A conflict that the text still marks, by its place behind the marker, is undecided.
+    """
+    marked = [f" {label} " for label in _read_labels(text, size)]
+    sides: dict[str, int] = {}
+    while merged.text != text:
+        wheres = [choice.where for choice in merged.conflicts]
+        missing = [where for where in wheres if not any(f" {_label(where)} " in label for label in marked)]
+        if not missing or len(sides) >= _MOST_SEARCHED:
+            return None
+        found = _find_nearest(merged, missing[0], text, size)
+        if found is None:
+            return None
+        sides[missing[0]], merged = found
+    return sides
+
+
+def _find_nearest(merged: Merged, where: str, text: str, size: int) -> tuple[int, Merged] | None:
+    """The side that brings the merge nearest to the text, and the merge with it."""
+    wanted = split_sides(text, size).ours
+    candidates: list[tuple[tuple[int, int], int, Merged]] = []
+    for side in (OURS, THEIRS, BASE):
+        try:
+            decided = decide(merged, {where: side}, size)
+        except (ValueError, JsonTextError):  # that side has no document
+            continue
+        candidates.append((_likeness(split_sides(decided.text, size).ours, wanted), side, decided))
+    if not candidates:
+        return None
+    _, side, decided = max(candidates, key=lambda candidate: candidate[0])
+    return side, decided
+
+
+def _likeness(one: str, other: str) -> tuple[int, int]:
+    """How many lines the texts begin and end with alike, and how many letters of the lines that then differ."""
+    left, right = split_lines(one), split_lines(other)
+    head, tail = _count_alike(left, right), _count_alike(left[::-1], right[::-1])
+    if head == min(len(left), len(right)):
+        return head + tail, 0
+    first, second = left[head], right[head]
+    last, other_last = left[len(left) - 1 - tail], right[len(right) - 1 - tail]
+    return head + tail, _count_alike(first, second) + _count_alike(last[::-1], other_last[::-1])
+
+
+def _count_alike(left: Sequence[str], right: Sequence[str]) -> int:
+    pairs = enumerate(zip(left, right, strict=False))
+    return next((number for number, (one, other) in pairs if one != other), min(len(left), len(right)))
+
+
+def _read_labels(text: str, size: int) -> list[str]:
+    start = "<" * size + " ours: "
+    return [line.removeprefix(start).rstrip("\r\n") for line in split_lines(text) if line.startswith(start)]
+
+
+def _label(where: str) -> str:
+    return escape_controls(where) or "/"
+
+
+# git's own text merge
+
+
+class Sides(NamedTuple):
+    """A text with conflict markers taken apart: with all of ours kept, with all of theirs, and the base's parts."""
+
+    ours: str
+    theirs: str
+    base: list[str]
+
+
+def split_sides(text: str, size: int) -> Sides:
+    """The sides of a marked text, whatever the labels and the style (merge, diff3, zdiff3)."""
+    kept: Mapping[int, list[str]] = {OURS: [], THEIRS: []}
+    base: list[str] = []
+    part: int | None = None
+    for line in split_lines(text):
+        turn = _turn(line, size, part)
+        if turn is not None:
+            part = turn[0]
+            base += [""] if part == BASE else []
+        elif part == BASE:
+            base[-1] += line
+        else:
+            for side in (OURS, THEIRS) if part is None else (part,):
+                kept[side].append(line)
+    return Sides("".join(kept[OURS]), "".join(kept[THEIRS]), base)
+
+
+def has_marks(text: str, size: int) -> bool:
+    """Whether any line of the text begins a conflict."""
+    return any(_turn(line, size, None) == (OURS,) for line in split_lines(text))
+
+
+def _turn(line: str, size: int, part: int | None) -> tuple[int | None] | None:
+    """(the part that begins with this line,), or None for a line that is no marker where it stands."""
+    bare = line.rstrip("\r\n")
+    if part is None:
+        return (OURS,) if bare.startswith("<" * size + " ") else None
+    if bare == "|" * size or bare.startswith("|" * size + " "):
+        return (BASE,) if part == OURS else None
+    if bare == "=" * size:
+        return (THEIRS,) if part in (OURS, BASE) else None
+    return (None,) if part == THEIRS and bare.startswith(">" * size + " ") else None
+
+
+def is_text_merge(text: str, base: str, with_ours: str, with_theirs: str, size: int) -> bool:
+    """Whether a text is what a line merge made, with nothing else in it.
+
+    with_ours, with_theirs: the line merge with every conflict decided for one side. However a style and a level of
+    zeal cut the conflicts, keeping one side everywhere gives the same text.
+    """
+    sides = split_sides(text, size)
+    same = [_trimmed(sides.ours) == _trimmed(with_ours), _trimmed(sides.theirs) == _trimmed(with_theirs)]
+    return all(same) and all(_trimmed(part) in base for part in sides.base)
+
+
+def _trimmed(text: str) -> str:
+    return text.rstrip("\r\n")

@@ -1,0 +1,161 @@
+"""A text says itself which conflicts of its merge are decided, and a line merge is told from a person's edit."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS
+from checkpoint_git.merge.chosen import (
+    Conflict,
+    Held,
+    decide_each,
+    find_choices,
+    has_marks,
+    is_about,
+    is_text_merge,
+    list_conflicts,
+    split_sides,
+)
+from checkpoint_git.merge.document import Merged, merge_texts
+from tests.merge.choosing import keep_side
+from tests.merge.operations import Operation, text_of
+from tests.merge.schemas import skill_schema
+from tests.merge.test_laws import many, merged_of, ours_history, sides, theirs_history
+from tests.support.samples import checkpoint_text
+
+SIZE = 7
+
+
+def merged(ours: dict[str, object], theirs: dict[str, object]) -> Merged:
+    return merge_texts(checkpoint_text(), checkpoint_text(**ours), checkpoint_text(**theirs), skill_schema())
+
+
+def test_a_conflict_tells_what_each_side_holds() -> None:
+    found = list_conflicts(merged({"project": "a"}, {"project": ...}))
+    assert found == [Conflict("/project", ("/project",), (Held("a"), Held("tidepool"), None))]
+
+
+def test_a_group_is_one_conflict_with_all_its_disputed_places() -> None:
+    (found,) = list_conflicts(merged({"step": "a", "progress_summary": "A"}, {"step": "b", "progress_summary": "B"}))
+    assert (found.where, found.places) == ("/step", ("/step", "/progress_summary"))
+    assert found.sides[OURS] == Held({"step": "a", "progress_summary": "A"})
+    assert found.sides[THEIRS] == Held({"step": "b", "progress_summary": "B"})
+
+
+def test_a_conflict_on_the_order_shows_both_orders() -> None:
+    base, ours, theirs = (text_of({"next_actions": list(order)}) for order in ("abc", "cab", "bac"))
+    (found,) = list_conflicts(merge_texts(base, ours, theirs, skill_schema()))
+    assert [side and side.value for side in found.sides] == [["c", "a", "b"], ["a", "b", "c"], ["b", "a", "c"]]
+
+
+@pytest.mark.parametrize(
+    ("where", "named"),
+    [("/step", True), ("/progress_summary", True), ("", True), ("/", True), ("/ste", False), ("/step/x", False)],
+)
+def test_a_pointer_names_a_conflict_by_any_place_of_it(where: str, named: bool) -> None:
+    conflict = Conflict("/step", ("/step", "/progress_summary"), (None, None, None))
+    assert is_about(conflict, where) is named
+
+
+def test_a_pointer_names_what_it_holds() -> None:
+    assert is_about(Conflict("/blockers/2/text", ("/blockers/2/text",), (None, None, None)), "/blockers/2")
+
+
+@given(ours=ours_history, theirs=theirs_history, data=st.data())
+@many
+def test_the_decisions_are_read_off_the_text(
+    ours: list[Operation], theirs: list[Operation], data: st.DataObject
+) -> None:
+    start = merged_of(*sides(ours, theirs))
+    answers = st.sampled_from([OURS, BASE, THEIRS, None])
+    decided = decide_each(start, lambda conflict: data.draw(answers), SIZE)
+    found = find_choices(start, decided.merged.text, SIZE)
+    assert found is not None
+    assert decide_each(start, lambda conflict: found.get(conflict.where), SIZE).merged.text == decided.merged.text
+
+
+def test_decisions_are_read_off_a_document_on_one_line() -> None:
+    texts = [json.dumps({"a": a, "b": b, "c": c}) for a, b, c in ((1, 1, 1), (2, 2, 2), (3, 3, 3))]
+    start = merge_texts(texts[0], texts[1], texts[2])
+    wanted = {"/a": THEIRS, "/b": OURS, "/c": BASE}
+    decided = decide_each(start, lambda conflict: wanted[conflict.where], SIZE)
+    assert find_choices(start, decided.merged.text, SIZE) == wanted
+
+
+def test_an_edited_text_has_no_decisions() -> None:
+    start = merged({"step": "a"}, {"step": "b"})
+    assert find_choices(start, start.text.replace("Passkeys", "Passwords"), SIZE) is None
+    assert find_choices(start, checkpoint_text(step="c"), SIZE) is None
+
+
+def test_choosing_by_hand_between_the_markers_is_a_decision() -> None:
+    start = merged({"step": "a"}, {"step": "b"})
+    assert find_choices(start, keep_side(start.text, THEIRS), SIZE) == {"/step": THEIRS}
+
+
+def test_a_decision_can_bring_up_another_conflict() -> None:
+    base = text_of({"next_actions": ["a", "b", {"text": "c", "done_when": "1"}]})
+    ours = text_of({"next_actions": [{"text": "c", "done_when": "2"}, "a", "b"]})
+    theirs = text_of({"next_actions": ["b", "a", {"text": "c", "done_when": "3"}]})
+    asked: list[str] = []
+
+    def choose(conflict: Conflict) -> int:
+        asked.append(conflict.where)
+        return OURS
+
+    decided = decide_each(merge_texts(base, ours, theirs, skill_schema()), choose, SIZE)
+    assert json.loads(decided.merged.text) == json.loads(ours)
+    assert len(asked) == len(set(asked)) == len(decided.conflicts) > 1
+    assert decided.remaining == []
+
+
+STYLES = ("--quiet", "--diff3", "--zdiff3")  # --quiet stands for the plain style
+
+
+def line_merge(folder: Path, *options: str) -> str:
+    words = ["git", "merge-file", "-p", "-L", "HEAD", "-L", "1234", "-L", "a branch", *options]
+    done = subprocess.run([*words, "ours", "base", "theirs"], cwd=folder, capture_output=True, check=False)
+    return done.stdout.decode()
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Path:
+    (tmp_path / "base").write_text(checkpoint_text())
+    (tmp_path / "ours").write_text(checkpoint_text(step="a", progress_summary="A", blockers=[{"id": "b"}]))
+    (tmp_path / "theirs").write_text(checkpoint_text(step="b", progress_summary="A", phase="q"))
+    return tmp_path
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_a_line_merge_of_any_style_is_known(three: Path, style: str) -> None:
+    text = line_merge(three, style)
+    favoured = line_merge(three, "--ours"), line_merge(three, "--theirs")
+    assert has_marks(text, SIZE)
+    assert is_text_merge(text, checkpoint_text(), *favoured, SIZE)
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_an_edit_in_a_line_merge_is_seen_wherever_it_stands(three: Path, style: str) -> None:
+    text = line_merge(three, style)
+    favoured = line_merge(three, "--ours"), line_merge(three, "--theirs")
+    lines = text.splitlines(keepends=True)
+    for number, line in enumerate(lines):
+        edited = "".join([*lines[:number], line.rstrip("\n") + " edited\n", *lines[number + 1 :]])
+        is_label = line.startswith(("<<<<<<< ", "||||||| ", ">>>>>>> "))
+        assert is_text_merge(edited, checkpoint_text(), *favoured, SIZE) is is_label, line
+
+
+def test_marker_lines_are_told_by_their_size_and_their_turn() -> None:
+    text = '{\n"a": "======="\n<<<<<<< x\n1\n=======\n2\n>>>>>>> y\n}\n'
+    assert split_sides(text, 7) == ('{\n"a": "======="\n1\n}\n', '{\n"a": "======="\n2\n}\n', [])
+    assert split_sides(text, 9).ours == text
+
+
+def test_a_separator_inside_a_text_ends_no_line() -> None:
+    text = '{\n"a": "x\u2028<<<<<<< y\x85>>>>>>> z"\n}\n'
+    assert split_sides(text, 7) == (text, text, [])
+    assert not has_marks(text, 7)
