@@ -1,36 +1,38 @@
 """A document as people compare it: one line a leaf, rows named by their id, keys in one stable order.
 
-Knows no protocol beyond which keys people look for first: what identifies a row is its natural key.
+Knows no protocol: what identifies a row is its natural key, and which keys come first is an argument.
 """
 
 from checkpoint_git.core.safetext import escape_controls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
-FIRST_KEYS = (
-    "id", "protocol_version", "skill", "project", "project_dir", "created_at", "updated_at", "phase", "step", "status",
-    "progress_summary", "progress_table", "next_actions", "blockers", "recently_done", "context_primer",
-)  # fmt: skip
-LAST_KEYS = ("skill_state",)
 ROW_KEYS = ("id", "number", "sha", "text")
 
 
-def list_leaves(value: "Any") -> "list[str]":
+def list_leaves(value: "Any", first: "Sequence[str]" = ()) -> "list[str]":
     """Lines such as "progress_table[sprint-2].status: complete", without line ends; controls are escaped.
 
-    value: numbers may be tokens (bytes). An item of a list without an id is "[]", so that one more item is one more
+    value: numbers may be tokens (bytes). first: keys of the document that come before the others, in this order; all
+    others go by the alphabet. An item of a list without an id is "[]", so that one more item is one more
     line and not a renumbering of those after it.
     """
-    return [escape_controls(line) for line in _leaves("", value)]
+    if isinstance(value, dict):
+        order = {key: number for number, key in enumerate(first)}
+        value = {key: value[key] for key in sorted(value, key=lambda key: (order.get(key, len(order)), key))}
+        lines = [line for key, member in value.items() for line in _leaves(key, member)]
+    else:
+        lines = list(_leaves("", value))
+    return [escape_controls(line) for line in lines]
 
 
 def _leaves(name: str, value: "Any") -> "Iterator[str]":
     if isinstance(value, dict) and value:
-        for key in sorted(value, key=_key_rank):
-            yield from _leaves(f"{name}.{key}" if name else key, value[key])
+        for key in sorted(value):
+            yield from _leaves(f"{name}.{key}", value[key])
     elif isinstance(value, list) and value:
         for item in value:
             yield from _item_leaves(name, item)
@@ -62,9 +64,3 @@ def _leaf_text(value: "Any") -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return "[]" if isinstance(value, list) else "{}"
-
-
-def _key_rank(key: str) -> "tuple[int, str]":
-    if key in FIRST_KEYS:
-        return (FIRST_KEYS.index(key), "")
-    return (len(FIRST_KEYS) + (1 if key in LAST_KEYS else 0), key)

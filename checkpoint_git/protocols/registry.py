@@ -31,8 +31,12 @@ def attribute_patterns() -> "list[str]":
 
 def schema_path(path: str) -> "str | None":
     """The file of the schema that says how a path of the repository merges, or None where no protocol owns it."""
-    owner = protocol_of(path)
-    for protocol, room, *_ in PROTOCOLS:
-        if protocol == owner:
+    return schema_of_name(path) if protocol_of(path) else None
+
+
+def schema_of_name(path: str) -> "str | None":
+    """The same for a file of which only the name is left: git shows copies of files in folders of its own."""
+    for _, room, _, _, ending in PROTOCOLS:
+        if path.endswith(ending):
             return f"{__file__.removesuffix('/protocols/registry.py')}/{'/'.join(room.split('.')[1:])}/schema.json"
     return None

@@ -17,6 +17,10 @@ def test_the_order_of_keys_in_the_file_makes_no_difference() -> None:
     assert list_leaves(dict(reversed(value.items()))) == list_leaves(value)
 
 
+def test_the_keys_named_come_first() -> None:
+    assert list_leaves({"b": "2", "a": "1", "c": "3"}, ["c"]) == ["c: 3", "a: 1", "b: 2"]
+
+
 def test_an_item_more_is_a_line_more_and_changes_no_other() -> None:
     before = list_leaves({"list": ["a", "c"]})
     after = list_leaves({"list": ["a", "b", "c"]})
