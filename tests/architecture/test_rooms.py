@@ -1,0 +1,68 @@
+import importlib
+import inspect
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkpoint_git.protocols import contract
+from checkpoint_git.protocols.registry import PROTOCOLS, schema_path
+from tests.architecture.imports import ROOT
+
+ROOMS = [(name, home) for name, home, *_ in PROTOCOLS]
+PROMISES = {"layout": contract.Layout, "rules": contract.Rules}
+
+
+def folder_of(home: str) -> Path:
+    """The folder of a room from its dotted name."""
+    return ROOT.joinpath(*home.split("."))
+
+
+def find_broken_promises(module: object, promise: type) -> list[str]:
+    """What a drawer lacks of its typing.Protocol: missing names, and functions with other parameters."""
+    wanted = [name for name in promise.__annotations__ if not hasattr(module, name)]
+    for name, function in inspect.getmembers(promise, inspect.isfunction):
+        if name.startswith("_"):
+            continue
+        offered = getattr(module, name, None)
+        if offered is None or parameters(offered) != parameters(function)[1:]:
+            wanted.append(name)
+    return wanted
+
+
+def parameters(function: Any) -> list[tuple[str, Any]]:
+    """Names and kinds of a function's parameters, in order."""
+    return [(each.name, each.kind) for each in inspect.signature(function).parameters.values()]
+
+
+@pytest.mark.parametrize(("name", "home"), ROOMS)
+def test_a_room_has_its_drawers(name: str, home: str) -> None:
+    missing = [drawer for drawer in contract.DRAWERS if not (folder_of(home) / drawer).is_file()]
+    assert not missing, f"the room of {name} lacks {missing}"
+
+
+@pytest.mark.parametrize("drawer", sorted(PROMISES))
+@pytest.mark.parametrize(("name", "home"), ROOMS)
+def test_a_drawer_keeps_what_the_contract_promises(name: str, home: str, drawer: str) -> None:
+    broken = find_broken_promises(importlib.import_module(f"{home}.{drawer}"), PROMISES[drawer])
+    assert not broken, f"{name}/{drawer}.py: {broken}"
+
+
+@pytest.mark.parametrize(("name", "home"), ROOMS)
+def test_a_room_opens_with_a_compiled_schema(name: str, home: str) -> None:
+    assert contract.open_room(name).schema.document["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+
+
+@pytest.mark.parametrize(("name", "home", "patterns", "directory", "ending"), PROTOCOLS)
+def test_the_merge_driver_finds_the_schema_of_a_room(
+    name: str, home: str, patterns: tuple[str, ...], directory: str, ending: str
+) -> None:
+    found = schema_path(f"{directory}/some{ending}")
+    assert found is not None
+    assert json.loads(Path(found).read_text("utf-8")) == contract.open_room(name).schema.document
+
+
+def test_every_room_is_in_the_registry() -> None:
+    folders = {file.parent.name for file in (ROOT / "checkpoint_git/protocols").glob("*/__init__.py")}
+    assert folders == {home.rpartition(".")[2] for _, home in ROOMS}
