@@ -1,0 +1,51 @@
+# The project's own commands. Each makes the .venv it needs; only Python >= 3.11, git and make must be there.
+# Another interpreter: make PYTHON=/path/to/python test        Another folder for the environment: make VENV=... test
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.up-to-date
+JOBS ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help test demo lint format types wheel-test bench picture clean
+
+help: ## this list
+	@echo 'make WHAT, where WHAT is one of'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | while IFS='|' read -r name text; do \
+	    printf '  %-12s %s\n' "$$name" "$$text"; done
+
+test: $(STAMP) ## run the tests
+	@$(BIN)/python -m pytest -n $(JOBS)
+
+demo: $(STAMP) ## two lines of work on one checkpoint, merged, guarded and resumed in a scratch repository
+	@$(BIN)/python -m demo
+
+lint: $(STAMP) ## ruff: rules and formatting
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+format: $(STAMP) ## let ruff rewrite what it can
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+types: $(STAMP) ## mypy --strict, tests too
+	@$(BIN)/mypy
+
+wheel-test: $(STAMP) ## build the wheel, install it into a fresh environment, try it there
+	@$(BIN)/python -m pytest -m wheel tests
+
+bench: $(STAMP) ## the figures of the README, measured here
+	@$(BIN)/python -m benchmarks.driver
+	@$(BIN)/python -m benchmarks.commands
+	@$(BIN)/python -m benchmarks.hooks
+
+picture: $(STAMP) ## draw docs/picture.svg from a real run
+	@$(BIN)/python -m docs.make_picture
+
+clean: ## remove the environment, caches and build results
+	@rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMP): pyproject.toml .ci/make-venv
+	@PYTHON='$(PYTHON)' .ci/make-venv '$(VENV)'
+	@touch $(STAMP)

@@ -1,0 +1,104 @@
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.budget import Installation, find_excess, loaded_modules, make_repository, read_allowed, starts
+from tests.architecture.imports import ROOT
+from tests.support.repos import GitRepo
+
+pytestmark = pytest.mark.wheel
+
+
+def run(*words: str | Path, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
+    """A program that must succeed; what it printed."""
+    done = subprocess.run(words, cwd=cwd, env=env, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from a copy of the project as git would hand it out."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    unwanted = shutil.ignore_patterns(".git", ".venv*", ".*_cache", "__pycache__", "dist", "build", ".hypothesis")
+    shutil.copytree(ROOT, source, ignore=unwanted)
+    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, source)
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="session")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    """The wheel in a fresh environment whose path has a space."""
+    home = tmp_path_factory.mktemp("installed") / "an environment"
+    run(sys.executable, "-m", "venv", home)
+    python = home / "bin" / "python"
+    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
+    package = run(python, "-I", "-c", "import checkpoint_git, os; print(os.path.dirname(checkpoint_git.__file__))")
+    return Installation(str(python), Path(package.strip()))
+
+
+def user_env(installed: Installation) -> dict[str, str]:
+    """The environment of a user who has the installed commands on PATH."""
+    bin_folder = str(Path(installed.python).parent)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return {**kept, "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}"}
+
+
+def test_the_wheel_holds_what_the_commands_need_beside_python(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    endings = (
+        "checkpoint_git/py.typed",
+        "checkpoint_git/protocols/skill/schema.json",
+        "share/man/man1/git-checkpoint.1",
+        "share/man/man1/checkpoint.1",
+        "share/man/man1/checkpoint-doctor.1",
+        "licenses/LICENSE",
+    )
+    assert [ending for ending in endings if not any(name.endswith(ending) for name in names)] == []
+
+
+def test_the_wheel_holds_nothing_of_the_workshop(wheel: Path) -> None:
+    roots = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+    assert {root for root in roots if not root.startswith("checkpoint_git")} == set()
+
+
+@pytest.mark.parametrize("command", ["checkpoint", "git-checkpoint", "checkpoint-doctor"])
+def test_an_installed_command_says_its_version(installed: Installation, command: str) -> None:
+    said = run(Path(installed.python).with_name(command), "--version")
+    assert (
+        said.split()[-1]
+        == run(installed.python, "-c", "import checkpoint_git; print(checkpoint_git.__version__)").strip()
+    )
+
+
+def test_init_status_and_the_hook_work_from_the_installed_wheel(installed: Installation, tmp_path: Path) -> None:
+    repo, env = GitRepo.create(tmp_path / "repo"), user_env(installed)
+    repo.commit("first")
+    run("git", "checkpoint", "init", cwd=repo.path, env=env)
+    run("checkpoint", "update", "build", "--step=one", "--next_actions+=Write the API", cwd=repo.path, env=env)
+    assert "build" in run("git", "checkpoint", "status", cwd=repo.path, env=env)
+    run("git", "add", "-A", cwd=repo.path, env=env)
+    run("git", "commit", "-q", "-m", "a checkpoint", cwd=repo.path, env=env)
+    repo.write(".checkpoints/build.checkpoint.json", "null\n")
+    repo.git("add", "-A")
+    refused = subprocess.run(["git", "commit", "-q", "-m", "broken"], cwd=repo.path, env=env, capture_output=True)
+    assert refused.returncode == 1
+
+
+def test_git_finds_the_man_page(installed: Installation) -> None:
+    page = Path(installed.python).parents[1] / "share" / "man" / "man1" / "git-checkpoint.1"
+    assert page.is_file()
+    if shutil.which("man"):
+        assert run("man", "-w", "git-checkpoint", env=user_env(installed)).strip() == str(page)
+
+
+@pytest.mark.parametrize("command", sorted(read_allowed()))
+def test_an_installed_command_loads_only_what_is_allowed(installed: Installation, command: str, tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "repo")
+    assert find_excess(loaded_modules(starts(installed)[command], repo.path), read_allowed()[command]) == []
