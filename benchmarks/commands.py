@@ -1,0 +1,72 @@
+"""validate, status and next over twelve checkpoints, against an interpreter that does nothing.
+
+The checkpoints are committed, and each names a pull request, so that `next` has to ask git what is merged. Files
+named on the command line are measured in place of the generated ones: `python -m benchmarks.commands FILE...`.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from benchmarks.files import make_checkpoint, text_of, write_text
+from benchmarks.measure import HERMETIC, Contender, measure, print_table
+
+CHECKPOINT = os.path.join(os.path.dirname(sys.executable), "checkpoint")
+SKILLS = (
+    "analyse",
+    "audit",
+    "build",
+    "deploy",
+    "design",
+    "docs",
+    "migrate",
+    "monitor",
+    "plan",
+    "release",
+    "review",
+    "spec",
+)
+
+
+def main(paths: list[str]) -> None:
+    """Print the table for the files at paths, or for generated ones."""
+    with tempfile.TemporaryDirectory() as folder:
+        count, size = copy_files(paths, folder) if paths else generate_files(folder)
+        for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "Checkpoints"]):
+            subprocess.run(["git", *words], cwd=folder, check=True, env={**os.environ, **HERMETIC})
+        figures = measure(list_contenders(), folder)
+    print_table(f"Commands over {count} files, {size / 1000:.0f} KB together", figures)
+
+
+def generate_files(folder: str) -> tuple[int, int]:
+    """Twelve checkpoints; their number and their size in bytes."""
+    total = 0
+    for seed, skill in enumerate(SKILLS):
+        text = text_of(make_checkpoint(skill, folder, seed))
+        write_text(os.path.join(folder, ".checkpoints", f"{skill}.checkpoint.json"), text)
+        total += len(text.encode())
+    return len(SKILLS), total
+
+
+def copy_files(paths: list[str], folder: str) -> tuple[int, int]:
+    """The named files under their own names (what stands before "__" is left out); their number and size."""
+    target = os.path.join(folder, ".checkpoints")
+    os.makedirs(target)
+    for path in paths:
+        shutil.copyfile(path, os.path.join(target, os.path.basename(path).rpartition("__")[2]))
+    names = os.listdir(target)
+    return len(names), sum(os.path.getsize(os.path.join(target, name)) for name in names)
+
+
+def list_contenders() -> list[Contender]:
+    """The base and the three commands; findings in the named files are no failure."""
+    commands = [
+        Contender(f"checkpoint {verb}", [CHECKPOINT, verb], codes=(0, 1)) for verb in ("validate", "status", "next")
+    ]
+    return [Contender("python -c pass", [sys.executable, "-c", "pass"]), *commands]
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
