@@ -228,7 +228,7 @@ class Writer:
 
     def _gap_between(self, left: "Node | None", right: "Node | None", index: "dict[int, int]", gap: str) -> str:
         """The source between two neighbours that were neighbours before, else the container's usual separator."""
-        if left is None or right is None:
+        if left is None or right is None or left.text is not self.text or right.text is not self.text:
             return gap
         at = index.get(id(left), -2)
         if at + 1 != index.get(id(right), -9):

@@ -1,7 +1,7 @@
 """Two versions of a document and their base, as texts, made one text: clean, or with conflicts marked in it."""
 
 from checkpoint_git.core.jsontext import Node, join_pointer, parse, scan_tokens
-from checkpoint_git.core.jsonwrite import BASE, OURS, Alternatives, Built, Choice, Entry, Writer, picked
+from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS, Alternatives, Built, Choice, Entry, Writer, picked
 from checkpoint_git.merge.places import CONFLICT, Merging, append_superseded, merge_place
 from checkpoint_git.merge.strategy import NONE, REQUIRE, Strategies
 
@@ -52,7 +52,7 @@ def merge_texts(
     if merging.superseded:
         result = append_superseded(result, merging)
     if isinstance(result, Built) and isinstance(result.anchor.value, dict):
-        _enforce(schema.get(REQUIRE) or (), result, roots[0])
+        _enforce(schema.get(REQUIRE) or (), result, merging)
     return write_result(merging, result, marker_size, inner)
 
 
@@ -62,6 +62,8 @@ def write_result(merging: Merging, result: "Result", marker_size: int = 7, inner
     segments = writer.lay_out(result, "")
     before, after = _surroundings(merging)
     if not inner and any(isinstance(segment, Alternatives) for segment in segments):
+        for side in (OURS, THEIRS):
+            scan_tokens(before + picked(segments, side) + after)
         text = _marked([before, *segments, after], marker_size, writer.style.eol)
         return Merged(text, _choices(result), merging, result)
     side = OURS if merging.base is None and isinstance(result, Choice) else BASE
@@ -115,21 +117,21 @@ def _after(root: Node) -> str:
     return root.text[root.end :]
 
 
-def _enforce(requirements: "Any", root: Built, base: "Node | None") -> None:
+def _enforce(requirements: "Any", root: Built, merging: Merging) -> None:
     """Places that two valid sides can only make invalid together are given back to a person.
 
     A requirement is {"where": "/list", "non_empty_when": {"/field": value}}: two sides that each took another item off
     a list must not leave it empty while the field says that there is work.
     """
     entries = {entry.key: entry for entry in root.entries}
-    sides = [root.anchor.value, root.like.value if root.like is not None else None]
+    sides = [merging.ours.value, merging.theirs.value]
     for requirement in requirements:
         entry = entries.get(requirement["where"][1:])
         if entry is None or not _is_empty(entry.result) or any(_breaks(requirement, side) for side in sides):
             continue
         conditions = requirement["non_empty_when"].items()
         if all(_may_be(entries.get(field[1:]), expected) for field, expected in conditions):
-            _give_back(entry, requirement["where"], root, base)
+            _give_back(entry, requirement["where"], merging)
 
 
 def _breaks(requirement: "Any", value: "Any") -> bool:
@@ -149,10 +151,10 @@ def _may_be(entry: "Entry | None", expected: "Any") -> bool:
     return isinstance(result, Node) and bool(result.value == expected)
 
 
-def _give_back(entry: Entry, where: str, root: Built, base: "Node | None") -> None:
+def _give_back(entry: Entry, where: str, merging: Merging) -> None:
     name = entry.key or ""
     sides = [
         node.members.get(name) if node is not None and isinstance(node.members, dict) else None
-        for node in (root.anchor, base, root.like)
+        for node in (merging.ours, merging.base, merging.theirs)
     ]
     entry.result = Choice(where, sides[0], sides[1], sides[2])

@@ -115,11 +115,14 @@ def _ranking(rule: "Schema", left: "Items", right: "Items") -> "Callable[[Identi
     """The order of new items that compete for one place: newest first where the rule sorts, else canonical."""
     at = rule.get("sort", "")[1:]
 
-    def rank(identity: "Identity") -> "Any":
-        node = left.get(identity) or right[identity]
+    def rank_item(node: "Node") -> "Any":
         instant = read_instant(node.value.get(at)) if at and type(node.value) is dict else None
         newest_first = (0, 0, ()) if instant is None else (-1, -instant[0], tuple([-ord(c) for c in instant[1]]))
-        return (newest_first, canonical_rank(node.value), identity[1])
+        return (newest_first, canonical_rank(node.value))
+
+    def rank(identity: "Identity") -> "Any":
+        # Where the sides hold different content under one key, the smaller counts: neither side may decide.
+        return min([rank_item(side[identity]) for side in (left, right) if identity in side]), identity[1]
 
     return rank
 

@@ -106,15 +106,19 @@ def _trimmed(sides: "list[Lines]") -> "tuple[Lines, list[Lines], Lines]":
     while tail < shorter - head and ours[-1 - tail] == theirs[-1 - tail]:
         tail += 1
     top, bottom = ours[:head], ours[len(ours) - tail :]
-    if _without_commas(base[:head]) == _without_commas(top):
-        base = base[head:]
-    if tail and _without_commas(base[-tail:]) == _without_commas(bottom):
-        base = base[:-tail]
+    base = base[_alike(base, top) :]
+    base = base[: len(base) - _alike(base[::-1], bottom[::-1])]
     return top, [ours[head : len(ours) - tail], base, theirs[head : len(theirs) - tail]], bottom
 
 
-def _without_commas(lines: "Lines") -> "Lines":
-    return [line.rstrip(",\r\n") for line in lines]
+def _alike(lines: "Lines", others: "Lines") -> int:
+    """How many lines both begin with; a comma at a line's end depends on what follows, and does not count."""
+    count = 0
+    for line, other in zip(lines, others, strict=False):
+        if line.rstrip(",\r\n") != other.rstrip(",\r\n"):
+            break
+        count += 1
+    return count
 
 
 def _ended(lines: "Lines", eol: str) -> "Lines":

@@ -260,23 +260,29 @@ def _left_behind(by: str, root: Node, leaves: "dict[str, Node | None]") -> "dict
 def append_superseded(result: "Result", merging: Merging) -> "Result":
     """The merged root with every record that a group left behind at the end of its list."""
     for name, record in merging.superseded.items():
-        root = result if type(result) is Built else Built(merging.ours, _own_entries(merging.ours), None)
+        root = result if type(result) is Built else Built(merging.ours, _own_entries(merging.ours), merging.theirs)
         entry = next((entry for entry in root.entries if entry.key == name), None)
         if entry is None:
             root.entries.append(Entry(name, Fresh([record]), None))
         else:
-            entry.result = _appended(entry.result, record)
+            entry.result = _appended(entry.result, record, merging.ours.text)
         result = root
     return result
 
 
-def _appended(result: "Any", record: "dict[str, Any]") -> "Result":
+def _appended(result: "Any", record: "dict[str, Any]", text: str) -> "Result":
+    """A list with one more item, wherever it came from; text: that of the document that is written."""
     item = Entry(None, Fresh(record), None)
-    if type(result) is Built:
-        result.entries.append(item)
-        return result
-    if type(result) is Node and type(result.members) is list:
-        return Built(result, [*_own_entries(result), item], None)
+    if isinstance(result, Choice):
+        ours, base, theirs = result.sides
+        sides = [Fresh([record]) if side is None else _appended(side, record, text) for side in (ours, theirs)]
+        return Choice(result.where, sides[0], base, sides[1], result.group)
+    if isinstance(result, Built):
+        return Built(result.anchor, [*result.entries, item], result.like)
+    if isinstance(result, Node) and type(result.value) is list:
+        if result.text is text:
+            return Built(result, [*_own_entries(result), item], None)
+        return Fresh([*children_of(result), record])
     return Fresh([result, record])
 
 

@@ -242,3 +242,64 @@ def test_only_a_newline_ends_a_line_of_a_conflict(separator: str) -> None:
     assert len(markers) == 4
     sides = merged.text.split("\n||||||| base: /project\n")[0].split("<<<<<<< ours: /project\n")
     assert json.loads("".join(sides) + "\n}") == json.loads(text("b"))
+
+
+def aside(step: str, at: str, names: list[str] | None, **more: Any) -> str:
+    value: dict[str, Any] = {**json.loads(head(step=step, updated_at=at)), **more}
+    if names is not None:
+        value["superseded"] = [{"step": name} for name in names]
+    return json.dumps(value, indent=2)
+
+
+DAY1, DAY2, DAY3 = (f"2026-01-0{day}T00:00:00Z" for day in (1, 2, 3))
+SET_ASIDE = [
+    # base, ours, theirs: what each has set aside already
+    (None, None, ["x", "y", "z"]),
+    (["x"], ["x"], ["x", "y", "z"]),
+    (["x", "y"], ["x", "y"], ["y"]),
+    (None, ["x"], ["y", "z"]),
+    ([], [], None),
+]
+
+
+@pytest.mark.parametrize(("base", "ours", "theirs"), SET_ASIDE)
+def test_what_is_set_aside_joins_what_either_side_had(
+    base: list[str] | None, ours: list[str] | None, theirs: list[str] | None
+) -> None:
+    left, right = aside("s1", DAY2, ours), aside("s2", DAY3, theirs)
+    expected = {name for name in (ours or []) + (theirs or []) if name not in (base or []) or name in (theirs or [])}
+    for sides in ((left, right), (right, left)):
+        merged = merge_texts(aside("s0", DAY1, base), *sides, skill_schema(), narrative="newest")
+        assert merged.conflicts == []
+        names = [record["step"] for record in json.loads(merged.text)["superseded"]]
+        assert set(names[:-1]) == expected
+        assert names[-1] == "s1"
+
+
+def test_a_list_of_things_set_aside_that_is_itself_in_conflict_gets_the_record_on_both_sides() -> None:
+    left, right = aside("s1", DAY2, None), aside("s2", DAY3, ["x", "y"])
+    for sides in ((left, right), (right, left)):
+        merged = merge_texts(aside("s0", DAY1, ["x"]), *sides, skill_schema(), narrative="newest")
+        assert [conflict.where for conflict in merged.conflicts] == ["/superseded"]
+        kept = [json.loads(keep_side(merged.text, side)).get("superseded") for side in (OURS, THEIRS)]
+        assert sorted([record["step"] for record in names or []] for names in kept) == [["s1"], ["x", "y", "s1"]]
+
+
+def test_an_unattended_merge_of_finished_work_with_a_changed_head_is_clean_from_both_sides() -> None:
+    base = aside("s0", DAY1, None, next_actions=["a"])
+    left = aside("s1", DAY3, None, next_actions=[], status="complete")
+    right = aside("s2", DAY2, None, next_actions=["a"])
+    for sides in ((left, right), (right, left)):
+        merged = merge_texts(base, *sides, skill_schema(), narrative="newest")
+        assert merged.conflicts == []
+        assert json.loads(merged.text)["status"] == "complete"
+
+
+def test_rows_that_both_moved_and_edited_come_out_in_one_order_from_either_side() -> None:
+    def text(*rows: tuple[str, str]) -> str:
+        return json.dumps({"progress_table": [{"id": name, "label": label} for name, label in rows]}, indent=2)
+
+    base = text(("a", "1"), ("b", "2"), ("c", "3"))
+    left = text(("c", "9"), ("a", "1"), ("b", "2"))
+    right = text(("b", "0"), ("a", "1"), ("c", "3"))
+    assert merge_texts(base, left, right, skill_schema()).text == merge_texts(base, right, left, skill_schema()).text
