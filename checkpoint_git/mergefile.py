@@ -11,7 +11,7 @@ import sys
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
 from checkpoint_git.disk.replacing import replace_file, system
 from checkpoint_git.merge.document import merge_texts
-from checkpoint_git.protocols.registry import schema_path
+from checkpoint_git.protocols.merge_schema import load_merge_schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def main(arguments: "list[str]") -> "NoReturn":
     gc.disable()
     code = NOTHING_DONE
     try:
-        code = merge_files(read_request(arguments))
-    except Exception as error:  # whatever it is, git's text merge takes over
+        code = _merge(read_request(arguments))
+    except Exception as error:  # whatever it is, the command that git was configured with merges as text
         _say(f"the driver failed ({type(error).__name__}: {error}); falling back to git's text merge")
     sys.stderr.flush()
     system._exit(code)
@@ -64,6 +64,15 @@ def read_request(arguments: "list[str]") -> Request:
     if len(words) != 5:
         raise ValueError(USAGE)
     return Request(words, options)
+
+
+def _merge(request: Request) -> int:
+    try:
+        return merge_files(request)
+    except OSError:  # the disk's trouble: another writer would meet it too
+        raise
+    except Exception as error:  # a fault of ours must not cost the check of what the text merge made
+        return _merge_as_text(request, error)
 
 
 def merge_files(request: Request) -> int:
@@ -93,14 +102,13 @@ def _read(path: str) -> bytes:
 
 
 def _load_schema(request: Request) -> "dict[str, Any]":
-    """The schema of the path's protocol, as this package ships it; a path of none merges by structure."""
-    path = schema_path(request.path)
-    if path is None:
-        return {}
-    schema: dict[str, Any] = scan_tokens(decode(_read(path)))
-    if request.schema:
-        schema.setdefault("properties", {})["skill_state"] = scan_tokens(decode(_read(request.schema)))
-    return schema
+    try:
+        return load_merge_schema(request.path, request.schema)
+    except Exception as error:
+        if not request.schema:
+            raise
+        _say(f"{error}; {request.path} is merged without it")
+        return load_merge_schema(request.path)
 
 
 def _say(text: str) -> None:
@@ -139,7 +147,7 @@ def _shell_word(text: str) -> str:
 
 def _merge_as_text(request: Request, error: BaseException) -> int:
     """Git merge-file on the three files; its clean result counts only when it reads as JSON."""
-    reason = getattr(error, "message", "") or type(error).__name__
+    reason = getattr(error, "message", "") or f"{type(error).__name__}: {error}"
     _say(f"{request.path}: not merged by its structure ({reason}); using git's text merge")
     code = _run_merge_file(request)
     if code == 0:

@@ -209,3 +209,9 @@ def test_the_textconv_prints_leaves_and_passes_on_what_is_not_json(tmp_path: Pat
     assert b"progress_table[sprint-2].status: in_progress\n" in good.stdout
     assert bad.stdout == b"\xff not json\n"
     assert os.fsencode("Traceback") not in good.stderr + bad.stderr
+
+
+def test_a_private_schema_that_is_gone_costs_its_rules_only(tmp_path: Path) -> None:
+    ran = drive(tmp_path, text(), text(step="x"), text(progress_summary="y"), "--merge-schema", "/nowhere/schema.json")
+    assert (ran.code, json.loads(ran.merged)["step"]) == (CLEAN, "x")
+    assert "/nowhere/schema.json" in ran.stderr

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.checks.validate import check_document
 from checkpoint_git.core import jsontext
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS
 from checkpoint_git.core.leaflines import list_leaves
 from checkpoint_git.core.safetext import shorten
@@ -19,7 +18,7 @@ from checkpoint_git.disk.discover import is_inside
 from checkpoint_git.merge.chosen import Conflict, Held, find_choices, is_text_merge
 from checkpoint_git.merge.document import Merged, merge_texts
 from checkpoint_git.merge.places import newer_side
-from checkpoint_git.protocols.registry import schema_path
+from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.repo.conflicts import Unmerged, Version, read_as_stored, read_line_merges
 from checkpoint_git.repo.settings import Choices
 
@@ -174,7 +173,7 @@ def _merge_again(unmerged: Unmerged, size: int, choices: Choices) -> tuple[Merge
     ours, base, theirs = texts
     assert ours is not None
     assert theirs is not None
-    schema = _load_schema(unmerged.path, choices.schema)
+    schema = load_merge_schema(unmerged.path, choices.schema)
     return merge_texts(base, ours, theirs, schema, choices.narrative, size), ""
 
 
@@ -184,30 +183,6 @@ def _checked(version: Version | None) -> str | None:
     text = jsontext.decode(version.data)
     jsontext.parse(text)
     return text
-
-
-def _load_schema(path: str, extension: str) -> dict[str, Any]:
-    """The schema that the driver merges by. extension: a file with this clone's schema of skill_state, or ""."""
-    shipped = schema_path(path)
-    schema: dict[str, Any] = _load_tokens(shipped) if shipped else {}
-    if extension:
-        schema.setdefault("properties", {})["skill_state"] = _load_extension(extension)
-    return schema
-
-
-def _load_extension(path: str) -> Any:
-    try:
-        return _load_tokens(path)
-    except (OSError, jsontext.JsonTextError) as error:
-        raise CheckpointError(
-            f"the schema that this clone merges skill_state by cannot be read: {path}: {error}",
-            "mend it, or forget it: checkpoint init --merge-schema ''",
-        ) from None
-
-
-def _load_tokens(path: str) -> Any:
-    with open(path, "rb") as stream:
-        return jsontext.scan_tokens(jsontext.decode(stream.read()))
 
 
 # what the work tree's file holds

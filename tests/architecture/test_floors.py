@@ -13,7 +13,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "protocols": {"core", "disk", REGISTRY},
     "protocols/*": {"core", "disk", "protocols", REGISTRY},
     "checks": {"core", "protocols", "protocols/*", REGISTRY},
-    "mergefile": {"core", "disk", "merge", REGISTRY},
+    "mergefile": {"core", "disk", "merge", "protocols"},
     "driver": {"mergefile"},
     "textconv": {"core", REGISTRY},
     "report": {"core"},

@@ -1,0 +1,41 @@
+"""The schema that says how a file merges: what this package ships for its protocol, and what the clone adds to it.
+
+Reads files, judges nothing. The merge driver imports it on git's hot path.
+"""
+
+from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
+from checkpoint_git.protocols.registry import schema_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def load_merge_schema(path: str, extension: str = "") -> "dict[str, Any]":
+    """The schema for a path of the repository, numbers as tokens; {} where no protocol owns it.
+
+    extension: a file that the clone's owner named, whose schema stands for that of the private skill_state; "" for
+    none. Raises CheckpointError where that file cannot be read.
+    """
+    shipped = schema_path(path)
+    schema: dict[str, Any] = {} if shipped is None else _load(shipped)
+    if extension:
+        schema.setdefault("properties", {})["skill_state"] = _load_extension(extension)
+    return schema
+
+
+def _load_extension(path: str) -> "Any":
+    try:
+        return _load(path)
+    except (OSError, JsonTextError) as error:
+        from checkpoint_git.core.errors import CheckpointError
+
+        raise CheckpointError(
+            f"the schema that this clone merges skill_state by cannot be read: {path}: {error}",
+            "mend it, or forget it: checkpoint init --merge-schema ''",
+        ) from None
+
+
+def _load(path: str) -> "Any":
+    with open(path, "rb", buffering=0) as file:
+        return scan_tokens(decode(file.read()))
