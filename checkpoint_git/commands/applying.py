@@ -6,8 +6,18 @@ from typing import Any
 
 from checkpoint_git.core.outcome import Line, Style
 from checkpoint_git.disk.atomic import make_folder, remove_file, write_error, write_file
+from checkpoint_git.disk.lock import remove_lock
 from checkpoint_git.repo.repository import Repository, remove_settings, write_setting
-from checkpoint_git.repo.steps import Change, Deed, RemoveFile, RemoveSettings, Step, WriteFile, WriteSetting
+from checkpoint_git.repo.steps import (
+    Change,
+    Deed,
+    RemoveFile,
+    RemoveLock,
+    RemoveSettings,
+    Step,
+    WriteFile,
+    WriteSetting,
+)
 
 _WORDS: dict[Deed, tuple[str, str, Style]] = {
     "add": ("added", "would add", "good"),
@@ -53,6 +63,8 @@ def _apply_change(change: Change, place: Repository | None) -> None:
             remove_file(path)
             if folder:
                 _remove_empty_folder(os.path.dirname(path))
+        case RemoveLock(path):
+            remove_lock(path)
         case WriteSetting(key, value):
             assert place is not None
             write_setting(place, key, value)

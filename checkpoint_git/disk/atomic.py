@@ -33,7 +33,7 @@ def create_file(path: str, data: bytes) -> bool:
     try:
         temporary = write_temporary(path, data, None, sync=True)
         try:
-            os.link(temporary, path)  # fails where the name is taken, which os.replace would not
+            _name_new(temporary, path, data)
         except FileExistsError:
             return False
         finally:
@@ -42,6 +42,24 @@ def create_file(path: str, data: bytes) -> bool:
     except OSError as error:
         raise write_error(path, error) from None
     return True
+
+
+def _name_new(temporary: str, path: str, data: bytes) -> None:
+    """Gives a finished file its name. Raises FileExistsError where the name is taken, which os.replace would not."""
+    try:
+        os.link(temporary, path)
+        return
+    except FileExistsError:
+        raise
+    except OSError as error:
+        import errno
+
+        if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
+            raise
+    # A file system without hard links: the name is claimed first, so a kill may leave a part under a name of its own.
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    os.close(descriptor)
+    write_file(path, data)
 
 
 def remove_file(path: str) -> None:

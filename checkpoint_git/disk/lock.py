@@ -31,12 +31,41 @@ def hold_lock(
     timeout: seconds. on_wait: called once when somebody else has held it for a second.
     Raises CheckpointError when the time is over or the lock file cannot be opened.
     """
-    descriptor = _open_lock(path)
+    descriptor = _lock(path, timeout, on_wait)
     try:
-        _wait_for_lock(descriptor, path, timeout, on_wait)
         yield
     finally:
         os.close(descriptor)
+
+
+def remove_lock(path: str) -> None:
+    """Removes a lock file that nobody holds: who waits for it meanwhile finds it gone, and locks a new one."""
+    descriptor = _lock(path, DEFAULT_TIMEOUT, lambda: None)
+    try:
+        os.unlink(path)
+    finally:
+        os.close(descriptor)
+
+
+def _lock(path: str, timeout: float, on_wait: Callable[[], None]) -> int:
+    """The open lock file, held; again from the start where it was removed while we waited for it."""
+    while True:
+        descriptor = _open_lock(path)
+        try:
+            _wait_for_lock(descriptor, path, timeout, on_wait)
+            if _is_still_there(descriptor, path):
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+def _is_still_there(descriptor: int, path: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except FileNotFoundError:
+        return False
 
 
 def _open_lock(path: str) -> int:

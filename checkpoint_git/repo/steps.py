@@ -21,6 +21,12 @@ class RemoveFile(NamedTuple):
     folder: bool = False
 
 
+class RemoveLock(NamedTuple):
+    """A lock file to delete, once no other process holds it."""
+
+    path: str
+
+
 class WriteSetting(NamedTuple):
     """A key of the repository's git configuration and its value."""
 
@@ -34,7 +40,7 @@ class RemoveSettings(NamedTuple):
     keys: Sequence[str]
 
 
-Change = WriteFile | RemoveFile | WriteSetting | RemoveSettings
+Change = WriteFile | RemoveFile | RemoveLock | WriteSetting | RemoveSettings
 
 
 class Step(NamedTuple):

@@ -6,7 +6,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.repo import attributes, framework, settings
 from checkpoint_git.repo.blocks import find_block, has_block
 from checkpoint_git.repo.install import attributes_label, plan_hook_removal
-from checkpoint_git.repo.steps import RemoveFile, RemoveSettings, Step, WriteFile
+from checkpoint_git.repo.steps import RemoveFile, RemoveLock, RemoveSettings, Step, WriteFile
 from checkpoint_git.repo.survey import FileState, Survey
 
 # What other commands leave in a git directory: a lock between writers.
@@ -24,7 +24,7 @@ def plan_uninstall(survey: Survey) -> list[Step]:
 def plan_left_files(git_dir: str, names: list[str]) -> list[Step]:
     """The files that other commands left in a git directory; names: what lies in it."""
     left = [name for name in _LEFT_FILES if name in names]
-    return [Step("remove", name, "", RemoveFile(os.path.join(git_dir, name))) for name in left]
+    return [Step("remove", name, "", RemoveLock(os.path.join(git_dir, name))) for name in left]
 
 
 def restored_config(data: bytes, unended: str) -> bytes | None:

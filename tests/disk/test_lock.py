@@ -11,7 +11,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import Place
-from checkpoint_git.disk.lock import hold_lock, lock_path
+from checkpoint_git.disk.lock import hold_lock, lock_path, remove_lock
 
 HOLDER = (
     "import sys, time\n"
@@ -70,3 +70,38 @@ def test_a_lock_file_that_is_a_link_is_refused(tmp_path: Path) -> None:
 def test_the_lock_lies_in_the_git_directory_else_beside_the_checkpoints() -> None:
     assert lock_path(Place("/r", "/r/.checkpoints", "/r", "/r/.git")) == "/r/.git/checkpoint.lock"
     assert lock_path(Place("/r", "/r/.checkpoints", None, None)) == "/r/.checkpoints/.lock"
+
+
+def test_a_lock_file_is_removed_only_when_nobody_holds_it(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    holder = start_holder(path)
+    remover = subprocess.Popen(
+        [sys.executable, "-c", f"from checkpoint_git.disk.lock import remove_lock; remove_lock({str(path)!r})"]
+    )
+    time.sleep(0.3)
+    assert path.exists()
+    holder.kill()
+    assert remover.wait(10) == 0
+    assert not path.exists()
+    holder.communicate()
+
+
+def test_who_waited_for_a_lock_that_was_removed_holds_the_new_one(tmp_path: Path) -> None:
+    path = str(tmp_path / "lock")
+    with hold_lock(path, 1):
+        waiting = start_waiting(path)
+        os.unlink(path)
+    assert waiting.stdout is not None
+    assert waiting.stdout.readline() == "held\n"
+    with pytest.raises(CheckpointError), hold_lock(path, 0):
+        pass
+    waiting.kill()
+    waiting.communicate()
+    remove_lock(path)
+    assert not os.path.exists(path)
+
+
+def start_waiting(path: str) -> "subprocess.Popen[str]":
+    waiting = subprocess.Popen([sys.executable, "-c", HOLDER, path], stdout=subprocess.PIPE, text=True)
+    time.sleep(0.5)
+    return waiting
