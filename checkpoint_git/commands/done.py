@@ -34,6 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     after.add_argument("--complete", action="store_true", help="all is done: set status to complete")
 
 
+Asked = tuple[str, str | None]  # an action's text and its done_when
+
+
 class DoneResult(NamedTuple):
     """written: see writing.Written. action: what was taken off, "" when refused. next_action: the new first one."""
 
@@ -49,12 +52,13 @@ def done(
     *,
     next_action: str | None = None,
     complete: bool = False,
-    expected: str | None = None,
+    expected: Asked | None = None,
     on_wait: Tell = lambda: None,
 ) -> DoneResult:
     """Moves the first action to recently_done.
 
-    expected: refuse unless the first action still says this. Raises CheckpointError where there is no checkpoint.
+    expected: refuse unless the first action and its command still say this. Raises CheckpointError where there is no
+    checkpoint.
     """
     read_document(place, skill, now)  # a missing one is an error here, not a file to start
     taken = ""
@@ -73,8 +77,13 @@ def done(
     return DoneResult(written, taken, changes.first_action_text(written.document.value or {}))
 
 
-def _find_change(value: dict[str, Any], expected: str | None) -> Finding | None:
-    if expected is None or changes.first_action_text(value) == expected:
+def _first_action(value: dict[str, Any]) -> Asked:
+    first = views.read_list(value, "next_actions")[:1]
+    return (views.action_text(first[0]), views.action_done_when(first[0])) if first else ("", None)
+
+
+def _find_change(value: dict[str, Any], expected: Asked | None) -> Finding | None:
+    if expected is None or _first_action(value) == expected:
         return None
     message = "the first action changed while its command ran, so it was not marked as done"
     return Finding("done/action-changed", "error", message, where="/next_actions/0", hint="look again: checkpoint next")
@@ -125,17 +134,17 @@ def _outcome(args: argparse.Namespace, result: DoneResult) -> Outcome:
 # the one place that ever runs text from a checkpoint
 
 
-def _verify(place: Place, args: argparse.Namespace, invocation: Invocation) -> tuple[str, Finding | None]:
-    """The first action's text, and why its command did not prove it done (None: it did)."""
+def _verify(place: Place, args: argparse.Namespace, invocation: Invocation) -> tuple[Asked, Finding | None]:
+    """The first action and its command, and why its command did not prove it done (None: it did)."""
     document = read_document(place, args.skill, invocation.now)
     actions = views.read_list(document.value or {}, "next_actions")
     if not actions:
-        return "", None  # done itself says what is wrong
-    text, command = views.action_text(actions[0]), views.action_done_when(actions[0])
+        return ("", None), None  # done itself says what is wrong
+    text, command = asked = _first_action(document.value or {})
     trouble = _find_refusal(command, args, invocation) if command else _no_command(text)
     if trouble is None and command:
         trouble = _run_command(place, command, invocation)
-    return text, trouble._replace(path=document.path, where="/next_actions/0") if trouble else None
+    return asked, trouble._replace(path=document.path, where="/next_actions/0") if trouble else None
 
 
 def _no_command(text: str) -> Finding:

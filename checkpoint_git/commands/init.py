@@ -139,12 +139,32 @@ def _check_schema(path: str, cwd: str) -> str:
     full = os.path.realpath(os.path.join(cwd, os.path.expanduser(path)))
     if not os.path.isfile(full):
         raise CheckpointError(f"--merge-schema: {full} is not a file", "give the path of a JSON Schema")
+    _lint_schema(full)
     if find_repository(os.path.dirname(full)):
         raise CheckpointError(
             f"--merge-schema: {full} lies in a work tree, where a branch can change how it is merged",
             "put the schema outside any repository, such as in ~/.config/checkpoint",
         )
     return full
+
+
+_EXAMPLE = ".checkpoints/x.checkpoint.json"  # a path whose schema the private one becomes a part of
+
+
+def _lint_schema(path: str) -> None:
+    """Refuses a schema that could not be merged by: better now than at the next merge."""
+    from checkpoint_git.core.jsontext import JsonTextError, decode, load
+    from checkpoint_git.merge.lint import lint_schema
+    from checkpoint_git.protocols.merge_schema import load_merge_schema
+
+    try:
+        with open(path, "rb") as stream:
+            found = lint_schema(load(decode(stream.read())), load_merge_schema(_EXAMPLE))
+    except (OSError, JsonTextError) as error:
+        raise CheckpointError(f"--merge-schema: {path} cannot be read: {error}", "give a JSON Schema") from None
+    wrong = [finding for finding in found if finding.level == "error"]
+    if wrong:
+        raise CheckpointError(f"--merge-schema: {path}: {wrong[0].where or '/'}: {wrong[0].message}", wrong[0].hint)
 
 
 def _find_interpreter() -> str:

@@ -40,7 +40,7 @@ def plan_settings_steps(survey: Survey, wanted: Wanted) -> list[Step]:
     """The settings key by key; a driver or tool that somebody else defined under our name is left alone."""
     foreign = settings.foreign_sections(survey.settings)
     text = "is defined by something else; remove it with `git config --unset` and run this again"
-    taken = [key for key in (settings.DRIVER, settings.MERGETOOL) if key.startswith(foreign or "\0")]
+    taken = [key for key in settings.COMMANDS if key.startswith(foreign or "\0")]
     steps = [Step("skip", key, text) for key in taken]
     values = {key: value for key, value in wanted.settings.items() if not key.startswith(foreign or "\0")}
     steps += [_setting_step(survey.settings.get(key), key, value) for key, value in values.items()]

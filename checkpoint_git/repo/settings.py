@@ -15,6 +15,7 @@ MERGETOOL = "mergetool.checkpoint.cmd"
 MERGETOOL_TRUST = "mergetool.checkpoint.trustexitcode"  # as git prints it: a setting's name has no capitals
 PYTHON = "checkpoint.install.python"
 PACKAGE = "checkpoint.install.package"
+COMMANDS = (DRIVER, BASE_DRIVER, TEXTCONV, MERGETOOL)
 # The length of a configuration file whose last line had no end before we wrote to it: git ends such a line.
 UNENDED_SIZE = "checkpoint.install.unended"
 
@@ -113,10 +114,16 @@ def read_driver_command(command: str) -> Installed | None:
     return Installed(words[0], words[3], Choices(narrative, _word_after(words, "--merge-schema")))
 
 
-def is_foreign_driver(settings: Mapping[str, str]) -> bool:
+def is_foreign_driver(settings: Mapping[str, str], key: str = DRIVER) -> bool:
     """Whether somebody else has defined a merge driver under our name."""
-    command = settings.get(DRIVER, "")
+    command = settings.get(key, "")
     return bool(command) and read_driver_command(command) is None
+
+
+def is_foreign_textconv(settings: Mapping[str, str]) -> bool:
+    """Whether somebody else has defined how checkpoints are shown in a diff."""
+    command = settings.get(TEXTCONV, "")
+    return bool(command) and not (command.startswith("show() {") and "/textconv.py" in command)
 
 
 def is_foreign_mergetool(settings: Mapping[str, str]) -> bool:
@@ -127,8 +134,13 @@ def is_foreign_mergetool(settings: Mapping[str, str]) -> bool:
 
 def foreign_sections(settings: Mapping[str, str]) -> tuple[str, ...]:
     """What the keys begin with that somebody else has taken under our name."""
-    driver = ("merge.checkpoint.",) if is_foreign_driver(settings) else ()
-    return (*driver, "mergetool.checkpoint.") if is_foreign_mergetool(settings) else driver
+    taken = {
+        "merge.checkpoint.": is_foreign_driver(settings),
+        "merge.checkpoint-base.": is_foreign_driver(settings, BASE_DRIVER),
+        "diff.checkpoint.": is_foreign_textconv(settings),
+        "mergetool.checkpoint.": is_foreign_mergetool(settings),
+    }
+    return tuple(section for section, foreign in taken.items() if foreign)
 
 
 def find_own_settings(settings: Mapping[str, str]) -> list[str]:

@@ -166,3 +166,11 @@ def test_what_the_command_prints_does_not_mix_with_our_answer(
     run_verb(done, "build", "--verify", "--yes", cwd=project)
     captured = capfd.readouterr()
     assert (captured.out, captured.err) == ("", "noise\n")
+
+
+def test_a_record_that_is_no_list_is_left_alone_and_nothing_is_popped(build: Path, project: Path) -> None:
+    build.write_text(checkpoint_text(recently_done="yesterday: much"), "utf-8")
+    before = build.read_bytes()
+    ran = run_verb(done, "build", cwd=project)
+    assert [finding.code for finding in ran.outcome.findings] == ["done/no-record"]
+    assert build.read_bytes() == before

@@ -248,6 +248,14 @@ def test_a_merge_schema_is_written_with_its_absolute_path(repo: GitRepo, tmp_pat
     assert "--merge-schema" not in repo.git("config", settings.DRIVER)
 
 
+@pytest.mark.parametrize("text", ["{", "[]", '{"properties": {"a": {"x-merge": {"strategy": "summ"}}}}'])
+def test_a_merge_schema_that_nothing_can_be_merged_by_is_refused(repo: GitRepo, tmp_path: Path, text: str) -> None:
+    schema = tmp_path / "schema.json"
+    schema.write_text(text)
+    with pytest.raises(CheckpointError, match="--merge-schema"):
+        init(str(repo.path), Options(schema=str(schema)), os.environ)
+
+
 def test_a_merge_schema_in_a_work_tree_is_refused(repo: GitRepo) -> None:
     repo.write("schema.json", "{}")
     with pytest.raises(CheckpointError, match="in a work tree"):

@@ -12,6 +12,7 @@ from checkpoint_git.repo.settings import (
     Choices,
     driver_command,
     find_own_settings,
+    foreign_sections,
     mergetool_command,
     plan_settings,
     read_driver_command,
@@ -68,6 +69,13 @@ def test_a_textconv_that_cannot_run_shows_the_file(tmp_path: Path) -> None:
     words = ["sh", "-c", f'{command} "$@"', command, "a file"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "content\n", "")
+
+
+@pytest.mark.parametrize("key", ["merge.checkpoint-base.driver", "diff.checkpoint.textconv"])
+def test_what_somebody_else_defined_under_our_names_is_not_ours_to_remove(key: str) -> None:
+    theirs = {key: "jq -S ."}
+    assert find_own_settings(theirs) == []
+    assert foreign_sections(theirs) == (key.rpartition(".")[0] + ".",)
 
 
 def test_a_foreign_driver_under_our_name_is_not_ours_to_remove() -> None:

@@ -1,0 +1,266 @@
+"""What is wrong with the merge strategies that a schema declares. Pure; the schema is plain or token JSON.
+
+The merge itself ignores what it does not understand, so that a mistake in a schema would show only as a bad merge: this
+is where it is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.jsontext import join_pointer
+from checkpoint_git.merge.strategy import KEYWORD, REQUIRE, STRATEGIES, Strategies
+
+# Where a schema may hold schemas that the merge follows: one, or several by name.
+_ONE = ("items", "additionalProperties")
+_MANY = ("properties", "patternProperties", "$defs", "definitions")
+# Where it may hold schemas that the merge never follows, for whether they hold depends on the value.
+_IGNORED = (
+    "anyOf",
+    "oneOf",
+    "allOf",
+    "not",
+    "if",
+    "then",
+    "else",
+    "prefixItems",
+    "contains",
+    "dependentSchemas",
+    "dependencies",
+    "propertyNames",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "additionalItems",
+)
+_LITERAL = re.compile(r"\^[\w\s/:@#%&=!<>,;\"'~`-]*")  # "^" and letters that mean themselves
+
+
+class Rule(NamedTuple):
+    """What the keyword of one strategy may hold beside "strategy", and which of that it must."""
+
+    options: frozenset[str] = frozenset()
+    needed: frozenset[str] = frozenset()
+
+
+def _rule(options: str = "", needed: str = "") -> Rule:
+    return Rule(frozenset((*options.split(), *needed.split())), frozenset(needed.split()))
+
+
+_RULES: dict[str, Rule] = {
+    **dict.fromkeys(STRATEGIES, _rule()),
+    "max": _rule(needed="order"),
+    "newest": _rule(needed="by"),
+    "log": _rule("key sort limit"),
+    "rows": _rule(needed="key"),
+    "queue": _rule(needed="key"),
+    "group": _rule("by superseded newest", needed="name"),
+}
+
+
+def lint_schema(schema: Any, root: dict[str, Any] | None = None) -> list[Finding]:
+    """Everything wrong with the x-merge keywords and references of a schema, in its order; [] for a good one.
+
+    schema: a JSON Schema as a value, numbers as Python numbers or as tokens. root: the schema that it becomes a part
+    of, which references then lead into; None where it stands alone. Findings have `where`, a JSON Pointer into
+    `schema`, and no path.
+    """
+    if not isinstance(schema, dict):
+        return [] if isinstance(schema, bool) else [_error("not-a-schema", "", "a schema is an object")]
+    if root is not None and REQUIRE in schema:
+        return [_error("requirement", f"/{REQUIRE}", f"{REQUIRE} is read at the root of a document only")]
+    return [*_lint_place(schema, "", schema if root is None else root), *_lint_requirements(schema)]
+
+
+def _error(code: str, where: str, message: str, hint: str = "") -> Finding:
+    return Finding(f"schema/{code}", "error", message, where=where, hint=hint)
+
+
+# places
+
+
+def _lint_place(schema: Any, where: str, root: dict[str, Any]) -> Iterator[Finding]:
+    if not isinstance(schema, dict):
+        return
+    yield from _lint_reference(schema, where, root)
+    if KEYWORD in schema:
+        yield from _lint_rule(schema[KEYWORD], join_pointer(where, KEYWORD))
+    for name in _IGNORED:
+        if name in schema:
+            yield from _find_unreached(schema[name], join_pointer(where, name), name)
+    if isinstance(schema.get("items"), list):
+        yield from _find_unreached(schema["items"], join_pointer(where, "items"), "a list of items")
+    yield from _lint_groups(schema, where)
+    for below, pointer in _children(schema, where):
+        yield from _lint_place(below, pointer, root)
+    yield from _lint_patterns(schema.get("patternProperties"), join_pointer(where, "patternProperties"))
+
+
+def _children(schema: dict[str, Any], where: str) -> Iterator[tuple[Any, str]]:
+    for name in _ONE:
+        yield schema.get(name), join_pointer(where, name)
+    for name in _MANY:
+        named = schema.get(name)
+        if isinstance(named, dict):
+            for key, below in named.items():
+                yield below, join_pointer(join_pointer(where, name), key)
+
+
+def _lint_reference(schema: dict[str, Any], where: str, root: dict[str, Any]) -> Iterator[Finding]:
+    for name in ("$ref", "$dynamicRef"):
+        if name not in schema:
+            continue
+        pointer, reference = join_pointer(where, name), schema[name]
+        if name == "$dynamicRef" or not isinstance(reference, str) or not reference.startswith("#/"):
+            hint = 'refer to a place in the same file: "#/$defs/..."'
+            yield _error("foreign-reference", pointer, f"the merge does not follow {reference!r}", hint)
+        elif not Strategies(root).resolve({"$ref": reference}):
+            yield _error("dead-reference", pointer, f"{reference} leads nowhere")
+        if KEYWORD in schema:
+            message = f"{KEYWORD} beside a reference is not read: the place is what the reference names"
+            yield _error("hidden-strategy", join_pointer(where, KEYWORD), message, "move it to where that leads")
+
+
+def _find_unreached(value: Any, where: str, under: str) -> Iterator[Finding]:
+    """Every x-merge below a keyword whose schemas hold only for some values."""
+    if isinstance(value, dict):
+        if KEYWORD in value:
+            hint = f"say it beside {under}, not inside"
+            yield _error("hidden-strategy", join_pointer(where, KEYWORD), f"{KEYWORD} under {under} is not read", hint)
+        for key, below in value.items():
+            yield from _find_unreached(below, join_pointer(where, key), under)
+    elif isinstance(value, list):
+        for number, below in enumerate(value):
+            yield from _find_unreached(below, join_pointer(where, number), under)
+
+
+def _lint_patterns(patterns: Any, where: str) -> Iterator[Finding]:
+    for pattern, schema in patterns.items() if isinstance(patterns, dict) else ():
+        if _declares(schema) and not _LITERAL.fullmatch(pattern):
+            message = f"the merge reads patterns as beginnings; {pattern!r} is none"
+            yield _error("pattern", join_pointer(where, pattern), message, 'write "^" and then plain letters')
+
+
+def _declares(schema: Any) -> bool:
+    """Whether a schema holds an x-merge anywhere."""
+    if isinstance(schema, dict):
+        return KEYWORD in schema or any(_declares(below) for below in schema.values())
+    return isinstance(schema, list) and any(_declares(below) for below in schema)
+
+
+# one keyword
+
+
+def _lint_rule(rule: Any, where: str) -> Iterator[Finding]:
+    if not isinstance(rule, dict) or not isinstance(rule.get("strategy"), str):
+        yield _error("no-strategy", where, f'{KEYWORD} is an object with a "strategy"')
+        return
+    name = rule["strategy"]
+    if name not in _RULES:
+        yield _error("unknown-strategy", join_pointer(where, "strategy"), f"there is no strategy {name!r}", _near(name))
+        return
+    known = _RULES[name]
+    for option in rule:
+        if option != "strategy" and option not in known.options:
+            allowed = ", ".join(sorted(known.options)) or "nothing"
+            message = f"{name} knows no {option!r}"
+            yield _error("unknown-option", join_pointer(where, option), message, f"it takes {allowed}")
+    for option in sorted(known.needed - rule.keys()):
+        yield _error("missing-option", where, f'{name} needs "{option}"')
+    for option, value in rule.items():
+        check = _CHECKS.get(option)
+        if check and option in known.options and not check[0](value):
+            yield _error("bad-option", join_pointer(where, option), f'"{option}" is {check[1]}')
+
+
+def _near(name: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, STRATEGIES, 1)
+    return f"did you mean {near[0]}?" if near else f"one of {', '.join(STRATEGIES)}"
+
+
+def _is_member(value: Any) -> bool:
+    """Whether a value is the pointer of a direct member: "/id". Escapes are not undone by the merge."""
+    return isinstance(value, str) and re.fullmatch(r"/[^/~]+", value) is not None
+
+
+def _is_key(value: Any) -> bool:
+    several = isinstance(value, list) and value and len(set(map(str, value))) == len(value)
+    return all(_is_member(one) for one in value) if several else _is_member(value)
+
+
+def _is_pointer(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"(/[^/~]+)+", value) is not None
+
+
+def _is_limit(value: Any) -> bool:
+    if isinstance(value, bytes):
+        return re.fullmatch(rb"[1-9][0-9]{0,8}", value) is not None
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9
+
+
+def _is_order(value: Any) -> bool:
+    texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return texts and len(value) > 1 and len(set(value)) == len(value)
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+_CHECKS = {
+    "key": (_is_key, 'the pointer of a member such as "/id", or a list of such without repetition'),
+    "sort": (_is_member, 'the pointer of a member such as "/at"'),
+    "limit": (_is_limit, "a positive whole number"),
+    "order": (_is_order, "a list of two texts or more, none twice"),
+    "by": (_is_pointer, 'a pointer from the document\'s root, such as "/updated_at"'),
+    "newest": (_is_pointer, 'a pointer to an instant, beginning with a member of the group: "/last_run/at"'),
+    "name": (_is_name, "the group's name"),
+    "superseded": (_is_name, "the name of a list at the document's root"),
+}
+
+
+# groups and requirements: what several places say together
+
+
+def _lint_groups(schema: dict[str, Any], where: str) -> Iterator[Finding]:
+    """The leaves of one group must agree on its options, and "newest" must begin with one of them."""
+    groups: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+    properties = schema.get("properties")
+    for key, below in properties.items() if isinstance(properties, dict) else ():
+        rule = below.get(KEYWORD) if isinstance(below, dict) else None
+        if isinstance(rule, dict) and rule.get("strategy") == "group" and _is_name(rule.get("name")):
+            groups.setdefault(rule["name"], []).append((key, rule))
+    for name, leaves in groups.items():
+        yield from _lint_group(name, leaves, join_pointer(where, "properties"))
+
+
+def _lint_group(name: str, leaves: list[tuple[str, dict[str, Any]]], where: str) -> Iterator[Finding]:
+    keys = [key for key, _ in leaves]
+    for key, rule in leaves:
+        pointer = join_pointer(join_pointer(where, key), KEYWORD)
+        if rule != leaves[0][1]:
+            yield _error("group", pointer, f"{key} and {keys[0]} say different things of their group {name}")
+        newest = rule.get("newest")
+        if _is_pointer(newest) and str(newest).split("/")[1] not in keys:
+            yield _error("group", pointer, f"{newest} does not begin with a member of the group {name}")
+        if "superseded" in rule and "by" not in rule:
+            yield _error("group", pointer, '"superseded" needs "by": which side is newer')
+
+
+def _lint_requirements(root: dict[str, Any]) -> Iterator[Finding]:
+    requirements = root.get(REQUIRE, [])
+    pointer = f"/{REQUIRE}"
+    if not isinstance(requirements, list):
+        yield _error("requirement", pointer, f"{REQUIRE} is a list")
+        return
+    for number, requirement in enumerate(requirements):
+        conditions = requirement.get("non_empty_when") if isinstance(requirement, dict) else None
+        known = isinstance(requirement, dict) and requirement.keys() == {"where", "non_empty_when"}
+        if not (known and _is_member(requirement["where"]) and isinstance(conditions, dict)
+                and conditions and all(_is_member(one) for one in conditions)):  # fmt: skip
+            message = 'a requirement is {"where": "/list", "non_empty_when": {"/field": value}}'
+            yield _error("requirement", join_pointer(pointer, number), message)

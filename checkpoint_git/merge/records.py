@@ -1,0 +1,157 @@
+"""Telling records apart by what they hold: one made of two others, one written anew. Likeness, not identity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+from checkpoint_git.core.jsontext import Node, join_pointer, scan_tokens
+from checkpoint_git.merge.identity import canonical_text
+from checkpoint_git.merge.places import members_of
+
+if TYPE_CHECKING:
+    from checkpoint_git.merge.identity import Identity
+
+    Owners = dict[tuple[str, str], set[Identity]]  # member and its value -> whose it is
+
+SHORTEST_TEXT = 8
+ALIKE = 0.6  # difflib's measure
+LONGEST_TEXT = 2_000  # characters compared: difflib is quadratic
+MOST_RECORDS = 200  # longer lists are not searched for mixtures
+
+
+class Versions(Protocol):
+    """The items of a list in the versions of it, by identity."""
+
+    @property
+    def base(self) -> dict[Identity, Node]:
+        """In the merge base."""
+
+    @property
+    def first(self) -> dict[Identity, Node]:
+        """In the first parent."""
+
+    @property
+    def second(self) -> dict[Identity, Node]:
+        """In the second parent."""
+
+    @property
+    def result(self) -> dict[Identity, Node]:
+        """In the result."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The members that identify an item."""
+
+    @property
+    def owners(self) -> Owners:
+        """An index that find_foreign fills when it first needs it."""
+
+
+def is_telling(value: Any) -> bool:
+    """Whether a value is so much its record's own that another record holds it only as a copy: a sentence, a date."""
+    if type(value) is str:
+        return len(value) >= SHORTEST_TEXT and (" " in value or any(letter.isdigit() for letter in value))
+    return type(value) in (dict, list) and len(canonical_text(value)) > 2 * SHORTEST_TEXT
+
+
+def find_foreign(lists: Versions, identity: Identity) -> str:
+    """What a row of the result holds of another row and of none of its own versions, in words; "" for nothing."""
+    row = members_of(lists.result.get(identity))
+    own = [members_of(version.get(identity)) for version in (lists.base, lists.first, lists.second)]
+    for key, node in row.items():
+        if key in lists.names or not is_telling(node.value) or any(_holds(version, key, node) for version in own):
+            continue
+        if not lists.owners:
+            _index_owners(lists)
+        owners = lists.owners.get((key, canonical_text(node.value)), set()) - {identity}
+        if len(owners) == 1:
+            return f"its {key} is that of {owners.pop()[0][1:]}"
+    return ""
+
+
+def _index_owners(lists: Versions) -> None:
+    for version in (lists.base, lists.first, lists.second):
+        for identity, item in version.items():
+            for key, node in members_of(item).items():
+                if is_telling(node.value):
+                    lists.owners.setdefault((key, canonical_text(node.value)), set()).add(identity)
+
+
+def _holds(members: dict[str, Node], key: str, node: Node) -> bool:
+    return key in members and members[key].value == node.value
+
+
+def find_mixture(lists: Versions, item: Node) -> str:
+    """Which parents' records an item that nobody wrote is made of, in words; "" where it is not.
+
+    Every member is some record's, and two records that have little in common each give what no other record has.
+    """
+    if max(len(lists.first), len(lists.second), len(lists.result)) > MOST_RECORDS:
+        return ""
+    members = members_of(item)
+    records = _records_of(lists)
+    givers: list[tuple[dict[str, Node], list[str]]] = []
+    for record in records:
+        mine = [key for key, node in members.items() if is_telling(node.value) and _holds(record, key, node)]
+        only = [key for key in mine if sum(_holds(other, key, members[key]) for other in records) == 1]
+        if only:
+            givers.append((record, only))
+    if not all(any(_holds(record, key, node) for record in records) for key, node in members.items()):
+        return ""
+    for left, its in givers:
+        for right, others in givers:
+            if left is not right and not is_like(left, right):
+                return f"{', '.join(its)} from one record, {', '.join(others)} from another"
+    return ""
+
+
+def _records_of(lists: Versions) -> list[dict[str, Node]]:
+    """Every record of the base and the parents once."""
+    known = {
+        canonical_text(item.value): members_of(item)
+        for version in (lists.base, lists.first, lists.second)
+        for item in version.values()
+    }
+    return [members for members in known.values() if members]
+
+
+def is_like(left: dict[str, Node], right: dict[str, Node]) -> bool:
+    """Whether two records share at least half of what the smaller one holds: one is then an edit of the other."""
+    shared = sum(_holds(right, key, node) for key, node in left.items())
+    return 2 * shared >= min(len(left), len(right))
+
+
+def is_reworded(lost: str, written: str) -> bool:
+    """Whether a text that is gone lives on in one written in the merge. Both are canonical JSON."""
+    left, right = scan_tokens(lost), scan_tokens(written)
+    if type(left) is dict and type(right) is dict:
+        shared = [key for key, value in left.items() if key in right and right[key] == value]
+        return 2 * len(shared) >= len(left) and any(is_telling(left[key]) for key in shared)
+    old, new = _sentence(left), _sentence(right)
+    return bool(old and new) and (old in new or _ratio(old, new) >= ALIKE)
+
+
+def _sentence(value: Any) -> str:
+    text = value.get("text") if type(value) is dict else value
+    return text if type(text) is str else ""
+
+
+def _ratio(old: str, new: str) -> float:
+    from difflib import SequenceMatcher
+
+    matcher = SequenceMatcher(None, old[:LONGEST_TEXT], new[:LONGEST_TEXT], autojunk=False)
+    return min(matcher.quick_ratio(), matcher.ratio()) if matcher.quick_ratio() >= ALIKE else 0.0
+
+
+def list_texts(root: Node) -> Iterator[tuple[str, str]]:
+    """Every sentence of a document, as canonical JSON, with its pointer."""
+    stack = [("", root)]
+    while stack:
+        where, node = stack.pop()
+        if type(node.members) is dict:
+            stack += [(join_pointer(where, key), child) for key, child in node.members.items()]
+        elif type(node.members) is list:
+            stack += [(join_pointer(where, number), child) for number, child in enumerate(node.members)]
+        elif type(node.value) is str and is_telling(node.value) and " " in node.value:
+            yield canonical_text(node.value), where

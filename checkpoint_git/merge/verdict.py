@@ -1,0 +1,145 @@
+"""What became of one place in a merge, told from its four versions alone. It knows no files and no lists."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from checkpoint_git.merge.leaves import LEAF_STRATEGIES, read_decimal
+from checkpoint_git.merge.places import NEWEST, is_same, newer_side
+
+if TYPE_CHECKING:
+    from checkpoint_git.core.jsontext import Node
+    from checkpoint_git.merge.strategy import Schema
+
+Verdict = Literal[
+    "agreed",  # both parents have it so
+    "first",  # from the first parent
+    "second",  # from the second parent
+    "combined",  # made of both, as the place's strategy says
+    "decided",  # both changed it, nothing says how to combine them, and one of the two stands
+    "limited",  # cut off by the length that the schema gives the list
+    "moved",  # gone from here, and found elsewhere in the result
+    "edited",  # in no parent: written in the merge
+    "resurrected",  # removed by one parent, untouched by the other, and back
+    "lost",  # written by a parent, gone, and nobody had to choose
+    "doubled",  # more often there than in either parent
+    "blended",  # one record out of two
+]
+Side = Literal["", "first", "second", "both"]
+
+FAILURES: tuple[Verdict, ...] = ("lost", "doubled", "blended")
+DOUBTFUL: tuple[Verdict, ...] = ("resurrected", "decided")
+TAKEN: tuple[Verdict, ...] = ("first", "second", "combined", "limited", "moved")
+OTHER: dict[Side, Side] = {"first": "second", "second": "first", "both": "both", "": ""}
+
+
+class Sides(NamedTuple):
+    """One place in the four versions; None where it is absent. first and second are the merge's parents."""
+
+    base: Node | None
+    first: Node | None
+    second: Node | None
+    result: Node | None
+
+
+class Judgement(NamedTuple):
+    """side: whose change is lost, who won a decision, who had removed it. note: the rule or reason, may be empty."""
+
+    verdict: Verdict
+    side: Side = ""
+    note: str = ""
+
+
+def is_unchanged(sides: Sides) -> bool:
+    """Whether nothing happened at the place, in no version."""
+    return all(is_same(sides.base, other) for other in sides[1:])
+
+
+def changed_by_both(sides: Sides) -> bool:
+    """Whether the parents changed the place, each in its own way."""
+    base, first, second, _ = sides
+    return not (is_same(first, second) or is_same(first, base) or is_same(second, base))
+
+
+def judge(sides: Sides) -> Judgement:
+    """What became of a place that has no strategy of its own."""
+    base, first, second, result = sides
+    if is_same(first, second):
+        return _judge_agreed(base, first, result)
+    if is_same(first, base):
+        return _judge_one_sided(base, second, result, "second")
+    if is_same(second, base):
+        return _judge_one_sided(base, first, result, "first")
+    if is_same(result, first):
+        return Judgement("decided", "first")
+    if is_same(result, second):
+        return Judgement("decided", "second")
+    return _judge_stranger(base, result)
+
+
+def _judge_agreed(base: Node | None, both: Node | None, result: Node | None) -> Judgement:
+    if is_same(result, both):
+        return Judgement("agreed", "both")
+    if both is None:
+        return Judgement("resurrected", "both") if is_same(result, base) else Judgement("edited")
+    return _judge_stranger(base, result)
+
+
+def _judge_one_sided(
+    base: Node | None, changed: Node | None, result: Node | None, side: Literal["first", "second"]
+) -> Judgement:
+    if is_same(result, changed):
+        return Judgement(side, side)
+    if is_same(result, base):
+        return Judgement("resurrected" if changed is None else "lost", side)
+    return Judgement("edited") if result is not None else Judgement("lost", side)
+
+
+def _judge_stranger(base: Node | None, result: Node | None) -> Judgement:
+    """A result that is no parent's, where both parents changed the place or both agree on it."""
+    return Judgement("lost", "both") if result is None or is_same(result, base) else Judgement("edited")
+
+
+def judge_by_rule(rule: Schema, sides: Sides, roots: Sides) -> Judgement:
+    """The same with the place's strategy, which decides where both parents changed the place.
+
+    roots: the whole documents, for "newest", which asks which of them is newer.
+    """
+    name = str(rule.get("strategy", ""))
+    if sides.first is None or sides.second is None or not changed_by_both(sides):
+        return judge(sides)
+    if name == NEWEST:
+        return _judge_newest(rule, sides, roots)
+    merge_leaf = LEAF_STRATEGIES.get(name)
+    if merge_leaf is None:
+        return judge(sides)
+    expected = merge_leaf(rule, sides.base, sides.first, sides.second)
+    return judge(sides) if expected is None else _judge_expected(name, sides, expected)
+
+
+def _judge_expected(name: str, sides: Sides, expected: Any) -> Judgement:
+    """expected: what the strategy makes of the two: a parent's Node, or a Fresh value of its own."""
+    result = sides.result
+    if result is not None and _is_value(result.value, expected.value):
+        if expected is sides.first:
+            return Judgement("first", "first", name)
+        return Judgement("second", "second", name) if expected is sides.second else Judgement("combined", "", name)
+    found = judge(sides)
+    return Judgement("lost", OTHER[found.side], f"against {name}") if found.verdict == "decided" else found
+
+
+def _is_value(found: Any, expected: Any) -> bool:
+    if found == expected:
+        return True
+    left, right = read_decimal(found), read_decimal(expected)
+    if left is None or right is None:
+        return False
+    return bool(left[0] * 10 ** right[1] == right[0] * 10 ** left[1])
+
+
+def _judge_newest(rule: Schema, sides: Sides, roots: Sides) -> Judgement:
+    found = judge(sides)
+    newer = newer_side(roots.first, roots.second, str(rule.get("by", "")))
+    if found.verdict != "decided" or (newer != 0 and (newer > 0) != (found.side == "first")):
+        return Judgement("lost", OTHER[found.side], "against newest") if found.verdict == "decided" else found
+    return Judgement("first" if found.side == "first" else "second", found.side, "newest")
