@@ -27,8 +27,9 @@ from checkpoint_git.commands.validate import read_paths
 from checkpoint_git.commands.writing import check_owner
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.jsontext import scan_tokens
 from checkpoint_git.disk.discover import Place, find_place
-from checkpoint_git.protocols.skill.edits import parse_edits
+from checkpoint_git.protocols.skill.edits import make_edit
 from checkpoint_git.protocols.skill.views import public_view
 
 __all__ = [
@@ -129,9 +130,10 @@ class Checkpoints:
         command line: "a.b", "rows.0.status", "rows[id].status". written.refused holds the new errors that kept
         anything from being written.
         """
-        words = [f"--{path}:json={_to_json(value)}" for path, value in (replace or {}).items()]
-        words += [f"--{path}+:json={_to_json(item)}" for path, items in (append or {}).items() for item in _each(items)]
-        return update(self._own_place(skill), skill, parse_edits(words), self.now)
+        edits = [make_edit(path, "replace", _tokens(value)) for path, value in (replace or {}).items()]
+        for path, items in (append or {}).items():
+            edits += [make_edit(path, "append", _tokens(item)) for item in _each(items)]
+        return update(self._own_place(skill), skill, edits, self.now)
 
     def done(self, skill: str, *, next_action: str | None = None, complete: bool = False) -> DoneResult:
         """Moves the first next action to recently_done. On the last one of work in progress, one of both is needed.
@@ -158,9 +160,9 @@ class Checkpoints:
         return [summarize(document) for document in read_documents(self.place, self.now)]
 
 
-def _to_json(value: Any) -> str:
+def _tokens(value: Any) -> Any:
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+        return scan_tokens(json.dumps(value, allow_nan=False))
     except (TypeError, ValueError) as error:
         raise CheckpointError(f"the value cannot be JSON: {error}", "give texts, numbers, lists and mappings") from None
 

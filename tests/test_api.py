@@ -136,3 +136,11 @@ def test_importing_the_package_loads_nothing_else() -> None:
 def test_the_package_offers_what_it_says() -> None:
     for name in checkpoint_git.__all__:
         assert getattr(checkpoint_git, name)
+
+
+@pytest.mark.parametrize("path", ["x=y", "x+", "x:json", ""])
+def test_a_path_that_would_name_another_field_is_refused(checkpoints: Checkpoints, repo: GitRepo, path: str) -> None:
+    before = repo.read(FILE)
+    with pytest.raises(CheckpointError):
+        checkpoints.update("build", replace={path: 5})
+    assert repo.read(FILE) == before

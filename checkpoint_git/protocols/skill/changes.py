@@ -72,6 +72,9 @@ def find_done_trouble(value: dict[str, Any], next_action: str | None, complete: 
     if not actions:
         message = "next_actions is empty: there is nothing to mark as done"
         return Finding("done/no-action", "error", message, where="/next_actions")
+    if not isinstance(value.get("recently_done", []), list):
+        message = "recently_done is not a list, so what is done cannot be noted there"
+        return Finding("done/no-record", "error", message, where="/recently_done", hint="mend that field first")
     if len(actions) > 1 or next_action or complete or value.get("status") != "in_progress":
         return None
     message = "this is the last action, and a checkpoint that is in_progress needs a next one"

@@ -73,6 +73,14 @@ def _parse_edit(word: str) -> Edit:
     return Edit(path, action, _parse_json(text, word) if is_json else text, word)
 
 
+def make_edit(path: str, action: Literal["replace", "append"], value: Any) -> Edit:
+    """An edit of a dotted path, for callers without a command line. Raises CheckpointError for what is no path."""
+    check_text(path)
+    if _find_outside_brackets(path, _OPERATOR_LETTERS + "=") >= 0:
+        raise CheckpointError(f"{quote(path)} is not a path", "give the path alone, such as progress_table.0.status")
+    return Edit(_parse_path(path, path), action, value, path)
+
+
 def check_text(word: str) -> None:
     """Raises CheckpointError for a command line word that was not UTF-8: it could not be written into a file."""
     try:

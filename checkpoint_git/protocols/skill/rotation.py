@@ -83,7 +83,7 @@ _GONE: Any = object()
 
 def _split_member(key: str, member: Any) -> tuple[Any, list[Any]]:
     """What stays of one member of skill_state (_GONE: nothing, not even the key) and what is past."""
-    if key.startswith(_CLOSED_RECORDS) and not isinstance(member, list):
+    if key.startswith(_CLOSED_RECORDS) and isinstance(member, dict):
         return _GONE, [member]
     if key.startswith(_CLOSED_LISTS + _CLOSED_RECORDS) and isinstance(member, list):
         return [], member

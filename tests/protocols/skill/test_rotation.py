@@ -33,6 +33,13 @@ def test_reconciliation_records_move_whole() -> None:
     assert moved["/skill_state/reconciliation_2026_05_08"] == [{"why": "drift"}]
 
 
+def test_settings_of_reconciliations_stay() -> None:
+    state = {"reconciliation_interval_days": 7, "reconciliation_enabled": True}
+    rest, moved = rotate(skill_state=state)
+    assert rest["skill_state"] == {"reconciliation_interval_days": b"7", "reconciliation_enabled": True}
+    assert moved == {}
+
+
 def test_the_five_newest_runs_stay_whichever_way_the_list_runs() -> None:
     runs = [{"at": f"2026-03-0{day}T00:00:00Z"} for day in range(1, 9)]
     for order in (runs, runs[::-1]):
