@@ -1,7 +1,8 @@
 """One document changed to hold another value: what of the old text can stay is found, and the writer does the rest."""
 
+from checkpoint_git.core.jsonstyle import lead_of
 from checkpoint_git.core.jsontext import Node
-from checkpoint_git.core.jsonwrite import OURS, Built, Entry, Fresh, Writer, lead_of
+from checkpoint_git.core.jsonwrite import OURS, Built, Entry, Fresh, Writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ results) or Choice (a place where several texts are possible: a conflict). The w
 segments: text, or an Alternatives where the text depends on the side. On git's hot path: no imports but jsontext's.
 """
 
+from checkpoint_git.core.jsonstyle import Style, children_of, lead_of, style_of
 from checkpoint_git.core.jsontext import CONTAINERS, Node, end_of_string
 
 try:
@@ -83,59 +84,9 @@ class Alternatives:
         self.texts = texts
 
 
-class Style:
-    """How a document is laid out: the unit of indentation, the line end, and what stands after a colon and a comma."""
-
-    __slots__ = ("colon", "comma", "eol", "unit")
-
-    def __init__(self, unit: str = "  ", eol: str = "\n", colon: str = ": ", comma: str = ", ") -> None:
-        self.unit = unit
-        self.eol = eol
-        self.colon = colon
-        self.comma = comma
-
-
 def picked(segments: "list[str | Alternatives]", side: int) -> str:
     """The segments as one text, every choice decided for one side."""
     return "".join([piece.texts[side] if isinstance(piece, Alternatives) else piece for piece in segments])
-
-
-def style_of(root: Node) -> Style:
-    """The style of a document, read off its first lines."""
-    text = root.text
-    newline = text.find("\n")
-    style = Style(eol="\r\n" if newline > 0 and text[newline - 1] == "\r" else "\n")
-    children = children_of(root)
-    if not children:
-        return style
-    first = children[0]
-    gap = text[root.start + 1 : first.key_start]
-    if first.key_start < first.start:
-        colon = text[end_of_string(text, first.key_start) : first.start]
-        style.colon = style.colon if "\n" in colon else colon
-    if "\n" in gap:
-        style.unit = gap[gap.rfind("\n") + 1 :]
-    elif len(children) > 1:
-        style.comma = text[first.end : children[1].key_start].lstrip()
-    elif style.colon == ":":
-        style.comma = ","
-    return style
-
-
-def children_of(node: Node) -> "list[Node]":
-    """The members of an object or an array in the order of the source; none for a scalar."""
-    members = node.members
-    return list(members.values()) if isinstance(members, dict) else members or []
-
-
-def lead_of(node: Node) -> str:
-    """The white space that the node's line begins with."""
-    text = node.text
-    begin = text.rfind("\n", 0, node.key_start) + 1
-    end = begin
-    while text[end] in " \t":
-        end += 1
-    return text[begin:end]
 
 
 class Writer:

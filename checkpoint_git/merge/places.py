@@ -5,8 +5,9 @@ rule gives a side a meaning, for git calls "ours" what a rebase brings from else
 """
 
 from checkpoint_git.core.clock import read_instant
+from checkpoint_git.core.jsonstyle import children_of
 from checkpoint_git.core.jsontext import CONTAINERS, Node, join_pointer
-from checkpoint_git.core.jsonwrite import Built, Choice, Entry, Fresh, children_of
+from checkpoint_git.core.jsonwrite import Built, Choice, Entry, Fresh
 from checkpoint_git.merge import strategy
 from checkpoint_git.merge.identity import NATURAL_KEYS
 from checkpoint_git.merge.leaves import LEAF_STRATEGIES

@@ -131,7 +131,7 @@ def test_a_second_init_changes_nothing(repo: GitRepo, name: str) -> None:
 @pytest.mark.parametrize("hooks", ["native", "pre-commit", "none"])
 def test_uninstall_undoes_every_choice_of_hooks(repo: GitRepo, hooks: str) -> None:
     before = take_snapshot(repo.path)
-    init(str(repo.path), Options(hooks=hooks, narrative="newest"), os.environ)  # type: ignore[arg-type]
+    init(str(repo.path), Options(hooks=hooks, narrative="newest"), os.environ)  # type: ignore[arg-type]  # one of the choices
     uninstall(str(repo.path), os.environ)
     assert take_snapshot(repo.path) == before
 
