@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from checkpoint_git.checks.validate import check_document
-from checkpoint_git.core.jsontext import decode, parse, rewrite, scan_tokens
+from checkpoint_git.core.jsonedit import rewrite
+from checkpoint_git.core.jsontext import decode, parse, scan_tokens
 from checkpoint_git.merge.document import Merged, merge_texts
 from checkpoint_git.merge.explain import explain
 from checkpoint_git.merge.verdict import TAKEN

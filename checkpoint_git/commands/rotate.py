@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.commands.reading import check_files, missing_checkpoint
 from checkpoint_git.commands.writing import check_owner, say_waiting
-from checkpoint_git.core import jsontext
+from checkpoint_git.core import jsonedit, jsontext
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
@@ -64,7 +64,7 @@ def _rotate(place: Place, skill: str, now: int, *, write: bool) -> RotateResult:
     if not rotation.moved:
         return RotateResult(skill, [], None, 0, [])
     past = history_document(skill, rotation.moved).encode()
-    rest = jsontext.rewrite(root, rotation.value).encode()
+    rest = jsonedit.rewrite(root, rotation.value).encode()
     marks = _marks(now, past)
     path = layout.history_path(place, skill, marks[0])
     if write:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TextIO
 from checkpoint_git.checks.facts import Document
 from checkpoint_git.checks.validate import check_document
 from checkpoint_git.commands.reading import check_files
-from checkpoint_git.core import jsontext
+from checkpoint_git.core import jsonedit, jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place
@@ -80,7 +80,7 @@ def _plan(before: Document | None, path: str, change: Change, now: int) -> Writt
     if isinstance(value, Finding):
         missing = Document(path, layout.find_skill(path), None, None, 0, [])
         return Written(before or missing, before is None, [value._replace(path=path)], [])
-    text = jsontext.rewrite(root, value) if root else jsontext.render(value)
+    text = jsonedit.rewrite(root, value) if root else jsonedit.render(value)
     after = check_document(path, text.encode(), now=now)
     arisen = find_new(before.findings if before else [], after.findings)
     return Written(after, before is None, [finding for finding in arisen if finding.level == "error"], arisen)

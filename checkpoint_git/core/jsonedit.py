@@ -1,7 +1,7 @@
 """One document changed to hold another value: what of the old text can stay is found, and the writer does the rest."""
 
 from checkpoint_git.core.jsonstyle import lead_of
-from checkpoint_git.core.jsontext import Node
+from checkpoint_git.core.jsontext import Node, to_tokens
 from checkpoint_git.core.jsonwrite import OURS, Built, Entry, Fresh, Writer
 
 TYPE_CHECKING = False
@@ -10,10 +10,19 @@ if TYPE_CHECKING:
 
 
 def rewrite(node: Node, value: "Any") -> str:
-    """The document of `node` (its root) changed to hold `value`; see jsontext.rewrite."""
+    """The document of `node` (its root) changed to hold `value`, whose numbers are tokens (see jsontext.to_tokens).
+
+    What did not change keeps its source bytes; what did is written in the style around it.
+    """
     writer = Writer(node)
     text = writer.pick(plan_rewrite(node, value), lead_of(node), OURS)
     return node.text[: node.start] + text + node.text[node.end :]
+
+
+def render(value: "Any") -> str:
+    """Fresh text: two-space JSON with a final newline; numbers may be tokens or Python numbers."""
+    writer = Writer(Node("", 0, 0, 0, None, None))
+    return writer.pick(Fresh(to_tokens(value)), "", OURS) + "\n"
 
 
 def plan_rewrite(node: Node, value: "Any") -> "Any":

@@ -352,20 +352,3 @@ def to_tokens(value: "Any") -> "Any":
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         raise ValueError(f"{value} is not a JSON number")
     return repr(value).encode()
-
-
-def rewrite(node: Node, value: "Any") -> str:
-    """The document of `node` (its root) changed to hold `value`, whose numbers are tokens (see to_tokens).
-
-    What did not change keeps its source bytes; what did is written in the style around it.
-    """
-    from checkpoint_git.core import jsonedit
-
-    return jsonedit.rewrite(node, value)
-
-
-def render(value: "Any") -> str:
-    """Fresh text: two-space JSON with a final newline; numbers may be tokens or Python numbers."""
-    from checkpoint_git.core import jsonwrite
-
-    return jsonwrite.render(to_tokens(value))

@@ -362,8 +362,3 @@ def _quote(text: str) -> str:
     except UnicodeEncodeError:  # a lone surrogate has no UTF-8: only its escape can be written
         return str(encode_basestring_ascii(text))
     return quoted
-
-
-def render(value: "Any") -> str:
-    """Fresh text of a value with number tokens: two spaces, a final newline."""
-    return Writer(Node("", 0, 0, 0, None, None))._value_text(value, "") + "\n"

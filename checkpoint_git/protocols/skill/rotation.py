@@ -6,7 +6,7 @@ rotate the same entries write the same bytes. Values are token values (jsontext)
 
 from typing import Any, NamedTuple
 
-from checkpoint_git.core import jsontext
+from checkpoint_git.core import jsonedit, jsontext
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.protocols.skill.views import read_list
 
@@ -41,7 +41,7 @@ def plan_rotation(value: dict[str, Any]) -> Rotation:
 def history_document(skill: str, moved: list[Moved]) -> str:
     """The text of a history file: JSON with the skill and the moved entries under the places they came from."""
     entries = [{"where": part.where, "items": part.items} for part in moved]
-    return jsontext.render({"skill": skill, "entries": entries})
+    return jsonedit.render({"skill": skill, "entries": entries})
 
 
 def _take_superseded(rest: dict[str, Any]) -> list[Moved]:
