@@ -20,13 +20,12 @@ class Mention(NamedTuple):
 
 
 _URL = re.compile(r"https?://[^\s<>\"'`]*[^\s<>\"'`.,;:!?)\]}]")
-_URL_NUMBER = re.compile(
+# Seldom needed, so texts: `re` compiles and keeps them when they are first used.
+_URL_NUMBER = (
     r"https?://[^/]+/(?P<repository>[^\s?#]+?)(?:/-)?/"
     r"(?P<kind>pull|pulls|pull-requests|pullrequest|issues|merge_requests)/(?P<number>\d{1,9})(?!\d)"
 )
-_URL_TICKET = re.compile(
-    r"/(?:browse|issue|issues|ticket|tickets|story)/(?P<ticket>[A-Za-z][A-Za-z0-9]{1,9}-\d{1,7})(?![\w-])"
-)
+_URL_TICKET = r"/(?:browse|issue|issues|ticket|tickets|story)/(?P<ticket>[A-Za-z][A-Za-z0-9]{1,9}-\d{1,7})(?![\w-])"
 
 _NUMBER_END = r"(?!\w|[.,]\d|-\d)"
 _NAMED = re.compile(
@@ -43,15 +42,49 @@ _TICKET = re.compile(
 )
 
 # Spelled like a ticket, yet a standard, a format or a weakness.
-_NOT_TICKETS = re.compile(
-    r"AES|BASE|COVID|CVE|CWE|ECMA|ES|GH|GMT|GPT|HTTP|IEC|IEEE|IPV|ISO|LATIN|MD|MP|MR|OAUTH|PEP|PKCS|PR|RFC|RSA|SHA|SSL|"
-    r"TLS|TOP|UCS|USB|UTC|UTF|WCAG|WINDOWS"
+_NOT_TICKETS = frozenset(
+    [
+        "AES",
+        "BASE",
+        "COVID",
+        "CVE",
+        "CWE",
+        "ECMA",
+        "ES",
+        "GH",
+        "GMT",
+        "GPT",
+        "HTTP",
+        "IEC",
+        "IEEE",
+        "IPV",
+        "ISO",
+        "LATIN",
+        "MD",
+        "MP",
+        "MR",
+        "OAUTH",
+        "PEP",
+        "PKCS",
+        "PR",
+        "RFC",
+        "RSA",
+        "SHA",
+        "SSL",
+        "TLS",
+        "TOP",
+        "UCS",
+        "USB",
+        "UTC",
+        "UTF",
+        "WCAG",
+        "WINDOWS",
+    ]
 )
 # "step #2" counts steps, not pull requests.
-_COUNTED = re.compile(
-    r"(?:attempt|blocker|chapter|column|day|decision|figure|finding|item|iteration|line|milestone|option|phase|point|"
-    r"priority|question|round|row|rule|run|section|slide|sprint|step|stage|take|week)s?[ -]?$",
-    re.IGNORECASE,
+_COUNTED = (
+    r"(?i:attempt|blocker|chapter|column|day|decision|figure|finding|item|iteration|line|milestone|option|phase|point|"
+    r"priority|question|round|row|rule|run|section|slide|sprint|step|stage|take|week)(?i:s?)[ -]?$"
 )
 _WORDS_BEFORE = 12
 
@@ -89,11 +122,11 @@ def unqualify(reference: str, own: frozenset[str]) -> str:
 
 
 def _read_url(match: re.Match[str]) -> list[str]:
-    number = _URL_NUMBER.match(match[0])
+    number = re.match(_URL_NUMBER, match[0])
     if number:
         sign = "!" if number["kind"] == "merge_requests" else "#"
         return [f"{number['repository'].lower()}{sign}{int(number['number'])}"]
-    ticket = _URL_TICKET.search(match[0])
+    ticket = re.search(_URL_TICKET, match[0])
     return [ticket["ticket"].upper()] if ticket else []
 
 
@@ -104,14 +137,14 @@ def _read_spoken(match: re.Match[str]) -> list[str]:
 
 def _read_named(match: re.Match[str]) -> list[str]:
     repository = (match["repository"] or "").lower()
-    if not repository and _COUNTED.search(match.string, max(match.start() - _WORDS_BEFORE, 0), match.start()):
+    if not repository and re.search(_COUNTED, match.string[max(match.start() - _WORDS_BEFORE, 0) : match.start()]):
         return []
     return [f"{repository}{match['sign']}{int(number)}" for number in _numbers(match)]
 
 
 def _read_ticket(match: re.Match[str]) -> list[str]:
     prefix = match["prefix"]
-    return [] if _NOT_TICKETS.fullmatch(prefix) else [f"{prefix}-{int(number)}" for number in _numbers(match)]
+    return [] if prefix in _NOT_TICKETS else [f"{prefix}-{int(number)}" for number in _numbers(match)]
 
 
 def _numbers(match: re.Match[str]) -> list[str]:

@@ -3,8 +3,6 @@
 Commit messages are a stranger's text: they come in as bytes, whatever their encoding or length, and leave as values.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -54,7 +52,7 @@ def read_merged(work_tree: str, references: set[str]) -> dict[str, str]:
     return {reference: evidence[plain].sentence for reference, plain in asked.items() if plain in evidence}
 
 
-def read_commits(work_tree: str, references: frozenset[str]) -> Iterator[Commit]:
+def read_commits(work_tree: str, references: frozenset[str]) -> "Iterator[Commit]":
     """The commits of HEAD's history that could say something about the references, newest first."""
     numbers = frozenset(reference[_sign_at(reference) + 1 :].encode() for reference in references)
     needles = sorted(_needle(reference) for reference in references)
@@ -84,7 +82,7 @@ def _find_records(block: bytes, numbers: frozenset[bytes]) -> list[tuple[int, in
     return sorted({(block.rfind(b"\0", 0, spot) + 1, block.find(b"\0", spot)) for spot in spots})
 
 
-def _parse_commit(record: bytes) -> Commit:
+def _parse_commit(record: bytes) -> "Commit":
     from checkpoint_git.repo.evidence import Commit
 
     header, _, message = record.decode("utf-8", "replace").partition("\n")
