@@ -269,6 +269,11 @@ def _run(words: list[str], program: str) -> int:
         _write(invocation.stdout, report.render(request.verb, outcome, args.format, screen))
     except BrokenPipeError:
         _silence_stdout()
+    except OSError as error:
+        message = f"the answer could not be shown: {error.strerror or error}"
+        raise CheckpointError(
+            message, "what you asked for is done all the same; look before you run it again"
+        ) from None
     return outcome.code
 
 

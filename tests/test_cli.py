@@ -370,3 +370,13 @@ def test_a_person_can_be_asked_only_at_a_terminal(monkeypatch: pytest.MonkeyPatc
     world = seen[0][1]
     assert not world.interactive
     assert world.now == pytest.approx(time.time(), abs=60)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+def test_a_write_whose_answer_cannot_be_shown_is_not_called_undone(project: Path) -> None:
+    with open("/dev/full", "w") as full:
+        words = [str(BIN / "checkpoint"), "done", "build"]
+        done = subprocess.run(words, cwd=project, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert "is done all the same" in done.stderr
+    assert "try again" not in done.stderr

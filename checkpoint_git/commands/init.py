@@ -11,7 +11,7 @@ from checkpoint_git.commands.applying import apply_steps, describe_steps, steps_
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
-from checkpoint_git.disk.discover import Place, find_place, find_repository, is_inside, plan_place
+from checkpoint_git.disk.discover import Place, find_place, find_repository, plan_place
 from checkpoint_git.repo import attributes, readme, settings
 from checkpoint_git.repo.git import clean_env
 from checkpoint_git.repo.hookfiles import load_shims
@@ -117,7 +117,7 @@ def _find_or_plan_place(cwd: str) -> Place:
         return find_place(cwd)
     except CheckpointError:
         place = plan_place(cwd)
-        if os.path.islink(place.directory) and not is_inside(place.directory, place.top):
+        if os.path.islink(place.directory):
             raise
         return place
 

@@ -108,7 +108,7 @@ def _fresh_lines(result: ResumeResult, others: list[str]) -> list[Block]:
     plan = result.plan
     if "missing" in plan.reasons:
         known = f" (there are: {', '.join(others)})" if others else ""
-        how = f"Start fresh: checkpoint update {plan.skill}"
+        how = f"Start fresh: checkpoint update {plan.skill}" + ("" if others else " (after checkpoint init)")
         return [Line(f"{plan.why}{known}.", "warn"), Line(how)]
     kept = "Start fresh; the file is kept until you say so:"
     return [Line(f"{plan.why}.", "bad", "failed"), Line(kept), *_answer_lines(plan), Line("")]

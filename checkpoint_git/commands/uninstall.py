@@ -63,10 +63,11 @@ def plan_folder_removal(place: Place | None) -> list[Step]:
     """The README of .checkpoints goes while it is as init wrote it, and an empty folder with it."""
     if place is None:
         return []
+    locks = plan_left_files(place.directory, [] if place.git_dir else os.listdir(place.directory))
     path = os.path.join(place.directory, readme.FILE)
     if read_file(path).data != readme.TEXT.encode():
-        return []
-    return [Step("remove", os.path.relpath(path, place.top), "", RemoveFile(path, folder=True))]
+        return locks
+    return [*locks, Step("remove", os.path.relpath(path, place.top), "", RemoveFile(path, folder=True))]
 
 
 def _read_place(cwd: str) -> Place | None:

@@ -21,6 +21,8 @@ def _shown(character: str) -> str:
         return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(character, f"\\x{code:02x}")
     if 0xD800 <= code <= 0xDFFF or character in _BIDI_AND_INVISIBLE:
         return f"\\u{code:04x}"
+    if 0xE0000 <= code <= 0xE0FFF:  # tags and selectors: whole sentences that nobody sees
+        return f"\\U{code:08x}"
     return character
 
 

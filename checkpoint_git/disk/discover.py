@@ -30,7 +30,7 @@ class Place(NamedTuple):
 def find_place(start: str) -> Place:
     """The nearest .checkpoints upward from a folder, no higher than its repository's root.
 
-    Raises CheckpointError where there is none, or where it is a symbolic link that leaves the repository.
+    Raises CheckpointError where there is none, or where it is a symbolic link that git would not look behind.
     """
     start = os.path.abspath(start)
     repository = find_repository(start)
@@ -38,7 +38,7 @@ def find_place(start: str) -> Place:
     for folder in _folders_upward(start):
         if os.path.isdir(os.path.join(folder, _DIRECTORY)):
             place = _place_at(folder, repository)
-            _refuse_link_outside(place)
+            _refuse_link(place)
             return place
         if folder == top:
             break
@@ -80,12 +80,14 @@ def _place_at(folder: str, repository: tuple[str, str] | None) -> Place:
     return Place(folder, os.path.join(folder, _DIRECTORY), work_tree, git_dir)
 
 
-def _refuse_link_outside(place: Place) -> None:
-    if os.path.islink(place.directory) and not is_inside(place.directory, place.top):
-        raise CheckpointError(
-            f"{place.directory} is a symbolic link that leads out of {place.top}",
-            "put a real folder in its place: checkpoints belong to the repository",
-        )
+def _refuse_link(place: Place) -> None:
+    if not os.path.islink(place.directory):
+        return
+    hint = "put a real folder in its place: checkpoints belong to the repository"
+    if not is_inside(place.directory, place.top):
+        raise CheckpointError(f"{place.directory} is a symbolic link that leads out of {place.top}", hint)
+    if place.work_tree:
+        raise CheckpointError(f"{place.directory} is a symbolic link, and git sees no files behind one", hint)
 
 
 def _bounds(top: str | None) -> str:

@@ -16,6 +16,7 @@ MERGETOOL_TRUST = "mergetool.checkpoint.trustexitcode"  # as git prints it: a se
 PYTHON = "checkpoint.install.python"
 PACKAGE = "checkpoint.install.package"
 COMMANDS = (DRIVER, BASE_DRIVER, TEXTCONV, MERGETOOL)
+_OWN_NAME = "checkpoint-git:"
 # The length of a configuration file whose last line had no end before we wrote to it: git ends such a line.
 UNENDED_SIZE = "checkpoint.install.unended"
 
@@ -60,10 +61,10 @@ class Installed(NamedTuple):
 def plan_settings(python: str, package: str, choices: Choices) -> dict[str, str]:
     """Every setting by its key. python: absolute path of an interpreter; package: absolute folder of this package."""
     return {
-        "merge.checkpoint.name": "checkpoint-git: merges checkpoints by what their fields mean",
+        "merge.checkpoint.name": f"{_OWN_NAME} merges checkpoints by what their fields mean",
         DRIVER: driver_command(python, package, choices),
         RECURSIVE: "checkpoint-base",
-        "merge.checkpoint-base.name": "checkpoint-git: merges the bases of a criss-cross merge",
+        "merge.checkpoint-base.name": f"{_OWN_NAME} merges the bases of a criss-cross merge",
         BASE_DRIVER: driver_command(python, package, choices, base=True),
         TEXTCONV: textconv_command(python, package),
         MERGETOOL: mergetool_command(python),
@@ -117,7 +118,10 @@ def read_driver_command(command: str) -> Installed | None:
 def is_foreign_driver(settings: Mapping[str, str], key: str = DRIVER) -> bool:
     """Whether somebody else has defined a merge driver under our name."""
     command = settings.get(key, "")
-    return bool(command) and read_driver_command(command) is None
+    name = settings.get(key.replace(".driver", ".name"), "")
+    if not command:
+        return bool(name) and not name.startswith(_OWN_NAME)
+    return read_driver_command(command) is None
 
 
 def is_foreign_textconv(settings: Mapping[str, str]) -> bool:

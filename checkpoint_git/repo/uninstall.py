@@ -9,8 +9,8 @@ from checkpoint_git.repo.install import attributes_label, plan_hook_removal
 from checkpoint_git.repo.steps import RemoveFile, RemoveLock, RemoveSettings, Step, WriteFile
 from checkpoint_git.repo.survey import FileState, Survey
 
-# What other commands leave in a git directory: a lock between writers.
-_LEFT_FILES = ("checkpoint.lock",)
+# What other commands leave behind: a lock between writers.
+_LEFT_FILES = ("checkpoint.lock", ".lock")  # in a git directory; in .checkpoints, outside git
 
 
 def plan_uninstall(survey: Survey) -> list[Step]:
@@ -22,7 +22,7 @@ def plan_uninstall(survey: Survey) -> list[Step]:
 
 
 def plan_left_files(git_dir: str, names: list[str]) -> list[Step]:
-    """The files that other commands left in a git directory; names: what lies in it."""
+    """The files that other commands left in a folder of ours; names: what lies in it."""
     left = [name for name in _LEFT_FILES if name in names]
     return [Step("remove", name, "", RemoveLock(os.path.join(git_dir, name))) for name in left]
 

@@ -222,3 +222,20 @@ def test_a_bare_repository_is_refused(tmp_path: Path) -> None:
     bare = GitRepo.create(tmp_path / "bare", "--bare")
     with pytest.raises(CheckpointError, match="bare"):
         uninstall(str(bare.path), os.environ)
+
+
+def test_uninstall_works_where_the_folder_became_a_link(repo: GitRepo) -> None:
+    before = repo.read(".git/config")
+    init(str(repo.path), Options(), os.environ)
+    (repo.path / ".checkpoints").rename(repo.path / "state")
+    (repo.path / ".checkpoints").symlink_to("state")
+    uninstall(str(repo.path), os.environ)
+    assert repo.read(".git/config") == before
+    assert not (repo.path / ".git/hooks/pre-commit").exists()
+
+
+def test_uninstall_outside_git_takes_the_lock_with_it(tmp_path: Path) -> None:
+    init(str(tmp_path), Options(), os.environ)
+    (tmp_path / ".checkpoints/.lock").touch()
+    uninstall(str(tmp_path), os.environ)
+    assert list(tmp_path.iterdir()) == []

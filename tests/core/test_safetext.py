@@ -15,6 +15,7 @@ from checkpoint_git.core.safetext import escape_controls, shorten
         ("\u202egpj.exe", "\\u202egpj.exe"),
         ("\ud800", "\\ud800"),
         ("\x7f", "\\x7f"),
+        ("a\U000e0072\U000e006d", "a\\U000e0072\\U000e006d"),
     ],
 )
 def test_controls_are_shown_as_escapes(text: str, shown: str) -> None:

@@ -83,10 +83,17 @@ def test_a_link_that_leads_out_of_the_repository_is_refused(repo: GitRepo, tmp_p
         find_place(str(repo.path))
 
 
-def test_a_link_that_stays_in_the_repository_is_followed(repo: GitRepo) -> None:
+def test_a_link_is_refused_in_a_repository_where_git_sees_nothing_behind_it(repo: GitRepo) -> None:
     (repo.path / "state").mkdir()
     (repo.path / ".checkpoints").symlink_to("state")
-    assert find_place(str(repo.path)).root == str(repo.path)
+    with pytest.raises(CheckpointError, match="git sees no files"):
+        find_place(str(repo.path))
+
+
+def test_a_link_that_stays_in_the_folder_is_followed_outside_git(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / ".checkpoints").symlink_to("state")
+    assert find_place(str(tmp_path)).root == str(tmp_path)
 
 
 def test_a_new_place_is_the_repository_root_else_the_folder_itself(repo: GitRepo, tmp_path: Path) -> None:

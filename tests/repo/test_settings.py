@@ -71,7 +71,7 @@ def test_a_textconv_that_cannot_run_shows_the_file(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "content\n", "")
 
 
-@pytest.mark.parametrize("key", ["merge.checkpoint-base.driver", "diff.checkpoint.textconv"])
+@pytest.mark.parametrize("key", ["merge.checkpoint-base.driver", "merge.checkpoint.name", "diff.checkpoint.textconv"])
 def test_what_somebody_else_defined_under_our_names_is_not_ours_to_remove(key: str) -> None:
     theirs = {key: "jq -S ."}
     assert find_own_settings(theirs) == []
