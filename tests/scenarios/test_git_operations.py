@@ -279,3 +279,13 @@ def test_the_driver_works_from_a_repository_with_an_awkward_path(tmp_path: Path)
     branch_with(repo, "right", checkpoint_text(**RIGHT))
     repo.git("merge", "-q", "--no-edit", "left")
     assert json.loads(repo.read(PATH)) == checkpoint(**BOTH)
+
+
+def test_a_sparse_checkout_without_the_file_merges_it_all_the_same(diverged: GitRepo) -> None:
+    diverged.git("checkout", "-q", "left")
+    diverged.write("docs/a.md", "a")
+    diverged.commit("docs")
+    diverged.git("sparse-checkout", "set", "docs")
+    assert not (diverged.path / PATH).exists()
+    diverged.git("merge", "-q", "--no-edit", "right")
+    assert json.loads(diverged.git("show", f"HEAD:{PATH}")) == checkpoint(**BOTH)
