@@ -224,11 +224,6 @@ def split_sides(text: str, size: int) -> Sides:
     return Sides("".join(kept[OURS]), "".join(kept[THEIRS]), base)
 
 
-def has_marks(text: str, size: int) -> bool:
-    """Whether any line of the text begins a conflict."""
-    return any(_turn(line, size, None) == (OURS,) for line in split_lines(text))
-
-
 def _turn(line: str, size: int, part: int | None) -> tuple[int | None] | None:
     """(the part that begins with this line,), or None for a line that is no marker where it stands."""
     bare = line.rstrip("\r\n")
