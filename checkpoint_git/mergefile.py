@@ -6,7 +6,6 @@ git's hot path: only what the interpreter is made of beside the merge itself.
 """
 
 import gc
-import sys
 
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
 from checkpoint_git.disk.replacing import replace_file, system
@@ -47,10 +46,9 @@ def main(arguments: "list[str]") -> "NoReturn":
     gc.disable()
     code = NOTHING_DONE
     try:
-        code = _merge(read_request(arguments))
+        code = merge_files(read_request(arguments))
     except Exception as error:  # whatever it is, the command that git was configured with merges as text
         _say(f"the driver failed ({type(error).__name__}: {error}); falling back to git's text merge")
-    sys.stderr.flush()
     system._exit(code)
 
 
@@ -66,15 +64,6 @@ def read_request(arguments: "list[str]") -> Request:
     return Request(words, options)
 
 
-def _merge(request: Request) -> int:
-    try:
-        return merge_files(request)
-    except OSError:  # the disk's trouble: another writer would meet it too
-        raise
-    except Exception as error:  # a fault of ours must not cost the check of what the text merge made
-        return _merge_as_text(request, error)
-
-
 def merge_files(request: Request) -> int:
     """Merge the three files into ours; CLEAN or CONFLICT. Raises OSError where a file cannot be read or written."""
     base, ours, theirs = [_read(path) for path in (request.base, request.ours, request.theirs)]
@@ -88,7 +77,7 @@ def merge_files(request: Request) -> int:
             request.marker_size,
             request.inner,
         )
-    except (JsonTextError, RecursionError, MemoryError) as error:
+    except Exception as error:  # no JSON that we accept, or a fault of ours: neither may cost theirs
         return _merge_as_text(request, error)
     replace_file(request.ours, merged.text.encode())
     for conflict in merged.conflicts:
@@ -115,7 +104,10 @@ def _say(text: str) -> None:
     from checkpoint_git.core.safetext import escape_controls
 
     data = f"checkpoint: {escape_controls(text)}\n".encode("utf-8", "backslashreplace")
-    system.write(2, data)
+    try:
+        system.write(2, data)
+    except OSError:
+        return  # nobody listens, and what is merged is merged
 
 
 def _say_conflict(path: str, conflict: "Choice") -> None:

@@ -76,6 +76,19 @@ def test_the_command_on_stderr_survives_a_shell(tmp_path: Path, path: str, key: 
     ]
 
 
+@pytest.mark.parametrize("closed", ["2>&-", ">&-", ">&- 2>&-", "2>/dev/full"])
+@pytest.mark.parametrize(("theirs", "code"), [({"progress_summary": "New."}, CLEAN), ({"step": "theirs"}, CONFLICT)])
+def test_a_stream_that_takes_nothing_changes_neither_code_nor_merge(
+    tmp_path: Path, closed: str, theirs: dict[str, str], code: int
+) -> None:
+    usual = drive(tmp_path, text(), text(step="ours"), text(**theirs))
+    (tmp_path / "ours").write_bytes(text(step="ours"))
+    words = [sys.executable, "-I", "-S", str(DRIVER), "base", "ours", "theirs", "7", PATH]
+    done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *words], cwd=tmp_path, timeout=60)
+    assert done.returncode == usual.code == code
+    assert (tmp_path / "ours").read_bytes() == usual.merged
+
+
 def test_a_file_new_on_both_sides_is_merged(tmp_path: Path) -> None:
     ran = drive(tmp_path, b"", text(blockers=[]), text(pm_refs=[]))
     assert ran.code == CLEAN
