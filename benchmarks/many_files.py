@@ -1,39 +1,12 @@
-"""`git merge` where both sides changed a hundred checkpoints: our driver, one that does nothing, a script for Node.
-
-This one is slow (a minute or more) and not part of `make bench`.
-"""
+"""A repository whose two branches both changed a hundred checkpoints, and their `git merge` as a program to measure."""
 
 import os
-import shutil
 import subprocess
-import sys
-import tempfile
 
-import checkpoint_git
-from benchmarks.driver import PEER
 from benchmarks.files import make_checkpoint, make_sides, text_of, write_text
-from benchmarks.measure import HERMETIC, Contender, measure, print_table
+from benchmarks.measure import HERMETIC, Contender
 
 FILES = 100
-ROUNDS = 5
-DRIVER = os.path.join(os.path.dirname(checkpoint_git.__file__), "driver.py")
-
-
-def main() -> None:
-    """Print the table."""
-    with tempfile.TemporaryDirectory() as folder:
-        make_repository(folder)
-        contenders = [contender(name, folder, driver) for name, driver in list_drivers().items()]
-        figures = measure(contenders, folder, ROUNDS)
-    print_table(f"git merge, {FILES} files of 16 KB that both sides changed", figures)
-
-
-def list_drivers() -> dict[str, str]:
-    """Driver commands by name, as git's configuration has them."""
-    drivers = {"true": "true", "checkpoint driver": f"'{sys.executable}' -I -S '{DRIVER}' %O %A %B %L %P"}
-    if shutil.which("node"):
-        drivers["node, peers/merge.js"] = f"node '{PEER}' %O %A %B"
-    return drivers
 
 
 def git(folder: str, *words: str) -> None:
@@ -70,7 +43,3 @@ def contender(name: str, folder: str, driver: str) -> Contender:
 
     words = ["git", "-c", f"merge.measured.driver={driver}", "merge", "-q", "--no-edit", "theirs"]
     return Contender(name, words, prepare)
-
-
-if __name__ == "__main__":
-    main()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from checkpoint_git.checks.facts import Document
+from checkpoint_git.checks.progress import STALE_AFTER
 from checkpoint_git.checks.shipped import Use, find_shipped, find_uses, is_asked_for, is_resolved_by
 from checkpoint_git.checks.world import NamedFile, Step, World
 from checkpoint_git.core.clock import DAY, read_instant, write_instant
@@ -17,7 +18,7 @@ from checkpoint_git.core.safetext import shorten
 
 __all__ = ["find_asked_references", "find_recorded_commits", "find_references", "find_shipped", "is_asked_for"]
 
-STALE_DAYS = {"in_progress": 7, "blocked": 3, "complete": 14}
+STALE_DAYS = {"in_progress": STALE_AFTER // DAY, "blocked": 3, "complete": 14}
 _GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
 _FEW = 5  # items that a message spells out
 

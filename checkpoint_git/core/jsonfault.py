@@ -6,7 +6,7 @@ Only ever run on texts that the fast scanner has refused.
 import json
 import re
 
-from checkpoint_git.core.jsontext import BYTE_ORDER_MARK, MAX_DEPTH, JsonTextError, has_markers
+from checkpoint_git.core.jsontext import BYTE_ORDER_MARK, MAX_DEPTH, JsonTextError, find_marker
 from checkpoint_git.core.safetext import escape_controls, shorten
 
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -28,7 +28,7 @@ class _FaultError(Exception):
 
 def explain_fault(text: str) -> JsonTextError | None:
     """The first fault of the text as an error with line and column, or None when there is none."""
-    marker = has_markers(text)
+    marker = find_marker(text)
     if marker >= 0:
         message = "the file has conflict markers: a merge was not finished here"
         hint = "keep one side of each conflict, remove the marker lines, then git add the file"

@@ -294,7 +294,7 @@ def _read_array(text: str, at: int, value: "list[Any]", lazy: bool) -> "tuple[Me
     return members, at
 
 
-def has_markers(text: str) -> int:
+def find_marker(text: str) -> int:
     """The offset of the first line that is a conflict marker of git's, or -1."""
     found = [0 if text.startswith(marker) else text.find("\n" + marker) + 1 or -1 for marker in _MARKERS]
     return min((offset for offset in found if offset >= 0), default=-1)
