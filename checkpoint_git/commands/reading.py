@@ -1,5 +1,7 @@
 """What the verbs share to read checkpoints: from files to checked documents. It writes nothing."""
 
+from collections.abc import Iterable, Iterator
+
 from checkpoint_git.checks.facts import Document
 from checkpoint_git.checks.validate import check_document, unreadable_document
 from checkpoint_git.core.errors import CheckpointError
@@ -7,20 +9,30 @@ from checkpoint_git.core.safetext import escape_controls
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.skill import layout, store
 
+Files = Iterable[tuple[str, store.FileContent]]
+
 _MOST_SHOWN = 12  # skills named in a hint
 
 
 def read_documents(place: Place, now: int) -> list[Document]:
     """Every checkpoint of a place, sorted by path; what cannot be read is a document whose finding says why."""
-    return check_files(store.read_files(place), now)
+    return list(iterate_documents(place, now))
 
 
-def check_files(files: list[tuple[str, bytes | OSError]], now: int) -> list[Document]:
+def iterate_documents(place: Place, now: int) -> Iterator[Document]:
+    """The same one by one, each read when its turn comes: for verbs that keep little of a document."""
+    return iterate_checked(store.read_files(place), now)
+
+
+def check_files(files: Files, now: int) -> list[Document]:
     """Documents from (relative path, content or the error of reading it)."""
-    return [
-        unreadable_document(path, data) if isinstance(data, OSError) else check_document(path, data, now=now)
-        for path, data in files
-    ]
+    return list(iterate_checked(files, now))
+
+
+def iterate_checked(files: Files, now: int) -> Iterator[Document]:
+    """The same one by one."""
+    for path, data in files:
+        yield unreadable_document(path, data) if isinstance(data, OSError) else check_document(path, data, now=now)
 
 
 def read_document(place: Place, skill: str, now: int) -> Document:

@@ -2,9 +2,9 @@
 
 import argparse
 import os
+from typing import Any
 
-from checkpoint_git.checks.facts import Document
-from checkpoint_git.commands.reading import check_files
+from checkpoint_git.commands.reading import Files, iterate_checked
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
@@ -19,8 +19,6 @@ EXAMPLES = """\
   checkpoint validate --rev origin/main       what a commit holds
   checkpoint validate --strict --format github"""
 
-Files = list[tuple[str, store.FileContent]]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """[PATH...] [--strict] [--staged | --rev REV]."""
@@ -33,25 +31,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 on errors, with --strict on warnings too."""
-    documents = check_files(_read_files(args, invocation), invocation.now)
-    findings = [finding for document in documents for finding in document.findings]
+    checked: list[dict[str, Any]] = []
+    findings: list[Finding] = []
+    for document in iterate_checked(_read_files(args, invocation), invocation.now):
+        checked.append({"path": document.path, "valid": document.is_valid})
+        findings += document.findings
     data = {
-        "checked": [{"path": document.path, "valid": document.is_valid} for document in documents],
+        "checked": checked,
         "errors": _count(findings, "error"),
         "warnings": _count(findings, "warning"),
         "strict": args.strict,
     }
     failed = data["errors"] or (args.strict and data["warnings"])
-    return Outcome(data, [_summary(documents, findings, bool(failed))], findings, 1 if failed else 0)
+    return Outcome(data, [_summary(len(checked), findings, bool(failed))], findings, 1 if failed else 0)
 
 
 def _count(findings: list[Finding], level: str) -> int:
     return sum(finding.level == level for finding in findings)
 
 
-def _summary(documents: list[Document], findings: list[Finding], failed: bool) -> Block:
+def _summary(files: int, findings: list[Finding], failed: bool) -> Block:
     errors, warnings = _count(findings, "error"), _count(findings, "warning")
-    text = f"{_plural(len(documents), 'checkpoint')}: {_plural(errors, 'error')}, {_plural(warnings, 'warning')}"
+    text = f"{_plural(files, 'checkpoint')}: {_plural(errors, 'error')}, {_plural(warnings, 'warning')}"
     return Line(text, "bad" if failed else "warn" if warnings else "good")
 
 
@@ -71,29 +72,33 @@ def _read_files(args: argparse.Namespace, invocation: Invocation) -> Files:
 
 
 def read_paths(paths: list[str], cwd: str) -> Files:
-    """The checkpoints that paths name; a folder stands for the .checkpoints in it. Raises CheckpointError for none."""
-    found: dict[str, store.FileContent] = {}
+    """The checkpoints that paths name; a folder stands for the .checkpoints in it. Raises CheckpointError for none.
+
+    Each file is read when its turn comes; one that is named twice is one file.
+    """
+    found: dict[str, tuple[str, str]] = {}
     for path in paths:
-        found.update(_read_path(os.path.normpath(os.path.join(cwd, path))))
-    return list(found.items())
+        found.update(_find_files(os.path.normpath(os.path.join(cwd, path))))
+    return ((name, store.read_content(path, top)) for name, (path, top) in found.items())
 
 
-def _read_path(path: str) -> Files:
+def _find_files(path: str) -> dict[str, tuple[str, str]]:
+    """The files that a path stands for: by the name that is shown, the path and the folder no link may leave."""
     repository = find_repository(os.path.dirname(path))
     top = repository[0] if repository else os.path.dirname(path)
     if os.path.isdir(path) and not layout.find_skill(path):
-        return _read_folder(path, repository[0] if repository else path)
+        return _find_in_folder(path, repository[0] if repository else path)
     if not os.path.lexists(path):
         raise CheckpointError(f"{path} does not exist", "name a checkpoint file, or a folder that holds .checkpoints")
-    return [(relative_path(path, top), store.read_content(path, top))]
+    return {relative_path(path, top): (path, top)}
 
 
-def _read_folder(folder: str, top: str) -> Files:
+def _find_in_folder(folder: str, top: str) -> dict[str, tuple[str, str]]:
     inner = os.path.join(folder, layout.DIRECTORY)
     folder = inner if os.path.isdir(inner) else folder
     names = sorted(name for name in os.listdir(folder) if layout.find_skill(name))
     paths = [os.path.join(folder, name) for name in names]
-    return [(relative_path(path, top), store.read_content(path, top)) for path in paths]
+    return {relative_path(path, top): (path, top) for path in paths}
 
 
 # the index and commits

@@ -15,12 +15,14 @@ FileContent = bytes | OSError
 Tell = Callable[[], None]  # called once when another process keeps us waiting
 
 
-def read_files(place: Place) -> list[tuple[str, FileContent]]:
-    """Every active checkpoint as (path relative to place.top, content or the error of reading it), sorted."""
-    return [
-        (relative_path(path, place.top), read_content(path, place.top))
-        for path in (os.path.join(place.directory, name) for name in _list_names(place))
-    ]
+def read_files(place: Place) -> Iterator[tuple[str, FileContent]]:
+    """Every active checkpoint as (path relative to place.top, content or the error of reading it), sorted.
+
+    Each file is read when its turn comes, so that ten thousand of them are never in memory together. Raises
+    CheckpointError at once where the folder cannot be read.
+    """
+    paths = [os.path.join(place.directory, name) for name in _list_names(place)]
+    return ((relative_path(path, place.top), read_content(path, place.top)) for path in paths)
 
 
 def list_skills(place: Place) -> list[str]:
