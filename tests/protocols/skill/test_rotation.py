@@ -1,13 +1,15 @@
 """What is past, and that nothing of it is lost."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checkpoint_git.core.jsontext import to_tokens
-from checkpoint_git.protocols.skill.rotation import history_document, plan_rotation
+from checkpoint_git.protocols.skill.rotation import Due, find_due, find_merged, history_document, plan_rotation
 from tests.support.samples import checkpoint
 
 
@@ -60,6 +62,71 @@ def test_superseded_heads_move() -> None:
     assert moved == {"/superseded": [{"step": "a"}]}
 
 
+# what is closed and stays
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"next_actions": ["Write the docs of #2", "Rest"]},
+        {"next_actions": [{"text": "See https://github.com/ada/tidepool/pull/2 for the fallout"}]},
+        {"blockers": [{"id": "b", "description": "Which region?", "proposed_resolution": "as PR 2 did"}]},
+        {"progress_table": [{"id": "s", "label": "Follow up on ada/tidepool#2", "status": "in_progress"}]},
+    ],
+)
+@pytest.mark.parametrize("entry", [2, "#2", "ada/tidepool#2", {"number": 2, "title": "search"}, {"pr": "#2"}])
+def test_an_entry_that_something_open_names_stays(changes: dict[str, Any], entry: Any) -> None:
+    state = {"merged_prs": [{"number": 1, "title": "after #2"}, entry, "#22"]}
+    rotation = plan_rotation(to_tokens(checkpoint(skill_state=state, **changes)))
+    assert rotation.value["skill_state"]["merged_prs"] == [to_tokens(entry)]
+    assert [part.items for part in rotation.moved] == [[to_tokens(state["merged_prs"][0]), "#22"]]
+    assert [(one.where, one.entry) for one in rotation.kept] == [("/skill_state/merged_prs", "#2")]
+
+
+def test_what_only_closed_parts_name_goes() -> None:
+    closed = {
+        "blockers": [{"id": "b", "description": "wait for #2", "resolved": True}],
+        "progress_table": [{"id": "s", "label": "#2", "status": "complete"}],
+        "recently_done": [{"text": "Merge #2"}],
+    }
+    rest, moved = rotate(skill_state={"merged_prs": ["#2"]}, **closed)
+    assert rest["skill_state"] == {"merged_prs": []}
+    assert moved == {"/skill_state/merged_prs": ["#2"]}
+
+
+def test_a_record_and_an_old_run_that_an_action_names_stay() -> None:
+    runs = [{"id": f"run-{day}", "at": f"2026-03-0{day}T00:00:00Z"} for day in range(1, 9)]
+    state = {"run_history": runs, "reconciliation_2026_05_08": {"why": "drift"}}
+    rest, moved = rotate(skill_state=state, next_actions=["Repeat run-2, then read reconciliation_2026_05_08"])
+    assert rest["skill_state"] == {"run_history": [runs[1], *runs[3:]], "reconciliation_2026_05_08": {"why": "drift"}}
+    assert moved == {"/skill_state/run_history": [runs[0], runs[2]]}
+
+
+def test_an_old_decision_that_is_named_takes_a_newer_ones_place() -> None:
+    decisions = ["Keep what #7 brought", *(f"d{n}" for n in range(1, 23))]
+    rest, moved = rotate(context_primer={"key_decisions": decisions}, next_actions=["Extend #7"])
+    assert rest["context_primer"]["key_decisions"] == [decisions[0], *decisions[4:]]
+    assert moved == {"/context_primer/key_decisions": ["d1", "d2", "d3"]}
+
+
+def test_a_pull_request_that_was_taken_back_stays_where_it_is_listed_as_merged() -> None:
+    value = to_tokens(checkpoint(skill_state={"merged_prs": ["#1", {"number": 2}], "closed_unmerged_prs": [2]}))
+    rotation = plan_rotation(value, {"#2": "abc"})
+    assert rotation.value["skill_state"] == {"merged_prs": [{"number": b"2"}], "closed_unmerged_prs": []}
+    assert [(one.entry, one.why) for one in rotation.kept] == [("#2", "it was taken back: abc")]
+
+
+def test_the_history_is_asked_about_merged_pull_requests_that_would_go() -> None:
+    state = {"merged_prs": ["#1", {"number": 2}, "ada/tidepool#3"], "closed_unmerged_prs": ["#4"]}
+    assert find_merged(checkpoint(skill_state=state, next_actions=["Look at #1"])) == {"#2", "#3"}
+
+
+def test_what_is_due_is_what_would_move() -> None:
+    value = checkpoint(skill_state={"merged_prs": [1, 2, 3]}, superseded=[{}], next_actions=["Look at #1"])
+    assert find_due(value) == [Due("/superseded", 1), Due("/skill_state/merged_prs", 2)]
+    assert find_due(plan_rotation(value).value) == []
+
+
 def test_nothing_past_is_nothing_moved_and_the_same_document() -> None:
     value = to_tokens(checkpoint())
     rotation = plan_rotation(value)
@@ -79,28 +146,50 @@ ITEMS = st.lists(
 )
 
 
+NUMBERS = st.integers(1, 9)
+ENTRIES = st.one_of(st.text(max_size=3), NUMBERS, NUMBERS.map("#{}".format), st.builds(dict, number=NUMBERS))
+PRS: st.SearchStrategy[list[Any]] = st.lists(ENTRIES, max_size=9)
+DECISIONS = st.lists(st.one_of(st.text(max_size=3), NUMBERS.map("as in #{}".format)), max_size=30)
+
+
 @settings(max_examples=150, deadline=None)
-@given(ITEMS, ITEMS, ITEMS, st.lists(st.text(max_size=3), max_size=30))
+@given(PRS, ITEMS, ITEMS, DECISIONS, st.lists(NUMBERS, max_size=4), st.sets(NUMBERS))
 def test_what_stays_and_what_moves_are_together_what_there_was(
-    prs: list[Any], runs: list[Any], superseded: list[Any], decisions: list[str]
+    prs: list[Any], runs: list[Any], superseded: list[Any], decisions: list[str], named: list[int], reverted: set[int]
 ) -> None:
     value = to_tokens(
         checkpoint(
             skill_state={"merged_prs": prs, "run_history": runs},
             superseded=superseded,
             context_primer={"key_decisions": decisions},
+            next_actions=[f"Look at #{number}" for number in named],
         )
     )
-    rotation = plan_rotation(value)
+    evidence = {f"#{number}": "a commit" for number in reverted}
+    rotation = plan_rotation(value, evidence)
     moved = {part.where: part.items for part in rotation.moved}
-    state, rest = value["skill_state"], rotation.value["skill_state"]
-    assert moved.get("/skill_state/merged_prs", []) + rest["merged_prs"] == state["merged_prs"]
-    both = moved.get("/skill_state/run_history", []) + rest["run_history"]
-    assert sorted(map(repr, both)) == sorted(map(repr, state["run_history"]))
-    assert moved.get("/superseded", []) + rotation.value["superseded"] == value["superseded"]
-    left = rotation.value["context_primer"]["key_decisions"]
-    assert moved.get("/context_primer/key_decisions", []) + left == decisions
-    assert plan_rotation(rotation.value).moved == []
+    for where, read in PLACES.items():
+        left, before = read(rotation.value), read(value)
+        assert sorted(map(repr, moved.get(where, []) + left)) == sorted(map(repr, before))
+        assert is_part(left, before)
+        assert is_part(moved.get(where, []), before)
+    assert len(rotation.value["context_primer"]["key_decisions"]) <= 20
+    assert plan_rotation(rotation.value, evidence).moved == []
+    assert find_due(value, evidence) == [Due(part.where, len(part.items)) for part in rotation.moved]
+
+
+PLACES: dict[str, Callable[[dict[str, Any]], list[Any]]] = {
+    "/skill_state/merged_prs": lambda value: list(value["skill_state"]["merged_prs"]),
+    "/skill_state/run_history": lambda value: list(value["skill_state"]["run_history"]),
+    "/superseded": lambda value: list(value["superseded"]),
+    "/context_primer/key_decisions": lambda value: list(value["context_primer"]["key_decisions"]),
+}
+
+
+def is_part(some: list[Any], whole: list[Any]) -> bool:
+    """Whether the items stand in the whole in this order."""
+    rest = iter(whole)
+    return all(any(item == other for other in rest) for item in some)
 
 
 def test_the_history_document_depends_on_the_entries_alone() -> None:
