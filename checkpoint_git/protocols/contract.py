@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, cast
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.schema import Mismatch, Schema, load_schema
-from checkpoint_git.protocols.registry import PROTOCOLS
+from checkpoint_git.protocols.registry import KINDS
 
 DRAWERS = ("layout.py", "schema.json", "rules.py", "store.py", "README.md")
 
@@ -48,18 +48,18 @@ class Room(NamedTuple):
 _opened: dict[str, Room] = {}
 
 
-def open_room(protocol: str) -> Room:
-    """The room of a protocol in the registry, its schema read and compiled once a process."""
-    if protocol not in _opened:
-        module = next(entry[1] for entry in PROTOCOLS if entry[0] == protocol)
-        _opened[protocol] = _load_room(module)
-    return _opened[protocol]
+def open_room(kind: str) -> Room:
+    """The room of a kind of file in the registry with that kind's schema, read and compiled once a process."""
+    if kind not in _opened:
+        module, schema = next((entry[1], entry[2]) for entry in KINDS if entry[0] == kind)
+        _opened[kind] = _load_room(module, schema)
+    return _opened[kind]
 
 
-def _load_room(module: str) -> Room:
+def _load_room(module: str, schema_file: str) -> Room:
     layout = cast(Layout, importlib.import_module(f"{module}.layout"))
     rules = importlib.import_module(f"{module}.rules")
     folder = os.path.dirname(str(rules.__file__))
-    with open(os.path.join(folder, "schema.json"), encoding="utf-8") as stream:
+    with open(os.path.join(folder, schema_file), encoding="utf-8") as stream:
         schema = load_schema(stream.read())
     return Room(layout, cast(Rules, rules), schema)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.registry import protocol_of
+from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.repo.git import run_git
 from checkpoint_git.repo.settings import DRIVER, Choices, read_driver_command
 from checkpoint_git.repo.staged import read_blobs
@@ -99,7 +99,7 @@ def read_stages(work_tree: str) -> dict[str, Stages]:
 def read_conflicts(work_tree: str) -> Conflicts:
     """Every unmerged file; the checkpoints among them with their contents, all from one git process."""
     stages = read_stages(work_tree)
-    paths = sorted(path for path in stages if protocol_of(path))
+    paths = sorted(path for path in stages if is_merged(path))
     blobs = sorted({blob for path in paths for mode, blob, _ in stages[path] if mode != "160000"})
     contents = dict(zip(blobs, read_blobs(work_tree, blobs), strict=True))
     files = [_unmerged(path, stages[path], contents) for path in paths]

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from checkpoint_git.protocols.registry import PROTOCOLS
+from checkpoint_git.protocols.registry import KINDS
 
 FILE = ".pre-commit-hooks.yaml"
 
@@ -20,7 +20,10 @@ class Offer(NamedTuple):
 
 def files_pattern() -> str:
     """A regular expression for the paths of every protocol's files, as pre-commit searches for it."""
-    endings = [rf"{re.escape(folder)}/[^/]+{re.escape(ending)}" for _, _, _, folder, ending in PROTOCOLS]
+    endings = [
+        (f"{re.escape(folder)}/" if folder else "") + "[^/]+".join(map(re.escape, parts))
+        for _, _, _, folder, parts, _ in KINDS
+    ]
     return f"(^|/)({'|'.join(endings)})$" if len(endings) > 1 else f"(^|/){endings[0]}$"
 
 

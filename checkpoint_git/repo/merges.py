@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.safetext import escape_controls
-from checkpoint_git.protocols.registry import protocol_of
+from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.repo.git import run_git
 from checkpoint_git.repo.history import is_shallow
 from checkpoint_git.repo.staged import pathspecs, read_blobs, read_commit
@@ -315,7 +315,7 @@ def _read_tree(cwd: str, reference: str, commit: str, known: dict[str, str], ren
             tree.blobs[path] = ""
             tree.renames[path] = new_path
         tree.blobs[new_path] = new_blob if new_mode in _FILE_MODES else ""
-    for path in [path for path in tree.blobs if not protocol_of(path)]:
+    for path in [path for path in tree.blobs if not is_merged(path)]:
         del tree.blobs[path]
     return tree
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.registry import attribute_patterns, protocol_of
+from checkpoint_git.protocols.registry import path_patterns, protocol_of
 from checkpoint_git.repo.git import run_git
 
 _SYMLINK = "120000"
@@ -35,7 +35,7 @@ class Staged(NamedTuple):
 
 def pathspecs() -> list[str]:
     """The words that make git look at checkpoint files only, anywhere in the repository."""
-    return [f":(top,glob){pattern}" for pattern in attribute_patterns()]
+    return [f":(top,glob){pattern}" for pattern in path_patterns()]
 
 
 def read_staged(work_tree: str) -> list[tuple[str, bytes]]:

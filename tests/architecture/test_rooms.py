@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from checkpoint_git.protocols import contract
-from checkpoint_git.protocols.registry import PROTOCOLS, schema_path
+from checkpoint_git.protocols.registry import KINDS, schema_path
 from tests.architecture.imports import ROOT
 
-ROOMS = [(name, home) for name, home, *_ in PROTOCOLS]
+ROOMS = [(name, home) for name, home, *_ in KINDS]
 PROMISES = {"layout": contract.Layout, "rules": contract.Rules}
 
 
@@ -54,11 +54,9 @@ def test_a_room_opens_with_a_compiled_schema(name: str, home: str) -> None:
     assert contract.open_room(name).schema.document["$schema"] == "https://json-schema.org/draft/2020-12/schema"
 
 
-@pytest.mark.parametrize(("name", "home", "patterns", "directory", "ending"), PROTOCOLS)
-def test_the_merge_driver_finds_the_schema_of_a_room(
-    name: str, home: str, patterns: tuple[str, ...], directory: str, ending: str
-) -> None:
-    found = schema_path(f"{directory}/some{ending}")
+@pytest.mark.parametrize(("name", "folder", "parts"), [(kind[0], kind[3], kind[4]) for kind in KINDS])
+def test_the_merge_driver_finds_the_schema_of_a_kind(name: str, folder: str, parts: tuple[str, ...]) -> None:
+    found = schema_path(f"{folder}/{'some'.join(parts)}")
     assert found is not None
     assert json.loads(Path(found).read_text("utf-8")) == contract.open_room(name).schema.document
 

@@ -1,0 +1,86 @@
+"""The table of paths: what belongs to whom, asked of git and of us alike."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from checkpoint_git.protocols import registry
+from checkpoint_git.protocols.registry import (
+    KINDS,
+    is_merged,
+    pattern_of,
+    protocol_of,
+    schema_of_name,
+    schema_path,
+)
+from tests.support.repos import GitRepo
+
+if TYPE_CHECKING:
+    from checkpoint_git.protocols.registry import Kind
+
+# path -> the kind it belongs to
+PATHS: dict[str, str | None] = {
+    ".checkpoints/build.checkpoint.json": "skill",
+    "a/b/.checkpoints/x.y.checkpoint.json": "skill",
+    "/abs/.checkpoints/x.checkpoint.json": "skill",
+    ".checkpoints/.checkpoint.json": None,
+    "x.checkpoints/build.checkpoint.json": None,
+    ".checkpoints/history/build.checkpoint.json": None,
+    "build.checkpoint.json": None,
+}
+TABLE: "tuple[Kind, ...]" = (
+    ("one", "checkpoint_git.protocols.skill", "schema.json", "memory/state", ("phase.json",), True),
+    ("many", "checkpoint_git.protocols.skill", "other.json", "", ("phase_", "_a", ".yaml"), False),
+)
+TABLE_PATHS: dict[str, str | None] = {
+    "memory/state/phase.json": "one",
+    "app/memory/state/phase.json": "one",
+    "memory/state/xphase.json": None,
+    "state/phase.json": None,
+    "xmemory/state/phase.json": None,
+    "memory/state/.archive/w/phase.json": None,
+    "phase.json": None,
+    "phase_1_implement_a1.yaml": "many",
+    "T-1/run/phase_3_create_pr_a12.yaml": "many",
+    "phase_a_a_a.yaml": "many",
+    "phase__a.yaml": None,
+    "phase_1_a1.yml": None,
+    "phase_a1.yaml": None,
+    "phase_1_a.yaml": None,
+}
+
+
+@pytest.mark.parametrize(("path", "kind"), PATHS.items())
+def test_a_path_belongs_to_the_kind_that_its_folder_and_name_say(path: str, kind: str | None) -> None:
+    assert protocol_of(path) == kind
+
+
+@pytest.mark.parametrize(("path", "kind"), TABLE_PATHS.items())
+def test_a_kind_may_have_one_fixed_name_or_a_name_of_several_parts(
+    path: str, kind: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "KINDS", TABLE)
+    assert protocol_of(path) == kind
+    assert is_merged(path) == (kind == "one")
+
+
+def test_git_gives_every_path_to_the_same_kind(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "KINDS", (*KINDS, *TABLE))
+    rows = [f"{pattern_of(kind)} kind={kind[0]}\n" for kind in registry.KINDS]
+    repo.write(".gitattributes", "".join(rows))
+    nothing_between = {".checkpoints/.checkpoint.json", "phase__a.yaml", "phase_1_a.yaml"}  # git's * may be empty
+    paths = [path for path in {**PATHS, **TABLE_PATHS} if path[0] != "/" and path not in nothing_between]
+    for line in repo.git("check-attr", "kind", "--", *paths).splitlines():
+        path, _, found = line.rpartition(": kind: ")
+        assert (protocol_of(path) or "unspecified") == found
+
+
+def test_the_schema_is_found_by_the_whole_path_or_by_the_end_of_a_copys_name() -> None:
+    path = schema_path(".checkpoints/build.checkpoint.json")
+    assert path is not None
+    assert Path(path).is_file()
+    assert schema_path("elsewhere/build.checkpoint.json") is None
+    for copy in ("git-blob-a1/build.checkpoint.json", "a1_build.checkpoint.json"):
+        assert schema_of_name(copy) == path
+    assert schema_of_name("other.json") is None
