@@ -135,6 +135,28 @@ def find_evidence(
     return found
 
 
+def find_taken_back(
+    commits: Iterable[Commit], wanted: frozenset[str], own: frozenset[str] = frozenset()
+) -> dict[str, str]:
+    """Which of the wanted references a history took back and did not merge again: reference -> the evidence.
+
+    The arguments are those of find_evidence. A reference that the history never merged or reverted is left out.
+    """
+    claimed = [(commit, _unqualified(find_claims(commit), own)) for commit in commits]
+    undone = _find_undone(claimed)
+    settled: set[str] = set()
+    found: dict[str, str] = {}
+    for commit, claims in claimed:
+        open_to_it = wanted - settled
+        told = f'{commit.id[:9]} "{shorten(commit.subject, 80)}"'
+        if commit.id in undone:
+            found |= dict.fromkeys(open_to_it.intersection(claims.merged), f"{told}, which a later commit reverts")
+        else:
+            found |= dict.fromkeys(open_to_it.intersection(claims.reverted), told)
+        settled |= open_to_it.intersection(claims.reverted | claims.merged.keys())
+    return found
+
+
 def _unqualified(claims: Claims, own: frozenset[str]) -> Claims:
     merged = {unqualify(reference, own): rule for reference, rule in claims.merged.items()}
     return Claims(merged, frozenset(unqualify(reference, own) for reference in claims.reverted), claims.undone)

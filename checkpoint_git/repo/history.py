@@ -52,6 +52,21 @@ def read_merged(work_tree: str, references: set[str]) -> dict[str, str]:
     return {reference: evidence[plain].sentence for reference, plain in asked.items() if plain in evidence}
 
 
+def read_taken_back(work_tree: str, references: set[str]) -> dict[str, str]:
+    """Which of the references HEAD's history reverted and did not merge again: reference -> the evidence.
+
+    references: without a repository ("#12"). No commits yet: an empty answer. Raises CheckpointError when git cannot
+    run.
+    """
+    wanted = frozenset(references)
+    commits = list(read_commits(work_tree, wanted)) if wanted else []
+    if not commits:
+        return {}
+    from checkpoint_git.repo.evidence import find_taken_back
+
+    return find_taken_back(commits, wanted, read_own_names(work_tree))
+
+
 def read_commits(work_tree: str, references: frozenset[str]) -> "Iterator[Commit]":
     """The commits of HEAD's history that could say something about the references, newest first."""
     numbers = frozenset(reference[_sign_at(reference) + 1 :].encode() for reference in references)

@@ -147,7 +147,9 @@ ITEMS = st.lists(
 
 
 NUMBERS = st.integers(1, 9)
-ENTRIES = st.one_of(st.text(max_size=3), NUMBERS, NUMBERS.map("#{}".format), st.builds(dict, number=NUMBERS))
+ENTRIES: st.SearchStrategy[Any] = st.one_of(
+    st.text(max_size=3), NUMBERS, NUMBERS.map("#{}".format), st.builds(dict, number=NUMBERS)
+)
 PRS: st.SearchStrategy[list[Any]] = st.lists(ENTRIES, max_size=9)
 DECISIONS = st.lists(st.one_of(st.text(max_size=3), NUMBERS.map("as in #{}".format)), max_size=30)
 
