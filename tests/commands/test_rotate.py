@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.commands import rotate
+from checkpoint_git.commands import doctor, rotate
 from checkpoint_git.core.errors import CheckpointError
 from tests.commands.running import run_verb
 from tests.support.repos import GitRepo
@@ -134,3 +134,79 @@ def test_number_tokens_survive_the_move(build: Path, project: Path) -> None:
     build.write_text(text, "utf-8")
     run_verb(rotate, cwd=project)
     assert "1.50e400" in history(project)[0].read_text("utf-8")
+
+
+# by evidence
+
+
+def say(build: Path, **changes: Any) -> None:
+    build.write_text(checkpoint_text(**changes), "utf-8")
+
+
+def test_what_an_open_action_names_stays_and_is_told(build: Path, project: Path) -> None:
+    say(build, skill_state={"merged_prs": PRS}, next_actions=["Write the docs of #1"])
+    ran = run_verb(rotate, cwd=project)
+    assert read(build)["skill_state"] == {"merged_prs": [PRS[1]]}
+    assert entries(history(project)[0]) == {"/skill_state/merged_prs": [PRS[0], PRS[2]]}
+    assert "/skill_state/merged_prs: #1 stays: next action 1 names it" in ran.text
+    assert ran.outcome.data["kept"] == [
+        {"skill": "build", "where": "/skill_state/merged_prs", "entry": "#1", "why": "next action 1 names it"}
+    ]
+
+
+def test_nothing_but_entries_that_stay_is_told_too(build: Path, project: Path) -> None:
+    say(build, skill_state={"merged_prs": ["#1"]}, next_actions=["Write the docs of #1"])
+    ran = run_verb(rotate, cwd=project)
+    assert ran.text.startswith("build: nothing to move\n  /skill_state/merged_prs: #1 stays")
+    assert ran.outcome.data["rotated"] == []
+    assert history(project) == []
+
+
+def test_a_merged_pull_request_that_was_reverted_stays_until_it_is_merged_again(build: Path, repo: GitRepo) -> None:
+    say(build, skill_state={"merged_prs": ["#12", "#13", "#99"]})
+    repo.commit("Sort (#13)")
+    repo.write("search.py", "1")
+    repo.commit("Search (#12)")
+    repo.git("revert", "--no-edit", "HEAD")
+    ran = run_verb(rotate, cwd=repo.path)
+    assert read(build)["skill_state"] == {"merged_prs": ["#12"]}
+    assert "it was taken back: " in ran.text
+    assert 'Revert "Search (#12)"' in ran.text
+    repo.write("search.py", "2")
+    repo.commit("Search, with tests (#12)")
+    run_verb(rotate, cwd=repo.path)
+    assert read(build)["skill_state"] == {"merged_prs": []}
+
+
+def test_a_history_that_cannot_be_asked_holds_nothing_back(
+    full: Path, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    ran = run_verb(rotate, cwd=project)
+    assert ran.codes == ["rotate/no-history"]
+    assert ran.outcome.code == 0
+    assert read(full)["skill_state"]["merged_prs"] == []
+
+
+def test_outside_git_everything_closed_moves(tmp_path: Path) -> None:
+    (tmp_path / ".checkpoints").mkdir()
+    path = tmp_path / ".checkpoints/build.checkpoint.json"
+    say(path, skill_state={"merged_prs": PRS})
+    assert run_verb(rotate, cwd=tmp_path).codes == []
+    assert read(path)["skill_state"] == {"merged_prs": []}
+
+
+def test_narratives_that_nobody_reviewed_move_and_it_says_so(build: Path, project: Path) -> None:
+    say(build, superseded=[{"step": "a"}, {"step": "b", "reviewed": True}])
+    ran = run_verb(rotate, "build", cwd=project)
+    assert "/superseded: 2 entries (1 not marked as reviewed: read them there)" in ran.text
+    assert len(entries(history(project)[0])["/superseded"]) == 2
+
+
+def test_after_a_rotation_the_doctor_asks_for_none(build: Path, project: Path) -> None:
+    state = {"merged_prs": [{"number": n, "title": "x" * 700} for n in range(60)]}
+    say(build, skill_state=state, superseded=[{"step": "a"}], next_actions=["Write the docs of #1"])
+    before = run_verb(doctor, "--check", "content", cwd=project).codes
+    assert {"content/rotation-due", "content/unreviewed"} <= set(before)
+    run_verb(rotate, cwd=project)
+    assert run_verb(doctor, "--check", "content", cwd=project).codes == []

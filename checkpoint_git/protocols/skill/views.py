@@ -53,6 +53,11 @@ def waits_on_user(blocker: dict[str, Any]) -> bool:
     return is_open(blocker) and blocker.get("needs") == "user_decision"
 
 
+def is_reviewed(superseded: Any) -> bool:
+    """Whether somebody marked a narrative that a merge set aside as read: `reviewed: true` or a reviewed_at."""
+    return isinstance(superseded, dict) and (superseded.get("reviewed") is True or bool(superseded.get("reviewed_at")))
+
+
 def action_text(action: Any) -> str:
     """What an item of next_actions says to do, "" where it says nothing."""
     text = action.get("text") if isinstance(action, dict) else action
