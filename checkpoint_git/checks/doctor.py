@@ -1,29 +1,30 @@
 """The doctor's table: every check with its code, what it looks at and how it is mended. Pure."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal, NamedTuple
 
-from checkpoint_git.checks import drift, installed
-from checkpoint_git.checks.facts import Document
+from checkpoint_git.checks import content, drift, installed
 from checkpoint_git.checks.world import World
-from checkpoint_git.core import jsontext
+from checkpoint_git.core import jsonplace
 from checkpoint_git.core.finding import Finding, Level
 
-MAX_SIZE = 32 * 1024  # bytes, as validate says it
-MAX_MERGED = 50  # entries of a list of merged pull requests
+Fix = Literal["safe", "by name", "no"]
 
 
 class Check(NamedTuple):
     """One entry of the table.
 
-    code: what its findings are called. level: of its findings, at worst. looks_at, mend: for people. needs: the facts
-    that have to be gathered for it, by World's names, with blanks between.
+    code: what its findings are called. level: of its findings, at worst. looks_at, mend: for people. fix: whether
+    `doctor --fix` mends it ("safe"), only `doctor --fix=CODE` ("by name"), or nobody but a person ("no"); of a mend
+    that exists, a finding may still need a person. needs: the facts that have to be gathered for it, by World's names,
+    with blanks between.
     """
 
     code: str
     level: Level
     looks_at: str
     mend: str
+    fix: Fix
     needs: str
     find: Callable[[World], list[Finding]]
 
@@ -39,14 +40,10 @@ def is_meant(check: Check, code: str) -> bool:
 
 
 def find_all(checks: Iterable[Check], world: World) -> list[Finding]:
-    """What the checks find, by file and place, each thing said once."""
+    """What the checks find, each thing said once. What validate did not locate has no line yet: see locate_all."""
     found = [finding for check in checks for finding in check.find(world)]
     codes = {(finding.code, finding.path) for finding in found}
-    kept = [finding for finding in found if not _is_said(finding, codes)]
-    located = _locate_all(kept, world.documents)
-    return sorted(
-        located, key=lambda finding: (finding.path == installed.REPOSITORY, finding.path, finding.line, finding.column)
-    )
+    return [finding for finding in found if not _is_said(finding, codes)]
 
 
 # (code, where) of findings that say nothing new where validate has said this of the same file.
@@ -60,69 +57,27 @@ def _is_said(finding: Finding, codes: set[tuple[str, str]]) -> bool:
     return (_SAID_BY.get((finding.code, finding.where), ""), finding.path) in codes
 
 
-def _locate_all(findings: list[Finding], documents: Sequence[Document]) -> list[Finding]:
-    """The findings with the lines and columns that they lack."""
-    texts = {document.path: document.text for document in documents if document.value is not None}
-    wanted = {finding.path for finding in findings if not finding.line}
-    roots = {path: jsontext.parse(text) for path, text in texts.items() if text is not None and path in wanted}
-    return [_locate(finding, roots) for finding in findings]
+def locate_all(findings: Sequence[Finding], read_text: Callable[[str], str | None]) -> list[Finding]:
+    """The findings with the lines and columns that they lack, by file and place; what is about no file comes last.
+
+    read_text: a checkpoint's text by its path, None for what is no checkpoint or is no JSON (any more).
+    """
+    lacking: dict[str, list[int]] = {}
+    for at, finding in enumerate(findings):
+        if finding.path and not finding.line:
+            lacking.setdefault(finding.path, []).append(at)
+    located = list(findings)
+    for path, places in lacking.items():
+        text = read_text(path)
+        if text is not None:
+            lines = jsonplace.locate_all(text, [findings[at].where for at in places])
+            for at, (line, column) in zip(places, lines, strict=True):
+                located[at] = findings[at]._replace(line=line, column=column)
+    return sorted(located, key=_order)
 
 
-def _locate(finding: Finding, roots: dict[str, jsontext.Node]) -> Finding:
-    if finding.line or finding.path not in roots:
-        return finding
-    line, column = jsontext.locate_in(roots[finding.path], finding.where)
-    return finding._replace(line=line, column=column)
-
-
-# content
-
-
-def find_invalid(world: World) -> list[Finding]:
-    """Everything that validate says."""
-    return [finding for document in world.documents for finding in document.findings]
-
-
-def find_unreviewed(world: World) -> list[Finding]:
-    """Narratives that an unattended merge has set aside."""
-    findings = []
-    for document in world.documents:
-        entries = document.value.get("superseded") if document.value else None
-        waiting = [entry for entry in entries if not _is_reviewed(entry)] if isinstance(entries, list) else []
-        if waiting:
-            message = f"{_count(len(waiting), 'narrative')} that a merge set aside: nobody has reviewed them"
-            hint = f"compare them with the present one, then move them to history: checkpoint rotate {document.skill}"
-            findings.append(Finding("content/unreviewed", "warning", message, document.path, "/superseded", hint=hint))
-    return findings
-
-
-def _is_reviewed(entry: object) -> bool:
-    return isinstance(entry, dict) and (entry.get("reviewed") is True or bool(entry.get("reviewed_at")))
-
-
-def find_overdue_rotations(world: World) -> list[Finding]:
-    """Files that grew too big, and lists of merged pull requests that git knows anyway."""
-    findings = []
-    for document in world.documents:
-        hint = f"checkpoint rotate {document.skill} moves what is closed into .checkpoints/history"
-        if document.size > MAX_SIZE:
-            message = f"the file has {document.size / 1024:.1f} KB, and every resume reads all of it"
-            findings.append(Finding("content/rotation-due", "warning", message, document.path, hint=hint))
-        for where, length in _merged_lists(document):
-            message = f"{length} merged pull requests are listed; git log tells them too"
-            findings.append(Finding("content/rotation-due", "warning", message, document.path, where, hint=hint))
-    return findings
-
-
-def _merged_lists(document: Document) -> Iterator[tuple[str, int]]:
-    state = document.value.get("skill_state") if document.value else None
-    for key, member in state.items() if isinstance(state, dict) else ():
-        if key.startswith("merged_prs") and isinstance(member, list) and len(member) > MAX_MERGED:
-            yield jsontext.join_pointer("/skill_state", key), len(member)
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
+def _order(finding: Finding) -> tuple[bool, str, int, int]:
+    return finding.path in ("", installed.REPOSITORY), finding.path, finding.line, finding.column
 
 
 # the table
@@ -134,14 +89,16 @@ CHECKS: tuple[Check, ...] = (
         "error",
         "everything `validate` says",
         "as each finding says",
+        "safe",
         "",
-        find_invalid,
+        content.find_invalid,
     ),
     Check(
         "drift/project-dir",
         "warning",
         "is project_dir a folder of this machine?",
         "checkpoint update SKILL --project_dir=PATH",
+        "by name",
         "absent_dirs",
         drift.find_lost_projects,
     ),
@@ -150,6 +107,7 @@ CHECKS: tuple[Check, ...] = (
         "warning",
         "in_progress, nothing written for more than 7 days",
         "carry on, or set another status",
+        "no",
         "",
         drift.find_stale_work,
     ),
@@ -158,6 +116,7 @@ CHECKS: tuple[Check, ...] = (
         "warning",
         "blocked for more than 3 days",
         "ask for the decision again",
+        "no",
         "",
         drift.find_stale_blocks,
     ),
@@ -166,6 +125,7 @@ CHECKS: tuple[Check, ...] = (
         "note",
         "complete for more than 14 days, and its files changed since",
         "checkpoint reset SKILL",
+        "no",
         "files steps",
         drift.find_moving_completions,
     ),
@@ -174,6 +134,7 @@ CHECKS: tuple[Check, ...] = (
         "warning",
         "generated_files: is it there, or what became of it?",
         "write the new name, or take it off",
+        "safe",
         "files",
         drift.find_missing_files,
     ),
@@ -182,6 +143,7 @@ CHECKS: tuple[Check, ...] = (
         "note",
         "generated_files: changed since the checkpoint was written?",
         "read them again",
+        "no",
         "files steps",
         drift.find_changed_documents,
     ),
@@ -190,6 +152,7 @@ CHECKS: tuple[Check, ...] = (
         "warning",
         "next_actions that name merged work, by the whole history",
         "checkpoint done SKILL",
+        "safe",
         "merged",
         drift.find_shipped_actions,
     ),
@@ -198,6 +161,7 @@ CHECKS: tuple[Check, ...] = (
         "warning",
         "open blockers whose proposed resolution is merged",
         "mark the blocker resolved",
+        "by name",
         "merged",
         drift.find_shipped_resolutions,
     ),
@@ -206,6 +170,7 @@ CHECKS: tuple[Check, ...] = (
         "note",
         "is this clone shallow, so that evidence is partial?",
         "git fetch --unshallow",
+        "no",
         "merged shallow",
         drift.find_partial_history,
     ),
@@ -214,6 +179,7 @@ CHECKS: tuple[Check, ...] = (
         "warning",
         "recorded commits: are they part of HEAD's history?",
         "correct the commit",
+        "no",
         "strangers shallow",
         drift.find_strange_commits,
     ),
@@ -222,22 +188,25 @@ CHECKS: tuple[Check, ...] = (
         "warning",
         "narratives that an unattended merge set aside",
         "checkpoint rotate SKILL",
+        "by name",
         "",
-        find_unreviewed,
+        content.find_unreviewed,
     ),
     Check(
         "content/rotation-due",
         "warning",
         "files over 32 KB, more than 50 merged pull requests",
         "checkpoint rotate SKILL",
+        "safe",
         "",
-        find_overdue_rotations,
+        content.find_overdue_rotations,
     ),
     Check(
         "merge/unresolved",
         "error",
         "conflict markers, unmerged files, a merge in progress",
         "resolve it and git add it",
+        "no",
         "git",
         installed.find_unresolved,
     ),
@@ -246,6 +215,7 @@ CHECKS: tuple[Check, ...] = (
         "warning",
         "was `checkpoint init` run in this clone?",
         "checkpoint init",
+        "by name",
         "git",
         installed.find_missing_installation,
     ),
@@ -254,6 +224,7 @@ CHECKS: tuple[Check, ...] = (
         "error",
         "do attributes and configuration lead to the merge driver?",
         "checkpoint init",
+        "safe",
         "git",
         installed.find_inert_driver,
     ),
@@ -262,6 +233,7 @@ CHECKS: tuple[Check, ...] = (
         "error",
         "are the driver's interpreter and file there?",
         "checkpoint init",
+        "safe",
         "git",
         installed.find_broken_driver,
     ),
@@ -270,6 +242,7 @@ CHECKS: tuple[Check, ...] = (
         "error",
         "a real merge in a temporary repository, with a bare PATH",
         "checkpoint init",
+        "no",
         "git proof",
         installed.find_failed_proof,
     ),
@@ -278,6 +251,7 @@ CHECKS: tuple[Check, ...] = (
         "warning",
         "would git run our hooks?",
         "checkpoint init",
+        "safe",
         "git",
         installed.find_unreachable_hooks,
     ),

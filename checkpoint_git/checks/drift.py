@@ -3,20 +3,16 @@
 Every find_ function looks at the gathered facts and returns findings with `path` and `where`; lines are added later.
 """
 
-import re
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
 
-from checkpoint_git.checks.facts import Document
 from checkpoint_git.checks.progress import STALE_AFTER
-from checkpoint_git.checks.shipped import Use, find_shipped, find_uses, is_asked_for, is_resolved_by
+from checkpoint_git.checks.sheet import Passage, Recorded, Sheet
+from checkpoint_git.checks.shipped import Use, find_shipped, find_uses, is_resolved_by
 from checkpoint_git.checks.world import NamedFile, Step, World
-from checkpoint_git.core.clock import DAY, read_instant, write_instant
+from checkpoint_git.core.clock import DAY, write_instant
 from checkpoint_git.core.finding import Finding, Level
-from checkpoint_git.core.references import find_references
 from checkpoint_git.core.safetext import shorten
-
-__all__ = ["find_asked_references", "find_recorded_commits", "find_references", "find_shipped", "is_asked_for"]
 
 STALE_DAYS = {"in_progress": STALE_AFTER // DAY, "blocked": 3, "complete": 14}
 _GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
@@ -25,7 +21,7 @@ _FEW = 5  # items that a message spells out
 
 def find_lost_projects(world: World) -> list[Finding]:
     """project_dir names no folder of this machine, or is not absolute."""
-    return [finding for document in world.documents for finding in _check_project_dir(document, world)]
+    return [finding for sheet in world.sheets for finding in _check_project_dir(sheet, world)]
 
 
 def find_stale_work(world: World) -> list[Finding]:
@@ -43,65 +39,74 @@ def find_stale_blocks(world: World) -> list[Finding]:
 def find_moving_completions(world: World) -> list[Finding]:
     """Complete for more than two weeks while later commits went on changing its files."""
     findings, steps_by_path = [], _index_steps(world)
-    for document in world.documents:
-        age = _age_of(document, "complete", world.now)
-        changed = find_changed_files(document, world, steps_by_path) if age > STALE_DAYS["complete"] * DAY else []
+    for sheet in world.sheets:
+        age = _age_of(sheet, "complete", world.now)
+        changed = find_changed_files(sheet, world, steps_by_path) if age > STALE_DAYS["complete"] * DAY else []
         if changed:
             message = f"it was complete {age // DAY} days ago, and {_tell_changes(changed)} since"
-            hint = f"if its work goes on, say so; else put it away: checkpoint reset {document.skill}"
-            findings.append(_finding("drift/complete-but-moving", "note", message, document, "/status", hint))
+            hint = f"if its work goes on, say so; else put it away: checkpoint reset {sheet.skill}"
+            findings.append(_finding("drift/complete-but-moving", "note", message, sheet, "/status", hint))
     return findings
 
 
 def find_missing_files(world: World) -> list[Finding]:
     """generated_files names what is not there."""
     findings = []
-    for document in world.documents:
+    for sheet in world.sheets:
         groups: dict[tuple[int, str, str, str], list[NamedFile]] = {}
-        for file in world.files.get(document.path, ()):
+        for file in world.files.get(sheet.path, ()):
             if file.state != "there":
                 groups.setdefault((file.at, file.state, file.fate, file.detail), []).append(file)
-        findings += [_tell_files(group, document) for group in groups.values()]
+        findings += [_tell_files(group, sheet) for group in groups.values()]
     return findings
 
 
 def find_changed_documents(world: World) -> list[Finding]:
     """generated_files changed since the checkpoint was written; a complete one is left to its own check."""
     findings, steps_by_path = [], _index_steps(world)
-    for document in world.documents:
-        changed = [] if _status(document) == "complete" else find_changed_files(document, world, steps_by_path)
+    for sheet in world.sheets:
+        changed = [] if sheet.status == "complete" else find_changed_files(sheet, world, steps_by_path)
         if changed:
             where = f"/context_primer/generated_files{f'/{changed[0].file.at}' if len(changed) == 1 else ''}"
-            message = f"{_tell_changes(changed)} since the checkpoint was written ({_updated_text(document)})"
+            message = f"{_tell_changes(changed)} since the checkpoint was written ({_updated_text(sheet)})"
             hint = "read them again before relying on the context primer; the next update settles it"
-            findings.append(_finding("drift/file-changed", "note", message, document, where, hint))
+            findings.append(_finding("drift/file-changed", "note", message, sheet, where, hint))
     return findings
 
 
 def find_shipped_actions(world: World) -> list[Finding]:
     """next_actions that ask for work which the history has merged."""
     findings = []
-    for document, where, text in _actions(world):
-        uses = [use for use in find_uses(text) if use.reference in world.merged and use.role in _TOLD_BY_ROLE]
-        findings += [_tell_action(document, where, text, use, world) for use in uses]
+    for sheet, passage in _passages(world, "actions"):
+        uses = [use for use in find_uses(passage.text) if use.reference in world.merged and use.role in _TOLD_BY_ROLE]
+        findings += [_tell_action(sheet, passage, use, world) for use in uses]
     return findings
 
 
 def find_shipped_resolutions(world: World) -> list[Finding]:
     """Open blockers whose proposed resolution is merged."""
     findings = []
-    for document, where, text in _resolutions(world):
-        for reference in find_references(text):
-            if reference in world.merged and is_resolved_by(text, reference):
+    for sheet, passage in _passages(world, "resolutions"):
+        for reference in passage.references:
+            if reference in world.merged and is_resolved_by(passage.text, reference):
                 message = f"what should resolve the blocker is merged: {reference} by {world.merged[reference]}"
                 hint = "check it, then mark the blocker resolved or remove it"
-                findings.append(_finding("drift/blocker-shipped", "warning", message, document, where, hint))
+                findings.append(_finding("drift/blocker-shipped", "warning", message, sheet, passage.where, hint))
     return findings
+
+
+def _passages(world: World, field: Literal["actions", "resolutions"]) -> Iterator[tuple[Sheet, Passage]]:
+    """The texts that name something merged."""
+    merged = world.merged.keys()
+    for sheet in world.sheets if merged else ():
+        for passage in getattr(sheet, field):
+            if not merged.isdisjoint(passage.references):
+                yield sheet, passage
 
 
 def find_partial_history(world: World) -> list[Finding]:
     """The history was cut off when it was cloned, and something was asked of it."""
-    if not world.shallow or not find_asked_references(world):
+    if not world.shallow or not find_asked_references(world.sheets):
         return []
     message = "this clone is shallow: work that was merged before it begins cannot be told"
     return [Finding("drift/history-partial", "note", message, hint="git fetch --unshallow")]
@@ -110,111 +115,62 @@ def find_partial_history(world: World) -> list[Finding]:
 def find_strange_commits(world: World) -> list[Finding]:
     """Recorded commits that HEAD's history does not hold."""
     findings = []
-    for document in world.documents:
+    for sheet in world.sheets:
         groups: dict[tuple[str, str], list[Recorded]] = {}
-        for recorded in find_recorded_commits(document.value):
+        for recorded in sheet.recorded:
             if recorded.id in world.strangers:
                 groups.setdefault((recorded.key, world.strangers[recorded.id]), []).append(recorded)
-        findings += [_tell_commits(document, kind, group, world) for (_, kind), group in groups.items()]
+        findings += [_tell_commits(sheet, kind, group, world) for (_, kind), group in groups.items()]
     return findings
 
 
-def find_asked_references(world: World) -> set[str]:
+def find_asked_references(sheets: Iterable[Sheet]) -> set[str]:
     """Everything that the history has to be asked about."""
-    texts = [text for _, _, text in (*_actions(world), *_resolutions(world))]
-    return {reference for text in texts for reference in find_references(text)}
+    return {
+        reference
+        for sheet in sheets
+        for passage in (*sheet.actions, *sheet.resolutions)
+        for reference in passage.references
+    }
 
 
-class Recorded(NamedTuple):
-    """One commit id that a checkpoint holds. key: the name of the field."""
-
-    where: str
-    key: str
-    id: str
-
-
-_COMMIT_ID = re.compile(r"[0-9a-f]{7,40}|[0-9a-f]{64}")
-_COMMIT_KEY = re.compile(r"(?:.*_)?sha|(?:.*_)?commit|(?:.*_)?commit_(?:id|hash)")
-# An open branch's head never becomes part of history where pull requests are squashed; the others name no commits.
-_OTHER_KEY = re.compile(
-    r"(?:head|branch|pr|blob|tree|file|content|image|digest|config|lock\w*|artifact|package|source_map)_sha"
-)
-_MAX_DEPTH = 50
-
-
-def find_recorded_commits(value: Any) -> list[Recorded]:
-    """Every commit id in a document, by the name of its field: sha, commit, and what ends in _sha or _commit."""
-    found: list[Recorded] = []
-    waiting: list[tuple[str, str, Any, int]] = [("", "", value, 0)]
-    while waiting:
-        where, key, item, depth = waiting.pop()
-        if isinstance(item, str):
-            if _COMMIT_KEY.fullmatch(key) and not _OTHER_KEY.fullmatch(key) and _COMMIT_ID.fullmatch(item):
-                found.append(Recorded(where, key, item))
-        elif depth < _MAX_DEPTH:
-            waiting += [(*child, depth + 1) for child in reversed(_children(where, key, item))]
-    return found
-
-
-def _children(where: str, key: str, item: Any) -> list[tuple[str, str, Any]]:
-    if isinstance(item, dict):
-        return [(f"{where}/{_escaped(name)}", name.rstrip("+"), member) for name, member in item.items()]
-    return [(f"{where}/{at}", key, member) for at, member in enumerate(item)] if isinstance(item, list) else []
-
-
-def _escaped(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")
-
-
-def _finding(code: str, level: Level, message: str, document: Document, where: str, hint: str) -> Finding:
-    return Finding(code, level, message, document.path, where, hint=hint)
+def _finding(code: str, level: Level, message: str, sheet: Sheet, where: str, hint: str) -> Finding:
+    return Finding(code, level, message, sheet.path, where, hint=hint)
 
 
 # time
 
 
-def _status(document: Document) -> object:
-    return document.value.get("status") if document.value else None
+def _updated_text(sheet: Sheet) -> str:
+    return write_instant(sheet.updated_at) if sheet.updated_at is not None else "never"
 
 
-def updated_at(document: Document) -> int | None:
-    """When the checkpoint says it was written, in seconds; None where it does not say."""
-    instant = read_instant(document.value.get("updated_at")) if document.value else None
-    return instant[0] if instant else None
-
-
-def _updated_text(document: Document) -> str:
-    when = updated_at(document)
-    return write_instant(when) if when is not None else "never"
-
-
-def _age_of(document: Document, status: str, now: int) -> int:
+def _age_of(sheet: Sheet, status: str, now: int) -> int:
     """Seconds since a checkpoint of this status was written, 0 for any other."""
-    when = updated_at(document)
-    return now - when if when is not None and _status(document) == status else 0
+    return now - sheet.updated_at if sheet.updated_at is not None and sheet.status == status else 0
 
 
 def _find_old(world: World, code: str, status: str, says: str, hint: str) -> list[Finding]:
     findings = []
-    for document in world.documents:
-        age, limit = _age_of(document, status, world.now), STALE_DAYS[status]
+    for sheet in world.sheets:
+        age, limit = _age_of(sheet, status, world.now), STALE_DAYS[status]
         if age > limit * DAY:
-            message = f"{document.skill} {says}, and nothing was written for {age // DAY} days (more than {limit})"
-            told = hint.format(skill=document.skill)
-            findings.append(_finding(code, "warning", message, document, "/updated_at", told))
+            message = f"{sheet.skill} {says}, and nothing was written for {age // DAY} days (more than {limit})"
+            told = hint.format(skill=sheet.skill)
+            findings.append(_finding(code, "warning", message, sheet, "/updated_at", told))
     return findings
 
 
-def _check_project_dir(document: Document, world: World) -> Iterator[Finding]:
-    path = document.value.get("project_dir") if document.value else None
-    if not isinstance(path, str) or path not in world.absent_dirs:
+def _check_project_dir(sheet: Sheet, world: World) -> Iterator[Finding]:
+    path = sheet.project_dir
+    if path is None or path not in world.absent_dirs:
         return
     shown = shorten(path, 100)
     message = f"project_dir is {shown}, and this machine has no such folder"
     if not path.startswith("/"):
         message = f"project_dir is {shown}, which is no absolute path of this machine"
-    hint = f"if this checkout is the project's home: checkpoint update {document.skill} --project_dir=PATH"
-    yield _finding("drift/project-dir", "warning", message, document, "/project_dir", hint)
+    hint = f"if this checkout is the project's home: checkpoint update {sheet.skill} --project_dir=PATH"
+    yield _finding("drift/project-dir", "warning", message, sheet, "/project_dir", hint)
 
 
 # files
@@ -227,26 +183,24 @@ class ChangedFile(NamedTuple):
     step: Step
 
 
-def find_changed_files(document: Document, world: World, steps_by_path: dict[str, list[int]]) -> list[ChangedFile]:
+def find_changed_files(sheet: Sheet, world: World, steps_by_path: dict[str, list[int]]) -> list[ChangedFile]:
     """The listed files that HEAD's line changed since the checkpoint was written.
 
     What came after the step that brought in the checkpoint counts, but not that step itself. Of what came before it,
     and while the checkpoint is not committed, only what is clearly later than updated_at: a session commits its
     files around the time it writes. steps_by_path: path -> indices of world.steps.
     """
-    written = updated_at(document)
+    written = sheet.updated_at
     if written is None:
         return []
-    watched = {
-        name: file for file in world.files.get(document.path, ()) for name in file.names if file.state == "there"
-    }
-    watched.pop(document.path, None)
-    own = steps_by_path.get(document.path, [])
+    watched = {name: file for file in world.files.get(sheet.path, ()) for name in file.names if file.state == "there"}
+    watched.pop(sheet.path, None)
+    own = steps_by_path.get(sheet.path, [])
     committed = own[0] if own and world.steps[own[0]].when >= written else 0
 
     def is_news(at: int) -> bool:
         since = written if at < committed else written + _GRACE
-        return world.steps[at].when > since and document.path not in world.steps[at].paths
+        return world.steps[at].when > since and sheet.path not in world.steps[at].paths
 
     changed: dict[str, ChangedFile] = {}
     for name, file in watched.items():
@@ -282,7 +236,7 @@ _FATES: dict[str, tuple[Level, str, str]] = {
 }
 
 
-def _tell_files(group: list[NamedFile], document: Document) -> Finding:
+def _tell_files(group: list[NamedFile], sheet: Sheet) -> Finding:
     """One entry's paths that share a fate; an entry with braces can name many."""
     first = group[0]
     level, text, hint = _FATES["outside" if first.state == "outside" else first.fate]
@@ -290,7 +244,7 @@ def _tell_files(group: list[NamedFile], document: Document) -> Finding:
     subject = named if len(group) == 1 else f"each of {named}"
     message = f"{subject} {text.format(detail=shorten(first.detail, 120))}"
     where = f"/context_primer/generated_files/{first.at}"
-    return _finding("drift/file-missing", level, message, document, where, hint)
+    return _finding("drift/file-missing", level, message, sheet, where, hint)
 
 
 def _some(items: list[str]) -> str:
@@ -302,28 +256,6 @@ def _some(items: list[str]) -> str:
 # merged work
 
 
-def _actions(world: World) -> Iterator[tuple[Document, str, str]]:
-    for document in world.documents:
-        for at, action in enumerate(_list(document, "next_actions")):
-            text = action.get("text") if isinstance(action, dict) else action
-            if isinstance(text, str):
-                yield document, f"/next_actions/{at}", text
-
-
-def _resolutions(world: World) -> Iterator[tuple[Document, str, str]]:
-    for document in world.documents:
-        for at, blocker in enumerate(_list(document, "blockers")):
-            if isinstance(blocker, dict) and blocker.get("resolved") is not True and not blocker.get("resolved_at"):
-                text = blocker.get("proposed_resolution")
-                if isinstance(text, str):
-                    yield document, f"/blockers/{at}/proposed_resolution", text
-
-
-def _list(document: Document, key: str) -> list[Any]:
-    found = document.value.get(key) if document.value else None
-    return found if isinstance(found, list) else []
-
-
 _TOLD_BY_ROLE: dict[str, tuple[Level, str, str]] = {
     "asked": ("warning", "the action asks for {name}, which is merged", "take out what is done"),
     "waits": ("note", "the action waits for {name}, which is merged", "it can go on: say what is next"),
@@ -331,19 +263,19 @@ _TOLD_BY_ROLE: dict[str, tuple[Level, str, str]] = {
 }
 
 
-def _tell_action(document: Document, where: str, text: str, use: Use, world: World) -> Finding:
+def _tell_action(sheet: Sheet, passage: Passage, use: Use, world: World) -> Finding:
     level, told, hint = _TOLD_BY_ROLE[use.role]
-    if find_shipped(text, world.merged):
-        first = where == "/next_actions/0"
-        hint = f"it is done: checkpoint done {document.skill}" if first else "it is done: take it off the list"
+    if find_shipped(passage.text, world.merged):
+        first = passage.where == "/next_actions/0"
+        hint = f"it is done: checkpoint done {sheet.skill}" if first else "it is done: take it off the list"
     message = f"{told.format(name=use.reference)}: by {world.merged[use.reference]}"
-    return _finding("drift/action-shipped", level, message, document, where, hint)
+    return _finding("drift/action-shipped", level, message, sheet, passage.where, hint)
 
 
 # recorded commits
 
 
-def _tell_commits(document: Document, kind: str, group: list[Recorded], world: World) -> Finding:
+def _tell_commits(sheet: Sheet, kind: str, group: list[Recorded], world: World) -> Finding:
     subject = f"{group[0].key} names {_some([one.id[:12] for one in group])}"
     level: Level = "warning"
     if kind == "elsewhere":
@@ -353,4 +285,4 @@ def _tell_commits(document: Document, kind: str, group: list[Recorded], world: W
         message, hint = f"{subject}: not in this shallow clone", "git fetch --unshallow tells whether it is real"
     else:
         message, hint = f"{subject}: this repository has no such commit", "was it rebased away, or mistyped?"
-    return _finding("drift/commit-unknown", level, message, document, group[0].where, hint)
+    return _finding("drift/commit-unknown", level, message, sheet, group[0].where, hint)

@@ -17,12 +17,11 @@ def find_unresolved(world: World) -> list[Finding]:
     """What a merge left behind: unmerged files, markers, an operation that waits to be finished."""
     git = world.git or GitFacts()
     findings = [_tell_unmerged(path) for path in git.unmerged]
-    for document in world.documents:
-        marked = any(finding.code == "json/conflict-markers" for finding in document.findings)
-        if marked and document.path not in git.unmerged:
+    for sheet in world.sheets:
+        if sheet.has_markers and sheet.path not in git.unmerged:
             message = "conflict markers were left in the file, and git takes it for resolved"
             hint = "edit them away, or take one side: git checkout --ours / --theirs, or restore it from git"
-            findings.append(Finding("merge/unresolved", "error", message, document.path, hint=hint))
+            findings.append(Finding("merge/unresolved", "error", message, sheet.path, hint=hint))
     if git.operation:
         message = f"git is in the middle of a {git.operation}"
         hint = f"finish it (git {git.operation} --continue) or leave it (--abort)"

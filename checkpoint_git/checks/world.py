@@ -1,4 +1,4 @@
-"""What the doctor reasons about besides the documents: facts about git and the file system, gathered by somebody else.
+"""What the doctor reasons about: the checkpoints, and facts about git and the file system, gathered by somebody else.
 
 Values only. Every fact has a default that says nothing, for what was not asked for or could not be found out.
 """
@@ -6,7 +6,7 @@ Values only. Every fact has a default that says nothing, for what was not asked 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from checkpoint_git.checks.facts import Document
+from checkpoint_git.checks.sheet import Sheet
 
 
 class NamedFile(NamedTuple):
@@ -96,12 +96,12 @@ class Proof(NamedTuple):
 class World(NamedTuple):
     """Everything the checks may look at.
 
-    now: seconds since 1970. absent_dirs: the project_dirs that this machine does not have. files: document path -> what
-    it lists. steps: newest first. merged: reference -> evidence. strangers: commit id -> "unknown" or "elsewhere".
+    now: seconds since 1970. absent_dirs: the project_dirs that this machine does not have. files: a checkpoint's path
+    -> what it lists. steps: newest first. merged: reference -> evidence. strangers: commit id -> "unknown" or "elsewhere".
     shallow: history is cut off. git: None outside git. proof: None when the driver was not tried.
     """
 
-    documents: Sequence[Document] = ()
+    sheets: Sequence[Sheet] = ()
     now: int = 0
     absent_dirs: frozenset[str] = frozenset()
     files: Mapping[str, Sequence[NamedFile]] = {}

@@ -4,9 +4,10 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from checkpoint_git.checks.doctor import CHECKS, Check, choose_checks, find_all, is_meant
+from checkpoint_git.checks.doctor import CHECKS, Check, choose_checks, find_all, is_meant, locate_all
+from checkpoint_git.checks.sheet import Sheet, make_sheet
 from checkpoint_git.commands.gathering import Tell, gather_world
-from checkpoint_git.commands.reading import read_document, read_documents
+from checkpoint_git.commands.reading import iterate_documents, read_document, read_text
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.outcome import Invocation, Line, Outcome, Style, Table
@@ -66,13 +67,30 @@ def diagnose(
 
     now: seconds since 1970. env: the environment that git is asked in. tell: called with what is looked at.
     """
-    documents = [read_document(place, skill, now)] if skill else read_documents(place, now)
+    sheets = read_sheets(place, now, skill, tell)
     needs = {need for check in checks for need in check.needs.split()}
-    world, troubles = gather_world(place, documents, now, needs, env, tell)
+    world, troubles = gather_world(place, sheets, now, needs, env, tell)
     if place.work_tree is None and needs:
         message = "this is no git repository: history, merge driver and hooks were not looked at"
         troubles.append(Finding("doctor/not-looked-at", "note", message))
-    return Diagnosis(list(checks), len(documents), [*find_all(checks, world), *troubles])
+    skills = {sheet.path: sheet.skill for sheet in sheets}
+    found = locate_all(find_all(checks, world), lambda path: read_text(place, skills[path]) if path in skills else None)
+    return Diagnosis(list(checks), len(sheets), [*found, *troubles])
+
+
+def read_sheets(place: Place, now: int, skill: str | None = None, tell: Tell = lambda what: None) -> list[Sheet]:
+    """What the checks look at of every checkpoint, or of one skill's; no document is held longer than it is read."""
+    if skill:
+        return [make_sheet(read_document(place, skill, now))]
+    sheets = []
+    for document in iterate_documents(place, now):
+        sheets.append(make_sheet(document))
+        if len(sheets) % _PACE == 0:
+            tell(f"checkpoints ({len(sheets)})")
+    return sheets
+
+
+_PACE = 100  # checkpoints between two words to a person who waits
 
 
 def find_wanted_checks(codes: Sequence[str]) -> list[Check]:
@@ -85,10 +103,10 @@ def find_wanted_checks(codes: Sequence[str]) -> list[Check]:
 
 
 def _list_checks(checks: Sequence[Check]) -> Outcome:
-    rows = [(check.code, check.level, check.looks_at, check.mend) for check in checks]
-    names = ("code", "level", "looks_at", "mend")
+    rows = [(check.code, check.level, check.looks_at, check.mend, check.fix) for check in checks]
+    names = ("code", "level", "looks_at", "mend", "fix")
     data = {"checks": [dict(zip(names, row, strict=True)) for row in rows]}
-    return Outcome(data, [Table(("check", "at worst", "looks at", "mend"), rows)])
+    return Outcome(data, [Table(("check", "at worst", "looks at", "mend", "--fix"), rows)])
 
 
 def _tell_diagnosis(found: Diagnosis, fail_on_warnings: bool) -> Outcome:

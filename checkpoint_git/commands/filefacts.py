@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from checkpoint_git.checks.drift import find_missing_files
 from checkpoint_git.checks.facts import Document
 from checkpoint_git.checks.resume import is_covered
+from checkpoint_git.checks.sheet import make_sheet
 from checkpoint_git.checks.world import NamedFile
 from checkpoint_git.commands.gathering import gather_world
 from checkpoint_git.core.clock import DAY, read_instant
@@ -25,7 +26,7 @@ _GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
 
 def read_drift(place: Place, document: Document, now: int, env: Mapping[str, str]) -> list[Finding]:
     """Findings about the listed files, located: warnings and notes. now: seconds since 1970."""
-    world, troubles = gather_world(place, [document], now, ("files",), env, lambda what: None)
+    world, troubles = gather_world(place, [make_sheet(document)], now, ("files",), env, lambda what: None)
     files = [file for file in world.files.get(document.path, ()) if file.state == "there"]
     try:
         changed = _read_changed(place, document, files, env)

@@ -3,9 +3,9 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from checkpoint_git.checks.drift import find_asked_references, find_recorded_commits, updated_at
-from checkpoint_git.checks.facts import Document
-from checkpoint_git.checks.listed import choose_reading, find_readings
+from checkpoint_git.checks.drift import find_asked_references
+from checkpoint_git.checks.listed import choose_reading, find_readings, is_path_like
+from checkpoint_git.checks.sheet import Sheet
 from checkpoint_git.checks.world import GitFacts, Hook, NamedFile, Proof, Setup, Step, World
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
@@ -18,13 +18,13 @@ Tell = Callable[[str], None]
 
 
 def gather_world(
-    place: Place, documents: Sequence[Document], now: int, needs: Iterable[str], env: Mapping[str, str], tell: Tell
+    place: Place, sheets: Sequence[Sheet], now: int, needs: Iterable[str], env: Mapping[str, str], tell: Tell
 ) -> tuple[World, list[Finding]]:
     """The world as far as it is needed, and a finding for each part that could not be looked at.
 
     needs: names of World's fields. tell: called with what is being looked at, for a person who waits.
     """
-    world = World(documents=documents, now=now)
+    world = World(sheets, now)
     troubles = []
     wanted = frozenset(needs)
     for name, (what, read) in _READERS.items():
@@ -39,9 +39,8 @@ def gather_world(
 
 
 def _read_absent_dirs(world: World, place: Place, env: Mapping[str, str]) -> World:
-    named = {document.value.get("project_dir") for document in world.documents if document.value}
-    texts = (path for path in named if isinstance(path, str) and path.strip())
-    return world._replace(absent_dirs=frozenset(path for path in texts if not _is_folder(path)))
+    named = {sheet.project_dir for sheet in world.sheets if sheet.project_dir and sheet.project_dir.strip()}
+    return world._replace(absent_dirs=frozenset(path for path in named if not _is_folder(path)))
 
 
 def _is_folder(path: str) -> bool:
@@ -52,7 +51,8 @@ def _is_folder(path: str) -> bool:
 
 
 def _read_files(world: World, place: Place, env: Mapping[str, str]) -> World:
-    files = {document.path: _read_listed(document, place) for document in world.documents}
+    lookup = paths.Lookup(place.root, place.top)
+    files = {sheet.path: _read_listed(sheet, lookup) for sheet in world.sheets if sheet.listed}
     missing = {name for listed in files.values() for file in listed if file.state == "missing" for name in file.names}
     fates = paths.read_fates(place.top, sorted(missing)) if place.work_tree else {}
     told = {path: [_with_fate(file, fates, place) for file in listed] for path, listed in files.items()}
@@ -70,52 +70,50 @@ def _with_fate(file: NamedFile, fates: Mapping[str, paths.Fate], place: Place) -
     return file._replace(fate=best.kind, detail=best.detail)
 
 
-def _read_listed(document: Document, place: Place) -> list[NamedFile]:
-    primer = document.value.get("context_primer") if document.value else None
-    entries = primer.get("generated_files") if isinstance(primer, dict) else None
-    listed = []
-    for at, entry in enumerate(entries if isinstance(entries, list) else ()):
-        text = entry.get("path") if isinstance(entry, dict) else entry
-        if isinstance(text, str):
-            listed += [_look_up(at, _from_root(path, document), place) for path in _read_entry(text, document, place)]
-    return listed
-
-
-def _read_entry(text: str, document: Document, place: Place) -> list[str]:
+def _read_listed(sheet: Sheet, lookup: paths.Lookup) -> list[NamedFile]:
     def is_there(path: str) -> bool:
-        return paths.find_state(_from_root(path, document), place.root, place.top) == "there"
+        return lookup.find_state(_from_root(path, sheet.project_dir)) == "there"
 
+    return [
+        _look_up(at, _from_root(path, sheet.project_dir), lookup)
+        for at, text in sheet.listed
+        for path in _read_entry(text, is_there)
+    ]
+
+
+def _read_entry(text: str, is_there: Callable[[str], bool]) -> list[str]:
+    """The paths that an entry names. Nearly every entry is just the path of a file that is there."""
+    if is_path_like(text) and "{" not in text and is_there(text):
+        return [text]
     return choose_reading(find_readings(text), is_there)
 
 
-def _from_root(path: str, document: Document) -> str:
+def _from_root(path: str, project: str | None) -> str:
     """A path below project_dir as seen from here: another machine's checkout lies elsewhere."""
-    project = document.value.get("project_dir") if document.value else None
-    if isinstance(project, str) and len(project) > 1 and path.startswith(project.rstrip("/") + "/"):
+    if project is not None and len(project) > 1 and path.startswith(project.rstrip("/") + "/"):
         return path[len(project.rstrip("/")) + 1 :]
     return path
 
 
-def _look_up(at: int, path: str, place: Place) -> NamedFile:
-    state = paths.find_state(path, place.root, place.top)
-    return NamedFile(at, path, state, tuple(paths.relative_to_top(path, place.root, place.top)))
+def _look_up(at: int, path: str, lookup: paths.Lookup) -> NamedFile:
+    return NamedFile(at, path, lookup.find_state(path), lookup.find_names(path))
 
 
 def _read_steps(world: World, place: Place, env: Mapping[str, str]) -> World:
-    written = [when for document in world.documents if (when := updated_at(document)) is not None]
+    written = [sheet.updated_at for sheet in world.sheets if sheet.updated_at is not None]
     listed = {name for files in world.files.values() for file in files for name in file.names}
     if not written or not listed:
         return world
-    watched = frozenset(listed | {document.path for document in world.documents})
+    watched = frozenset(listed | {sheet.path for sheet in world.sheets})
     return world._replace(steps=[Step(*change) for change in history.read_changes(place.top, min(written), watched)])
 
 
 def _read_merged(world: World, place: Place, env: Mapping[str, str]) -> World:
-    return world._replace(merged=history.read_merged(place.top, find_asked_references(world)))
+    return world._replace(merged=history.read_merged(place.top, find_asked_references(world.sheets)))
 
 
 def _read_strangers(world: World, place: Place, env: Mapping[str, str]) -> World:
-    ids = {recorded.id for document in world.documents for recorded in find_recorded_commits(document.value)}
+    ids = {recorded.id for sheet in world.sheets for recorded in sheet.recorded}
     return world._replace(strangers=history.read_strangers(place.top, sorted(ids)))
 
 
@@ -141,7 +139,7 @@ def _read_git(world: World, place: Place, env: Mapping[str, str]) -> World:
     facts = GitFacts(
         unmerged=tuple(_below(place, staged.read_index(place.top).unmerged)),
         operation=_find_operation(place.git_dir or ""),
-        merge_attributes=_read_merge_attributes(world.documents, place, own),
+        merge_attributes=_read_merge_attributes(world.sheets, place, own),
         defined_drivers=_read_drivers(place.top, own),
         has_commits=history.has_commits(place.top),
         setup=_read_setup(installation),
@@ -191,10 +189,10 @@ def _find_operation(git_dir: str) -> str:
     return next((name for sign, name in _OPERATIONS if os.path.exists(os.path.join(git_dir, sign))), "")
 
 
-def _read_merge_attributes(documents: Sequence[Document], place: Place, env: Mapping[str, str]) -> dict[str, str]:
+def _read_merge_attributes(sheets: Sequence[Sheet], place: Place, env: Mapping[str, str]) -> dict[str, str]:
     """What git answers for every checkpoint, and for one to come where there is none yet."""
     example = os.path.relpath(os.path.join(place.directory, f"example{layout.SUFFIX}"), place.top)
-    names = [document.path for document in documents] or [example.replace(os.sep, "/")]
+    names = [sheet.path for sheet in sheets] or [example.replace(os.sep, "/")]
     stdin = b"".join(os.fsencode(name) + b"\0" for name in names)
     fields = run_git(["check-attr", "-z", "--stdin", "merge"], place.top, stdin=stdin, env=env).out.split(b"\0")
     return {os.fsdecode(fields[at]): os.fsdecode(fields[at + 2]) for at in range(0, len(fields) - 2, 3)}

@@ -74,19 +74,22 @@ def check_push(question: Question, invocation: Invocation) -> list[Finding]:
 
 
 def _find_drift(question: Question, invocation: Invocation) -> list[Finding]:
-    from checkpoint_git.checks.doctor import choose_checks, find_all
+    from checkpoint_git.checks.doctor import choose_checks, find_all, locate_all
     from checkpoint_git.checks.drift import find_asked_references
+    from checkpoint_git.checks.sheet import make_sheet
     from checkpoint_git.checks.world import World
     from checkpoint_git.repo.git import run_git
     from checkpoint_git.repo.history import read_merged
 
     documents = [check_document(path, data, now=invocation.now) for path, data in question.files.files]
-    world = World(documents=documents, now=invocation.now)
-    references = find_asked_references(world)
+    world = World([make_sheet(document) for document in documents], invocation.now)
+    references = find_asked_references(world.sheets)
     if not references:
         return []
     world = world._replace(merged=read_merged(invocation.cwd, references))
+    texts = {document.path: document.text for document in documents}
     found = [finding for finding in find_all(choose_checks(_DRIFT_AT_PUSH), world) if finding.level == "warning"]
+    found = locate_all(found, texts.get)
     setting = run_git(["config", "--type=bool", "checkpoint.driftBlocks"], invocation.cwd, check=False)
     blocks = setting.out.strip() == b"true"
     return [finding._replace(level="error") for finding in found] if blocks else found

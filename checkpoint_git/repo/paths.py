@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from fnmatch import translate
+from stat import S_ISDIR, S_ISLNK
 from typing import Literal, NamedTuple
 
 from checkpoint_git.repo.git import clean_env, run_git
@@ -48,6 +49,53 @@ def relative_to_top(path: str, root: str, top: str) -> list[str]:
     """What a path as written may be called in git: relative to top, "/" between its parts; [] where it lies outside."""
     found = (_inside(base, path, top) for base in dict.fromkeys((root, top)))
     return list(dict.fromkeys(os.path.relpath(full, top).replace(os.sep, "/") for full in found if full))
+
+
+class Lookup:
+    """find_state and relative_to_top for many paths of one project: what was looked at once is remembered.
+
+    root: the folder that holds .checkpoints. top: the repository's.
+    """
+
+    def __init__(self, root: str, top: str) -> None:
+        self._root, self._top = root, top
+        self._states: dict[str, State] = {}
+        self._plain: dict[str, bool] = {top: True}  # folder -> whether it is one, reached through no symbolic link
+
+    def find_state(self, path: str) -> State:
+        """As the function of this name."""
+        known = self._states.get(path)
+        if known is None:
+            known = "there" if self._is_plainly_there(path) else find_state(path, self._root, self._top)
+            self._states[path] = known
+        return known
+
+    def find_names(self, path: str) -> tuple[str, ...]:
+        """As relative_to_top."""
+        if self._root == self._top and _PLAIN_PATH(path) and not _ODD_PART(path):
+            return (path,)
+        return tuple(relative_to_top(path, self._root, self._top))
+
+    def _is_plainly_there(self, path: str) -> bool:
+        """Whether it is a file of the project by an ordinary name, reached through no symbolic link."""
+        if not _PLAIN_PATH(path) or _ODD_PART(path):
+            return False
+        full = f"{self._root}/{path}"
+        try:
+            return self._is_plain_folder(full.rpartition("/")[0]) and not S_ISLNK(os.lstat(full).st_mode)
+        except OSError:
+            return False
+
+    def _is_plain_folder(self, folder: str) -> bool:
+        known = self._plain.get(folder)
+        if known is None:
+            known = self._is_plain_folder(folder.rpartition("/")[0]) and S_ISDIR(os.lstat(folder).st_mode)
+            self._plain[folder] = known
+        return known
+
+
+_PLAIN_PATH = re.compile(r"[\w.-][\w./ -]*[\w-]", re.ASCII).fullmatch
+_ODD_PART = re.compile(r"(?:^|/)\.{0,2}(?:/|$)").search  # "", "." or ".." between two slashes
 
 
 def read_fates(top: str, paths: Sequence[str]) -> dict[str, Fate]:

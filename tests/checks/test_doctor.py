@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.checks.doctor import CHECKS, choose_checks, find_all
+from checkpoint_git.checks.doctor import CHECKS, choose_checks, find_all, locate_all
 from checkpoint_git.checks.installed import (
     find_broken_driver,
     find_failed_proof,
@@ -14,6 +14,7 @@ from checkpoint_git.checks.installed import (
     find_unreachable_hooks,
     find_unresolved,
 )
+from checkpoint_git.checks.sheet import make_sheet
 from checkpoint_git.checks.validate import check_document
 from checkpoint_git.checks.world import GitFacts, Hook, Proof, Setup, World
 from checkpoint_git.core.finding import Finding
@@ -45,14 +46,14 @@ HEALTHY = Setup(
 def world(
     text: str | None = None, *, proof: Proof | None = None, facts: dict[str, Any] | None = None, **setup: Any
 ) -> World:
-    document = check_document(PATH, (text or checkpoint_text()).encode(), now=NOW)
+    sheet = make_sheet(check_document(PATH, (text or checkpoint_text()).encode(), now=NOW))
     git = GitFacts(
         merge_attributes={PATH: "checkpoint"},
         defined_drivers=frozenset({"checkpoint"}),
         has_commits=True,
         setup=HEALTHY._replace(**setup),
     )
-    return World(documents=[document], now=NOW, git=git._replace(**(facts or {})), proof=proof)
+    return World([sheet], NOW, git=git._replace(**(facts or {})), proof=proof)
 
 
 def told(findings: list[Finding]) -> list[tuple[str, str]]:
@@ -68,6 +69,7 @@ def test_every_check_has_a_code_of_its_own_and_says_what_it_does() -> None:
         assert re.fullmatch(r"[a-z]+(/[a-z-]+)?", check.code)
         assert check.looks_at
         assert check.mend
+        assert check.fix in ("safe", "by name", "no")
         assert set(check.needs.split()) <= set(World._fields)
 
 
@@ -84,7 +86,7 @@ def test_a_healthy_world_has_no_findings() -> None:
 
 def test_findings_carry_their_line_and_come_in_the_order_of_the_text() -> None:
     text = checkpoint_text(skill_state={"merged_prs": [{"number": at} for at in range(51)]}, superseded=[{"step": "x"}])
-    found = find_all(CHECKS, world(text))
+    found = locate_all(find_all(CHECKS, world(text)), {PATH: text}.get)
     assert [finding.code for finding in found] == ["content/rotation-due", "content/unreviewed"]
     assert all(finding.line > 1 and finding.path == PATH for finding in found)
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from checkpoint_git.checks import drift
-from checkpoint_git.checks.facts import Document
+from checkpoint_git.checks.sheet import Sheet, find_recorded_commits, make_sheet
 from checkpoint_git.checks.validate import check_document
 from checkpoint_git.checks.world import NamedFile, Step, World
 from checkpoint_git.core.clock import DAY, read_instant
@@ -19,12 +19,12 @@ THEN = WRITTEN[0]
 PATH = ".checkpoints/build.checkpoint.json"
 
 
-def document(**changes: Any) -> Document:
-    return check_document(PATH, checkpoint_text(**changes).encode(), now=THEN)
+def document(**changes: Any) -> Sheet:
+    return make_sheet(check_document(PATH, checkpoint_text(**changes).encode(), now=THEN))
 
 
-def world(now: int = THEN, documents: list[Document] | None = None, **facts: Any) -> World:
-    return World(documents=[document()] if documents is None else documents, now=now, **facts)
+def world(now: int = THEN, documents: list[Sheet] | None = None, **facts: Any) -> World:
+    return World([document()] if documents is None else documents, now, **facts)
 
 
 def places(findings: list[Finding]) -> list[tuple[str, str]]:
@@ -47,7 +47,7 @@ def test_work_is_stale_only_after_its_days(find: Any, status: str, days: int) ->
 
 def test_a_document_without_value_or_with_a_wrong_one_says_nothing() -> None:
     broken = [
-        check_document(PATH, data, now=THEN)
+        make_sheet(check_document(PATH, data, now=THEN))
         for data in (b"null", b"[1]", b"{", b'{"updated_at": 3, "status": []}', b'{"next_actions": 1, "blockers": [3]}')
     ]
     for find in (
@@ -181,7 +181,7 @@ def test_an_open_blocker_whose_resolution_is_merged_is_told_and_a_resolved_one_n
 def test_what_is_asked_of_history_is_what_actions_and_open_blockers_name() -> None:
     blocker = {"id": "b", "description": "#1", "proposed_resolution": "Merge #3"}
     documents = [document(next_actions=["Merge #2"], blockers=[blocker, {**blocker, "resolved": True}])]
-    assert drift.find_asked_references(world(documents=documents)) == {"#2", "#3"}
+    assert drift.find_asked_references(documents) == {"#2", "#3"}
 
 
 def test_a_shallow_clone_is_mentioned_only_when_history_was_asked() -> None:
@@ -206,7 +206,7 @@ def test_recorded_commits_are_found_by_the_name_of_their_field() -> None:
         "release_sha": "v1.2.3",
         "image_sha": "1111111",
     }
-    assert [(one.where, one.id) for one in drift.find_recorded_commits(value)] == [
+    assert [(one.where, one.id) for one in find_recorded_commits(value)] == [
         ("/verified_for_sha", "abcdef1"),
         ("/skill_state/merged_prs/0/merge_sha", "1234567"),
         ("/skill_state/commit", "a" * 40),
@@ -238,4 +238,4 @@ def test_deeply_nested_state_is_searched_without_harm() -> None:
     value: Any = "abcdef1"
     for _ in range(90):
         value = {"sha": value}
-    assert drift.find_recorded_commits(json.loads(json.dumps(value))) == []
+    assert find_recorded_commits(json.loads(json.dumps(value))) == []

@@ -1,0 +1,38 @@
+"""What is wrong with the checkpoints themselves: invalid, unreviewed, too long. Pure."""
+
+from checkpoint_git.checks.sheet import MAX_SIZE
+from checkpoint_git.checks.world import World
+from checkpoint_git.core.finding import Finding
+
+
+def find_invalid(world: World) -> list[Finding]:
+    """Everything that validate says."""
+    return [finding for sheet in world.sheets for finding in sheet.findings]
+
+
+def find_unreviewed(world: World) -> list[Finding]:
+    """Narratives that an unattended merge has set aside."""
+    findings = []
+    for sheet in world.sheets:
+        if sheet.unreviewed:
+            count = f"{sheet.unreviewed} narrative{'' if sheet.unreviewed == 1 else 's'}"
+            message = f"{count} that a merge set aside: nobody has reviewed them"
+            hint = f"compare them with the present one, then move them to history: checkpoint rotate {sheet.skill}"
+            findings.append(Finding("content/unreviewed", "warning", message, sheet.path, "/superseded", hint=hint))
+    return findings
+
+
+def find_overdue_rotations(world: World) -> list[Finding]:
+    """Files that grew too big, and lists of merged pull requests that git knows anyway."""
+    findings = []
+    for sheet in world.sheets:
+        hint = f"checkpoint rotate {sheet.skill} moves what is closed into .checkpoints/history"
+        if not sheet.rotates:
+            hint = "nothing in it is closed, so rotate cannot help: say it in fewer words, or in files of their own"
+        if sheet.size > MAX_SIZE:
+            message = f"the file has {sheet.size / 1024:.1f} KB, and every resume reads all of it"
+            findings.append(Finding("content/rotation-due", "warning", message, sheet.path, hint=hint))
+        for where, length in sheet.merged:
+            message = f"{length} merged pull requests are listed; git log tells them too"
+            findings.append(Finding("content/rotation-due", "warning", message, sheet.path, where, hint=hint))
+    return findings

@@ -1,0 +1,186 @@
+"""What the doctor keeps of one checkpoint: a slim value in place of the document, so that ten thousand fit. Pure."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from checkpoint_git.checks.facts import Document
+from checkpoint_git.core.clock import read_instant
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.jsontext import join_pointer
+from checkpoint_git.core.references import MAX_TEXT, find_references
+from checkpoint_git.protocols.skill.rotation import plan_rotation
+from checkpoint_git.protocols.skill.views import action_text, is_open, read_list
+
+MAX_SIZE = 32 * 1024  # bytes, as validate says it
+MAX_MERGED = 50  # entries of a list of merged pull requests
+MARKERS = "json/conflict-markers"
+
+
+class Passage(NamedTuple):
+    """A text of a checkpoint that names pull requests or tickets. where: its JSON Pointer."""
+
+    where: str
+    text: str
+    references: tuple[str, ...]
+
+
+class Recorded(NamedTuple):
+    """One commit id that a checkpoint holds. key: the name of the field."""
+
+    where: str
+    key: str
+    id: str
+
+
+class Sheet(NamedTuple):
+    """One checkpoint file, as far as the checks look at it.
+
+    path: relative to the repository, "/" between its parts. status, updated_at (seconds since 1970), project_dir: None
+    where they are missing or something else. size: bytes. findings: what validate says of it. listed: (index, text) of
+    generated_files. actions: next_actions that name references; resolutions: the same of open blockers. unreviewed: how
+    many narratives a merge set aside. merged: (where, length) of the lists of merged pull requests that are too long.
+    rotates: `checkpoint rotate` would make the file smaller without touching what is unreviewed.
+    """
+
+    path: str
+    skill: str
+    size: int = 0
+    findings: Sequence[Finding] = ()
+    status: str | None = None
+    updated_at: int | None = None
+    project_dir: str | None = None
+    listed: tuple[tuple[int, str], ...] = ()
+    actions: tuple[Passage, ...] = ()
+    resolutions: tuple[Passage, ...] = ()
+    recorded: tuple[Recorded, ...] = ()
+    unreviewed: int = 0
+    merged: tuple[tuple[str, int], ...] = ()
+    rotates: bool = False
+
+    @property
+    def has_markers(self) -> bool:
+        """Whether conflict markers stand in the file."""
+        return any(finding.code == MARKERS for finding in self.findings)
+
+
+def make_sheet(document: Document) -> Sheet:
+    """The sheet of a document; the value may break the schema."""
+    value, findings = document.value, tuple(document.findings)
+    if value is None:
+        return Sheet(document.path, document.skill, document.size, findings)
+    instant = read_instant(value.get("updated_at"))
+    merged = tuple(_find_long_lists(value))
+    return Sheet(
+        path=document.path,
+        skill=document.skill,
+        size=document.size,
+        findings=findings,
+        status=_text(value, "status"),
+        updated_at=instant[0] if instant else None,
+        project_dir=_text(value, "project_dir"),
+        listed=tuple(_find_listed(value)),
+        actions=tuple(_find_actions(value)),
+        resolutions=tuple(_find_resolutions(value)),
+        recorded=tuple(find_recorded_commits(value)) if _may_record(document.text or "") else (),
+        unreviewed=sum(not _is_reviewed(entry) for entry in read_list(value, "superseded")),
+        merged=merged,
+        rotates=bool((merged or document.size > MAX_SIZE) and _would_rotate(value)),
+    )
+
+
+def _text(value: dict[str, Any], key: str) -> str | None:
+    found = value.get(key)
+    return found if isinstance(found, str) else None
+
+
+def _find_listed(value: dict[str, Any]) -> Iterator[tuple[int, str]]:
+    primer = value.get("context_primer")
+    entries = read_list(primer, "generated_files") if isinstance(primer, dict) else ()
+    for at, entry in enumerate(entries):
+        text = entry.get("path") if isinstance(entry, dict) else entry
+        if isinstance(text, str):
+            yield at, text
+
+
+# what names references
+
+
+def _find_actions(value: dict[str, Any]) -> Iterator[Passage]:
+    for at, action in enumerate(read_list(value, "next_actions")):
+        yield from _passage(f"/next_actions/{at}", action_text(action))
+
+
+def _find_resolutions(value: dict[str, Any]) -> Iterator[Passage]:
+    for at, blocker in enumerate(read_list(value, "blockers")):
+        text = blocker.get("proposed_resolution") if isinstance(blocker, dict) and is_open(blocker) else None
+        if isinstance(text, str):
+            yield from _passage(f"/blockers/{at}/proposed_resolution", text)
+
+
+_DIGIT = re.compile(r"\d")
+
+
+def _passage(where: str, text: str) -> Iterator[Passage]:
+    references = find_references(text) if _DIGIT.search(text) else ()
+    if references:
+        yield Passage(where, text[:MAX_TEXT], tuple(references))
+
+
+# recorded commits
+
+_COMMIT_ID = re.compile(r"[0-9a-f]{7,40}|[0-9a-f]{64}")
+_COMMIT_KEY = re.compile(r"(?:.*_)?sha|(?:.*_)?commit|(?:.*_)?commit_(?:id|hash)")
+# An open branch's head never becomes part of history where pull requests are squashed; the others name no commits.
+_OTHER_KEY = re.compile(
+    r"(?:head|branch|pr|blob|tree|file|content|image|digest|config|lock\w*|artifact|package|source_map)_sha"
+)
+_MAX_DEPTH = 50
+# Such a key ends like this in the file's text; a document without any need not be walked.
+_SIGNS = ('sha"', 'sha+"', 'commit"', 'commit+"', "commit_id", "commit_hash")
+
+
+def _may_record(text: str) -> bool:
+    return any(sign in text for sign in _SIGNS)
+
+
+def find_recorded_commits(value: Any) -> list[Recorded]:
+    """Every commit id in a document, by the name of its field: sha, commit, and what ends in _sha or _commit."""
+    found: list[Recorded] = []
+    waiting: list[tuple[str, str, Any, int]] = [("", "", value, 0)]
+    while waiting:
+        where, key, item, depth = waiting.pop()
+        if isinstance(item, str):
+            if _COMMIT_KEY.fullmatch(key) and not _OTHER_KEY.fullmatch(key) and _COMMIT_ID.fullmatch(item):
+                found.append(Recorded(where, key, item))
+        elif depth < _MAX_DEPTH:
+            waiting += [(*child, depth + 1) for child in reversed(_children(where, key, item))]
+    return found
+
+
+def _children(where: str, key: str, item: Any) -> list[tuple[str, str, Any]]:
+    if isinstance(item, dict):
+        return [(f"{where}/{_escaped(name)}", name.rstrip("+"), member) for name, member in item.items()]
+    return [(f"{where}/{at}", key, member) for at, member in enumerate(item)] if isinstance(item, list) else []
+
+
+def _escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+# housekeeping
+
+
+def _is_reviewed(entry: object) -> bool:
+    return isinstance(entry, dict) and (entry.get("reviewed") is True or bool(entry.get("reviewed_at")))
+
+
+def _find_long_lists(value: dict[str, Any]) -> Iterator[tuple[str, int]]:
+    state = value.get("skill_state")
+    for key, member in state.items() if isinstance(state, dict) else ():
+        if key.startswith("merged_prs") and isinstance(member, list) and len(member) > MAX_MERGED:
+            yield join_pointer("/skill_state", key), len(member)
+
+
+def _would_rotate(value: dict[str, Any]) -> bool:
+    return bool(plan_rotation({key: member for key, member in value.items() if key != "superseded"}).moved)
