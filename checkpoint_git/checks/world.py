@@ -97,8 +97,8 @@ class World(NamedTuple):
     """Everything the checks may look at.
 
     now: seconds since 1970. absent_dirs: the project_dirs that this machine does not have. files: a checkpoint's path
-    -> what it lists. steps: newest first. merged: reference -> evidence. strangers: commit id -> "unknown" or "elsewhere".
-    shallow: history is cut off. git: None outside git. proof: None when the driver was not tried.
+    -> what it lists. steps: newest first. merged: reference -> evidence. strangers: commit id -> "unknown" or
+    "elsewhere". shallow: history is cut off. git: None outside git. proof: None when the driver was not tried.
     """
 
     sheets: Sequence[Sheet] = ()
