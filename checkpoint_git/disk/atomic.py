@@ -28,12 +28,15 @@ def write_file(path: str, data: bytes) -> None:
         raise write_error(path, error) from None
 
 
-def create_file(path: str, data: bytes) -> bool:
-    """Writes a file that must not exist yet, whole or not at all. Returns False, nothing changed, where it does."""
+def create_file(path: str, data: bytes, mode: int = 0o666) -> bool:
+    """Writes a file that must not exist yet, whole or not at all. Returns False, nothing changed, where it does.
+
+    mode: of the new file; the umask takes its part away.
+    """
     try:
-        temporary = write_temporary(path, data, None, sync=True)
+        temporary = write_temporary(path, data, None, sync=True, mode=mode)
         try:
-            _name_new(temporary, path, data)
+            _name_new(temporary, path, data, mode)
         except FileExistsError:
             return False
         finally:
@@ -44,7 +47,7 @@ def create_file(path: str, data: bytes) -> bool:
     return True
 
 
-def _name_new(temporary: str, path: str, data: bytes) -> None:
+def _name_new(temporary: str, path: str, data: bytes, mode: int) -> None:
     """Gives a finished file its name. Raises FileExistsError where the name is taken, which os.replace would not."""
     try:
         os.link(temporary, path)
@@ -57,7 +60,7 @@ def _name_new(temporary: str, path: str, data: bytes) -> None:
         if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
             raise
     # A file system without hard links: the name is claimed first, so a kill may leave a part under a name of its own.
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     os.close(descriptor)
     write_file(path, data)
 

@@ -25,16 +25,18 @@ def replace_file(path: str, data: bytes) -> None:
         raise
 
 
-def write_temporary(path: str, data: bytes, like: "system.stat_result | None", *, sync: bool) -> str:
+def write_temporary(
+    path: str, data: bytes, like: "system.stat_result | None", *, sync: bool, mode: int = _NEW_FILE_MODE
+) -> str:
     """A finished file beside path, with the mode and, where allowed, the owner of what stands there now; its name.
+
+    mode: of a file that stands for none yet.
 
     The name is `.NAME.PROCESS-RANDOM.tmp`, so that what a killed writer left can be told from what a living one writes.
     """
     folder, slash, name = path.rpartition("/")
     temporary = f"{folder}{slash}.{name}.{system.getpid()}-{system.urandom(4).hex()}{TEMPORARY_ENDING}"
-    descriptor = system.open(
-        temporary, system.O_WRONLY | system.O_CREAT | system.O_EXCL | system.O_CLOEXEC, _NEW_FILE_MODE
-    )
+    descriptor = system.open(temporary, system.O_WRONLY | system.O_CREAT | system.O_EXCL | system.O_CLOEXEC, mode)
     try:
         try:
             if like is not None:
