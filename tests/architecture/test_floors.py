@@ -9,6 +9,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "core": set(),
     "disk": {"core", REGISTRY},
     "repo": {"core", REGISTRY},
+    "net": {"core"},
     "merge": {"core"},
     "protocols": {"core", "disk", REGISTRY},
     "protocols/*": {"core", "disk", "protocols", REGISTRY},
@@ -17,7 +18,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "driver": {"mergefile"},
     "textconv": {"core", REGISTRY},
     "report": {"core"},
-    "commands": {"", "core", "disk", "repo", "merge", "protocols", "protocols/*", REGISTRY, "checks"},
+    "commands": {"", "core", "disk", "repo", "net", "merge", "protocols", "protocols/*", REGISTRY, "checks"},
     "cli": {"", "core", "commands", "report"},
     "api": {"", "core", "disk", "repo", "protocols", "protocols/*", REGISTRY, "checks", "commands"},
     "__main__": {"cli"},
@@ -123,6 +124,21 @@ def test_third_party_packages_have_one_owner_each_and_load_late() -> None:
     wrong = [found for found in read_imports() if (top := found.imported.split(".")[0]) in OWNERS
              and not (found.late and f"{found.importer}.".startswith(f"{PACKAGE}.{OWNERS[top]}."))]  # fmt: skip
     assert not wrong, shown(wrong)
+
+
+NETWORK = {"asyncio", "ftplib", "http", "smtplib", "socket", "socketserver", "ssl", "urllib.request", "xmlrpc"}
+
+
+def test_one_room_alone_may_open_a_connection() -> None:
+    wrong = [found for found in read_imports() if room_of(found.importer) != "net"
+             and any(f"{found.imported}.".startswith(f"{name}.") for name in NETWORK)]  # fmt: skip
+    assert not wrong, shown(wrong)
+
+
+def test_nothing_loads_the_network_before_it_is_asked_for() -> None:
+    early = [found for found in read_own_imports() if room_of(found.imported) == "net" != room_of(found.importer)
+             and not found.late]  # fmt: skip
+    assert not early, shown(early)
 
 
 def test_an_import_inside_a_function_is_seen() -> None:
