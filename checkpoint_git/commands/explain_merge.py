@@ -96,12 +96,12 @@ def has_failed(merge: ExplainedMerge, strict: bool) -> bool:
 def explain_merge(cwd: str, rev: str) -> ExplainedMerge:
     """What the merge that a revision names did. Raises CheckpointError where it is none or cannot be told of."""
     commit = read_merge(cwd, rev)
-    return _explain(cwd, commit, read_touched(cwd, commit), _Schemas(read_choices(cwd)))
+    return _explain(cwd, commit, read_touched(cwd, commit), Schemas(read_choices(cwd)))
 
 
 def explain_range(cwd: str, revisions: str) -> list[ExplainedMerge]:
     """The same for every merge of a range, newest first; those that touched no checkpoint are left out."""
-    schemas = _Schemas(read_choices(cwd))
+    schemas = Schemas(read_choices(cwd))
     found = []
     for commit in read_merges(cwd, revisions):
         try:
@@ -117,7 +117,7 @@ def explain_range(cwd: str, revisions: str) -> list[ExplainedMerge]:
     return found + cut
 
 
-def _explain(cwd: str, commit: Commit, touched: Touched, schemas: "_Schemas") -> ExplainedMerge:
+def _explain(cwd: str, commit: Commit, touched: Touched, schemas: "Schemas") -> ExplainedMerge:
     files = [Explained(file, explain_versions(file, schemas.load(file.path), schemas.choices.narrative))
              for file in touched.files]  # fmt: skip
     return ExplainedMerge(commit, touched, files)
@@ -150,7 +150,7 @@ def _merge_two(base: bytes | None, ours: bytes | None, theirs: bytes | None, sch
         return ours if theirs == base else theirs
 
 
-class _Schemas:
+class Schemas:
     """The schemas that this clone's driver merges by, each read once."""
 
     def __init__(self, choices: Choices) -> None:

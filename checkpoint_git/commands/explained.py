@@ -28,8 +28,13 @@ class Parents(NamedTuple):
 
 def describe_entry(entry: Entry, parents: Parents) -> str:
     """One line: the verdict, the entry's name, what happened."""
+    return f"{entry.verdict:11} {say_entry(entry, parents)}"
+
+
+def say_entry(entry: Entry, parents: Parents) -> str:
+    """The same without the verdict."""
     note = f" ({entry.note})" if entry.note else ""
-    return f"{entry.verdict:11} {entry.name}: {_SENTENCES[entry.verdict](entry, parents)}{note}"
+    return f"{entry.name}: {_SENTENCES[entry.verdict](entry, parents)}{note}"
 
 
 def _taken(entry: Entry, parents: Parents) -> str:

@@ -4,10 +4,11 @@ It judges nothing and merges nothing. It works in bare repositories too, and nev
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.safetext import escape_controls
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.repo.git import run_git
@@ -18,6 +19,7 @@ _FILE_MODES = ("100644", "100755")
 _DEEPEST = 8  # how far merge bases of merge bases are followed
 _DIFF_TREE = ("diff-tree", "-r", "-z", "--raw", "--no-ext-diff", "--no-relative", "--full-index")
 UNSHALLOW = "fetch the rest of the history: git fetch --unshallow"
+Env = Mapping[str, str] | None  # git's surroundings; None for this process's own
 
 
 class Commit(NamedTuple):
@@ -76,9 +78,9 @@ class Touched(NamedTuple):
 # finding merges
 
 
-def read_commits(cwd: str, ids: Sequence[str]) -> list[Commit]:
+def read_commits(cwd: str, ids: Sequence[str], env: Env = None) -> list[Commit]:
     """Commits by their full ids, as they were made."""
-    return [_parse_commit(*pair) for pair in zip(ids, read_blobs(cwd, ids), strict=True)]
+    return [_parse_commit(*pair) for pair in zip(ids, read_blobs(cwd, ids, env), strict=True)]
 
 
 def _parse_commit(commit: str, data: bytes) -> Commit:
@@ -156,25 +158,25 @@ def _keep_differing(cwd: str, merges: list[Commit]) -> list[Commit]:
 # merge bases
 
 
-def read_bases(cwd: str, parents: Sequence[str]) -> tuple[Base, ...]:
+def read_bases(cwd: str, parents: Sequence[str], env: Env = None) -> tuple[Base, ...]:
     """The merge bases of a merge's parents; several after a criss-cross, none for unrelated histories."""
     words = ["--octopus", "--all"] if len(parents) > 2 else ["--all"]
-    return _with_below(cwd, _read_base_ids(cwd, [*words, *parents]), 0)
+    return _with_below(cwd, _read_base_ids(cwd, [*words, *parents], env), 0, env)
 
 
-def _with_below(cwd: str, ids: list[str], depth: int) -> tuple[Base, ...]:
+def _with_below(cwd: str, ids: list[str], depth: int, env: Env) -> tuple[Base, ...]:
     """Git merges the bases one after the other: each with the merge of those before it."""
     bases: list[Base] = []
     for number, one in enumerate(ids):
         below: tuple[Base, ...] = ()
         if number and depth < _DEEPEST:
-            below = _with_below(cwd, _read_base_ids(cwd, ["--all", one, *ids[:number]]), depth + 1)
+            below = _with_below(cwd, _read_base_ids(cwd, ["--all", one, *ids[:number]], env), depth + 1, env)
         bases.append(Base(one, below))
     return tuple(bases)
 
 
-def _read_base_ids(cwd: str, words: Sequence[str]) -> list[str]:
-    result = run_git(["merge-base", *words], cwd, check=False)
+def _read_base_ids(cwd: str, words: Sequence[str], env: Env) -> list[str]:
+    result = run_git(["merge-base", *words], cwd, env=env, check=False)
     return result.out.decode().split() if result.code == 0 else []
 
 
@@ -192,22 +194,23 @@ class _Tree(NamedTuple):
     renames: dict[str, str]
 
 
-def read_touched(cwd: str, merge: Commit) -> Touched:
+def read_touched(cwd: str, merge: Commit, env: Env = None) -> Touched:
     """Every version of the checkpoint files that a parent or the merge itself changed.
 
+    A file beyond the size that a checkpoint may have is not read: NULs of that size stand for it.
     Raises CheckpointError where a shallow clone lacks what the parents have in common.
     """
-    bases = read_bases(cwd, merge.parents)
+    bases = read_bases(cwd, merge.parents, env)
     if not bases and is_shallow(cwd):
         raise CheckpointError("what its parents have in common is not in this clone", UNSHALLOW)
-    reference = bases[0].id if bases else _empty_tree(cwd)
+    reference = bases[0].id if bases else _empty_tree(cwd, env)
     known: dict[str, str] = {}  # path -> blob in the reference
-    parents = [_read_tree(cwd, reference, parent, known, renames=True) for parent in merge.parents]
-    result = _read_tree(cwd, reference, merge.id, known)
-    others = {one: _read_tree(cwd, reference, one, known) for one in sorted({*_ids_of(bases)})}
+    parents = [_read_tree(cwd, reference, parent, known, env, renames=True) for parent in merge.parents]
+    result = _read_tree(cwd, reference, merge.id, known, env)
+    others = {one: _read_tree(cwd, reference, one, known, env) for one in sorted({*_ids_of(bases)})}
     reader = _Reader(parents, result, others, known, bases)
     rows = reader.list_rows()
-    contents = _read_contents(cwd, [blob for row in rows for blob in row.blobs(others, known, bases)])
+    contents = _read_contents(cwd, [blob for row in rows for blob in row.blobs(others, known, bases)], env)
     files = [reader.fill(row, contents) for row in rows if len(row.changed) <= 2]
     crowded = sorted(row.path for row in rows if len(row.changed) > 2)
     telling = [file for file in files if not _is_whole(file)]
@@ -295,13 +298,13 @@ def _is_whole(file: Versions) -> bool:
     return False
 
 
-def _empty_tree(cwd: str) -> str:
-    return run_git(["hash-object", "-t", "tree", "--stdin"], cwd).out.decode().strip()
+def _empty_tree(cwd: str, env: Env) -> str:
+    return run_git(["hash-object", "-t", "tree", "--stdin"], cwd, env=env).out.decode().strip()
 
 
-def _read_tree(cwd: str, reference: str, commit: str, known: dict[str, str], renames: bool = False) -> _Tree:
+def _read_tree(cwd: str, reference: str, commit: str, known: dict[str, str], env: Env, renames: bool = False) -> _Tree:
     words = [*_DIFF_TREE, "-M" if renames else "--no-renames", reference, commit, "--", *pathspecs()]
-    fields = run_git(words, cwd).out.split(b"\0")
+    fields = run_git(words, cwd, env=env).out.split(b"\0")
     tree = _Tree({}, {})
     at = 0
     while at + 1 < len(fields):
@@ -320,6 +323,18 @@ def _read_tree(cwd: str, reference: str, commit: str, known: dict[str, str], ren
     return tree
 
 
-def _read_contents(cwd: str, blobs: Iterable[str]) -> dict[str, bytes]:
+def _read_contents(cwd: str, blobs: Iterable[str], env: Env) -> dict[str, bytes]:
     wanted = sorted(set(blobs))
-    return dict(zip(wanted, read_blobs(cwd, wanted), strict=True))
+    sizes = _read_sizes(cwd, wanted, env)
+    small = [blob for blob in wanted if sizes[blob] <= MAX_BYTES]
+    contents = dict(zip(small, read_blobs(cwd, small, env), strict=True))
+    return {blob: contents.get(blob, blob.encode().ljust(MAX_BYTES + 1, b"\0")) for blob in wanted}
+
+
+def _read_sizes(cwd: str, blobs: Sequence[str], env: Env) -> dict[str, int]:
+    """The sizes in bytes; 0 for what is missing, so that reading it says so."""
+    if not blobs:
+        return {}
+    words = ["cat-file", "--batch-check=%(objectsize)"]
+    lines = run_git(words, cwd, env=env, stdin="".join(f"{blob}\n" for blob in blobs).encode()).out.splitlines()
+    return {blob: int(line) if line.isdigit() else 0 for blob, line in zip(blobs, lines, strict=True)}

@@ -1,7 +1,7 @@
 """Checkpoint files as git holds them, in the index or in a commit; it judges nothing and never opens the work tree."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -79,20 +79,20 @@ def read_tree_changes(work_tree: str, old: str, new: str) -> set[str]:
     return _paths(run_git([*words, "--", *pathspecs()], work_tree).out)
 
 
-def read_commit(work_tree: str, rev: str) -> str:
+def read_commit(work_tree: str, rev: str, env: Mapping[str, str] | None = None) -> str:
     """The full id of the commit that a revision names."""
     words = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{rev}^{{commit}}"]
-    result = run_git(words, work_tree, check=False)
+    result = run_git(words, work_tree, env=env, check=False)
     if result.code != 0:
         raise CheckpointError(f"{rev!r} names no commit", "give a branch, a tag or a commit id")
     return result.out.decode().split()[-1]
 
 
-def read_blobs(work_tree: str, blobs: Sequence[str]) -> list[bytes]:
+def read_blobs(work_tree: str, blobs: Sequence[str], env: Mapping[str, str] | None = None) -> list[bytes]:
     """The contents of objects, in the order asked, through one `git cat-file --batch`."""
     if not blobs:
         return []
-    out = run_git(["cat-file", "--batch"], work_tree, stdin=("\n".join(blobs) + "\n").encode()).out
+    out = run_git(["cat-file", "--batch"], work_tree, stdin=("\n".join(blobs) + "\n").encode(), env=env).out
     contents, at = [], 0
     for blob in blobs:
         end = out.index(b"\n", at)
