@@ -3,10 +3,13 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from checkpoint_git import report
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Line, Outcome, Table
+from checkpoint_git.report.narrow import fit, wrap
 from checkpoint_git.report.screen import Screen, encode_text, read_screen
 from checkpoint_git.report.text import cut, measure
 
@@ -99,6 +102,101 @@ def test_a_table_is_cut_to_the_width_of_the_terminal_its_widest_column_first() -
 def test_a_cut_text_keeps_within_its_columns() -> None:
     assert cut("日本語の文", 8) == "日本..."
     assert cut("short", 8) == "short"
+
+
+# on a narrow terminal
+
+STANDING = Table(
+    ("skill", "step", "status", "notes"),
+    [("build", Line("sprint-2-evaluation-round-1"), Line("in_progress", "", "in_progress"), "PM: T-1 (source)")],
+    firm=(0, 2),
+    has_tail=True,
+)
+
+
+def narrow(block: Line | Table, width: int) -> list[str]:
+    return render(block, screen=Screen(width=width)).splitlines()
+
+
+def test_a_long_line_goes_on_below_itself_on_a_terminal_where_it_may() -> None:
+    line = Line("  next: write the notes API and its tests", hang=8)
+    assert narrow(line, 30) == ["  next: write the notes API", "        and its tests"]
+    assert narrow(line._replace(hang=-1), 30) == [line.text]
+    assert render(line) == f"{line.text}\n"
+
+
+def test_every_line_of_a_long_one_is_painted() -> None:
+    said = render(Line("one two", "bad", hang=2), screen=Screen(width=5, colour=True))
+    assert said == "\x1b[31mone\x1b[0m\n\x1b[31m  two\x1b[0m\n"
+
+
+def test_a_word_that_is_too_long_stays_whole_but_letters_without_blanks_are_broken() -> None:
+    assert wrap("see https://example.org/a/long/address now", 20, 2) == [
+        "see",
+        "  https://example.org/a/long/address",
+        "  now",
+    ]
+    assert wrap("日本語の文章です", 6, 2) == ["日本", "  語の", "  文章", "  です"]
+    assert wrap("a-long-identifier", 8, 0, breaks=True) == ["a-long-i", "dentifie", "r"]
+
+
+@given(st.text("ab 日-", max_size=60), st.integers(5, 30), st.integers(0, 8))
+def test_a_wrapped_text_loses_no_letter_and_keeps_within_its_width(text: str, width: int, hang: int) -> None:
+    lines = wrap(text, width, hang, breaks=True)
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+    assert all(measure(line) <= width for line in lines if line.strip(" "))
+
+
+def test_firm_columns_are_never_cut_and_the_last_one_goes_below_before_the_others_become_unreadable() -> None:
+    assert narrow(STANDING, 60) == [
+        "skill  step                    status       notes",
+        "build  sprint-2-evaluation...  in_progress  PM: T-1 (source)",
+    ]
+    assert narrow(STANDING, 47) == [
+        "skill  step                         status",
+        "build  sprint-2-evaluation-round-1  in_progress",
+        "    PM: T-1 (source)",
+    ]
+
+
+def test_a_terminal_too_narrow_for_columns_gets_a_line_for_each_cell() -> None:
+    assert narrow(STANDING, 24) == [
+        "build",
+        "  step    sprint-2-evalu",
+        "          ation-round-1",
+        "  status  in_progress",
+        "  notes   PM: T-1",
+        "          (source)",
+    ]
+
+
+def test_a_column_of_sentences_is_broken_at_blanks_before_anything_is_cut() -> None:
+    table = Table(("check", "looks at"), [("schema", "everything that validate says of it")], firm=(0,))
+    assert narrow(table, 30) == [
+        "check   looks at",
+        "schema  everything that",
+        "        validate says of it",
+    ]
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=6), st.integers(20, 120), st.sets(st.integers(0, 5)))
+def test_columns_fit_or_cannot(widths: list[int], limit: int, firm: set[int]) -> None:
+    fitted = fit(widths, limit, firm, 8)
+    spare = limit - 2 * (len(widths) - 1)
+    if fitted is None:
+        assert sum(width if at in firm else min(width, 8) for at, width in enumerate(widths)) > spare
+    else:
+        assert sum(fitted) <= spare
+        assert all(
+            new == old or (at not in firm and 8 <= new < old)
+            for at, (new, old) in enumerate(zip(fitted, widths, strict=True))
+        )
+
+
+def test_marks_and_joiners_take_no_column() -> None:
+    assert measure("e\u0301") == 1
+    assert measure("\u0e01\u0e31") == 1
+    assert measure("a\u200d") == 1
 
 
 def test_quiet_leaves_the_findings_alone() -> None:

@@ -12,6 +12,7 @@ EXAMPLES = """\
   checkpoint list
   checkpoint list --json"""
 
+_HEADERS = ("skill", "status", "updated", "file")
 _FIELDS = ("project", "phase", "step", "status", "updated_at")
 
 
@@ -32,7 +33,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     documents = read_documents(place, invocation.now)
     blocks: list[Block] = [Line(f"no checkpoints in {place.directory} yet: checkpoint update SKILL starts one", "dim")]
     if documents:
-        blocks = [Table(("skill", "status", "updated", "file"), [_row(document) for document in documents])]
+        blocks = [Table(_HEADERS, [_row(document) for document in documents], (0, 1, 2), has_tail=True)]
     findings = [finding for document in documents if document.value is None for finding in document.findings]
     return Outcome({"checkpoints": [summarize(document) for document in documents]}, blocks, findings)
 

@@ -39,6 +39,6 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     refs = find_refs(documents, args.role)
     headers = ("skill", "role", "provider", "id", "url")
     rows = [tuple(str(ref.get(name) or "") for name in headers) for ref in refs]
-    blocks: list[Block] = [Table(headers, rows)] if rows else [Line("no tickets", "dim")]
+    blocks: list[Block] = [Table(headers, rows, (0, 1, 2, 3), has_tail=True)] if rows else [Line("no tickets", "dim")]
     findings = [finding for document in documents if document.value is None for finding in document.findings]
     return Outcome({"refs": refs}, blocks, findings)

@@ -25,6 +25,7 @@ EXAMPLES = """\
   checkpoint status --since=2026-06-01T00:00:00Z   what changed since
   checkpoint status --json"""
 
+_FIRM = (0, 3, 4, 5)  # the columns of the table that are never cut: all but phase and step
 _SHOWN_ACTIONS = 3
 _SHOWN_LETTERS = 160
 _STATUS_LOOKS: dict[str, tuple[Glyph, Style]] = {
@@ -103,7 +104,7 @@ def _banner(decisions: list[Decision]) -> list[Block]:
     if not decisions:
         return []
     text = f"{len(decisions)} decision{'' if len(decisions) == 1 else 's'} waiting on you"
-    lines = [Line(f"  {decision.skill}: {describe_blocker(decision.blocker)}", "bad") for decision in decisions]
+    lines = [Line(f"  {decision.skill}: {describe_blocker(decision.blocker)}", "bad", hang=4) for decision in decisions]
     return [Line(text, "bad", "decision"), *lines, Line("")]
 
 
@@ -119,8 +120,8 @@ def _table(states: list[State]) -> Table:
     headers = ["skill", "phase", "step", "status", "age", "progress"]
     rows = [_row(state) for state in states]
     if any(row[-1] for row in rows):
-        return Table((*headers, "notes"), rows)
-    return Table(tuple(headers), [row[:-1] for row in rows])
+        return Table((*headers, "notes"), rows, _FIRM, has_tail=True)
+    return Table(tuple(headers), [row[:-1] for row in rows], _FIRM)
 
 
 def _row(state: State) -> tuple[str | Line, ...]:
@@ -158,10 +159,10 @@ def _outline(state: State) -> list[Block]:
 def _details(state: State) -> list[Block]:
     """Everything but the context: summary, rows, actions with their proofs, blockers."""
     rows = [(str(row.get("id", "")), str(row.get("label", "")), _row_status(row)) for row in state.rows]
-    blocks: list[Block] = [Line(f"  {state.summary}")] if state.summary else []
-    blocks += [Line(""), Table(("row", "label", "status"), rows), Line("")] if rows else []
+    blocks: list[Block] = [Line(f"  {state.summary}", hang=2)] if state.summary else []
+    blocks += [Line(""), Table(("row", "label", "status"), rows, (2,)), Line("")] if rows else []
     for line, (_, done_when) in zip(_action_lines(state.actions), state.actions, strict=True):
-        blocks += [line, Line(f"        done when: {done_when}", "dim")] if done_when else [line]
+        blocks += [line, Line(f"        done when: {done_when}", "dim", hang=10)] if done_when else [line]
     return [*blocks, *_blocker_lines(state)]
 
 
@@ -172,7 +173,7 @@ def _row_status(row: dict[str, Any]) -> Line:
 
 
 def _action_lines(actions: list[tuple[str, str | None]]) -> list[Line]:
-    return [Line(f"  {'next:' if at == 0 else '     '} {text}") for at, (text, _) in enumerate(actions)]
+    return [Line(f"  {'then' if at else 'next'}: {text}", hang=8) for at, (text, _) in enumerate(actions)]
 
 
 def _blocker_lines(state: State) -> list[Line]:
@@ -182,14 +183,14 @@ def _blocker_lines(state: State) -> list[Line]:
 def _blocker_line(blocker: dict[str, Any]) -> Line:
     name, needs = blocker.get("id", "?"), blocker.get("needs")
     text = f"  blocker {name}: {describe_blocker(blocker)}{f' [needs {needs}]' if needs else ''}"
-    return Line(text, "bad", "decision") if waits_on_user(blocker) else Line(text, "warn", "blocked")
+    return Line(text, "bad", "decision", 4) if waits_on_user(blocker) else Line(text, "warn", "blocked", 4)
 
 
 def _brief_blocks(result: StatusResult) -> list[Block]:
     blocks: list[Block] = []
     for state in result.states:
         words = [state.status, *filter(None, (state.phase, state.step)), _age_cell(state).text]
-        title = Line(f"{state.skill}: {', '.join(filter(None, words))}", "strong", _status_cell(state).glyph)
+        title = Line(f"{state.skill}: {', '.join(filter(None, words))}", "strong", _status_cell(state).glyph, 2)
         blocks += [title, *_action_lines(state.actions[:1]), *_blocker_lines(state)]
     return blocks
 

@@ -27,19 +27,26 @@ class Invocation(NamedTuple):
 class Line(NamedTuple):
     """One line for a person, or one cell of a table. Text may come from a checkpoint: the report escapes it.
 
-    glyph: a sign in front, on terminals only. It never carries the meaning alone: the text says the same.
+    glyph: a sign in front, on terminals only. It never carries the meaning alone: the text says the same. hang: on a
+    terminal the text goes on over several lines, with so many blanks in front of all but the first; -1: it stays whole.
     """
 
     text: str
     style: Style = ""
     glyph: Glyph = ""
+    hang: int = -1
 
 
 class Table(NamedTuple):
-    """Columns for a person; every row has one cell a header. The report fits it to the width."""
+    """Columns for a person; every row has one cell a header. The report fits it to the width.
+
+    firm: the columns that are never made narrower. has_tail: the last column may stand below its row.
+    """
 
     headers: tuple[str, ...]
     rows: Sequence[tuple[str | Line, ...]]
+    firm: tuple[int, ...] = ()
+    has_tail: bool = False
 
 
 Block = Line | Table

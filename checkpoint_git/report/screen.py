@@ -14,7 +14,7 @@ GLYPHS = {
     "stale": "⚠",
 }
 _DEFAULT_WIDTH = 80
-_NARROWEST = 40
+_NARROWEST = 20
 # dashes, arrows, quotation marks and their like, by code point: what people type with care and ASCII lacks
 _PLAIN_SPELLINGS = {
     0x2010: "-", 0x2011: "-", 0x2012: "-", 0x2013: "-", 0x2014: "-", 0x2212: "-", 0x2190: "<-", 0x2192: "->",

@@ -9,8 +9,8 @@ from checkpoint_git.report.screen import GLYPHS, Screen
 
 _CODES: dict[Style, str] = {"strong": "1", "good": "32", "warn": "33", "bad": "31", "dim": "2"}
 _LEVEL_STYLES: dict[str, Style] = {"error": "bad", "warning": "warn", "note": "dim"}
-_GAP = "  "
-_NARROWEST_COLUMN = 6
+GAP = "  "
+_WIDTHLESS = ("Mn", "Me", "Cf")  # categories of marks and joiners, which stand on the letter before
 
 
 def render(command: str, outcome: Outcome, screen: Screen) -> str:
@@ -29,18 +29,23 @@ def render_block(block: Block, screen: Screen) -> list[str]:
     """The lines of a Line or a Table."""
     if isinstance(block, Table):
         return list(_render_table(block, screen))
-    return [_paint(_said(block, screen), block.style, screen)]
+    text = _said(block, screen)
+    if block.hang < 0 or not screen.width or measure(text) <= screen.width:
+        return [paint(text, block.style, screen)]
+    from checkpoint_git.report.narrow import wrap
+
+    return [paint(line, block.style, screen) for line in wrap(text, screen.width, block.hang)]
 
 
 def render_finding(finding: Finding, screen: Screen) -> list[str]:
     """`path:line:column: level: message [code]`, and the hint below."""
     place = ":".join([finding.path, *(str(number) for number in (finding.line, finding.column) if number)])
-    level = _paint(finding.level, _LEVEL_STYLES[finding.level], screen)
+    level = paint(finding.level, _LEVEL_STYLES[finding.level], screen)
     start = f"{escape_controls(place)}: " if finding.path else ""
-    code = _paint(f"[{escape_controls(finding.code)}]", "dim", screen)
+    code = paint(f"[{escape_controls(finding.code)}]", "dim", screen)
     lines = [f"{start}{level}: {escape_controls(finding.message)} {code}"]
     if finding.hint:
-        lines.append(_paint(f"  {escape_controls(finding.hint)}", "dim", screen))
+        lines.append(paint(f"  {escape_controls(finding.hint)}", "dim", screen))
     return lines
 
 
@@ -53,7 +58,8 @@ def _said(line: Line, screen: Screen) -> str:
     return f"{text[: len(text) - len(bare)]}{GLYPHS[line.glyph]} {bare}"
 
 
-def _paint(text: str, style: Style, screen: Screen) -> str:
+def paint(text: str, style: Style, screen: Screen) -> str:
+    """The text in its style's colour, where the screen has colours."""
     return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if screen.colour and style and text else text
 
 
@@ -63,45 +69,36 @@ def _paint(text: str, style: Style, screen: Screen) -> str:
 def _render_table(table: Table, screen: Screen) -> Iterator[str]:
     header = tuple(Line(text, "strong") for text in table.headers)
     cells = [header, *(tuple(_cell(cell) for cell in row) for row in table.rows)]
-    texts = [[_said(cell, screen) for cell in row] for row in cells]
-    widths = _fit([max(measure(row[at]) for row in texts) for at in range(len(header))], screen.width)
-    for row, said in zip(cells, texts, strict=True):
-        yield _join(row, said, widths, screen)
+    said = [tuple(cell._replace(text=_said(cell, screen)) for cell in row) for row in cells]
+    widths = [max(measure(row[at].text) for row in said) for at in range(len(header))]
+    if screen.width and sum(widths) + len(GAP) * (len(widths) - 1) > screen.width:
+        from checkpoint_git.report.narrow import squeeze
+
+        return squeeze(table, said, widths, screen)
+    return (join(row, widths, screen) for row in said)
 
 
 def _cell(cell: str | Line) -> Line:
     return Line(cell) if isinstance(cell, str) else cell
 
 
-def _join(row: Sequence[Line], said: Sequence[str], widths: Sequence[int], screen: Screen) -> str:
+def join(row: Sequence[Line], widths: Sequence[int], screen: Screen) -> str:
     """One row; nothing is padded behind its last text."""
-    parts, last = [], max((at for at, text in enumerate(said) if text), default=0)
-    for at, (cell, text, width) in enumerate(zip(row, said, widths, strict=True)):
-        if at > last:
-            break
-        shown = cut(text, width)
-        padding = " " * (width - measure(shown)) if at < last else ""
-        parts.append(_paint(shown, cell.style, screen) + padding)
-    return _GAP.join(parts)
-
-
-def _fit(widths: list[int], limit: int) -> list[int]:
-    """The columns made narrower, the widest first, until they fit; none below a few letters. limit 0: no limit."""
-    spare = len(_GAP) * (len(widths) - 1)
-    while limit and sum(widths) + spare > limit and max(widths) > _NARROWEST_COLUMN:
-        widths[widths.index(max(widths))] -= 1
-    return widths
+    last = max((at for at, cell in enumerate(row) if cell.text), default=0)
+    parts = []
+    for at, (cell, width) in enumerate(zip(row[: last + 1], widths, strict=False)):
+        shown = cut(cell.text, width)
+        parts.append(paint(shown, cell.style, screen) + (" " * (width - measure(shown)) if at < last else ""))
+    return GAP.join(parts)
 
 
 def measure(text: str) -> int:
     """How many columns of a terminal a text takes."""
     if text.isascii():
         return len(text)
-    from unicodedata import combining, east_asian_width
+    from unicodedata import category, east_asian_width
 
-    return sum(
-        0 if combining(letter) or letter == "\ufe0f" else 1 + (east_asian_width(letter) in "WF") for letter in text
-    )
+    return sum(category(letter) not in _WIDTHLESS and 1 + (east_asian_width(letter) in "WF") for letter in text)
 
 
 def cut(text: str, width: int) -> str:

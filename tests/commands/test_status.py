@@ -47,9 +47,9 @@ def test_stale_work_is_flagged_with_its_age(project: Path) -> None:
 def test_next_actions_and_blockers_are_listed_for_each_skill(project: Path) -> None:
     write(project, "deploy", next_actions=["a", "b", "c", "d", "e"], blockers=[DECISION])
     said = run_verb(status, cwd=project).text
-    assert "\ndeploy\n  next: a\n        b\n        c\n        2 more: checkpoint status deploy\n" in said
+    assert "\ndeploy\n  next: a\n  then: b\n  then: c\n        2 more: checkpoint status deploy\n" in said
     assert "  blocker b1: Which region? (blocks sprint-2) [needs user_decision]" in said
-    assert "\nbuild\n  next: Write the notes API\n        Run the evaluator" in said
+    assert "\nbuild\n  next: Write the notes API\n  then: Run the evaluator" in said
 
 
 def test_one_skill_is_shown_in_full(project: Path) -> None:
