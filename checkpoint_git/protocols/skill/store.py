@@ -1,17 +1,17 @@
 """Skill checkpoints on disk: reading them all, and the writes that happen under the lock. It judges no content."""
 
-import errno
 import os
-import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.disk.discover import Place, is_inside, relative_path
+from checkpoint_git.disk.reading import FileContent, read_content
 from checkpoint_git.protocols.skill import layout
 
-FileContent = bytes | OSError
+__all__ = ["FileContent", "Tell", "list_skills", "read_content", "read_files", "read_skill", "remove_checkpoint",
+           "write_checkpoint", "write_history", "writing"]  # fmt: skip
+
 Tell = Callable[[], None]  # called once when another process keeps us waiting
 
 
@@ -43,26 +43,6 @@ def read_skill(place: Place, skill: str) -> FileContent | None:
     """One skill's checkpoint, None where it has none. Raises CheckpointError for a name that is not one."""
     path = layout.checkpoint_path(place, skill)
     return read_content(path, place.top) if os.path.lexists(path) else None
-
-
-def read_content(path: str, boundary: str) -> FileContent:
-    """A regular file's bytes, or the error of reading it.
-
-    boundary: a folder that a symbolic link must not leave (ELOOP). A file over the size limit is EFBIG, anything that
-    is not a file EISDIR: nothing is opened that could block.
-    """
-    try:
-        if os.path.islink(path) and not is_inside(path, boundary):
-            return OSError(errno.ELOOP, f"it is a symbolic link that leads out of {boundary}")
-        status = os.stat(path)
-        if not stat.S_ISREG(status.st_mode):
-            return OSError(errno.EISDIR, "it is not a regular file")
-        if status.st_size > MAX_BYTES:
-            return OSError(errno.EFBIG, f"it has {status.st_size} bytes, and {MAX_BYTES} is the limit")
-        with open(path, "rb") as stream:
-            return stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        return error
 
 
 @contextmanager
