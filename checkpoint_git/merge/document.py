@@ -47,12 +47,15 @@ def merge_texts(
     """
     roots = (None if base is None else parse(base), parse(ours), parse(theirs))
     merging = Merging(Strategies(schema), roots[0], roots[1], roots[2], narrative)
+    requirements = schema.get(REQUIRE) or ()
+    if any("same" in each and _became_two(each["same"][1:], roots) for each in requirements):
+        return write_result(merging, Choice("", roots[1], roots[0], roots[2]), marker_size, inner)
     result = merge_place(merging, merging.strategies.resolve(schema), "", roots[0], roots[1], roots[2])
     assert result is not None  # both sides are there
     if merging.superseded:
         result = append_superseded(result, merging)
     if isinstance(result, Built) and isinstance(result.anchor.value, dict):
-        _enforce(schema.get(REQUIRE) or (), result, merging)
+        _enforce(requirements, result, merging)
     return write_result(merging, result, marker_size, inner)
 
 
@@ -117,15 +120,31 @@ def _after(root: Node) -> str:
     return root.text[root.end :]
 
 
+def _became_two(name: str, roots: "tuple[Node | None, Node, Node]") -> bool:
+    """Whether the sides are records of two things by now: both changed, and the member that names them differs."""
+    base, ours, theirs = roots
+    if base is not None and (ours.value == base.value or theirs.value == base.value):
+        return False
+    named = [side.value.get(name) if type(side.value) is dict else None for side in (ours, theirs)]
+    return bool(named[0] != named[1])
+
+
 def _enforce(requirements: "Any", root: Built, merging: Merging) -> None:
     """Places that two valid sides can only make invalid together are given back to a person.
 
     A requirement is {"where": "/list", "non_empty_when": {"/field": value}}: two sides that each took another item off
-    a list must not leave it empty while the field says that there is work.
+    a list must not leave it empty while the field says that there is work. {"steps": ...} is told in steps.py, and
+    {"same": "/field"} was looked at before the sides were merged.
     """
     entries = {entry.key: entry for entry in root.entries}
     sides = [merging.ours.value, merging.theirs.value]
     for requirement in requirements:
+        if "steps" in requirement:
+            from checkpoint_git.merge.steps import enforce_steps
+
+            enforce_steps(requirement, entries, merging)
+        if "where" not in requirement:
+            continue
         entry = entries.get(requirement["where"][1:])
         if entry is None or not _is_empty(entry.result) or any(_breaks(requirement, side) for side in sides):
             continue

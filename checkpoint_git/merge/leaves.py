@@ -48,6 +48,17 @@ def merge_highest(rule: "dict[str, Any]", base: "Node | None", ours: "Node", the
     return ours if left >= right else theirs
 
 
+def merge_greatest(rule: "dict[str, Any]", base: "Node | None", ours: "Node", theirs: "Node") -> "Node | None":
+    """The greater of two numbers; of one number in two spellings the shorter, then the smaller by its bytes."""
+    left, right = read_decimal(ours.value), read_decimal(theirs.value)
+    if left is None or right is None:
+        return None
+    difference = left[0] * 10 ** right[1] - right[0] * 10 ** left[1]
+    if difference == 0:
+        return min(ours, theirs, key=lambda node: (len(node.value), node.value))
+    return ours if difference > 0 else theirs
+
+
 def merge_sum(rule: "dict[str, Any]", base: "Node | None", ours: "Node", theirs: "Node") -> "Fresh | None":
     """Ours + theirs - base in exact decimals; None when a side fell below base (a reset) or is no number."""
     numbers = [read_decimal(node.value) if node is not None else (0, 0) for node in (base, ours, theirs)]
@@ -89,5 +100,6 @@ LEAF_STRATEGIES = {
     "max-time": merge_latest,
     "min-time": merge_earliest,
     "max": merge_highest,
+    "max-number": merge_greatest,
     "sum": merge_sum,
 }

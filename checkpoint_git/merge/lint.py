@@ -7,7 +7,7 @@ is where it is refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.finding import Finding
@@ -54,9 +54,9 @@ _RULES: dict[str, Rule] = {
     "max": _rule(needed="order"),
     "newest": _rule(needed="by"),
     "log": _rule("key sort limit"),
-    "rows": _rule(needed="key"),
+    "rows": _rule("added", needed="key"),
     "queue": _rule(needed="key"),
-    "group": _rule("by superseded newest", needed="name"),
+    "group": _rule("by superseded newest rank", needed="name"),
 }
 
 
@@ -211,6 +211,15 @@ def _is_name(value: Any) -> bool:
     return isinstance(value, str) and bool(value)
 
 
+def _is_rank(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_rank_entry, value))
+
+
+def _is_rank_entry(value: Any) -> bool:
+    known = isinstance(value, dict) and value.keys() == {"at", "order"}
+    return known and _is_member(value["at"]) and _is_order(value["order"])
+
+
 _CHECKS = {
     "key": (_is_key, 'the pointer of a member such as "/id", or a list of such without repetition'),
     "sort": (_is_member, 'the pointer of a member such as "/at"'),
@@ -220,6 +229,8 @@ _CHECKS = {
     "newest": (_is_pointer, 'a pointer to an instant, beginning with a member of the group: "/last_run/at"'),
     "name": (_is_name, "the group's name"),
     "superseded": (_is_name, "the name of a list at the document's root"),
+    "added": (lambda value: value == "merge", '"merge", or left out'),
+    "rank": (_is_rank, 'a list of {"at": "/member", "order": [texts]}'),
 }
 
 
@@ -249,6 +260,9 @@ def _lint_group(name: str, leaves: list[tuple[str, dict[str, Any]]], where: str)
             yield _error("group", pointer, f"{newest} does not begin with a member of the group {name}")
         if "superseded" in rule and "by" not in rule:
             yield _error("group", pointer, '"superseded" needs "by": which side is newer')
+        for entry in rule["rank"] if _is_rank(rule.get("rank")) else ():
+            if entry["at"][1:] not in keys:
+                yield _error("group", pointer, f"{entry['at']} is no member of the group {name}")
 
 
 def _lint_requirements(root: dict[str, Any]) -> Iterator[Finding]:
@@ -258,9 +272,31 @@ def _lint_requirements(root: dict[str, Any]) -> Iterator[Finding]:
         yield _error("requirement", pointer, f"{REQUIRE} is a list")
         return
     for number, requirement in enumerate(requirements):
+        if isinstance(requirement, dict) and requirement.keys() & _OTHER_REQUIREMENTS.keys():
+            yield from _lint_other_requirement(requirement, join_pointer(pointer, number))
+            continue
         conditions = requirement.get("non_empty_when") if isinstance(requirement, dict) else None
         known = isinstance(requirement, dict) and requirement.keys() == {"where", "non_empty_when"}
         if not (known and _is_member(requirement["where"]) and isinstance(conditions, dict)
                 and conditions and all(_is_member(one) for one in conditions)):  # fmt: skip
             message = 'a requirement is {"where": "/list", "non_empty_when": {"/field": value}}'
             yield _error("requirement", join_pointer(pointer, number), message)
+
+
+# requirements of another form than non_empty_when: the member that tells the form -> what each of its members must be
+_OTHER_REQUIREMENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
+    "same": {"same": _is_member},
+    "steps": {
+        **dict.fromkeys(("steps", "key", "at", "current", "status", "begin", "end"), _is_member),
+        "order": _is_order,
+        "done": _is_name,
+    },
+}
+
+
+def _lint_other_requirement(requirement: dict[str, Any], where: str) -> Iterator[Finding]:
+    form = next(name for name in _OTHER_REQUIREMENTS if name in requirement)
+    members = _OTHER_REQUIREMENTS[form]
+    if requirement.keys() != members.keys() or not all(check(requirement[name]) for name, check in members.items()):
+        message = f'a requirement by "{form}" has {", ".join(members)}: pointers of members, texts for done and order'
+        yield _error("requirement", where, message)

@@ -45,7 +45,9 @@ def merge_list(
         order = min(order, other, key=lambda identities: [rank(identity) for identity in identities])
     items_schema = merging.strategies.items(schema)
     merged = {
-        identity: _merge_item(merging, items_schema, join_pointer(where, head + number), identity, old, left, right)
+        identity: _merge_item(
+            merging, items_schema, join_pointer(where, head + number), identity, old, left, right, "added" in rule
+        )
         for number, identity in enumerate(order)
     }
     own = [Entry(None, item, item) for item in whole[1]]
@@ -135,9 +137,11 @@ def _merge_item(
     old: "Items",
     left: "Items",
     right: "Items",
+    join: bool,
 ) -> "Result":
+    """One item. join: what both sides added under one key is one thing, merged member by member."""
     base, ours, theirs = old.get(identity), left.get(identity), right.get(identity)
-    if base is None:
+    if base is None and not (join and ours is not None and theirs is not None):
         if ours is not None and theirs is not None and not is_same(ours, theirs):
             return Choice(where, ours, None, theirs)
         return ours if ours is not None else theirs  # type: ignore[return-value]  # one of the two is there

@@ -215,9 +215,12 @@ def _merge_group(
             results[key] = right[key]
         else:
             undecided = True
+    if "rank" in rule and any(not is_same(left[key], right[key]) for key in left):
+        # with a rank the group is one thing: where both sides touched it, none of the two is mixed with the other
+        undecided = all(any(not is_same(side[key], old[key]) for key in old) for side in (left, right))
     if not undecided:
         return results
-    chosen = _choose_group(merging, rule, left, right)
+    chosen = _choose_group(merging, rule, old, left, right)
     if chosen is not None:
         return dict(chosen)
     pointer = join_pointer(where, next(key for key in left if not is_same(left[key], right[key])))
@@ -230,10 +233,16 @@ def _merge_group(
 
 
 def _choose_group(
-    merging: Merging, rule: "Schema", left: "dict[str, Node | None]", right: "dict[str, Node | None]"
+    merging: Merging,
+    rule: "Schema",
+    old: "dict[str, Node | None]",
+    left: "dict[str, Node | None]",
+    right: "dict[str, Node | None]",
 ) -> "dict[str, Node | None] | None":
     """The side that a rule lets win as a whole, or None: a person must decide."""
-    if "newest" in rule:
+    if "rank" in rule:
+        newer = _higher(rule["rank"], old, left, right)
+    elif "newest" in rule:
         newer = _newer_record(rule["newest"], left, right)
     elif merging.narrative == NEWEST and "superseded" in rule:
         newer = newer_side(merging.ours, merging.theirs, rule["by"])
@@ -243,6 +252,30 @@ def _choose_group(
     else:
         return None
     return None if newer == 0 else left if newer > 0 else right
+
+
+def _higher(
+    rank: "Any", old: "dict[str, Node | None]", left: "dict[str, Node | None]", right: "dict[str, Node | None]"
+) -> int:
+    """1 where left stands higher in the rank's orders, the first that differs deciding, -1 where right does.
+
+    0 where they stand alike, where one fell behind the base, and where a value is in no order: a person decides.
+    """
+    start = _standing(rank, old) if any(old.values()) else []
+    ours, theirs = _standing(rank, left), _standing(rank, right)
+    if start is None or ours is None or theirs is None or ours == theirs or min(ours, theirs) < start:
+        return 0
+    return 1 if ours > theirs else -1
+
+
+def _standing(rank: "Any", side: "dict[str, Node | None]") -> "list[int] | None":
+    places = []
+    for entry in rank:
+        node = side.get(entry["at"][1:])
+        if node is None or node.value not in entry["order"]:
+            return None
+        places.append(entry["order"].index(node.value))
+    return places
 
 
 def _newer_record(pointer: str, left: "dict[str, Node | None]", right: "dict[str, Node | None]") -> int:

@@ -15,6 +15,7 @@ STRATEGIES = (
     "max-time",
     "min-time",
     "max",
+    "max-number",
     "newest",
     "sum",
     "set",
