@@ -285,8 +285,43 @@ def test_markdown_is_a_table_of_findings() -> None:
 
 
 def test_a_strangers_text_becomes_no_markup() -> None:
-    said = render(Table(("a",), [("x | <img src=y> [z](w) @ada",)]), form="md")
-    assert said.splitlines()[2] == "| x \\| &lt;img src=y&gt; \\[z\\](w) \\@ada |"
+    said = render(Table(("a",), [("x | <img src=y> [z](w) `c`",)]), form="md")
+    assert said.splitlines()[2] == "| x \\| &lt;img src=y&gt; \\[z\\](w) \\`c\\` |"
+
+
+def test_nobody_is_notified_by_a_name_in_a_strangers_text() -> None:
+    assert render(Line("ask @ada or @acme/team, not a@ b"), form="md") == (
+        "ask @&#8203;ada or @&#8203;acme/team, not a@ b\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("- x", "\\- x"), ("1. x", "1\\. x"), ("2) x", "2\\) x"), ("---", "\\---"), ("===", "\\==="), ("+", "\\+"),
+     ("# x", "\\# x"), ("-x", "-x"), ("1.5", "1.5"), ("> x", "&gt; x")],
+)  # fmt: skip
+def test_a_line_that_begins_like_a_list_a_rule_or_a_heading_is_none(text: str, shown: str) -> None:
+    assert render(Line(text), form="md") == f"{shown}\n"
+
+
+def test_what_is_indented_is_a_list_in_markdown() -> None:
+    blocks: list[Line | Table] = [
+        Line("build", "strong"),
+        Line("  next: a"),
+        Line("        done when: b", "dim"),
+        Line("  - then: c"),
+        Line(""),
+        Line("deploy", "strong"),
+        Table(("row",), [("x",)]),
+        Line("  blocker: d", glyph="blocked"),
+    ]
+    assert render(*blocks, form="md") == (
+        "**build**\n\n"
+        "- next: a\n  - done when: b\n- then: c\n\n"
+        "**deploy**\n\n"
+        "| row |\n| --- |\n| x |\n\n"
+        "- 🚫 blocker: d\n"
+    )
 
 
 # the stream

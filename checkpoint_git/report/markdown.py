@@ -1,24 +1,30 @@
 """Outcomes as Markdown, for a pull request's description or a wiki. A stranger's text becomes no markup."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import cast
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Line, Outcome, Table
 from checkpoint_git.core.safetext import escape_controls
 from checkpoint_git.report.screen import GLYPHS, Screen
 
-_MARKUP = re.compile(r"([\\`*_{}\[\]|#~!@])")
+_MARKUP = re.compile(r"([\\`*_{}\[\]|#~!])")
+_MENTION = re.compile(r"@(?=\w)")
+_MARKER = re.compile(
+    r"^(?:[-+=](?=[-=\s]|$)|\d{1,9}(?=[.)](?:\s|$)))"
+)  # what begins a list, a rule or a heading in a line
 
 
 def render(command: str, outcome: Outcome, screen: Screen) -> str:
-    """Paragraphs and tables; the findings are a table of their own."""
-    parts = [] if screen.quiet else [_render_block(block) for block in outcome.blocks]
+    """Paragraphs, lists of what is indented, and tables; the findings are a table of their own."""
+    parts = [] if screen.quiet else list(_render_blocks(outcome.blocks))
     if outcome.findings:
         headers = ("level", "place", "message", "hint", "code")
-        parts.append(_render_block(Table(headers, [_row(finding) for finding in outcome.findings])))
-    parts += [] if screen.quiet else [_render_block(block) for block in outcome.summary]
-    return "\n".join(part for part in parts if part.strip())
+        parts.append(_render_table(Table(headers, [_row(finding) for finding in outcome.findings])))
+    parts += [] if screen.quiet else list(_render_blocks(outcome.summary))
+    return "\n".join(parts)
 
 
 def _row(finding: Finding) -> tuple[str, ...]:
@@ -26,30 +32,57 @@ def _row(finding: Finding) -> tuple[str, ...]:
     return finding.level, place, finding.message, finding.hint, finding.code
 
 
-def _render_block(block: Block) -> str:
-    if isinstance(block, Table):
-        return "".join(f"{line}\n" for line in _table_lines(block))
-    return f"{_said(block)}\n"
+def _render_blocks(blocks: Sequence[Block]) -> Iterator[str]:
+    """A text for each paragraph, list and table."""
+    for is_list, group in groupby((block for block in blocks if _is_said(block)), key=_is_item):
+        if is_list:
+            yield "".join(f"{item}\n" for item in _list_items(cast("list[Line]", list(group))))
+        else:
+            yield from (_render_table(block) if isinstance(block, Table) else f"{_said(block)}\n" for block in group)
 
 
-def _table_lines(table: Table) -> Iterator[str]:
-    yield _table_line(table.headers)
-    yield "|" + " --- |" * len(table.headers)
-    for row in table.rows:
-        yield _table_line(row)
+def _is_said(block: Block) -> bool:
+    return isinstance(block, Table) or bool(block.text.strip())
 
 
-def _table_line(row: tuple[str | Line, ...]) -> str:
+def _is_item(block: Block) -> bool:
+    return isinstance(block, Line) and block.text.startswith("  ")
+
+
+def _list_items(lines: Sequence[Line]) -> Iterator[str]:
+    """What is indented further than the line before lies below it, one level deeper."""
+    levels: list[int] = []
+    for line in lines:
+        text = line.text.lstrip(" ")
+        indent = len(line.text) - len(text)
+        while levels and levels[-1] > indent:
+            levels.pop()
+        if not levels or levels[-1] < indent:
+            levels.append(indent)
+        yield f"{'  ' * (len(levels) - 1)}- {_said(line._replace(text=text.removeprefix('- ')))}"
+
+
+def _render_table(table: Table) -> str:
+    rows = (_table_line(row) for row in table.rows)
+    return "".join(f"{line}\n" for line in (_table_line(table.headers), "|" + " --- |" * len(table.headers), *rows))
+
+
+def _table_line(row: Sequence[str | Line]) -> str:
     return "| " + " | ".join(_said(Line(cell) if isinstance(cell, str) else cell) for cell in row) + " |"
 
 
 def _said(line: Line) -> str:
-    text = escape_markup(line.text)
-    shown = f"{GLYPHS[line.glyph]} {text.strip()}" if line.glyph else text
-    return f"**{shown.strip()}**" if line.style == "strong" and shown.strip() else shown
+    text = escape_markup(line.text.strip())
+    shown = f"{GLYPHS[line.glyph]} {text}" if line.glyph else text
+    return f"**{shown}**" if line.style == "strong" and text else shown
 
 
 def escape_markup(text: str) -> str:
-    """Text that Markdown shows as it stands: no emphasis, link, mention, HTML or table border comes of it."""
+    """Text that Markdown shows as it stands: no emphasis, link, HTML, list or table border comes of it, and nobody is
+    notified: a blank without width stands between @ and a name.
+    """
     shown = escape_controls(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _MARKUP.sub(r"\\\1", shown)
+    marker = _MARKER.match(shown)
+    first, rest = (marker[0], shown[marker.end() :]) if marker else ("", shown)
+    escaped = f"{first}\\" if first.isdigit() else f"\\{first}" if first else ""
+    return escaped + _MENTION.sub("@&#8203;", _MARKUP.sub(r"\\\1", rest))
