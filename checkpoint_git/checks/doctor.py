@@ -123,10 +123,10 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "drift/complete-but-moving",
         "note",
-        "complete for more than 14 days, and its files changed since",
+        "complete for more than 14 days, and its files changed or a tag was made since",
         "checkpoint reset SKILL",
         "no",
-        "files steps",
+        "files steps release",
         drift.find_moving_completions,
     ),
     Check(
@@ -137,6 +137,15 @@ CHECKS: tuple[Check, ...] = (
         "safe",
         "files",
         drift.find_missing_files,
+    ),
+    Check(
+        "drift/file-uncommitted",
+        "note",
+        "generated_files: does another clone get it with the checkpoint?",
+        "git add it, or take it off",
+        "no",
+        "files untracked",
+        drift.find_uncommitted_files,
     ),
     Check(
         "drift/file-changed",

@@ -6,15 +6,13 @@ Every find_ function looks at the gathered facts and returns findings with `path
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
-from checkpoint_git.checks.progress import STALE_AFTER
 from checkpoint_git.checks.sheet import Passage, Recorded, Sheet
 from checkpoint_git.checks.shipped import Use, find_shipped, find_uses, is_resolved_by
-from checkpoint_git.checks.world import NamedFile, Step, World
+from checkpoint_git.checks.world import NamedFile, Release, Step, World
 from checkpoint_git.core.clock import DAY, write_instant
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.safetext import shorten
 
-STALE_DAYS = {"in_progress": STALE_AFTER // DAY, "blocked": 3, "complete": 14}
 _GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
 _FEW = 5  # items that a message spells out
 
@@ -37,16 +35,25 @@ def find_stale_blocks(world: World) -> list[Finding]:
 
 
 def find_moving_completions(world: World) -> list[Finding]:
-    """Complete for more than two weeks while later commits went on changing its files."""
+    """Complete for more than two weeks while later commits went on changing its files, or a release was made."""
     findings, steps_by_path = [], _index_steps(world)
     for sheet in world.sheets:
         age = _age_of(sheet, "complete", world.now)
-        changed = find_changed_files(sheet, world, steps_by_path) if age > STALE_DAYS["complete"] * DAY else []
-        if changed:
-            message = f"it was complete {age // DAY} days ago, and {_tell_changes(changed)} since"
+        if age <= world.limits["complete"] * DAY:
+            continue
+        changed = find_changed_files(sheet, world, steps_by_path)
+        since = _tell_changes(changed) if changed else _tell_release(sheet, world.release)
+        if since:
+            message = f"it was complete {age // DAY} days ago, and {since} since"
             hint = f"if its work goes on, say so; else put it away: checkpoint reset {sheet.skill}"
             findings.append(_finding("drift/complete-but-moving", "note", message, sheet, "/status", hint))
     return findings
+
+
+def _tell_release(sheet: Sheet, release: Release | None) -> str:
+    """The release that came later, "" for none. A tag made the same day belongs to the work itself."""
+    later = release is not None and sheet.updated_at is not None and release.when > sheet.updated_at + _GRACE
+    return f"the tag {shorten(release.name, 60)} was made" if release and later else ""
 
 
 def find_missing_files(world: World) -> list[Finding]:
@@ -58,6 +65,21 @@ def find_missing_files(world: World) -> list[Finding]:
             if file.state != "there":
                 groups.setdefault((file.at, file.state, file.fate, file.detail), []).append(file)
         findings += [_tell_files(group, sheet) for group in groups.values()]
+    return findings
+
+
+def find_uncommitted_files(world: World) -> list[Finding]:
+    """generated_files that are here and nowhere else, though the checkpoint that lists them is committed."""
+    findings = []
+    for sheet in world.sheets:
+        files = world.untracked.get(sheet.path, ())
+        if files:
+            where = f"/context_primer/generated_files{f'/{files[0].at}' if len(files) == 1 else ''}"
+            named = _some([shorten(file.path, 80) for file in files])
+            verb = "is" if len(files) == 1 else "are"
+            message = f"{named} {verb} here but not in git, so another clone has the checkpoint without"
+            hint = "git add what belongs to the work, or take it off the list"
+            findings.append(_finding("drift/file-uncommitted", "note", message, sheet, where, hint))
     return findings
 
 
@@ -153,7 +175,7 @@ def _age_of(sheet: Sheet, status: str, now: int) -> int:
 def _find_old(world: World, code: str, status: str, says: str, hint: str) -> list[Finding]:
     findings = []
     for sheet in world.sheets:
-        age, limit = _age_of(sheet, status, world.now), STALE_DAYS[status]
+        age, limit = _age_of(sheet, status, world.now), world.limits[status]
         if age > limit * DAY:
             message = f"{sheet.skill} {says}, and nothing was written for {age // DAY} days (more than {limit})"
             told = hint.format(skill=sheet.skill)

@@ -89,9 +89,16 @@ _ATTRIBUTES = {
 
 def _check_attribute_files(git: GitFacts) -> Iterator[Finding]:
     setup = git.setup
-    if setup.attributes_in_work_tree and git.has_commits and not setup.attributes_in_head:
+    if not setup.attributes_in_work_tree:
+        message = ".gitattributes lacks our lines, so other clones merge checkpoints as text"
+        yield Finding("driver/inert", "warning", message, ".gitattributes", hint=_INSTALL)
+    elif git.has_commits and not setup.attributes_in_head:
         message = ".gitattributes gives checkpoints to the merge driver, but HEAD does not have those lines yet"
         yield Finding("driver/inert", "note", message, ".gitattributes", hint="commit .gitattributes")
+    elif git.default_branch and not git.attributes_in_default:
+        message = f"the default branch ({git.default_branch}) does not give checkpoints to the merge driver yet"
+        hint = f"bring .gitattributes to it: who works on {git.default_branch} merges checkpoints as text until then"
+        yield Finding("driver/inert", "note", message, ".gitattributes", hint=hint)
     if setup.driver and not setup.attributes_in_info:
         message = "info/attributes lacks our lines: on branches older than them, git merges checkpoints as text"
         yield Finding("driver/inert", "warning", message, REPOSITORY, hint=_INSTALL)
@@ -164,7 +171,7 @@ _HOOK_STATES = {
 
 def find_unreachable_hooks(world: World) -> list[Finding]:
     """Hooks of ours that git would not run."""
-    if world.git is None or not is_installed(world.git.setup):
+    if world.git is None or world.git.without_hooks or not is_installed(world.git.setup):
         return []
     setup = world.git.setup
     out_of_reach = [hook for hook in setup.hooks if not _is_reached(hook, setup)]

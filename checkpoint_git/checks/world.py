@@ -6,7 +6,11 @@ Values only. Every fact has a default that says nothing, for what was not asked 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from checkpoint_git.checks.progress import STALE_AFTER
 from checkpoint_git.checks.sheet import Sheet
+from checkpoint_git.core.clock import DAY
+
+STALE_DAYS = {"in_progress": STALE_AFTER // DAY, "blocked": 3, "complete": 14}  # unless a project wants others
 
 
 class NamedFile(NamedTuple):
@@ -22,6 +26,13 @@ class NamedFile(NamedTuple):
     names: tuple[str, ...] = ()
     fate: str = ""
     detail: str = ""
+
+
+class Release(NamedTuple):
+    """A tag. when: seconds since 1970."""
+
+    name: str
+    when: int
 
 
 class Step(NamedTuple):
@@ -74,7 +85,9 @@ class GitFacts(NamedTuple):
 
     unmerged: checkpoint files that a merge left unresolved. operation: what git is in the middle of ("merge",
     "rebase"), "" for nothing. merge_attributes: checkpoint path -> what git answers for its merge attribute.
-    defined_drivers: the merge drivers that some configuration defines.
+    defined_drivers: the merge drivers that some configuration defines. default_branch: "" where there is none to be
+    found. attributes_in_default: whether that branch has our lines in .gitattributes. without_hooks: init was told that
+    this clone wants none.
     """
 
     unmerged: tuple[str, ...] = ()
@@ -83,6 +96,9 @@ class GitFacts(NamedTuple):
     defined_drivers: frozenset[str] = frozenset()
     has_commits: bool = False
     setup: Setup = Setup()
+    default_branch: str = ""
+    attributes_in_default: bool = False
+    without_hooks: bool = False
 
 
 class Proof(NamedTuple):
@@ -93,21 +109,46 @@ class Proof(NamedTuple):
     said: str = ""
 
 
+class Deployed(NamedTuple):
+    """What a health URL answered, beside HEAD. url: without secrets. trouble: "not-configured", or as net.health says it;
+    detail: why. field, version: the server's own words. head, id, behind, ahead, ambiguous: as repo.versions.Standing
+    says them. dirty: built with changes that no commit holds.
+    """
+
+    url: str = ""
+    trouble: str = ""
+    detail: str = ""
+    field: str = ""
+    version: str = ""
+    dirty: bool = False
+    head: str = ""
+    id: str = ""
+    behind: int = 0
+    ahead: int = 0
+    ambiguous: bool = False
+
+
 class World(NamedTuple):
     """Everything the checks may look at.
 
     now: seconds since 1970. absent_dirs: the project_dirs that this machine does not have. files: a checkpoint's path
-    -> what it lists. steps: newest first. merged: reference -> evidence. strangers: commit id -> "unknown" or
+    -> what it lists. untracked: the same, of what is here and was never given to git. release: the newest tag.
+    limits: status -> days. steps: newest first. merged: reference -> evidence. strangers: commit id -> "unknown" or
     "elsewhere". shallow: history is cut off. git: None outside git. proof: None when the driver was not tried.
+    deployed: None when no server was asked.
     """
 
     sheets: Sequence[Sheet] = ()
     now: int = 0
     absent_dirs: frozenset[str] = frozenset()
     files: Mapping[str, Sequence[NamedFile]] = {}
+    untracked: Mapping[str, Sequence[NamedFile]] = {}
+    release: Release | None = None
+    limits: Mapping[str, int] = STALE_DAYS
     steps: Sequence[Step] = ()
     merged: Mapping[str, str] = {}
     strangers: Mapping[str, str] = {}
     shallow: bool = False
     git: GitFacts | None = None
     proof: Proof | None = None
+    deployed: Deployed | None = None

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from checkpoint_git.checks.drift import find_asked_references
 from checkpoint_git.checks.listed import choose_reading, find_readings, is_path_like
 from checkpoint_git.checks.sheet import Sheet
-from checkpoint_git.checks.world import GitFacts, Hook, NamedFile, Proof, Setup, Step, World
+from checkpoint_git.checks.world import GitFacts, Hook, NamedFile, Proof, Release, Setup, Step, World
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.skill import layout
-from checkpoint_git.repo import history, install_state, paths, selfproof, staged
+from checkpoint_git.repo import attributes, branches, history, install_state, paths, selfproof, settings, worktree
 from checkpoint_git.repo.git import clean_env, run_git
 
 Tell = Callable[[str], None]
@@ -99,6 +99,28 @@ def _look_up(at: int, path: str, lookup: paths.Lookup) -> NamedFile:
     return NamedFile(at, path, lookup.find_state(path), lookup.find_names(path))
 
 
+def _read_untracked(world: World, place: Place, env: Mapping[str, str]) -> World:
+    """Listed files that only this work tree has, of checkpoints that are committed as they stand here."""
+    own = clean_env(env)
+    there = {path: [file for file in files if file.state == "there"] for path, files in world.files.items()}
+    names = {name for files in there.values() for file in files for name in file.names}
+    found = worktree.read_uncommitted(place.top, names, own) if names else set[str]()
+    only_here = {path: [file for file in files if not found.isdisjoint(file.names)] for path, files in there.items()}
+    told = {path: files for path, files in only_here.items() if files}
+    in_work = worktree.read_changed(place.top, list(told)[:_MOST_ASKED], own)
+    return world._replace(untracked={path: files for path, files in told.items() if path not in in_work})
+
+
+_MOST_ASKED = 1_000  # paths on one command line
+
+
+def _read_release(world: World, place: Place, env: Mapping[str, str]) -> World:
+    if not any(sheet.status == "complete" for sheet in world.sheets):
+        return world
+    tag = branches.read_newest_tag(place.top, clean_env(env))
+    return world._replace(release=Release(*tag) if tag else None)
+
+
 def _read_steps(world: World, place: Place, env: Mapping[str, str]) -> World:
     written = [sheet.updated_at for sheet in world.sheets if sheet.updated_at is not None]
     listed = {name for files in world.files.values() for file in files for name in file.names}
@@ -136,13 +158,17 @@ def _read_proof(world: World, place: Place, env: Mapping[str, str]) -> World:
 def _read_git(world: World, place: Place, env: Mapping[str, str]) -> World:
     installation = install_state.read_installation(place.top, env)
     own = clean_env(env)
+    default = branches.read_default_branch(place.top, attributes.FILE, own)
     facts = GitFacts(
-        unmerged=tuple(_below(place, staged.read_index(place.top).unmerged)),
+        unmerged=tuple(_below(place, worktree.read_unmerged(place.top, own))),
         operation=_find_operation(place.git_dir or ""),
         merge_attributes=_read_merge_attributes(world.sheets, place, own),
         defined_drivers=_read_drivers(place.top, own),
         has_commits=history.has_commits(place.top),
         setup=_read_setup(installation),
+        default_branch=default.name if default else "",
+        attributes_in_default=bool(default and attributes.has_attributes(default.attributes or b"")),
+        without_hooks=install_state.read_setting(place.top, settings.HOOKS, own) == "none",
     )
     return world._replace(git=facts)
 
@@ -209,6 +235,8 @@ _WITHOUT_GIT = frozenset(("absent_dirs", "files"))
 _READERS: dict[str, tuple[str, Callable[[World, Place, Mapping[str, str]], World]]] = {
     "absent_dirs": ("the project folders", _read_absent_dirs),
     "files": ("the generated files", _read_files),
+    "untracked": ("what git does not hold", _read_untracked),
+    "release": ("the newest tag", _read_release),
     "steps": ("the latest history", _read_steps),
     "merged": ("the whole history", _read_merged),
     "strangers": ("the recorded commits", _read_strangers),

@@ -9,7 +9,7 @@ from checkpoint_git.core.safetext import shorten
 from checkpoint_git.repo import attributes, framework, hookfiles, settings
 from checkpoint_git.repo.blocks import Note, has_block, is_damaged
 from checkpoint_git.repo.hookfiles import HookFile
-from checkpoint_git.repo.steps import RemoveFile, Step, WriteFile, WriteSetting
+from checkpoint_git.repo.steps import RemoveFile, RemoveSettings, Step, WriteFile, WriteSetting
 from checkpoint_git.repo.survey import FileState, Survey
 
 HookChoice = Literal["auto", "native", "pre-commit", "none"]
@@ -44,11 +44,22 @@ def plan_settings_steps(survey: Survey, wanted: Wanted) -> list[Step]:
     steps = [Step("skip", key, text) for key in taken]
     values = {key: value for key, value in wanted.settings.items() if not key.startswith(foreign or "\0")}
     steps += [_setting_step(survey.settings.get(key), key, value) for key, value in values.items()]
+    steps += _hooks_note_steps(survey, wanted)
     data = survey.git_config.data or b""
     if data and not data.endswith(b"\n") and any(step.change for step in steps):
         note = WriteSetting(settings.UNENDED_SIZE, str(len(data)))
         steps.append(Step("add", settings.UNENDED_SIZE, "the configuration's last line had no end", note))
     return steps
+
+
+def _hooks_note_steps(survey: Survey, wanted: Wanted) -> list[Step]:
+    """That no hooks are wanted is noted, so that neither the doctor nor the next init has to be told again."""
+    noted = survey.settings.get(settings.HOOKS)
+    if wanted.hooks == "none":
+        return [_setting_step(noted, settings.HOOKS, "none")]
+    if wanted.hooks != "auto" and noted is not None:
+        return [Step("remove", settings.HOOKS, change=RemoveSettings((settings.HOOKS,)))]
+    return []
 
 
 def plan_attributes(survey: Survey, wanted: Wanted) -> list[Step]:
@@ -85,7 +96,9 @@ def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
 
 
 def find_hook_choice(survey: Survey) -> HookChoice:
-    """How hooks are installed unless somebody says otherwise."""
+    """How hooks are installed unless somebody says otherwise, or said so to an earlier init."""
+    if survey.settings.get(settings.HOOKS) == "none":
+        return "none"
     return "native" if survey.framework.data is None and not survey.framework.blocked else "pre-commit"
 
 

@@ -114,6 +114,11 @@ def _read_values(work_tree: str, env: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, _, value in pairs}
 
 
+def read_setting(work_tree: str, key: str, env: Mapping[str, str]) -> str:
+    """One setting of any scope, "" where it is not set."""
+    return os.fsdecode(run_git(["config", "--get", key], work_tree, env=env, check=False).out).rstrip("\n")
+
+
 def _read_committed(work_tree: str, name: str, env: Mapping[str, str]) -> bytes | None:
     result = run_git(["cat-file", "blob", f"HEAD:{name}"], work_tree, env=env, check=False)
     return result.out if result.code == 0 else None

@@ -16,6 +16,7 @@ MERGETOOL_TRUST = "mergetool.checkpoint.trustexitcode"  # as git prints it: a se
 PYTHON = "checkpoint.install.python"
 PACKAGE = "checkpoint.install.package"
 COMMANDS = (DRIVER, BASE_DRIVER, TEXTCONV, MERGETOOL)
+HOOKS = "checkpoint.install.hooks"  # "none" where init was told that this clone wants no hooks
 _OWN_NAME = "checkpoint-git:"
 # The length of a configuration file whose last line had no end before we wrote to it: git ends such a line.
 UNENDED_SIZE = "checkpoint.install.unended"
@@ -31,6 +32,7 @@ KEYS = (
     MERGETOOL_TRUST,
     PYTHON,
     PACKAGE,
+    HOOKS,
     UNENDED_SIZE,
 )
 
