@@ -8,8 +8,9 @@ import importlib
 import os
 from typing import Any, NamedTuple, Protocol, cast
 
+from checkpoint_git.core import jsontext
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.schema import Mismatch, Schema, load_schema
+from checkpoint_git.core.schema import Check, Mismatch, Schema
 from checkpoint_git.protocols.registry import KINDS
 
 DRAWERS = ("layout.py", "schema.json", "rules.py", "store.py", "README.md")
@@ -49,7 +50,7 @@ _opened: dict[str, Room] = {}
 
 
 def open_room(kind: str) -> Room:
-    """The room of a kind of file in the registry with that kind's schema, read and compiled once a process."""
+    """The room of a kind of file in the registry with that kind's schema, opened once a process."""
     if kind not in _opened:
         module, schema = next((entry[1], entry[2]) for entry in KINDS if entry[0] == kind)
         _opened[kind] = _load_room(module, schema)
@@ -59,7 +60,19 @@ def open_room(kind: str) -> Room:
 def _load_room(module: str, schema_file: str) -> Room:
     layout = cast(Layout, importlib.import_module(f"{module}.layout"))
     rules = importlib.import_module(f"{module}.rules")
-    folder = os.path.dirname(str(rules.__file__))
-    with open(os.path.join(folder, schema_file), encoding="utf-8") as stream:
-        schema = load_schema(stream.read())
-    return Room(layout, cast(Rules, rules), schema)
+    path = os.path.join(os.path.dirname(str(rules.__file__)), schema_file)
+    return Room(layout, cast(Rules, rules), Schema(lambda: _load_document(path), _load_check(module, path)))
+
+
+def _load_document(path: str) -> Any:
+    with open(path, encoding="utf-8") as stream:
+        return jsontext.load(stream.read())
+
+
+def _load_check(module: str, path: str) -> Check | None:
+    """The quick check that a room keeps beside its schema (schema.json: schema_check.py), None where it keeps none."""
+    kept = path.removesuffix(".json") + "_check.py"
+    if not os.path.isfile(kept):
+        return None
+    name = os.path.basename(kept).removesuffix(".py")
+    return cast(Check, importlib.import_module(f"{module}.{name}").check)

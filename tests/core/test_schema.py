@@ -2,6 +2,7 @@
 
 import copy
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ from jsonschema import Draft202012Validator
 
 import checkpoint_git.protocols.skill as room
 from checkpoint_git.core.schema import explain, is_surely_valid, load_schema
+from checkpoint_git.core.schemacode import write_module
+from checkpoint_git.protocols.contract import open_room
 from tests.support.samples import checkpoint
 
 SCHEMA_TEXT = (Path(room.__file__).parent / "schema.json").read_text("utf-8")
-SCHEMA = load_schema(SCHEMA_TEXT)
+SCHEMA = open_room("skill").schema
 VALIDATOR = Draft202012Validator(json.loads(SCHEMA_TEXT))
 
 FULL = checkpoint(
@@ -83,6 +86,60 @@ def test_junk_is_judged_as_jsonschema_does(junk: Any) -> None:
     assert is_surely_valid(SCHEMA, junk) == VALIDATOR.is_valid(junk)
 
 
+CORPUS = Path(__file__).parents[2].parent / "shared/corpus/versions"
+ODD_VALUES: list[Any] = [
+    None,
+    True,
+    0,
+    -1,
+    1.0,
+    -0.5,
+    1e400,
+    "",
+    " ",
+    "1.1",
+    "complete",
+    "zzz",
+    [],
+    [None],
+    [[]],
+    {},
+    {"id": ""},
+]
+
+
+def mutate(value: Any, chance: random.Random) -> Any:
+    """A copy with one to three places changed: another value or type, a member lost, renamed or added."""
+    result = copy.deepcopy(value)
+    for _ in range(chance.randint(1, 3)):
+        places = places_in(result)
+        if not places:
+            break
+        *path, key = chance.choice(places)
+        parent = result
+        for step in path:
+            parent = parent[step]
+        kind = chance.randrange(4)
+        if kind == 0:
+            del parent[key]
+        elif kind == 1 and isinstance(parent, dict):
+            parent[chance.choice(["id", "status", "text", "needs", "Status", ""])] = parent.pop(key)
+        elif kind == 2:
+            parent[key] = copy.deepcopy(chance.choice([parent, *ODD_VALUES]))
+        else:
+            parent[key] = copy.deepcopy(chance.choice(ODD_VALUES))
+    return result
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of real files is not on this machine")
+def test_real_files_and_what_becomes_of_them_are_judged_as_jsonschema_does() -> None:
+    chance = random.Random(20261121)  # noqa: S311 (nothing secret: the same changes on every run)
+    for path in sorted(CORPUS.glob("*.checkpoint.json")):
+        real = json.loads(path.read_bytes())
+        for value in (real, *(mutate(real, chance) for _ in range(12))):
+            assert is_surely_valid(SCHEMA, value) == VALIDATOR.is_valid(value), path.name
+
+
 SMALL_SCHEMAS = [
     {"type": "integer"},
     {"type": ["number", "null"]},
@@ -94,6 +151,19 @@ SMALL_SCHEMAS = [
     {"properties": {"a": {"type": "string"}}, "additionalProperties": False},
     {"patternProperties": {"^a": {"type": "string"}}, "additionalProperties": {"type": "number"}},
     {"items": {"$ref": "#/$defs/x"}, "$defs": {"x": {"items": {"$ref": "#/$defs/x"}, "type": ["array", "string"]}}},
+    {"patternProperties": {"^a": {"type": "string"}, "b$": True}, "additionalProperties": False},
+    {"required": ["a"], "properties": {"a": True, "c": False}},
+    {"required": ["a"], "properties": {"a": {"type": ["null", "string"]}}},
+    {"required": ["a"], "properties": {"a": {"$ref": "#/$defs/x"}}, "$defs": {"x": {"type": "object"}}},
+    {"$ref": "#/$defs/x", "maxLength": 1, "$defs": {"x": {"$ref": "#/$defs/y"}, "y": {"type": ["string", "array"]}}},
+    {"$defs": {"x": {"properties": {"a": {"$ref": "#/$defs/x"}}, "required": ["a"]}}, "$ref": "#/$defs/x"},
+    {"type": ["integer", "array"], "minimum": 0, "items": {"type": "integer"}},
+    {"type": "number", "enum": ["a"]},
+    {"type": ["string", "number"], "enum": ["complete", ""], "minLength": 1},
+    {"enum": ["complete"], "minimum": 3, "required": ["a"]},
+    {"additionalProperties": {"items": {"additionalProperties": {"type": "null"}}}},
+    {"pattern": "["},
+    {"type": "strange"},
     {"not": {"type": "string"}},
     {"anyOf": [{"type": "string"}, {"type": "null"}]},
     {"items": False},
@@ -111,6 +181,40 @@ def test_a_keyword_is_never_judged_more_kindly_than_by_jsonschema(document: dict
     schema = load_schema(json.dumps(document))
     if is_surely_valid(schema, value):
         assert Draft202012Validator(document).is_valid(value)
+
+
+KEPT = sorted(Path(room.__file__).parents[1].glob("*/*_check.py"))
+
+
+@pytest.mark.parametrize("kept", KEPT, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_check_that_is_kept_beside_its_schema_is_what_the_schema_says_today(kept: Path) -> None:
+    schema = json.loads(kept.with_name(kept.name.replace("_check.py", ".json")).read_text("utf-8"))
+    assert kept.read_text("utf-8") == write_module(schema), "run .ci/write-schema-checks"
+
+
+def test_the_kept_check_is_the_one_that_is_used() -> None:
+    assert open_room("skill").schema.check.__module__ == "checkpoint_git.protocols.skill.schema_check"
+
+
+HOSTILE = ["'); import os; os.abort()  # \\n", '"); import os; os.abort()', "\n    import os; os.abort()", "{0}", "\\"]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_text_in_a_schema_is_never_run(text: str) -> None:
+    document = {
+        "required": [text],
+        "properties": {text: {"enum": [text]}},
+        "patternProperties": {"^x": {"const": text}},
+    }
+    assert is_surely_valid(load_schema(json.dumps(document)), {text: text})
+    assert not is_surely_valid(load_schema(json.dumps(document)), {text: "x"})
+
+
+def test_a_schema_nested_deeper_than_python_goes_is_never_sure() -> None:
+    text = '{"items": ' * 60 + "{}" + "}" * 60
+    assert is_surely_valid(load_schema(text), [])
+    text = '{"items": ' * 60 + '{"type": "null"}' + "}" * 60
+    assert not is_surely_valid(load_schema(text), [])
 
 
 def test_an_unknown_keyword_is_never_sure() -> None:
