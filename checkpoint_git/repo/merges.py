@@ -210,7 +210,7 @@ def read_touched(cwd: str, merge: Commit, env: Env = None) -> Touched:
     others = {one: _read_tree(cwd, reference, one, known, env) for one in sorted({*_ids_of(bases)})}
     reader = _Reader(parents, result, others, known, bases)
     rows = reader.list_rows()
-    contents = _read_contents(cwd, [blob for row in rows for blob in row.blobs(others, known, bases)], env)
+    contents = read_contents(cwd, [blob for row in rows for blob in row.blobs(others, known, bases)], env)
     files = [reader.fill(row, contents) for row in rows if len(row.changed) <= 2]
     crowded = sorted(row.path for row in rows if len(row.changed) > 2)
     telling = [file for file in files if not _is_whole(file)]
@@ -323,7 +323,8 @@ def _read_tree(cwd: str, reference: str, commit: str, known: dict[str, str], env
     return tree
 
 
-def _read_contents(cwd: str, blobs: Iterable[str], env: Env) -> dict[str, bytes]:
+def read_contents(cwd: str, blobs: Iterable[str], env: Env = None) -> dict[str, bytes]:
+    """Blobs by their ids. One beyond the size that a checkpoint may have comes as NULs that are too many as well."""
     wanted = sorted(set(blobs))
     sizes = _read_sizes(cwd, wanted, env)
     small = [blob for blob in wanted if sizes[blob] <= MAX_BYTES]

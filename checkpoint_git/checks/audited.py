@@ -1,0 +1,55 @@
+"""What recent merges did to checkpoints and nobody has mended since. Pure: the merges were read by somebody else."""
+
+import shlex
+
+from checkpoint_git.checks.installed import REPOSITORY
+from checkpoint_git.checks.merging import Damage, Harm
+from checkpoint_git.checks.world import World
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.safetext import shorten
+
+_MOST_NAMED = 3
+_LONGEST_SUBJECT = 60
+
+
+def find_lost_entries(world: World) -> list[Finding]:
+    """Entries that a parent of a merge had, that the merge lost and that nobody has brought back."""
+    return [_tell(damage, "merge/lost-entry", "lost") for damage in _damages(world, "lost")]
+
+
+def find_doubled_entries(world: World) -> list[Finding]:
+    """Rows that a merge made stand twice, and that still do."""
+    return [_tell(damage, "merge/duplicated", "doubled") for damage in _damages(world, "doubled")]
+
+
+def find_blended_records(world: World) -> list[Finding]:
+    """Records, or whole files, that a merge glued together out of two, and that nobody has touched since."""
+    return [_tell(damage, "merge/blended", "glued together") for damage in _damages(world, "blended")]
+
+
+def find_unaudited_merges(world: World) -> list[Finding]:
+    """Merges of which nothing can be told in this clone."""
+    audit = world.audit
+    if not audit.cut:
+        return []
+    message = f"{audit.cut} recent merge{'' if audit.cut == 1 else 's'} could not be audited: this clone is shallow"
+    hint = "fetch the rest of the history: git fetch --unshallow"
+    return [Finding("merge/not-audited", "note", message, REPOSITORY, hint=hint)]
+
+
+def _damages(world: World, harm: Harm) -> list[Damage]:
+    return [damage for damage in world.audit.damages if damage.harm == harm]
+
+
+def _tell(damage: Damage, code: str, done: str) -> Finding:
+    first, second = (parent[:8] for parent in damage.parents)
+    count = len(damage.entries)
+    told = "; ".join(entry.said for entry in damage.entries[:_MOST_NAMED])
+    rest = f"; and {count - _MOST_NAMED} more" if count > _MOST_NAMED else ""
+    subject = shorten(damage.subject, _LONGEST_SUBJECT)
+    entries = "an entry" if count == 1 else f"{count} entries"
+    message = f'merge {damage.commit[:12]} of {first} and {second} ("{subject}") {done} {entries}: {told}{rest}'
+    hint = f"checkpoint explain-merge {damage.commit[:12]} tells all that it did"
+    if damage.keeper:
+        hint += f"; git show {shlex.quote(f'{damage.keeper[:12]}:{damage.path}')} still has it"
+    return Finding(code, "warning", message, damage.path, damage.entries[0].where, hint=hint)

@@ -1,0 +1,84 @@
+"""What merges did to checkpoints, and what the next one would do: facts gathered by somebody else. Values only."""
+
+from typing import Literal, NamedTuple
+
+Kind = Literal["whole", "clean", "conflict", "removed-here", "removed-there", "text"]
+Harm = Literal["lost", "doubled", "blended"]
+
+
+class Clash(NamedTuple):
+    """One place that a merge would leave to a person. where: a JSON Pointer. ours, theirs: what each side says."""
+
+    where: str
+    ours: str
+    theirs: str
+
+
+class Meeting(NamedTuple):
+    """What a merge with the upstream would make of one checkpoint that the upstream changed.
+
+    kind: "whole" (only the upstream changed it), "clean" (both did, and it merges), "conflict" (at clashes),
+    "removed-here" and "removed-there" (one side removed what the other changed), "text" (no JSON, so that git merges
+    lines). detail: for "text", why. invalid: what would be wrong with the merged document, though both sides are valid.
+    in_the_way: the work tree holds something uncommitted there. driven: git would give it to our driver in this clone.
+    """
+
+    path: str
+    kind: Kind
+    clashes: tuple[Clash, ...] = ()
+    detail: str = ""
+    invalid: str = ""
+    in_the_way: bool = False
+    driven: bool = True
+
+
+class Upstream(NamedTuple):
+    """What the branch that is checked out will be merged with, as far as this clone knows it.
+
+    name: such as "origin/main". tracked: it is the branch's own upstream, else the remote's default branch. state:
+    "there"; "gone" (configured, and not in this clone); "cut" (a shallow clone lacks what both have in common);
+    "unrelated" (nothing in common). ahead, behind: commits that only this branch has, and only the upstream. rebases: a
+    pull rebases here. meetings: of checkpoints, sorted by path.
+    """
+
+    name: str
+    tracked: bool = True
+    state: Literal["there", "gone", "cut", "unrelated"] = "there"
+    ahead: int = 0
+    behind: int = 0
+    rebases: bool = False
+    meetings: tuple[Meeting, ...] = ()
+
+
+class Hurt(NamedTuple):
+    """One entry that a merge harmed. where: a JSON Pointer, into the version that has it. said: what happened to it."""
+
+    where: str
+    said: str
+
+
+class Damage(NamedTuple):
+    """What one past merge did to one checkpoint, and what nobody has mended since.
+
+    parents: the two that count, as commit ids. keeper: the parent that still has what was lost, "" for neither.
+    """
+
+    commit: str
+    parents: tuple[str, str]
+    subject: str
+    path: str
+    harm: Harm
+    entries: tuple[Hurt, ...]
+    keeper: str = ""
+
+
+class Audit(NamedTuple):
+    """The audit of recent merges. merges: how many were looked at. left_out: older ones are beyond the bound.
+
+    cut: how many could not be judged, in a shallow clone.
+    """
+
+    merges: int = 0
+    left_out: bool = False
+    cut: int = 0
+    damages: tuple[Damage, ...] = ()

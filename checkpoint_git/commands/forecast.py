@@ -1,0 +1,100 @@
+"""The next merge with the upstream, computed in memory by the driver's own rules; nothing is written anywhere."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from checkpoint_git.checks.merging import Clash, Meeting, Upstream
+from checkpoint_git.checks.validate import check_document
+from checkpoint_git.commands.explain_merge import Schemas, merge_ancestors
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.jsontext import JsonTextError, decode
+from checkpoint_git.core.safetext import shorten
+from checkpoint_git.disk.discover import Place
+from checkpoint_git.merge.document import merge_texts
+from checkpoint_git.merge.identity import canonical_text
+from checkpoint_git.repo import upstream
+from checkpoint_git.repo.git import offline_env
+from checkpoint_git.repo.merges import Versions
+
+_LONGEST_VALUE = 200
+
+
+def read_upstream(
+    place: Place, now: int, env: Mapping[str, str], is_asked: Callable[[str], bool] = lambda path: True
+) -> Upstream | None:
+    """What the next merge with the upstream would do to the checkpoints; None where there is nothing to merge with.
+
+    now: seconds since 1970, for validating what would come out. is_asked: whether a path is to be looked at.
+    """
+    own = offline_env(env)
+    tracking = upstream.read_tracking(place.top, place.git_dir or "", own)
+    if tracking is None:
+        return None
+    found = Upstream(tracking.name, tracking.tracked, "there", tracking.ahead, tracking.behind)
+    if not tracking.commit:
+        return found._replace(state="gone")
+    if not tracking.behind:
+        return found
+    try:
+        touched = upstream.read_meeting_files(place.top, tracking, own)
+    except CheckpointError:
+        return found._replace(state="cut")
+    if not touched.bases:
+        return found._replace(state="unrelated")
+    files = [file for file in touched.files if is_asked(file.path) or is_asked(file.old_path)]
+    settings = upstream.read_settings(place.top, tracking.branch, own)
+    schemas = Schemas(settings.choices)
+    driven = upstream.read_driven(place.top, [file.path for file in files], own) if settings.installed else frozenset()
+    meetings = []
+    for file in files:
+        blocked = upstream.is_in_the_way(place.top, file.old_path or file.path, tracking, file.first is None)
+        meeting = meet(file, load_schema(schemas, file.path), settings.choices.narrative, now)
+        meetings.append(meeting._replace(in_the_way=blocked, driven=file.path in driven))
+    return found._replace(rebases=settings.rebases, meetings=tuple(meetings))
+
+
+def load_schema(schemas: Schemas, path: str) -> dict[str, Any]:
+    """The schema that the driver merges a path by: without the clone's private one where that cannot be read."""
+    try:
+        return schemas.load(path)
+    except CheckpointError:
+        return Schemas(schemas.choices._replace(schema="")).load(path)
+
+
+def meet(file: Versions, schema: dict[str, Any], narrative: str, now: int) -> Meeting:
+    """What becomes of one file: first is this branch's version, second the upstream's."""
+    base = merge_ancestors(file.bases, schema)
+    if file.first == base or file.first == file.second:
+        return Meeting(file.path, "whole")
+    if file.first is None or file.second is None:
+        return Meeting(file.path, "removed-here" if file.first is None else "removed-there")
+    texts = []
+    for whose, data in (("their common base", base), ("this branch's version", file.first), ("theirs", file.second)):
+        try:
+            texts.append(decode(data) if data is not None else None)
+        except JsonTextError as error:
+            return Meeting(file.path, "text", detail=f"{whose} is no JSON: {error.message}")
+    try:
+        merged = merge_texts(texts[0], texts[1] or "", texts[2] or "", schema, narrative)
+    except JsonTextError as error:
+        return Meeting(file.path, "text", detail=f"one of the versions is no JSON: {error.message}")
+    if merged.conflicts:
+        clashes = tuple(Clash(one.where, _said(one.sides[0]), _said(one.sides[2])) for one in merged.conflicts)
+        return Meeting(file.path, "conflict", clashes)
+    return Meeting(file.path, "clean", invalid=_find_new_error(file, merged.text.encode(), now))
+
+
+def _said(side: Any) -> str:
+    """One side of a conflict as the driver says it."""
+    if side is None:
+        return "nothing"
+    return shorten(canonical_text(side.value), _LONGEST_VALUE) if hasattr(side, "value") else "another order"
+
+
+def _find_new_error(file: Versions, merged: bytes, now: int) -> str:
+    """What is wrong with the merged document, where both sides were right; "" for nothing."""
+    for data in (file.first, file.second):
+        if not check_document(file.path, data or b"", now=now).is_valid:
+            return ""
+    errors = [one for one in check_document(file.path, merged, now=now).findings if one.level == "error"]
+    return f"{errors[0].where or '/'}: {errors[0].message}" if errors else ""

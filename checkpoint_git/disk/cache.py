@@ -1,0 +1,46 @@
+"""What was found out once and need not be found out again: a file that may be lost, damaged or unwritable at no harm.
+
+It knows nothing of what it keeps, and never raises for the sake of a cache.
+"""
+
+import json
+import os
+import zlib
+from typing import Any
+
+from checkpoint_git.disk.replacing import remove_quietly, write_temporary
+
+_MOST_BYTES = 16 * 1024 * 1024
+
+
+def load_cache(path: str, rules: str) -> Any:
+    """The JSON value that write_cache wrote under the same rules; None for anything else.
+
+    rules: one word that says by which rules the value was found; another word makes the value worthless.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as stream:
+            data = stream.read(_MOST_BYTES + 1)
+        header, _, body = data.partition(b"\n")
+        return json.loads(body) if len(data) <= _MOST_BYTES and header == _header(rules, body) else None
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def write_cache(path: str, rules: str, value: Any) -> None:
+    """Keeps a JSON value, whole or not at all; of two processes at once the later wins. Silent where it cannot."""
+    body = json.dumps(value, separators=(",", ":")).encode()
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        temporary = write_temporary(path, _header(rules, body) + b"\n" + body, None, sync=False)
+    except OSError:
+        return
+    try:
+        os.replace(temporary, path)
+    except OSError:
+        remove_quietly(temporary)
+
+
+def _header(rules: str, body: bytes) -> bytes:
+    return f"checkpoint-git cache 1 {rules} {zlib.crc32(body):08x}".encode()
