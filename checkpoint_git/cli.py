@@ -10,13 +10,13 @@ import importlib
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn, TextIO
 
 from checkpoint_git import __version__, report
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.outcome import Invocation, Outcome
+from checkpoint_git.core.outcome import Answer, Invocation, Outcome
 from checkpoint_git.core.safetext import escape_controls, shorten
 from checkpoint_git.report.screen import encode_text, read_screen
 
@@ -40,6 +40,7 @@ VERBS = {
     "init": ("checkpoint_git.commands.init", "set this repository up: folder, merge driver, hooks"),
     "uninstall": ("checkpoint_git.commands.uninstall", "take away what init added"),
     "explain-merge": ("checkpoint_git.commands.explain_merge", "what a past merge did to each entry, and what it lost"),
+    "pipeline": ("checkpoint_git.commands.pipeline", "append-only records of a pipeline's phases"),
     "hook": ("checkpoint_git.commands.hook", ""),  # git's hooks call it: no summary, not listed
 }
 DEFAULT_VERB = "status"
@@ -184,7 +185,7 @@ def build_parser(request: Request, module: ModuleType) -> argparse.ArgumentParse
     parser = _Parser(
         prog=request.program,
         description=module.SUMMARY,
-        epilog=f"examples:\n{module.EXAMPLES}\n\n{EXIT_CODES}",
+        epilog=f"examples:\n{module.EXAMPLES}\n\n{getattr(module, 'EXIT_CODES', EXIT_CODES)}",
         formatter_class=_formatter,
         add_help=False,
         allow_abbrev=False,
@@ -263,10 +264,18 @@ def _run(words: list[str], program: str) -> int:
     module = importlib.import_module(VERBS[request.verb][0])
     args = parse(request, module)
     invocation = _fetch_world(args)
+    if hasattr(module, "answer"):
+        return _say(module.answer(args, invocation))
     outcome: Outcome = module.run(args, invocation)
     screen = read_screen(invocation.stdout, invocation.env, colour=not args.no_color, quiet=args.quiet)
+    return _say(Answer([report.render(request.verb, outcome, args.format, screen)], outcome.code))
+
+
+def _say(answer: Answer) -> int:
+    """Writes what a verb has to say; its exit code."""
     try:
-        _write(invocation.stdout, report.render(request.verb, outcome, args.format, screen))
+        for text in answer.text:
+            _write(_stream("stdout"), text)
     except BrokenPipeError:
         _silence_stdout()
     except OSError as error:
@@ -274,7 +283,9 @@ def _run(words: list[str], program: str) -> int:
         raise CheckpointError(
             message, "what you asked for is done all the same; look before you run it again"
         ) from None
-    return outcome.code
+    if answer.warning:
+        _write(_stream("stderr"), f"{escape_controls(answer.warning)}\n")
+    return answer.code
 
 
 def _fetch_world(args: argparse.Namespace) -> Invocation:
@@ -319,8 +330,18 @@ def _silence_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _find_own_teller(words: list[str]) -> Callable[[list[str], CheckpointError], Answer] | None:
+    """How a verb tells of errors that has a form of its own for them; None where the verb was not even loaded."""
+    at = _find_verb(words)
+    home = VERBS.get(words[at] if at is not None else DEFAULT_VERB, ("", ""))[0]
+    return getattr(sys.modules.get(home), "tell_error", None)
+
+
 def _say_error(words: list[str], error: CheckpointError, code: int = COULD_NOT_RUN, **more: Any) -> int:
+    teller = _find_own_teller(words)
     try:
+        if teller is not None:
+            return _say(teller(words, error))
         if _wants_json(words):
             from checkpoint_git.report.json import render_error
 

@@ -1,6 +1,6 @@
 """What goes into a command and what comes out of one: values that cli.py makes and the report renders."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TextIO
 
 from checkpoint_git.core.finding import Finding, has_errors
@@ -70,3 +70,11 @@ class Outcome(NamedTuple):
     def code(self) -> int:
         """The process's exit code."""
         return int(has_errors(list(self.findings))) if self.exit_code is None else self.exit_code
+
+
+class Answer(NamedTuple):
+    """What a verb says whose output has a form of its own. text: for stdout, in pieces. warning: a line for stderr."""
+
+    text: Iterable[str]
+    code: int
+    warning: str = ""

@@ -45,6 +45,10 @@ _KNOWN_TROUBLE = (
 )
 
 
+class GitMissingError(CheckpointError):
+    """There is no git on PATH."""
+
+
 class GitResult(NamedTuple):
     """code: git's exit code, negative when a signal ended it. out, err: what it printed, as bytes."""
 
@@ -76,11 +80,17 @@ def run_git(
 
 
 def start_git(
-    words: Sequence[str], cwd: str, *, env: Mapping[str, str] | None = None, stderr: "int | IO[bytes] | None" = None
+    words: Sequence[str],
+    cwd: str,
+    *,
+    env: Mapping[str, str] | None = None,
+    stderr: "int | IO[bytes] | None" = None,
+    own_group: bool = False,
 ) -> "subprocess.Popen[bytes]":
     """A running `git WORDS` whose output the caller reads as it comes; for answers too long to hold in memory.
 
     stderr: a pipe unless the caller says otherwise; who reads only stdout passes a file, or a chatty git may block.
+    own_group: it and all that it starts can be ended together, and no key pressed here reaches them.
     """
     import subprocess
 
@@ -94,11 +104,12 @@ def start_git(
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE if stderr is None else stderr,
+            start_new_session=own_group,
         )
     except FileNotFoundError as error:
         if not os.path.isdir(cwd):
             raise CheckpointError(f"{escape_controls(cwd)} is not a directory") from error
-        raise CheckpointError("git was not found", "install git, or put it on PATH") from error
+        raise GitMissingError("git was not found", "install git, or put it on PATH") from error
     except OSError as error:
         raise CheckpointError(f"git could not be started: {error.strerror}", "check PATH and the directory") from error
 
@@ -117,7 +128,7 @@ def stream_git(words: Sequence[str], cwd: str, *, env: Mapping[str, str]) -> Ite
         process = os.posix_spawnp("git", ["git", "-C", cwd, *words], env, file_actions=actions)
     except OSError as error:
         os.close(reading)
-        raise CheckpointError("git was not found", "install git, or put it on PATH") from error
+        raise GitMissingError("git was not found", "install git, or put it on PATH") from error
     finally:
         for descriptor, _ in ends:
             os.close(descriptor)

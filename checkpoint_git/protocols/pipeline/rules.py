@@ -1,0 +1,238 @@
+"""What a pipeline record must mean beyond its shape, and what a break of that is called. Pure: values in, findings out.
+
+Values may break the schema: every check looks before it reads, and leaves to the schema what the schema says.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from checkpoint_git.core.clock import read_instant, write_instant
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.jsontext import join_pointer
+from checkpoint_git.core.safetext import escape_controls, shorten
+from checkpoint_git.core.schema import Mismatch, Schema, load_schema
+from checkpoint_git.core.yamlblock import MAX_KEY
+from checkpoint_git.protocols.pipeline import layout
+
+SCHEMA_VERSION = "1.0.0"
+FIELDS = (
+    "schema_version",
+    "run_id",
+    "ticket_id",
+    "phase",
+    "timestamp_utc",
+    "repo_commit_map",
+    "artifact_paths",
+    "attempt_number",
+    "phase_payload",
+)
+# the fields of a payload that hold commits
+COMMIT_FIELDS = ("commit_sha", "last_clean_sha", "head_sha", "last_review_sha")
+CLOCK_TOLERANCE = 60  # seconds
+_INSTANT_HINT = "write an instant with its offset: 2026-03-31T14:00:00Z"
+_LAST_SECOND = 253_402_300_799  # of the year 9999
+
+
+# shape
+
+
+@cache
+def _document() -> dict[str, Any]:
+    with open(os.path.join(os.path.dirname(__file__), "schema.json"), encoding="utf-8") as stream:
+        document: dict[str, Any] = json.load(stream)
+    return document
+
+
+@cache
+def schema_for(phase: str) -> Schema:
+    """The schema with the payload of one phase in it, so that a break is said of that phase; "" for any payload."""
+    document = _document()
+    payload = {"$ref": f"#/$defs/{phase}"} if phase in layout.READ_PHASES else {"type": "object"}
+    properties = {**document["properties"], "phase_payload": payload}
+    return load_schema(json.dumps({**document, "properties": properties}))
+
+
+def describe(mismatch: Mismatch) -> Finding:
+    """A break of the schema as a finding: an error with code, where, message and hint."""
+    name = mismatch.where[1:] or "the record"
+    code, says, hint = _KEYWORDS.get(mismatch.keyword, ("pipeline/shape", "{name}: {message}", ""))
+    if name == "phase" and mismatch.keyword == "enum":
+        code, hint = "pipeline/unknown-phase", f"one of {', '.join(layout.READ_PHASES)}"
+    elif mismatch.keyword == "pattern":
+        code, says, hint = _PATTERNS.get(name.rpartition("/")[2], _COMMIT)
+    expected = _TYPE_NAMES.get(str(mismatch.expected), str(mismatch.expected))
+    message = says.format(name=name, value=quote(mismatch.value), expected=expected, message=mismatch.message)
+    return Finding(code, "error", escape_controls(message), where=mismatch.where, hint=hint)
+
+
+def quote(value: object) -> str:
+    """A stranger's value for a message: short, on one line."""
+    return escape_controls(shorten(json.dumps(value, ensure_ascii=False, default=str), 80))
+
+
+_KEYWORDS = {
+    "required": ("pipeline/missing-field", "{name} is missing", ""),
+    "additionalProperties": ("pipeline/unknown-field", "{name}: {message}", "a record has no fields but its own"),
+    "type": ("pipeline/wrong-type", "{name} is {value} and must be {expected}", ""),
+    "const": ("pipeline/payload-phase", "{name} is {value} and must be {expected}", "as the record's phase says"),
+    "minimum": ("pipeline/too-small", "{name} is {value} and must be {expected} or more", ""),
+    "minLength": ("pipeline/empty-field", "{name} is empty", ""),
+    "maxLength": ("pipeline/too-long", "{name} has more than {expected} characters", ""),
+    "enum": ("pipeline/shape", "{name} is {value} and must be one of {expected}", ""),
+}
+_COMMIT = (
+    "pipeline/commit-format",
+    "{name} is {value}, which is no commit id",
+    "7 to 40 or 64 lower-case hexadecimal digits; in YAML in quotes",
+)
+_PATTERNS = {
+    "run_id": ("pipeline/run-id", "{name} is {value}, which is no UUID in its usual form", ""),
+    "pr_url": ("pipeline/pr-url", "{name} is {value}, which is no full address", "https://HOST/..."),
+}
+_TYPE_NAMES = {
+    "string": "a text (in YAML: in quotes)",
+    "object": "a mapping",
+    "array": "a list",
+    "integer": "a whole number",
+}
+
+
+# meaning
+
+
+def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Finding]:
+    """Every finding beyond shape, with `where` set and path, line and column left empty.
+
+    skill: the last three parts of the record's path, folders that are not known left empty. size: of the file, bytes.
+    now: seconds since 1970.
+    """
+    found = [*_check_version(value), *_check_ticket(value), *_check_times(value, now), *_check_paths(value)]
+    found += _check_repositories(value)
+    found += _check_whole_numbers(value)
+    name = layout.parse_path(skill)
+    return found + list(_check_name(value, name)) if name else found
+
+
+def _error(code: str, message: str, where: str, hint: str = "") -> Finding:
+    return Finding(f"pipeline/{code}", "error", message, where=where, hint=hint)
+
+
+def _warning(code: str, message: str, where: str, hint: str = "") -> Finding:
+    return Finding(f"pipeline/{code}", "warning", message, where=where, hint=hint)
+
+
+def _check_version(value: dict[str, Any]) -> Iterator[Finding]:
+    version = value.get("schema_version")
+    if isinstance(version, str) and version and version != SCHEMA_VERSION:
+        message = f"schema_version is {quote(version)}; this tool knows {SCHEMA_VERSION}"
+        yield _warning("schema-version", message, "/schema_version", "a newer checkpoint-git may know it")
+
+
+def _check_ticket(value: dict[str, Any]) -> Iterator[Finding]:
+    ticket = value.get("ticket_id")
+    trouble = layout.find_ticket_trouble(ticket) if isinstance(ticket, str) and ticket else ""
+    if trouble:
+        yield _error("ticket-id", f"ticket_id is {quote(ticket)}: {trouble}", "/ticket_id")
+
+
+def _check_times(value: dict[str, Any], now: int) -> Iterator[Finding]:
+    payload = value.get("phase_payload")
+    label = payload.get("label_applied_at") if isinstance(payload, dict) else None
+    for where, text in (("/timestamp_utc", value.get("timestamp_utc")), ("/phase_payload/label_applied_at", label)):
+        if not isinstance(text, str):
+            continue
+        instant = read_timestamp(text)
+        name = where[1:]
+        if instant is None:
+            yield _error(
+                "timestamp", f"{name} is {quote(text)}, which is no instant with an offset", where, _INSTANT_HINT
+            )
+        elif instant[0] > now + CLOCK_TOLERANCE:
+            message = f"{name} is {quote(text)}, which is in the future"
+            yield _warning("future", message, where, "look at the clock of the machine that wrote it")
+
+
+def _check_paths(value: dict[str, Any]) -> Iterator[Finding]:
+    payload = value.get("phase_payload")
+    changed = payload.get("files_changed") if isinstance(payload, dict) else None
+    for where, paths in (("/artifact_paths", value.get("artifact_paths")), ("/phase_payload/files_changed", changed)):
+        for at, path in enumerate(paths if isinstance(paths, list) else ()):
+            if isinstance(path, str) and path:
+                yield from _check_path(path, f"{where}/{at}")
+
+
+def _check_path(path: str, where: str) -> Iterator[Finding]:
+    trouble = find_path_trouble(path)
+    if trouble:
+        hint = "write it relative to the repository's root, with / between its parts"
+        yield _error("path", f"{where[1:]} is {quote(path)}: {trouble}", where, hint)
+    elif path != "/".join(part for part in path.split("/") if part not in ("", ".")):
+        yield _warning("path-not-normal", f"{where[1:]} is {quote(path)}, which can be written shorter", where)
+
+
+def find_path_trouble(path: str) -> str:
+    """Why a text cannot be the path of something that a phase made, "" where it can."""
+    if path.startswith("/"):
+        return "it is absolute"
+    if "\\" in path:
+        return "it holds a backslash"
+    if len(path) > 1 and path[1] == ":" and path[0].isalpha():
+        return "it begins with a drive letter"
+    if ".." in path.split("/"):
+        return "it holds .."
+    if not path.strip() or not path.strip("./"):
+        return "it names no file"
+    return "" if escape_controls(path, keep="\u200b\u200e\u200f") == path else "it holds control characters"
+
+
+def _check_repositories(value: dict[str, Any]) -> Iterator[Finding]:
+    commits = value.get("repo_commit_map")
+    for name in commits if isinstance(commits, dict) else ():
+        if not name.strip() or len(name) > MAX_KEY or not name.isprintable():
+            message = f"{quote(name)} cannot be the name of a repository"
+            yield _error("repository-name", message, join_pointer("/repo_commit_map", name))
+
+
+def _check_whole_numbers(value: dict[str, Any]) -> Iterator[Finding]:
+    """YAML's 1.0 is a whole number to JSON Schema; here it is one to nobody."""
+    payload = value.get("phase_payload")
+    members = payload.items() if isinstance(payload, dict) else ()
+    numbers = [("/attempt_number", value.get("attempt_number")), *((f"/phase_payload/{key}", n) for key, n in members)]
+    for where, number in numbers:
+        if isinstance(number, float) and number.is_integer():
+            yield _error("wrong-type", f"{where[1:]} is {number} and must be a whole number", where)
+
+
+def _check_name(value: dict[str, Any], name: layout.RecordName) -> Iterator[Finding]:
+    """Contents that disagree with where the file lies: one of both was changed by hand."""
+    expected = {
+        "ticket_id": name.ticket_id,
+        "run_id": name.run_id,
+        "phase": name.phase,
+        "attempt_number": name.attempt,
+    }
+    for field, wanted in expected.items():
+        if wanted and field in value and value[field] != wanted:
+            message = f"{field} is {quote(value[field])}, but the file's place says {quote(wanted)}"
+            yield _error("misplaced", message, f"/{field}", "restore the file: records are never renamed or edited")
+
+
+# instants
+
+
+def read_timestamp(text: str) -> tuple[int, str] | None:
+    """An instant with an offset as (seconds since 1970, decimals), None for another text; a blank may stand for T."""
+    return read_instant(f"{text[:10]}T{text[11:]}" if text[10:11] == " " else text)
+
+
+def to_utc(text: str) -> str | None:
+    """The same instant as RFC 3339 text in UTC, None where the text is none or lies outside the years 1 to 9999."""
+    instant = read_timestamp(text)
+    if instant is None or not -62_135_596_800 <= instant[0] <= _LAST_SECOND:
+        return None
+    seconds, decimals = instant
+    written = write_instant(seconds)
+    return f"{written[:-1]}.{decimals}Z" if decimals else written
