@@ -4,8 +4,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.checks.facts import Document
-from checkpoint_git.checks.progress import find_gate, is_over_budget, is_unstarted, text_field
-from checkpoint_git.core.clock import read_instant
+from checkpoint_git.checks.progress import (
+    describe_budget,
+    find_age,
+    find_gate,
+    is_over_budget,
+    is_stale,
+    is_unstarted,
+    text_field,
+)
+from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.protocols.skill.views import action_done_when, action_text, open_blockers, read_list, waits_on_user
 
 # First to last. "blocked" waits on something else than a decision of the user's; "idle" has no action left to name.
@@ -26,7 +34,8 @@ class NextAction(NamedTuple):
     """What one skill would have somebody do.
 
     rank: one of RANKS. reason: a sentence's part. done_when: the action's own proof, None where it has none. then:
-    the skill's first action, where something else (a decision, a failure) comes before it; else "".
+    the skill's first action, where something else (a decision, a failure) comes before it; else "". evidence: why the
+    blocker that it is about may be out of the way already, "" where nothing says so.
     """
 
     skill: str
@@ -37,6 +46,8 @@ class NextAction(NamedTuple):
     then: str
     over_budget: bool
     updated_at: str
+    stale: bool = False
+    evidence: str = ""
 
 
 class Queue(NamedTuple):
@@ -51,19 +62,26 @@ def nothing_shipped(action: str) -> str | None:
     return None
 
 
-def plan_queue(documents: Sequence[Document], find_shipped: FindShipped = nothing_shipped) -> Queue:
+def plan_queue(
+    documents: Sequence[Document],
+    find_shipped: FindShipped = nothing_shipped,
+    find_resolved: FindShipped = nothing_shipped,
+    now: int | None = None,
+) -> Queue:
     """Every skill's next action in order of priority.
 
     By rank; then who is over budget goes first; then who was updated last. find_shipped: the evidence that an action's
-    text describes work that is done already, None where there is none. Such actions are passed over at every rank.
+    text describes work that is done already, None where there is none; such actions are passed over at every rank.
+    find_resolved: the same for what a blocker proposes. now: seconds since 1970, None where staleness does not matter.
     """
     actions, skipped = list[NextAction](), list[Skipped]()
     for document in documents:
         left, gone = _split_shipped(document, find_shipped)
         skipped += gone
-        found = _find_action(document, left)
+        found = _find_action(document, left, now)
         if found:
-            actions.append(found)
+            resolved = find_resolved(text_field(_find_blocker(found.rank, document.value or {}), "proposed_resolution"))
+            actions.append(found._replace(evidence=resolved or ""))
     return Queue(sort_actions(actions), skipped)
 
 
@@ -87,7 +105,15 @@ def _split_shipped(document: Document, find_shipped: FindShipped) -> tuple[list[
     return left, gone
 
 
-def _find_action(document: Document, left: list[Any]) -> NextAction | None:
+def _find_blocker(rank: str, value: dict[str, Any]) -> dict[str, Any]:
+    """The blocker that an action of this rank is about, {} where it is about none."""
+    if rank not in ("decision", "blocked"):
+        return {}
+    open_ones = [one for one in open_blockers(value) if rank == "blocked" or waits_on_user(one)]
+    return open_ones[0] if open_ones else {}
+
+
+def _find_action(document: Document, left: list[Any], now: int | None) -> NextAction | None:
     """What the document asks for, given its actions that are left; None for a skill with nothing to do."""
     value = document.value
     if value is None:
@@ -101,12 +127,13 @@ def _find_action(document: Document, left: list[Any]) -> NextAction | None:
     return NextAction(
         skill=document.skill,
         rank=rank,
-        reason=find_reason(rank, value),
+        reason=find_reason(rank, value, now),
         action=shown,
         done_when=action_done_when(left[0]) if left and shown == first else None,
         then="" if shown == first else first,
         over_budget=is_over_budget(value),
         updated_at=text_field(value, "updated_at"),
+        stale=now is not None and is_stale(value, now),
     )
 
 
@@ -135,11 +162,12 @@ def find_rank(value: dict[str, Any], has_actions: bool) -> str | None:
 
 
 def _decide(skill: str, value: dict[str, Any]) -> str:
-    return f"Decide: {describe_blocker(next(filter(waits_on_user, open_blockers(value))))}"
+    return f"Decide: {describe_blocker(_find_blocker('decision', value))}"
 
 
 def _unblock(skill: str, value: dict[str, Any]) -> str:
-    return "".join(f"Unblock: {describe_blocker(blocker)}" for blocker in open_blockers(value)[:1])
+    blocker = _find_blocker("blocked", value)
+    return f"Unblock: {describe_blocker(blocker)}" if blocker else ""
 
 
 def _mend(skill: str, value: dict[str, Any]) -> str:
@@ -178,7 +206,14 @@ _REASONS = {
 }
 
 
-def find_reason(rank: str, value: dict[str, Any]) -> str:
-    """Why a checkpoint stands where it stands."""
-    reason = f"in progress, at a gate: {find_gate(value)}" if rank == "gate" else _REASONS[rank]
-    return f"{reason}; over budget" if is_over_budget(value) else reason
+def find_reason(rank: str, value: dict[str, Any], now: int | None = None) -> str:
+    """Why a checkpoint stands where it stands, and what else is remarkable about it."""
+    deciding = sum(map(waits_on_user, open_blockers(value)))
+    said = {
+        "gate": f"in progress, at a gate: {find_gate(value)}",
+        "decision": _REASONS["decision"] if deciding == 1 else f"{deciding} decisions wait on you",
+    }
+    reasons = [said.get(rank) or _REASONS[rank]]
+    if now is not None and is_stale(value, now):
+        reasons.append(f"stale: nothing was written for {(find_age(value, now) or 0) // DAY} days")
+    return "; ".join(filter(None, [*reasons, describe_budget(value)]))

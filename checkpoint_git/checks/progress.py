@@ -3,6 +3,7 @@
 from typing import Any
 
 from checkpoint_git.core.clock import DAY, read_instant
+from checkpoint_git.core.safetext import shorten
 from checkpoint_git.protocols.skill.views import read_objects
 
 STALE_AFTER = 7 * DAY  # seconds without a write, while in progress
@@ -47,12 +48,24 @@ def is_stale(value: dict[str, Any], now: int) -> bool:
 
 def is_over_budget(value: dict[str, Any]) -> bool:
     """Whether cost.total_usd is above cost.budget_usd."""
+    return bool(describe_budget(value))
+
+
+def describe_budget(value: dict[str, Any]) -> str:
+    """Such as "over budget (12.5 of 10 USD)"; "" for a checkpoint that is not, or says nothing of the kind."""
     cost = value.get("cost")
     if not isinstance(cost, dict):
-        return False
+        return ""
     amounts = [cost.get(key) for key in ("total_usd", "budget_usd")]
     numbers = [amount for amount in amounts if isinstance(amount, int | float) and not isinstance(amount, bool)]
-    return len(numbers) == 2 and numbers[0] > numbers[1]
+    if len(numbers) < 2 or numbers[0] <= numbers[1]:
+        return ""
+    total, budget = map(_write_amount, numbers)
+    return f"over budget ({total} of {budget} USD)"
+
+
+def _write_amount(amount: int | float) -> str:
+    return shorten(str(amount), 20) if isinstance(amount, int) else f"{amount:.12g}"  # an int may be beyond any float
 
 
 def find_gate(value: dict[str, Any]) -> str:

@@ -151,6 +151,13 @@ def is_resolved_by(resolution: str, reference: str) -> bool:
     )
 
 
+def find_resolution(resolution: str, merged: Mapping[str, str]) -> str | None:
+    """The evidence that what a blocker proposes is merged, None where nothing it rests on is."""
+    references = dict.fromkeys(mention.reference for mention in find_mentions(resolution))
+    found = (f"{one} by {merged[one]}" for one in references if one in merged and is_resolved_by(resolution, one))
+    return next(found, None)
+
+
 _RANK: dict[Role, int] = {"asked": 0, "waits": 1, "about": 2, "mentioned": 3}
 
 

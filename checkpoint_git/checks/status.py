@@ -8,8 +8,8 @@ from checkpoint_git.checks.next_action import plan_queue
 from checkpoint_git.checks.progress import (
     UNREADABLE,
     count_rows,
+    describe_budget,
     find_age,
-    is_over_budget,
     is_stale,
     is_unstarted,
     text_field,
@@ -30,7 +30,8 @@ class State(NamedTuple):
     """One checkpoint, as far as it can be read.
 
     status: "unreadable" where it is no JSON object, else what it says, "?" where it says nothing. age: seconds since
-    updated_at, None where that is no instant. tickets: a line, "". actions: (text, done_when). blockers: the open ones.
+    updated_at, None where that is no instant. budget: by how much it is over, else "". tickets: a line, "". actions:
+    (text, done_when). blockers: the open ones.
     """
 
     skill: str
@@ -44,12 +45,17 @@ class State(NamedTuple):
     age: int | None
     stale: bool
     unstarted: bool
-    over_budget: bool
+    budget: str
     complete_rows: int
     rows: list[dict[str, Any]]
     tickets: str
     actions: list[tuple[str, str | None]]
     blockers: list[dict[str, Any]]
+
+    @property
+    def over_budget(self) -> bool:
+        """Whether more was spent than was meant to be."""
+        return bool(self.budget)
 
 
 class Decision(NamedTuple):
@@ -84,7 +90,7 @@ def find_state(document: Document, now: int, tickets: str = "") -> State:
         age=find_age(value, now),
         stale=is_stale(value, now),
         unstarted=is_unstarted(value),
-        over_budget=is_over_budget(value),
+        budget=describe_budget(value),
         complete_rows=complete,
         rows=read_objects(value, "progress_table"),
         tickets=tickets,

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.checks.facts import Document, find_broken
-from checkpoint_git.checks.next_action import NextAction, Queue, Skipped, nothing_shipped, plan_queue
+from checkpoint_git.checks.next_action import NextAction, Queue, Skipped, plan_queue
+from checkpoint_git.checks.progress import text_field
 from checkpoint_git.commands.reading import read_documents
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Glyph, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place, find_place
-from checkpoint_git.protocols.skill.views import action_text, read_list
+from checkpoint_git.protocols.skill.views import action_text, open_blockers, read_list
 
 SUMMARY = "name the one action that matters most now"
 EXAMPLES = """\
@@ -22,7 +23,7 @@ EXAMPLES = """\
 The order: a decision waits on you; failed; in progress at a gate (phase or step says gate, approval, review,
 sign-off and the like); in progress; blocked by something else; complete with work still queued; not started. Who is
 over budget goes first among equals, then who was written last. Actions whose pull request or ticket the history
-shows as merged are passed over."""
+shows as merged are passed over, in any of these; a blocker whose proposed resolution is merged says so."""
 
 _GLYPHS: dict[str, Glyph] = {
     "decision": "decision",
@@ -53,15 +54,20 @@ def next_actions(place: Place, now: int) -> NextResult:
     documents = read_documents(place, now)
     merged, findings = _read_evidence(place, documents)
     if not merged:
-        return NextResult(plan_queue(documents, nothing_shipped), [*find_broken(documents), *findings])
-    from checkpoint_git.checks.shipped import find_shipped
+        return NextResult(plan_queue(documents, now=now), [*find_broken(documents), *findings])
+    from checkpoint_git.checks.shipped import find_resolution, find_shipped
 
-    queue = plan_queue(documents, lambda text: find_shipped(text, merged))
+    def is_done(text: str) -> str | None:
+        return find_shipped(text, merged)
+
+    queue = plan_queue(documents, is_done, lambda text: find_resolution(text, merged), now)
     return NextResult(queue, [*find_broken(documents), *findings])
 
 
 def _read_evidence(place: Place, documents: Sequence[Document]) -> tuple[dict[str, str], list[Finding]]:
-    """What of all that the actions name is merged, by one walk through the history; no walk where they name nothing."""
+    """What of all that actions and blockers name is merged, by one walk through the history; none where they name
+    nothing.
+    """
     references = _find_references(documents)
     if not references or place.work_tree is None:
         return {}, []
@@ -76,6 +82,9 @@ def _read_evidence(place: Place, documents: Sequence[Document]) -> tuple[dict[st
 
 def _find_references(documents: Sequence[Document]) -> set[str]:
     texts = [action_text(action) for doc in documents for action in read_list(doc.value or {}, "next_actions")]
+    texts += [
+        text_field(blocker, "proposed_resolution") for doc in documents for blocker in open_blockers(doc.value or {})
+    ]
     naming = [text for text in texts if any(letter.isdigit() for letter in text)]
     if not naming:
         return set()
@@ -105,12 +114,15 @@ def _action_data(action: NextAction) -> dict[str, Any]:
 
 
 def _lines(action: NextAction) -> list[Block]:
-    lines: list[Block] = [Line(f"{action.skill}: {action.action}", "strong", _GLYPHS[action.rank])]
-    lines.append(Line(f"  why: {action.reason}", "dim"))
+    lines: list[Block] = [Line(f"{action.skill}: {action.action}", "strong", _GLYPHS[action.rank], 2)]
+    lines.append(Line(f"  why: {action.reason}", "warn" if action.stale else "dim", hang=7))
+    if action.evidence:
+        told = f"  but what it proposes is merged: {action.evidence}; if that settles it, mark the blocker resolved"
+        lines.append(Line(told, "good", hang=7))
     if action.done_when:
-        lines.append(Line(f"  done when: {action.done_when}", "dim"))
+        lines.append(Line(f"  done when: {action.done_when}", "dim", hang=13))
     if action.then:
-        lines.append(Line(f"  then: {action.then}"))
+        lines.append(Line(f"  then: {action.then}", hang=8))
     return lines
 
 
@@ -121,5 +133,5 @@ def _skipped_lines(skipped: list[Skipped], *, in_full: bool) -> list[Block]:
     lines: list[Block] = [Line(f"{count}: the history shows them as shipped (checkpoint next --all)", "dim")]
     if in_full:
         lines = [Line(f"{count}: the history shows them as shipped", "dim")]
-        lines += [Line(f"  {part.skill}: {part.action} - {part.evidence}", "dim") for part in skipped]
+        lines += [Line(f"  {part.skill}: {part.action} - {part.evidence}", "dim", hang=4) for part in skipped]
     return lines

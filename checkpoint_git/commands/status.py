@@ -126,7 +126,7 @@ def _table(states: list[State]) -> Table:
 
 def _row(state: State) -> tuple[str | Line, ...]:
     progress = f"{state.complete_rows}/{len(state.rows)}" if state.rows else ""
-    notes = ["over budget"] if state.over_budget else []
+    notes = [state.budget] if state.budget else []
     notes += [f"PM: {state.tickets}"] if state.tickets else []
     return state.skill, state.phase, state.step, _status_cell(state), _age_cell(state), progress, "; ".join(notes)
 
@@ -152,7 +152,7 @@ def _outline(state: State) -> list[Block]:
     lines = _action_lines([(shorten(text, _SHOWN_LETTERS), None) for text, _ in state.actions[:count]])
     more = len(state.actions) - count
     if more > 0:
-        lines.append(Line(f"        {more} more: checkpoint status {state.skill}", "dim"))
+        lines.append(Line(f"  and {more} more: checkpoint status {state.skill}", "dim", hang=4))
     return [*lines, *_blocker_lines(state)]
 
 
@@ -227,7 +227,7 @@ def _state_data(state: State) -> dict[str, Any]:
         "updated_at": state.updated_at,
         "age_seconds": state.age,
         "stale": state.stale,
-        "over_budget": state.over_budget,
+        "over_budget": bool(state.budget),
         "progress": {"complete": state.complete_rows, "total": len(state.rows)},
         "pm": state.tickets,
         "next_actions": [{"text": text, "done_when": done_when} for text, done_when in state.actions],

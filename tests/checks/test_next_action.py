@@ -49,7 +49,7 @@ def test_among_equals_who_is_over_budget_goes_first_then_the_newest_then_the_nam
         ]
     )
     assert [action.skill for action in queue.actions] == ["costly", "newest", "newer", "a", "b"]
-    assert queue.actions[0].reason == "in progress; over budget"
+    assert queue.actions[0].reason == "in progress; over budget (9 of 1 USD)"
 
 
 def test_work_that_is_complete_with_nothing_queued_is_not_in_the_queue() -> None:
@@ -76,6 +76,33 @@ def test_a_decision_comes_before_the_skills_own_action_at_any_status() -> None:
 def test_a_resolved_decision_waits_on_nobody() -> None:
     (action,) = plan_queue([document(blockers=[decision(resolved=True)])]).actions
     assert action.rank == "in_progress"
+
+
+def test_several_decisions_are_counted() -> None:
+    (action,) = plan_queue([document(blockers=[decision(), decision(id="b2")])]).actions
+    assert action.reason == "2 decisions wait on you"
+
+
+@pytest.mark.parametrize("skill", ["decision", "blocked"])
+def test_a_blocker_whose_proposal_is_merged_says_so_and_keeps_its_rank(skill: str) -> None:
+    needs = "user_decision" if skill == "decision" else "external_dep"
+    changes = {"status": "blocked", "blockers": [decision(proposed_resolution="Merge #1", needs=needs)]}
+    (action,) = plan_queue([document(skill, **changes)], find_resolved=shipped("Merge #1")).actions
+    assert (action.rank, action.evidence) == (skill, "merged: Merge #1")
+
+
+def test_what_a_blocker_proposes_matters_only_where_the_blocker_does() -> None:
+    blocker = decision(proposed_resolution="Merge #1", needs="code_fix")
+    (action,) = plan_queue([document(blockers=[blocker])], find_resolved=shipped("Merge #1")).actions
+    assert (action.rank, action.evidence) == ("in_progress", "")
+
+
+def test_stale_work_in_progress_says_so_and_other_work_is_never_stale() -> None:
+    now = 1_772_443_800 + 8 * 86_400  # eight days after the sample was written
+    queue = plan_queue([document("a"), document("b", status="failed")], now=now)
+    assert [(action.skill, action.stale) for action in queue.actions] == [("b", False), ("a", True)]
+    assert queue.actions[1].reason == "in progress; stale: nothing was written for 8 days"
+    assert not plan_queue([document("a")]).actions[0].stale
 
 
 def test_failed_work_without_an_action_is_to_be_looked_into() -> None:

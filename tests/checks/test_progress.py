@@ -2,7 +2,15 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.checks.progress import count_rows, find_age, find_gate, is_over_budget, is_stale, is_unstarted
+from checkpoint_git.checks.progress import (
+    count_rows,
+    describe_budget,
+    find_age,
+    find_gate,
+    is_over_budget,
+    is_stale,
+    is_unstarted,
+)
 from checkpoint_git.core.clock import DAY, read_instant
 from tests.support.samples import checkpoint
 
@@ -75,3 +83,10 @@ def test_an_age_needs_an_instant() -> None:
 )
 def test_over_budget_is_a_total_above_its_budget(cost: Any, over: bool) -> None:
     assert is_over_budget(checkpoint(cost=cost)) == over
+
+
+@pytest.mark.parametrize(
+    ("total", "told"), [(12.5, "12.5"), (9, "9"), (10**400, "10000000000000000..."), (float("inf"), "inf")]
+)
+def test_by_how_much_the_budget_was_exceeded_is_told(total: float, told: str) -> None:
+    assert describe_budget(checkpoint(cost={"total_usd": total, "budget_usd": 1})) == f"over budget ({told} of 1 USD)"

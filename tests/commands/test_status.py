@@ -36,7 +36,10 @@ def test_the_table_says_where_each_skill_stands(project: Path) -> None:
     refs = [{"provider": "linear", "id": "T-1", "role": "source"}]
     write(project, "costly", cost={"total_usd": 3, "budget_usd": 2}, pm_refs=refs)
     lines = run_verb(status, cwd=project).text.splitlines()
-    assert lines[0] == "costly | build-loop | sprint-2 | in_progress | 2h | 2/3 | over budget; PM: T-1 (source)"
+    assert (
+        lines[0]
+        == "costly | build-loop | sprint-2 | in_progress | 2h | 2/3 | over budget (3 of 2 USD); PM: T-1 (source)"
+    )
     assert lines[1] == "build | build-loop | sprint-2 | in_progress | 2h | 2/3 | "
 
 
@@ -47,7 +50,7 @@ def test_stale_work_is_flagged_with_its_age(project: Path) -> None:
 def test_next_actions_and_blockers_are_listed_for_each_skill(project: Path) -> None:
     write(project, "deploy", next_actions=["a", "b", "c", "d", "e"], blockers=[DECISION])
     said = run_verb(status, cwd=project).text
-    assert "\ndeploy\n  next: a\n  then: b\n  then: c\n        2 more: checkpoint status deploy\n" in said
+    assert "\ndeploy\n  next: a\n  then: b\n  then: c\n  and 2 more: checkpoint status deploy\n" in said
     assert "  blocker b1: Which region? (blocks sprint-2) [needs user_decision]" in said
     assert "\nbuild\n  next: Write the notes API\n  then: Run the evaluator" in said
 
