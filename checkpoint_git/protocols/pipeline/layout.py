@@ -54,8 +54,9 @@ def parse_path(path: str) -> RecordName | None:
 
 
 def find_skill(file_name: str) -> str:
-    """The last three parts of a record's path, "" where its name is not one of a record."""
-    return "/".join(file_name.rsplit("/", 3)[-3:]) if parse_path(file_name) else ""
+    """The last three parts of a record's path, "" where it is none: another name, or not in a run's folder."""
+    name = parse_path(file_name)
+    return "/".join(file_name.rsplit("/", 3)[-3:]) if name is not None and is_run_folder(name.run_id) else ""
 
 
 def looks_like_record(name: str) -> bool:
