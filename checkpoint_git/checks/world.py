@@ -6,6 +6,7 @@ Values only. Every fact has a default that says nothing, for what was not asked 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from checkpoint_git.checks.merging import Audit, Upstream
 from checkpoint_git.checks.progress import STALE_AFTER
 from checkpoint_git.checks.sheet import Sheet
 from checkpoint_git.core.clock import DAY
@@ -107,6 +108,8 @@ class Proof(NamedTuple):
     clean: str
     conflict: str
     said: str = ""
+    crossed: str = ""
+    shown: str = ""
 
 
 class Deployed(NamedTuple):
@@ -135,7 +138,7 @@ class World(NamedTuple):
     -> what it lists. untracked: the same, of what is here and was never given to git. release: the newest tag.
     limits: status -> days. steps: newest first. merged: reference -> evidence. strangers: commit id -> "unknown" or
     "elsewhere". shallow: history is cut off. git: None outside git. proof: None when the driver was not tried.
-    deployed: None when no server was asked.
+    deployed: None when no server was asked. upstream: None where there is nothing to merge with. audit: recent merges.
     """
 
     sheets: Sequence[Sheet] = ()
@@ -152,3 +155,5 @@ class World(NamedTuple):
     git: GitFacts | None = None
     proof: Proof | None = None
     deployed: Deployed | None = None
+    upstream: Upstream | None = None
+    audit: Audit = Audit()
