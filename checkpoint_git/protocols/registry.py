@@ -6,7 +6,19 @@ Strings only: the merge driver imports this on git's hot path.
 # One row a kind of file: its name, the module that is its room, the schema in that room, the folder that its files lie
 # in ("" for any), the fixed parts of a file's name with something between each two of them, whether the driver
 # merges it.
-KINDS = (("skill", "checkpoint_git.protocols.skill", "schema.json", ".checkpoints", ("", ".checkpoint.json"), True),)
+KINDS = (
+    ("skill", "checkpoint_git.protocols.skill", "schema.json", ".checkpoints", ("", ".checkpoint.json"), True),
+    ("workflow-phase", "checkpoint_git.protocols.workflow", "schema.json", "memory/state", ("phase.json",), True),
+    (
+        "workflow-execution",
+        "checkpoint_git.protocols.workflow",
+        "execution_schema.json",
+        "memory/state",
+        ("execution.json",),
+        True,
+    ),
+    ("pipeline", "checkpoint_git.protocols.pipeline", "schema.json", "", ("phase_", "_a", ".yaml"), False),
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

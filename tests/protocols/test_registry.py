@@ -28,26 +28,33 @@ PATHS: dict[str, str | None] = {
     "x.checkpoints/build.checkpoint.json": None,
     ".checkpoints/history/build.checkpoint.json": None,
     "build.checkpoint.json": None,
+    "memory/state/phase.json": "workflow-phase",
+    "app/memory/state/execution.json": "workflow-execution",
+    "memory/state/.archive/w_20260302T120000Z/phase.json": None,
+    "memory/state/other.json": None,
+    "src/phase.json": None,
+    "T-1/4fa2159f-9c61-5f8b-9ae5-28692b46cbd7/phase_3_create_pr_a12.yaml": "pipeline",
+    "phase_1_a1.yml": None,
 }
 TABLE: "tuple[Kind, ...]" = (
-    ("one", "checkpoint_git.protocols.skill", "schema.json", "memory/state", ("phase.json",), True),
-    ("many", "checkpoint_git.protocols.skill", "other.json", "", ("phase_", "_a", ".yaml"), False),
+    ("one", "checkpoint_git.protocols.skill", "schema.json", "other/state", ("phase.json",), True),
+    ("many", "checkpoint_git.protocols.skill", "other.json", "", ("step_", "_a", ".yaml"), False),
 )
 TABLE_PATHS: dict[str, str | None] = {
-    "memory/state/phase.json": "one",
-    "app/memory/state/phase.json": "one",
-    "memory/state/xphase.json": None,
+    "other/state/phase.json": "one",
+    "app/other/state/phase.json": "one",
+    "other/state/xphase.json": None,
     "state/phase.json": None,
-    "xmemory/state/phase.json": None,
-    "memory/state/.archive/w/phase.json": None,
+    "xother/state/phase.json": None,
+    "other/state/.archive/w/phase.json": None,
     "phase.json": None,
-    "phase_1_implement_a1.yaml": "many",
-    "T-1/run/phase_3_create_pr_a12.yaml": "many",
-    "phase_a_a_a.yaml": "many",
-    "phase__a.yaml": None,
-    "phase_1_a1.yml": None,
-    "phase_a1.yaml": None,
-    "phase_1_a.yaml": None,
+    "step_1_implement_a1.yaml": "many",
+    "T-1/run/step_3_create_pr_a12.yaml": "many",
+    "step_a_a_a.yaml": "many",
+    "step__a.yaml": None,
+    "step_1_a1.yml": None,
+    "step_a1.yaml": None,
+    "step_1_a.yaml": None,
 }
 
 
@@ -69,7 +76,7 @@ def test_git_gives_every_path_to_the_same_kind(repo: GitRepo, monkeypatch: pytes
     monkeypatch.setattr(registry, "KINDS", (*KINDS, *TABLE))
     rows = [f"{pattern_of(kind)} kind={kind[0]}\n" for kind in registry.KINDS]
     repo.write(".gitattributes", "".join(rows))
-    nothing_between = {".checkpoints/.checkpoint.json", "phase__a.yaml", "phase_1_a.yaml"}  # git's * may be empty
+    nothing_between = {".checkpoints/.checkpoint.json", "step__a.yaml", "step_1_a.yaml"}  # git's * may be empty
     paths = [path for path in {**PATHS, **TABLE_PATHS} if path[0] != "/" and path not in nothing_between]
     for line in repo.git("check-attr", "kind", "--", *paths).splitlines():
         path, _, found = line.rpartition(": kind: ")
@@ -83,4 +90,6 @@ def test_the_schema_is_found_by_the_whole_path_or_by_the_end_of_a_copys_name() -
     assert schema_path("elsewhere/build.checkpoint.json") is None
     for copy in ("git-blob-a1/build.checkpoint.json", "a1_build.checkpoint.json"):
         assert schema_of_name(copy) == path
+    assert schema_of_name("git-blob-a1/execution.json") == schema_path("memory/state/execution.json")
+    assert schema_of_name("a1_phase.json") == schema_path("x/memory/state/phase.json")
     assert schema_of_name("other.json") is None

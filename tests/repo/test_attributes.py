@@ -16,12 +16,17 @@ OTHER = b".checkpoints/*.json merge=opchain-checkpoint text\n"
 
 
 def test_the_lines_come_from_the_table_of_protocols() -> None:
-    assert attribute_lines() == ["**/.checkpoints/*.checkpoint.json merge=checkpoint diff=checkpoint"]
+    assert attribute_lines() == [
+        "**/.checkpoints/*.checkpoint.json merge=checkpoint diff=checkpoint",
+        "**/memory/state/phase.json merge=checkpoint diff=checkpoint",
+        "**/memory/state/execution.json merge=checkpoint diff=checkpoint",
+    ]
 
 
 def test_lines_written_by_hand_count() -> None:
-    assert has_attributes(b"**/.checkpoints/*.checkpoint.json\tmerge=checkpoint   diff=checkpoint\n")
-    assert not has_attributes(b"# **/.checkpoints/*.checkpoint.json merge=checkpoint diff=checkpoint\n")
+    by_hand = "".join(line.replace(" ", "\t  ") + "\n" for line in attribute_lines()).encode()
+    assert has_attributes(by_hand)
+    assert not has_attributes(b"# " + by_hand)
 
 
 def test_the_other_driver_is_found_by_line_and_comments_are_none() -> None:

@@ -58,6 +58,10 @@ def test_the_framework_accepts_the_manifest_and_our_own_configuration(repo: GitR
         f"{PATH}.bak",
         ".checkpoints/history/x.checkpoint.json",
         "x.checkpoints/x.checkpoint.json",
+        "memory/state/phase.json",
+        "app/memory/state/execution.json",
+        "state/phase.json",
+        "memory/state/other.json",
     ],
 )
 def test_the_pattern_takes_the_paths_of_the_table(path: str) -> None:

@@ -1,0 +1,84 @@
+"""How a workflow's files are named and where they lie. Names only: it touches no file."""
+
+import os
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.safetext import escape_controls, shorten
+from checkpoint_git.disk.discover import Place
+
+DIRECTORY = "memory/state"
+SUFFIX = ".json"
+PHASE, EXECUTION = "phase", "execution"
+FILES = (PHASE, EXECUTION)
+ARCHIVE = ".archive"
+KEPT_ARCHIVES = 5
+MAX_ID = 200  # characters
+_MAX_SAFE = 80
+_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_")
+
+
+def find_skill(file_name: str) -> str:
+    """Which of the two files a name (or path) means: "phase", "execution", "" for neither."""
+    name = file_name.rpartition("/")[2].removesuffix(SUFFIX)
+    return name if name in FILES and file_name.endswith(SUFFIX) else ""
+
+
+def state_path(place: Place, file: str) -> str:
+    """The absolute path of one of the two files. file: PHASE or EXECUTION."""
+    return os.path.join(place.directory, file + SUFFIX)
+
+
+def relative_state_path(file: str) -> str:
+    """The same relative to the folder that holds memory/."""
+    return f"{DIRECTORY}/{file}{SUFFIX}"
+
+
+def archive_path(place: Place) -> str:
+    """The absolute folder of all archives."""
+    return os.path.join(place.directory, ARCHIVE)
+
+
+def archive_name(workflow_id: str, instant: str, number: int = 1) -> str:
+    """An archive's name: {workflow_id}_{timestamp}, with a number where that is taken.
+
+    instant: RFC 3339 in UTC. The id is made safe for a path: anything but letters, digits and . - _ becomes _.
+    """
+    letters = "".join(letter if letter in _SAFE else "_" for letter in workflow_id)[:_MAX_SAFE]
+    safe = f"_{letters[1:]}" if letters.startswith((".", "-")) else letters
+    stamp = instant.replace("-", "").replace(":", "")
+    return f"{safe or 'workflow'}_{stamp}" + (f"-{number}" if number > 1 else "")
+
+
+def archive_order(name: str) -> tuple[str, int] | None:
+    """What archives are ordered by: (timestamp, number); None for a name that is no archive's."""
+    stamp, dash, number = name.rpartition("_")[2].partition("-")
+    digits = stamp.replace("T", "", 1).removesuffix("Z")
+    is_stamp = len(stamp) == 16 and stamp[8] == "T" and stamp[15] == "Z" and digits.isdecimal() and digits.isascii()
+    if not (is_stamp and name.rpartition("_")[0]):
+        return None
+    if not dash:
+        return stamp, 1
+    return (stamp, int(number)) if number.isdecimal() and number.isascii() and len(number) < 6 else None
+
+
+def check_workflow_id(name: str) -> None:
+    """Raises CheckpointError where a text cannot name a workflow: nothing in it, not one line, or too long."""
+    _check_name(name, "a workflow", "a workflow's name looks like login-2026")
+
+
+def check_task_id(name: str) -> None:
+    """The same for a task."""
+    _check_name(name, "a task", "a task's name looks like task-001")
+
+
+def _check_name(name: str, what: str, hint: str) -> None:
+    trouble = ""
+    if not name.strip() or name != name.strip():
+        trouble = "it is empty, or begins or ends with a blank"
+    elif escape_controls(name) != name:
+        trouble = "it holds control or invisible characters"
+    elif len(name) > MAX_ID:
+        trouble = f"it is longer than {MAX_ID} characters"
+    if trouble:
+        shown = escape_controls(shorten(name, 60))
+        raise CheckpointError(f'"{shown}" cannot be the name of {what}: {trouble}', hint)

@@ -1,0 +1,168 @@
+"""What to do next in an interrupted workflow: one table by phase over facts that somebody else gathered. Pure."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from checkpoint_git.core.clock import DAY, read_instant
+from checkpoint_git.protocols.workflow.phases import LAST, MAX_ATTEMPTS, TABLE, next_phase
+
+STALE_AFTER = 7 * DAY
+
+Action = Literal["advance", "spawn", "ask_approval", "continue_tasks", "complete", "ask"]
+Condition = Literal["valid", "missing", "invalid", "older"]
+
+
+class Output(NamedTuple):
+    """A phase's result on disk. path: relative to the project, "" where it is missing. why: what is wrong with it.
+
+    condition: "valid", "missing", "invalid" (it cannot be read as JSON), "older" (it is from before this workflow).
+    """
+
+    condition: Condition
+    path: str = ""
+    why: str = ""
+
+
+class Plan(NamedTuple):
+    """What to do next. agent: who is to be started, for "spawn" and "continue_tasks"; "" for nobody.
+
+    options: what the user is to choose from, as paths relative to the project. tasks: the ids to go on with, in order.
+    """
+
+    action: Action
+    reason: str
+    agent: str = ""
+    options: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
+
+
+class Facts(NamedTuple):
+    """What the table asks about. output: the current phase's result. drafts: of ARCHITECTURE, relative paths.
+
+    tasks: the rows of execution.json, recovery done. approvals: the phases that need an approval.
+    """
+
+    output: Output
+    drafts: tuple[str, ...] = ()
+    tasks: Sequence[Mapping[str, Any]] = ()
+    approvals: Collection[str] = ()
+
+
+def is_finished(state: Mapping[str, Any]) -> bool:
+    """Whether nothing is left to resume: the last phase is complete."""
+    return state.get("current_phase") == LAST and state.get("phase_status") == "complete"
+
+
+def is_stale(state: Mapping[str, Any], now: int) -> bool:
+    """Whether the workflow began seven days ago or earlier. now: seconds since 1970."""
+    started = read_instant(state.get("started_at"))
+    return started is not None and now - started[0] >= STALE_AFTER
+
+
+def plan_resume(state: Mapping[str, Any], facts: Facts) -> Plan:
+    """How to go on. state: a phase.json that keeps schema and rules."""
+    phase, status = str(state["current_phase"]), state["phase_status"]
+    if is_finished(state):
+        return Plan("complete", f"{LAST} is complete: nothing is left to do")
+    if status == "failed":
+        return Plan("ask", f"{phase} failed: try it again, or archive the workflow and start fresh?")
+    if status == "complete" and phase in _names(state, "completed_phases"):
+        plan = Plan("advance", f"{phase} is complete, and {next_phase(phase)} was not begun")
+    else:
+        plan = _RULES[phase](phase, state, facts)
+    return _confirm(plan, phase, state, facts)
+
+
+def needs_approval(phase: str, state: Mapping[str, Any], approvals: Collection[str]) -> bool:
+    """Whether the user has to approve a phase and has not done so."""
+    return phase in approvals and phase not in _names(state, "user_checkpoints")
+
+
+def _confirm(plan: Plan, phase: str, state: Mapping[str, Any], facts: Facts) -> Plan:
+    """A phase that waited for its approval is put before the user again; what it made is not made again."""
+    if plan.action not in ("advance", "complete") or not needs_approval(phase, state, facts.approvals):
+        return plan
+    options = (facts.output.path,) if facts.output.path else ()
+    return Plan("ask_approval", f"{plan.reason}, but {phase} waits for approval", options=options)
+
+
+def _names(state: Mapping[str, Any], key: str) -> list[Any]:
+    return [row.get("phase") for row in state.get(key, ()) if isinstance(row, dict)]
+
+
+# by phase
+
+
+def _plan_result(phase: str, state: Mapping[str, Any], facts: Facts) -> Plan:
+    """A phase with one result: go on where it is there, else make it."""
+    output = facts.output
+    if output.condition == "valid":
+        if phase == LAST:
+            return Plan("complete", f"{output.path} is there")
+        return Plan("advance", f"{output.path} is there and valid")
+    return Plan("spawn", _tell_missing(phase, output), TABLE[phase].agent)
+
+
+def _plan_architecture(phase: str, state: Mapping[str, Any], facts: Facts) -> Plan:
+    if facts.output.condition == "valid":
+        return Plan("advance", f"{facts.output.path} is there and valid")
+    missing = _tell_missing(phase, facts.output)
+    if not facts.drafts:
+        return Plan("spawn", f"{missing}, and there are no designs in {TABLE[phase].drafts}", TABLE[phase].drafter)
+    there = f"{len(facts.drafts)} design{'' if len(facts.drafts) == 1 else 's'} in {TABLE[phase].drafts}"
+    if needs_approval(phase, state, facts.approvals):
+        reason = f"{there} and no final one: present them again; the architects are not run again"
+        return Plan("ask_approval", reason, options=facts.drafts)
+    return Plan("spawn", f"{there}; {missing}", TABLE[phase].agent, options=facts.drafts)
+
+
+def _plan_tasks(phase: str, state: Mapping[str, Any], facts: Facts) -> Plan:
+    agent = TABLE[phase].agent
+    if not facts.tasks:
+        return Plan("continue_tasks", "no tasks are written down yet", agent)
+    open_ids = tuple(
+        str(_plain(task.get("id"))) for task in facts.tasks if task.get("status") in ("pending", "running")
+    )
+    if open_ids:
+        done = sum(task.get("status") == "complete" for task in facts.tasks)
+        return Plan("continue_tasks", f"{done} of {len(facts.tasks)} tasks are complete", agent, tasks=open_ids)
+    rest = [task for task in facts.tasks if task.get("status") != "complete"]
+    if not rest:
+        return Plan("advance", f"all {len(facts.tasks)} tasks are complete")
+    told = ", ".join(f"{_plain(task.get('id'))} ({task.get('status')})" for task in rest[:5])
+    return Plan(
+        "ask", f"no task can go on by itself: {told}", tasks=tuple(str(_plain(task.get("id"))) for task in rest)
+    )
+
+
+_RULES: dict[str, Callable[[str, Mapping[str, Any], Facts], Plan]] = {
+    "REQUIREMENTS": _plan_result,
+    "ARCHITECTURE": _plan_architecture,
+    "IMPLEMENTATION": _plan_tasks,
+    "VERIFICATION": _plan_result,
+    "REFLECTION": _plan_result,
+}
+
+
+def _tell_missing(phase: str, output: Output) -> str:
+    if output.condition == "invalid":
+        return f"{output.path} is not valid: {output.why}"
+    if output.condition == "older":
+        return f"{output.path} is from before this workflow began"
+    return f"there is no {' and no '.join(TABLE[phase].outputs[: 1 if phase == 'ARCHITECTURE' else None])}"
+
+
+def _plain(value: Any) -> Any:
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def max_attempts(task: Mapping[str, Any]) -> int:
+    """How many attempts a task gets."""
+    most = read_count(task.get("max_attempts"))
+    return MAX_ATTEMPTS if most is None or most < 1 else most
+
+
+def read_count(value: Any) -> int | None:
+    """A whole number of a document, plain or as a token, None for anything else."""
+    text = _plain(value) if isinstance(value, bytes) else str(value) if type(value) is int else ""
+    return int(text) if text.isdecimal() and text.isascii() and len(text) < 10 else None

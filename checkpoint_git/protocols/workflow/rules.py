@@ -1,0 +1,244 @@
+"""What a workflow's two files must mean beyond their shape. Pure: a value in, findings out, nothing read or written.
+
+Values may break the schema: every check looks before it reads, and leaves to the schema what the schema says.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+
+from checkpoint_git.core.clock import MINUTE, read_instant, write_instant
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.safetext import escape_controls, shorten
+from checkpoint_git.core.schema import Mismatch
+from checkpoint_git.protocols.workflow.layout import EXECUTION, PHASE
+from checkpoint_git.protocols.workflow.phases import MAX_ATTEMPTS, PHASES, TASK_STATUSES
+
+TOLERANCE = 5 * MINUTE  # how far a clock may be ahead
+_INSTANT_HINT = "write an instant as 2026-03-31T14:00:00Z"
+_TYPE_NAMES = {
+    "string": "a text",
+    "object": "an object",
+    "array": "a list",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "null": "null",
+}
+# by place, indices as *, whatever keyword failed
+_PLACES = {
+    "/current_phase": "workflow/unknown-phase",
+    "/completed_phases/*/phase": "workflow/unknown-phase",
+    "/user_checkpoints/*/phase": "workflow/unknown-phase",
+    "/phase_status": "workflow/unknown-status",
+}
+_KEYWORDS = {
+    "required": "workflow/missing-field",
+    "type": "workflow/wrong-type",
+    "minLength": "workflow/empty-field",
+    "minimum": "workflow/negative-amount",
+}
+
+
+# shape
+
+
+def describe(mismatch: Mismatch) -> Finding:
+    """A break of the schema as a finding: an error with code, where, message and hint."""
+    place = re.sub(r"/[0-9]+(?=/|$)", "/*", mismatch.where)
+    code = _KEYWORDS.get(mismatch.keyword, "workflow/shape")
+    if mismatch.keyword in ("enum", "type", "minLength"):
+        code = _PLACES.get(place, code)
+    name = escape_controls(shorten(mismatch.where.removeprefix("/").replace("/", "."), 80)) or "the document"
+    say = _MESSAGES.get(mismatch.keyword)
+    message = say(name, mismatch) if say else f"{name}: {escape_controls(shorten(mismatch.message, 200))}"
+    return Finding(code, "error", message, where=mismatch.where, hint=_hint_of(mismatch))
+
+
+def _hint_of(mismatch: Mismatch) -> str:
+    if mismatch.keyword == "enum":
+        return f"one of {', '.join(mismatch.expected)}"
+    return "`checkpoint workflow resume` offers to archive it and start fresh" if "/" not in mismatch.where[1:] else ""
+
+
+def _say_type(name: str, mismatch: Mismatch) -> str:
+    words = [mismatch.expected] if isinstance(mismatch.expected, str) else mismatch.expected
+    return (
+        f"{name} must be {' or '.join(_TYPE_NAMES.get(word, word) for word in words)}, and is {quote(mismatch.value)}"
+    )
+
+
+_MESSAGES: dict[str, Callable[[str, Mismatch], str]] = {
+    "required": lambda name, mismatch: f"there is no {name}",
+    "type": _say_type,
+    "enum": lambda name, mismatch: f"{name} is {quote(mismatch.value)}, which is none of the known words",
+    "minLength": lambda name, mismatch: f"{name} is empty",
+    "minimum": lambda name, mismatch: f"{name} is {quote(mismatch.value)}, and cannot be below {mismatch.expected}",
+}
+
+
+def quote(value: Any) -> str:
+    """A value from a document as a message shows it: short, and safe on a terminal."""
+    if isinstance(value, str):
+        return f'"{escape_controls(shorten(value, 60))}"'
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    try:
+        return {"None": "null", "True": "true", "False": "false"}.get(str(value), shorten(str(value), 60))
+    except ValueError:
+        return "a very long number"
+
+
+# meaning
+
+
+def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Finding]:
+    """Every finding beyond shape, with `where` set and path, line and column left empty.
+
+    skill: "phase" or "execution", as the file's name says. size: of the file, bytes. now: seconds since 1970.
+    """
+    return [finding for look in _CHECKS.get(skill, ()) for finding in look(value, now)]
+
+
+def _error(code: str, message: str, where: str, hint: str = "") -> Finding:
+    return Finding(code, "error", message, where=where, hint=hint)
+
+
+def _warning(code: str, message: str, where: str, hint: str = "") -> Finding:
+    return Finding(code, "warning", message, where=where, hint=hint)
+
+
+def read_rows(value: dict[str, Any], key: str) -> list[tuple[str, dict[str, Any]]]:
+    """(where, row) of the objects in a list of the document; nothing where there is no such list."""
+    rows = value.get(key)
+    items = enumerate(rows) if isinstance(rows, list) else ()
+    return [(f"/{key}/{at}", row) for at, row in items if isinstance(row, dict)]
+
+
+def _instants(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """(where, text) of every instant that is there, null left out."""
+    for key in ("started_at", "last_updated"):
+        if key in value:
+            yield f"/{key}", value[key]
+    for key, names in _INSTANTS_IN_ROWS.items():
+        for where, row in read_rows(value, key):
+            for name in names:
+                if row.get(name) is not None:
+                    yield f"{where}/{name}", row[name]
+
+
+_INSTANTS_IN_ROWS = {
+    "completed_phases": ("completed_at",),
+    "user_checkpoints": ("approved_at",),
+    "tasks": ("started_at", "completed_at"),
+}
+
+
+def _check_instants(value: dict[str, Any], now: int) -> Iterator[Finding]:
+    for where, text in _instants(value):
+        if not isinstance(text, str) or not text:
+            continue
+        instant, name = read_instant(text), where.rpartition("/")[2]
+        if instant is None:
+            yield _error("workflow/timestamp", f"{name} is {quote(text)}, which is no instant", where, _INSTANT_HINT)
+        elif instant[0] > now + TOLERANCE:
+            message = f"{name} is {quote(text)}, and now is {write_instant(now)}: it lies in the future"
+            yield _warning("workflow/in-future", message, where, "was a clock wrong?")
+
+
+def _check_phases(value: dict[str, Any], now: int) -> Iterator[Finding]:
+    rows = [(where, row.get("phase")) for where, row in read_rows(value, "completed_phases")]
+    seen = list[str]()
+    for where, phase in rows:
+        if phase not in PHASES:
+            continue
+        if phase in seen:
+            yield _error(
+                "workflow/phase-twice", f"{phase} is completed twice", f"{where}/phase", "remove one of the rows"
+            )
+        elif phase != PHASES[len(seen)] and len(seen) < len(PHASES):
+            message = f"{phase} is completed where {PHASES[len(seen)]} comes first"
+            yield _error("workflow/phase-order", message, f"{where}/phase", f"the order is {', '.join(PHASES)}")
+            return
+        else:
+            seen.append(str(phase))
+    yield from _check_current(value, len(seen))
+
+
+def _check_current(value: dict[str, Any], done: int) -> Iterator[Finding]:
+    """The current phase is the one after the completed ones, or the last of them once its status says so."""
+    current, status = value.get("current_phase"), value.get("phase_status")
+    if current not in PHASES or not isinstance(value.get("completed_phases"), list):
+        return
+    at = PHASES.index(str(current))
+    if at > done:
+        message = f"current_phase is {current}, but {PHASES[done]} is not among the completed phases"
+        yield _error("workflow/phase-skipped", message, "/current_phase", "no phase is left out")
+    elif at < done - 1 or (at == done - 1 and status != "complete"):
+        message = f"current_phase is {current}, but {PHASES[done - 1]} is completed already"
+        yield _error("workflow/phase-behind", message, "/current_phase", "completed phases lie before the current one")
+
+
+def _check_time_order(value: dict[str, Any], now: int) -> Iterator[Finding]:
+    started = read_instant(value.get("started_at"))
+    steps = [("/started_at", started)]
+    steps += [
+        (f"{where}/completed_at", read_instant(row.get("completed_at")))
+        for where, row in read_rows(value, "completed_phases")
+    ]
+    steps += [("/last_updated", read_instant(value.get("last_updated")))]
+    known = [(where, instant) for where, instant in steps if instant is not None]
+    for (before, earlier), (where, later) in pairwise(known):
+        if later < earlier:
+            yield _error("workflow/time-order", f"{_name(where)} lies before {_name(before)}", where, _INSTANT_HINT)
+
+
+def _name(where: str) -> str:
+    return where[1:].replace("/", ".")
+
+
+def _check_interrupted(value: dict[str, Any], now: int) -> Iterator[Finding]:
+    if value.get("interruption_safe") is False:
+        message = "interruption_safe is false: a write was interrupted, or is under way"
+        hint = "look at the content; the next `checkpoint workflow` that writes sets it"
+        yield Finding("workflow/interrupted", "note", message, where="/interruption_safe", hint=hint)
+
+
+def _check_tasks(value: dict[str, Any], now: int) -> Iterator[Finding]:
+    first: dict[tuple[type, Any], str] = {}
+    for where, task in read_rows(value, "tasks"):
+        name = task.get("id")
+        if isinstance(name, str | int | float):
+            seen = first.setdefault((type(name), name), where)
+            if seen != where:
+                message = f"two tasks have the id {quote(name)}; the first is {_name(seen)}"
+                yield _error("workflow/task-id-twice", message, f"{where}/id", "give one of them another id")
+        yield from _check_task(task, where)
+
+
+def _check_task(task: dict[str, Any], where: str) -> Iterator[Finding]:
+    status = task.get("status")
+    if isinstance(status, str) and status and status not in TASK_STATUSES:
+        message = (
+            f"status is {quote(status)}, which is none of {', '.join(TASK_STATUSES)}; it is kept, and waits on you"
+        )
+        yield _warning("workflow/unknown-task-status", message, f"{where}/status")
+    began, ended = read_instant(task.get("started_at")), read_instant(task.get("completed_at"))
+    if began and ended and ended < began and status == "complete":
+        yield _error(
+            "workflow/time-order", "completed_at lies before started_at", f"{where}/completed_at", _INSTANT_HINT
+        )
+    attempts, most = task.get("attempts"), task.get("max_attempts", MAX_ATTEMPTS)
+    numbers = all(isinstance(number, int) and not isinstance(number, bool) for number in (attempts, most))
+    if numbers and attempts is not None and attempts >= most and status in ("pending", "running"):
+        message = f"{attempts} of {most} attempts came to nothing, and the status is {status}"
+        yield _warning(
+            "workflow/attempts-used-up", message, f"{where}/attempts", "set it to failed, or raise max_attempts"
+        )
+
+
+_CHECKS: dict[str, tuple[Callable[[dict[str, Any], int], Iterator[Finding]], ...]] = {
+    PHASE: (_check_instants, _check_phases, _check_time_order, _check_interrupted),
+    EXECUTION: (_check_instants, _check_tasks),
+}

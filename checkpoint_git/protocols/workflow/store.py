@@ -1,0 +1,204 @@
+"""A workflow's files on disk: finding and reading them, writing under the lock, archiving. It judges no content."""
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.disk.discover import Place, find_repository, is_inside
+from checkpoint_git.disk.reading import FileContent, read_content
+from checkpoint_git.protocols.workflow import layout
+
+__all__ = ["FileContent", "archive_state", "find_workflow_place", "has_state", "keep_aside", "list_files",
+           "plan_workflow_place", "read_output", "read_state", "write_state", "writing"]  # fmt: skip
+
+Tell = Callable[[], None]  # called once when another process keeps us waiting
+_MOST_LISTED = 1_000
+_MOST_NAMES = 1_000
+
+
+def find_workflow_place(start: str) -> Place | None:
+    """The nearest folder upward, no higher than its repository's root, that holds memory/state; None without one."""
+    start = os.path.abspath(start)
+    repository = find_repository(start)
+    folder = start
+    while True:
+        if os.path.lexists(os.path.join(folder, layout.DIRECTORY)):
+            return _place_at(folder, repository)
+        if (repository and folder == repository[0]) or os.path.dirname(folder) == folder:
+            return None
+        folder = os.path.dirname(folder)
+
+
+def plan_workflow_place(start: str) -> Place:
+    """The same, or where it would be made: the repository's root, else the folder itself."""
+    start = os.path.abspath(start)
+    repository = find_repository(start)
+    return find_workflow_place(start) or _place_at(repository[0] if repository else start, repository)
+
+
+def _place_at(root: str, repository: tuple[str, str] | None) -> Place:
+    work_tree, git_dir = repository or (None, None)
+    place = Place(root, os.path.join(root, *layout.DIRECTORY.split("/")), work_tree, git_dir)
+    if os.path.lexists(place.directory) and not is_inside(place.directory, place.top):
+        hint = "put a real folder in its place: the state belongs to the project"
+        raise CheckpointError(f"{place.directory} is reached through a link that leads out of {place.top}", hint)
+    return place
+
+
+def has_state(place: Place) -> bool:
+    """Whether anything stands in phase.json's place."""
+    return os.path.lexists(layout.state_path(place, layout.PHASE))
+
+
+def read_state(place: Place, file: str) -> FileContent | None:
+    """One of the two files, None where nothing stands in its place."""
+    path = layout.state_path(place, file)
+    return read_content(path, place.top) if os.path.lexists(path) else None
+
+
+def read_output(place: Place, path: str) -> tuple[FileContent, float] | None:
+    """(content or the error of reading it, when it was written) of a file that the state names; None without one.
+
+    path: relative to the project. Raises ValueError for a path that leads out of it.
+    """
+    full = _full_path(place, path)
+    try:
+        status = os.lstat(full)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        return error, 0
+    if stat.S_ISLNK(status.st_mode):
+        try:
+            status = os.stat(full)
+        except OSError as error:
+            return error, 0
+    return read_content(full, place.top), status.st_mtime
+
+
+def _full_path(place: Place, path: str) -> str:
+    """The absolute path of a relative one that stays in the project. Raises ValueError for any other."""
+    is_odd = not path or "\0" in path or os.path.isabs(path) or len(os.fsencode(path)) > 4_000
+    full = "" if is_odd else os.path.normpath(os.path.join(place.root, path))
+    if is_odd or full == place.root or not is_inside(full, place.top) or not _is_below(full, place.root):
+        raise ValueError("it does not lie in the project")
+    return full
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def list_files(place: Place, pattern: str) -> list[str]:
+    """The files of a folder, relative to the project and sorted. pattern: its last part may hold one "*"."""
+    folder, _, name = pattern.rpartition("/")
+    before, star, after = name.partition("*")
+    if not star:
+        return [pattern] if os.path.lexists(os.path.join(place.root, *pattern.split("/"))) else []
+    try:
+        names = sorted(os.listdir(_full_path(place, folder)))
+    except (OSError, ValueError):
+        return []
+    fitting = [each for each in names if each.startswith(before) and each.endswith(after) and each[:1] != "."]
+    return [f"{folder}/{each}" for each in fitting[:_MOST_LISTED] if len(each) >= len(before) + len(after)]
+
+
+@contextmanager
+def writing(place: Place, on_wait: Tell = lambda: None) -> Iterator[None]:
+    """Makes the folder and holds the place's lock; what killed writers left behind is cleared first."""
+    from checkpoint_git.disk import atomic, lock
+
+    atomic.make_folder(place.directory)
+    with lock.hold_lock(lock.lock_path(place), on_wait=on_wait):
+        atomic.remove_stray_files(place.directory)
+        yield
+
+
+def write_state(place: Place, file: str, data: bytes) -> None:
+    """Replaces one of the two files at once, and on the disk."""
+    from checkpoint_git.disk import atomic
+
+    path = layout.state_path(place, file)
+    if os.path.isdir(path) and not os.path.islink(path):
+        raise CheckpointError(
+            f"{path} is a folder, and a file belongs there", "checkpoint workflow archive moves it away"
+        )
+    atomic.write_file(path, data)
+
+
+def archive_state(place: Place, workflow_id: str, instant: str) -> str | None:
+    """Moves what stands in the places of the two files into an archive of its own; None where there is nothing.
+
+    Returns the archive's path relative to the project. instant: RFC 3339 in UTC. Nothing is deleted but archives
+    beyond the newest five. A kill in between leaves phase.json archived and execution.json in its place, or both.
+    """
+    from checkpoint_git.disk import atomic
+
+    present = [path for path in (layout.state_path(place, file) for file in layout.FILES) if os.path.lexists(path)]
+    if not present:
+        return None
+    folder = layout.archive_path(place)
+    if os.path.islink(folder) and not is_inside(folder, place.top):
+        raise CheckpointError(f"{folder} is a symbolic link that leads out of {place.top}", "put a folder in its place")
+    atomic.make_folder(folder)
+    name = _claim_archive(folder, workflow_id, instant)
+    target = os.path.join(folder, name)
+    for path in present:
+        try:
+            os.rename(path, os.path.join(target, os.path.basename(path)))
+        except OSError as error:
+            raise atomic.write_error(path, error) from None
+    for changed in (target, folder, place.directory):
+        atomic.sync_folder(changed)
+    _remove_old_archives(folder, name)
+    return f"{layout.DIRECTORY}/{layout.ARCHIVE}/{name}"
+
+
+def _claim_archive(folder: str, workflow_id: str, instant: str) -> str:
+    from checkpoint_git.disk import atomic
+
+    for number in range(1, _MOST_NAMES):
+        name = layout.archive_name(workflow_id, instant, number)
+        try:
+            os.mkdir(os.path.join(folder, name))
+            return name
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise atomic.write_error(os.path.join(folder, name), error) from None
+    raise CheckpointError(f"{folder} holds {_MOST_NAMES} archives of this second", "try again in a second")
+
+
+def _remove_old_archives(folder: str, newest: str) -> None:
+    """Keeps the newest five, and none that is empty; what is no archive by its name, or no folder, is left alone."""
+    import shutil
+
+    for name in os.listdir(folder):
+        if layout.archive_order(name) is not None:
+            with suppress(OSError):  # what is left of a process that was killed; rmdir takes empty folders only
+                os.rmdir(os.path.join(folder, name))
+    names = [name for name in os.listdir(folder) if name != newest and layout.archive_order(name) is not None]
+    folders = [name for name in names if not os.path.islink(os.path.join(folder, name))]
+    old = sorted(folders, key=lambda name: (layout.archive_order(name), name))[: -(layout.KEPT_ARCHIVES - 1)]
+    for name in old:
+        shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
+
+
+def keep_aside(place: Place, path: str, instant: str) -> str:
+    """Moves an output away that is not to be trusted; its new path, relative to the project like the old one."""
+    from checkpoint_git.disk import atomic
+
+    full = _full_path(place, path)
+    stamp = instant.replace("-", "").replace(":", "")
+    for number in range(1, _MOST_NAMES):
+        ending = f".orphaned-{stamp}" + (f"-{number}" if number > 1 else "")
+        if not os.path.lexists(full + ending):
+            try:
+                os.rename(full, full + ending)
+                atomic.sync_folder(os.path.dirname(full))
+            except OSError as error:
+                raise atomic.write_error(full, error) from None
+            return path + ending
+    raise CheckpointError(f"{path} was kept aside {_MOST_NAMES} times in this second", "try again in a second")
