@@ -7,12 +7,13 @@ from checkpoint_git.checks.merging import Clash, Meeting, Upstream
 from checkpoint_git.checks.validate import check_document
 from checkpoint_git.commands.explain_merge import Schemas, merge_ancestors
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.jsontext import JsonTextError, decode
+from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
 from checkpoint_git.core.safetext import shorten
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.merge.document import merge_texts
 from checkpoint_git.merge.identity import canonical_text
 from checkpoint_git.repo import upstream
+from checkpoint_git.repo.conflicts import read_line_merges
 from checkpoint_git.repo.git import offline_env
 from checkpoint_git.repo.merges import Versions
 
@@ -49,6 +50,8 @@ def read_upstream(
     for file in files:
         blocked = upstream.is_in_the_way(place.top, file.old_path or file.path, tracking, file.first is None)
         meeting = meet(file, load_schema(schemas, file.path), settings.choices.narrative, now)
+        if meeting.kind == "text" and _merges_by_lines(place.top, file):
+            meeting = Meeting(file.path, "clean")
         meetings.append(meeting._replace(in_the_way=blocked, driven=file.path in driven))
     return found._replace(rebases=settings.rebases, meetings=tuple(meetings))
 
@@ -69,19 +72,34 @@ def meet(file: Versions, schema: dict[str, Any], narrative: str, now: int) -> Me
     if file.first is None or file.second is None:
         return Meeting(file.path, "removed-here" if file.first is None else "removed-there")
     texts = []
-    for whose, data in (("their common base", base), ("this branch's version", file.first), ("theirs", file.second)):
+    for whose, data in (("the common base", base), ("this branch's version", file.first), ("theirs", file.second)):
         try:
-            texts.append(decode(data) if data is not None else None)
+            texts.append(None if data is None else _read_json(data))
         except JsonTextError as error:
-            return Meeting(file.path, "text", detail=f"{whose} is no JSON: {error.message}")
-    try:
-        merged = merge_texts(texts[0], texts[1] or "", texts[2] or "", schema, narrative)
-    except JsonTextError as error:
-        return Meeting(file.path, "text", detail=f"one of the versions is no JSON: {error.message}")
+            return Meeting(file.path, "text", detail=f"{whose} cannot be read as JSON: {error.message}")
+    merged = merge_texts(texts[0], texts[1] or "", texts[2] or "", schema, narrative)
     if merged.conflicts:
         clashes = tuple(Clash(one.where, _said(one.sides[0]), _said(one.sides[2])) for one in merged.conflicts)
         return Meeting(file.path, "conflict", clashes)
     return Meeting(file.path, "clean", invalid=_find_new_error(file, merged.text.encode(), now))
+
+
+def _read_json(data: bytes) -> str:
+    text = decode(data)
+    scan_tokens(text)
+    return text
+
+
+def _merges_by_lines(cwd: str, file: Versions) -> bool:
+    """Whether git's line merge, which takes over where a version is no JSON, is clean and makes a document."""
+    base = file.bases[0].data if file.bases else None
+    both = read_line_merges(cwd, base or b"", file.first or b"", file.second or b"")
+    if both is None or both[0] != both[1]:
+        return False
+    try:
+        return bool(_read_json(both[0]))
+    except JsonTextError:
+        return False
 
 
 def _said(side: Any) -> str:
