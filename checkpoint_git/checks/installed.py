@@ -149,13 +149,18 @@ def find_failed_proof(world: World) -> list[Finding]:
         return []
     said = f" (it said: {world.proof.said})" if world.proof.said else ""
     hint = f"{_INSTALL} again; git config merge.checkpoint.driver shows the command"
-    troubles = dict.fromkeys(trouble for trouble in (world.proof.clean, world.proof.conflict) if trouble)
-    return [
+    crossed = f"in a merge whose common past is a merge itself, {world.proof.crossed}" if world.proof.crossed else ""
+    troubles = dict.fromkeys(trouble for trouble in (world.proof.clean, world.proof.conflict, crossed) if trouble)
+    findings = [
         Finding(
             "driver/proof", "error", f"the merge driver failed a trial merge: {trouble}{said}", REPOSITORY, hint=hint
         )
         for trouble in troubles
     ]
+    if world.proof.shown:
+        hint = f"{_INSTALL} again; git config diff.checkpoint.textconv shows the command"
+        findings.append(Finding("driver/proof", "warning", world.proof.shown, REPOSITORY, hint=hint))
+    return findings
 
 
 # the hooks

@@ -147,12 +147,13 @@ def _read_proof(world: World, place: Place, env: Mapping[str, str]) -> World:
     setup = world.git.setup if world.git else Setup()
     if not setup.driver:
         return world
-    settings = {
-        "merge.checkpoint.driver": setup.driver,
-        "merge.checkpoint.recursive": setup.recursive,
-        "merge.checkpoint-base.driver": setup.base_driver,
+    commands = {
+        settings.DRIVER: setup.driver,
+        settings.RECURSIVE: setup.recursive,
+        settings.BASE_DRIVER: setup.base_driver,
+        settings.TEXTCONV: setup.textconv,
     }
-    return world._replace(proof=Proof(*selfproof.prove_driver(settings)))
+    return world._replace(proof=Proof(*selfproof.prove_driver(commands, env)))
 
 
 def _read_git(world: World, place: Place, env: Mapping[str, str]) -> World:

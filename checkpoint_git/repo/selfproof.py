@@ -1,23 +1,28 @@
-"""The proof that the configured merge driver works: git itself merges two small checkpoints in a temporary repository.
-
-The surroundings are those of a program started from a desktop: a bare PATH, no virtual environment, nobody's settings.
-"""
+"""The proof that the configured merge driver works: git itself merges small checkpoints in a temporary repository."""
 
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.repo.git import GitResult, start_git
+from checkpoint_git.repo import settings as configured
+from checkpoint_git.repo.git import GitResult
+from checkpoint_git.repo.trial import (
+    SECONDS,
+    Trial,
+    check_room,
+    first_line,
+    import_history,
+    must,
+    open_trial,
+    try_git,
+    write_commit,
+)
 
-_PLAIN_PATH = "/usr/bin:/bin"
-_SECONDS = 60  # for one merge of one small file
 _NO_END = "the driver did not end in time"
 _FILE = ".checkpoints/proof.checkpoint.json"
-_KEYS = ("merge.checkpoint.driver", "merge.checkpoint.recursive", "merge.checkpoint-base.driver")
+_ATTRIBUTES = b"**/.checkpoints/*.checkpoint.json merge=checkpoint diff=checkpoint\n"
+_KEYS = (configured.DRIVER, configured.RECURSIVE, configured.BASE_DRIVER, configured.TEXTCONV)
 
 _BASE: dict[str, Any] = {
     "protocol_version": "1.0",
@@ -36,18 +41,21 @@ _BASE: dict[str, Any] = {
     ],
     "context_primer": {"key_decisions": ["one"]},
     "next_actions": ["do the first", "do the second"],
+    "skill_state": {"left": 1, "right": 1},
 }
 _OURS = {
     **_BASE,
     "updated_at": "2026-01-01T10:00:00Z",
     "progress_table": [{**_BASE["progress_table"][0], "status": "complete"}, _BASE["progress_table"][1]],
     "next_actions": ["do the second"],
+    "skill_state": {"left": 2, "right": 1},
 }
 _THEIRS = {
     **_BASE,
     "updated_at": "2026-01-01T09:00:00Z",
     "progress_table": [_BASE["progress_table"][0], {**_BASE["progress_table"][1], "status": "in_progress"}],
     "next_actions": ["do the first", "do the second", "do the third"],
+    "skill_state": {"left": 1, "right": 2},
 }
 # As text this is a conflict in every hunk: only a driver that understands the fields gets here.
 _MERGED = {
@@ -55,145 +63,138 @@ _MERGED = {
     "updated_at": _OURS["updated_at"],
     "progress_table": [_OURS["progress_table"][0], _THEIRS["progress_table"][1]],
     "next_actions": ["do the second", "do the third"],
+    "skill_state": {"left": 2, "right": 2},
 }
-_VERSIONS = {
-    "base": _BASE,
-    "ours": _OURS,
-    "theirs": _THEIRS,
-    "left": {**_BASE, "project": "proof-left"},
-    "right": {**_BASE, "project": "proof-right"},
+# Two lines that merged each other, and then each took back what the other had brought. What they come from is a merge
+# itself, made by the driver for bases: with only one side of it as the base, something taken back would come again.
+_CROSSED_OURS = {**_MERGED, "skill_state": {"left": 2, "right": 1}}
+_CROSSED_THEIRS = {**_MERGED, "skill_state": {"left": 1, "right": 2}}
+_CROSSED = {**_MERGED, "skill_state": {"left": 1, "right": 1}}
+# branch -> what it holds, and the branches it comes from
+_BRANCHES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "base": (_BASE, ()),
+    "ours": (_OURS, ("base",)),
+    "theirs": (_THEIRS, ("base",)),
+    "left": ({**_BASE, "project": "proof-left"}, ("base",)),
+    "right": ({**_BASE, "project": "proof-right"}, ("base",)),
+    "crossed-ours": (_CROSSED_OURS, ("ours", "theirs")),
+    "crossed-theirs": (_CROSSED_THEIRS, ("theirs", "ours")),
 }
 
 
 class Proof(NamedTuple):
     """What the driver got wrong, "" where it did right: in a merge that must be clean, and in one that must conflict.
 
-    said: the first line that git or the driver wrote to stderr.
+    said: the first line that git or the driver wrote to stderr. crossed: what a merge got wrong whose common past is a
+    merge itself. shown: what is wrong with a diff. Both are tried only where they are configured and the rest holds.
     """
 
     clean: str
     conflict: str
     said: str = ""
+    crossed: str = ""
+    shown: str = ""
 
     @property
     def holds(self) -> bool:
         """Whether the driver may be trusted."""
-        return not self.clean and not self.conflict
+        return not self.clean and not self.conflict and not self.crossed
 
 
-def prove_driver(settings: Mapping[str, str]) -> Proof:
+def prove_driver(settings: Mapping[str, str], env: Mapping[str, str] | None = None, seconds: float = SECONDS) -> Proof:
     """Has git merge with this repository's driver. settings: git configuration; only the driver's keys are used.
 
-    Raises CheckpointError when no temporary repository could be made: then nothing is known about the driver.
+    env: the caller's environment, this process's own by default. seconds: how long one merge may take. Raises
+    CheckpointError when no trial repository could be made: then nothing is known about the driver.
     """
-    with tempfile.TemporaryDirectory(prefix="checkpoint-proof-", ignore_cleanup_errors=True) as folder:
-        env = _plain_environment(folder)
-        work_tree = os.path.join(folder, "repository")
-        _make_repository(work_tree, env, settings)
-        clean, said = _prove_clean(work_tree, env)
-        if clean == _NO_END:
-            return Proof(clean, clean)
-        conflict, said_too = _prove_conflict(work_tree, env)
-        return Proof(clean, conflict, said or said_too)
+    wanted = {key: settings[key] for key in _KEYS if settings.get(key)}
+    with open_trial(os.environ if env is None else env, wanted, seconds) as trial:
+        _write_attributes(trial)
+        import_history(trial, _history())
+        proof = _prove(trial, wanted)
+        if not proof.holds:
+            check_room(trial)
+        return proof
 
 
-def _prove_clean(work_tree: str, env: Mapping[str, str]) -> tuple[str, str]:
-    result = _merge("ours", "theirs", work_tree, env)
+def _prove(trial: Trial, wanted: Mapping[str, str]) -> Proof:
+    clean, said = _prove_clean(trial, "ours", "theirs", _MERGED)
+    if clean == _NO_END:
+        return Proof(clean, clean)
+    conflict, said_too = _prove_conflict(trial)
+    proof = Proof(clean, conflict, said or said_too)
+    if proof.holds and configured.RECURSIVE in wanted and configured.BASE_DRIVER in wanted:
+        crossed, said = _prove_clean(trial, "crossed-ours", "crossed-theirs", _CROSSED)
+        proof = proof._replace(crossed=crossed, said=said if crossed else proof.said)
+    if proof.holds and configured.TEXTCONV in wanted:
+        proof = proof._replace(shown=_prove_diff(trial, wanted))
+    return proof
+
+
+def _prove_clean(trial: Trial, ours: str, theirs: str, right: object) -> tuple[str, str]:
+    result = _merge(trial, ours, theirs)
     if result is None:
         return _NO_END, ""
-    data = _read(work_tree)
+    said = first_line(result)
     if result.code != 0:
-        return "a merge that it can do ended as a conflict: the driver did not run, and git merged the text", _said(
-            result
-        )
+        return "a merge that it can do ended as a conflict: the driver did not run, and git merged the text", said
     try:
-        right = json.loads(data) == _MERGED
+        is_right = json.loads(_read(trial)) == right
     except ValueError:
-        return "a clean merge wrote a file that is not JSON", _said(result)
-    return "" if right else "a clean merge lost or invented something", _said(result)
+        return "a clean merge wrote a file that is not JSON", said
+    return "" if is_right else "a clean merge lost or invented something", said
 
 
-def _prove_conflict(work_tree: str, env: Mapping[str, str]) -> tuple[str, str]:
-    result = _merge("left", "right", work_tree, env)
+def _prove_conflict(trial: Trial) -> tuple[str, str]:
+    result = _merge(trial, "left", "right")
     if result is None:
         return _NO_END, ""
-    data = _read(work_tree)
+    data, said = _read(trial), first_line(result)
     if result.code == 0:
-        return "two sides that contradict each other were merged as if they did not", _said(result)
+        return "two sides that contradict each other were merged as if they did not", said
     if not all(part in data for part in (b"<<<<<<<", b">>>>>>>", b"proof-left", b"proof-right")):
-        return "a conflict left no markers with both sides in the file, so one side would be lost", _said(result)
-    unmerged = _git(["ls-files", "-u"], work_tree, env)
-    return "" if unmerged and unmerged.out else "a conflict was not left unmerged in the index", _said(result)
+        return "a conflict left no markers with both sides in the file, so one side would be lost", said
+    unmerged = try_git(trial, ["ls-files", "-u"])
+    return "" if unmerged and unmerged.out else "a conflict was not left unmerged in the index", said
 
 
-def _merge(ours: str, theirs: str, work_tree: str, env: Mapping[str, str]) -> GitResult | None:
-    _must(_git(["checkout", "-q", "--force", ours], work_tree, env), "checkout")
-    return _git(["merge", "-q", "--no-edit", theirs], work_tree, env)
+def _prove_diff(trial: Trial, wanted: Mapping[str, str]) -> str:
+    result = try_git(trial, ["show", "--format=", "--no-color", "--no-ext-diff", "base"])
+    if result is None:
+        return "git diff of a checkpoint did not end in time"
+    if result.code != 0 or not result.out:
+        return f"git diff of a checkpoint fails: {first_line(result)}"
+    ours = not configured.is_foreign_textconv(wanted)
+    return "git diff shows a checkpoint as bare JSON" if ours and b'+  "next_actions"' in result.out else ""
 
 
-def _make_repository(work_tree: str, env: Mapping[str, str], settings: Mapping[str, str]) -> None:
-    os.mkdir(work_tree)
-    _must(_git(["init", "-q"], work_tree, env), "init")
-    for key in _KEYS:
-        if settings.get(key):
-            _must(_git(["config", key, settings[key]], work_tree, env), "config")
-    os.makedirs(os.path.join(work_tree, ".git", "info"), exist_ok=True)
-    with open(os.path.join(work_tree, ".git", "info", "attributes"), "w", encoding="ascii") as stream:
-        stream.write("**/.checkpoints/*.checkpoint.json merge=checkpoint\n")
-    _must(_git(["fast-import", "--quiet"], work_tree, env, _history()), "fast-import")
+def _merge(trial: Trial, ours: str, theirs: str) -> GitResult | None:
+    must(try_git(trial, ["checkout", "-q", "--force", ours]), "checkout")
+    return try_git(trial, ["merge", "-q", "--no-edit", theirs])
+
+
+def _write_attributes(trial: Trial) -> None:
+    folder = os.path.join(trial.work_tree, ".git", "info")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "attributes"), "wb") as stream:
+        stream.write(_ATTRIBUTES)
 
 
 def _history() -> bytes:
-    """A stream for git fast-import: one commit, and four branches of one commit each from it."""
-    stream = b""
-    for mark, (branch, value) in enumerate(_VERSIONS.items(), 1):
-        data = (json.dumps(value, indent=2) + "\n").encode()
-        start = b"" if mark == 1 else b"from :1\n"
-        head = (
-            f"commit refs/heads/{branch}\nmark :{mark}\ncommitter proof <proof@localhost> {mark} +0000\ndata 5\nproof\n"
-        )
-        stream += head.encode() + start + f"M 100644 inline {_FILE}\ndata {len(data)}\n".encode() + data
-    return stream
+    marks = {branch: mark for mark, branch in enumerate(_BRANCHES, 1)}
+    return b"".join(
+        write_commit(branch, marks[branch], {_FILE: _text(value)}, [marks[parent] for parent in parents])
+        for branch, (value, parents) in _BRANCHES.items()
+    )
 
 
-def _plain_environment(home: str) -> dict[str, str]:
-    git = shutil.which("git")
-    if git is None:
-        raise CheckpointError("git was not found", "install git, or put it on PATH")
-    folder = os.path.dirname(git)
-    path = _PLAIN_PATH if folder in _PLAIN_PATH.split(":") else f"{_PLAIN_PATH}:{folder}"
-    names = {f"GIT_{role}_{what}": "proof" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    return {"PATH": path, "HOME": home, "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **names}
+def _text(value: object) -> bytes:
+    return (json.dumps(value, indent=2) + "\n").encode()
 
 
-def _git(words: list[str], work_tree: str, env: Mapping[str, str], stdin: bytes = b"") -> GitResult | None:
-    """What git answered, None when it did not end in time (it is ended then)."""
-    import subprocess
-
-    with start_git(words, work_tree, env=env) as process:
-        try:
-            out, err = process.communicate(stdin, timeout=_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return None
-    return GitResult(process.returncode, out, err)
-
-
-def _must(result: GitResult | None, what: str) -> None:
-    if result is None or result.code != 0:
-        why = _said(result) if result else "no answer"
-        raise CheckpointError(
-            f"the driver could not be tried: git {what} failed: {why}", "is the temporary folder full?"
-        )
-
-
-def _said(result: GitResult) -> str:
-    return result.err.decode("utf-8", "replace").strip().partition("\n")[0]
-
-
-def _read(work_tree: str) -> bytes:
+def _read(trial: Trial) -> bytes:
     try:
-        with open(os.path.join(work_tree, _FILE), "rb") as stream:
+        with open(os.path.join(trial.work_tree, _FILE), "rb") as stream:
             return stream.read()
     except OSError:
         return b""

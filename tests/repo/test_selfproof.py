@@ -1,6 +1,9 @@
 """The self-proof, with drivers that work and drivers that fail in every way we know of."""
 
+import os
 import sys
+import tempfile
+import time
 from pathlib import Path
 from typing import get_args
 
@@ -8,9 +11,9 @@ import pytest
 
 import checkpoint_git
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.repo import selfproof
 from checkpoint_git.repo.selfproof import prove_driver
-from checkpoint_git.repo.settings import Choices, Narrative, plan_settings
+from checkpoint_git.repo.settings import BASE_DRIVER, DRIVER, RECURSIVE, TEXTCONV, Choices, Narrative, plan_settings
+from checkpoint_git.repo.trial import check_room, open_trial
 from tests.support.repos import GitRepo
 
 PACKAGE = str(Path(checkpoint_git.__file__).parent)
@@ -51,9 +54,92 @@ def test_no_driver_at_all_is_found_out() -> None:
     assert not prove_driver({}).holds
 
 
-def test_a_driver_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selfproof, "_SECONDS", 1)
-    assert "did not end" in prove_driver({"merge.checkpoint.driver": "sleep 3"}).clean
+def test_a_driver_that_never_ends_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    mark = tmp_path / "pid"
+    command = f"sleep 600 & echo $! > '{mark}'; wait; true %A"
+    assert "did not end" in prove_driver({"merge.checkpoint.driver": command}, seconds=1).clean
+    with pytest.raises(ProcessLookupError):
+        _wait_for_the_end_of(int(mark.read_text()))
+
+
+def _wait_for_the_end_of(pid: int) -> None:
+    for _ in range(100):
+        os.kill(pid, 0)
+        time.sleep(0.05)
+
+
+def configured(**changes: str) -> dict[str, str]:
+    """What init configures, with some commands replaced: driver, base, textconv."""
+    keys = {"driver": DRIVER, "base": BASE_DRIVER, "textconv": TEXTCONV}
+    return plan_settings(sys.executable, PACKAGE, Choices()) | {keys[name]: text for name, text in changes.items()}
+
+
+@pytest.mark.parametrize("command", ["false", "true", "cp %B %A", "echo nonsense > %A", "no-such-program %A"])
+def test_a_driver_for_bases_that_does_wrong_is_found_in_a_criss_cross_merge(command: str) -> None:
+    proof = prove_driver(configured(base=command))
+    assert not proof.clean
+    assert not proof.conflict
+    assert proof.crossed
+    assert not proof.holds
+
+
+def test_without_a_driver_for_bases_nothing_is_said_of_it() -> None:
+    settings = {key: value for key, value in configured().items() if key not in (RECURSIVE, BASE_DRIVER)}
+    assert prove_driver(settings).holds
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("false", "fails"),
+        ("show() { '/gone/python' -I -S '/gone/textconv.py' \"$1\" 2>/dev/null || cat \"$1\"; }; show", "bare JSON"),
+    ],
+)
+def test_a_converter_that_shows_nothing_of_use_is_told_and_the_driver_still_trusted(command: str, why: str) -> None:
+    proof = prove_driver(configured(textconv=command))
+    assert proof.holds
+    assert why in proof.shown
+
+
+def test_anothers_converter_may_show_what_it_likes() -> None:
+    assert prove_driver(configured(textconv="cat")).shown == ""
+    assert prove_driver({}).shown == ""
+
+
+def test_a_temporary_folder_that_cannot_be_used_says_nothing_about_the_driver(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    with pytest.raises(CheckpointError) as raised:
+        prove_driver(configured())
+    assert "TMPDIR" in raised.value.hint
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+def test_a_full_disk_says_nothing_about_the_driver() -> None:
+    with open_trial(os.environ, {}) as trial:
+        (Path(trial.folder) / "room").symlink_to("/dev/full")
+        with pytest.raises(CheckpointError, match="No space left"):
+            check_room(trial)
+
+
+def test_nothing_is_left_in_the_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    prove_driver(configured())
+    prove_driver({"merge.checkpoint.driver": "sleep 60"}, seconds=0.3)
+    prove_driver({"merge.checkpoint.driver": "chmod -R a-w . ; false"})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_users_own_git_configuration_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = (
+        "[commit]\n gpgSign = true\n[merge]\n ff = false\n verifySignatures = true\n conflictStyle = zdiff3\n"
+        "[core]\n autocrlf = true\n hooksPath = /nowhere\n[init]\n templateDir = /nowhere\n[diff]\n external = false\n"
+    )
+    Path(os.environ["HOME"], ".gitconfig").write_text(settings)
+    proof = prove_driver(configured())
+    assert proof.holds, proof
+    assert proof.shown == ""
 
 
 def test_a_program_that_only_the_users_path_knows_does_not_count(
