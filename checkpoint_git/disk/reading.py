@@ -16,6 +16,36 @@ def read_content(path: str, boundary: str) -> FileContent:
     boundary: a folder that a symbolic link must not leave (ELOOP). A file over the size limit is EFBIG, anything that
     is not a file EISDIR: nothing is opened that could block.
     """
+    data = _read_plain_file(path)
+    return _read_carefully(path, boundary) if data is None else data
+
+
+# of what is no plain file, a link is refused and nothing else can make the opening wait
+_PLAIN = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+
+
+def _read_plain_file(path: str) -> bytes | None:
+    """The bytes of what nearly every path is, None where a closer look is wanted: four calls of the system.
+
+    What open() does beside them is half the price of reading a small file, and there may be ten thousand.
+    """
+    try:
+        descriptor = os.open(path, _PLAIN)
+    except OSError:
+        return None
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
+            return None
+        data = os.read(descriptor, status.st_size + 1)
+        return data if len(data) == status.st_size else None
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _read_carefully(path: str, boundary: str) -> FileContent:
     try:
         if os.path.islink(path) and not is_inside(path, boundary):
             return OSError(errno.ELOOP, f"it is a symbolic link that leads out of {boundary}")

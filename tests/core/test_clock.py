@@ -42,3 +42,22 @@ def test_writing_and_reading_agree_with_the_calendar(moment: datetime.datetime) 
 )
 def test_ages_are_said_in_the_largest_unit(seconds: int, text: str) -> None:
     assert clock.age_text(seconds) == text
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["2026-03-31", "2026-02-30", "2024-02-29", "0000-01-01", "2026-3-310"]),
+            st.sampled_from(["T", "t", " "]),
+            st.sampled_from(["00:", "23:", "24:", "14Z"]),
+            st.sampled_from(["00:", "59:", "60:", "00Z", ":00"]),
+            st.sampled_from(["00", "60", "61", "7"]),
+            st.sampled_from(["Z", "z", ":", "+00:00", ".5Z", ""]),
+        ),
+        max_size=12,
+    )
+)
+def test_a_plain_instant_is_one_as_it_would_be_written(parts: list[tuple[str, ...]]) -> None:
+    for text in map("".join, parts):
+        plain = clock.read_instant(text) is not None and len(text) == 20 and text[10] == "T" and text[-1] == "Z"
+        assert clock.is_plain_instant(text) == plain, text
