@@ -1,13 +1,16 @@
 """`checkpoint hook NAME`: what git's hooks ask about checkpoints; the scripts in hooks/ hand over to it."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.checks.validate import check_document
 from checkpoint_git.core.finding import Finding, has_errors
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.safetext import escape_controls
+from checkpoint_git.protocols.pipeline.layout import find_skill as find_record
+from checkpoint_git.protocols.registry import KINDS, pattern_of, protocol_of
+from checkpoint_git.repo.appendonly import Loss, read_pushed_losses, read_staged_losses
 from checkpoint_git.repo.pushed import parse_pushes, parse_rewritten, read_commit_changes, read_pushed
 from checkpoint_git.repo.staged import Staged, read_commit, read_staged_changes, read_tree
 
@@ -16,10 +19,13 @@ EXAMPLES = "  checkpoint hook pre-commit             check what is staged, as th
 
 
 class Question(NamedTuple):
-    """One set of files that a hook asks about. title: what they are, for the report."""
+    """One set of files that a hook asks about. title: what they are, for the report. losses: of files that may only
+    be added, which are changed or gone.
+    """
 
     title: str
     files: Staged
+    losses: Sequence[Loss] = ()
 
 
 class Hook(NamedTuple):
@@ -62,6 +68,7 @@ def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
     findings = [finding for document in documents for finding in document.findings]
     findings += [_unmerged(path) for path in files.unmerged]
     findings += [_leaves(path, target) for path, target in files.links if _leads_out(path, target)]
+    findings += [_lost(loss) for loss in question.losses if find_record(loss.path)]
     return [finding for finding in findings if finding.level == "error"]
 
 
@@ -81,7 +88,8 @@ def _find_drift(question: Question, invocation: Invocation) -> list[Finding]:
     from checkpoint_git.repo.git import run_git
     from checkpoint_git.repo.history import read_merged
 
-    documents = [check_document(path, data, now=invocation.now) for path, data in question.files.files]
+    skills = [(path, data) for path, data in question.files.files if protocol_of(path) == "skill"]
+    documents = [check_document(path, data, now=invocation.now) for path, data in skills]
     world = World([make_sheet(document) for document in documents], invocation.now)
     references = find_asked_references(world.sheets)
     if not references:
@@ -95,17 +103,23 @@ def _find_drift(question: Question, invocation: Invocation) -> list[Finding]:
     return [finding._replace(level="error") for finding in found] if blocks else found
 
 
+_RECORDS = next(pattern_of(kind) for kind in KINDS if kind[0] == "pipeline")
 _DRIFT_AT_PUSH = ("drift/action-shipped", "drift/blocker-shipped")
 
 
 def _ask_staged(words: list[str], invocation: Invocation) -> list[Question]:
-    return [Question("what is staged", read_staged_changes(invocation.cwd))]
+    losses = read_staged_losses(invocation.cwd, _RECORDS)
+    return [Question("what is staged", read_staged_changes(invocation.cwd), losses)]
 
 
 def _ask_pushed(words: list[str], invocation: Invocation) -> list[Question]:
     remote = words[0] if words else ""
     return [
-        Question(f"{escape_controls(push.local_ref)} ({push.local_id[:12]})", read_pushed(invocation.cwd, push, remote))
+        Question(
+            f"{escape_controls(push.local_ref)} ({push.local_id[:12]})",
+            read_pushed(invocation.cwd, push, remote),
+            read_pushed_losses(invocation.cwd, push, remote, _RECORDS),
+        )
         for push in parse_pushes(invocation.stdin.read())
     ]
 
@@ -139,6 +153,12 @@ _HOOKS = {
     "post-merge": Hook(_ask_merged, check_validity, False, _MEND_LATER),
     "post-rewrite": Hook(_ask_rewritten, check_validity, False, _MEND_LATER),
 }
+
+
+def _lost(loss: Loss) -> Finding:
+    message = f"this pipeline record was {loss.how}, and records are only ever added"
+    hint = "git restore --staged --worktree PATH brings it back; what is new goes into another attempt"
+    return Finding("pipeline/append-only", "error", message, loss.path, hint=hint)
 
 
 def _unmerged(path: str) -> Finding:
