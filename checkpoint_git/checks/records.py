@@ -57,19 +57,22 @@ def check_record(path: str, data: "bytes | OSError", *, now: int, brief: bool = 
 
 def check_value(value: dict[str, Any], path: str, size: int, now: int, *, brief: bool = False) -> list[Finding]:
     """What is wrong with a record's value, its places left open."""
-    phase = value.get("phase")
-    schema = rules.schema_for(phase if isinstance(phase, str) and phase in layout.READ_PHASES else "")
+    schema = rules.schema_for(rules.find_payload_phase(value))
     findings = rules.check(value, skill=path, size=size, now=now)
     if is_surely_valid(schema, value):
-        return findings
+        return _without_echoes(findings)
     if brief:
         return [*findings, _SHAPELESS]
-    said = {finding.where for finding in findings}
-    mismatches = [mismatch for mismatch in _first_per_place(explain(schema, value)) if mismatch.where not in said]
-    return findings + [rules.describe(mismatch) for mismatch in mismatches]
+    return _without_echoes([rules.describe(each) for each in _first_per_place(explain(schema, value))] + findings)
 
 
 _SHAPELESS = Finding("pipeline/shape", "error", "its fields are not those of a record; `validate` names them")
+
+
+def _without_echoes(findings: list[Finding]) -> list[Finding]:
+    """A value that is wrong in itself is in the wrong place too: once is enough."""
+    wrong = {finding.where for finding in findings if finding.code != rules.MISPLACED}
+    return [finding for finding in findings if finding.code != rules.MISPLACED or finding.where not in wrong]
 
 
 def _first_per_place(mismatches: list[Mismatch]) -> list[Mismatch]:

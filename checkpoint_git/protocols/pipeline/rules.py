@@ -32,6 +32,7 @@ FIELDS = (
 # the fields of a payload that hold commits
 COMMIT_FIELDS = ("commit_sha", "last_clean_sha", "head_sha", "last_review_sha")
 CLOCK_TOLERANCE = 60  # seconds
+MISPLACED = "pipeline/misplaced"
 _INSTANT_HINT = "write an instant with its offset: 2026-03-31T14:00:00Z"
 _LAST_SECOND = 253_402_300_799  # of the year 9999
 
@@ -77,7 +78,6 @@ _KEYWORDS = {
     "required": ("pipeline/missing-field", "{name} is missing", ""),
     "additionalProperties": ("pipeline/unknown-field", "{name}: {message}", "a record has no fields but its own"),
     "type": ("pipeline/wrong-type", "{name} is {value} and must be {expected}", ""),
-    "const": ("pipeline/payload-phase", "{name} is {value} and must be {expected}", "as the record's phase says"),
     "minimum": ("pipeline/too-small", "{name} is {value} and must be {expected} or more", ""),
     "minLength": ("pipeline/empty-field", "{name} is empty", ""),
     "maxLength": ("pipeline/too-long", "{name} has more than {expected} characters", ""),
@@ -111,6 +111,7 @@ def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Fin
     """
     found = [*_check_version(value), *_check_ticket(value), *_check_times(value, now), *_check_paths(value)]
     found += _check_repositories(value)
+    found += _check_payload_phase(value)
     found += _check_whole_numbers(value)
     name = layout.parse_path(skill)
     return found + list(_check_name(value, name)) if name else found
@@ -194,6 +195,21 @@ def _check_repositories(value: dict[str, Any]) -> Iterator[Finding]:
         if not name.strip() or len(name) > MAX_KEY or not name.isprintable():
             message = f"{quote(name)} cannot be the name of a repository"
             yield _error("repository-name", message, join_pointer("/repo_commit_map", name))
+
+
+def find_payload_phase(value: dict[str, Any]) -> str:
+    """The phase whose payload a record should have; "" where the record and its payload do not agree on one."""
+    phase, payload = value.get("phase"), value.get("phase_payload")
+    claimed = payload.get("phase", phase) if isinstance(payload, dict) else phase
+    return phase if isinstance(phase, str) and phase == claimed and phase in layout.READ_PHASES else ""
+
+
+def _check_payload_phase(value: dict[str, Any]) -> Iterator[Finding]:
+    phase, payload = value.get("phase"), value.get("phase_payload")
+    claimed = payload.get("phase", phase) if isinstance(payload, dict) else phase
+    if isinstance(phase, str) and claimed != phase:
+        message = f"phase_payload/phase is {quote(claimed)}, but the record's phase is {quote(phase)}"
+        yield _error("payload-phase", message, "/phase_payload/phase")
 
 
 def _check_whole_numbers(value: dict[str, Any]) -> Iterator[Finding]:
