@@ -13,7 +13,6 @@ from checkpoint_git.repo.history import (
     read_merged,
     read_own_names,
     read_strangers,
-    read_taken_back,
 )
 from tests.support.repos import GitRepo
 
@@ -52,22 +51,6 @@ def test_the_evidence_names_commit_subject_and_rule(busy: GitRepo) -> None:
     sentence = read_merged(str(busy.path), {"#12"})["#12"]
     assert "Merge pull request #12" in sentence
     assert "merge commit" in sentence
-
-
-def test_what_was_taken_back_is_told_from_what_was_never_there(busy: GitRepo) -> None:
-    taken_back = read_taken_back(str(busy.path), {"#12", "#13", "#14", "#99"})
-    assert set(taken_back) == {"#13"}
-    assert 'Revert "sort (#13)"' in taken_back["#13"]
-
-
-def test_what_was_merged_again_is_not_taken_back(busy: GitRepo) -> None:
-    busy.write("sort.py", "2")
-    busy.commit("sort, once more (#13)")
-    assert read_taken_back(str(busy.path), {"#13"}) == {}
-
-
-def test_nothing_is_taken_back_where_there_are_no_commits(repo: GitRepo) -> None:
-    assert read_taken_back(str(repo.path), {"#13"}) == {}
 
 
 def test_work_is_found_however_long_ago_it_was(repo: GitRepo) -> None:
