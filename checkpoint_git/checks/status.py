@@ -1,4 +1,4 @@
-"""Where everything stands: one state a checkpoint, decisions first, and what changed since an instant. Pure."""
+"""Where everything stands: one state a checkpoint, decisions first. Pure."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -102,31 +102,3 @@ def find_state(document: Document, now: int, tickets: str = "") -> State:
 def find_decisions(states: Sequence[State]) -> list[Decision]:
     """Everything that waits on the user, in the order of the states."""
     return [Decision(state.skill, blocker) for state in states for blocker in state.blockers if waits_on_user(blocker)]
-
-
-# what changed
-
-
-class Change(NamedTuple):
-    """A checkpoint written since an instant, and the actions that were done since."""
-
-    state: State
-    done: list[str]
-
-
-def find_changes(documents: Sequence[Document], states: Sequence[State], since: int) -> list[Change]:
-    """The checkpoints whose updated_at is not before the instant `since` (seconds since 1970), the newest first."""
-    values = {document.skill: document.value or {} for document in documents}
-    changed = [state for state in states if _is_since(state.updated_at, since)]
-    newest = sorted(changed, key=lambda state: read_instant(state.updated_at) or (0, ""), reverse=True)
-    return [Change(state, _find_done(values[state.skill], since)) for state in newest]
-
-
-def _is_since(text: object, since: int) -> bool:
-    instant = read_instant(text)
-    return instant is not None and instant[0] >= since
-
-
-def _find_done(value: dict[str, Any], since: int) -> list[str]:
-    done = read_objects(value, "recently_done")
-    return [action_text(entry) for entry in done if _is_since(entry.get("at"), since) and action_text(entry)]

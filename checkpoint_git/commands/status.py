@@ -1,12 +1,12 @@
 """`checkpoint status`: where everything stands, what waits on you, and what changed since an instant."""
 
 import argparse
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from checkpoint_git.checks.facts import find_broken
 from checkpoint_git.checks.next_action import describe_blocker
 from checkpoint_git.checks.progress import UNREADABLE
-from checkpoint_git.checks.status import Change, Decision, State, find_changes, find_decisions, find_states
+from checkpoint_git.checks.status import Decision, State, find_decisions, find_states
 from checkpoint_git.commands.reading import missing_checkpoint, read_documents
 from checkpoint_git.core.clock import DAY, age_text, read_instant
 from checkpoint_git.core.errors import CheckpointError
@@ -17,12 +17,15 @@ from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.skill.layout import check_skill_name
 from checkpoint_git.protocols.skill.views import waits_on_user
 
+if TYPE_CHECKING:
+    from checkpoint_git.checks.digest import Change
+
 SUMMARY = "show where everything stands: decisions that wait on you, a table, next actions, blockers"
 EXAMPLES = """\
   checkpoint status
   checkpoint status build
   checkpoint status --brief                        the most important skill alone
-  checkpoint status --since=2026-06-01T00:00:00Z   what changed since
+  checkpoint status --since=2026-06-01T00:00:00Z   what changed since: rows, actions, decisions, blockers
   checkpoint status --json"""
 
 _FIRM = (0, 3, 4, 5)  # the columns of the table that are never cut: all but phase and step
@@ -51,7 +54,7 @@ class StatusResult(NamedTuple):
     states: list[State]
     decisions: list[Decision]
     findings: list[Finding]
-    changes: list[Change]
+    changes: "list[Change]"
 
 
 def status(place: Place, now: int, skill: str | None = None, since: int | None = None) -> StatusResult:
@@ -67,8 +70,13 @@ def status(place: Place, now: int, skill: str | None = None, since: int | None =
         states = [state for state in states if state.skill == skill]
         if not states:
             raise missing_checkpoint(place, skill)
-    changes = [] if since is None else find_changes(documents, states, since)
-    return StatusResult(states, find_decisions(states), find_broken(documents), changes)
+    result = StatusResult(states, find_decisions(states), find_broken(documents), [])
+    if since is None:
+        return result
+    from checkpoint_git.commands.digest import read_changes
+
+    changes, troubles = read_changes(place, documents, states, since, now)
+    return result._replace(changes=changes, findings=[*result.findings, *troubles])
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -77,7 +85,9 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     place = find_place(invocation.cwd)
     result = status(place, invocation.now, args.skill, since)
     if since is not None:
-        data, blocks = _since_data(result, args.since), _since_blocks(result, args.since)
+        from checkpoint_git.commands.digest import tell_changes
+
+        data, blocks = _since_data(result, args.since), tell_changes(result.changes, len(result.states), args.since)
     elif args.brief:
         result = result._replace(states=result.states[:1])
         data, blocks = _data(result), _brief_blocks(result)
@@ -195,16 +205,6 @@ def _brief_blocks(result: StatusResult) -> list[Block]:
     return blocks
 
 
-def _since_blocks(result: StatusResult, since: str) -> list[Block]:
-    blocks: list[Block] = [Line(f"{len(result.changes)} of {len(result.states)} checkpoints changed since {since}")]
-    for change in result.changes:
-        state = change.state
-        progress = f", {state.complete_rows}/{len(state.rows)} rows complete" if state.rows else ""
-        text = f"{state.skill}: {state.status}, {state.step}{progress}, written {state.updated_at}"
-        blocks += [Line(""), Line(text, "strong"), *(Line(f"  done: {action}", "good") for action in change.done)]
-    return blocks
-
-
 # for a program
 
 
@@ -236,10 +236,18 @@ def _state_data(state: State) -> dict[str, Any]:
 
 
 def _since_data(result: StatusResult, since: str) -> dict[str, Any]:
-    changed = [{**_state_data(change.state), "done_since": change.done} for change in result.changes]
     return {
         "since": since,
         "decisions": _data(result)["decisions"],
-        "changed": changed,
+        "changed": [_change_data(change) for change in result.changes],
         "checkpoints": len(result.states),
+    }
+
+
+def _change_data(change: "Change") -> dict[str, Any]:
+    return {
+        **_state_data(change.state),
+        "done_since": change.done,
+        "events": [event._asdict() for event in change.events],
+        "compared": change.is_compared,
     }

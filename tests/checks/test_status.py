@@ -1,6 +1,7 @@
+from checkpoint_git.checks.digest import find_changes
 from checkpoint_git.checks.facts import find_broken
 from checkpoint_git.checks.progress import UNREADABLE
-from checkpoint_git.checks.status import find_changes, find_decisions, find_states
+from checkpoint_git.checks.status import find_decisions, find_states
 from tests.checks.documents import NOW, broken, decision, document, seconds
 
 

@@ -8,6 +8,7 @@ from checkpoint_git.commands import status
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Line, Table
 from tests.commands.running import run_verb
+from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 
 DECISION = {"id": "b1", "description": "Which region?", "needs": "user_decision", "blocking": "sprint-2"}
@@ -84,10 +85,37 @@ def test_since_tells_what_was_written_and_done_after_an_instant(project: Path) -
     done = [{"text": "Pick a host", "at": "2026-03-02T09:00:00Z"}]
     write(project, "deploy", updated_at="2026-03-02T11:00:00Z", recently_done=done)
     said = run_verb(status, "--since=2026-03-02T09:00:00Z", cwd=project)
-    assert said.text.splitlines()[0] == "2 of 2 checkpoints changed since 2026-03-02T09:00:00Z"
+    assert said.text.splitlines()[0] == "2 of 2 checkpoints changed since 2026-03-02T09:00:00Z: 1 action done"
     assert "  done: Pick a host" in said.text
     later = run_verb(status, "--since", "2026-03-02T10:00:00Z", cwd=project)
     assert [change["skill"] for change in later.outcome.data["changed"]] == ["deploy"]
+
+
+def test_since_compares_with_what_git_had_at_that_instant(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo = GitRepo(project)
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-03-01T12:00:00Z")
+    repo.commit("Start")
+    rows = [{"id": "sprint-2", "label": "Sprint 2: notes", "status": "complete"}]
+    write(project, "build", step="sprint-3", progress_table=rows, blockers=[DECISION], next_actions=["Tag it"])
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-03-02T09:31:00Z")
+    repo.commit("Work")
+    ran = run_verb(status, "--since=2026-03-02", cwd=project)
+    assert "1 of 1 checkpoint changed since 2026-03-02: 1 row completed, 1 blocker opened" in ran.text
+    assert "  step: sprint-2 -> sprint-3\n  completed: Sprint 2: notes\n" in ran.text
+    assert ran.outcome.data["changed"][0]["compared"] is True
+    assert {"kind": "queued", "text": "Tag it"} in ran.outcome.data["changed"][0]["events"]
+    earlier = run_verb(status, "--since=2026-03-01", cwd=project)
+    assert earlier.outcome.data["changed"][0]["compared"] is False
+
+
+def test_since_without_git_says_why_and_tells_what_it_can(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    ran = run_verb(status, "--since=2026-03-02", cwd=project)
+    assert ran.codes == ["status/no-history"]
+    assert ran.outcome.code == 0
+    assert len(ran.outcome.data["changed"]) == 1
 
 
 def test_since_takes_a_day_and_refuses_what_is_no_instant(project: Path) -> None:
