@@ -20,6 +20,9 @@ KINDS = (
     ("pipeline", "checkpoint_git.protocols.pipeline", "schema.json", "", ("phase_", "_a", ".yaml"), False),
 )
 
+# Rooms whose files no repository tracks, so that neither attributes nor hooks know them.
+LOCAL_ROOMS = (("restore", "checkpoint_git.protocols.restore"),)
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     Kind = tuple[str, str, str, str, tuple[str, ...], bool]

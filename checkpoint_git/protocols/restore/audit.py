@@ -1,0 +1,137 @@
+"""The log of operations: one line an operation, failures too, each bound to the one before by its hash.
+
+It knows lines and hashes, and nothing of restore points.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from checkpoint_git.core.clock import write_instant
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.disk.atomic import make_folder, sync_folder, write_error
+from checkpoint_git.disk.lock import hold_lock
+from checkpoint_git.protocols.restore.layout import AUDIT_LOG
+
+_START = "0" * 64  # what the first line is bound to
+_MAX_LINE = 1 << 16
+
+
+class Record(NamedTuple):
+    """One operation. at: RFC 3339. outcome: "success" or "failure". details: JSON of what it was about."""
+
+    operation: str
+    outcome: str
+    point: str
+    details: Mapping[str, Any] = {}
+
+
+def append_record(root: str, record: Record, now: int) -> None:
+    """Writes one line at the end of the log, on the disk before this returns. Raises CheckpointError where it cannot.
+
+    A last line that a crash left unfinished is closed first, and stays for `find_breaks` to show.
+    """
+    path = os.path.join(root, AUDIT_LOG)
+    make_folder(os.path.dirname(path))
+    with hold_lock(f"{path}.lock"):
+        try:
+            _append(path, record, now)
+        except OSError as error:
+            raise write_error(path, error) from None
+
+
+def _append(path: str, record: Record, now: int) -> None:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        size = os.fstat(descriptor).st_size
+        tail = os.pread(descriptor, 2 * _MAX_LINE, max(0, size - 2 * _MAX_LINE))
+        number, previous = _read_end(tail)
+        line = _write_line(record, now, number + 1, previous)
+        glue = b"" if not tail or tail.endswith(b"\n") else b"\n"
+        os.write(descriptor, glue + line)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    if not size:
+        sync_folder(os.path.dirname(path))
+
+
+def _read_end(tail: bytes) -> tuple[int, str]:
+    """The number and the hash of the last whole line; a damaged log is gone on with, its break stays to be seen."""
+    for line in reversed(tail.split(b"\n")):
+        value = _parse(line)
+        if value is not None:
+            return value["number"], value["hash"]
+    return 0, _START
+
+
+def _write_line(record: Record, now: int, number: int, previous: str) -> bytes:
+    body = {
+        "number": number,
+        "at": write_instant(now),
+        "operation": record.operation,
+        "outcome": record.outcome,
+        "checkpoint_id": record.point,
+        "details": dict(record.details),
+        "previous": previous,
+    }
+    text = _canonical(body)
+    if len(text) > _MAX_LINE - 200:
+        body["details"] = {"shortened": True}
+        text = _canonical(body)
+    return _canonical({**body, "hash": sha256(text).hexdigest()}) + b"\n"
+
+
+def _canonical(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, separators=(",", ":"), sort_keys=True).encode()
+
+
+def _parse(line: bytes) -> dict[str, Any] | None:
+    """A line whose own hash is right, else None."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or not isinstance(value.get("number"), int) or isinstance(value["number"], bool):
+        return None
+    body = {key: member for key, member in value.items() if key != "hash"}
+    return value if value.get("hash") == sha256(_canonical(body)).hexdigest() else None
+
+
+def read_records(root: str) -> Iterator[tuple[int, bytes]]:
+    """The log's lines with their numbers from 1; nothing where there is no log. Raises CheckpointError."""
+    path = os.path.join(root, AUDIT_LOG)
+    try:
+        with open(path, "rb") as stream:
+            yield from enumerate((line.rstrip(b"\n") for line in stream), 1)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror}", "check who owns it") from None
+
+
+def find_breaks(lines: Iterator[tuple[int, bytes]]) -> list[Finding]:
+    """Where the chain is broken: a line that was changed, one that is missing, or lines that changed places.
+
+    That the newest lines were cut off cannot be seen from the log alone: compare the last hash with one kept elsewhere.
+    """
+    findings: list[Finding] = []
+    expected, previous = 1, _START
+    for line_number, line in lines:
+        value = _parse(line)
+        if value is None:
+            findings.append(_break("restore/audit-edited", "this line was changed, or a crash cut it off", line_number))
+            continue
+        if value["number"] != expected or value.get("previous") != previous:
+            what = f"record {value['number']} does not follow the one before it: lines are missing or changed places"
+            findings.append(_break("restore/audit-order", what, line_number))
+        expected, previous = value["number"] + 1, value["hash"]
+    return findings
+
+
+def _break(code: str, message: str, line: int) -> Finding:
+    hint = "compare with a copy of the log; what happened in between is not proven"
+    return Finding(code, "error", message, AUDIT_LOG, line=line, column=1, hint=hint)

@@ -1,0 +1,305 @@
+"""Restore points of files made, proven and given back. The caller brings the time, the chance and the environment."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from checkpoint_git.core.clock import write_instant
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.safetext import escape_controls, shorten
+from checkpoint_git.disk.discover import find_repository
+from checkpoint_git.protocols.restore import layout, restoring, script, store
+from checkpoint_git.protocols.restore.entries import (
+    Difference,
+    Entry,
+    combine_hashes,
+    compare_entries,
+    read_entry,
+    write_entry,
+)
+from checkpoint_git.protocols.restore.held import Chunks, FileMechanism, Held, Tell
+from checkpoint_git.protocols.restore.reading import read_entries
+from checkpoint_git.protocols.restore.scope import Named, Scope, read_scope
+from checkpoint_git.repo import keeping
+
+FILE_TYPES = ("git_stash", "file_backup")
+_MAX_REASON = 500
+
+
+class World(NamedTuple):
+    """What a room may not fetch itself. root: the workspace, absolute. cwd: what relative scopes start from.
+
+    now: seconds since 1970. mark: makes six random letters and digits. tell: called with bytes done, on long work.
+    """
+
+    root: str
+    cwd: str
+    now: int
+    mark: Callable[[], str]
+    env: Mapping[str, str]
+    tell: Tell = lambda size: None
+
+
+class Captured(NamedTuple):
+    """What a scope came to. left_out: ignored by git and not named. warnings: sentences."""
+
+    scope: Scope
+    found: list[Named]
+    left_out: list[str]
+    warnings: list[str]
+
+
+def open_mechanism(name: str) -> FileMechanism:
+    """The module that keeps files in this way."""
+    from checkpoint_git.protocols.restore.mechanisms import file_backup, git_stash
+
+    return {"git_stash": git_stash, "file_backup": file_backup}[name]
+
+
+def choose_type(world: World, wanted: str | None) -> str:
+    """git_stash inside a repository, else file_backup. Raises CheckpointError where the wanted one cannot be."""
+    inside = find_repository(world.root) is not None
+    if wanted == "git_stash" and not inside:
+        hint = "leave --type out, or say --type file_backup"
+        raise CheckpointError(f"{escape_controls(world.root)} is in no git repository", hint)
+    return wanted or ("git_stash" if inside else "file_backup")
+
+
+def read_captured(world: World, asked: Sequence[str], kind: str) -> Captured:
+    """The paths that a point would hold. Raises CheckpointError for a scope that is empty, outside, or all secret."""
+    scope = read_scope(world.root, asked, world.cwd)
+    found, left_out = scope.found, list[str]()
+    if kind == "git_stash":
+        found, left_out = _without_ignored(world, scope)
+    warnings = list(_find_warnings(world, scope, found, left_out))
+    if not any(named.kind != "folder" for named in found) and scope.secret:
+        raise CheckpointError(
+            "all files of this scope hold secrets by their names", _SECRETS.format(_some(scope.secret))
+        )
+    if not found:
+        raise CheckpointError("the scope holds nothing", "name files, folders or patterns that are there")
+    return Captured(scope, found, left_out, warnings)
+
+
+_SECRETS = "secrets are never copied into a restore point: {}"
+
+
+def _find_warnings(world: World, scope: Scope, found: Sequence[Named], left_out: Sequence[str]) -> list[str]:
+    nested = [one.path for one in found if one.kind == "folder" and _is_repository(world.root, one.path)]
+    told = [
+        (scope.secret, "left out, since secrets are never copied: {}"),
+        (scope.special, "left out, since they are no files: {}"),
+        (left_out, "left out, since git ignores them (name them to have them kept): {}"),
+        (nested, "another repository, of which the files are kept and its own history is not: {}"),
+    ]
+    return [text.format(_some(paths)) for paths, text in told if paths]
+
+
+def _is_repository(root: str, path: str) -> bool:
+    return os.path.lexists(os.path.join(root, path, ".git"))
+
+
+def _some(paths: Sequence[str]) -> str:
+    shown = ", ".join(escape_controls(shorten(path, 100)) for path in paths[:10])
+    return f"{shown} and {len(paths) - 10} more" if len(paths) > 10 else shown
+
+
+def _without_ignored(world: World, scope: Scope) -> tuple[list[Named], list[str]]:
+    """What is found but for what git ignores, unless it was named itself or lies in an ignored folder that was."""
+    ignored = keeping.read_ignored(world.root, world.env)
+    folders = tuple(path for path in ignored if path.endswith("/"))
+    files = frozenset(path for path in ignored if not path.endswith("/"))
+
+    def is_ignored(path: str) -> bool:
+        return path in files or f"{path}/".startswith(folders)
+
+    named = tuple(f"{path}/" for path in scope.asked if path and is_ignored(path))
+    kept, left_out = list[Named](), list[str]()
+    for one in scope.found:
+        if is_ignored(one.path) and not f"{one.path}/".startswith(named) if named else is_ignored(one.path):
+            left_out.append(one.path)
+        else:
+            kept.append(one)
+    return kept, left_out
+
+
+# making
+
+
+class Made(NamedTuple):
+    """A point that was made and proven. entries: what it holds. held: where."""
+
+    manifest: store.Manifest
+    entries: list[Entry]
+    held: Held
+    warnings: list[str]
+
+
+def create(world: World, asked: Sequence[str], reason: str, kind: str, expires: int | None) -> Made:
+    """A point of files: captured, checked by reading everything back, rehearsed, and only then given its name.
+
+    Nothing of the user's is touched. Raises CheckpointError; what was begun is cleared away then.
+    """
+    captured = read_captured(world, asked, kind)
+    store.remove_unfinished(world.root)
+    point = _choose_id(world)
+    folder = store.begin_folder(world.root, point)
+    try:
+        held = Held(world.root, folder, world.env)
+        mechanism = open_mechanism(kind)
+        entries = mechanism.capture(held, captured.found, world.tell)
+        value = _describe(world, point, kind, captured, entries, reason, expires)
+        held = _write_point(held, point, value, entries)
+        rehearse(held, kind, entries)
+        if held.commit and not keeping.create_ref(world.root, layout.ref_name(point), held.commit, world.env):
+            raise CheckpointError(f"there is a restore point {point} already", "run the same command again")
+        store.finish_folder(world.root, folder, point)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    held = held._replace(folder=layout.point_folder(world.root, point))
+    return Made(store.Manifest(point, value), entries, held, captured.warnings)
+
+
+def _choose_id(world: World) -> str:
+    while True:
+        point = layout.make_id(world.now, world.mark())
+        if not os.path.lexists(layout.point_folder(world.root, point)):
+            return point
+
+
+def _describe(
+    world: World, point: str, kind: str, captured: Captured, entries: list[Entry], reason: str, expires: int | None
+) -> dict[str, Any]:
+    value: dict[str, Any] = {
+        "schema_version": store.SCHEMA_VERSION,
+        "id": point,
+        "type": kind,
+        "created_at": write_instant(world.now),
+        "expires_at": None if expires is None else write_instant(expires),
+        "reason": shorten(reason, _MAX_REASON),
+        "scope": {
+            "asked": captured.scope.asked,
+            "files": [entry.path for entry in entries if entry.kind in ("file", "link")],
+            "state_keys": [],
+        },
+        "entries": [write_entry(entry) for entry in entries],
+        "size": sum(entry.size for entry in entries),
+        "hash": combine_hashes(entries),
+        "warnings": captured.warnings,
+    }
+    return {**value, "digest": store.find_digest(value), "state": "active", "history": []}
+
+
+def _write_point(held: Held, point: str, value: dict[str, Any], entries: list[Entry]) -> Held:
+    kind = str(value["type"])
+
+    def read_target(entry: Entry) -> str:
+        return os.readlink(os.path.join(held.root, entry.path))
+
+    text = script.write_script(point, [(kind, entries)], read_target)
+    own = {layout.MANIFEST: store.write_text(value), layout.RESTORE_SCRIPT: os.fsencode(text)}
+    for name, data in own.items():
+        _write_new(os.path.join(held.folder, name), data)
+    if kind != "git_stash":
+        return held
+    from checkpoint_git.protocols.restore.mechanisms import git_stash
+
+    return held._replace(commit=git_stash.write_commit(held, point, str(value["reason"]), entries, own))
+
+
+def _write_new(path: str, data: bytes) -> None:
+    from checkpoint_git.disk.atomic import create_file
+
+    create_file(path, data, 0o600)
+
+
+# proving
+
+
+def find_damage(held: Held, kind: str, entries: Sequence[Entry]) -> list[str]:
+    """The paths whose kept content is lost or is not what was captured."""
+    holding = [entry for entry in entries if entry.kind in ("file", "link")]
+    damaged: list[str] = []
+
+    def compare(at: int, content: Chunks | None) -> None:
+        digest, size = sha256(), 0
+        for chunk in content or ():
+            digest.update(chunk)
+            size += len(chunk)
+        if content is None or size != holding[at].size or digest.hexdigest() != holding[at].sha256:
+            damaged.append(holding[at].path)
+
+    open_mechanism(kind).read_contents(held, holding, compare)
+    return damaged
+
+
+def rehearse(held: Held, kind: str, entries: Sequence[Entry]) -> None:
+    """Puts everything back in an empty folder and compares. Raises CheckpointError where that is not the same."""
+    with tempfile.TemporaryDirectory(prefix=".rehearsal-", dir=held.folder) as folder:
+        apply_entries(held, kind, entries, folder)
+        found = [Named(entry.path, entry.kind, _status(folder, entry)) for entry in entries]
+        differing = compare_entries(entries, read_entries(folder, found))
+        _open_folders(folder)
+    if differing:
+        raise CheckpointError(
+            f"the rehearsal did not give back {escape_controls(differing[0].path)}", "nothing was kept; run it again"
+        )
+
+
+def _status(root: str, entry: Entry) -> os.stat_result | None:
+    return None if entry.kind == "absent" else os.lstat(os.path.join(root, entry.path))
+
+
+def _open_folders(folder: str) -> None:
+    """Lets the clearing in: a rehearsed folder may be closed to its owner."""
+    for path, names, _ in os.walk(folder):
+        for name in names:
+            full = os.path.join(path, name)
+            if not os.path.islink(full):
+                os.chmod(full, 0o700)
+
+
+def apply_entries(held: Held, kind: str, entries: Sequence[Entry], target: str) -> None:
+    """Puts folders, files and links in a target folder as they stood, and removes nothing there."""
+    workshop = os.path.join(held.folder, ".workshop")
+    os.makedirs(workshop, exist_ok=True)
+    folders = [entry for entry in entries if entry.kind == "folder"]
+    holding = [entry for entry in entries if entry.kind in ("file", "link")]
+    try:
+        restoring.make_folders(target, folders)
+
+        def put(at: int, content: Chunks | None) -> None:
+            if content is None:
+                raise CheckpointError(f"the content of {escape_controls(holding[at].path)} is lost", "verify the point")
+            restoring.write_path(target, holding[at], content, workshop)
+
+        open_mechanism(kind).read_contents(held, holding, put)
+        restoring.set_modes(target, folders)
+    finally:
+        shutil.rmtree(workshop, ignore_errors=True)
+
+
+# looking
+
+
+def read_held_entries(manifest: store.Manifest) -> list[Entry]:
+    """What a trusted manifest says that the point holds."""
+    return [read_entry(value) for value in manifest.value["entries"]]
+
+
+def find_held(world: World, point: str) -> Held:
+    """Where a point is kept."""
+    commit = ""
+    if find_repository(world.root) is not None:
+        commit = keeping.read_ref(world.root, layout.ref_name(point), world.env)
+    return Held(world.root, layout.point_folder(world.root, point), world.env, commit)
+
+
+def compare_with_now(world: World, manifest: store.Manifest) -> list[Difference]:
+    """How the scope differs today from what the point holds."""
+    captured = read_captured(world._replace(cwd=world.root), manifest.value["scope"]["asked"], manifest.value["type"])
+    return compare_entries(read_held_entries(manifest), read_entries(world.root, captured.found))

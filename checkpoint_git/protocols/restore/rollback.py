@@ -1,0 +1,154 @@
+"""The way back to a point of files: a point of the present first, then the restore, then the proof.
+
+What has to survive a crash is in a journal beside the manifest: whoever runs the rollback again finishes it.
+"""
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.safetext import escape_controls
+from checkpoint_git.disk.atomic import remove_file, write_file
+from checkpoint_git.protocols.restore import layout, points, restoring, store
+from checkpoint_git.protocols.restore.entries import Difference, Entry, compare_entries
+from checkpoint_git.protocols.restore.points import World
+from checkpoint_git.protocols.restore.reading import read_entries
+from checkpoint_git.protocols.restore.scope import Named
+
+_JOURNAL = "rollback.json"
+
+
+class Plan(NamedTuple):
+    """What a rollback would do. remove: what was made since, deep paths first. restore: what is missing or differs."""
+
+    remove: list[str]
+    restore: list[Difference]
+    entries: list[Entry]
+
+
+class RolledBack(NamedTuple):
+    """What a rollback did. safety: the point of what stood there before. resumed: it finished one that was cut off."""
+
+    plan: Plan
+    safety: str
+    resumed: bool
+
+
+def check_usable(world: World, manifest: store.Manifest) -> list[Entry]:
+    """What the point holds, once its manifest and all its content are proven. Raises CheckpointError."""
+    name = manifest.id
+    if manifest.trouble:
+        hint = "`checkpoint restore-point verify` tells more; nothing was changed"
+        raise CheckpointError(f"{name} cannot be relied on: {manifest.trouble}", hint)
+    entries = points.read_held_entries(manifest)
+    damaged = points.find_damage(points.find_held(world, name), manifest.value["type"], entries)
+    if damaged:
+        shown = ", ".join(escape_controls(path) for path in damaged[:5])
+        raise CheckpointError(
+            f"{name} cannot be relied on: the content of {shown} is lost or damaged", "nothing was changed"
+        )
+    return entries
+
+
+def plan_rollback(world: World, manifest: store.Manifest, within: Sequence[str] | None = None) -> Plan:
+    """What would change. within: paths of the scope to go back for, all where None. Raises CheckpointError."""
+    entries = [entry for entry in points.read_held_entries(manifest) if _is_within(entry.path, within)]
+    present = read_present(world, manifest, within)
+    differences = compare_entries(entries, present)
+    added = sorted((one.path for one in differences if one.how == "added"), reverse=True)
+    return Plan(added, [one for one in differences if one.how != "added"], entries)
+
+
+def read_present(world: World, manifest: store.Manifest, within: Sequence[str] | None) -> list[Entry]:
+    """The scope as it stands now."""
+    home = world._replace(cwd=world.root)
+    found = _read_scope(home, manifest)
+    return read_entries(world.root, [named for named in found if _is_within(named.path, within)])
+
+
+def _read_scope(world: World, manifest: store.Manifest) -> list[Named]:
+    """The scope's paths today."""
+    return points.read_captured(world, _find_asked(world, manifest), manifest.value["type"]).found
+
+
+def _find_asked(world: World, manifest: store.Manifest) -> list[str]:
+    """The scopes, absolute. What the point holds belongs to it even where a pattern no longer finds it."""
+    asked = [os.path.join(world.root, path) for path in manifest.value["scope"]["asked"]]
+    held = [os.path.join(world.root, entry.path) for entry in points.read_held_entries(manifest)]
+    there = [path for path in asked if os.path.lexists(path)]
+    patterns = [path for path in asked if not os.path.lexists(path) and _matches(world, path)]
+    return list(dict.fromkeys([*there, *patterns, *held]))
+
+
+def _matches(world: World, pattern: str) -> bool:
+    from checkpoint_git.protocols.restore.scope import read_scope
+
+    try:
+        return bool(read_scope(world.root, [pattern]).found)
+    except CheckpointError:
+        return False
+
+
+def _is_within(path: str, within: Sequence[str] | None) -> bool:
+    return within is None or any(path == one or path.startswith(f"{one.rstrip('/')}/") or not one for one in within)
+
+
+def roll_back(world: World, manifest: store.Manifest, within: Sequence[str] | None = None) -> RolledBack:
+    """Goes back, and proves it. The caller holds the lock, and has checked that the point has not expired.
+
+    Raises CheckpointError where the point is damaged (nothing was changed then) or where the result is not what stood
+    there: then everything is kept, the point of the state before too.
+    """
+    check_usable(world, manifest)
+    journal = _load_journal(world, manifest.id)
+    safety = str(journal["safety"]) if journal else _make_safety(world, manifest, within)
+    plan = plan_rollback(world, manifest, within)
+    other_kinds = sorted((one.path for one in plan.restore if one.how == "kind"), reverse=True)
+    for path in [*plan.remove, *other_kinds]:
+        restoring.remove_path(world.root, path)
+    wanted = {one.path for one in plan.restore}
+    folders = [entry for entry in plan.entries if entry.kind == "folder"]
+    changed = [entry for entry in plan.entries if entry.path in wanted and entry.kind in ("file", "link")]
+    held = points.find_held(world, manifest.id)
+    points.apply_entries(held, manifest.value["type"], [*folders, *changed], world.root)
+    _check_result(world, manifest, within, safety)
+    remove_file(_journal_path(world, manifest.id))
+    return RolledBack(plan, safety, journal is not None)
+
+
+def _make_safety(world: World, manifest: store.Manifest, within: Sequence[str] | None) -> str:
+    """A point of what stands in the scope now, noted in the journal before anything is changed."""
+    home = world._replace(cwd=world.root)
+    asked = _find_asked(home, manifest)
+    if within is not None:
+        found = [named.path for named in _read_scope(home, manifest)]
+        asked = [os.path.join(world.root, path) for path in found if _is_within(path, within)]
+    reason = f"before rolling back to {manifest.id}"
+    made = points.create(home, asked, reason, manifest.value["type"], None)
+    text = json.dumps({"safety": made.manifest.id, "within": None if within is None else list(within)}) + "\n"
+    write_file(_journal_path(world, manifest.id), text.encode())
+    return made.manifest.id
+
+
+def _journal_path(world: World, point: str) -> str:
+    return os.path.join(layout.point_folder(world.root, point), _JOURNAL)
+
+
+def _load_journal(world: World, point: str) -> dict[str, Any] | None:
+    try:
+        with open(_journal_path(world, point), "rb") as stream:
+            value = json.loads(stream.read(1 << 20))
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) and layout.is_id(str(value.get("safety", ""))) else None
+
+
+def _check_result(world: World, manifest: store.Manifest, within: Sequence[str] | None, safety: str) -> None:
+    left = plan_rollback(world, manifest, within)
+    wrong = [*left.remove, *(one.path for one in left.restore)]
+    if wrong:
+        shown = ", ".join(escape_controls(path) for path in wrong[:5])
+        hint = f"nothing is lost: {safety} holds what stood there before; run it again once nobody writes there"
+        raise CheckpointError(f"after the rollback these are not as they stood: {shown}", hint)

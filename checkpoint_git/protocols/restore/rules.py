@@ -1,0 +1,56 @@
+"""What a manifest must be beyond its shape before anything in it is used as a path. Pure.
+
+A manifest can come with a stranger's branch: whatever it names is checked here, and again where it is written.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from checkpoint_git.core.clock import read_instant
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.jsontext import join_pointer
+from checkpoint_git.core.schema import Mismatch
+from checkpoint_git.protocols.restore import layout
+from checkpoint_git.protocols.restore.entries import combine_hashes, read_entry
+
+_HINT = "do not use this point: somebody wrote its manifest by hand, or the disk damaged it"
+_FORBIDDEN = frozenset(("", ".", "..", ".git", ".audit"))
+
+
+def describe(mismatch: Mismatch) -> Finding:
+    """A break of the schema as a finding."""
+    return Finding("restore/manifest-shape", "error", mismatch.message[:300], where=mismatch.where, hint=_HINT)
+
+
+def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Finding]:
+    """Everything beyond shape that is wrong with a manifest whose shape is right. skill: the id its folder says."""
+    findings = [*_check_head(value, skill), *_check_paths(value)]
+    if not findings and value["hash"] != combine_hashes(read_entry(entry) for entry in value["entries"]):
+        findings.append(_finding("restore/manifest-hash", "the hash is not that of the entries", "/hash"))
+    return findings
+
+
+def _check_head(value: dict[str, Any], skill: str) -> Iterator[Finding]:
+    if value.get("id") != skill:
+        yield _finding("restore/manifest-id", "the manifest is of another restore point", "/id")
+    for key in ("created_at", "expires_at"):
+        if value.get(key) is not None and read_instant(value[key]) is None:
+            yield _finding("restore/manifest-time", f"{key} is no instant", f"/{key}")
+
+
+def _check_paths(value: dict[str, Any]) -> Iterator[Finding]:
+    for at, entry in enumerate(value["entries"]):
+        if not is_plain_path(entry["path"]):
+            where = join_pointer("/entries", str(at)) + "/path"
+            yield _finding("restore/manifest-path", "a path that leads out of the workspace, or into git", where)
+
+
+def is_plain_path(path: str) -> bool:
+    """Whether a path stays below the workspace by its text, and out of what belongs to git and to us."""
+    if "\0" in path or path.startswith("/"):
+        return False
+    return not (_FORBIDDEN.intersection(path.split("/")) or path.startswith(f"{layout.FOLDER}/chk_"))
+
+
+def _finding(code: str, message: str, where: str) -> Finding:
+    return Finding(code, "error", message, where=where, hint=_HINT)
