@@ -10,6 +10,11 @@ def find_invalid(world: World) -> list[Finding]:
     return [finding for sheet in world.sheets for finding in sheet.findings]
 
 
+def find_byte_order_marks(world: World) -> list[Finding]:
+    """Of what validate says, what can be mended without a question."""
+    return [finding for finding in find_invalid(world) if finding.code == "json/byte-order-mark"]
+
+
 def find_unreviewed(world: World) -> list[Finding]:
     """Narratives that an unattended merge has set aside."""
     findings = []

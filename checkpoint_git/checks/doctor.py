@@ -41,7 +41,7 @@ def is_meant(check: Check, code: str) -> bool:
 
 def find_all(checks: Iterable[Check], world: World) -> list[Finding]:
     """What the checks find, each thing said once. What validate did not locate has no line yet: see locate_all."""
-    found = [finding for check in checks for finding in check.find(world)]
+    found = list(dict.fromkeys(finding for check in checks for finding in check.find(world)))
     codes = {(finding.code, finding.path) for finding in found}
     return [finding for finding in found if not _is_said(finding, codes)]
 
@@ -89,9 +89,18 @@ CHECKS: tuple[Check, ...] = (
         "error",
         "everything `validate` says",
         "as each finding says",
-        "safe",
+        "no",
         "",
         content.find_invalid,
+    ),
+    Check(
+        "json/byte-order-mark",
+        "warning",
+        "does a byte order mark stand before the JSON?",
+        "take it away",
+        "safe",
+        "",
+        content.find_byte_order_marks,
     ),
     Check(
         "drift/project-dir",

@@ -1,18 +1,19 @@
 """`checkpoint doctor`: do the checkpoints still tell the truth, and would git merge and guard them?"""
 
 import argparse
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
-from checkpoint_git.checks.doctor import CHECKS, Check, choose_checks, find_all, is_meant, locate_all
-from checkpoint_git.checks.sheet import Sheet, make_sheet
-from checkpoint_git.commands.gathering import Tell, gather_world
-from checkpoint_git.commands.reading import iterate_documents, read_document, read_text
+from checkpoint_git.checks.doctor import CHECKS, Check, choose_checks, is_meant
+from checkpoint_git.commands import fixing
+from checkpoint_git.commands.examining import Diagnosis, diagnose
+from checkpoint_git.commands.gathering import Tell
+from checkpoint_git.commands.mending import SAFE, find_fixable
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, Level
-from checkpoint_git.core.outcome import Invocation, Line, Outcome, Style, Table
+from checkpoint_git.core.outcome import Invocation, Line, Outcome, Rule, Style, Table
 from checkpoint_git.core.safetext import escape_controls, shorten
-from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.disk.discover import find_place
 
 SUMMARY = "compare checkpoints with git's history and the file system, and prove that the merge driver works"
 EXAMPLES = """\
@@ -20,23 +21,21 @@ EXAMPLES = """\
   checkpoint doctor build                      one skill's checkpoint, and the installation
   checkpoint doctor --list                     the checks: what they look at, how it is mended
   checkpoint doctor --check drift              all checks whose code begins with drift/
+  checkpoint doctor --fix --dry-run            what would be mended, as a diff
+  checkpoint doctor --fix                      mend what needs no judgement, after a backup
+  checkpoint doctor --fix=drift/project-dir    mend this too, which could be wrong
   checkpoint doctor --fail-on-warnings --format github"""
 
 
-class Diagnosis(NamedTuple):
-    """What the doctor looked at and found."""
-
-    checks: list[Check]
-    documents: int
-    findings: list[Finding]
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """[SKILL] [--list] [--check CODE]... [--fail-on-warnings]."""
+    """[SKILL] [--list] [--check CODE]... [--fix[=CODE]]... [--dry-run] [--fail-on-warnings]."""
     parser.add_argument("skill", metavar="SKILL", nargs="?", help="look at this skill's checkpoint only")
     parser.add_argument("--list", action="store_true", help="show the checks, and run none")
     help_text = "run only this check, or a group such as drift; may be given several times"
     parser.add_argument("--check", metavar="CODE", action="append", default=[], help=help_text)
+    help_text = "mend what is safe to mend, or only what CODE finds; may be given several times"
+    parser.add_argument("--fix", metavar="CODE", nargs="?", const=SAFE, action="append", default=[], help=help_text)
+    parser.add_argument("--dry-run", action="store_true", help="show what --fix would change, and change nothing")
     parser.add_argument("--fail-on-warnings", action="store_true", help="exit with 1 on warnings too")
 
 
@@ -45,52 +44,44 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     checks = find_wanted_checks(args.check)
     if args.list:
         return _list_checks(checks)
+    skill, words = _split_fix_words(args.skill, args.fix or ([SAFE] if args.dry_run else []))
+    codes = find_fixable(words)
+    place = find_place(invocation.cwd)
+    fixing.check_right(skill, codes, invocation.env)
     tell = _progress(invocation)
-    try:
-        place = find_place(invocation.cwd)
-        found = diagnose(place, invocation.now, args.skill, checks, env=invocation.env, tell=tell)
-    finally:
-        tell("")
-    return _tell_diagnosis(found, args.fail_on_warnings)
+
+    def look() -> Diagnosis:
+        try:
+            return diagnose(place, invocation.now, skill, checks, env=invocation.env, tell=tell)
+        finally:
+            tell("")
+
+    found = look()
+    if not codes:
+        return _tell_diagnosis(found, args.fail_on_warnings)
+    if args.dry_run:
+        return _add_fixes(_tell_diagnosis(found, args.fail_on_warnings), fixing.show(place, found, codes, invocation))
+    fixes, left = fixing.fix(place, found, codes, invocation, look)
+    return _add_fixes(_tell_diagnosis(left, args.fail_on_warnings), fixes)
 
 
-def diagnose(
-    place: Place,
-    now: int,
-    skill: str | None = None,
-    checks: Sequence[Check] = CHECKS,
-    *,
-    env: Mapping[str, str],
-    tell: Tell = lambda what: None,
-) -> Diagnosis:
-    """Runs checks over a place, or over one skill's checkpoint in it, and over the repository around it.
-
-    now: seconds since 1970. env: the environment that git is asked in. tell: called with what is looked at.
-    """
-    sheets = read_sheets(place, now, skill, tell)
-    needs = {need for check in checks for need in check.needs.split()}
-    world, troubles = gather_world(place, sheets, now, needs, env, tell)
-    if place.work_tree is None and needs:
-        message = "this is no git repository: history, merge driver and hooks were not looked at"
-        troubles.append(Finding("doctor/not-looked-at", "note", message))
-    skills = {sheet.path: sheet.skill for sheet in sheets}
-    found = locate_all(find_all(checks, world), lambda path: read_text(place, skills[path]) if path in skills else None)
-    return Diagnosis(list(checks), len(sheets), [*found, *troubles])
+def _split_fix_words(skill: str | None, words: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Of `--fix build`, which argparse takes for a code, the skill: no code is without a slash."""
+    strays = [
+        word for word in words if word != SAFE and "/" not in word and not any(is_meant(one, word) for one in CHECKS)
+    ]
+    if skill is not None or len(strays) != 1:
+        return skill, list(words)
+    return strays[0], [SAFE if word == strays[0] else word for word in words]
 
 
-def read_sheets(place: Place, now: int, skill: str | None = None, tell: Tell = lambda what: None) -> list[Sheet]:
-    """What the checks look at of every checkpoint, or of one skill's; no document is held longer than it is read."""
-    if skill:
-        return [make_sheet(read_document(place, skill, now))]
-    sheets = []
-    for document in iterate_documents(place, now):
-        sheets.append(make_sheet(document))
-        if len(sheets) % _PACE == 0:
-            tell(f"checkpoints ({len(sheets)})")
-    return sheets
-
-
-_PACE = 100  # checkpoints between two words to a person who waits
+def _add_fixes(outcome: Outcome, fixes: fixing.Fixes) -> Outcome:
+    """The outcome of a look with what was, or would be, mended before it."""
+    return outcome._replace(
+        data={**outcome.data, "fix": fixes.data},
+        blocks=[*fixes.blocks, *outcome.blocks],
+        findings=[*outcome.findings, *fixes.findings],
+    )
 
 
 def find_wanted_checks(codes: Sequence[str]) -> list[Check]:
@@ -112,11 +103,15 @@ def _list_checks(checks: Sequence[Check]) -> Outcome:
 def _tell_diagnosis(found: Diagnosis, fail_on_warnings: bool) -> Outcome:
     counts = {f"{level}s": _count_level(found.findings, level) for level in _LEVELS}
     failed = bool(counts["errors"] or (fail_on_warnings and counts["warnings"]))
-    data = {"checks": [check.code for check in found.checks], "documents": found.documents, **counts}
-    told = ", ".join(_plural(counts[f"{level}s"], level) for level in _LEVELS if counts[f"{level}s"]) or "all is well"
-    text = f"{_plural(found.documents, 'checkpoint')}, {_plural(len(found.checks), 'check')}: {told}"
+    documents, silent = len(found.world.sheets), len(found.suppressed)
+    data: dict[str, Any] = {"checks": [check.code for check in found.checks], "documents": documents, **counts}
+    data["suppressed"] = [{**one.finding._asdict(), "reason": one.reason} for one in found.suppressed]
+    told = [_plural(counts[f"{level}s"], level) for level in _LEVELS if counts[f"{level}s"]] or ["all is well"]
+    told += [f"{silent} suppressed"] if silent else []
+    text = f"{_plural(documents, 'checkpoint')}, {_plural(len(found.checks), 'check')}: {', '.join(told)}"
     style: Style = "bad" if failed else "warn" if counts["warnings"] else "good"
-    return Outcome(data, (), found.findings, int(failed), summary=[Line(text, style)])
+    rules = [Rule(check.code, check.level, check.looks_at, check.mend) for check in CHECKS]
+    return Outcome(data, (), found.findings, int(failed), [Line(text, style)], rules)
 
 
 _LEVELS: tuple[Level, ...] = ("error", "warning", "note")

@@ -96,7 +96,7 @@ def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
             apply_steps(steps, None)
         return InitResult(place.root, None, steps, [])
     survey = read_survey(repository, read_settings(repository), env, place.root)
-    steps += plan_install(survey, _find_wanted(survey, options, cwd))
+    steps += plan_install(survey, find_wanted(survey, options, cwd))
     if not options.dry_run:
         apply_steps(steps, repository)
         _compile_package()
@@ -122,7 +122,8 @@ def _find_or_plan_place(cwd: str) -> Place:
         return place
 
 
-def _find_wanted(survey: Survey, options: Options, cwd: str) -> Wanted:
+def find_wanted(survey: Survey, options: Options, cwd: str) -> Wanted:
+    """What an installation looks like; where the options say nothing, an earlier init's choices stay."""
     installed = settings.read_driver_command(survey.settings.get(settings.DRIVER, ""))
     earlier = installed.choices if installed else settings.Choices()
     schema = earlier.schema if options.schema is None else _check_schema(options.schema, cwd)

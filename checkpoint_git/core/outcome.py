@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TextIO
 
-from checkpoint_git.core.finding import Finding, has_errors
+from checkpoint_git.core.finding import Finding, Level, has_errors
 
 Style = Literal["", "strong", "good", "warn", "bad", "dim"]
 Glyph = Literal["", "complete", "in_progress", "not_started", "blocked", "failed", "decision", "stale"]
@@ -52,12 +52,21 @@ class Table(NamedTuple):
 Block = Line | Table
 
 
+class Rule(NamedTuple):
+    """What a code of findings means, for reports that explain it. level: of its findings, at worst."""
+
+    code: str
+    level: Level
+    text: str
+    help: str
+
+
 class Outcome(NamedTuple):
     """What a command found out.
 
     data: the JSON document of --json, without schema_version, command and findings (the report adds them). blocks: the
     same for a person, before the findings; summary: what stands after them. exit_code: None means 1 when a finding is
-    an error, else 0.
+    an error, else 0. rules: what the findings' codes mean, as far as the command can say.
     """
 
     data: dict[str, Any]
@@ -65,6 +74,7 @@ class Outcome(NamedTuple):
     findings: Sequence[Finding] = ()
     exit_code: int | None = None
     summary: Sequence[Block] = ()
+    rules: Sequence[Rule] = ()
 
     @property
     def code(self) -> int:

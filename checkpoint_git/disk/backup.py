@@ -1,0 +1,45 @@
+"""Copies of files as they were before something changed them, in a folder of their own that nobody merges."""
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.disk import atomic
+
+FOLDER = os.path.join("checkpoint", "backups")
+_MOST_OF_ONE_SECOND = 100
+
+
+class Copy(NamedTuple):
+    """A file's content under the name it gets in the backup: relative, "/" between its parts."""
+
+    name: str
+    data: bytes
+
+
+def write_backup(git_dir: str, stamp: str, copies: Sequence[Copy]) -> str:
+    """Writes the copies, all on disk, into a new folder; its path. Only its owner may read it: settings hold secrets.
+
+    stamp: what the folder is called, such as "20260302T120000Z". Raises CheckpointError where nothing can be written.
+    """
+    folder = _make_folder(os.path.join(git_dir, FOLDER), stamp)
+    for name, data in copies:
+        path = os.path.join(folder, *name.split("/"))
+        atomic.make_folder(os.path.dirname(path))
+        atomic.create_file(path, data, 0o600)
+    return folder
+
+
+def _make_folder(above: str, stamp: str) -> str:
+    atomic.make_folder(above)
+    for number in range(_MOST_OF_ONE_SECOND):
+        path = os.path.join(above, f"{stamp}-{number}" if number else stamp)
+        try:
+            os.mkdir(path, 0o700)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise atomic.write_error(path, error) from None
+        return path
+    raise CheckpointError(f"{above} holds a hundred backups of this second", "try again in a second")
