@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from checkpoint_git.checks import content, drift, installed
+from checkpoint_git.checks import audited, content, drift, installed, upstream
 from checkpoint_git.checks.world import World
 from checkpoint_git.core import jsonplace
 from checkpoint_git.core.finding import Finding, Level
@@ -227,6 +227,96 @@ CHECKS: tuple[Check, ...] = (
         "no",
         "git",
         installed.find_unresolved,
+    ),
+    Check(
+        "merge/lost-entry",
+        "warning",
+        "recent merges: entries that a parent had and nobody has now",
+        "bring it back: git show PARENT:PATH",
+        "no",
+        "audit",
+        audited.find_lost_entries,
+    ),
+    Check(
+        "merge/duplicated",
+        "warning",
+        "recent merges: rows or keys that stand twice since then",
+        "take one of them away",
+        "no",
+        "audit",
+        audited.find_doubled_entries,
+    ),
+    Check(
+        "merge/blended",
+        "warning",
+        "recent merges: records glued together out of two",
+        "write it anew: checkpoint explain-merge COMMIT",
+        "no",
+        "audit",
+        audited.find_blended_records,
+    ),
+    Check(
+        "merge/not-audited",
+        "note",
+        "recent merges that a shallow clone cannot judge",
+        "git fetch --unshallow",
+        "no",
+        "audit",
+        audited.find_unaudited_merges,
+    ),
+    Check(
+        "upstream/conflict",
+        "warning",
+        "would the next pull stop at a checkpoint, and where? (no network)",
+        "git pull, then checkpoint resolve",
+        "no",
+        "upstream",
+        upstream.find_coming_conflicts,
+    ),
+    Check(
+        "upstream/invalid",
+        "warning",
+        "would the merge with the upstream break a rule that both sides keep?",
+        "git pull, then mend it",
+        "no",
+        "upstream",
+        upstream.find_coming_errors,
+    ),
+    Check(
+        "upstream/uncommitted",
+        "warning",
+        "would a pull be refused over a checkpoint that is not committed?",
+        "commit it first",
+        "no",
+        "upstream",
+        upstream.find_blocked_pulls,
+    ),
+    Check(
+        "upstream/diverged",
+        "note",
+        "checkpoints that changed upstream, and merge cleanly",
+        "git pull",
+        "no",
+        "upstream",
+        upstream.find_clean_merges,
+    ),
+    Check(
+        "upstream/behind",
+        "note",
+        "checkpoints that changed upstream, while nothing changed here",
+        "git pull",
+        "no",
+        "upstream",
+        upstream.find_news,
+    ),
+    Check(
+        "upstream/unknown",
+        "warning",
+        "is the upstream in this clone, with a common past?",
+        "git fetch",
+        "no",
+        "upstream",
+        upstream.find_lost_upstreams,
     ),
     Check(
         "install/missing",

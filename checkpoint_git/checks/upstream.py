@@ -33,17 +33,28 @@ def find_lost_upstreams(world: World) -> list[Finding]:
 
 
 def find_news(world: World) -> list[Finding]:
-    """What the upstream has of checkpoints that this branch lacks, where all of it will come in without a question."""
+    """What the upstream has of checkpoints that this branch lacks, where it has nothing of its own."""
     upstream = world.upstream
+    clean = _clean_meetings(upstream)
+    if upstream is None or not clean or upstream.ahead:
+        return []
+    message = f"{_lacks(upstream)}, and they change {_named(clean)}"
+    return [Finding("upstream/behind", "note", message, REPOSITORY, hint=f"{_command(upstream)} before you go on")]
+
+
+def find_clean_merges(world: World) -> list[Finding]:
+    """What the upstream has of checkpoints that this branch lacks, where all of it merges without a question."""
+    upstream = world.upstream
+    clean = _clean_meetings(upstream)
+    return [_tell_clean_merge(upstream, clean)] if upstream is not None and clean and upstream.ahead else []
+
+
+def _clean_meetings(upstream: Upstream | None) -> list[Meeting]:
+    """All that the upstream changed, where none of it needs a person."""
     if upstream is None or upstream.state != "there":
         return []
     clean = [meeting for meeting in upstream.meetings if meeting.kind in ("whole", "clean")]
-    if not clean or len(clean) < len(upstream.meetings):
-        return []
-    if upstream.ahead:
-        return [_tell_clean_merge(upstream, clean)]
-    message = f"{_lacks(upstream)}, and they change {_named(clean)}"
-    return [Finding("upstream/behind", "note", message, REPOSITORY, hint=f"{_command(upstream)} before you go on")]
+    return clean if len(clean) == len(upstream.meetings) else []
 
 
 def _tell_clean_merge(upstream: Upstream, clean: list[Meeting]) -> Finding:

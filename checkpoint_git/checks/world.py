@@ -139,6 +139,8 @@ class World(NamedTuple):
     limits: status -> days. steps: newest first. merged: reference -> evidence. strangers: commit id -> "unknown" or
     "elsewhere". shallow: history is cut off. git: None outside git. proof: None when the driver was not tried.
     deployed: None when no server was asked. upstream: None where there is nothing to merge with. audit: recent merges.
+
+    skill: the only one that was asked for, "" for all. since: the commit after which merges are audited, "" for lately.
     """
 
     sheets: Sequence[Sheet] = ()
@@ -157,3 +159,5 @@ class World(NamedTuple):
     deployed: Deployed | None = None
     upstream: Upstream | None = None
     audit: Audit = Audit()
+    skill: str = ""
+    since: str = ""

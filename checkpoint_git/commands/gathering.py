@@ -10,7 +10,7 @@ from checkpoint_git.checks.world import GitFacts, Hook, NamedFile, Proof, Releas
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place
-from checkpoint_git.protocols.skill import layout
+from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.repo import attributes, branches, history, install_state, paths, selfproof, settings, worktree
 from checkpoint_git.repo.git import clean_env, run_git
 
@@ -18,13 +18,22 @@ Tell = Callable[[str], None]
 
 
 def gather_world(
-    place: Place, sheets: Sequence[Sheet], now: int, needs: Iterable[str], env: Mapping[str, str], tell: Tell
+    place: Place,
+    sheets: Sequence[Sheet],
+    now: int,
+    needs: Iterable[str],
+    env: Mapping[str, str],
+    tell: Tell,
+    *,
+    skill: str = "",
+    since: str = "",
 ) -> tuple[World, list[Finding]]:
     """The world as far as it is needed, and a finding for each part that could not be looked at.
 
-    needs: names of World's fields. tell: called with what is being looked at, for a person who waits.
+    needs: names of World's fields. tell: called with what is being looked at, for a person who waits. skill, since: as
+    in World.
     """
-    world = World(sheets, now)
+    world = World(sheets, now, skill=skill, since=since)
     troubles = []
     wanted = frozenset(needs)
     for name, (what, read) in _READERS.items():
@@ -196,6 +205,33 @@ def _calls_us(path: str) -> bool:
         return False
 
 
+def _read_upstream(world: World, place: Place, env: Mapping[str, str]) -> World:
+    from checkpoint_git.commands.forecast import read_upstream
+
+    return world._replace(upstream=read_upstream(place, world.now, env, _asked_paths(world, place)))
+
+
+def _read_audit(world: World, place: Place, env: Mapping[str, str]) -> World:
+    from checkpoint_git.commands.auditing import read_audit
+
+    skills = {sheet.path: sheet.skill for sheet in world.sheets}
+
+    def read_present(path: str) -> bytes | None:
+        data = store.read_skill(place, skills[path]) if path in skills else None
+        return data if isinstance(data, bytes) else None
+
+    return world._replace(
+        audit=read_audit(place, world.now, env, world.since, read_present, _asked_paths(world, place))
+    )
+
+
+def _asked_paths(world: World, place: Place) -> Callable[[str], bool]:
+    """Whether a path is that of a checkpoint of this place, and of the skill that was asked for."""
+    start = os.path.relpath(place.directory, place.top).replace(os.sep, "/") + "/"
+    name = f"{world.skill}{layout.SUFFIX}"
+    return lambda path: path.startswith(start) and (not world.skill or path == start + name)
+
+
 def _below(place: Place, names: Iterable[str]) -> list[str]:
     """Of some paths relative to the top, those of this place."""
     start = os.path.relpath(place.directory, place.top).replace(os.sep, "/") + "/"
@@ -244,4 +280,6 @@ _READERS: dict[str, tuple[str, Callable[[World, Place, Mapping[str, str]], World
     "shallow": ("the clone's depth", _read_shallow),
     "git": ("the installation", _read_git),
     "proof": ("the merge driver at work", _read_proof),
+    "upstream": ("the upstream", _read_upstream),
+    "audit": ("the latest merges", _read_audit),
 }
