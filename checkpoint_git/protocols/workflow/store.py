@@ -11,7 +11,7 @@ from checkpoint_git.disk.reading import FileContent, read_content
 from checkpoint_git.protocols.workflow import layout
 
 __all__ = ["FileContent", "archive_state", "find_workflow_place", "has_state", "keep_aside", "list_files",
-           "plan_workflow_place", "read_output", "read_state", "write_state", "writing"]  # fmt: skip
+           "plan_workflow_place", "read_output", "read_state", "write_state", "writing", "written_at"]  # fmt: skip
 
 Tell = Callable[[], None]  # called once when another process keeps us waiting
 _MOST_LISTED = 1_000
@@ -76,6 +76,15 @@ def read_output(place: Place, path: str) -> tuple[FileContent, float] | None:
         except OSError as error:
             return error, 0
     return read_content(full, place.top), status.st_mtime
+
+
+def written_at(place: Place, path: str) -> float | None:
+    """When a file of the project was written, in seconds since 1970; None for what is no file, or lies elsewhere."""
+    try:
+        status = os.stat(_full_path(place, path))
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime if stat.S_ISREG(status.st_mode) else None
 
 
 def _full_path(place: Place, path: str) -> str:
