@@ -40,6 +40,7 @@ VERBS = {
     "init": ("checkpoint_git.commands.init", "set this repository up: folder, merge driver, hooks"),
     "uninstall": ("checkpoint_git.commands.uninstall", "take away what init added"),
     "explain-merge": ("checkpoint_git.commands.explain_merge", "what a past merge did to each entry, and what it lost"),
+    "workflow": ("checkpoint_git.commands.workflow", "save and resume the phases and tasks of a workflow"),
     "pipeline": ("checkpoint_git.commands.pipeline", "append-only records of a pipeline's phases"),
     "hook": ("checkpoint_git.commands.hook", ""),  # git's hooks call it: no summary, not listed
 }
