@@ -95,7 +95,7 @@ def why_not_extend(hook: HookFile) -> str:
         return "it cannot be read"
     if not hook.runs:
         return "it is not executable, so git does not run it"
-    if b"\0" in hook.data or not _is_shell_script(hook.data):
+    if b"\0" in hook.data or not is_shell_script(hook.data):
         return "it is not a shell script"
     tool = next((tool for sign, tool in _GENERATORS if sign in hook.data), "")
     return f"{tool} generates it and would write over our lines" if tool else ""
@@ -118,6 +118,17 @@ def take_out_of(data: bytes) -> bytes | None:
     return None if is_only_ours(data) else remove_block(data)
 
 
+def is_shell_script(data: bytes) -> bool:
+    """Whether a shell runs it, by its first line; git hands a script without one to sh."""
+    line = data.partition(b"\n")[0].strip()
+    if not line.startswith(b"#!"):
+        return not re.match(rb"\x7fELF|MZ", data)
+    words = [word for word in line[2:].split() if word != b"-S"]
+    names = [word.rpartition(b"/")[2] for word in words[:2]]
+    name = names[1] if names[:1] == [b"env"] and len(names) > 1 else names[0] if names else b""
+    return name in _SHELLS
+
+
 def recipe(name: str, path: str) -> str:
     """What a person can add to a hook that we leave alone."""
     return f'to have it run, call this from {path}: checkpoint hook {name} "$@"'
@@ -129,17 +140,6 @@ def _load_shim(path: str) -> bytes:
     assert block is not None, path
     words = " ".join(shlex.quote(word) for word in pathspecs())
     return block.body.replace(_PATHS.encode(), words.encode())
-
-
-def _is_shell_script(data: bytes) -> bool:
-    """By its first line; git hands a script without one to sh."""
-    line = data.partition(b"\n")[0].strip()
-    if not line.startswith(b"#!"):
-        return not re.match(rb"\x7fELF|MZ", data)
-    words = [word for word in line[2:].split() if word != b"-S"]
-    names = [word.rpartition(b"/")[2] for word in words[:2]]
-    name = names[1] if names[:1] == [b"env"] and len(names) > 1 else names[0] if names else b""
-    return name in _SHELLS
 
 
 def _first_line_end(data: bytes) -> int:

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from checkpoint_git.repo import settings as configured
-from checkpoint_git.repo.git import GitResult
 from checkpoint_git.repo.trial import (
+    FILE,
+    SAMPLE,
     SECONDS,
     Trial,
+    Tried,
     check_room,
-    first_line,
     import_history,
     must,
     open_trial,
@@ -20,46 +21,26 @@ from checkpoint_git.repo.trial import (
 )
 
 _NO_END = "the driver did not end in time"
-_FILE = ".checkpoints/proof.checkpoint.json"
 _ATTRIBUTES = b"**/.checkpoints/*.checkpoint.json merge=checkpoint diff=checkpoint\n"
 _KEYS = (configured.DRIVER, configured.RECURSIVE, configured.BASE_DRIVER, configured.TEXTCONV)
 
-_BASE: dict[str, Any] = {
-    "protocol_version": "1.0",
-    "skill": "proof",
-    "project": "proof",
-    "project_dir": "/proof",
-    "created_at": "2026-01-01T08:00:00Z",
-    "updated_at": "2026-01-01T08:00:00Z",
-    "phase": "prove",
-    "step": "one",
-    "status": "in_progress",
-    "progress_summary": "Two branches go their ways.",
-    "progress_table": [
-        {"id": "a", "label": "First", "status": "in_progress"},
-        {"id": "b", "label": "Second", "status": "not_started"},
-    ],
-    "context_primer": {"key_decisions": ["one"]},
-    "next_actions": ["do the first", "do the second"],
-    "skill_state": {"left": 1, "right": 1},
-}
 _OURS = {
-    **_BASE,
+    **SAMPLE,
     "updated_at": "2026-01-01T10:00:00Z",
-    "progress_table": [{**_BASE["progress_table"][0], "status": "complete"}, _BASE["progress_table"][1]],
+    "progress_table": [{**SAMPLE["progress_table"][0], "status": "complete"}, SAMPLE["progress_table"][1]],
     "next_actions": ["do the second"],
     "skill_state": {"left": 2, "right": 1},
 }
 _THEIRS = {
-    **_BASE,
+    **SAMPLE,
     "updated_at": "2026-01-01T09:00:00Z",
-    "progress_table": [_BASE["progress_table"][0], {**_BASE["progress_table"][1], "status": "in_progress"}],
+    "progress_table": [SAMPLE["progress_table"][0], {**SAMPLE["progress_table"][1], "status": "in_progress"}],
     "next_actions": ["do the first", "do the second", "do the third"],
     "skill_state": {"left": 1, "right": 2},
 }
 # As text this is a conflict in every hunk: only a driver that understands the fields gets here.
 _MERGED = {
-    **_BASE,
+    **SAMPLE,
     "updated_at": _OURS["updated_at"],
     "progress_table": [_OURS["progress_table"][0], _THEIRS["progress_table"][1]],
     "next_actions": ["do the second", "do the third"],
@@ -72,11 +53,11 @@ _CROSSED_THEIRS = {**_MERGED, "skill_state": {"left": 1, "right": 2}}
 _CROSSED = {**_MERGED, "skill_state": {"left": 1, "right": 1}}
 # branch -> what it holds, and the branches it comes from
 _BRANCHES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
-    "base": (_BASE, ()),
+    "base": (SAMPLE, ()),
     "ours": (_OURS, ("base",)),
     "theirs": (_THEIRS, ("base",)),
-    "left": ({**_BASE, "project": "proof-left"}, ("base",)),
-    "right": ({**_BASE, "project": "proof-right"}, ("base",)),
+    "left": ({**SAMPLE, "project": "proof-left"}, ("base",)),
+    "right": ({**SAMPLE, "project": "proof-right"}, ("base",)),
     "crossed-ours": (_CROSSED_OURS, ("ours", "theirs")),
     "crossed-theirs": (_CROSSED_THEIRS, ("theirs", "ours")),
 }
@@ -120,7 +101,7 @@ def prove_driver(settings: Mapping[str, str], env: Mapping[str, str] | None = No
 def _prove(trial: Trial, wanted: Mapping[str, str]) -> Proof:
     clean, said = _prove_clean(trial, "ours", "theirs", _MERGED)
     if clean == _NO_END:
-        return Proof(clean, clean)
+        return Proof(clean, clean, said)
     conflict, said_too = _prove_conflict(trial)
     proof = Proof(clean, conflict, said or said_too)
     if proof.holds and configured.RECURSIVE in wanted and configured.BASE_DRIVER in wanted:
@@ -133,9 +114,9 @@ def _prove(trial: Trial, wanted: Mapping[str, str]) -> Proof:
 
 def _prove_clean(trial: Trial, ours: str, theirs: str, right: object) -> tuple[str, str]:
     result = _merge(trial, ours, theirs)
-    if result is None:
-        return _NO_END, ""
-    said = first_line(result)
+    said = result.said
+    if result.hung:
+        return _NO_END, said
     if result.code != 0:
         return "a merge that it can do ended as a conflict: the driver did not run, and git merged the text", said
     try:
@@ -147,28 +128,28 @@ def _prove_clean(trial: Trial, ours: str, theirs: str, right: object) -> tuple[s
 
 def _prove_conflict(trial: Trial) -> tuple[str, str]:
     result = _merge(trial, "left", "right")
-    if result is None:
-        return _NO_END, ""
-    data, said = _read(trial), first_line(result)
+    data, said = _read(trial), result.said
+    if result.hung:
+        return _NO_END, said
     if result.code == 0:
         return "two sides that contradict each other were merged as if they did not", said
     if not all(part in data for part in (b"<<<<<<<", b">>>>>>>", b"proof-left", b"proof-right")):
         return "a conflict left no markers with both sides in the file, so one side would be lost", said
     unmerged = try_git(trial, ["ls-files", "-u"])
-    return "" if unmerged and unmerged.out else "a conflict was not left unmerged in the index", said
+    return "" if unmerged.out else "a conflict was not left unmerged in the index", said
 
 
 def _prove_diff(trial: Trial, wanted: Mapping[str, str]) -> str:
     result = try_git(trial, ["show", "--format=", "--no-color", "--no-ext-diff", "base"])
-    if result is None:
+    if result.hung:
         return "git diff of a checkpoint did not end in time"
     if result.code != 0 or not result.out:
-        return f"git diff of a checkpoint fails: {first_line(result)}"
+        return f"git diff of a checkpoint fails: {result.said}"
     ours = not configured.is_foreign_textconv(wanted)
     return "git diff shows a checkpoint as bare JSON" if ours and b'+  "next_actions"' in result.out else ""
 
 
-def _merge(trial: Trial, ours: str, theirs: str) -> GitResult | None:
+def _merge(trial: Trial, ours: str, theirs: str) -> Tried:
     must(try_git(trial, ["checkout", "-q", "--force", ours]), "checkout")
     return try_git(trial, ["merge", "-q", "--no-edit", theirs])
 
@@ -183,7 +164,7 @@ def _write_attributes(trial: Trial) -> None:
 def _history() -> bytes:
     marks = {branch: mark for mark, branch in enumerate(_BRANCHES, 1)}
     return b"".join(
-        write_commit(branch, marks[branch], {_FILE: _text(value)}, [marks[parent] for parent in parents])
+        write_commit(branch, marks[branch], {FILE: _text(value)}, [marks[parent] for parent in parents])
         for branch, (value, parents) in _BRANCHES.items()
     )
 
@@ -194,7 +175,7 @@ def _text(value: object) -> bytes:
 
 def _read(trial: Trial) -> bytes:
     try:
-        with open(os.path.join(trial.work_tree, _FILE), "rb") as stream:
+        with open(os.path.join(trial.work_tree, FILE), "rb") as stream:
             return stream.read()
     except OSError:
         return b""

@@ -9,13 +9,37 @@ import signal
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.repo.git import GitResult, start_git
+from checkpoint_git.repo.git import start_git
+
+if TYPE_CHECKING:
+    import subprocess
 
 SECONDS = 10.0  # for one answer of git's with all that it starts
+FILE = ".checkpoints/proof.checkpoint.json"
+SAMPLE: dict[str, Any] = {
+    "protocol_version": "1.0",
+    "skill": "proof",
+    "project": "proof",
+    "project_dir": "/proof",
+    "created_at": "2026-01-01T08:00:00Z",
+    "updated_at": "2026-01-01T08:00:00Z",
+    "phase": "prove",
+    "step": "one",
+    "status": "in_progress",
+    "progress_summary": "Two branches go their ways.",
+    "progress_table": [
+        {"id": "a", "label": "First", "status": "in_progress"},
+        {"id": "b", "label": "Second", "status": "not_started"},
+    ],
+    "context_primer": {"key_decisions": ["one"]},
+    "next_actions": ["do the first", "do the second"],
+    "skill_state": {"left": 1, "right": 1},
+}
 _PLAIN_PATH = "/usr/bin:/bin"
+_LAST_WORDS = 0.5  # seconds
 _ROOM = 1 << 18  # bytes that the temporary folder must still hold when something went wrong
 
 # Over what git before 2.32 reads from the user's own configuration, whatever we say. What runs in the background
@@ -52,6 +76,20 @@ class Trial(NamedTuple):
     def folder(self) -> str:
         """The temporary folder that goes when the trial is over: the work tree lies in it."""
         return os.path.dirname(self.work_tree)
+
+
+class Tried(NamedTuple):
+    """What git answered in a trial. code, out, err: as GitResult has them. hung: it was ended, its time was over."""
+
+    code: int
+    out: bytes
+    err: bytes
+    hung: bool = False
+
+    @property
+    def said(self) -> str:
+        """The first line that git, or what it started, wrote to stderr."""
+        return self.err.decode("utf-8", "replace").strip().partition("\n")[0]
 
 
 @contextmanager
@@ -116,8 +154,8 @@ def plain_environment(env: Mapping[str, str], folder: str) -> dict[str, str]:
     return {"PATH": path, "HOME": env.get("HOME") or folder, "XDG_CONFIG_HOME": folder, "GIT_EDITOR": ":", **quiet}
 
 
-def try_git(trial: Trial, words: Sequence[str], stdin: bytes = b"") -> GitResult | None:
-    """What `git WORDS` answered in the trial's repository; None when it did not end in time and was ended."""
+def try_git(trial: Trial, words: Sequence[str], stdin: bytes = b"") -> Tried:
+    """What `git WORDS` answered in the trial's repository."""
     import subprocess
 
     with start_git(words, trial.work_tree, env=trial.env, own_group=True) as process:
@@ -125,11 +163,21 @@ def try_git(trial: Trial, words: Sequence[str], stdin: bytes = b"") -> GitResult
             out, err = process.communicate(stdin, timeout=trial.seconds)
         except subprocess.TimeoutExpired:
             _end_group(process.pid)
-            return None
+            return Tried(-1, b"", _read_rest(process), hung=True)
         except BaseException:
             _end_group(process.pid)
             raise
-    return GitResult(process.returncode, out, err)
+    return Tried(process.returncode, out, err)
+
+
+def _read_rest(process: "subprocess.Popen[bytes]") -> bytes:
+    """What it wrote to stderr until it was ended; what has left its group may still hold the pipe."""
+    import subprocess
+
+    try:
+        return process.communicate(timeout=_LAST_WORDS)[1]
+    except subprocess.TimeoutExpired as error:
+        return error.stderr or b""
 
 
 def _end_group(leader: int) -> None:
@@ -137,18 +185,12 @@ def _end_group(leader: int) -> None:
         os.killpg(leader, signal.SIGKILL)
 
 
-def must(result: GitResult | None, what: str) -> GitResult:
+def must(result: Tried, what: str) -> Tried:
     """The answer, if git did what was asked. Raises CheckpointError else: it could not be tried."""
-    if result is None or result.code != 0:
-        why = first_line(result) if result else "no answer"
+    if result.code != 0:
         hint = "see that the temporary folder (TMPDIR) can be written and has room"
-        raise CheckpointError(f"it could not be tried: git {what} failed: {why}", hint)
+        raise CheckpointError(f"it could not be tried: git {what} failed: {result.said or 'no answer'}", hint)
     return result
-
-
-def first_line(result: GitResult) -> str:
-    """The first line that git, or what it started, wrote to stderr."""
-    return result.err.decode("utf-8", "replace").strip().partition("\n")[0]
 
 
 def import_history(trial: Trial, stream: bytes) -> None:
