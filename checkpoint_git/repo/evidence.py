@@ -2,16 +2,18 @@
 
 Pure: it reads messages that somebody else fetched, and looks at no repository. Evidence is what a tool or a person
 writes when work lands (a merge commit's subject, the number a squash merge appends, a closing keyword); that a number
-is mentioned proves nothing. What a revert names is no longer merged, unless the revert was itself reverted.
+is mentioned proves nothing. What a revert names is no longer merged, unless the revert was itself reverted. Which of
+two commits came later is never taken from their clocks: whoever asks says which lies in whose history.
 """
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.references import MAX_TEXT, Mention, find_mentions, find_references, unqualify
 from checkpoint_git.core.safetext import shorten
+from checkpoint_git.repo.spots import REVERTED_IDS
 
 
 class Commit(NamedTuple):
@@ -57,7 +59,7 @@ _CLOSING = r"(?:clos(?:e|es|ed)|fix(?:es|ed)?|resolv(?:e|es|ed)|implement(?:s|ed
 _REVERT = re.compile(r"(?:revert(?:s|ed)?|back(?:s|ed)? out|roll(?:s|ed)? ?back)\b[:\s]", re.IGNORECASE)
 _RELAND = re.compile(r"(?:reapply|re-apply|reland|re-land)\b", re.IGNORECASE)
 _QUOTED = re.compile(r'^(?P<verbs>(?:(?:Revert|Reapply) ")+)(?P<quoted>.*?)"+(?P<rest>[^"]*)$', re.IGNORECASE)
-_UNDONE = re.compile(r"\bThis reverts commit (?P<id>[0-9a-f]{7,64})\b", re.IGNORECASE)
+_UNDONE = re.compile(r"(?:\bThis (?:commit )?|^[ \t]*)(?:[Rr]evert|REVERT)" + REVERTED_IDS, re.MULTILINE)
 _REVERTED_BELOW = re.compile(
     r"^\s*(?:This )?reverts (?:pull request |merge request |PR |MR )?(?P<what>\S+)", re.IGNORECASE | re.MULTILINE
 )
@@ -107,66 +109,131 @@ _TRAILERS = re.compile(
     r"^See merge request (?P<seen>\S+)\s*$",
     re.IGNORECASE | re.MULTILINE,
 )
+_MOST = 100  # commits that are weighed for one reference, and reverts of it
 _NEAR = 60  # characters around a reference in which words decide about it
 
 # A dependency bot's message quotes another project's release notes, closing keywords and all.
 _BOT = re.compile(r"dependabot|renovate(?:\[bot\]|-bot)|^Bumps \[", re.IGNORECASE | re.MULTILINE)
 
 
-def find_evidence(
-    commits: Iterable[Commit], wanted: frozenset[str], own: frozenset[str] = frozenset()
-) -> dict[str, Evidence]:
-    """Which of the wanted references a history merged and did not take back.
+class Told(NamedTuple):
+    """A commit and what it says."""
 
-    commits: newest first. own: what this repository is called, see core.references.unqualify.
+    commit: Commit
+    claims: Claims
+
+
+Pairs = frozenset[tuple[str, str]]  # ids of commits, of which the first lies in the history of the second
+
+
+def find_evidence(
+    commits: Sequence[Commit], wanted: frozenset[str], own: frozenset[str] = frozenset()
+) -> dict[str, str]:
+    """Which of the wanted references one line of commits merged and did not take back: reference -> the evidence.
+
+    commits: newest first, each the parent of the one before. own: see core.references.unqualify.
     """
-    claimed = [(commit, _unqualified(find_claims(commit), own)) for commit in commits]
-    undone = _find_undone(claimed)
-    settled: set[str] = set()
-    found: dict[str, Evidence] = {}
-    for commit, claims in claimed:
-        open_to_it = wanted - settled
-        if commit.id in undone:
-            settled |= open_to_it.intersection(claims.merged)
-            continue
-        for reference in open_to_it.intersection(claims.merged):
-            found[reference] = Evidence(commit.id, commit.subject, claims.merged[reference])
-        settled |= open_to_it.intersection(claims.reverted | claims.merged.keys())
-    return found
+    return decide_merged(*_along(commits, wanted, own))
 
 
 def find_taken_back(
-    commits: Iterable[Commit], wanted: frozenset[str], own: frozenset[str] = frozenset()
+    commits: Sequence[Commit], wanted: frozenset[str], own: frozenset[str] = frozenset()
 ) -> dict[str, str]:
-    """Which of the wanted references a history took back and did not merge again: reference -> the evidence.
+    """Which of the wanted references a line of commits took back and did not merge again: reference -> the evidence.
 
-    The arguments are those of find_evidence. A reference that the history never merged or reverted is left out.
+    The arguments are those of find_evidence. A reference that was never merged or reverted is left out.
     """
-    claimed = [(commit, _unqualified(find_claims(commit), own)) for commit in commits]
-    undone = _find_undone(claimed)
-    settled: set[str] = set()
+    return decide_taken_back(*_along(commits, wanted, own))
+
+
+def _along(
+    commits: Sequence[Commit], wanted: frozenset[str], own: frozenset[str]
+) -> tuple[list[Told], frozenset[str], Pairs]:
+    told = [tell(commit, own) for commit in commits]
+    place = {commit.id: at for at, commit in enumerate(commits)}
+    pairs = find_questions(told, wanted)
+    return told, wanted, frozenset(pair for pair in pairs if place[pair[0]] > place[pair[1]])
+
+
+def tell(commit: Commit, own: frozenset[str]) -> Told:
+    """A commit with what it says, this repository's own references without its name."""
+    claims = find_claims(commit)
+    merged = {unqualify(reference, own): rule for reference, rule in claims.merged.items()}
+    reverted = frozenset(unqualify(reference, own) for reference in claims.reverted)
+    return Told(commit, Claims(merged, reverted, claims.undone))
+
+
+def find_questions(told: Sequence[Told], wanted: frozenset[str]) -> Pairs:
+    """The pairs of commits of which `decide_...` must know whether the first lies in the history of the second."""
+    questions: set[tuple[str, str]] = set()
+    for merges, reverts, undone in _group(told, wanted).values():
+        later = [one.commit.id for one in (*reverts, *undone)]
+        questions.update((merge.commit.id, commit) for merge in merges for commit in later)
+    return frozenset(questions)
+
+
+def decide_merged(told: Sequence[Told], wanted: frozenset[str], pairs: Pairs) -> dict[str, str]:
+    """Which of the wanted references a history merged and did not take back: for each the first evidence among `told`.
+
+    A revert takes back what lies in its own history. pairs: of the questions, those with the answer yes.
+    """
+    standing = {reference: _find_standing(group, pairs) for reference, group in _group(told, wanted).items()}
+    return {
+        reference: Evidence(one.commit.id, one.commit.subject, one.claims.merged[reference]).sentence
+        for reference, one in standing.items()
+        if one
+    }
+
+
+def decide_taken_back(told: Sequence[Told], wanted: frozenset[str], pairs: Pairs) -> dict[str, str]:
+    """Which of the wanted references a history took back and did not merge again. The arguments are decide_merged's."""
     found: dict[str, str] = {}
-    for commit, claims in claimed:
-        open_to_it = wanted - settled
-        told = f'{commit.id[:9]} "{shorten(commit.subject, 80)}"'
-        if commit.id in undone:
-            found |= dict.fromkeys(open_to_it.intersection(claims.merged), f"{told}, which a later commit reverts")
-        else:
-            found |= dict.fromkeys(open_to_it.intersection(claims.reverted), told)
-        settled |= open_to_it.intersection(claims.reverted | claims.merged.keys())
+    for reference, group in _group(told, wanted).items():
+        if not _find_standing(group, pairs):
+            commit = (*group.reverts, *group.undone)[0].commit
+            how = "" if group.reverts else ", which a later commit reverts"
+            found[reference] = f'{commit.id[:9]} "{shorten(commit.subject, 80)}"{how}'
     return found
 
 
-def _unqualified(claims: Claims, own: frozenset[str]) -> Claims:
-    merged = {unqualify(reference, own): rule for reference, rule in claims.merged.items()}
-    return Claims(merged, frozenset(unqualify(reference, own) for reference in claims.reverted), claims.undone)
+class _Group(NamedTuple):
+    """What tells about one reference: commits that merged it, that took it back, that merged it and were undone."""
+
+    merges: list[Told]
+    reverts: list[Told]
+    undone: list[Told]
 
 
-def _find_undone(claimed: list[tuple[Commit, Claims]]) -> set[str]:
+def _find_standing(group: _Group, pairs: Pairs) -> Told | None:
+    """The first merge that nothing took back.
+
+    A commit that was undone takes back all that its own history says of the reference: a merge commit that was
+    reverted also cancels what the merged branch said.
+    """
+    later = [one.commit.id for one in (*group.reverts, *group.undone)]
+    standing = (one for one in group.merges if not any((one.commit.id, commit) in pairs for commit in later))
+    return next(standing, None)
+
+
+def _group(told: Sequence[Told], wanted: frozenset[str]) -> dict[str, _Group]:
+    """What tells about each of the references; a revert that was taken back itself tells nothing."""
+    undone = _find_undone(told)
+    groups: dict[str, _Group] = {}
+    for one in told:
+        is_undone = one.commit.id in undone
+        for reference in wanted.intersection(one.claims.merged):
+            group = groups.setdefault(reference, _Group([], [], []))
+            (group.undone if is_undone else group.merges).append(one)
+        for reference in wanted.intersection(() if is_undone else one.claims.reverted):
+            groups.setdefault(reference, _Group([], [], [])).reverts.append(one)
+    return {reference: _Group(*(part[:_MOST] for part in group)) for reference, group in groups.items()}
+
+
+def _find_undone(told: Sequence[Told]) -> set[str]:
     """The ids of the commits that a revert names which nobody reverted in turn; this does not rely on dates."""
-    ids = sorted(commit.id for commit, _ in claimed)
+    ids = sorted(commit.id for commit, _ in told)
     reverters: dict[str, list[str]] = {}
-    for commit, claims in claimed:
+    for commit, claims in told:
         for named in claims.undone:
             for whole in _starting_with(ids, named):
                 reverters.setdefault(whole, []).append(commit.id)
@@ -191,13 +258,13 @@ def _settle(start: str, reverters: dict[str, list[str]], undone: dict[str, bool]
 
 
 def _starting_with(ids: list[str], start: str) -> list[str]:
-    at = bisect_left(ids, start)
-    return ids[at : at + 1] if at < len(ids) and ids[at].startswith(start) else []
+    first = bisect_left(ids, start)
+    return ids[first : bisect_left(ids, start + "g", first)]
 
 
 def find_claims(commit: Commit) -> Claims:
     """What one commit's message says was merged or taken back."""
-    undone = tuple(match["id"].lower() for match in _UNDONE.finditer(commit.body))
+    undone = _find_reverted_ids(commit)
     depth, quoted, rest = _read_revert(commit.subject)
     merged = _find_in_subject(commit, rest)
     reverted: set[str] = set()
@@ -210,6 +277,11 @@ def find_claims(commit: Commit) -> Claims:
     if not _BOT.search(commit.body):
         merged = {**_find_in_body(commit.body), **merged}
     return Claims({ref: rule for ref, rule in merged.items() if ref not in reverted}, frozenset(reverted), undone)
+
+
+def _find_reverted_ids(commit: Commit) -> tuple[str, ...]:
+    ids = (match["ids"] for text in (commit.subject, commit.body) for match in _UNDONE.finditer(text[:MAX_TEXT]))
+    return tuple(dict.fromkeys(one.lower() for listed in ids for one in re.findall(r"[0-9a-fA-F]{7,64}", listed)))
 
 
 def _read_revert(subject: str) -> tuple[int, str, str]:

@@ -37,6 +37,7 @@ LOCAL_VARIABLES = frozenset(
 )
 
 _CHUNK = 1 << 18  # bytes
+_PIPE = 1 << 20  # bytes
 _USAGE_ERROR = 129
 _KNOWN_TROUBLE = (
     (b"dubious ownership", "the repository belongs to another user: git config --global --add safe.directory PATH"),
@@ -121,6 +122,7 @@ def stream_git(words: Sequence[str], cwd: str, *, env: Mapping[str, str]) -> Ite
     Raises CheckpointError when git cannot be started, and after the last chunk where it failed.
     """
     reading, writing = os.pipe()
+    _widen(writing)
     nothing, quiet = (os.open(os.devnull, flags | os.O_CLOEXEC) for flags in (os.O_RDONLY, os.O_WRONLY))
     ends = ((nothing, 0), (writing, 1), (quiet, 2))
     actions = [(os.POSIX_SPAWN_DUP2, *end) for end in ends]
@@ -140,6 +142,16 @@ def stream_git(words: Sequence[str], cwd: str, *, env: Mapping[str, str]) -> Ite
         code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
     if code:
         raise git_error(words, GitResult(code, b"", b"the history could not be read whole"), cwd)
+
+
+def _widen(pipe: int) -> None:
+    """Lets git go on writing while we are busy, where the system lets a pipe hold more."""
+    import fcntl
+
+    try:
+        fcntl.fcntl(pipe, getattr(fcntl, "F_SETPIPE_SZ", -1), _PIPE)
+    except OSError:
+        return
 
 
 def git_error(words: Sequence[str], result: GitResult, cwd: str) -> CheckpointError:

@@ -1,0 +1,145 @@
+"""Where a commit's message may name a pull request, a ticket or a reverted commit; it knows no rule of evidence.
+
+Pure, and one place for two readers: what an index is made of, and what is looked up in it. More is found here than the
+rules of evidence accept, never less: every spelling they know leads through one of these patterns.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, islice
+
+MAX_MESSAGE = 1 << 17  # bytes of one commit that are looked at
+MAX_KEYS = 1_000  # different names that one commit may hold; what it names beyond them is not looked up
+NUMBER_BITS = 17  # of a posting: which commit of its run
+MAX_RUN = 1 << NUMBER_BITS  # commits, more than a run ever holds
+
+# A key is 46 bits: its kind above, what is named below.
+_KIND_BITS = 44
+_TICKET, _LISTED, _REVERTED = (kind << _KIND_BITS for kind in (1, 2, 3))
+_ID_DIGITS = 7  # hexadecimal digits of a commit's id, the fewest that a message shortens it to
+_LONG = 4_096  # bytes; a shorter message cannot hold more names than MAX_KEYS
+# what stands before the dash of "pull-12", "pr-12" and "gh-12", as branches are called
+_NUMBERED_BRANCHES = (b"LL", b"PR", b"GH")
+
+# Every pattern begins with fixed bytes, which the scanner of `re` finds at the speed of memchr. They are texts here:
+# `re` compiles and keeps them when they are first used, and most processes use none.
+_DIGITS = rb"0*(\d{1,9})(?!\d)"
+_NUMBERS = (
+    rb"#" + _DIGITS,
+    rb"!" + _DIGITS,
+    rb"/(?<=[slrhtSLRHT]/)" + _DIGITS,  # pull/12, issues/12, pr/12, gh/12, pullrequest/12
+    *(
+        word + rb"[Ss]?[-\s]*" + _DIGITS
+        for word in (b"P[Rr]", b"p[Rr]", b"M[Rr]", b"m[Rr]", b"G[Hh]", b"g[Hh]", b"quest", b"QUEST")
+    ),
+)
+_LISTED_NUMBER = rb"/(?<=\d/)" + _DIGITS  # 13 of "#12/13"
+# the two characters before the dash tell most tickets apart; a date's month and day are none
+_TICKET_NUMBER = rb"-(?=\d)(?<=([A-Za-z0-9]{2})-)(?<![^A-Za-z0-9]\d\d-)(?<![^A-Za-z0-9]\d{4}-)0*(\d{1,7})(?!\d)"
+_IDS = r"[0-9a-fA-F]{7,64}(?:(?:\s*,\s*(?:and\s+)?|\s+(?:and\s+)?)[0-9a-fA-F]{7,64})*"
+REVERTED_IDS = r"[sS]?:?\s+(?:(?:commits?|COMMITS?):?\s+)?(?P<ids>" + _IDS + r")\b"
+_REVERTS = tuple(word + REVERTED_IDS.encode() for word in (b"evert", b"EVERT"))
+
+
+def find_keys(reference: str) -> list[int]:
+    """Under what a message that names a reference may be found. reference: in the spellings of core.references."""
+    at = max(reference.rfind(sign) for sign in "#!-")
+    number = int(reference[at + 1 :])
+    if reference[at] == "-":
+        return [_ticket_key(reference[max(at - 2, 0) : at].encode(), number), _LISTED | number]
+    branches = [_ticket_key(name, number) for name in _NUMBERED_BRANCHES] if number < 10**7 else []
+    return [number, _LISTED | number, *branches]
+
+
+def find_revert_key(commit: str) -> int:
+    """Under what a message that reverts a commit may be found."""
+    return _REVERTED | int(commit[:_ID_DIGITS], 16)
+
+
+def find_postings(block: bytes, messages: Sequence[bytes], first: int) -> list[int]:
+    """A number for every name in some messages: its key, and below that which message it is, counted from `first`.
+
+    block: the messages, each ended by a NUL. Long ones are read by themselves and within bounds.
+    """
+    long = [at for at, message in enumerate(messages) if len(message) > _LONG] if _has_long(messages) else []
+    if not long:
+        return _find_short(block, first)
+    postings: list[int] = []
+    done = 0
+    for at in (*long, len(messages)):
+        if at > done:
+            postings += _find_short(b"\0".join((*messages[done:at], b"")), first + done)
+        if at < len(messages):
+            keys = find_bounded(messages[at][:MAX_MESSAGE])
+            postings += [key << NUMBER_BITS | (first + at) for key in keys]
+        done = at + 1
+    return postings
+
+
+def _has_long(messages: Sequence[bytes]) -> bool:
+    return max(map(len, messages), default=0) > _LONG
+
+
+def _find_short(block: bytes, first: int) -> list[int]:
+    found: list[int] = []
+    for pattern in _NUMBERS:
+        between, numbers = _split(pattern, block, 2)
+        found += [int(number) << NUMBER_BITS | at for number, at in zip(numbers, _places(between, first), strict=True)]
+    between, endings, numbers = _split(_TICKET_NUMBER, block, 3)
+    codes = {ending: _ticket_key(ending, 0) for ending in set(endings)}
+    places = _places(between, first)
+    found += [
+        (codes[ending] | int(number)) << NUMBER_BITS | at
+        for ending, number, at in zip(endings, numbers, places, strict=True)
+    ]
+    found += [key << NUMBER_BITS | (first + block.count(b"\0", 0, at)) for at, key in _find_seldom(block)]
+    return found
+
+
+def _split(pattern: bytes, block: bytes, parts: int) -> list[list[bytes]]:
+    """What stands before each match, and the match's groups: lists of one length. No loop in Python is as fast."""
+    pieces = _compiled(pattern).split(block)
+    return [pieces[part:-1:parts] for part in range(parts)]
+
+
+def _places(between: Sequence[bytes], first: int) -> Iterator[int]:
+    """Which message each match is in, from the texts before each: messages are counted by the NULs that end them."""
+    return islice(accumulate((text.count(b"\0") for text in between), initial=first), 1, None)
+
+
+def _find_seldom(block: bytes) -> Iterator[tuple[int, int]]:
+    for spot in _compiled(_LISTED_NUMBER).finditer(block):
+        yield spot.start(), _LISTED | int(spot[1])
+    for pattern in _REVERTS:
+        for spot in _compiled(pattern).finditer(block):
+            for commit in re.finditer(rb"[0-9a-fA-F]{7,}", spot["ids"]):
+                yield spot.start(), _REVERTED | int(commit[0][:_ID_DIGITS], 16)
+
+
+def find_bounded(message: bytes) -> list[int]:
+    """The keys of one message, whatever it holds: what it reverts, then what it names first."""
+    reverted = dict.fromkeys(key for _, key in _find_seldom(message) if key >= _REVERTED)
+    spots = sorted(_find_named(message))
+    return [*_take(reverted, MAX_KEYS), *_take(dict.fromkeys(key for _, key in spots), MAX_KEYS)]
+
+
+def _find_named(message: bytes) -> Iterator[tuple[int, int]]:
+    for pattern in _NUMBERS:
+        for spot in _compiled(pattern).finditer(message):
+            yield spot.start(), int(spot[1])
+    for spot in _compiled(_TICKET_NUMBER).finditer(message):
+        yield spot.start(), _ticket_key(spot[1], int(spot[2]))
+    for spot in _compiled(_LISTED_NUMBER).finditer(message):
+        yield spot.start(), _LISTED | int(spot[1])
+
+
+def _take(keys: Iterable[int], limit: int) -> list[int]:
+    return [key for key, _ in zip(keys, range(limit), strict=False)]
+
+
+def _ticket_key(ending: bytes, number: int) -> int:
+    return _TICKET | int.from_bytes(ending.upper(), "big") << 24 | number
+
+
+def _compiled(pattern: bytes) -> re.Pattern[bytes]:
+    return re.compile(pattern)
