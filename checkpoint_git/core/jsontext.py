@@ -136,6 +136,9 @@ def _read_integer(token: str) -> "int | float":
     return int(token) if len(token) < _LONGEST_INTEGER else float(token)
 
 
+_FAULTS = (ValueError, StopIteration, SystemError, MemoryError, RecursionError)  # what a scanner raises
+_USUAL_ENDS = ("\n", "", "\r\n")  # of a file
+
 _scan_tokens = make_scanner(_ScanSettings(str.encode, str.encode, _object_of_pairs))  # type: ignore[arg-type]  # any such object will do
 _scan_span = make_scanner(_ScanSettings(str.encode, str.encode, None))  # type: ignore[arg-type]  # as above
 _scan_plain = make_scanner(_ScanSettings(_read_integer, float, _object_of_pairs))  # type: ignore[arg-type]  # as above
@@ -163,11 +166,43 @@ def decode(data: bytes) -> str:
 
 
 def load(text: str) -> "Any":
-    """The text's value with Python numbers. Raises JsonTextError for anything but one strict JSON value."""
-    value = _scan(_scan_plain, text)
-    if text.count("[") + text.count("{") > MAX_DEPTH:
+    """The text's value with Python numbers. Raises JsonTextError for anything but one strict JSON value.
+
+    What is sound and ordinary costs little more than the scanner itself: objects are counted while they are made, so
+    that only lists are left to count before a text is known to be nested less deep than it may be.
+    """
+    objects = 0
+
+    def make_object(pairs: "list[tuple[str, Any]]") -> "dict[str, Any]":
+        nonlocal objects
+        objects += 1
+        value = dict(pairs)
+        if len(value) != len(pairs):
+            raise _DuplicateKeyError
+        return value
+
+    scan = make_scanner(_ScanSettings(int, float, make_object))  # type: ignore[arg-type]  # any such object will do
+    try:
+        value, end = scan(text, 0)
+    except _FAULTS:
+        value, end = None, -1
+    if end < 0 or text[end:] not in _USUAL_ENDS:  # it is broken, or odd, or has a number that int() refuses
+        value, objects = _scan(_scan_plain, text), MAX_DEPTH + 1
+    if _may_be_deep(text, objects):
         _refuse_depth(text, value)
     return value
+
+
+def _may_be_deep(text: str, objects: int) -> bool:
+    """Whether a text with some objects has so many containers that it could be nested too deep.
+
+    Lists are few: to find each takes less than counting a sign in the whole text.
+    """
+    at = text.find("[")
+    while at >= 0 and objects <= MAX_DEPTH:
+        objects += 1
+        at = text.find("[", at + 1)
+    return objects > MAX_DEPTH
 
 
 def parse(text: str) -> Node:
@@ -200,7 +235,7 @@ def _scan(scan: "Callable[[str, int], tuple[Any, int]]", text: str) -> "Any":
         value, end = scan(text, _skip_space(text, _first(text)))
     except RecursionError:
         raise _too_deep(text, 0) from None
-    except (ValueError, StopIteration, SystemError, MemoryError) as error:
+    except _FAULTS as error:
         raise _explained(text, error) from None
     if _skip_space(text, end) != len(text):
         raise _explained(text, None)

@@ -161,3 +161,21 @@ def test_the_strict_reader_agrees_with_json_on_what_is_json(text: str) -> None:
 def test_a_number_that_json_has_not_is_refused_when_written(value: float) -> None:
     with pytest.raises(ValueError, match="not a JSON number"):
         jsontext.to_tokens([value])
+
+
+def test_depth_is_counted_whatever_is_nested() -> None:
+    limit = jsontext.MAX_DEPTH
+    shapes = [("[", "]"), ('{"a":', "}"), ('[{"a": ', "}]"), ('{"a": [', "]}")]
+    for opening, closing in shapes:
+        levels = limit // (opening.count("[") + opening.count("{"))
+        deepest = opening * levels + "0" + closing * levels
+        assert jsontext.load(deepest) == jsontext.load(f"\n {deepest} \n")
+        for text in (f"[{deepest}]", f'{{"a":{deepest}}}', f" [{deepest}]", f'["[", {deepest}]'):
+            with pytest.raises(jsontext.JsonTextError) as caught:
+                jsontext.load(text)
+            assert caught.value.code == "json/too-deep"
+
+
+def test_many_containers_are_not_deep() -> None:
+    text = "[" + ", ".join(['{"a": [[]]}'] * 500) + "]"
+    assert jsontext.load(text) == [{"a": [[]]}] * 500

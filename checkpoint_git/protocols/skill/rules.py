@@ -3,7 +3,7 @@
 Values may break the schema: every check looks before it reads, and leaves to the schema what the schema says.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -93,6 +93,14 @@ def _is_blank(text: Any) -> bool:
     return isinstance(text, str) and text.isspace()
 
 
+def _none_blank(texts: Iterable[Any]) -> bool:
+    """Whether all are texts and none is blank; False may be wrong. Mapped, the interpreter asks them all in one go."""
+    try:
+        return not any(map(str.isspace, texts))
+    except TypeError:
+        return False
+
+
 # the header
 
 
@@ -111,6 +119,8 @@ def _check_file_name(value: dict[str, Any], facts: _Facts) -> Sequence[Finding]:
 
 
 def _check_required_texts(value: dict[str, Any], facts: _Facts) -> Sequence[Finding]:
+    if _none_blank(map(value.get, _REQUIRED_TEXTS)):
+        return _NOTHING
     return [empty_field(f"/{key}") for key in _REQUIRED_TEXTS if _is_blank(value.get(key))]
 
 
@@ -230,15 +240,15 @@ def _are_named(items: list[Any], key: str) -> bool:
 
     False may be wrong: it asks for a closer look.
     """
-    seen = set[str]()
-    for item in items:
-        if not isinstance(item, dict):
-            return False
-        identity = item.get("id")
-        if not isinstance(identity, str) or identity in seen or identity.isspace() or _is_blank(item.get(key)):
-            return False
-        seen.add(identity)
-    return True
+    try:
+        identities = [item["id"] for item in items]
+        return (
+            len(set(identities)) == len(identities)
+            and _none_blank(identities)
+            and _none_blank([item[key] for item in items])
+        )
+    except (KeyError, TypeError):
+        return False
 
 
 def _find_doubles(value: dict[str, Any], key: str) -> Iterator[tuple[str, Any, str]]:
@@ -284,8 +294,11 @@ def _check_decisions(value: dict[str, Any], facts: _Facts) -> Sequence[Finding]:
 
 
 def _check_actions(value: dict[str, Any], facts: _Facts) -> Sequence[Finding]:
+    actions = read_list(value, "next_actions")
+    if _none_blank(actions):
+        return _NOTHING
     found: list[Finding] = []
-    for at, action in enumerate(read_list(value, "next_actions")):
+    for at, action in enumerate(actions):
         if isinstance(action, str):
             if action.isspace():
                 where, hint = f"/next_actions/{at}", "say what to do, or remove it"
