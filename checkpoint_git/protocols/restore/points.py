@@ -27,6 +27,7 @@ from checkpoint_git.repo import keeping
 
 FILE_TYPES = ("git_stash", "file_backup")
 _MAX_REASON = 500
+_TRIES = 3
 
 
 class World(NamedTuple):
@@ -149,11 +150,9 @@ def create(world: World, asked: Sequence[str], reason: str, kind: str, expires: 
     folder = store.begin_folder(world.root, point)
     try:
         held = Held(world.root, folder, world.env)
-        mechanism = open_mechanism(kind)
-        entries = mechanism.capture(held, captured.found, world.tell)
+        entries = _capture_proven(held, kind, captured.found, world.tell)
         value = _describe(world, point, kind, captured, entries, reason, expires)
         held = _write_point(held, point, value, entries)
-        rehearse(held, kind, entries)
         if held.commit and not keeping.create_ref(world.root, layout.ref_name(point), held.commit, world.env):
             raise CheckpointError(f"there is a restore point {point} already", "run the same command again")
         store.finish_folder(world.root, folder, point)
@@ -162,6 +161,26 @@ def create(world: World, asked: Sequence[str], reason: str, kind: str, expires: 
         raise
     held = held._replace(folder=layout.point_folder(world.root, point))
     return Made(store.Manifest(point, value), entries, held, captured.warnings)
+
+
+def _capture_proven(held: Held, kind: str, found: Sequence[Named], tell: Tell) -> list[Entry]:
+    """The scope's content kept, given back in a rehearsal and compared. Raises CheckpointError.
+
+    What differs was written to in between: it is captured again, a few times.
+    """
+    kept = {named.path: Entry(named.path, "absent") for named in found}
+    waiting = list(found)
+    for _ in range(_TRIES):
+        entries = open_mechanism(kind).capture(held, waiting, tell)
+        kept.update((entry.path, entry) for entry in entries)
+        lost = rehearse(held, kind, entries)
+        waiting = [
+            named._replace(status=_status(held.root, kept[named.path])) for named in waiting if named.path in lost
+        ]
+        if not waiting:
+            return list(kept.values())
+    shown = escape_controls(waiting[0].path)
+    raise CheckpointError(f"{shown} changes while it is read", "stop what writes it, then make the point again")
 
 
 def _choose_id(world: World) -> str:
@@ -237,17 +256,14 @@ def find_damage(held: Held, kind: str, entries: Sequence[Entry]) -> list[str]:
     return damaged
 
 
-def rehearse(held: Held, kind: str, entries: Sequence[Entry]) -> None:
-    """Puts everything back in an empty folder and compares. Raises CheckpointError where that is not the same."""
+def rehearse(held: Held, kind: str, entries: Sequence[Entry]) -> set[str]:
+    """Puts everything back in an empty folder. Returns the paths that did not come back as they were captured."""
     with tempfile.TemporaryDirectory(prefix=".rehearsal-", dir=held.folder) as folder:
-        apply_entries(held, kind, entries, folder)
+        apply_entries(held, kind, entries, folder, sync=False)
         found = [Named(entry.path, entry.kind, _status(folder, entry)) for entry in entries]
         differing = compare_entries(entries, read_entries(folder, found))
         _open_folders(folder)
-    if differing:
-        raise CheckpointError(
-            f"the rehearsal did not give back {escape_controls(differing[0].path)}", "nothing was kept; run it again"
-        )
+    return {difference.path for difference in differing}
 
 
 def _status(root: str, entry: Entry) -> os.stat_result | None:
@@ -263,7 +279,7 @@ def _open_folders(folder: str) -> None:
                 os.chmod(full, 0o700)
 
 
-def apply_entries(held: Held, kind: str, entries: Sequence[Entry], target: str) -> None:
+def apply_entries(held: Held, kind: str, entries: Sequence[Entry], target: str, *, sync: bool = True) -> None:
     """Puts folders, files and links in a target folder as they stood, and removes nothing there."""
     workshop = os.path.join(held.folder, ".workshop")
     os.makedirs(workshop, exist_ok=True)
@@ -275,7 +291,7 @@ def apply_entries(held: Held, kind: str, entries: Sequence[Entry], target: str) 
         def put(at: int, content: Chunks | None) -> None:
             if content is None:
                 raise CheckpointError(f"the content of {escape_controls(holding[at].path)} is lost", "verify the point")
-            restoring.write_path(target, holding[at], content, workshop)
+            restoring.write_path(target, holding[at], content, workshop, sync=sync)
 
         open_mechanism(kind).read_contents(held, holding, put)
         restoring.set_modes(target, folders)

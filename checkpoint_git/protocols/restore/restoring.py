@@ -72,8 +72,11 @@ def set_modes(root: str, folders: Sequence[Entry]) -> None:
             raise _failed(entry.path, error) from None
 
 
-def write_path(root: str, entry: Entry, content: Chunks, workshop: str) -> None:
-    """A file or link as it stood. workshop: a folder for unfinished files, on the same file system where that goes."""
+def write_path(root: str, entry: Entry, content: Chunks, workshop: str, *, sync: bool = True) -> None:
+    """A file or link as it stood.
+
+    workshop: a folder for unfinished files, on the same file system where that goes. sync: on the disk when it returns.
+    """
     check_way(root, entry.path)
     full = os.path.join(root, entry.path)
     folder = os.path.dirname(full)
@@ -81,7 +84,7 @@ def write_path(root: str, entry: Entry, content: Chunks, workshop: str) -> None:
         try:
             os.makedirs(folder, exist_ok=True)
             _check_free(full, entry.path)
-            _write(full, entry, content, workshop)
+            _write(full, entry, content, workshop, sync)
         except OSError as error:
             raise _failed(entry.path, error) from None
 
@@ -92,10 +95,10 @@ def _check_free(full: str, path: str) -> None:
         raise CheckpointError(f"a folder stands where the file {escape_controls(path)} belongs", hint)
 
 
-def _write(full: str, entry: Entry, content: Chunks, workshop: str) -> None:
+def _write(full: str, entry: Entry, content: Chunks, workshop: str, sync: bool) -> None:
     temporary = os.path.join(workshop, f"part-{os.urandom(6).hex()}")
     try:
-        _write_whole(temporary, entry, content)
+        _write_whole(temporary, entry, content, sync)
         try:
             os.replace(temporary, full)
         except OSError as error:
@@ -109,7 +112,7 @@ def _write(full: str, entry: Entry, content: Chunks, workshop: str) -> None:
             os.unlink(temporary)
 
 
-def _write_whole(temporary: str, entry: Entry, content: Chunks) -> None:
+def _write_whole(temporary: str, entry: Entry, content: Chunks, sync: bool = True) -> None:
     if entry.kind == "link":
         os.symlink(os.fsdecode(b"".join(content)), temporary)
         return
@@ -118,7 +121,8 @@ def _write_whole(temporary: str, entry: Entry, content: Chunks) -> None:
         stream.writelines(content)
         stream.flush()
         os.fchmod(stream.fileno(), entry.mode)
-        os.fsync(stream.fileno())
+        if sync:
+            os.fsync(stream.fileno())
 
 
 def _move_between(temporary: str, full: str, entry: Entry) -> None:

@@ -7,75 +7,29 @@ changes a byte.
 
 import os
 from collections.abc import Sequence
-from hashlib import sha256
 
-from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.safetext import escape_controls
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.entries import Entry
-from checkpoint_git.protocols.restore.held import Chunks, Held, Take, Tell
+from checkpoint_git.protocols.restore.held import Held, Take, Tell
 from checkpoint_git.protocols.restore.reading import read_entry_at
 from checkpoint_git.protocols.restore.scope import Named
 from checkpoint_git.repo import keeping
 
 TYPE = "git_stash"
-_TRIES = 3
 _LINK, _EXECUTABLE, _PLAIN = 0o120000, 0o100755, 0o100644
 
 
 def capture(held: Held, found: Sequence[Named], tell: Tell) -> list[Entry]:
-    """Writes every file and link as a blob and reads it back. Raises CheckpointError for a file that keeps changing."""
-    kept = {named.path: Entry(named.path, "absent") for named in found}
-    waiting, size = list(found), 0
-    for _ in range(_TRIES):
-        entries = _write(held, waiting)
-        lost = set(_find_differing(held, entries))
-        for entry in entries:
-            if entry.path not in lost:
-                kept[entry.path] = entry
-                size += entry.size
-                tell(size)
-        waiting = [
-            named._replace(status=os.lstat(os.path.join(held.root, named.path)))
-            for named in waiting
-            if named.path in lost
-        ]
-        if not waiting:
-            return list(kept.values())
-    shown = escape_controls(waiting[0].path)
-    raise CheckpointError(f"{shown} changes while it is read", "stop what writes it, then make the point again")
-
-
-def _write(held: Held, found: Sequence[Named]) -> list[Entry]:
+    """Writes every file and link as a blob; the caller reads them back, since a file may change in between."""
     entries = [read_entry_at(held.root, named) for named in found]
     files = [entry.path for entry in entries if entry.kind == "file"]
     links = [entry.path for entry in entries if entry.kind == "link"]
-    blobs = dict(
-        zip(
-            files,
-            keeping.write_files(held.root, [os.path.join(held.root, path) for path in files], held.env),
-            strict=True,
-        )
-    )
+    written = keeping.write_files(held.root, [os.path.join(held.root, path) for path in files], held.env)
     targets = [os.fsencode(os.readlink(os.path.join(held.root, path))) for path in links]
+    blobs = dict(zip(files, written, strict=True))
     blobs.update(zip(links, keeping.write_contents(held.root, targets, held.env), strict=True))
+    tell(sum(entry.size for entry in entries))
     return [entry._replace(blob=blobs.get(entry.path, "")) for entry in entries]
-
-
-def _find_differing(held: Held, entries: Sequence[Entry]) -> list[str]:
-    """The paths whose blob is not what was hashed: the file changed in between."""
-    holding = [entry for entry in entries if entry.blob]
-    differing: list[str] = []
-
-    def compare(at: int, content: Chunks | None) -> None:
-        digest = sha256()
-        for chunk in content or ():
-            digest.update(chunk)
-        if content is None or digest.hexdigest() != holding[at].sha256:
-            differing.append(holding[at].path)
-
-    read_contents(held, holding, compare)
-    return differing
 
 
 def read_contents(held: Held, entries: Sequence[Entry], take: Take) -> None:
