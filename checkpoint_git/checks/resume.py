@@ -3,13 +3,23 @@
 Pure: a document in, a plan out.
 """
 
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.checks.facts import Document
 from checkpoint_git.checks.next_action import describe_blocker
 from checkpoint_git.checks.progress import count_rows, find_age, is_stale, text_field
 from checkpoint_git.core.clock import DAY, age_text
-from checkpoint_git.protocols.skill.views import action_done_when, action_text, open_blockers, read_list, waits_on_user
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.safetext import shorten
+from checkpoint_git.protocols.skill.views import (
+    action_done_when,
+    action_text,
+    open_blockers,
+    read_list,
+    read_objects,
+    waits_on_user,
+)
 
 Decision = Literal["continue", "ask", "complete", "start_fresh"]
 
@@ -41,7 +51,10 @@ class Plan(NamedTuple):
     answers: tuple[Answer, ...]
 
 
-def plan_resume(document: Document | None, skill: str, now: int) -> Plan:
+Shipped = Mapping[str, str]  # the text of an action that the history shows as done -> the evidence
+
+
+def plan_resume(document: Document | None, skill: str, now: int, shipped: Shipped | None = None) -> Plan:
     """The plan for a skill's checkpoint; None: it has none."""
     if document is None:
         return Plan(skill, "start_fresh", ("missing",), f"{skill} has no checkpoint yet", (), "", ())
@@ -50,10 +63,11 @@ def plan_resume(document: Document | None, skill: str, now: int) -> Plan:
         reason, why = unusable
         return Plan(skill, "start_fresh", (reason,), why, (), "", _fresh_answers(document))
     value = document.value or {}
-    orientation = orient(value, skill, now)
+    orientation = orient(value, skill, now, shipped or {})
     reasons = find_reasons(document, now)
     if text_field(value, "status") == "complete":
-        why = "all of it is complete" if not read_list(value, "next_actions") else "complete, with work still queued"
+        queued = find_actions(value, shipped or {})
+        why = "complete, with work still queued" if queued else "all of it is complete"
         return Plan(skill, "complete", ("complete", *reasons), why, orientation, "", _complete_answers(document))
     why = "; ".join(_REASONS[reason].format(days=(find_age(value, now) or 0) // DAY) for reason in reasons)
     if reasons:
@@ -94,17 +108,32 @@ def find_reasons(document: Document, now: int) -> tuple[str, ...]:
     return tuple(reason for reason, holds in found.items() if holds)
 
 
-def orient(value: dict[str, Any], skill: str, now: int) -> tuple[str, ...]:
+def orient(value: dict[str, Any], skill: str, now: int, shipped: Shipped) -> tuple[str, ...]:
     """The block that a session shows first, line by line."""
     complete, rows = count_rows(value)
-    actions = read_list(value, "next_actions")
+    actions = find_actions(value, shipped)
     return (
         f"RESUMING: {skill} on {text_field(value, 'project') or '?'}",
         f"Last session: {text_field(value, 'updated_at') or '?'}{_ago(find_age(value, now))}",
         f"Status: {text_field(value, 'status') or '?'} — {text_field(value, 'progress_summary')}",
         f"Progress: {complete}/{rows} phases complete",
-        f"Next: {action_text(actions[0]) if actions else '(nothing is noted)'}",
+        f"Next: {actions[0].text if actions else '(nothing is noted)'}",
     )
+
+
+class Action(NamedTuple):
+    """One of next_actions. at: its place in the list. done_when: its own proof, None where it has none."""
+
+    at: int
+    text: str
+    done_when: str | None
+
+
+def find_actions(value: dict[str, Any], shipped: Shipped) -> list[Action]:
+    """What is still to be done, in order."""
+    items = enumerate(read_list(value, "next_actions"))
+    actions = [Action(at, action_text(item), action_done_when(item)) for at, item in items]
+    return [action for action in actions if action.text not in shipped]
 
 
 def _ago(age: int | None) -> str:
@@ -156,7 +185,8 @@ def quote_word(text: str) -> str:
 class Context(NamedTuple):
     """What is read before anything new is done.
 
-    decisions: blockers that need the user, to be asked about first. actions: (text, done_when).
+    decisions: blockers that need the user, to be asked about first. actions: (text, done_when), without those that
+    have shipped.
     """
 
     key_decisions: list[str]
@@ -168,7 +198,7 @@ class Context(NamedTuple):
     actions: list[tuple[str, str | None]]
 
 
-def find_context(value: dict[str, Any]) -> Context:
+def find_context(value: dict[str, Any], shipped: Shipped | None = None) -> Context:
     """The context in a checkpoint's public part; items of the wrong type are left out."""
     primer = value.get("context_primer")
     primer = primer if isinstance(primer, dict) else {}
@@ -181,7 +211,7 @@ def find_context(value: dict[str, Any]) -> Context:
         decisions=[blocker for blocker in blockers if waits_on_user(blocker)],
         blockers=blockers,
         failed_rows=[str(row.get("label") or row.get("id")) for row in rows if row.get("status") == "failed"],
-        actions=[(action_text(action), action_done_when(action)) for action in read_list(value, "next_actions")],
+        actions=[(action.text, action.done_when) for action in find_actions(value, shipped or {})],
     )
 
 
@@ -193,6 +223,45 @@ def _texts(primer: dict[str, Any], key: str) -> list[str]:
 def describe_decisions(context: Context) -> list[str]:
     """What to ask the user, a line each."""
     return [describe_blocker(blocker) for blocker in context.decisions]
+
+
+# what does not fit together
+
+_OVER = frozenset(["complete", "skipped", "deferred"])  # statuses of rows that ask for nothing
+_TELLING = frozenset(["skill/blocked-by-nothing", "skill/complete-but-undecided", "skill/blocks-unknown-row"])
+_SPELLED_OUT = 4
+
+
+def find_contradictions(document: Document) -> list[Finding]:
+    """Where a checkpoint says two things about where it stands; without line numbers where validate did not find it."""
+    value = document.value or {}
+    found = [finding for finding in document.findings if finding.code in _TELLING]
+    return [*found, *(finding._replace(path=document.path) for finding in _contradict(value, document.skill))]
+
+
+def _contradict(value: dict[str, Any], skill: str) -> Iterator[Finding]:
+    rows = read_objects(value, "progress_table")
+    status, waiting = text_field(value, "status"), [row for row in rows if row.get("status") not in _OVER]
+    if status == "complete" and waiting:
+        message = f"the status is complete, and {_count(waiting, rows)}"
+        hint = f"finish them, or say that they are skipped: checkpoint update {quote_word(skill)} ..."
+        yield Finding("resume/open-rows", "warning", message, where="/progress_table", hint=hint)
+    elif status == "in_progress" and rows and not waiting:
+        message = f"the status is in_progress, and all {len(rows)} rows of progress_table are complete"
+        hint = f"if all is done: checkpoint done {quote_word(skill)} --complete; else add the row that is worked on"
+        yield Finding("resume/no-open-row", "warning", message, where="/progress_table", hint=hint)
+    step = text_field(value, "step")
+    if status == "in_progress" and waiting and any(row.get("id") == step and row not in waiting for row in rows):
+        message = f'the step is "{shorten(step, 60)}", and progress_table has that row behind it'
+        hint = f"say what is worked on: checkpoint update {quote_word(skill)} --step=..."
+        yield Finding("resume/step-is-over", "warning", message, where="/step", hint=hint)
+
+
+def _count(waiting: list[dict[str, Any]], rows: list[dict[str, Any]]) -> str:
+    names = [shorten(str(row.get("id") or row.get("label") or "?"), 40) for row in waiting[:_SPELLED_OUT]]
+    more = f" and {len(waiting) - _SPELLED_OUT} more" if len(waiting) > _SPELLED_OUT else ""
+    verb = "is" if len(waiting) == 1 else "are"
+    return f"{len(waiting)} of {len(rows)} rows {verb} not: {', '.join(names)}{more}"
 
 
 # what happened to the listed files

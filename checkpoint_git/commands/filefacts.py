@@ -1,4 +1,4 @@
-"""What became of the files that a checkpoint lists since it was written: gone, or changed.
+"""What became of a checkpoint's folder and of the files it lists since it was written: elsewhere, gone, or changed.
 
 The paths are a stranger's: nothing outside the repository is looked at, no symbolic link is followed out of it.
 """
@@ -6,7 +6,7 @@ The paths are a stranger's: nothing outside the repository is looked at, no symb
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from checkpoint_git.checks.drift import find_missing_files
+from checkpoint_git.checks.drift import find_lost_projects, find_missing_files
 from checkpoint_git.checks.facts import Document
 from checkpoint_git.checks.resume import is_covered
 from checkpoint_git.checks.sheet import make_sheet
@@ -15,33 +15,78 @@ from checkpoint_git.commands.gathering import gather_world
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.jsontext import locate
+from checkpoint_git.core.safetext import shorten
 from checkpoint_git.disk.discover import Place, is_inside
 from checkpoint_git.repo.git import clean_env, run_git
 
+_MAX_COMMITS = 5_000  # that are looked at for files which were committed with the checkpoint
 _MAX_ENTRIES = 5_000  # that are looked at below one listed folder
 _SPELLED_OUT = 5
 _GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
 
 
 def read_drift(place: Place, document: Document, now: int, env: Mapping[str, str]) -> list[Finding]:
-    """Findings about the listed files, located: warnings and notes. now: seconds since 1970."""
-    world, troubles = gather_world(place, [make_sheet(document)], now, ("files",), env, lambda what: None)
+    """What no longer is as the checkpoint says: its folder, its files, what was committed since. now: since 1970."""
+    needs = ("files", "absent_dirs")
+    world, troubles = gather_world(place, [make_sheet(document)], now, needs, env, lambda what: None)
     files = [file for file in world.files.get(document.path, ()) if file.state == "there"]
+    lost = [finding._replace(level="note") for finding in find_lost_projects(world)]  # a colleague's machine, mostly
+    told = [*lost, *_find_other_checkout(place, document)]
     try:
-        changed = _read_changed(place, document, files, env)
+        start = _find_start(place, document, clean_env(env))
+        told += _read_commits_since(place, document, start, clean_env(env))
+        changed = _read_changed(place, document, files, start, env)
     except CheckpointError as error:
-        message = f"which listed files changed could not be found out: {error.message}"
+        message = f"what changed since the checkpoint was written could not be found out: {error.message}"
         troubles, changed = [Finding("doctor/not-looked-at", "note", message, hint=error.hint)], []
-    told = [_tell_changed(changed, files, document)] if changed else []
-    return [_located(finding, document) for finding in [*find_missing_files(world), *told, *troubles]]
+    told += [*find_missing_files(world), *([_tell_changed(changed, files, document)] if changed else [])]
+    return [*told, *troubles]
 
 
-def _located(finding: Finding, document: Document) -> Finding:
-    if not (finding.where and document.text):
-        return finding
-    line, column = locate(document.text, finding.where)
-    return finding._replace(line=line, column=column)
+def _find_other_checkout(place: Place, document: Document) -> list[Finding]:
+    """That project_dir is a folder of this machine, yet not the one that the checkpoint was found in."""
+    named = (document.value or {}).get("project_dir")
+    if not isinstance(named, str) or "\0" in named or not os.path.isabs(named) or not os.path.isdir(named):
+        return []
+    if os.path.realpath(named) in (os.path.realpath(place.root), os.path.realpath(place.top)):
+        return []
+    message = f"project_dir is {shorten(named, 100)}, and this checkpoint lies in {place.root}"
+    hint = "two checkouts? go on in the one that is meant; the next update can say which: --project_dir=PATH"
+    return [Finding("resume/other-checkout", "warning", message, document.path, "/project_dir", hint=hint)]
+
+
+def _find_start(place: Place, document: Document, env: Mapping[str, str]) -> str:
+    """The commit after which history is news to the checkpoint, "" where there is none or no git.
+
+    It is the one that brought in the checkpoint as it is; while that is not committed, the last one of about the time
+    when it was written.
+    """
+    instant = read_instant((document.value or {}).get("updated_at"))
+    if place.work_tree is None or instant is None:
+        return ""
+    own = f":(literal){document.path}"
+    status = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--", own]
+    if run_git(status, place.work_tree, env=env).out:
+        since = ["rev-list", "-1", f"--before=@{instant[0] + _GRACE} +0000", "HEAD"]
+    else:
+        since = ["rev-list", "-1", "HEAD", "--", own]
+    return (
+        run_git(since, place.work_tree, env=env, check=False).out.decode().strip()
+    )  # fails where nothing is committed
+
+
+def _read_commits_since(place: Place, document: Document, start: str, env: Mapping[str, str]) -> list[Finding]:
+    if not (place.work_tree and start):
+        return []
+    count = int(run_git(["rev-list", "--count", f"{start}..HEAD"], place.work_tree, env=env).out)
+    if not count:
+        return []
+    words = ["log", "-1", "--no-show-signature", "--no-color", "--encoding=UTF-8", "--format=%h %s"]
+    newest, _, subject = run_git(words, place.work_tree, env=env).out.decode("utf-8", "replace").strip().partition(" ")
+    commits = "one commit was" if count == 1 else f"{count} commits were"
+    message = f'{commits} made since the checkpoint was written, the newest {newest} "{shorten(subject, 80)}"'
+    hint = f"git log --oneline {start[:9]}.."
+    return [Finding("resume/commits-since", "note", message, document.path, "/updated_at", hint=hint)]
 
 
 def _tell_changed(changed: Sequence[str], files: Sequence[NamedFile], document: Document) -> Finding:
@@ -55,7 +100,9 @@ def _tell_changed(changed: Sequence[str], files: Sequence[NamedFile], document: 
     return Finding("drift/file-changed", "note", message, document.path, where, hint=hint)
 
 
-def _read_changed(place: Place, document: Document, files: Sequence[NamedFile], env: Mapping[str, str]) -> list[str]:
+def _read_changed(
+    place: Place, document: Document, files: Sequence[NamedFile], start: str, env: Mapping[str, str]
+) -> list[str]:
     """The listed files, and those in listed folders and patterns, that changed after updated_at; sorted."""
     instant = read_instant((document.value or {}).get("updated_at"))
     names = list(dict.fromkeys(name for file in files for name in file.names))
@@ -64,29 +111,43 @@ def _read_changed(place: Place, document: Document, files: Sequence[NamedFile], 
     if place.work_tree is None:
         here, committed = {path for name in names for path in _list_files(place.top, name)}, set[str]()
     else:
-        here, committed = _ask_git(place.work_tree, document.path, names, instant[0], clean_env(env))
+        specs = [f":({'glob' if _is_pattern(place.top, name) else 'literal'}){name}" for name in names]
+        here, committed = _ask_git(place.work_tree, specs, start, instant[0], clean_env(env))
     newer = {path for path in here if _is_newer(place.top, path, instant[0])}
     covered = (path for path in newer | committed if any(is_covered(path, name) for name in names))
     return sorted(path for path in covered if path != document.path)
 
 
 def _ask_git(
-    top: str, checkpoint: str, names: Sequence[str], instant: int, env: Mapping[str, str]
+    top: str, specs: Sequence[str], start: str, instant: int, env: Mapping[str, str]
 ) -> tuple[set[str], set[str]]:
-    """(files that are not as they were committed, files that were committed since the checkpoint)."""
-    specs = [f":({'glob' if _is_pattern(top, name) else 'literal'}){name}" for name in names]
-    own = f":(literal){checkpoint}"
-    words = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--", own, *specs]
+    """(files that are not as they were committed, files that were committed since the checkpoint was written)."""
+    words = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--", *specs]
     here = {os.fsdecode(record[3:]) for record in run_git(words, top, env=env).out.split(b"\0") if record}
-    if checkpoint in here:  # not the version that is committed: its time tells more than its commit
-        since = ["rev-list", "-1", f"--before=@{instant + _GRACE} +0000", "HEAD"]
-    else:
-        since = ["rev-list", "-1", "HEAD", "--", own]
-    start = run_git(since, top, env=env, check=False).out.decode().strip()  # fails where there are no commits
     if not start:
         return here, set()
     words = ["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-relative", start, "HEAD", "--", *specs]
-    return here, {os.fsdecode(path) for path in run_git(words, top, env=env).out.split(b"\0") if path}
+    later = {os.fsdecode(path) for path in run_git(words, top, env=env).out.split(b"\0") if path}
+    return here, later | _find_written_between(top, specs, instant, env)
+
+
+def _find_written_between(top: str, specs: Sequence[str], instant: int, env: Mapping[str, str]) -> set[str]:
+    """Files that were written after an instant and then committed, be it in one commit with the checkpoint.
+
+    Only where the file's own time still tells: after a clone, a checkout or a rebase it is later than its commit was
+    made for the first time, and says nothing.
+    """
+    form = ["--no-renames", "--no-ext-diff", "--no-relative", "--no-show-signature", "--no-color", "--format=%x01%at"]
+    words = ["log", "-z", "--name-only", f"--max-count={_MAX_COMMITS}", f"--since=@{instant} +0000", *form, "HEAD"]
+    written: dict[str, int] = {}
+    when = 0
+    for record in run_git([*words, "--", *specs], top, env=env).out.split(b"\0"):
+        name = record.removeprefix(b"\n")
+        if name.startswith(b"\x01"):
+            when = int(name[1:])
+        elif name:
+            written.setdefault(os.fsdecode(name), when)
+    return {path for path, when in written.items() if instant + 1 < _written_at(top, path) <= when + 1}
 
 
 def _is_pattern(top: str, name: str) -> bool:
@@ -114,7 +175,12 @@ def _is_newer(top: str, name: str, instant: int) -> bool:
     full = os.path.join(top, name)
     if not is_inside(os.path.dirname(full), top):
         return False
+    return not os.path.lexists(full) or _written_at(top, name) > instant + 1
+
+
+def _written_at(top: str, name: str) -> float:
+    """Seconds since 1970, 0 for a file that is not there."""
     try:
-        return os.lstat(full).st_mtime > instant + 1
+        return os.lstat(os.path.join(top, name)).st_mtime
     except OSError:
-        return True
+        return 0

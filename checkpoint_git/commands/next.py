@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def next_actions(place: Place, now: int) -> NextResult:
     """The queue of a place's checkpoints. Never fails for want of history: a finding says so."""
     documents = read_documents(place, now)
-    merged, findings = _read_evidence(place, documents)
+    merged, findings = read_evidence(place, documents)
     if not merged:
         return NextResult(plan_queue(documents, now=now), [*find_broken(documents), *findings])
     from checkpoint_git.checks.shipped import find_resolution, find_shipped
@@ -64,9 +64,10 @@ def next_actions(place: Place, now: int) -> NextResult:
     return NextResult(queue, [*find_broken(documents), *findings])
 
 
-def _read_evidence(place: Place, documents: Sequence[Document]) -> tuple[dict[str, str], list[Finding]]:
-    """What of all that actions and blockers name is merged, by one walk through the history; none where they name
-    nothing.
+def read_evidence(place: Place, documents: Sequence[Document]) -> tuple[dict[str, str], list[Finding]]:
+    """What of all that actions and blockers name is merged: reference -> evidence, by one question to the history.
+
+    None is asked where they name nothing. The findings say why it could not be asked.
     """
     references = _find_references(documents)
     if not references or place.work_tree is None:

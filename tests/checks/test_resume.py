@@ -2,7 +2,15 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.checks.resume import QUESTION, find_context, is_covered, plan_resume, quote_word
+from checkpoint_git.checks.resume import (
+    QUESTION,
+    find_actions,
+    find_context,
+    find_contradictions,
+    is_covered,
+    plan_resume,
+    quote_word,
+)
 from checkpoint_git.core.clock import DAY
 from tests.checks.documents import NOW, broken, decision, document
 from tests.support.samples import checkpoint
@@ -82,6 +90,51 @@ def test_the_context_is_what_a_session_reads_first() -> None:
     assert [blocker["id"] for blocker in context.decisions] == ["b1"]
     assert [blocker["id"] for blocker in context.blockers] == ["b1", "b2"]
     assert context.actions == [("Write the notes API", None), ("Run the evaluator", "make eval")]
+
+
+def test_actions_that_have_shipped_are_passed_over() -> None:
+    shipped = {"Write the notes API": "a commit"}
+    plan = plan_resume(document(), "build", NOW, shipped)
+    assert plan.orientation[-1] == "Next: Run the evaluator"
+    assert find_context(checkpoint(), shipped).actions == [("Run the evaluator", "make eval")]
+    assert [action.at for action in find_actions(checkpoint(), shipped)] == [1]
+    done = plan_resume(document(status="complete", next_actions=["Write the notes API"]), "build", NOW, shipped)
+    assert done.why == "all of it is complete"
+
+
+# contradictions
+
+DONE = {"id": "sprint-1", "label": "Sprint 1", "status": "complete"}
+OPEN = {"id": "sprint-2", "label": "Sprint 2", "status": "in_progress"}
+SKIPPED = {"id": "sprint-3", "label": "Sprint 3", "status": "skipped"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "codes"),
+    [
+        ({}, []),
+        ({"step": "sprint-2-eval-round-1"}, []),
+        ({"status": "complete", "progress_table": [DONE, OPEN]}, ["resume/open-rows"]),
+        ({"status": "complete", "progress_table": [DONE, SKIPPED]}, []),
+        ({"progress_table": [DONE, SKIPPED]}, ["resume/no-open-row"]),
+        ({"progress_table": []}, []),
+        ({"step": "sprint-1", "progress_table": [DONE, OPEN]}, ["resume/step-is-over"]),
+        ({"step": "sprint-1", "status": "blocked", "progress_table": [DONE, OPEN]}, ["skill/blocked-by-nothing"]),
+        ({"status": "complete", "blockers": [decision()]}, ["skill/complete-but-undecided", "resume/open-rows"]),
+        ({"status": "failed", "progress_table": "x"}, []),
+        ({"progress_table": [None, {"id": ["x"], "status": "complete"}], "step": ["x"]}, ["resume/no-open-row"]),
+    ],
+)
+def test_status_step_and_rows_that_contradict_one_another_are_told(changes: dict[str, Any], codes: list[str]) -> None:
+    findings = find_contradictions(document(**changes))
+    assert [finding.code for finding in findings] == codes
+    assert all(finding.path and finding.where for finding in findings)
+
+
+def test_open_rows_of_complete_work_are_named_as_far_as_there_is_room() -> None:
+    rows = [{"id": f"r{number}", "label": "R", "status": "not_started"} for number in range(6)]
+    (finding,) = find_contradictions(document(status="complete", progress_table=[DONE, *rows]))
+    assert finding.message == "the status is complete, and 6 of 7 rows are not: r0, r1, r2, r3 and 2 more"
 
 
 @pytest.mark.parametrize("primer", [None, [], "x", {"key_decisions": "x"}, {"generated_files": [1, {"path": "a"}]}])
