@@ -1,0 +1,76 @@
+"""Tasks whose session is gone: what their outputs say of them."""
+
+from typing import Any
+
+import pytest
+
+from checkpoint_git.protocols.workflow.recovery import Step, TaskOutput, plan_recovery
+from tests.commands.running import seconds
+from tests.support.workflows import task
+
+STARTED = "2026-03-02T09:00:00Z"
+LATER = seconds(STARTED) + 60
+PATH = "memory/reports/t1.json"
+
+
+def running(**changes: Any) -> dict[str, Any]:
+    return task("t1", "running", started_at=STARTED, output=PATH, **changes)
+
+
+def recovered(output: TaskOutput, **changes: Any) -> Step:
+    (step,) = plan_recovery([task("t0"), running(**changes)], {1: output})
+    assert step.row == 1
+    return step
+
+
+def test_without_an_output_it_is_an_orphan_that_is_tried_again() -> None:
+    step = recovered(TaskOutput(PATH))
+    assert (step.verdict, step.status, step.attempts, step.keep_aside) == ("orphan", "pending", 1, "")
+
+
+def test_the_last_attempt_fails() -> None:
+    assert recovered(TaskOutput(PATH), attempts=2).status == "failed"
+    assert recovered(TaskOutput(PATH), attempts=2, max_attempts=5).status == "pending"
+    assert recovered(TaskOutput(PATH), attempts=b"2", max_attempts=b"3").status == "failed"
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        ({}, "complete"),
+        ({"status": "complete"}, "complete"),
+        ({"status": "Success"}, "complete"),
+        ({"status": "failed", "error": "no disk"}, "failed"),
+        ({"status": "blocked"}, "blocked"),
+        ({"status": "of its own"}, "of its own"),
+        ([1, 2], "complete"),
+        ({"status": 7}, "complete"),
+    ],
+)
+def test_an_output_says_the_status_and_counts_no_attempt(said: Any, status: str) -> None:
+    step = recovered(TaskOutput(PATH, "json", "", said, LATER))
+    assert (step.status, step.attempts, step.keep_aside) == (status, 0, "")
+    assert step.completed_at == "2026-03-02T09:01:00Z"
+    assert step.error == (said.get("error", "") if isinstance(said, dict) else "")
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        TaskOutput(PATH, "json", "", {}, LATER - 63),
+        TaskOutput(PATH, "unreadable", "line 1: no JSON", None, LATER),
+        TaskOutput(PATH, "json", "", {"status": "running"}, LATER),
+    ],
+)
+def test_an_output_that_is_old_broken_or_unfinished_is_kept_aside_and_the_task_an_orphan(output: TaskOutput) -> None:
+    step = recovered(output)
+    assert (step.verdict, step.status, step.attempts, step.keep_aside) == ("orphan", "pending", 1, PATH)
+
+
+def test_an_output_of_the_very_second_counts() -> None:
+    assert recovered(TaskOutput(PATH, "json", "", {}, LATER - 60)).status == "complete"
+
+
+def test_tasks_that_do_not_run_are_left_alone() -> None:
+    rows = [task("a"), task("b", "complete"), task("c", "waiting"), None, "x"]
+    assert plan_recovery(rows, {}) == []

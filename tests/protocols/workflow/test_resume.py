@@ -1,0 +1,94 @@
+"""The resume table: for each phase what is there, and what is to be done about it."""
+
+from typing import Any
+
+import pytest
+
+from checkpoint_git.protocols.workflow.phases import DEFAULT_APPROVALS, PHASES
+from checkpoint_git.protocols.workflow.resume import STALE_AFTER, Facts, Output, Plan, is_stale, plan_resume
+from tests.commands.running import seconds
+from tests.support.workflows import OUTPUTS, phase, task
+
+MISSING, INVALID, OLDER = Output("missing"), Output("invalid", "x.json", "line 1: broken"), Output("older", "x.json")
+DRAFTS = ("memory/reports/designs/a.json", "memory/reports/designs/b.md")
+
+
+def valid(name: str) -> Output:
+    return Output("valid", OUTPUTS[name])
+
+
+def plan(state: dict[str, Any], facts: Facts) -> Plan:
+    return plan_resume(state, facts)
+
+
+def approved(name: str, status: str = "in_progress") -> dict[str, Any]:
+    """A state in that phase whose current phase is approved too."""
+    state = phase(name, status)
+    state["user_checkpoints"].append({"phase": name, "approved_at": "2026-03-02T09:00:00Z"})
+    return state
+
+
+TABLE: list[tuple[str, Facts, str, str]] = [
+    # current phase, facts, action, agent
+    ("REQUIREMENTS", Facts(valid("REQUIREMENTS")), "advance", ""),
+    ("REQUIREMENTS", Facts(MISSING), "spawn", "PM"),
+    ("REQUIREMENTS", Facts(INVALID), "spawn", "PM"),
+    ("REQUIREMENTS", Facts(OLDER), "spawn", "PM"),
+    ("ARCHITECTURE", Facts(valid("ARCHITECTURE"), DRAFTS), "advance", ""),
+    ("ARCHITECTURE", Facts(MISSING, DRAFTS), "spawn", "Roundtable"),
+    ("ARCHITECTURE", Facts(MISSING), "spawn", "Architects"),
+    ("IMPLEMENTATION", Facts(MISSING, (), [task()]), "continue_tasks", "Executor"),
+    ("IMPLEMENTATION", Facts(MISSING, (), [task("a", "complete"), task("b", "running")]), "continue_tasks", "Executor"),
+    ("IMPLEMENTATION", Facts(MISSING), "continue_tasks", "Executor"),
+    ("IMPLEMENTATION", Facts(MISSING, (), [task("a", "complete")]), "advance", ""),
+    ("IMPLEMENTATION", Facts(MISSING, (), [task("a", "complete"), task("b", "failed")]), "ask", ""),
+    ("IMPLEMENTATION", Facts(MISSING, (), [task("a", "of its own")]), "ask", ""),
+    ("VERIFICATION", Facts(valid("VERIFICATION")), "advance", ""),
+    ("VERIFICATION", Facts(MISSING), "spawn", "QA"),
+    ("REFLECTION", Facts(valid("REFLECTION")), "complete", ""),
+    ("REFLECTION", Facts(MISSING), "spawn", "Reflector"),
+]
+
+
+@pytest.mark.parametrize("status", ["in_progress", "pending", "complete"])
+@pytest.mark.parametrize(("name", "facts", "action", "agent"), TABLE)
+def test_the_table_says_what_to_do_whether_the_phase_was_begun_or_called_complete(
+    name: str, facts: Facts, action: str, agent: str, status: str
+) -> None:
+    if (name, status) == ("REFLECTION", "complete"):
+        action, agent = "complete", ""
+    found = plan(approved(name, status), facts._replace(approvals=DEFAULT_APPROVALS))
+    assert (found.action, found.agent) == (action, agent)
+    assert found.reason
+
+
+def test_designs_that_wait_for_approval_are_presented_again_and_the_architects_are_not_run_again() -> None:
+    facts = Facts(MISSING, DRAFTS, approvals=DEFAULT_APPROVALS)
+    found = plan(phase("ARCHITECTURE"), facts)
+    assert (found.action, found.options) == ("ask_approval", DRAFTS)
+    assert plan(phase("ARCHITECTURE"), facts._replace(approvals=())).action == "spawn"
+
+
+@pytest.mark.parametrize("name", PHASES)
+def test_a_result_that_waits_for_approval_is_confirmed_again(name: str) -> None:
+    facts = Facts(valid(name), tasks=[task("a", "complete")], approvals=(name,))
+    assert plan(phase(name), facts).action == "ask_approval"
+    assert plan(approved(name), facts).action in ("advance", "complete")
+    assert plan(phase(name), facts._replace(approvals=())).action in ("advance", "complete")
+
+
+@pytest.mark.parametrize("name", PHASES)
+def test_a_failed_phase_is_asked_about(name: str) -> None:
+    assert plan(approved(name, "failed"), Facts(valid(name))).action == "ask"
+
+
+def test_the_hole_between_two_phases_is_no_fresh_start() -> None:
+    state = phase("ARCHITECTURE", "complete", completed_phases=phase("IMPLEMENTATION")["completed_phases"])
+    found = plan(state, Facts(MISSING))
+    assert (found.action, found.reason) == ("advance", "ARCHITECTURE is complete, and IMPLEMENTATION was not begun")
+
+
+def test_a_workflow_is_stale_after_seven_days_to_the_second() -> None:
+    started = seconds("2026-03-01T08:00:00Z")
+    assert not is_stale(phase(), started + STALE_AFTER - 1)
+    assert is_stale(phase(), started + STALE_AFTER)
