@@ -1,0 +1,99 @@
+"""Pipeline records that a repository tracks: checked like checkpoints, added and nothing else."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.hooks.test_commit import commit
+from tests.support.records import RUN, TICKET, put_record, put_text
+from tests.support.repos import GitRepo
+
+FIRST = f"records/{TICKET}/{RUN}/phase_1_implement_a1.yaml"
+
+
+@pytest.fixture
+def recorded(guarded: GitRepo) -> GitRepo:
+    """A repository with hooks, and one record committed."""
+    put_record(guarded.path / "records")
+    guarded.commit()
+    return guarded
+
+
+def test_a_new_record_passes(recorded: GitRepo) -> None:
+    put_record(recorded.path / "records", attempt=2)
+    recorded.git("add", "-A")
+    assert commit(recorded).returncode == 0
+
+
+def test_a_broken_record_is_blocked_with_its_line(recorded: GitRepo) -> None:
+    put_text(recorded.path / "records", "phase_1_implement_a2.yaml", "schema_version: 1\n\ta: b\n")
+    recorded.git("add", "-A")
+    done = commit(recorded)
+    assert done.returncode == 1
+    assert "phase_1_implement_a2.yaml:2" in done.stderr.decode()
+
+
+@pytest.mark.parametrize("change", ["changed", "removed"])
+def test_a_committed_record_is_neither_changed_nor_removed(recorded: GitRepo, change: str) -> None:
+    if change == "changed":
+        put_record(recorded.path / "records", artifact_paths=["other"])
+    else:
+        (recorded.path / FIRST).unlink()
+    recorded.git("add", "-A")
+    done = commit(recorded)
+    assert done.returncode == 1
+    assert "pipeline/append-only" in done.stderr.decode()
+    assert FIRST in done.stderr.decode()
+
+
+def test_a_record_that_is_moved_is_taken_away(recorded: GitRepo) -> None:
+    recorded.git("mv", "records", "elsewhere")
+    assert commit(recorded).returncode == 1
+
+
+def test_a_file_that_is_only_named_like_a_record_may_come_and_go(recorded: GitRepo) -> None:
+    recorded.write("docs/phase_1_alpha.yaml", "a: [")
+    recorded.git("add", "-A")
+    assert commit(recorded).returncode == 0
+    recorded.git("rm", "-q", "docs/phase_1_alpha.yaml")
+    assert commit(recorded).returncode == 0
+
+
+def test_records_of_both_sides_come_together_in_a_merge(recorded: GitRepo) -> None:
+    base = recorded.path / "records"
+    recorded.git("checkout", "-q", "-b", "other")
+    put_record(base, "local_review")
+    recorded.commit()
+    recorded.git("checkout", "-q", "main")
+    put_record(base, attempt=2)
+    recorded.commit()
+    assert recorded.exit_code("merge", "-q", "-m", "merge", "other") == 0
+    assert len(list((base / TICKET / RUN).iterdir())) == 3
+
+
+def test_two_different_records_of_one_name_are_a_conflict(recorded: GitRepo) -> None:
+    base = recorded.path / "records"
+    recorded.git("checkout", "-q", "-b", "other")
+    put_record(base, attempt=2, artifact_paths=["theirs"])
+    recorded.commit()
+    recorded.git("checkout", "-q", "main")
+    put_record(base, attempt=2, artifact_paths=["ours"])
+    recorded.commit()
+    assert recorded.exit_code("merge", "-q", "-m", "merge", "other") != 0
+    recorded.git("add", "-A")
+    assert "yaml/conflict-markers" in commit(recorded).stderr.decode()
+
+
+@pytest.mark.parametrize("branch", ["main", "other"])
+def test_a_push_that_would_take_a_record_away_is_refused(recorded: GitRepo, tmp_path: Path, branch: str) -> None:
+    recorded.git("init", "-q", "--bare", str(tmp_path / "origin.git"))
+    recorded.git("remote", "add", "origin", str(tmp_path / "origin.git"))
+    recorded.git("push", "-q", "origin", "main")
+    recorded.git("checkout", "-q", "-B", branch)
+    recorded.git("rm", "-q", FIRST)
+    assert commit(recorded, "--no-verify").returncode == 0
+    done = recorded.run("git", "push", "-q", "origin", branch)
+    assert done.returncode != 0
+    assert "pipeline/append-only" in done.stderr.decode()
+    recorded.git("revert", "--no-edit", "HEAD")
+    assert recorded.exit_code("push", "-q", "origin", branch) == 0
