@@ -343,7 +343,7 @@ def _read_json(option: str, text: str, kind: type) -> Any:
         message = escape_controls(error.message)
         raise CheckpointError(f"{option} is not JSON: {message}", f"give {wanted}, in single quotes") from None
     if not isinstance(value, kind):
-        raise CheckpointError(f"{option} is {rules.quote(value)} and must be {wanted}", "")
+        raise CheckpointError(f"{option} is {rules.quote(value)} and must be {wanted}", "give it in single quotes")
     return value
 
 

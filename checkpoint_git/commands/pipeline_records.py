@@ -3,6 +3,7 @@
 Facts are returned, sentences for programs and people are made by the caller.
 """
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -95,6 +96,7 @@ def write_record(run: Run, draft: Draft, attempt: int | None, now: int) -> Writt
     value = make_value(run, draft, attempt or 1, now)
     findings = check_value(value, _name(run, draft.phase, attempt or 1).path, 0, now)
     _refuse_errors(findings)
+    _refuse_halves(value)
     warnings = [finding.message for finding in findings]
     store.prepare_folder(run.base, run.ticket_id, run.run_id)
     if attempt is not None:
@@ -134,6 +136,14 @@ def _refuse_errors(findings: list[Finding]) -> None:
         message = "; ".join(finding.message for finding in errors)
         hint = next((finding.hint for finding in errors if finding.hint), "mend it and write again")
         raise CheckpointError(f"this is no valid checkpoint: {message}", hint)
+
+
+def _refuse_halves(value: dict[str, Any]) -> None:
+    """JSON can spell halves of characters, which no file can hold."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise CheckpointError("this is no valid checkpoint: it holds text that is not Unicode", "mend it") from None
 
 
 def _write_attempt(run: Run, value: dict[str, Any], attempt: int, warnings: list[str]) -> Written:

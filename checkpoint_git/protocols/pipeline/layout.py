@@ -20,7 +20,7 @@ MAX_TICKET = 64  # characters
 MAX_ATTEMPT = 999_999
 _NAMESPACE = bytes.fromhex("e176b05ff7615a9d9a51ac6d5a3566ee")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_FILE_NAME = re.compile(r"phase_([0-9]+)_([a-z]+(?:_[a-z]+)*)_a([1-9][0-9]{0,5})\.yaml", re.ASCII)
+_FILE_NAME = re.compile(r"phase_([1-9])_([a-z]+(?:_[a-z]+)*)_a([1-9][0-9]{0,5})\.yaml")
 
 
 class RecordName(NamedTuple):

@@ -209,7 +209,8 @@ def _check_payload_phase(value: dict[str, Any]) -> Iterator[Finding]:
     claimed = payload.get("phase", phase) if isinstance(payload, dict) else phase
     if isinstance(phase, str) and claimed != phase:
         message = f"phase_payload/phase is {quote(claimed)}, but the record's phase is {quote(phase)}"
-        yield _error("payload-phase", message, "/phase_payload/phase")
+        hint = "both name the same phase; a payload that is being written may leave it out"
+        yield _error("payload-phase", message, "/phase_payload/phase", hint)
 
 
 def _check_whole_numbers(value: dict[str, Any]) -> Iterator[Finding]:

@@ -68,7 +68,8 @@ def list_names(base: str, ticket_id: str, run_id: str, skipped: list[Skipped]) -
 
 def _list_folder(base: str, folder: str, skipped: list[Skipped]) -> list[str]:
     path = os.path.join(base, folder)
-    if os.path.islink(path) and not is_inside(path, base):
+    linked = os.path.islink(path) or os.path.islink(os.path.dirname(path))
+    if linked and not is_inside(path, base):
         skipped.append(Skipped(folder, "it is a symbolic link that leads out of the base"))
         return []
     try:
@@ -134,12 +135,17 @@ def prepare_folder(base: str, ticket_id: str, run_id: str) -> str:
     from checkpoint_git.disk import atomic
 
     folder = os.path.join(base, ticket_id, run_id)
+    _refuse_outside(folder, base)
     if not os.path.isdir(folder):
         _make_folders(folder)
-    if not is_inside(folder, base):
-        raise CheckpointError(f"{folder} leads out of {base} by a symbolic link", "put a real folder in its place")
+        _refuse_outside(folder, base)
     atomic.remove_stray_files(folder)
     return folder
+
+
+def _refuse_outside(folder: str, base: str) -> None:
+    if not is_inside(folder, base):
+        raise CheckpointError(f"{folder} leads out of {base} by a symbolic link", "put a real folder in its place")
 
 
 def _make_folders(folder: str) -> None:
