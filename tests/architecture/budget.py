@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from checkpoint_git.core.clock import write_instant
+from tests.support.records import TICKET, put_record
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 
@@ -73,11 +74,13 @@ def find_excess(loaded: set[str], allowed: set[str]) -> list[str]:
 
 
 def make_repository(path: Path) -> GitRepo:
-    """A repository with one valid, fresh checkpoint, committed, and the three versions of a clean merge beside it."""
+    """A repository with one valid, fresh checkpoint and one pipeline record, committed, and the three versions of a clean merge beside it."""
     repo = GitRepo.create(path)
     repo.write("docs/plan.md", "# Plan\n")
     sample = {"project_dir": str(path), "updated_at": write_instant(int(time.time()))}
     repo.write(".checkpoints/build.checkpoint.json", checkpoint_text(**sample))
+    put_record(path / "records")
+    repo.git("config", "checkpoint.pipelineDir", str(path / "records"))
     repo.commit()
     decisions = {"key_decisions": ["SQLite for storage", "Passkeys only", "One worker"]}
     repo.write("base", checkpoint_text(**sample))
@@ -98,6 +101,7 @@ def starts(installation: Installation) -> dict[str, Start]:
         "show": ("build",),
         "update": ("build", "--step=sprint-3"),
         "done": ("build",),
+        "pipeline": ("list", "--ticket-id", TICKET),
     }
     return {
         "driver": installation.file("driver.py", "base", "ours", "theirs", "7", merged),
