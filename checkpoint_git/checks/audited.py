@@ -28,13 +28,19 @@ def find_blended_records(world: World) -> list[Finding]:
 
 
 def find_unaudited_merges(world: World) -> list[Finding]:
-    """Merges of which nothing can be told in this clone."""
+    """Merges of which nothing can be told in this clone, and those beyond the bound of what was asked for."""
     audit = world.audit
-    if not audit.cut:
-        return []
-    message = f"{audit.cut} recent merge{'' if audit.cut == 1 else 's'} could not be audited: this clone is shallow"
-    hint = "fetch the rest of the history: git fetch --unshallow"
-    return [Finding("merge/not-audited", "note", message, REPOSITORY, hint=hint)]
+    found = []
+    if audit.cut:
+        count = f"{audit.cut} recent merge{'' if audit.cut == 1 else 's'}"
+        message = f"{count} could not be audited: not all that was merged is in this clone"
+        hint = "of a shallow clone fetch the rest: git fetch --unshallow; of a partial one: checkpoint explain-merge"
+        found.append(Finding("merge/not-audited", "note", message, REPOSITORY, hint=hint))
+    if audit.left_out and world.since:
+        message = f"there are more merges since then: only the newest {audit.merges} were audited"
+        hint = "checkpoint explain-merge --range tells of any"
+        found.append(Finding("merge/not-audited", "note", message, REPOSITORY, hint=hint))
+    return found
 
 
 def _damages(world: World, harm: Harm) -> list[Damage]:

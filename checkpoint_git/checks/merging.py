@@ -36,9 +36,9 @@ class Upstream(NamedTuple):
     """What the branch that is checked out will be merged with, as far as this clone knows it.
 
     name: such as "origin/main". tracked: it is the branch's own upstream, else the remote's default branch. state:
-    "there"; "gone" (configured, and not in this clone); "cut" (a shallow clone lacks what both have in common);
-    "unrelated" (nothing in common). ahead, behind: commits that only this branch has, and only the upstream. rebases: a
-    pull rebases here. meetings: of checkpoints, sorted by path.
+    "there"; "gone" (configured, and not in this clone); "cut" (this clone lacks what a merge would need; detail says
+    what); "unrelated" (nothing in common). ahead, behind: commits that only this branch has, and only the upstream.
+    rebases: a pull rebases here. meetings: of checkpoints, sorted by path.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Upstream(NamedTuple):
     behind: int = 0
     rebases: bool = False
     meetings: tuple[Meeting, ...] = ()
+    detail: str = ""
 
 
 class Hurt(NamedTuple):

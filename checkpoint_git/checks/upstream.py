@@ -24,8 +24,8 @@ def find_lost_upstreams(world: World) -> list[Finding]:
         hint = "if it was deleted after a merge: git branch --unset-upstream; else git fetch"
         return [Finding("upstream/unknown", "note", message, REPOSITORY, hint=hint)]
     if upstream.state == "cut":
-        message = f"{_lacks(upstream)}, and what both have in common is not in this shallow clone"
-        hint = "fetch the rest of the history: git fetch --unshallow"
+        message = f"{_lacks(upstream)}; how they merge cannot be told: {upstream.detail}"
+        hint = "of a shallow clone fetch the rest of the history: git fetch --unshallow"
         return [Finding("upstream/unknown", "note", message, REPOSITORY, hint=hint)]
     message = f"this branch and {name} have no commit in common: git refuses to merge them"
     hint = f"if both belong together: git merge --allow-unrelated-histories {shlex.quote(name)}"

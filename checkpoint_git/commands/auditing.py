@@ -1,45 +1,38 @@
-"""The audit of recent merges: what each did to the checkpoints by the rules of explain-merge, and what is still so.
+"""The audit of recent merges: which there are, and what is known of each; what is not known is judged (see judging).
 
 What a merge did never changes, so it is kept in git's common directory; without that file it is found out again.
 """
 
 import os
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from checkpoint_git import __version__
 from checkpoint_git.checks.merging import Audit, Damage, Harm, Hurt
-from checkpoint_git.commands.explain_merge import Schemas, merge_ancestors
-from checkpoint_git.commands.explained import Parents, say_entry
-from checkpoint_git.commands.forecast import load_schema
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.cache import load_cache, write_cache
 from checkpoint_git.disk.discover import Place
-from checkpoint_git.merge.explain import Entry, Explanation, explain_bytes
-from checkpoint_git.merge.verdict import FAILURES
 from checkpoint_git.protocols.registry import KINDS, schema_of_name
-from checkpoint_git.repo.audit import read_blobs_in_head, read_later_versions, read_recent_merges, read_suspects
+from checkpoint_git.repo.audit import read_blobs_in_head, read_recent_merges
 from checkpoint_git.repo.conflicts import read_choices
 from checkpoint_git.repo.git import offline_env
-from checkpoint_git.repo.merges import Commit, Versions, read_commits, read_contents, read_touched
+from checkpoint_git.repo.settings import Choices
 
 _FILE = ("checkpoint-git", "merges")  # in git's common directory
 _MOST_KEPT = 5_000  # merges
-_HARMS: dict[str, Harm] = {"lost": "lost", "doubled": "doubled", "blended": "blended"}
+HARMS: dict[str, Harm] = {"lost": "lost", "doubled": "doubled", "blended": "blended"}
 
 Present = Callable[[str], bytes | None]
-Key = tuple[str, str | None, str | None, str | None]
 
 
-class _Seen(NamedTuple):
-    """What a merge did to one file. present: of the file as it was when that was compared; see _mark."""
+class Seen(NamedTuple):
+    """What is left of the harm that a merge did to one file. mark: of the file when that was judged; see make_mark."""
 
-    present: str
+    mark: str
     damages: list[Damage]
 
 
-_Verdicts = dict[str, dict[str, _Seen]]  # merge -> path of a file that it harmed -> what is left of that
+Verdicts = dict[str, dict[str, Seen]]  # merge -> path of a file that it harmed -> what is left of that
 
 
 def read_audit(
@@ -60,143 +53,33 @@ def read_audit(
     recent = read_recent_merges(place.top, now, since, own)
     if not recent.ids:
         return Audit()
-    work = _Auditing(place.top, own, Schemas(read_choices(place.top)), present)
-    file = os.path.join(_find_common_dir(place.git_dir or ""), *_FILE)
-    rules = _make_rules(work.schemas)
+    choices = read_choices(place.top)
+    file, rules = os.path.join(_find_common_dir(place.git_dir or ""), *_FILE), _make_rules(choices)
     verdicts = _read_verdicts(load_cache(file, rules))
-    before = dict(verdicts)
-    cut = work.judge_all(recent.ids, verdicts)
-    if verdicts != before:
-        newest = {**{one: verdicts[one] for one in recent.ids if one in verdicts}, **verdicts}
-        write_cache(file, rules, dict(list(newest.items())[:_MOST_KEPT]))
+    open_ids = _find_open(place.top, own, recent.ids, verdicts, present)
+    if open_ids:
+        from checkpoint_git.commands.judging import Judging
+
+        verdicts.update(Judging(place.top, own, choices, present).judge_all(open_ids))
+        newest = {one: verdicts[one] for one in recent.ids if one in verdicts}
+        write_cache(file, rules, dict([*newest.items(), *verdicts.items()][:_MOST_KEPT]))
     found = [damage for one in recent.ids for seen in verdicts.get(one, {}).values() for damage in seen.damages]
+    cut = sum(one not in verdicts for one in recent.ids)
     return Audit(len(recent.ids), recent.left_out, cut, tuple(damage for damage in found if is_asked(damage.path)))
 
 
-class _Auditing:
-    """One run of the audit."""
-
-    def __init__(self, cwd: str, env: dict[str, str], schemas: Schemas, present: Present) -> None:
-        self.cwd = cwd
-        self.env = env
-        self.schemas = schemas
-        self.present = present
-
-    def judge_all(self, ids: list[str], verdicts: _Verdicts) -> int:
-        """Completes the verdicts of some merges; how many could not be judged."""
-        unknown = [one for one in ids if one not in verdicts]
-        suspects = read_suspects(self.cwd, unknown, self.env)
-        harmed = sorted({path for one in ids for path in verdicts.get(one, {})})
-        marks = self._mark(harmed)
-        again = [one for one in ids if any(marks[path] != seen.present for path, seen in verdicts.get(one, {}).items())]
-        cut = 0
-        verdicts.update((one, {}) for one in {*unknown} - {merge.id for merge in suspects})
-        for merge in [*suspects, *read_commits(self.cwd, again, self.env)]:
-            try:
-                verdicts[merge.id] = self._judge(merge)
-            except CheckpointError:
-                cut += 1
-        return cut
-
-    def _mark(self, paths: list[str]) -> dict[str, str]:
-        """What tells whether a file is still the one that a merge was compared with: in HEAD, in the work tree."""
-        blobs = read_blobs_in_head(self.cwd, paths, self.env)
-        return {path: _mark(blob, self.present(path)) for path, blob in blobs.items()}
-
-    def _judge(self, merge: Commit) -> dict[str, _Seen]:
-        """What one merge did, by the path of each file that it harmed."""
-        touched = read_touched(self.cwd, merge, self.env)
-        found = {}
-        for file in touched.files:
-            judged = _Judged(file, load_schema(self.schemas, file.path))
-            if judged.harmed:
-                found[file.path] = self._compare(merge, judged)
-        return found
-
-    def _compare(self, merge: Commit, judged: "_Judged") -> _Seen:
-        """Which of the harm is still to be seen, in HEAD and in the work tree, and was not mended in between."""
-        path = judged.file.path
-        blob = read_blobs_in_head(self.cwd, [path], self.env)[path]
-        committed = read_contents(self.cwd, [blob], self.env)[blob] if blob else None
-        data = self.present(path)
-        left = judged.find_left([committed] if data is None else [committed, data])
-        if any(entry.verdict == "lost" for entry in left):
-            later = read_later_versions(self.cwd, merge.id, path, self.env)
-            left = judged.find_never_back(left, later)
-        return _Seen(_mark(blob, data), list(_make_damages(merge, judged.file, left)))
+def _find_open(cwd: str, env: Mapping[str, str], ids: list[str], verdicts: Verdicts, present: Present) -> list[str]:
+    """The merges to judge: those never seen, and those that harmed a file which is another by now."""
+    harmed = sorted({path for one in ids for path in verdicts.get(one, {})})
+    blobs = read_blobs_in_head(cwd, harmed, env)
+    marks = {path: make_mark(blob, present(path)) for path, blob in blobs.items()}
+    changed = {one for one in ids if any(marks[path] != seen.mark for path, seen in verdicts.get(one, {}).items())}
+    return [one for one in ids if one not in verdicts or one in changed]
 
 
-def _mark(blob: str, data: bytes | None) -> str:
+def make_mark(blob: str, data: bytes | None) -> str:
+    """What tells whether a file is still the one that a merge was compared with: in HEAD, in the work tree."""
     return f"{blob}:{zlib.crc32(data or b''):08x}"
-
-
-class _Judged:
-    """One file of a merge, and what the merge did to it. harmed: the entries that were lost, doubled or blended."""
-
-    def __init__(self, file: Versions, schema: dict[str, Any]) -> None:
-        self.file = file
-        self.schema = schema
-        self._base = merge_ancestors(file.bases, schema)
-        found = self._explain(file.result)
-        self.is_readable = not any(version == "result" for version, _ in found.unreadable)
-        self.harmed = [entry for entry in found.entries if _is_harm(entry)]
-
-    def _explain(self, result: bytes | None) -> Explanation:
-        return explain_bytes(self._base, self.file.first, self.file.second, result, self.schema)
-
-    def find_left(self, versions: list[bytes | None]) -> list[Entry]:
-        """The harm that all the present versions of the file still show; none of a file that was removed since."""
-        if self.file.result is not None and None in versions:
-            return []
-        shown = [self._find_harm(version) for version in versions]
-        return [entry for key, entry in shown[0].items() if all(key in other for other in shown[1:])]
-
-    def _find_harm(self, version: bytes | None) -> dict[Key, Entry]:
-        """What a version still shows of the harm. Nothing can be told from one that is no JSON, where the merge was.
-
-        Where the merge left no JSON itself, whatever is missing since then went missing in mending it.
-        """
-        found = self._explain(version)
-        known = {_key(entry): entry for entry in self.harmed}
-        if any(name == "result" for name, _ in found.unreadable):
-            return {} if self.is_readable else known
-        now = {_key(entry): entry for entry in found.entries if _is_harm(entry)}
-        return {key: known.get(key, entry) for key, entry in now.items() if key in known or not self.is_readable}
-
-    def find_never_back(self, entries: list[Entry], versions: list[bytes]) -> list[Entry]:
-        """The entries without those that were lost and came back in one of the versions, to be removed later."""
-        for version in versions:
-            found = self._explain(version)
-            if not found.unreadable:
-                keys = {_key(entry) for entry in found.entries}
-                entries = [entry for entry in entries if entry.verdict != "lost" or _key(entry) in keys]
-        return entries
-
-
-def _is_harm(entry: Entry) -> bool:
-    """Whether an entry was harmed; that a list stands in another order is no harm."""
-    return entry.verdict in FAILURES and not entry.name.endswith(" (order)")
-
-
-def _key(entry: Entry) -> Key:
-    if entry.verdict != "lost":
-        return (entry.name, entry.verdict, entry.note, None)
-    return (entry.name, entry.base, entry.first, entry.second)
-
-
-def _make_damages(merge: Commit, file: Versions, entries: list[Entry]) -> Iterable[Damage]:
-    first, second = (merge.parents[number - 1] for number in file.parents)
-    for verdict, harm in _HARMS.items():
-        same = [entry for entry in entries if entry.verdict == verdict]
-        if same:
-            hurts = tuple(Hurt(_place_of(entry), say_entry(entry, Parents(*file.parents))) for entry in same)
-            keeper = (second if same[0].side == "second" else first) if harm == "lost" else ""
-            yield Damage(merge.id, (first, second), merge.subject, file.path, harm, hurts, keeper)
-
-
-def _place_of(entry: Entry) -> str:
-    """Where to look in the present document: for an item of a list that is gone, at the list."""
-    return entry.where.rpartition("/")[0] if entry.verdict == "lost" and entry.name.endswith("]") else entry.where
 
 
 # what is kept
@@ -211,10 +94,10 @@ def _find_common_dir(git_dir: str) -> str:
         return git_dir
 
 
-def _make_rules(schemas: Schemas) -> str:
+def _make_rules(choices: Choices) -> str:
     """One word for this version and the schemas in use: with another one, every verdict has to be found again."""
     names = [schema_of_name(kind[4][-1]) for kind in KINDS if kind[5]]
-    sums = [f"{_sum_file(name):08x}" for name in (*names, schemas.choices.schema) if name]
+    sums = [f"{_sum_file(name):08x}" for name in (*names, choices.schema) if name]
     return "-".join([__version__, *sums])
 
 
@@ -226,12 +109,12 @@ def _sum_file(path: str) -> int:
         return 0
 
 
-def _read_verdicts(value: Any) -> _Verdicts:
+def _read_verdicts(value: Any) -> Verdicts:
     """The verdicts as they were kept: tuples have become lists."""
     try:
         return {
             one: {
-                path: _Seen(str(seen[0]), [_read_damage(damage) for damage in seen[1]]) for path, seen in files.items()
+                path: Seen(str(seen[0]), [_read_damage(damage) for damage in seen[1]]) for path, seen in files.items()
             }
             for one, files in value.items()
         }
@@ -242,4 +125,4 @@ def _read_verdicts(value: Any) -> _Verdicts:
 def _read_damage(value: Any) -> Damage:
     commit, (first, second), subject, path, harm, entries, keeper = value
     hurts = tuple(Hurt(str(where), str(said)) for where, said in entries)
-    return Damage(str(commit), (str(first), str(second)), str(subject), str(path), _HARMS[harm], hurts, str(keeper))
+    return Damage(str(commit), (str(first), str(second)), str(subject), str(path), HARMS[harm], hurts, str(keeper))

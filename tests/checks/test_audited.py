@@ -56,3 +56,10 @@ def test_a_shallow_clone_says_how_many_merges_it_cannot_judge() -> None:
     (found,) = find_unaudited_merges(World(audit=Audit(3, cut=2)))
     assert (found.code, found.level) == ("merge/not-audited", "note")
     assert found.message.startswith("2 recent merges could not be audited")
+
+
+def test_a_bound_that_cuts_what_was_asked_for_is_said() -> None:
+    audit = Audit(1_000, left_out=True)
+    assert find_unaudited_merges(World(audit=audit)) == []
+    (found,) = find_unaudited_merges(World(audit=audit, since="v1"))
+    assert "only the newest 1000 were audited" in found.message

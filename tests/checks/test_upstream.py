@@ -98,12 +98,12 @@ def test_what_is_not_committed_or_comes_out_wrong_is_told_beside() -> None:
     ("state", "level", "said"),
     [
         ("gone", "note", "is not in this clone"),
-        ("cut", "note", "not in this shallow clone"),
+        ("cut", "note", "how they merge cannot be told: half is missing"),
         ("unrelated", "warning", "no commit in common"),
     ],
 )
 def test_an_upstream_of_which_nothing_can_be_told_is_said(state: str, level: str, said: str) -> None:
-    found = only(Upstream("origin/main", state=state, ahead=1, behind=1))  # type: ignore[arg-type]  # parametrized
+    found = only(Upstream("origin/main", state=state, ahead=1, behind=1, detail="half is missing"))  # type: ignore[arg-type]  # parametrized
     assert (found.code, found.level) == ("upstream/unknown", level)
     assert said in found.message
     assert found.hint

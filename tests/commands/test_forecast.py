@@ -10,7 +10,8 @@ import pytest
 
 from checkpoint_git.checks.merging import Meeting, Upstream
 from checkpoint_git.commands.explain_merge import Schemas
-from checkpoint_git.commands.forecast import meet, read_upstream
+from checkpoint_git.commands.forecast import read_upstream
+from checkpoint_git.commands.meeting import meet
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.repo.merges import Ancestor, Versions
 from checkpoint_git.repo.settings import Choices

@@ -1,0 +1,134 @@
+"""What a past merge did to the checkpoints by the rules of explain-merge, and what of it is still to be seen."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from checkpoint_git.checks.merging import Damage, Hurt
+from checkpoint_git.commands.auditing import HARMS, Present, Seen, Verdicts, make_mark
+from checkpoint_git.commands.explain_merge import Schemas, merge_ancestors
+from checkpoint_git.commands.explained import Parents, say_entry
+from checkpoint_git.commands.meeting import load_schema
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.merge.explain import Entry, Explanation, explain_bytes
+from checkpoint_git.merge.verdict import FAILURES
+from checkpoint_git.repo.audit import read_blobs_in_head, read_later_versions, read_suspects
+from checkpoint_git.repo.merges import Commit, Versions, read_contents, read_touched
+from checkpoint_git.repo.settings import Choices
+
+_MOST_FAILURES = 20  # of a clone that lacks what the merges were made of; beyond, nothing is tried
+
+Key = tuple[str, str | None, str | None, str | None]
+
+
+class Judging:
+    """One run over some merges of a repository. choices: what this clone's driver merges by."""
+
+    def __init__(self, cwd: str, env: dict[str, str], choices: Choices, present: Present) -> None:
+        self.cwd = cwd
+        self.env = env
+        self.schemas = Schemas(choices)
+        self.present = present
+
+    def judge_all(self, ids: list[str]) -> Verdicts:
+        """The verdicts on merges by their ids, without those that a shallow or partial clone cannot judge."""
+        suspects = {merge.id: merge for merge in read_suspects(self.cwd, ids, self.env)}
+        verdicts: Verdicts = {one: {} for one in ids if one not in suspects}
+        failures = 0
+        for one, merge in suspects.items():
+            try:
+                if failures < _MOST_FAILURES:
+                    verdicts[one] = self._judge(merge)
+            except CheckpointError:
+                failures += 1
+        return verdicts
+
+    def _judge(self, merge: Commit) -> dict[str, Seen]:
+        """What one merge did, by the path of each file that it harmed."""
+        touched = read_touched(self.cwd, merge, self.env)
+        found = {}
+        for file in touched.files:
+            judged = _Judged(file, load_schema(self.schemas, file.path))
+            if judged.harmed:
+                found[file.path] = self._compare(merge, judged)
+        return found
+
+    def _compare(self, merge: Commit, judged: "_Judged") -> Seen:
+        """Which of the harm is still to be seen, in HEAD and in the work tree, and was not mended in between."""
+        path = judged.file.path
+        blob = read_blobs_in_head(self.cwd, [path], self.env)[path]
+        committed = read_contents(self.cwd, [blob], self.env)[blob] if blob else None
+        data = self.present(path)
+        left = judged.find_left([committed] if data is None else [committed, data])
+        if any(entry.verdict == "lost" for entry in left):
+            later = read_later_versions(self.cwd, merge.id, path, self.env)
+            left = judged.find_never_back(left, later)
+        return Seen(make_mark(blob, data), list(_make_damages(merge, judged.file, left)))
+
+
+class _Judged:
+    """One file of a merge, and what the merge did to it. harmed: the entries that were lost, doubled or blended."""
+
+    def __init__(self, file: Versions, schema: dict[str, Any]) -> None:
+        self.file = file
+        self.schema = schema
+        self._base = merge_ancestors(file.bases, schema)
+        found = self._explain(file.result)
+        self.is_readable = not any(version == "result" for version, _ in found.unreadable)
+        self.harmed = [entry for entry in found.entries if _is_harm(entry)]
+
+    def _explain(self, result: bytes | None) -> Explanation:
+        return explain_bytes(self._base, self.file.first, self.file.second, result, self.schema)
+
+    def find_left(self, versions: list[bytes | None]) -> list[Entry]:
+        """The harm that all the present versions of the file still show; none of a file that was removed since."""
+        if self.file.result is not None and None in versions:
+            return []
+        shown = [self._find_harm(version) for version in versions]
+        return [entry for key, entry in shown[0].items() if all(key in other for other in shown[1:])]
+
+    def _find_harm(self, version: bytes | None) -> dict[Key, Entry]:
+        """What a version still shows of the harm. Nothing can be told from one that is no JSON, where the merge was.
+
+        Where the merge left no JSON itself, whatever is missing since then went missing in mending it.
+        """
+        found = self._explain(version)
+        known = {_key(entry): entry for entry in self.harmed}
+        if any(name == "result" for name, _ in found.unreadable):
+            return {} if self.is_readable else known
+        now = {_key(entry): entry for entry in found.entries if _is_harm(entry)}
+        return {key: known.get(key, entry) for key, entry in now.items() if key in known or not self.is_readable}
+
+    def find_never_back(self, entries: list[Entry], versions: list[bytes]) -> list[Entry]:
+        """The entries without those that were lost and came back in one of the versions, to be removed later."""
+        for version in versions:
+            found = self._explain(version)
+            if not found.unreadable:
+                keys = {_key(entry) for entry in found.entries}
+                entries = [entry for entry in entries if entry.verdict != "lost" or _key(entry) in keys]
+        return entries
+
+
+def _is_harm(entry: Entry) -> bool:
+    """Whether an entry was harmed; that a list stands in another order is no harm."""
+    return entry.verdict in FAILURES and not entry.name.endswith(" (order)")
+
+
+def _key(entry: Entry) -> Key:
+    if entry.verdict != "lost":
+        return (entry.name, entry.verdict, entry.note, None)
+    return (entry.name, entry.base, entry.first, entry.second)
+
+
+def _make_damages(merge: Commit, file: Versions, entries: list[Entry]) -> Iterable[Damage]:
+    first, second = (merge.parents[number - 1] for number in file.parents)
+    for verdict, harm in HARMS.items():
+        same = [entry for entry in entries if entry.verdict == verdict]
+        if same:
+            hurts = tuple(Hurt(_place_of(entry), say_entry(entry, Parents(*file.parents))) for entry in same)
+            keeper = (second if same[0].side == "second" else first) if harm == "lost" else ""
+            yield Damage(merge.id, (first, second), merge.subject, file.path, harm, hurts, keeper)
+
+
+def _place_of(entry: Entry) -> str:
+    """Where to look in the present document: for an item of a list that is gone, at the list."""
+    return entry.where.rpartition("/")[0] if entry.verdict == "lost" and entry.name.endswith("]") else entry.where
