@@ -248,7 +248,8 @@ def _contradict(value: dict[str, Any], skill: str) -> Iterator[Finding]:
         yield Finding("resume/open-rows", "warning", message, where="/progress_table", hint=hint)
     elif status == "in_progress" and rows and not waiting:
         message = f"the status is in_progress, and all {len(rows)} rows of progress_table are complete"
-        hint = f"if all is done: checkpoint done {quote_word(skill)} --complete; else add the row that is worked on"
+        done = f"checkpoint update {quote_word(skill)} --status=complete"
+        hint = f"if all is done: {done}; else add the row that is worked on"
         yield Finding("resume/no-open-row", "warning", message, where="/progress_table", hint=hint)
     step = text_field(value, "step")
     if status == "in_progress" and waiting and any(row.get("id") == step and row not in waiting for row in rows):

@@ -99,7 +99,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if args.verify:
         expected, trouble = _verify(place, args, invocation)
         if trouble:
-            return Outcome({"skill": args.skill, "written": False, "verified": False}, [], [trouble], 1)
+            action = {"action": expected[0] or None, "done_when": expected[1]}
+            return Outcome({"skill": args.skill, "written": False, "verified": False, **action}, [], [trouble], 1)
     result = done(
         place,
         args.skill,
@@ -153,9 +154,10 @@ def _no_command(text: str) -> Finding:
 
 
 def _find_refusal(command: str, args: argparse.Namespace, invocation: Invocation) -> Finding | None:
-    """Shows the command; a Finding unless --yes was given or a person agrees."""
-    invocation.stderr.write(f"the action's command is:\n  {escape_controls(command)}\n")
-    invocation.stderr.flush()
+    """Shows the command to a person; a Finding unless --yes was given or the person agrees."""
+    if getattr(args, "format", "text") != "json":  # there the answer holds it
+        invocation.stderr.write(f"the action's command is:\n  {escape_controls(command)}\n")
+        invocation.stderr.flush()
     if args.yes:
         return None
     if not invocation.interactive:

@@ -9,6 +9,7 @@ import pytest
 from checkpoint_git.commands import done
 from checkpoint_git.core.errors import CheckpointError
 from tests.commands.running import NOON, run_verb
+from tests.support.command import run_checkpoint
 from tests.support.samples import checkpoint_text
 
 
@@ -117,6 +118,16 @@ def test_verify_refuses_where_nobody_can_be_asked(build: Path, project: Path) ->
     assert ran.outcome.exit_code == 1
     assert not (project / "ran").exists()
     assert build.read_bytes() == before
+
+
+def test_verify_for_a_program_answers_with_json_alone_and_holds_the_command(build: Path, project: Path) -> None:
+    with_command(build, "echo hello; exit 3")
+    refused = run_checkpoint("done", "build", "--verify", "--json", cwd=project)
+    assert (refused.returncode, refused.stderr) == (1, "")
+    assert json.loads(refused.stdout)["done_when"] == "echo hello; exit 3"
+    failed = run_checkpoint("done", "build", "--verify", "--yes", "--json", cwd=project)
+    assert (failed.returncode, failed.stderr) == (1, "hello\n")
+    assert json.loads(failed.stdout)["findings"][0]["code"] == "done/not-verified"
 
 
 def test_verify_shows_the_command_escaped_and_takes_no_for_an_answer(build: Path, project: Path) -> None:
