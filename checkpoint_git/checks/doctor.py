@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from checkpoint_git.checks import audited, content, drift, installed, upstream
+from checkpoint_git.checks import audited, content, deployed, drift, installed, upstream
 from checkpoint_git.checks.world import World
 from checkpoint_git.core import jsonplace
 from checkpoint_git.core.finding import Finding, Level
@@ -30,8 +30,13 @@ class Check(NamedTuple):
 
 
 def choose_checks(wanted: Sequence[str]) -> list[Check]:
-    """The checks of these codes; "drift" stands for all of "drift/...". No codes: all. Unknown ones are left out."""
-    return [check for check in CHECKS if not wanted or any(is_meant(check, code) for code in wanted)]
+    """The checks of these codes; "drift" stands for all of "drift/...". Unknown ones are left out.
+
+    No codes: all but those that ask a server.
+    """
+    if not wanted:
+        return list(CHECKS)
+    return [check for check in (*CHECKS, *ONLINE) if any(is_meant(check, code) for code in wanted)]
 
 
 def is_meant(check: Check, code: str) -> bool:
@@ -258,7 +263,7 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "merge/not-audited",
         "note",
-        "recent merges that a shallow clone cannot judge",
+        "recent merges that this clone cannot judge, or that are too many",
         "git fetch --unshallow",
         "no",
         "audit",
@@ -362,5 +367,72 @@ CHECKS: tuple[Check, ...] = (
         "safe",
         "git",
         installed.find_unreachable_hooks,
+    ),
+    Check(
+        "hooks/proof",
+        "error",
+        "real commits, merges and pushes of an invalid checkpoint, with a bare PATH",
+        "checkpoint init",
+        "no",
+        "git hook_failures",
+        installed.find_failing_hooks,
+    ),
+)
+
+# These ask a server, so they run only where somebody says --online.
+ONLINE: tuple[Check, ...] = (
+    Check(
+        "online/behind",
+        "warning",
+        "is what is deployed older than HEAD?",
+        "deploy",
+        "no",
+        "deployed",
+        deployed.find_behind,
+    ),
+    Check(
+        "online/elsewhere",
+        "warning",
+        "is what is deployed part of HEAD's history?",
+        "git fetch --tags",
+        "no",
+        "deployed shallow",
+        deployed.find_elsewhere,
+    ),
+    Check(
+        "online/bad-answer",
+        "warning",
+        "does the health URL answer with a version?",
+        "have the server say it",
+        "no",
+        "deployed",
+        deployed.find_bad_answers,
+    ),
+    Check(
+        "online/unreachable",
+        "warning",
+        "does the health URL answer within 10 seconds?",
+        "start the server, or correct the URL",
+        "no",
+        "deployed",
+        deployed.find_unreachable,
+    ),
+    Check(
+        "online/bad-url",
+        "warning",
+        "is the health URL one that may be asked?",
+        "git config checkpoint.healthUrl URL",
+        "no",
+        "deployed",
+        deployed.find_bad_url,
+    ),
+    Check(
+        "online/not-configured",
+        "note",
+        "is a health URL configured?",
+        "git config checkpoint.healthUrl URL",
+        "no",
+        "deployed",
+        deployed.find_unconfigured,
     ),
 )

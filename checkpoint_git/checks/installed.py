@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from checkpoint_git.checks.world import GitFacts, Hook, Setup, World
 from checkpoint_git.core.finding import Finding, Level
+from checkpoint_git.core.safetext import shorten
 
 REPOSITORY = ".checkpoints"  # what a finding about the repository and not about one file points at
 _DRIVER = "checkpoint"
@@ -181,6 +182,22 @@ def find_unreachable_hooks(world: World) -> list[Finding]:
     setup = world.git.setup
     out_of_reach = [hook for hook in setup.hooks if not _is_reached(hook, setup)]
     return [*_tell_hooks(out_of_reach, setup), *_tell_interpreter(setup)]
+
+
+def find_failing_hooks(world: World) -> list[Finding]:
+    """Hooks of ours that git runs, and that do not do their work; those with one trouble are told together."""
+    troubles: dict[tuple[str, str], list[str]] = {}
+    for failure in world.hook_failures:
+        troubles.setdefault((failure.trouble, failure.said), []).append(failure.hook)
+    return [_tell_failure(hooks, trouble, said) for (trouble, said), hooks in troubles.items()]
+
+
+def _tell_failure(hooks: list[str], trouble: str, said: str) -> Finding:
+    which = f"the {hooks[0]} hook" if len(hooks) == 1 else f"the hooks {', '.join(hooks)}"
+    words = f" (it said: {shorten(said, 200)})" if said else ""
+    message = f"{which} failed a trial with real git: {trouble}{words}"
+    hint = f"{_INSTALL} again; where other lines stand in the hook, see that its line ends are plain"
+    return Finding("hooks/proof", "error", message, REPOSITORY, hint=hint)
 
 
 def _is_reached(hook: Hook, setup: Setup) -> bool:

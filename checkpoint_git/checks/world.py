@@ -112,10 +112,18 @@ class Proof(NamedTuple):
     shown: str = ""
 
 
+class HookFailure(NamedTuple):
+    """A hook that git runs and that does not work, as repo.hookproof says it."""
+
+    hook: str
+    trouble: str
+    said: str = ""
+
+
 class Deployed(NamedTuple):
-    """What a health URL answered, beside HEAD. url: without secrets. trouble: "not-configured", or as net.health says it;
-    detail: why. field, version: the server's own words. head, id, behind, ahead, ambiguous: as repo.versions.Standing
-    says them. dirty: built with changes that no commit holds.
+    """What a health URL answered, beside HEAD. url: without secrets. trouble: "not-configured", or as net.health says
+    it; detail: why. field, version: the server's own words. head, id, behind, ahead, ambiguous: as
+    repo.versions.Standing says them. dirty: built with changes that no commit holds.
     """
 
     url: str = ""
@@ -138,6 +146,7 @@ class World(NamedTuple):
     -> what it lists. untracked: the same, of what is here and was never given to git. release: the newest tag.
     limits: status -> days. steps: newest first. merged: reference -> evidence. strangers: commit id -> "unknown" or
     "elsewhere". shallow: history is cut off. git: None outside git. proof: None when the driver was not tried.
+    hook_failures: none either when the hooks were not tried.
     deployed: None when no server was asked. upstream: None where there is nothing to merge with. audit: recent merges.
 
     skill: the only one that was asked for, "" for all. since: the commit after which merges are audited, "" for lately.
@@ -156,6 +165,7 @@ class World(NamedTuple):
     shallow: bool = False
     git: GitFacts | None = None
     proof: Proof | None = None
+    hook_failures: Sequence[HookFailure] = ()
     deployed: Deployed | None = None
     upstream: Upstream | None = None
     audit: Audit = Audit()

@@ -13,7 +13,6 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.repo import settings as configured
 from checkpoint_git.repo.blocks import find_block
 from checkpoint_git.repo.hookfiles import is_shell_script
-from checkpoint_git.repo.install_state import InstalledHook
 from checkpoint_git.repo.trial import (
     FILE,
     SAMPLE,
@@ -30,6 +29,7 @@ from checkpoint_git.repo.trial import (
 SECONDS = 15.0  # for one commit, merge or push with its hooks
 _RUNS_AS_IT_STANDS = ("ours", "block", "moved")
 _LONGEST = 1 << 20  # bytes of a hook
+_SYSTEM = ("/bin/", "/usr/", "/opt/", "/nix/store/", "/data/data/com.termux/")  # where systems keep their shells
 _PLAIN_OPTION = re.compile(rb"-[eux]+")
 
 
@@ -41,32 +41,33 @@ class HookFailure(NamedTuple):
     said: str
 
 
-def read_own_scripts(hooks: Iterable[InstalledHook], walls: Iterable[str]) -> dict[str, bytes]:
+def read_own_scripts(hooks: Iterable[tuple[str, str, str]], work_tree: str) -> dict[str, bytes]:
     """Our part of each installed hook with the first line that chooses its shell, by the hook's name.
 
-    walls: folders that may hold what a branch brought. A hook is left out when our part of it is not, word for word,
-    what we would write, when it stops nothing, or when its first line names something else than a shell of the system.
+    hooks: name, path and state, as install_state.InstalledHook has them. work_tree: what a branch may have filled. A
+    hook is left out when our part of it is not, word for word, what we would write, when it stops nothing, or when its
+    first line starts something else than a shell of the system.
     """
-    places = [os.path.realpath(wall) for wall in walls]
-    scripts = {hook.name: _read_script(hook, places) for hook in hooks if hook.name in _TRIALS}
+    wall = os.path.realpath(work_tree) + os.sep
+    scripts = {name: _read_script(path, state, wall) for name, path, state in hooks if name in _TRIALS}
     return {name: script for name, script in scripts.items() if script}
 
 
-def _read_script(hook: InstalledHook, walls: list[str]) -> bytes:
-    if hook.state not in _RUNS_AS_IT_STANDS:
+def _read_script(path: str, state: str, wall: str) -> bytes:
+    if state not in _RUNS_AS_IT_STANDS:
         return b""
     try:
-        with open(f"{hook.path}.legacy" if hook.state == "moved" else hook.path, "rb") as stream:
+        with open(f"{path}.legacy" if state == "moved" else path, "rb") as stream:
             data = stream.read(_LONGEST)
         block = find_block(data)
     except (OSError, CheckpointError):
         return b""
     first, end, _ = data.partition(b"\n")
     first = first + end if first.startswith(b"#!") else b""
-    return first + data[block.start : block.end] if block and _is_trusted(first, walls) else b""
+    return first + data[block.start : block.end] if block and _is_trusted(first, wall) else b""
 
 
-def _is_trusted(first: bytes, walls: list[str]) -> bool:
+def _is_trusted(first: bytes, wall: str) -> bool:
     """Whether a hook's first line starts a shell of the system, and does nothing else."""
     if not first:
         return True  # git hands it to sh
@@ -74,7 +75,7 @@ def _is_trusted(first: bytes, walls: list[str]) -> bool:
     if not is_shell_script(first) or not words[0].startswith(b"/"):
         return False
     real = os.path.realpath(os.fsdecode(words[0]))
-    if any(real.startswith(wall + os.sep) for wall in walls):
+    if real.startswith(wall) or not real.startswith(_SYSTEM):
         return False
     options = words[1:]
     if words[0].endswith(b"/env"):  # the shell is found on the plain PATH then

@@ -24,7 +24,7 @@ def guarded(repo: GitRepo) -> GitRepo:
 
 
 def scripts_of(repo: GitRepo) -> dict[str, bytes]:
-    return read_own_scripts(read_installation(str(repo.path)).hooks, [str(repo.path)])
+    return read_own_scripts(read_installation(str(repo.path)).hooks, str(repo.path))
 
 
 def prove(repo: GitRepo, seconds: float = 20, only: str = "", **settings: str) -> list[HookFailure]:
@@ -44,6 +44,7 @@ def edit(repo: GitRepo, name: str, old: bytes, new: bytes) -> Path:
 
 
 def program(path: Path, text: str) -> str:
+    path.parent.mkdir(exist_ok=True)
     path.write_text(text)
     path.chmod(0o755)
     return str(path)
@@ -144,6 +145,7 @@ def test_a_hook_that_is_not_word_for_word_ours_is_not_run(guarded: GitRepo, tmp_
         "#!/usr/bin/env PATH=. sh",
         "#!/usr/bin/python3",
         "#!sh",
+        "#!{top}/../bin/sh",
     ],
 )
 def test_a_first_line_that_starts_something_else_than_a_systems_shell_is_not_followed(
@@ -151,6 +153,7 @@ def test_a_first_line_that_starts_something_else_than_a_systems_shell_is_not_fol
 ) -> None:
     program(guarded.path / "sh", "#!/bin/sh\ntouch pwned\n")
     (guarded.path / "link").symlink_to("sh")
+    program(guarded.path.parent / "bin/sh", "#!/bin/sh\ntouch pwned\n")
     edit(guarded, "pre-commit", b"#!/bin/sh", first.format(top=guarded.path).encode())
     assert list(scripts_of(guarded)) == STOPPING[1:]
 
