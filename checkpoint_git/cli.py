@@ -3,22 +3,19 @@
 It fetches the world (arguments, streams, time, environment) and sets exit codes; what a verb does lies in commands/.
 """
 
-import argparse
 import atexit
 import gc
-import importlib
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
-from types import ModuleType
-from typing import Any, NamedTuple, NoReturn, TextIO
 
 from checkpoint_git import __version__, report
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.light import Any, Callable, ModuleType, Namespace, Sequence, TextIO, load_module
 from checkpoint_git.core.outcome import Answer, Invocation, Outcome
 from checkpoint_git.core.safetext import escape_controls, shorten
 from checkpoint_git.report.screen import encode_text, read_screen
+from checkpoint_git.words import Request, UsageError, find_verb_at, read_quickly
 
 CLEAN, FINDINGS, COULD_NOT_RUN, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -42,12 +39,13 @@ VERBS = {
     "explain-merge": ("checkpoint_git.commands.explain_merge", "what a past merge did to each entry, and what it lost"),
     "workflow": ("checkpoint_git.commands.workflow", "save and resume the phases and tasks of a workflow"),
     "pipeline": ("checkpoint_git.commands.pipeline", "append-only records of a pipeline's phases"),
+    "restore-point": ("checkpoint_git.commands.restore_point", "a proven way back, made before anything dangerous"),
+    "rp": ("checkpoint_git.commands.restore_point", ""),  # the same, for hands that are in a hurry
     "hook": ("checkpoint_git.commands.hook", ""),  # git's hooks call it: no summary, not listed
 }
 DEFAULT_VERB = "status"
 WITH_FINDINGS = frozenset(("validate", "doctor"))
 PLAIN_FORMATS = ("text", "json", "md")
-HELP_WIDTH = 100
 _MANY_OBJECTS = 200_000  # allocations between two runs of the garbage collector
 
 EXIT_CODES = """\
@@ -57,18 +55,6 @@ exit codes:
   2    it could not run; a message and a hint say why
   3    a bug in this tool; the message names a log file
   130  interrupted"""
-
-
-class UsageError(CheckpointError):
-    """The words on the command line make no sense."""
-
-
-class Request(NamedTuple):
-    """What the command line asks for, before its verb's own parser has seen it."""
-
-    program: str
-    verb: str
-    words: list[str]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -115,7 +101,7 @@ def _program_name() -> str:
 
 def find_request(words: list[str], program: str = "checkpoint") -> Request:
     """Splits the verb from its words: the first word that is not a global option names it. Raises UsageError."""
-    at = _find_verb(words)
+    at = find_verb_at(words)
     if at is None:
         return Request(program, DEFAULT_VERB, words)
     verb = words[at]
@@ -124,28 +110,6 @@ def find_request(words: list[str], program: str = "checkpoint") -> Request:
     if program == "checkpoint-doctor":
         return Request(program, verb, words[1:])
     return Request(f"{program} {verb}", verb, words[:at] + words[at + 1 :])
-
-
-_GLOBAL_FLAGS = frozenset(("--json", "--no-color", "-q", "--quiet"))
-_GLOBAL_VALUES = ("-C", "--format")
-
-
-def _global_span(words: list[str], at: int) -> int:
-    """How many words the global option at a place takes, 0 where none stands there."""
-    word = words[at]
-    if word in _GLOBAL_VALUES:
-        return 2
-    return int(word in _GLOBAL_FLAGS or word.startswith("--format=") or (word[:2] == "-C" and len(word) > 2))
-
-
-def _find_verb(words: list[str]) -> int | None:
-    at = 0
-    while at < len(words):
-        span = _global_span(words, at)
-        if not span:
-            return None if words[at].startswith("-") else at
-        at += span
-    return None
 
 
 def _unknown_verb(verb: str, program: str) -> UsageError:
@@ -162,76 +126,6 @@ def _wants_json(words: list[str]) -> bool:
     words = words[: words.index("--")] if "--" in words else words
     pairs = zip(words, [*words, ""][1:], strict=True)
     return any(word in ("--json", "--format=json") or (word, after) == ("--format", "json") for word, after in pairs)
-
-
-# parsing
-
-
-class _Parser(argparse.ArgumentParser):
-    """argparse with one change: what it has to complain about goes through our door."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raises UsageError, with the usage as its hint."""
-        usage = " ".join(self.format_usage().split())
-        raise UsageError(escape_controls(message), f"{usage}; `{self.prog} --help` says more")
-
-
-def _formatter(prog: str) -> argparse.HelpFormatter:
-    # a width of our own keeps argparse from importing shutil for every option that is added
-    return argparse.RawDescriptionHelpFormatter(prog, width=HELP_WIDTH)
-
-
-def build_parser(request: Request, module: ModuleType) -> argparse.ArgumentParser:
-    """The parser of one verb: its own arguments and those of every command."""
-    parser = _Parser(
-        prog=request.program,
-        description=module.SUMMARY,
-        epilog=f"examples:\n{module.EXAMPLES}\n\n{getattr(module, 'EXIT_CODES', EXIT_CODES)}",
-        formatter_class=_formatter,
-        add_help=False,
-        allow_abbrev=False,
-    )
-    module.add_arguments(parser)
-    group = parser.add_argument_group("options of every command")
-    formats = tuple(report.FORMATS) if request.verb in WITH_FINDINGS else PLAIN_FORMATS
-    group.add_argument("--format", choices=formats, default="text", help="how to answer (default: text)")
-    group.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
-    group.add_argument("-C", dest="directory", metavar="DIR", default="", help="work as if started in DIR")
-    group.add_argument("-q", "--quiet", action="store_true", help="show findings and errors only")
-    group.add_argument("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
-    group.add_argument("--version", action="version", version=f"checkpoint {__version__}")
-    group.add_argument("-h", "--help", action="help", help="show this")
-    return parser
-
-
-def parse(request: Request, module: ModuleType) -> argparse.Namespace:
-    """The verb's arguments. A RAW verb gets the words that its parser cannot know as args.words, as they were typed."""
-    parser = build_parser(request, module)
-    if not getattr(module, "RAW", False):
-        args, rest = parser.parse_known_args(request.words)
-        if rest and not any(word.startswith("-") for word in rest):
-            return parser.parse_intermixed_args(request.words)
-        if rest:
-            parser.error(f"unrecognized arguments: {' '.join(rest)}")
-        return args
-    options, words = _split_raw(request.words)
-    skill = [word for word in words[:1] if not word.startswith("-")]
-    args = parser.parse_args([*options, *skill])
-    args.words = words[1:]
-    return args
-
-
-def _split_raw(words: list[str]) -> tuple[list[str], list[str]]:
-    """(global options, the others: first the word without a dash, which names the skill, then all in order)."""
-    options, others, at = list[str](), list[str](), 0
-    while at < len(words):
-        span = _global_span(words, at) or int(words[at] in ("-h", "--help", "--version"))
-        (options if span else others).extend(words[at : at + (span or 1)])
-        at += span or 1
-    skill = next((word for word in others if not word.startswith("-")), None)
-    if skill is not None:
-        others.remove(skill)
-    return options, others if skill is None else [skill, *others]
 
 
 # running
@@ -262,8 +156,8 @@ def _run(words: list[str], program: str) -> int:
         _write(_stream("stdout"), answer)
         return CLEAN
     request = find_request(words, program)
-    module = importlib.import_module(VERBS[request.verb][0])
-    args = parse(request, module)
+    module = load_module(VERBS[request.verb][0])
+    args = read_quickly(request.words, module) or _parse(request, module)
     invocation = _fetch_world(args)
     if hasattr(module, "answer"):
         return _say(module.answer(args, invocation))
@@ -289,7 +183,14 @@ def _say(answer: Answer) -> int:
     return answer.code
 
 
-def _fetch_world(args: argparse.Namespace) -> Invocation:
+def _parse(request: Request, module: ModuleType) -> Namespace:
+    from checkpoint_git.parsing import parse  # most commands are so plain that argparse is never loaded
+
+    formats = tuple(report.FORMATS) if request.verb in WITH_FINDINGS else PLAIN_FORMATS
+    return parse(request, module, formats, EXIT_CODES)
+
+
+def _fetch_world(args: Namespace) -> Invocation:
     stdin, stdout, stderr = _stream("stdin"), _stream("stdout"), _stream("stderr")
     interactive = args.format == "text" and stdin.isatty() and stderr.isatty()
     return Invocation(_find_directory(args.directory), os.environ, int(time.time()), stdin, stdout, stderr, interactive)
@@ -333,7 +234,7 @@ def _silence_stdout() -> None:
 
 def _find_own_teller(words: list[str]) -> Callable[[list[str], CheckpointError], Answer] | None:
     """How a verb tells of errors that has a form of its own for them; None where the verb was not even loaded."""
-    at = _find_verb(words)
+    at = find_verb_at(words)
     home = VERBS.get(words[at] if at is not None else DEFAULT_VERB, ("", ""))[0]
     return getattr(sys.modules.get(home), "tell_error", None)
 
@@ -346,7 +247,7 @@ def _say_error(words: list[str], error: CheckpointError, code: int = COULD_NOT_R
         if _wants_json(words):
             from checkpoint_git.report.json import render_error
 
-            at = _find_verb(words)
+            at = find_verb_at(words)
             verb = words[at] if at is not None else DEFAULT_VERB
             _write(_stream("stdout"), render_error(verb, error.message, error.hint, **more))
         else:
@@ -396,7 +297,7 @@ def _find_answer(words: list[str], program: str) -> str:
     """What is said where no verb is named and none is meant: the overview or the version; else ""."""
     if words == ["help"]:
         return overview(program)
-    for word in words if _find_verb(words) is None else ():
+    for word in words if find_verb_at(words) is None else ():
         if word in ("-h", "--help"):
             return overview(program)
         if word == "--version":

@@ -62,7 +62,7 @@ def _append(path: str, record: Record, now: int) -> None:
 def _read_end(tail: bytes) -> tuple[int, str]:
     """The number and the hash of the last whole line; a damaged log is gone on with, its break stays to be seen."""
     for line in reversed(tail.split(b"\n")):
-        value = _parse(line)
+        value = parse_record(line)
         if value is not None:
             return value["number"], value["hash"]
     return 0, _START
@@ -89,8 +89,8 @@ def _canonical(value: dict[str, Any]) -> bytes:
     return json.dumps(value, separators=(",", ":"), sort_keys=True).encode()
 
 
-def _parse(line: bytes) -> dict[str, Any] | None:
-    """A line whose own hash is right, else None."""
+def parse_record(line: bytes) -> dict[str, Any] | None:
+    """A line of the log whose own hash is right, else None."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -121,7 +121,7 @@ def find_breaks(lines: Iterator[tuple[int, bytes]]) -> list[Finding]:
     findings: list[Finding] = []
     expected, previous = 1, _START
     for line_number, line in lines:
-        value = _parse(line)
+        value = parse_record(line)
         if value is None:
             findings.append(_break("restore/audit-edited", "this line was changed, or a crash cut it off", line_number))
             continue

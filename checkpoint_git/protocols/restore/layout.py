@@ -14,7 +14,11 @@ RESTORE_SCRIPT = "restore.sh"
 CONTENT = "content"  # the folder of copies, inside a point's own
 AUDIT_LOG = ".audit/checkpoint-operations.log"
 REF_PREFIX = "refs/checkpoints/"
-OWN_PATHS = (".checkpoints/chk_*", ".audit/")  # what git is told to leave alone, in the words of info/exclude
+OWN_PATHS = (
+    ".checkpoints/chk_*",
+    ".checkpoints/.new-*",
+    ".audit/",
+)  # what git is told to leave alone, in the words of info/exclude
 
 _ID = re.compile(r"chk_\d{8}_\d{6}_[a-z0-9]{6}")
 

@@ -131,12 +131,17 @@ def _without_ignored(world: World, scope: Scope) -> tuple[list[Named], list[str]
 
 
 class Made(NamedTuple):
-    """A point that was made and proven. entries: what it holds. held: where."""
+    """A point that was made and proven. entries: what it holds. held: where.
+
+    proofs: what was verified -> whether it held. uncommitted: what in scope is not as HEAD has it; None outside git.
+    """
 
     manifest: store.Manifest
     entries: list[Entry]
     held: Held
     warnings: list[str]
+    proofs: dict[str, bool]
+    uncommitted: list[str] | None
 
 
 def create(world: World, asked: Sequence[str], reason: str, kind: str, expires: int | None) -> Made:
@@ -145,14 +150,16 @@ def create(world: World, asked: Sequence[str], reason: str, kind: str, expires: 
     Nothing of the user's is touched. Raises CheckpointError; what was begun is cleared away then.
     """
     captured = read_captured(world, asked, kind)
+    uncommitted = _find_uncommitted(world, captured.found)
     store.remove_unfinished(world.root)
     point = _choose_id(world)
     folder = store.begin_folder(world.root, point)
     try:
         held = Held(world.root, folder, world.env)
         entries = _capture_proven(held, kind, captured.found, world.tell)
-        value = _describe(world, point, kind, captured, entries, reason, expires)
-        held = _write_point(held, point, value, entries)
+        text = _write_script(held, point, kind, entries)
+        value = _describe(world, point, kind, captured, entries, reason, expires, store.hash_script(text))
+        held = _write_point(held, point, value, entries, text)
         if held.commit and not keeping.create_ref(world.root, layout.ref_name(point), held.commit, world.env):
             raise CheckpointError(f"there is a restore point {point} already", "run the same command again")
         store.finish_folder(world.root, folder, point)
@@ -160,7 +167,31 @@ def create(world: World, asked: Sequence[str], reason: str, kind: str, expires: 
         shutil.rmtree(folder, ignore_errors=True)
         raise
     held = held._replace(folder=layout.point_folder(world.root, point))
-    return Made(store.Manifest(point, value), entries, held, captured.warnings)
+    return Made(
+        store.Manifest(point, value), entries, held, captured.warnings, _prove(held, kind, captured), uncommitted
+    )
+
+
+def _prove(held: Held, kind: str, captured: Captured) -> dict[str, bool]:
+    """What is known to hold of a point that has its name: the rehearsal passed, or it would not be there."""
+    import subprocess
+
+    script_path = os.path.join(held.folder, layout.RESTORE_SCRIPT)
+    parsed = subprocess.run(["/bin/sh", "-n", script_path], capture_output=True, check=False).returncode == 0
+    return {
+        "content read back": True,
+        "restore rehearsed": True,
+        "script parses": parsed,
+        "kept by a ref": kind != "git_stash" or bool(held.commit),
+        "whole scope kept": not (captured.scope.secret or captured.scope.special or captured.left_out),
+    }
+
+
+def _find_uncommitted(world: World, found: Sequence[Named]) -> list[str] | None:
+    if find_repository(world.root) is None:
+        return None
+    paths = {named.path for named in found}
+    return [path for path in keeping.read_changed(world.root, world.env) if path in paths]
 
 
 def _capture_proven(held: Held, kind: str, found: Sequence[Named], tell: Tell) -> list[Entry]:
@@ -191,7 +222,14 @@ def _choose_id(world: World) -> str:
 
 
 def _describe(
-    world: World, point: str, kind: str, captured: Captured, entries: list[Entry], reason: str, expires: int | None
+    world: World,
+    point: str,
+    kind: str,
+    captured: Captured,
+    entries: list[Entry],
+    reason: str,
+    expires: int | None,
+    script_hash: str,
 ) -> dict[str, Any]:
     value: dict[str, Any] = {
         "schema_version": store.SCHEMA_VERSION,
@@ -209,21 +247,23 @@ def _describe(
         "size": sum(entry.size for entry in entries),
         "hash": combine_hashes(entries),
         "warnings": captured.warnings,
+        "restore_script": script_hash,
     }
     return {**value, "digest": store.find_digest(value), "state": "active", "history": []}
 
 
-def _write_point(held: Held, point: str, value: dict[str, Any], entries: list[Entry]) -> Held:
-    kind = str(value["type"])
-
+def _write_script(held: Held, point: str, kind: str, entries: list[Entry]) -> bytes:
     def read_target(entry: Entry) -> str:
         return os.readlink(os.path.join(held.root, entry.path))
 
-    text = script.write_script(point, [(kind, entries)], read_target)
-    own = {layout.MANIFEST: store.write_text(value), layout.RESTORE_SCRIPT: os.fsencode(text)}
+    return os.fsencode(script.write_script(point, [(kind, entries)], read_target))
+
+
+def _write_point(held: Held, point: str, value: dict[str, Any], entries: list[Entry], text: bytes) -> Held:
+    own = {layout.MANIFEST: store.write_text(value), layout.RESTORE_SCRIPT: text}
     for name, data in own.items():
         _write_new(os.path.join(held.folder, name), data)
-    if kind != "git_stash":
+    if value["type"] != "git_stash":
         return held
     from checkpoint_git.protocols.restore.mechanisms import git_stash
 

@@ -42,6 +42,11 @@ def write_text(value: Mapping[str, Any]) -> bytes:
     return (json.dumps(value, indent=1) + "\n").encode()
 
 
+def hash_script(data: bytes) -> str:
+    """How a manifest knows its restore.sh."""
+    return sha256(data).hexdigest()
+
+
 def begin_folder(root: str, point: str) -> str:
     """A new folder in which a point is built. Raises CheckpointError where none can be made."""
     base = os.path.join(root, layout.FOLDER)
