@@ -304,6 +304,13 @@ def test_a_line_that_begins_like_a_list_a_rule_or_a_heading_is_none(text: str, s
     assert render(Line(text), form="md") == f"{shown}\n"
 
 
+def test_a_files_own_lines_stand_between_fences_that_they_cannot_close() -> None:
+    blocks = [Line("a_b.json", "strong"), Line("{"), Line('  "x": "```` </pre> @ada"'), Line("}")]
+    assert report.render("show", Outcome({}, blocks), "md", PLAIN) == (
+        '**a\\_b.json**\n\n`````json\n{\n  "x": "```` </pre> @ada"\n}\n`````\n'
+    )
+
+
 def test_what_is_indented_is_a_list_in_markdown() -> None:
     blocks: list[Line | Table] = [
         Line("build", "strong"),

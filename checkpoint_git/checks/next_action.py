@@ -1,8 +1,5 @@
 """What to do next, over all checkpoints: the one order of priorities. Pure: it is told what has shipped already."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
-
 from checkpoint_git.checks.facts import Document
 from checkpoint_git.checks.progress import (
     describe_budget,
@@ -14,7 +11,15 @@ from checkpoint_git.checks.progress import (
     text_field,
 )
 from checkpoint_git.core.clock import DAY, read_instant
-from checkpoint_git.protocols.skill.views import action_done_when, action_text, open_blockers, read_list, waits_on_user
+from checkpoint_git.core.light import Any, Callable, NamedTuple, Sequence
+from checkpoint_git.protocols.skill.views import (
+    action_done_when,
+    action_text,
+    open_blockers,
+    read_list,
+    read_objects,
+    waits_on_user,
+)
 
 # First to last. "blocked" waits on something else than a decision of the user's; "idle" has no action left to name.
 RANKS = ("decision", "failed", "gate", "in_progress", "blocked", "complete", "not_started", "idle")
@@ -209,7 +214,11 @@ _REASONS = {
 def find_reason(rank: str, value: dict[str, Any], now: int | None = None) -> str:
     """Why a checkpoint stands where it stands, and what else is remarkable about it."""
     deciding = sum(map(waits_on_user, open_blockers(value)))
+    failed = [
+        text_field(row, "label") for row in read_objects(value, "progress_table") if row.get("status") == "failed"
+    ]
     said = {
+        "failed": f"it failed: {', '.join(failed)}" if failed else "",
         "gate": f"in progress, at a gate: {find_gate(value)}",
         "decision": _REASONS["decision"] if deciding == 1 else f"{deciding} decisions wait on you",
     }

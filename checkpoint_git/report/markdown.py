@@ -19,7 +19,8 @@ _MARKER = re.compile(
 
 def render(command: str, outcome: Outcome, screen: Screen) -> str:
     """Paragraphs, lists of what is indented, and tables; the findings are a table of their own."""
-    parts = [] if screen.quiet else list(_render_blocks(outcome.blocks))
+    show = _render_source if command in _SHOWING_SOURCE else _render_blocks
+    parts = [] if screen.quiet else list(show(outcome.blocks))
     if outcome.findings:
         headers = ("level", "place", "message", "hint", "code")
         parts.append(_render_table(Table(headers, [_row(finding) for finding in outcome.findings])))
@@ -39,6 +40,21 @@ def _render_blocks(blocks: Sequence[Block]) -> Iterator[str]:
             yield "".join(f"{item}\n" for item in _list_items(cast("list[Line]", list(group))))
         else:
             yield from (_render_table(block) if isinstance(block, Table) else f"{_said(block)}\n" for block in group)
+
+
+_SHOWING_SOURCE = frozenset(["show"])  # commands whose lines are a file's, but for the titles
+
+
+def _render_source(blocks: Sequence[Block]) -> Iterator[str]:
+    """The lines of each file between fences that nothing in them can close."""
+    lines = [block for block in blocks if isinstance(block, Line)]
+    for is_title, group in groupby(lines, key=lambda line: line.style == "strong"):
+        texts = [escape_controls(line.text) for line in group]
+        if is_title:
+            yield "".join(f"**{escape_markup(text)}**\n" for text in texts)
+        else:
+            fence = "`" * max(3, 1 + max(len(run) for text in texts for run in re.findall("`*", text)))
+            yield "\n".join([f"{fence}json", *texts, fence]) + "\n"
 
 
 def _is_said(block: Block) -> bool:

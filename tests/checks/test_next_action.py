@@ -78,6 +78,12 @@ def test_a_resolved_decision_waits_on_nobody() -> None:
     assert action.rank == "in_progress"
 
 
+def test_failed_work_names_the_rows_that_failed() -> None:
+    rows = [{"id": "a", "label": "Parse", "status": "failed"}, {"id": "b", "label": "Print", "status": "not_started"}]
+    (action,) = plan_queue([document(status="failed", progress_table=rows)]).actions
+    assert action.reason == "it failed: Parse"
+
+
 def test_several_decisions_are_counted() -> None:
     (action,) = plan_queue([document(blockers=[decision(), decision(id="b2")])]).actions
     assert action.reason == "2 decisions wait on you"
