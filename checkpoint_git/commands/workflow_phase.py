@@ -107,8 +107,8 @@ def approve(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """`approve PHASE`: exit code 1 for a phase that was not begun."""
     phase = check_phase(args.words[0])
 
-    def change(value: Value, execution: Value) -> Finding | None:
-        return changes.approve_phase(value, phase, invocation.now)
+    def change(value: Value, execution: Value, now: int) -> Finding | None:
+        return changes.approve_phase(value, phase, now)
 
     changed = change_state(find_place(invocation.cwd), invocation.now, change, say_waiting(invocation.stderr))
     return outcome_of(changed, [Line(f"{phase} is approved", "good")])
@@ -117,8 +117,8 @@ def approve(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 def save(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """`save [--note TEXT]`."""
 
-    def change(value: Value, execution: Value) -> None:
-        changes.note_save(value, args.note or "", invocation.now)
+    def change(value: Value, execution: Value, now: int) -> None:
+        changes.note_save(value, args.note or "", now)
 
     changed = change_state(find_place(invocation.cwd), invocation.now, change, say_waiting(invocation.stderr))
     return outcome_of(changed, [])
@@ -181,7 +181,7 @@ def advance_phase(
     with store.writing(place, on_wait):
         state = load_state(place, now)
 
-        def change(value: Value, execution: Value) -> Finding | None:
+        def change(value: Value, execution: Value, now: int) -> Finding | None:
             nonlocal following
             phase = str(value["current_phase"])
             if needs_approval(phase, value, approvals):

@@ -18,7 +18,8 @@ from checkpoint_git.protocols.workflow.recovery import Step, TaskOutput, plan_re
 from checkpoint_git.protocols.workflow.resume import Facts, Output, Plan, plan_resume
 
 Value = dict[str, Any]
-Change = Callable[[Value, Value], "Finding | None"]  # phase.json's and execution.json's values, changed in place
+# phase.json's and execution.json's values, changed in place, and the instant to write
+Change = Callable[[Value, Value, int], "Finding | None"]
 
 _GRACE = 2  # seconds: file systems round what a clock says
 
@@ -265,7 +266,7 @@ def apply_change(state: State, now: int, change: Change) -> Changed:
     values = [deepcopy(root.value) if root else None for root in roots]
     phase = values[0] or {}
     execution = values[1] or changes.new_execution(str(phase.get("workflow_id")), now)
-    refused = change(phase, execution)
+    refused = change(phase, execution, now)
     if refused is not None:
         document = state.execution if refused.where.startswith("/tasks") and state.execution else state.phase
         return Changed(state, [refused._replace(path=document.path)], [])

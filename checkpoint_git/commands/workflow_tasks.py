@@ -69,7 +69,7 @@ def change_task(
 ) -> Changed:
     """Changes one task, or adds several. An output of a task that is done has to be there."""
 
-    def change(phase: Value, execution: Value) -> Finding | None:
+    def change(phase: Value, execution: Value, now: int) -> Finding | None:
         if verb in ("start", "done", "fail"):
             changes.begin_phase(phase)
         if verb == "done":
@@ -147,7 +147,7 @@ def recover_tasks(place: Place, now: int, on_wait: store.Tell = lambda: None) ->
             return Recovered(Changed(state, [], []), [], [])
         kept = [(step.keep_aside, "") for step in steps if step.keep_aside]
 
-        def change(phase: Value, execution: Value) -> None:
+        def change(phase: Value, execution: Value, now: int) -> None:
             changes.apply_recovery(execution, steps)
 
         changed = apply_change(state, now, change)

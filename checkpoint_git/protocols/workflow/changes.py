@@ -51,8 +51,9 @@ def begin_phase(value: Value) -> None:
 
 
 def note_save(value: Value, note: str, now: int) -> None:
-    """The seed of every expensive step: begun, saved, and why."""
-    begin_phase(value)
+    """A checkpoint before an expensive step: the phase is begun, or tried again where it failed."""
+    if value.get("phase_status") in ("pending", "failed"):
+        value["phase_status"] = "in_progress"
     value["saved"] = {"at": write_instant(now), **({"note": note} if note else {})}
 
 
