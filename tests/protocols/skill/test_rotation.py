@@ -8,8 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkpoint_git.core.jsontext import to_tokens
+from checkpoint_git.core import jsonedit
+from checkpoint_git.core.jsontext import load, to_tokens
+from checkpoint_git.merge.document import merge_texts
 from checkpoint_git.protocols.skill.rotation import Due, find_due, find_merged, history_document, plan_rotation
+from tests.merge.schemas import skill_schema
 from tests.support.samples import checkpoint
 
 
@@ -204,3 +207,43 @@ def test_the_history_document_depends_on_the_entries_alone() -> None:
         "skill": "build",
         "entries": [{"where": "/skill_state/merged_prs", "items": state["merged_prs"]}],
     }
+
+
+# two branches
+
+
+RUNS = [{"at": f"2026-03-01T0{hour}:00:00Z"} for hour in range(8)]
+NEW = st.lists(st.integers(100, 104).map("#{}".format), max_size=3, unique=True)
+
+
+def branch(base: dict[str, Any], prs: list[str], runs: list[Any], *, rotates: bool) -> tuple[str, list[str]]:
+    """The checkpoint's text after a branch added entries and maybe rotated, and what its history files hold."""
+    state = base["skill_state"]
+    own = {"merged_prs": [*state["merged_prs"], *prs], "run_history": [*state["run_history"], *runs]}
+    value = to_tokens({**base, "skill_state": own})
+    rotation = plan_rotation(value)
+    past = [repr(item) for part in rotation.moved for item in part.items] if rotates else []
+    return jsonedit.render(rotation.value if rotates else value), past
+
+
+def entries_of(value: dict[str, Any]) -> list[str]:
+    return [repr(item) for read in PLACES.values() for item in read({"superseded": [], **value})]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sets(NUMBERS), NEW, NEW, st.booleans(), st.booleans(), st.sets(NUMBERS, max_size=2))
+def test_whatever_two_branches_rotate_no_entry_is_lost_when_they_merge(
+    numbers: set[int], added: list[str], also: list[str], ours_rotates: bool, theirs_rotates: bool, named: set[int]
+) -> None:
+    base = checkpoint(
+        skill_state={"merged_prs": [f"#{number}" for number in sorted(numbers)], "run_history": RUNS[:6]},
+        context_primer={"key_decisions": [f"d{number}" for number in range(22)]},
+        next_actions=["Go on", *(f"Look at #{number}" for number in sorted(named))],
+    )
+    ours, past = branch(base, added, RUNS[6:7], rotates=ours_rotates)
+    theirs, also_past = branch(base, also, RUNS[7:8], rotates=theirs_rotates)
+    merged = merge_texts(jsonedit.render(to_tokens(base)), ours, theirs, skill_schema())
+    assert merged.conflicts == []
+    left = [*entries_of(to_tokens(load(merged.text))), *past, *also_past]
+    everything = {*entries_of(to_tokens(base)), *map(repr, added), *map(repr, also), *map(repr, RUNS)}
+    assert set(left) == everything
