@@ -1,6 +1,7 @@
 """What the doctor keeps of one checkpoint: a slim value in place of the document, so that ten thousand fit. Pure."""
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -37,8 +38,8 @@ class Sheet(NamedTuple):
     """One checkpoint file, as far as the checks look at it.
 
     path: relative to the repository, "/" between its parts. status, updated_at (seconds since 1970), project_dir: None
-    where they are missing or something else. size: bytes. findings: what validate says of it. listed: (index, text) of
-    generated_files. actions: next_actions that name references; resolutions: the same of open blockers. unreviewed: how
+    where they are missing or something else. size: bytes. findings: what validate says of it. listed: the entries
+    of generated_files, "" for one that is no text. actions: next_actions that name references; resolutions: the same of open blockers. unreviewed: how
     many narratives a merge set aside. merged: (where, length) of the lists of merged pull requests that are too long.
     rotates: `checkpoint rotate` would make the file smaller without touching what is unreviewed.
     """
@@ -50,7 +51,7 @@ class Sheet(NamedTuple):
     status: str | None = None
     updated_at: int | None = None
     project_dir: str | None = None
-    listed: tuple[tuple[int, str], ...] = ()
+    listed: tuple[str, ...] = ()
     actions: tuple[Passage, ...] = ()
     resolutions: tuple[Passage, ...] = ()
     recorded: tuple[Recorded, ...] = ()
@@ -90,17 +91,17 @@ def make_sheet(document: Document) -> Sheet:
 
 
 def _text(value: dict[str, Any], key: str) -> str | None:
+    """A text that many checkpoints share, as one object."""
     found = value.get(key)
-    return found if isinstance(found, str) else None
+    return sys.intern(found) if type(found) is str else None
 
 
-def _find_listed(value: dict[str, Any]) -> Iterator[tuple[int, str]]:
+def _find_listed(value: dict[str, Any]) -> Iterator[str]:
     primer = value.get("context_primer")
     entries = read_list(primer, "generated_files") if isinstance(primer, dict) else ()
-    for at, entry in enumerate(entries):
+    for entry in entries:
         text = entry.get("path") if isinstance(entry, dict) else entry
-        if isinstance(text, str):
-            yield at, text
+        yield text if isinstance(text, str) else ""
 
 
 # what names references
@@ -137,11 +138,11 @@ _OTHER_KEY = re.compile(
 )
 _MAX_DEPTH = 50
 # Such a key ends like this in the file's text; a document without any need not be walked.
-_SIGNS = ('sha"', 'sha+"', 'commit"', 'commit+"', "commit_id", "commit_hash")
+_SIGNS = re.compile(r'sha\+?"|commit(?:\+?"|_id|_hash)')
 
 
 def _may_record(text: str) -> bool:
-    return any(sign in text for sign in _SIGNS)
+    return ("sha" in text or "commit" in text) and _SIGNS.search(text) is not None
 
 
 def find_recorded_commits(value: Any) -> list[Recorded]:

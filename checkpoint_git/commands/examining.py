@@ -4,8 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from checkpoint_git.checks.doctor import CHECKS, Check, find_all, is_meant, locate_all
-from checkpoint_git.checks.sheet import Sheet, make_sheet
+from checkpoint_git.checks.doctor import CHECKS, ONLINE, Check, find_all, is_meant, locate_all
 from checkpoint_git.checks.suppression import (
     BAD,
     MAX_BYTES,
@@ -17,14 +16,14 @@ from checkpoint_git.checks.suppression import (
 )
 from checkpoint_git.checks.world import STALE_DAYS, World
 from checkpoint_git.commands.gathering import Tell, gather_world
-from checkpoint_git.commands.reading import iterate_documents, read_document, read_text
+from checkpoint_git.commands.reading import read_text
+from checkpoint_git.commands.sheets import read_sheets
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.protocols.skill import store
 
 SETTINGS = "doctor.toml"  # in .checkpoints
-_PACE = 100  # checkpoints between two words to a person who waits
 
 
 class Diagnosis(NamedTuple):
@@ -44,15 +43,17 @@ def diagnose(
     *,
     env: Mapping[str, str],
     tell: Tell = lambda what: None,
+    since: str = "",
 ) -> Diagnosis:
     """Runs checks over a place, or over one skill's checkpoint in it, and over the repository around it.
 
-    now: seconds since 1970. env: the environment that git is asked in. tell: called with what is looked at.
+    now: seconds since 1970. env: the environment that git is asked in. tell: called with what is looked at. since: a
+    commit; merges after it are audited, "" for the latest ones.
     """
     settings = read_settings(place)
     sheets = read_sheets(place, now, skill, tell)
     needs = {need for check in checks for need in check.needs.split()}
-    world, troubles = gather_world(place, sheets, now, needs, env, tell)
+    world, troubles = gather_world(place, sheets, now, needs, env, tell, skill=skill or "", since=since)
     world = world._replace(limits={**STALE_DAYS, **settings.limits})
     if place.work_tree is None and needs:
         message = "this is no git repository: history, merge driver and hooks were not looked at"
@@ -60,21 +61,10 @@ def diagnose(
     skills = {sheet.path: sheet.skill for sheet in sheets}
     found = locate_all(find_all(checks, world), lambda path: read_text(place, skills[path]) if path in skills else None)
     told, suppressed, used = split_findings([*found, *troubles], settings.suppressions, now)
-    is_whole = skill is None and len(checks) == len(CHECKS)
+    is_whole = skill is None and all(check in checks for check in CHECKS)
+    used = used | _find_untried(settings, checks)
     idle = find_idle(settings.suppressions, used, now, settings_path(place)) if is_whole else []
     return Diagnosis(list(checks), [*told, *settings.findings, *idle], suppressed, world)
-
-
-def read_sheets(place: Place, now: int, skill: str | None = None, tell: Tell = lambda what: None) -> list[Sheet]:
-    """What the checks look at of every checkpoint, or of one skill's; no document is held longer than it is read."""
-    if skill:
-        return [make_sheet(read_document(place, skill, now))]
-    sheets = []
-    for document in iterate_documents(place, now):
-        sheets.append(make_sheet(document))
-        if len(sheets) % _PACE == 0:
-            tell(f"checkpoints ({len(sheets)})")
-    return sheets
 
 
 def settings_path(place: Place) -> str:
@@ -101,4 +91,10 @@ def read_settings(place: Place) -> Settings:
 
 def is_code(word: str) -> bool:
     """Whether a check, or a group of them, is called so."""
-    return any(is_meant(check, word) for check in CHECKS)
+    return any(is_meant(check, word) for check in (*CHECKS, *ONLINE))
+
+
+def _find_untried(settings: Settings, checks: Sequence[Check]) -> set[int]:
+    """The suppressions of checks that did not run this time, by their numbers."""
+    tried = (any(is_meant(check, one.code) for check in checks) for one in settings.suppressions)
+    return {at for at, was_tried in enumerate(tried) if not was_tried}

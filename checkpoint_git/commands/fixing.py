@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.commands.applying import describe_steps, steps_data
 from checkpoint_git.commands.examining import Diagnosis
-from checkpoint_git.commands.mending import Applied, FileMend, Plan, apply_plan, plan_mends
+from checkpoint_git.commands.mending import Applied, FileMend, Plan, apply_plan, find_fixable, plan_mends
 from checkpoint_git.commands.writing import check_owner, say_waiting
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.linediff import diff_lines
@@ -25,10 +25,13 @@ class Fixes(NamedTuple):
     findings: list[Finding]
 
 
-def check_right(skill: str | None, codes: set[str], env: Mapping[str, str]) -> None:
-    """Raises CheckpointError where a session that works for one skill is told to mend another's checkpoint."""
-    if codes and skill:
+def choose_codes(words: Sequence[str], skill: str | None, env: Mapping[str, str]) -> set[str]:
+    """The codes that are to be mended. Raises CheckpointError for what has no mend, and where a session that works for
+    one skill is told to mend another's checkpoint.
+    """
+    if skill:
         check_owner(skill, env)
+    return find_fixable(words)
 
 
 def show(place: Place, found: Diagnosis, codes: set[str], invocation: Invocation) -> Fixes:

@@ -7,6 +7,7 @@ from checkpoint_git.checks.drift import find_asked_references
 from checkpoint_git.checks.listed import choose_reading, find_readings, is_path_like
 from checkpoint_git.checks.sheet import Sheet
 from checkpoint_git.checks.world import GitFacts, Hook, NamedFile, Proof, Release, Setup, Step, World
+from checkpoint_git.commands import trying
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place
@@ -85,7 +86,7 @@ def _read_listed(sheet: Sheet, lookup: paths.Lookup) -> list[NamedFile]:
 
     return [
         _look_up(at, _from_root(path, sheet.project_dir), lookup)
-        for at, text in sheet.listed
+        for at, text in enumerate(sheet.listed)
         for path in _read_entry(text, is_there)
     ]
 
@@ -214,10 +215,14 @@ def _read_upstream(world: World, place: Place, env: Mapping[str, str]) -> World:
 def _read_audit(world: World, place: Place, env: Mapping[str, str]) -> World:
     from checkpoint_git.commands.auditing import read_audit
 
-    skills = {sheet.path: sheet.skill for sheet in world.sheets}
+    is_here = _asked_paths(World(), place)
 
     def read_present(path: str) -> bytes | None:
-        data = store.read_skill(place, skills[path]) if path in skills else None
+        skill = layout.find_skill(path) if is_here(path) and path.endswith(layout.SUFFIX) else ""
+        try:
+            data = store.read_skill(place, skill) if skill else None
+        except CheckpointError:  # no name that a skill may have
+            return None
         return data if isinstance(data, bytes) else None
 
     return world._replace(
@@ -227,9 +232,9 @@ def _read_audit(world: World, place: Place, env: Mapping[str, str]) -> World:
 
 def _asked_paths(world: World, place: Place) -> Callable[[str], bool]:
     """Whether a path is that of a checkpoint of this place, and of the skill that was asked for."""
-    start = os.path.relpath(place.directory, place.top).replace(os.sep, "/") + "/"
-    name = f"{world.skill}{layout.SUFFIX}"
-    return lambda path: path.startswith(start) and (not world.skill or path == start + name)
+    folder = os.path.relpath(place.directory, place.top).replace(os.sep, "/")
+    name = f"{folder}/{world.skill}{layout.SUFFIX}"
+    return lambda path: path == name if world.skill else path.rpartition("/")[0] == folder
 
 
 def _below(place: Place, names: Iterable[str]) -> list[str]:
@@ -280,6 +285,8 @@ _READERS: dict[str, tuple[str, Callable[[World, Place, Mapping[str, str]], World
     "shallow": ("the clone's depth", _read_shallow),
     "git": ("the installation", _read_git),
     "proof": ("the merge driver at work", _read_proof),
+    "hook_failures": ("the hooks at work", trying.read_hook_failures),
+    "deployed": ("what is deployed", trying.read_deployed),
     "upstream": ("the upstream", _read_upstream),
     "audit": ("the latest merges", _read_audit),
 }

@@ -60,6 +60,7 @@ class Lookup:
     def __init__(self, root: str, top: str) -> None:
         self._root, self._top = root, top
         self._states: dict[str, State] = {}
+        self._names: dict[str, tuple[str, ...]] = {}
         self._plain: dict[str, bool] = {top: True}  # folder -> whether it is one, reached through no symbolic link
 
     def find_state(self, path: str) -> State:
@@ -72,9 +73,12 @@ class Lookup:
 
     def find_names(self, path: str) -> tuple[str, ...]:
         """As relative_to_top."""
-        if self._root == self._top and _PLAIN_PATH(path) and not _ODD_PART(path):
-            return (path,)
-        return tuple(relative_to_top(path, self._root, self._top))
+        known = self._names.get(path)
+        if known is None:
+            is_plain = self._root == self._top and _PLAIN_PATH(path) and not _ODD_PART(path)
+            known = (path,) if is_plain else tuple(relative_to_top(path, self._root, self._top))
+            self._names[path] = known
+        return known
 
     def _is_plainly_there(self, path: str) -> bool:
         """Whether it is a file of the project by an ordinary name, reached through no symbolic link."""
