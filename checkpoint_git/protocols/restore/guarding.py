@@ -1,0 +1,147 @@
+"""Whether an agent's tool call may go on: reading always, changing only what a live restore point covers. Pure.
+
+It fails closed: a tool that it does not know counts as one that changes things.
+"""
+
+import os
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from checkpoint_git.protocols.restore.layout import AUDIT_LOG, FOLDER
+
+# Tools that look, ask or plan. Names are matched whole: a file that is called after a tool means nothing.
+_READING = frozenset(
+    (
+        "AskUserQuestion", "BashOutput", "ExitPlanMode", "Glob", "Grep", "KillShell", "LS", "ListMcpResourcesTool",
+        "NotebookRead", "Read", "ReadMcpResourceTool", "SlashCommand", "Skill", "Task", "TodoRead", "TodoWrite",
+        "WebFetch", "WebSearch",
+    )
+)  # fmt: skip
+# Tools that change one file, and the member of their input that names it.
+_CHANGING = {
+    "Edit": "file_path",
+    "MultiEdit": "file_path",
+    "Write": "file_path",
+    "NotebookEdit": "notebook_path",
+}
+_SHELL = "Bash"
+# Programs that only look, whatever their arguments.
+_LOOKING = frozenset(
+    (
+        "basename", "cat", "cmp", "cut", "df", "diff", "dirname", "du", "echo", "false", "file", "grep", "head",
+        "id", "ls", "md5sum", "pwd", "readlink", "realpath", "sha256sum", "stat", "tail", "true",
+        "uname", "wc", "which", "whoami",
+    )
+)  # fmt: skip
+_GIT_LOOKING = frozenset(
+    ("status", "log", "diff", "show", "rev-parse", "ls-files", "blame", "describe", "shortlog", "cat-file", "rev-list")
+)
+_GIT_WRITING = ("--output", "-o", "--ext-diff", "--textconv", "--open-files-in-pager", "-O")
+_OURS_LOOKING = frozenset(("status", "next", "resume", "validate", "doctor", "list", "show", "refs", "explain-merge"))
+_CONTROL = re.compile(r"[;&|<>`$(){}\n\r\\!*?\[\]~#]")
+
+
+class Call(NamedTuple):
+    """One tool call. path: what it changes, absolute; "" for what cannot be told from the call, so anything."""
+
+    tool: str
+    reads: bool
+    path: str = ""
+
+
+class Cover(NamedTuple):
+    """What one live point covers. asked: its scopes below the workspace, "" for all of it. paths: what it holds."""
+
+    asked: tuple[str, ...]
+    paths: frozenset[str]
+
+
+class Verdict(NamedTuple):
+    """allowed, or why not and what to do."""
+
+    allowed: bool
+    reason: str = ""
+
+
+def read_call(value: Any, cwd: str, more_readers: Iterable[str] = ()) -> Call | None:
+    """A tool call from the hook's JSON, None where it makes no sense. more_readers: tools that only look, too."""
+    if not isinstance(value, Mapping):
+        return None
+    tool, given = value.get("tool_name"), value.get("tool_input", {})
+    if not isinstance(tool, str) or not tool or not isinstance(given, Mapping):
+        return None
+    if tool in _READING or tool in frozenset(more_readers):
+        return Call(tool, True)
+    here = value.get("cwd")
+    here = here if isinstance(here, str) and os.path.isabs(here) and "\0" not in here else cwd
+    if tool in _CHANGING:
+        return _read_change(tool, given.get(_CHANGING[tool]), here)
+    if tool == _SHELL:
+        command = given.get("command")
+        return None if not isinstance(command, str) else Call(tool, is_looking(command))
+    return Call(tool, False)
+
+
+def _read_change(tool: str, path: object, here: str) -> Call | None:
+    if not isinstance(path, str) or not path or "\0" in path:
+        return None
+    return Call(tool, False, os.path.normpath(os.path.join(here, path)))
+
+
+def is_looking(command: str) -> bool:
+    """Whether a shell command can only look: one plain command of a known program, without redirection or expansion."""
+    if _CONTROL.search(command):
+        return False
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return False
+    if not words or "=" in words[0]:
+        return False
+    program, rest = words[0], words[1:]
+    if program == "git" and rest[:1] != ["checkpoint"]:
+        return _is_git_looking(rest)
+    if program in ("checkpoint", "git"):
+        return _is_ours(rest if program == "checkpoint" else rest[1:])
+    return program in _LOOKING
+
+
+def _is_git_looking(words: list[str]) -> bool:
+    return bool(words) and words[0] in _GIT_LOOKING and not any(word.startswith(_GIT_WRITING) for word in words[1:])
+
+
+def _is_ours(words: list[str]) -> bool:
+    """Our own verbs that look, and all of restore-point: making a point must never need one."""
+    if words[:1] in (["restore-point"], ["rp"]):
+        return True
+    if words[:1] == ["doctor"]:
+        return not any(word.startswith("--fix") for word in words)
+    return not words or words[0] in _OURS_LOOKING
+
+
+def decide(call: Call, root: str, covers: Iterable[Cover]) -> Verdict:
+    """Whether the call may go on. root: the workspace, absolute, its links followed, as the call's path is."""
+    if call.reads:
+        return Verdict(True)
+    if not call.path:
+        if any("" in cover.asked for cover in covers):
+            return Verdict(True)
+        return Verdict(False, f"{call.tool} may change anything, and no live restore point covers the whole workspace")
+    wall = root.rstrip("/") + "/"
+    if not call.path.startswith(wall):
+        return Verdict(False, f"{call.path} lies outside the workspace, where no restore point can cover it")
+    path = call.path[len(wall) :]
+    if path.startswith((f"{FOLDER}/chk_", ".git/")) or path in (".git", AUDIT_LOG):
+        return Verdict(False, f"{path} belongs to git or to the restore points themselves")
+    if any(is_covered(path, cover) for cover in covers):
+        return Verdict(True)
+    return Verdict(False, f"no live restore point covers {path}")
+
+
+def is_covered(path: str, cover: Cover) -> bool:
+    """Whether a point would bring this path back: it holds it, or it covers a folder above it."""
+    if path in cover.paths:
+        return True
+    return any(scope == "" or path == scope or path.startswith(f"{scope}/") for scope in cover.asked)
