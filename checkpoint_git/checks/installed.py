@@ -1,8 +1,8 @@
 """What is wrong with git around the checkpoints: an unfinished merge, a driver or hooks out of reach. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from checkpoint_git.checks.world import GitFacts, Hook, Setup, World
+from checkpoint_git.checks.world import GitFacts, Hook, HookFailure, Setup, World
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.safetext import shorten
 
@@ -186,16 +186,17 @@ def find_unreachable_hooks(world: World) -> list[Finding]:
 
 def find_failing_hooks(world: World) -> list[Finding]:
     """Hooks of ours that git runs, and that do not do their work; those with one trouble are told together."""
-    troubles: dict[tuple[str, str], list[str]] = {}
+    together: dict[str, list[HookFailure]] = {}
     for failure in world.hook_failures:
-        troubles.setdefault((failure.trouble, failure.said), []).append(failure.hook)
-    return [_tell_failure(hooks, trouble, said) for (trouble, said), hooks in troubles.items()]
+        together.setdefault(failure.trouble, []).append(failure)
+    return [_tell_failures(failures) for failures in together.values()]
 
 
-def _tell_failure(hooks: list[str], trouble: str, said: str) -> Finding:
-    which = f"the {hooks[0]} hook" if len(hooks) == 1 else f"the hooks {', '.join(hooks)}"
-    words = f" (it said: {shorten(said, 200)})" if said else ""
-    message = f"{which} failed a trial with real git: {trouble}{words}"
+def _tell_failures(failures: Sequence[HookFailure]) -> Finding:
+    hooks = ", ".join(failure.hook for failure in failures)
+    which = f"the {hooks} hook" if len(failures) == 1 else f"the hooks {hooks}"
+    said = f" (it said: {shorten(failures[0].said, 200)})" if failures[0].said else ""
+    message = f"{which} failed a trial with real git: {failures[0].trouble}{said}"
     hint = f"{_INSTALL} again; where other lines stand in the hook, see that its line ends are plain"
     return Finding("hooks/proof", "error", message, REPOSITORY, hint=hint)
 

@@ -2,7 +2,10 @@
 
 import gzip
 import json
+import re
 import socket
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -106,8 +109,6 @@ def test_an_answer_that_says_nothing_is_told(server: Server, handler: Handler, w
     ],
 )
 def test_no_whole_answer_is_told(server: Server, handler: Handler, why: str) -> None:
-    import re
-
     answer = ask(server, handler)
     assert answer.trouble in ("unreachable", "bad-answer")
     assert re.search(why, answer.detail), answer
@@ -163,6 +164,13 @@ def test_who_was_given_up_leaves_no_thread_behind(server: Server) -> None:
     server.done.set()
     assert [thread for thread in threading.enumerate() if thread.daemon and "work" in thread.name] == []
     assert threading.active_count() <= before + 1  # the server's own
+
+
+def test_a_process_ends_although_the_server_does_not(server: Server) -> None:
+    server.paths["/api/health"] = drip(b"", b"HTTP/1.1 100 Continue\r\n\r\n", server.done)
+    script = f"from checkpoint_git.net.health import read_health; print(read_health({server.url!r}, {{}}, 0.3).trouble)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=20)
+    assert (done.stdout, done.stderr, done.returncode) == ("unreachable\n", "", 0)
 
 
 def test_nobody_listening_is_told() -> None:
