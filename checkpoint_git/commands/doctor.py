@@ -115,7 +115,7 @@ def _list_checks(checks: Sequence[Check]) -> Outcome:
     rows = [(check.code, check.level, check.looks_at, check.mend, check.fix) for check in checks]
     names = ("code", "level", "looks_at", "mend", "fix")
     data = {"checks": [dict(zip(names, row, strict=True)) for row in rows]}
-    return Outcome(data, [Table(("check", "at worst", "looks at", "mend", "--fix"), rows)])
+    return Outcome(data, [Table(("check", "at worst", "looks at", "mend", "--fix"), rows, (0, 1, 4))])
 
 
 def _tell_diagnosis(found: Diagnosis, fail_on_warnings: bool) -> Outcome:
