@@ -267,7 +267,8 @@ def test_sarif_names_the_rules_and_the_places() -> None:
     assert first["level"] == "error"
     assert "locations" not in second
     place = third["locations"][0]["physicalLocation"]
-    assert place == {"artifactLocation": {"uri": "my%20files/%C3%A4.json"}, "region": {"startLine": 6}}
+    address = {"uri": "my%20files/%C3%A4.json", "uriBaseId": "%SRCROOT%"}
+    assert place == {"artifactLocation": address, "region": {"startLine": 6}}
 
 
 def test_sarif_without_findings_is_still_a_run() -> None:

@@ -11,8 +11,13 @@ _IN_PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", 
 
 
 def render(command: str, outcome: Outcome, screen: Screen) -> str:
-    """One annotation a finding. Nothing else is printed: the log's reader obeys every line that begins with ::."""
-    return "".join(annotate(finding) + "\n" for finding in outcome.findings)
+    """One annotation a finding. Nothing else is printed: the log's reader obeys every line that begins with ::.
+
+    What weighs most comes first: of one step, ten errors, ten warnings and ten notices become annotations. The others
+    stand in the log.
+    """
+    ordered = sorted(outcome.findings, key=lambda finding: tuple(_COMMANDS).index(finding.level))
+    return "".join(annotate(finding) + "\n" for finding in ordered)
 
 
 def annotate(finding: Finding) -> str:
