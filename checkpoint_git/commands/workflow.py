@@ -32,7 +32,7 @@ EXAMPLES = """\
 Verb = Callable[[argparse.Namespace, Invocation], Outcome]
 
 # verb -> (how many words follow it at least and at most, what they are)
-_WORDS = {
+VERBS = {
     "start": (1, 1, "ID"),
     "status": (0, 0, ""),
     "resume": (0, 0, ""),
@@ -58,7 +58,7 @@ _OPTIONS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """VERB [WORD...] and the options of all verbs."""
-    parser.add_argument("action", metavar="VERB", choices=list(_WORDS), help=", ".join(_WORDS))
+    parser.add_argument("action", metavar="VERB", choices=list(VERBS), help=", ".join(VERBS))
     parser.add_argument("words", metavar="WORD", nargs="*", help="what the verb is about")
     parser.add_argument("--yes", action="store_true", help="resume: go on; advance: the user approves")
     parser.add_argument("--fresh", action="store_true", help="archive what is there, and start again")
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def _check_words(args: argparse.Namespace) -> None:
-    least, most, names = _WORDS[args.action]
+    least, most, names = VERBS[args.action]
     if not least <= len(args.words) <= most:
         usage = f"checkpoint workflow {args.action} {names}".strip()
         raise CheckpointError(f"workflow {args.action} takes {names or 'no words'}", f"write it as: {usage}")
