@@ -32,7 +32,6 @@ exit codes:
   1    not done, or not valid; {"success": false, "error": ..., "hint": ...}. `write --non-blocking` answers so with 0
   130  interrupted"""
 
-SETTING = "checkpoint.pipelineDir"
 _CHUNK = 1 << 16  # characters
 _AUTO = "auto"
 _RUN = ("ticket_id", "run_id")
@@ -57,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--base",
         metavar="DIR",
-        help=f"where records lie (default: the setting {SETTING}, else ~/{layout.DEFAULT_BASE})",
+        help=f"where records lie (default: the setting {records.SETTING}, else ~/{layout.DEFAULT_BASE})",
     )
 
 
@@ -103,7 +102,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     """The verb: one JSON document."""
     action = ACTIONS[args.action]
     _check_options(args, action)
-    base = find_base(args.base, invocation)
+    base = records.find_base(args.base, invocation.cwd, invocation.env)
     reply = action.act(Request(args, base, invocation.now, invocation.cwd))
     return Answer(_document(reply), 0 if reply.success else 1)
 
@@ -142,34 +141,6 @@ _OPTIONS = (
     *("ticket_id", "run_id", "phase", "attempt", "payload", "repo_commit_map", "artifact_paths", "timestamp"),
     *("non_blocking", "fallback", "repo", "skip_to", "base"),
 )
-
-
-# the base
-
-
-def find_base(wished: str | None, invocation: Invocation) -> str:
-    """The folder of all records: the option, else the setting, else a folder in the home."""
-    if wished is not None:
-        return wished
-    return _read_setting(invocation) or os.path.join(_find_home(invocation), layout.DEFAULT_BASE)
-
-
-def _read_setting(invocation: Invocation) -> str:
-    from checkpoint_git.repo.git import GitMissingError, stream_git
-
-    words = ["config", "--null", "--type=path", "--default", "", "--get", SETTING]
-    try:
-        out = b"".join(stream_git(words, invocation.cwd, env=invocation.env))
-    except GitMissingError:
-        return ""
-    return os.fsdecode(out.rstrip(b"\0"))
-
-
-def _find_home(invocation: Invocation) -> str:
-    home = invocation.env.get("HOME") or os.path.expanduser("~")
-    if not os.path.isabs(home):
-        raise CheckpointError("the home folder is not known", "say where the records lie: --base DIR")
-    return home
 
 
 # the actions

@@ -4,6 +4,7 @@ Facts are returned, sentences for programs and people are made by the caller.
 """
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -18,6 +19,8 @@ from checkpoint_git.core.yamltext import MAX_BYTES
 from checkpoint_git.protocols.pipeline import layout, rules, store
 from checkpoint_git.protocols.pipeline.layout import RecordName
 from checkpoint_git.protocols.pipeline.store import Skipped
+
+SETTING = "checkpoint.pipelineDir"
 
 
 class Run(NamedTuple):
@@ -54,6 +57,31 @@ class Found(NamedTuple):
 
 
 # opening
+
+
+def find_base(wished: str | None, cwd: str, env: Mapping[str, str]) -> str:
+    """The folder of all records: the wished one, else what the setting names, else one in the home."""
+    if wished is not None:
+        return wished
+    return _read_setting(cwd, env) or os.path.join(_find_home(env), layout.DEFAULT_BASE)
+
+
+def _read_setting(cwd: str, env: Mapping[str, str]) -> str:
+    from checkpoint_git.repo.git import GitMissingError, stream_git
+
+    words = ["config", "--null", "--type=path", "--default", "", "--get", SETTING]
+    try:
+        out = b"".join(stream_git(words, cwd, env=env))
+    except GitMissingError:
+        return ""
+    return os.fsdecode(out.rstrip(b"\0"))
+
+
+def _find_home(env: Mapping[str, str]) -> str:
+    home = env.get("HOME") or os.path.expanduser("~")
+    if not os.path.isabs(home):
+        raise CheckpointError("the home folder is not known", "say where the records lie: --base DIR")
+    return home
 
 
 def check_ticket(base: str, ticket_id: str) -> None:

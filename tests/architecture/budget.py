@@ -74,7 +74,9 @@ def find_excess(loaded: set[str], allowed: set[str]) -> list[str]:
 
 
 def make_repository(path: Path) -> GitRepo:
-    """A repository with one valid, fresh checkpoint and one pipeline record, committed, and the three versions of a clean merge beside it."""
+    """A repository with one valid, fresh checkpoint and one pipeline record, committed, and the three versions of a
+    clean merge beside it.
+    """
     repo = GitRepo.create(path)
     repo.write("docs/plan.md", "# Plan\n")
     sample = {"project_dir": str(path), "updated_at": write_instant(int(time.time()))}
