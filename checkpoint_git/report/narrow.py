@@ -12,7 +12,7 @@ from checkpoint_git.report.text import GAP, join, measure, paint
 
 _NARROWEST = 8  # columns that a column keeps; with less, the cells of a row are stacked
 _COMFORTABLE = 12  # what the others keep before the last column goes below its row
-_MOST_LINES = 4  # of one cell
+_MOST_LINES = 6  # of one cell
 _INDENT = "  "
 
 
@@ -89,7 +89,7 @@ def _lines(row: Sequence[Line], widths: Sequence[int], screen: Screen) -> Iterat
 
 def _wrap_cell(cell: Line, width: int) -> list[Line]:
     """The cell on as many lines as it takes, at most a few; a text without blanks is left to be cut."""
-    texts = wrap(cell.text, width, 0)
+    texts = wrap(cell.text, width, 0, breaks=" " in cell.text)
     if len(texts) > _MOST_LINES:
         texts = [*texts[: _MOST_LINES - 1], " ".join(texts[_MOST_LINES - 1 :])]
     return [cell._replace(text=text) for text in texts]
