@@ -5,7 +5,9 @@ together. It is a cache: missing, damaged, foreign, read-only or on a full disk 
 """
 
 import os
+from binascii import unhexlify
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -24,7 +26,7 @@ from checkpoint_git.repo.history_index import (
     remove_old_layers,
 )
 from checkpoint_git.repo.log import PLAIN_LOG, environment, read_blocks, read_words
-from checkpoint_git.repo.spots import find_postings
+from checkpoint_git.repo.spots import KINDS, find_postings
 
 FOLDER = os.path.join("checkpoint", "history")  # in the common git directory
 SMALLEST = 2_000  # commits; a shorter history is read as fast as an index
@@ -177,26 +179,31 @@ def _write_beyond(shelf: Shelf, layer: Layer, tip: str, excluded: Sequence[bytes
 
 def _read_runs(work_tree: str, revisions: Sequence[str], left: list[bytes]) -> Iterator[Run]:
     """The commits that `git log` lists, in runs; those of the left side only as ids, added to `left`."""
-    ids, postings, width = bytearray(), list[int](), 0
+    ids, postings, width = bytearray(), _no_postings(), 0
     for block in read_blocks(work_tree, [*PLAIN_LOG, _FORMAT, *revisions, "--"]):
         records = block.split(b"\0")[:-1]
         width = records[0].index(b"\n") // 2
-        if any(record.startswith(b"<") for record in records):
+        if "--left-right" in revisions:
             left += [_hex_to_ids([record], width) for record in records if record.startswith(b"<")]
             records = [record for record in records if not record.startswith(b"<")]
             block = b"\0".join((*records, b""))
-        postings += find_postings(block, records, len(ids) // (width or 1))
+        for kept, found in zip(postings, find_postings(block, records, len(ids) // width), strict=True):
+            kept += found
         ids += _hex_to_ids(records, width)
         if len(ids) >= _RUN * width:
-            yield make_run(width, bytes(ids), postings)
-            ids, postings = bytearray(), []
+            yield make_run(width, bytes(ids), [*chain.from_iterable(postings)])
+            ids, postings = bytearray(), _no_postings()
     if ids:
-        yield make_run(width, bytes(ids), postings)
+        yield make_run(width, bytes(ids), [*chain.from_iterable(postings)])
+
+
+def _no_postings() -> list[list[int]]:
+    return [[] for _ in range(KINDS)]
 
 
 def _hex_to_ids(records: Sequence[bytes], width: int) -> bytes:
     end = 1 + 2 * width
-    return bytes.fromhex(b"".join([record[1:end] for record in records]).decode())
+    return unhexlify(b"".join([record[1:end] for record in records]))
 
 
 def _find_shelf(work_tree: str) -> Shelf | None:

@@ -8,7 +8,8 @@ two commits came later is never taken from their clocks: whoever asks says which
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from checkpoint_git.core.references import MAX_TEXT, Mention, find_mentions, find_references, unqualify
@@ -55,56 +56,80 @@ TICKET_RULE = "the ticket that the subject is about"
 CLOSES_RULE = "a closing keyword"
 TRAILER_RULE = "a trailer that names the pull request"
 
+
+class _Late:
+    """A pattern that is compiled when it is first used: most answers need few of those below."""
+
+    def __init__(self, text: str, flags: int = 0) -> None:
+        self._text, self._flags = text, flags
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(self._text, self._flags)
+
+    def match(self, text: str) -> re.Match[str] | None:
+        return self._compiled.match(text)
+
+    def search(self, text: str) -> re.Match[str] | None:
+        return self._compiled.search(text)
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        return self._compiled.finditer(text)
+
+    def sub(self, new: str, text: str) -> str:
+        return self._compiled.sub(new, text)
+
+
 _CLOSING = r"(?:clos(?:e|es|ed)|fix(?:es|ed)?|resolv(?:e|es|ed)|implement(?:s|ed)|complet(?:e|es|ed))"
-_REVERT = re.compile(r"(?:revert(?:s|ed)?|back(?:s|ed)? out|roll(?:s|ed)? ?back)\b[:\s]", re.IGNORECASE)
-_RELAND = re.compile(r"(?:reapply|re-apply|reland|re-land)\b", re.IGNORECASE)
-_QUOTED = re.compile(r'^(?P<verbs>(?:(?:Revert|Reapply) ")+)(?P<quoted>.*?)"+(?P<rest>[^"]*)$', re.IGNORECASE)
-_UNDONE = re.compile(r"(?:\bThis (?:commit )?|^[ \t]*)(?:[Rr]evert|REVERT)" + REVERTED_IDS, re.MULTILINE)
-_REVERTED_BELOW = re.compile(
+_REVERT = _Late(r"(?:revert(?:s|ed)?|back(?:s|ed)? out|roll(?:s|ed)? ?back)\b[:\s]", re.IGNORECASE)
+_RELAND = _Late(r"(?:reapply|re-apply|reland|re-land)\b", re.IGNORECASE)
+_QUOTED = _Late(r'^(?P<verbs>(?:(?:Revert|Reapply) ")+)(?P<quoted>.*?)"+(?P<rest>[^"]*)$', re.IGNORECASE)
+_UNDONE = _Late(r"(?:\bThis (?:commit )?|^[ \t]*)[Rr]evert" + REVERTED_IDS, re.MULTILINE)
+_REVERTED_BELOW = _Late(
     r"^\s*(?:This )?reverts (?:pull request |merge request |PR |MR )?(?P<what>\S+)", re.IGNORECASE | re.MULTILINE
 )
 
-_MERGE_OF_NUMBER = re.compile(
+_MERGE_OF_NUMBER = _Late(
     r"^(?:Merge|Merged|Merges|Auto merge of|Land|Landed)\s+"
     r"(?P<kind>(?:PRs?|pull requests?|MRs?|merge requests?|GH)[\s-]*)?(?P<what>[#!]?\d+.*)$",
     re.IGNORECASE,
 )
-_MERGED_IN = re.compile(r"^Merged in (?P<source>\S+) \(pull request #(?P<number>\d+)\)", re.IGNORECASE)
-_MERGE_OF_BRANCH = re.compile(
+_MERGED_IN = _Late(r"^Merged in (?P<source>\S+) \(pull request #(?P<number>\d+)\)", re.IGNORECASE)
+_MERGE_OF_BRANCH = _Late(
     r"^Merge (?:remote-tracking )?(?:branch(?:es)?|commit|tag)?\s*(?P<source>.+?)(?:\s+into\s+\S+.*)?$", re.IGNORECASE
 )
-_INTO = re.compile(r"\s+into\s+.*$", re.IGNORECASE)
-_BRANCH_TICKET = re.compile(r"(?<![A-Za-z0-9])(?P<prefix>[A-Za-z][A-Za-z0-9]{1,9})-(?P<number>\d{1,7})(?![A-Za-z0-9])")
-_BRANCH_NUMBER = re.compile(r"(?<![A-Za-z0-9])(?:pr|pull|gh)[/-](?P<number>\d{1,9})(?![A-Za-z0-9])", re.IGNORECASE)
+_INTO = _Late(r"\s+into\s+.*$", re.IGNORECASE)
+_BRANCH_TICKET = _Late(r"(?<![A-Za-z0-9])(?P<prefix>[A-Za-z][A-Za-z0-9]{1,9})-(?P<number>\d{1,7})(?![A-Za-z0-9])")
+_BRANCH_NUMBER = _Late(r"(?<![A-Za-z0-9])(?:pr|pull|gh)[/-](?P<number>\d{1,9})(?![A-Za-z0-9])", re.IGNORECASE)
 
-_UNFINISHED = re.compile(r"^(?:\[?(?:wip|draft)\]?\b|fixup!|squash!|amend!|\w+\(wip\))", re.IGNORECASE)
-_SUFFIXES = re.compile(r"(?P<items>(?:\s*\([^()]{1,200}\))+)\s*(?:\[[^\]]{0,40}\]\s*)*\.?$")
-_SUFFIX_ITEM = re.compile(rf"^(?:{_CLOSING}:?\s+)?(?:(?:PR|pull request|MR|merge request)\s+)?\S+$", re.IGNORECASE)
-_LEADING = re.compile(
+_UNFINISHED = _Late(r"^(?:\[?(?:wip|draft)\]?\b|fixup!|squash!|amend!|\w+\(wip\))", re.IGNORECASE)
+_SUFFIXES = _Late(r"(?P<items>(?:\s*\([^()]{1,200}\))+)\s*(?:\[[^\]]{0,40}\]\s*)*\.?$")
+_SUFFIX_ITEM = _Late(rf"^(?:{_CLOSING}:?\s+)?(?:(?:PR|pull request|MR|merge request)\s+)?\S+$", re.IGNORECASE)
+_LEADING = _Late(
     r"^(?:\w[\w-]*(?:\([^)]*\))?!?:\s*)?\[?(?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,7})\]?(?![\w-])(?P<rest>.*)$"
 )
-_SCOPE = re.compile(r"^\w[\w-]*\((?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,7})\)!?:(?P<rest>.*)$")
-_PARTLY = re.compile(
+_SCOPE = _Late(r"^\w[\w-]*\((?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,7})\)!?:(?P<rest>.*)$")
+_PARTLY = _Late(
     r"\b(?:wip|part (?:of|one|two|three|\d+)|step \d|\d+\s*/\s*\d+|start(?:s|ed|ing)?|begin(?:s|ning)?|prepar\w+|"
     r"scaffold\w*|first (?:step|pass|cut)|follow[- ]?ups?|refs?|see|towards?|revert\w*)\b",
     re.IGNORECASE,
 )
 
-_CLOSED_BELOW = re.compile(rf"(?<![\w-]){_CLOSING}:?\s+", re.IGNORECASE)
-_NOT_CLOSING = re.compile(
+_CLOSED_BELOW = _Late(rf"(?<![\w-]){_CLOSING}:?\s+", re.IGNORECASE)
+_NOT_CLOSING = _Late(
     r"(?:\b(?:not|partially|partly|should|would|will|may|might|could|to|before|without|never|if|once|helps?|almost)|n't)"
     r"\s+(?:(?:also|yet|fully|only)\s+)?$",
     re.IGNORECASE,
 )
-_NOT_CLOSED = re.compile(
+_NOT_CLOSED = _Late(
     r"^(?:'s)?\s+(?:regression|fallout|follow|aftermath|breakage|leftover|review|comment|typo|conflict|part\b)",
     re.IGNORECASE,
 )
-_BETWEEN = re.compile(
+_BETWEEN = _Late(
     rf"^(?:\s*(?:,|&|and|;)\s*)+(?:the\s+)?(?:{_CLOSING}:?\s+)?(?:(?:issue|ticket|PR)\s+)?$", re.IGNORECASE
 )
-_BEFORE_FIRST = re.compile(r"^(?:the\s+)?(?:(?:issues?|tickets?|PRs?)\s+|<|\[)?$", re.IGNORECASE)
-_TRAILERS = re.compile(
+_BEFORE_FIRST = _Late(r"^(?:the\s+)?(?:(?:issues?|tickets?|PRs?)\s+|<|\[)?$", re.IGNORECASE)
+_TRAILERS = _Late(
     r"^(?:PR-URL|Pull-Request|Merge-Request|Reviewed-on|Merged-PR)\s*:\s*<?(?P<what>\S.*)$|"
     r"^See merge request (?P<seen>\S+)\s*$",
     re.IGNORECASE | re.MULTILINE,
@@ -113,7 +138,7 @@ _MOST = 100  # commits that are weighed for one reference, and reverts of it
 _NEAR = 60  # characters around a reference in which words decide about it
 
 # A dependency bot's message quotes another project's release notes, closing keywords and all.
-_BOT = re.compile(r"dependabot|renovate(?:\[bot\]|-bot)|^Bumps \[", re.IGNORECASE | re.MULTILINE)
+_BOT = _Late(r"dependabot|renovate(?:\[bot\]|-bot)|^Bumps \[", re.IGNORECASE | re.MULTILINE)
 
 
 class Told(NamedTuple):
@@ -149,18 +174,30 @@ def find_taken_back(
 def _along(
     commits: Sequence[Commit], wanted: frozenset[str], own: frozenset[str]
 ) -> tuple[list[Told], frozenset[str], Pairs]:
-    told = [tell(commit, own) for commit in commits]
+    told = unqualify_all(map(tell, commits), own)
     place = {commit.id: at for at, commit in enumerate(commits)}
     pairs = find_questions(told, wanted)
     return told, wanted, frozenset(pair for pair in pairs if place[pair[0]] > place[pair[1]])
 
 
-def tell(commit: Commit, own: frozenset[str]) -> Told:
-    """A commit with what it says, this repository's own references without its name."""
-    claims = find_claims(commit)
+def tell(commit: Commit) -> Told:
+    """A commit with what it says."""
+    return Told(commit, find_claims(commit))
+
+
+def names_repositories(told: Iterable[Told]) -> bool:
+    """Whether anything is claimed of a reference that names a repository, ours or another."""
+    return any("/" in reference for one in told for reference in (*one.claims.merged, *one.claims.reverted))
+
+
+def unqualify_all(told: Iterable[Told], own: frozenset[str]) -> list[Told]:
+    """The same with this repository's own references without its name. own: see core.references.unqualify."""
+    return [one._replace(claims=_unqualified(one.claims, own)) for one in told]
+
+
+def _unqualified(claims: Claims, own: frozenset[str]) -> Claims:
     merged = {unqualify(reference, own): rule for reference, rule in claims.merged.items()}
-    reverted = frozenset(unqualify(reference, own) for reference in claims.reverted)
-    return Told(commit, Claims(merged, reverted, claims.undone))
+    return Claims(merged, frozenset(unqualify(reference, own) for reference in claims.reverted), claims.undone)
 
 
 def find_questions(told: Sequence[Told], wanted: frozenset[str]) -> Pairs:
@@ -274,18 +311,22 @@ def find_claims(commit: Commit) -> Claims:
             reverted.update(find_references(below["what"]))
     elif depth:
         merged.update(dict.fromkeys(find_references(quoted), "a revert of its revert"))
-    if not _BOT.search(commit.body):
+    if commit.body and not _BOT.search(commit.body):
         merged = {**_find_in_body(commit.body), **merged}
     return Claims({ref: rule for ref, rule in merged.items() if ref not in reverted}, frozenset(reverted), undone)
 
 
 def _find_reverted_ids(commit: Commit) -> tuple[str, ...]:
+    if "evert" not in commit.subject and "evert" not in commit.body:
+        return ()
     ids = (match["ids"] for text in (commit.subject, commit.body) for match in _UNDONE.finditer(text[:MAX_TEXT]))
     return tuple(dict.fromkeys(one.lower() for listed in ids for one in re.findall(r"[0-9a-fA-F]{7,64}", listed)))
 
 
 def _read_revert(subject: str) -> tuple[int, str, str]:
     """(how often it reverts: odd takes back, even brings back, 0 is none; what it quotes; the rest of the subject)."""
+    if not subject.lower().startswith(_REVERTING):
+        return 0, "", subject
     quoted = _QUOTED.match(subject)
     if quoted:
         verbs = re.findall(r"revert|reapply", quoted["verbs"].lower())
@@ -298,13 +339,16 @@ def _read_revert(subject: str) -> tuple[int, str, str]:
     return 0, "", subject
 
 
+_REVERTING = ("revert", "reapply", "re-apply", "reland", "re-land", "back", "roll")
+
+
 def _depth(verbs: list[str]) -> int:
     """Revert adds one, Reapply two: it says by itself that a revert was reverted."""
     return sum(1 if verb == "revert" else 2 for verb in verbs)
 
 
 def _find_in_subject(commit: Commit, subject: str) -> dict[str, str]:
-    if _UNFINISHED.match(subject):
+    if _is_unfinished(subject):
         return {}
     for find in _SUBJECT_RULES:
         found = find(commit, subject)
@@ -313,9 +357,14 @@ def _find_in_subject(commit: Commit, subject: str) -> dict[str, str]:
     return _find_suffix(commit, subject)
 
 
+def _is_unfinished(subject: str) -> bool:
+    lower = subject.lower()
+    return any(sign in lower for sign in ("wip", "draft", "!")) and bool(_UNFINISHED.match(subject))
+
+
 def _find_merged_number(commit: Commit, subject: str) -> dict[str, str]:
     """GitHub's "Merge pull request #12 from ...", Azure's "Merged PR 12: ...", bors' "Auto merge of #12 - ..."."""
-    match = _MERGE_OF_NUMBER.match(subject)
+    match = _MERGE_OF_NUMBER.match(subject) if subject[:1] in "MmAaLl" else None
     first = re.match(r"(?P<sign>[#!]?)(?P<number>\d{1,9})(?!\w)", match["what"]) if match else None
     if not match or not first or not (first["sign"] or match["kind"]):
         return {}
@@ -329,7 +378,7 @@ def _find_merged_number(commit: Commit, subject: str) -> dict[str, str]:
 def _find_in_title(commit: Commit) -> dict[str, str]:
     """What the title of a merged pull request says: the first line below the merge commit's subject."""
     title = commit.body.strip().partition("\n")[0]
-    if _UNFINISHED.match(title) or _read_revert(title)[0]:
+    if _is_unfinished(title) or _read_revert(title)[0]:
         return {}
     return {**_find_leading_ticket(commit, title), **_find_suffix(commit, title)}
 
@@ -347,7 +396,7 @@ def _listed_first(text: str) -> list[Mention]:
 
 def _find_merged_in(commit: Commit, subject: str) -> dict[str, str]:
     """Bitbucket's "Merged in feature/search (pull request #12)"."""
-    match = _MERGED_IN.match(subject)
+    match = _MERGED_IN.match(subject) if subject[:1] in "Mm" else None
     return dict.fromkeys([f"#{int(match['number'])}", *_find_in_branch(match["source"])], MERGE_RULE) if match else {}
 
 
@@ -378,7 +427,7 @@ def _find_closed_by_subject(commit: Commit, subject: str) -> dict[str, str]:
 
 def _find_leading_ticket(commit: Commit, subject: str) -> dict[str, str]:
     """Such as "ABC-12: search", "[ABC-12] search", "feat(ABC-12): search", unless it says that more is to come."""
-    match = _SCOPE.match(subject) or _LEADING.match(subject)
+    match = (_SCOPE.match(subject) or _LEADING.match(subject)) if "-" in subject else None
     if not match or _PARTLY.search(match["rest"]):
         return {}
     return dict.fromkeys(find_references(match["ticket"]), TICKET_RULE)
@@ -386,8 +435,8 @@ def _find_leading_ticket(commit: Commit, subject: str) -> dict[str, str]:
 
 def _find_suffix(commit: Commit, subject: str) -> dict[str, str]:
     """Such as "search (#12)", "search (ABC-3) (#12)", "search (PR #12, closes ABC-3)"; not "(refs #12)"."""
-    suffixes = _SUFFIXES.search(subject[-400:])
-    if not suffixes or _UNFINISHED.match(subject):
+    suffixes = _SUFFIXES.search(subject[-400:]) if "(" in subject else None
+    if not suffixes or _is_unfinished(subject):
         return {}
     named = [item for item in re.split(r"\s*[(),]\s*", suffixes["items"]) if _SUFFIX_ITEM.match(item)]
     return dict.fromkeys((reference for item in named for reference in find_references(item)), SQUASH_RULE)

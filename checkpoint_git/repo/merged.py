@@ -54,8 +54,9 @@ def _weigh(work_tree: str, covered: Covered, wanted: frozenset[str], rule: Rule)
         return {}
     from checkpoint_git.repo import evidence
 
-    own = read_own_names(work_tree)
-    told = [evidence.tell(commit, own) for commit in _read_commits(work_tree, sorted(ids))]
+    told = [evidence.tell(commit) for commit in _read_commits(work_tree, sorted(ids))]
+    if evidence.names_repositories(told):
+        told = evidence.unqualify_all(told, read_own_names(work_tree))
     questions = evidence.find_questions(told, wanted)
     return {"decide_merged": evidence.decide_merged, "decide_taken_back": evidence.decide_taken_back}[rule](
         told, wanted, _read_pairs(work_tree, covered, questions)

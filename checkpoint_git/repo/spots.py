@@ -5,11 +5,11 @@ rules of evidence accept, never less: every spelling they know leads through one
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, islice
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, islice, repeat
 
 MAX_MESSAGE = 1 << 17  # bytes of one commit that are looked at
-MAX_KEYS = 1_000  # different names that one commit may hold; what it names beyond them is not looked up
+MAX_KEYS = 1_000  # different names of one very long message; what it names beyond them is not looked up
 NUMBER_BITS = 17  # of a posting: which commit of its run
 MAX_RUN = 1 << NUMBER_BITS  # commits, more than a run ever holds
 
@@ -17,7 +17,7 @@ MAX_RUN = 1 << NUMBER_BITS  # commits, more than a run ever holds
 _KIND_BITS = 44
 _TICKET, _LISTED, _REVERTED = (kind << _KIND_BITS for kind in (1, 2, 3))
 _ID_DIGITS = 7  # hexadecimal digits of a commit's id, the fewest that a message shortens it to
-_LONG = 4_096  # bytes; a shorter message cannot hold more names than MAX_KEYS
+_LONG = 1 << 16  # bytes of a message from which on it is read by itself and MAX_KEYS holds
 # what stands before the dash of "pull-12", "pr-12" and "gh-12", as branches are called
 _NUMBERED_BRANCHES = (b"LL", b"PR", b"GH")
 
@@ -27,18 +27,15 @@ _DIGITS = rb"0*(\d{1,9})(?!\d)"
 _NUMBERS = (
     rb"#" + _DIGITS,
     rb"!" + _DIGITS,
-    rb"/(?<=[slrhtSLRHT]/)" + _DIGITS,  # pull/12, issues/12, pr/12, gh/12, pullrequest/12
-    *(
-        word + rb"[Ss]?[-\s]*" + _DIGITS
-        for word in (b"P[Rr]", b"p[Rr]", b"M[Rr]", b"m[Rr]", b"G[Hh]", b"g[Hh]", b"quest", b"QUEST")
-    ),
+    *(word + rb"[Ss]?[-\s]*" + _DIGITS for word in (b"P[Rr]", b"pr", b"M[Rr]", b"quest")),
 )
-_LISTED_NUMBER = rb"/(?<=\d/)" + _DIGITS  # 13 of "#12/13"
+# pull/12, issues/12, pr/12, gh/12, pullrequest/12; 13 of "#12/13"
+_PATH_NUMBER = rb"/(?<=([slrhtSLRHT0-9])/)" + _DIGITS
 # the two characters before the dash tell most tickets apart; a date's month and day are none
 _TICKET_NUMBER = rb"-(?=\d)(?<=([A-Za-z0-9]{2})-)(?<![^A-Za-z0-9]\d\d-)(?<![^A-Za-z0-9]\d{4}-)0*(\d{1,7})(?!\d)"
 _IDS = r"[0-9a-fA-F]{7,64}(?:(?:\s*,\s*(?:and\s+)?|\s+(?:and\s+)?)[0-9a-fA-F]{7,64})*"
-REVERTED_IDS = r"[sS]?:?\s+(?:(?:commits?|COMMITS?):?\s+)?(?P<ids>" + _IDS + r")\b"
-_REVERTS = tuple(word + REVERTED_IDS.encode() for word in (b"evert", b"EVERT"))
+REVERTED_IDS = r"s?:?\s+(?:commits?:?\s+)?(?P<ids>" + _IDS + r")\b"
+_REVERTS = rb"vert(?<=[Rr]evert)" + REVERTED_IDS.encode()
 
 
 def find_keys(reference: str) -> list[int]:
@@ -56,89 +53,93 @@ def find_revert_key(commit: str) -> int:
     return _REVERTED | int(commit[:_ID_DIGITS], 16)
 
 
-def find_postings(block: bytes, messages: Sequence[bytes], first: int) -> list[int]:
+def find_postings(block: bytes, messages: Sequence[bytes], first: int) -> list[list[int]]:
     """A number for every name in some messages: its key, and below that which message it is, counted from `first`.
 
-    block: the messages, each ended by a NUL. Long ones are read by themselves and within bounds.
+    block: the messages, each ended by a NUL. Long ones are read by themselves and within bounds. The numbers come in
+    KINDS lists, one for each way to spell a name: those of many blocks are sorted faster when they are kept apart.
     """
-    long = [at for at, message in enumerate(messages) if len(message) > _LONG] if _has_long(messages) else []
-    if not long:
+    if not _has_long(block):
         return _find_short(block, first)
-    postings: list[int] = []
+    postings: list[list[int]] = [[] for _ in range(KINDS)]
     done = 0
-    for at in (*long, len(messages)):
+    for at in (*(at for at, message in enumerate(messages) if len(message) > _LONG), len(messages)):
         if at > done:
-            postings += _find_short(b"\0".join((*messages[done:at], b"")), first + done)
+            for kept, found in zip(
+                postings, _find_short(b"\0".join((*messages[done:at], b"")), first + done), strict=True
+            ):
+                kept += found
         if at < len(messages):
-            keys = find_bounded(messages[at][:MAX_MESSAGE])
-            postings += [key << NUMBER_BITS | (first + at) for key in keys]
+            postings[-1] += [key << NUMBER_BITS | (first + at) for key in find_bounded(messages[at][:MAX_MESSAGE])]
         done = at + 1
     return postings
 
 
-def _has_long(messages: Sequence[bytes]) -> bool:
-    return max(map(len, messages), default=0) > _LONG
+def _has_long(block: bytes) -> bool:
+    """Whether there may be a long message: one holds at least one half of that length without an end."""
+    half = _LONG // 2
+    return any(block.find(b"\0", at, at + half) < 0 for at in range(0, len(block) - half, half))
 
 
-def _find_short(block: bytes, first: int) -> list[int]:
-    found: list[int] = []
+def _find_short(block: bytes, first: int) -> list[list[int]]:
+    found: list[list[int]] = []
     for pattern in _NUMBERS:
         between, numbers = _split(pattern, block, 2)
-        found += [int(number) << NUMBER_BITS | at for number, at in zip(numbers, _places(between, first), strict=True)]
-    between, endings, numbers = _split(_TICKET_NUMBER, block, 3)
-    codes = {ending: _ticket_key(ending, 0) for ending in set(endings)}
-    places = _places(between, first)
-    found += [
-        (codes[ending] | int(number)) << NUMBER_BITS | at
-        for ending, number, at in zip(endings, numbers, places, strict=True)
-    ]
-    found += [key << NUMBER_BITS | (first + block.count(b"\0", 0, at)) for at, key in _find_seldom(block)]
-    return found
+        places = _places(between, first)
+        found.append([int(number) << NUMBER_BITS | at for number, at in zip(numbers, places, strict=True)])
+    for pattern, encode in _CODED:
+        between, before, numbers = _split(pattern, block, 3)
+        codes = {text: encode(text, 0) for text in set(before)}
+        coded = zip(before, numbers, _places(between, first), strict=True)
+        found.append([(codes[text] | int(number)) << NUMBER_BITS | at for text, number, at in coded])
+    reverts = _find_reverts(block)
+    return [*found, [key << NUMBER_BITS | (first + block.count(b"\0", 0, at)) for at, key in reverts]]
 
 
 def _split(pattern: bytes, block: bytes, parts: int) -> list[list[bytes]]:
     """What stands before each match, and the match's groups: lists of one length. No loop in Python is as fast."""
-    pieces = _compiled(pattern).split(block)
+    compiled = _compiled(pattern)
+    pieces = compiled.split(block) if compiled.search(block) else [block]
     return [pieces[part:-1:parts] for part in range(parts)]
 
 
 def _places(between: Sequence[bytes], first: int) -> Iterator[int]:
     """Which message each match is in, from the texts before each: messages are counted by the NULs that end them."""
-    return islice(accumulate((text.count(b"\0") for text in between), initial=first), 1, None)
+    return islice(accumulate(map(bytes.count, between, repeat(b"\0")), initial=first), 1, None)
 
 
-def _find_seldom(block: bytes) -> Iterator[tuple[int, int]]:
-    for spot in _compiled(_LISTED_NUMBER).finditer(block):
-        yield spot.start(), _LISTED | int(spot[1])
-    for pattern in _REVERTS:
-        for spot in _compiled(pattern).finditer(block):
-            for commit in re.finditer(rb"[0-9a-fA-F]{7,}", spot["ids"]):
-                yield spot.start(), _REVERTED | int(commit[0][:_ID_DIGITS], 16)
+def _find_reverts(block: bytes) -> Iterator[tuple[int, int]]:
+    for spot in _compiled(_REVERTS).finditer(block):
+        for commit in re.finditer(rb"[0-9a-fA-F]{7,}", spot["ids"]):
+            yield spot.start(), _REVERTED | int(commit[0][:_ID_DIGITS], 16)
 
 
 def find_bounded(message: bytes) -> list[int]:
     """The keys of one message, whatever it holds: what it reverts, then what it names first."""
-    reverted = dict.fromkeys(key for _, key in _find_seldom(message) if key >= _REVERTED)
-    spots = sorted(_find_named(message))
-    return [*_take(reverted, MAX_KEYS), *_take(dict.fromkeys(key for _, key in spots), MAX_KEYS)]
+    reverted = dict.fromkeys(key for _, key in _find_reverts(message))
+    named = dict.fromkeys(key for _, key in sorted(_find_named(message)))
+    return [*islice(reverted, MAX_KEYS), *islice(named, MAX_KEYS)]
 
 
 def _find_named(message: bytes) -> Iterator[tuple[int, int]]:
     for pattern in _NUMBERS:
         for spot in _compiled(pattern).finditer(message):
             yield spot.start(), int(spot[1])
-    for spot in _compiled(_TICKET_NUMBER).finditer(message):
-        yield spot.start(), _ticket_key(spot[1], int(spot[2]))
-    for spot in _compiled(_LISTED_NUMBER).finditer(message):
-        yield spot.start(), _LISTED | int(spot[1])
+    for pattern, encode in _CODED:
+        for spot in _compiled(pattern).finditer(message):
+            yield spot.start(), encode(spot[1], int(spot[2]))
 
 
-def _take(keys: Iterable[int], limit: int) -> list[int]:
-    return [key for key, _ in zip(keys, range(limit), strict=False)]
+def _path_key(before: bytes, number: int) -> int:
+    return _LISTED | number if before.isdigit() else number
 
 
 def _ticket_key(ending: bytes, number: int) -> int:
     return _TICKET | int.from_bytes(ending.upper(), "big") << 24 | number
+
+
+_CODED = ((_PATH_NUMBER, _path_key), (_TICKET_NUMBER, _ticket_key))
+KINDS = len(_NUMBERS) + len(_CODED) + 1
 
 
 def _compiled(pattern: bytes) -> re.Pattern[bytes]:
