@@ -1,8 +1,5 @@
 """Where everything stands: one state a checkpoint, decisions first. Pure."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
-
 from checkpoint_git.checks.facts import Document
 from checkpoint_git.checks.next_action import plan_queue
 from checkpoint_git.checks.progress import (
@@ -16,6 +13,7 @@ from checkpoint_git.checks.progress import (
 )
 from checkpoint_git.checks.tickets import find_threads
 from checkpoint_git.core.clock import read_instant
+from checkpoint_git.core.light import Any, NamedTuple, Sequence
 from checkpoint_git.protocols.skill.views import (
     action_done_when,
     action_text,

@@ -1,11 +1,9 @@
 """The tickets of a checkpoint in one line, and the thread from one skill's ticket to another's. Pure."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
-
 from checkpoint_git.checks.facts import Document
 from checkpoint_git.checks.progress import text_field
 from checkpoint_git.core.clock import read_instant
+from checkpoint_git.core.light import Any, NamedTuple, Sequence
 from checkpoint_git.protocols.skill.views import read_objects
 
 # which ticket stands for a checkpoint: the first of these roles that it has, and of those the one added last

@@ -1,11 +1,11 @@
 """Whether one document is a valid checkpoint: text, shape and meaning in turn. Pure: bytes in, findings out."""
 
 import errno
-from typing import Any
 
 from checkpoint_git.checks.facts import Document
-from checkpoint_git.core import jsonplace, jsontext
+from checkpoint_git.core import jsontext
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.light import Any
 from checkpoint_git.core.safetext import escape_controls
 from checkpoint_git.core.schema import Mismatch, explain, is_surely_valid
 from checkpoint_git.protocols.contract import Room, open_room
@@ -100,6 +100,8 @@ def _locate_all(findings: list[Finding], path: str, text: str) -> list[Finding]:
     """The findings with path, line and column, in the order of the text."""
     if not findings:
         return []
+    from checkpoint_git.core import jsonplace  # what is valid is never looked up
+
     places = jsonplace.locate_all(text, [finding.where for finding in findings])
     located = [
         finding._replace(path=path, line=line, column=column)

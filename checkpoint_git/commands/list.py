@@ -1,9 +1,8 @@
 """`checkpoint list`: which checkpoints there are."""
 
-import argparse
-
 from checkpoint_git.checks.facts import Document
 from checkpoint_git.commands.reading import read_documents
+from checkpoint_git.core.light import ArgumentParser, Namespace
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
 from checkpoint_git.disk.discover import find_place
 
@@ -16,7 +15,7 @@ _HEADERS = ("skill", "status", "updated", "file")
 _FIELDS = ("project", "phase", "step", "status", "updated_at")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """None of its own."""
 
 
@@ -27,7 +26,7 @@ def summarize(document: Document) -> dict[str, object]:
     return {"skill": document.skill, "path": document.path, "valid": document.is_valid, **fields}
 
 
-def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+def run(args: Namespace, invocation: Invocation) -> Outcome:
     """The verb. Files that cannot be read are findings; the others are listed all the same."""
     place = find_place(invocation.cwd)
     documents = read_documents(place, invocation.now)

@@ -1,15 +1,12 @@
 """`checkpoint next`: the one action that matters most now; what the history shows as shipped is passed over."""
 
-import argparse
-from collections.abc import Sequence
-from typing import Any, NamedTuple
-
 from checkpoint_git.checks.facts import Document, find_broken
 from checkpoint_git.checks.next_action import NextAction, Queue, Skipped, plan_queue
 from checkpoint_git.checks.progress import text_field
 from checkpoint_git.commands.reading import read_documents
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.light import Any, ArgumentParser, NamedTuple, Namespace, Sequence
 from checkpoint_git.core.outcome import Block, Glyph, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.skill.views import action_text, open_blockers, read_list
@@ -44,7 +41,7 @@ class NextResult(NamedTuple):
     findings: list[Finding]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """[--all]."""
     parser.add_argument("--all", action="store_true", help="the whole queue, and what was passed over")
 
@@ -94,7 +91,7 @@ def _find_references(documents: Sequence[Document]) -> set[str]:
     return {reference for text in naming for reference in find_references(text)}
 
 
-def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+def run(args: Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when a checkpoint is broken, which may hide what matters more."""
     result = next_actions(find_place(invocation.cwd), invocation.now)
     actions, skipped = result.queue

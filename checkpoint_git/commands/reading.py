@@ -1,11 +1,10 @@
 """What the verbs share to read checkpoints: from files to checked documents. It writes nothing."""
 
-from collections.abc import Iterable, Iterator
-
 from checkpoint_git.checks.facts import Document
 from checkpoint_git.checks.validate import check_document, unreadable_document
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.light import Iterable, Iterator
 from checkpoint_git.core.safetext import escape_controls
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.skill import layout, store

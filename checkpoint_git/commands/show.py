@@ -1,11 +1,9 @@
 """`checkpoint show`: a checkpoint's whole content, or what siblings may read of it."""
 
-import argparse
-from typing import Any
-
 from checkpoint_git.checks.facts import Document
 from checkpoint_git.commands.reading import read_document, read_documents
 from checkpoint_git.core import jsonedit, jsontext
+from checkpoint_git.core.light import Any, ArgumentParser, Namespace
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.skill.views import PUBLIC_FIELDS, public_view
@@ -17,7 +15,7 @@ EXAMPLES = """\
   checkpoint show build --public --json"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """[SKILL] [--public]."""
     parser.add_argument("skill", metavar="SKILL", nargs="?", help="whose checkpoint; all where left out")
     parser.add_argument(
@@ -30,7 +28,7 @@ def show(place: Place, skill: str | None, now: int) -> list[Document]:
     return [read_document(place, skill, now)] if skill is not None else read_documents(place, now)
 
 
-def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+def run(args: Namespace, invocation: Invocation) -> Outcome:
     """The verb. Only what keeps a file from being shown is a finding here."""
     documents = show(find_place(invocation.cwd), args.skill, invocation.now)
     contents: dict[str, Any] = {}

@@ -1,8 +1,5 @@
 """`checkpoint status`: where everything stands, what waits on you, and what changed since an instant."""
 
-import argparse
-from typing import TYPE_CHECKING, Any, NamedTuple
-
 from checkpoint_git.checks.facts import find_broken
 from checkpoint_git.checks.next_action import describe_blocker
 from checkpoint_git.checks.progress import UNREADABLE
@@ -11,9 +8,11 @@ from checkpoint_git.commands.reading import missing_checkpoint, read_documents
 from checkpoint_git.core.clock import DAY, age_text, read_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.light import TYPE_CHECKING, Any, ArgumentParser, NamedTuple, Namespace
 from checkpoint_git.core.outcome import Block, Glyph, Invocation, Line, Outcome, Style, Table
 from checkpoint_git.core.safetext import escape_controls, shorten
 from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.disk.recordbases import may_have_records
 from checkpoint_git.protocols.skill.layout import check_skill_name
 from checkpoint_git.protocols.skill.views import waits_on_user
 
@@ -41,7 +40,7 @@ _STATUS_LOOKS: dict[str, tuple[Glyph, Style]] = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """[SKILL] [--brief] [--since ISO]."""
     parser.add_argument("skill", metavar="SKILL", nargs="?", help="show this one in full; all where left out")
     parser.add_argument("--brief", action="store_true", help="only the most important skill, its next action, blockers")
@@ -79,7 +78,7 @@ def status(place: Place, now: int, skill: str | None = None, since: int | None =
     return result._replace(changes=changes, findings=[*result.findings, *troubles])
 
 
-def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+def run(args: Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when a checkpoint is broken; the others are shown all the same."""
     since = None if args.since is None else read_since(args.since)
     place = find_place(invocation.cwd)
@@ -93,6 +92,11 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         data, blocks = _data(result), _brief_blocks(result)
     else:
         data, blocks = _data(result), _blocks(result, in_full=args.skill is not None)
+        if args.skill is None and may_have_records(place):
+            from checkpoint_git.commands.pipeline_overview import read_runs, runs_data, tell_runs
+
+            runs = read_runs(place, invocation.env)
+            data, blocks = {**data, "pipelines": runs_data(runs)}, [*blocks, *tell_runs(runs)]
     if not result.states:
         blocks = [Line(f"no checkpoints in {place.directory} yet: checkpoint update SKILL starts one", "dim")]
     return Outcome(data, [*_banner(result.decisions), *blocks], result.findings)

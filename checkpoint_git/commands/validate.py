@@ -1,14 +1,15 @@
 """`checkpoint validate`: the gate: are the checkpoints valid, in the work tree, in the index or in a commit?"""
 
-import argparse
 import os
-from typing import Any
+from itertools import chain
 
 from checkpoint_git.commands.reading import Files, iterate_checked
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.light import Any, ArgumentParser, Namespace
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import find_place, find_repository, relative_path
+from checkpoint_git.protocols.registry import fixed_paths
 from checkpoint_git.protocols.skill import layout, store
 
 SUMMARY = "check checkpoints against the schema and the protocol's rules"
@@ -20,7 +21,7 @@ EXAMPLES = """\
   checkpoint validate --strict --format github"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """[PATH...] [--strict] [--staged | --rev REV]."""
     parser.add_argument("paths", metavar="PATH", nargs="*", help="files or folders; else the nearest .checkpoints")
     parser.add_argument("--strict", action="store_true", help="warnings fail too")
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     source.add_argument("--rev", metavar="REV", help="check what a commit, branch or tag holds")
 
 
-def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+def run(args: Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 on errors, with --strict on warnings too."""
     checked: list[dict[str, Any]] = []
     findings: list[Finding] = []
@@ -60,15 +61,35 @@ def _plural(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
-def _read_files(args: argparse.Namespace, invocation: Invocation) -> Files:
+def _read_files(args: Namespace, invocation: Invocation) -> Files:
     if args.staged or args.rev is not None:
         return _read_from_git(args, invocation.cwd)
     if args.paths:
         return read_paths(args.paths, invocation.cwd)
-    return store.read_files(find_place(invocation.cwd))
+    return _read_project(invocation.cwd)
 
 
 # the work tree
+
+
+def _read_project(cwd: str) -> Files:
+    """The nearest .checkpoints, and the files of a workflow beside it or, where there are no checkpoints, around us."""
+    try:
+        place = find_place(cwd)
+    except CheckpointError:
+        from checkpoint_git.protocols.workflow.store import find_workflow_place
+
+        workflow = find_workflow_place(cwd)
+        files = _read_fixed(workflow.root, workflow.top) if workflow else []
+        if not files:
+            raise
+        return files
+    return chain(store.read_files(place), _read_fixed(place.root, place.top))
+
+
+def _read_fixed(root: str, top: str) -> list[tuple[str, store.FileContent]]:
+    paths = [os.path.join(root, name) for name in fixed_paths()]
+    return [(relative_path(path, top), store.read_content(path, top)) for path in paths if os.path.lexists(path)]
 
 
 def read_paths(paths: list[str], cwd: str) -> Files:
@@ -85,7 +106,7 @@ def read_paths(paths: list[str], cwd: str) -> Files:
 def _find_files(path: str) -> dict[str, tuple[str, str]]:
     """The files that a path stands for: by the name that is shown, the path and the folder no link may leave."""
     repository = find_repository(os.path.dirname(path))
-    top = repository[0] if repository else os.path.dirname(path)
+    top = repository[0] if repository else _find_root(path)
     if os.path.isdir(path) and not layout.find_skill(path):
         return _find_in_folder(path, repository[0] if repository else path)
     if not os.path.lexists(path):
@@ -93,18 +114,25 @@ def _find_files(path: str) -> dict[str, tuple[str, str]]:
     return {relative_path(path, top): (path, top)}
 
 
+def _find_root(path: str) -> str:
+    """Outside git, the folder that a file's name is shown from: its own, or that of its project."""
+    fixed = next((name for name in fixed_paths() if path.endswith(f"/{name}")), "")
+    return path.removesuffix(f"/{fixed}") if fixed else os.path.dirname(path)
+
+
 def _find_in_folder(folder: str, top: str) -> dict[str, tuple[str, str]]:
     inner = os.path.join(folder, layout.DIRECTORY)
     folder = inner if os.path.isdir(inner) else folder
     names = sorted(name for name in os.listdir(folder) if layout.find_skill(name))
     paths = [os.path.join(folder, name) for name in names]
+    paths += [path for name in fixed_paths() if os.path.lexists(path := os.path.join(os.path.dirname(inner), name))]
     return {relative_path(path, top): (path, top) for path in paths}
 
 
 # the index and commits
 
 
-def _read_from_git(args: argparse.Namespace, cwd: str) -> Files:
+def _read_from_git(args: Namespace, cwd: str) -> Files:
     from checkpoint_git.repo import staged
 
     repository = find_repository(cwd)

@@ -3,8 +3,6 @@
 Only for texts that jsontext has accepted.
 """
 
-from typing import Any
-
 try:
     from _json import make_scanner, scanstring
 except ImportError:  # an interpreter without the C accelerator
@@ -14,6 +12,7 @@ except ImportError:  # an interpreter without the C accelerator
     scanstring = decoder.scanstring  # type: ignore[attr-defined]  # the Python one, which typeshed leaves out
 
 from checkpoint_git.core import jsontext
+from checkpoint_git.core.light import Any
 
 _SPACE = " \t\n\r"
 _FEW = 8  # from here on one tree is cheaper than reading the text again for every place

@@ -1,8 +1,6 @@
 """Outcomes rendered: text for people, JSON for programs, annotations and SARIF for services. It knows core only."""
 
-import importlib
-from typing import cast
-
+from checkpoint_git.core.light import cast, load_module
 from checkpoint_git.core.outcome import Outcome
 from checkpoint_git.report.screen import Screen
 
@@ -18,5 +16,5 @@ FORMATS = {
 
 def render(command: str, outcome: Outcome, format_name: str, screen: Screen) -> str:
     """The whole output of a command, "" for none, else ending in a newline. format_name: a key of FORMATS."""
-    renderer = importlib.import_module(FORMATS[format_name])
+    renderer = load_module(FORMATS[format_name])
     return cast(str, renderer.render(command, outcome, screen))

@@ -1,8 +1,7 @@
 """Outcomes as text for people. All text is a stranger's: nothing reaches the terminal unescaped."""
 
-from collections.abc import Iterator, Sequence
-
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.light import Iterator, Sequence
 from checkpoint_git.core.outcome import Block, Line, Outcome, Style, Table
 from checkpoint_git.core.safetext import escape_controls
 from checkpoint_git.report.screen import GLYPHS, Screen

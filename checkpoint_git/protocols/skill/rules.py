@@ -3,13 +3,10 @@
 Values may break the schema: every check looks before it reads, and leaves to the schema what the schema says.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
-from typing import Any, NamedTuple
-
 from checkpoint_git.core.clock import DAY, is_plain_instant, read_instant, write_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import join_pointer
+from checkpoint_git.core.light import Any, Iterable, Iterator, NamedTuple, Sequence
 from checkpoint_git.protocols.skill import names
 from checkpoint_git.protocols.skill.shape import describe, empty_field, quote
 from checkpoint_git.protocols.skill.views import (
@@ -150,9 +147,14 @@ def _are_plain(created: Any, updated: Any, now: int) -> bool:
     return is_plain_instant(created) and is_plain_instant(updated)
 
 
-@cache
 def _write_latest(now: int) -> str:
-    return write_instant(now + DAY)
+    if now not in _LATEST:
+        _LATEST.clear()
+        _LATEST[now] = write_instant(now + DAY)
+    return _LATEST[now]
+
+
+_LATEST: dict[int, str] = {}  # of one now, which a process hardly ever changes
 
 
 def _check_other_instants(value: dict[str, Any], facts: _Facts) -> Sequence[Finding]:

@@ -1,13 +1,10 @@
 """What a break of the schema is called here: codes, messages and hints for people. Pure."""
 
-import re
-from typing import Any
-
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.light import Any
 from checkpoint_git.core.safetext import escape_controls, shorten
 from checkpoint_git.core.schema import Mismatch
 
-_INDEX = r"/[0-9]+(?=/|$)"  # compiled when the first fault is described, not at every start
 _INSTANT_HINT = "write an instant as 2026-03-31T14:00:00Z"
 
 # by the object that misses a field or has it empty, indices as *: code, what it is, hint
@@ -55,7 +52,7 @@ def describe(mismatch: Mismatch) -> Finding:
     """A break of the schema as a finding: an error with code, where, message and hint."""
     if mismatch.keyword == "required":
         return _describe_missing(mismatch)
-    place = re.sub(_INDEX, "/*", mismatch.where)
+    place = _star_indices(mismatch.where)
     code, hint = _PLACES.get(place, ("", ""))
     if mismatch.keyword == "minLength" and not code:
         return empty_field(mismatch.where)
@@ -85,10 +82,14 @@ def _missing_hint(name: str) -> str:
     return f"add it: checkpoint update SKILL --{name}=..." if name.isidentifier() else ""
 
 
+def _star_indices(where: str) -> str:
+    return "/".join("*" if part.isascii() and part.isdigit() else part for part in where.split("/"))
+
+
 def _split(where: str) -> tuple[str, str]:
     """The place's parent with indices as *, and its own name."""
     parent, _, name = where.rpartition("/")
-    return re.sub(_INDEX, "/*", parent), name.replace("~1", "/").replace("~0", "~")
+    return _star_indices(parent), name.replace("~1", "/").replace("~0", "~")
 
 
 def quote(value: Any) -> str:

@@ -1,13 +1,15 @@
 """Skill checkpoints on disk: reading them all, and the writes that happen under the lock. It judges no content."""
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.light import TYPE_CHECKING, Callable, Iterator
 from checkpoint_git.disk.discover import Place, is_inside, relative_path
 from checkpoint_git.disk.reading import FileContent, read_content
 from checkpoint_git.protocols.skill import layout
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
 
 __all__ = ["FileContent", "Tell", "list_skills", "read_content", "read_files", "read_skill", "remove_checkpoint",
            "write_checkpoint", "write_history", "writing"]  # fmt: skip
@@ -45,10 +47,15 @@ def read_skill(place: Place, skill: str) -> FileContent | None:
     return read_content(path, place.top) if os.path.lexists(path) else None
 
 
-@contextmanager
-def writing(place: Place, on_wait: Tell = lambda: None) -> Iterator[None]:
+def writing(place: Place, on_wait: Tell = lambda: None) -> "AbstractContextManager[None]":
     """Holds the place's lock; what killed writers left behind is cleared first."""
-    from checkpoint_git.disk import atomic, lock  # readers, who are many, need neither
+    from contextlib import contextmanager  # readers, who are many, need neither this nor the lock
+
+    return contextmanager(_hold_lock)(place, on_wait)
+
+
+def _hold_lock(place: Place, on_wait: Tell) -> Iterator[None]:
+    from checkpoint_git.disk import atomic, lock
 
     with lock.hold_lock(lock.lock_path(place), on_wait=on_wait):
         atomic.remove_stray_files(place.directory)

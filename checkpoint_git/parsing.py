@@ -1,0 +1,78 @@
+"""The words of a command line read by argparse: all options, help, and what is wrong with them. It runs no verb."""
+
+import argparse
+
+from checkpoint_git import __version__
+from checkpoint_git.core.light import ModuleType, NoReturn, Sequence
+from checkpoint_git.core.safetext import escape_controls
+from checkpoint_git.words import Request, UsageError, global_span
+
+HELP_WIDTH = 100
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with one change: what it has to complain about goes through our door."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raises UsageError, with the usage as its hint."""
+        usage = " ".join(self.format_usage().split())
+        raise UsageError(escape_controls(message), f"{usage}; `{self.prog} --help` says more")
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    # a width of our own keeps argparse from importing shutil for every option that is added
+    return argparse.RawDescriptionHelpFormatter(prog, width=HELP_WIDTH)
+
+
+def build_parser(
+    request: Request, module: ModuleType, formats: Sequence[str], exit_codes: str
+) -> argparse.ArgumentParser:
+    """The parser of one verb: its own arguments and those of every command. formats: what --format takes."""
+    parser = _Parser(
+        prog=request.program,
+        description=module.SUMMARY,
+        epilog=f"examples:\n{module.EXAMPLES}\n\n{getattr(module, 'EXIT_CODES', exit_codes)}",
+        formatter_class=_formatter,
+        add_help=False,
+        allow_abbrev=False,
+    )
+    module.add_arguments(parser)
+    group = parser.add_argument_group("options of every command")
+    group.add_argument("--format", choices=formats, default="text", help="how to answer (default: text)")
+    group.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
+    group.add_argument("-C", dest="directory", metavar="DIR", default="", help="work as if started in DIR")
+    group.add_argument("-q", "--quiet", action="store_true", help="show findings and errors only")
+    group.add_argument("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
+    group.add_argument("--version", action="version", version=f"checkpoint {__version__}")
+    group.add_argument("-h", "--help", action="help", help="show this")
+    return parser
+
+
+def parse(request: Request, module: ModuleType, formats: Sequence[str], exit_codes: str) -> argparse.Namespace:
+    """The verb's arguments. A RAW verb gets the words that its parser cannot know as args.words, as they were typed."""
+    parser = build_parser(request, module, formats, exit_codes)
+    if not getattr(module, "RAW", False):
+        args, rest = parser.parse_known_args(request.words)
+        if rest and not any(word.startswith("-") for word in rest):
+            return parser.parse_intermixed_args(request.words)
+        if rest:
+            parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        return args
+    options, words = _split_raw(request.words)
+    skill = [word for word in words[:1] if not word.startswith("-")]
+    args = parser.parse_args([*options, *skill])
+    args.words = words[1:]
+    return args
+
+
+def _split_raw(words: list[str]) -> tuple[list[str], list[str]]:
+    """(global options, the others: first the word without a dash, which names the skill, then all in order)."""
+    options, others, at = list[str](), list[str](), 0
+    while at < len(words):
+        span = global_span(words, at) or int(words[at] in ("-h", "--help", "--version"))
+        (options if span else others).extend(words[at : at + (span or 1)])
+        at += span or 1
+    skill = next((word for word in others if not word.startswith("-")), None)
+    if skill is not None:
+        others.remove(skill)
+    return options, others if skill is None else [skill, *others]
