@@ -63,10 +63,11 @@ def find_base(wished: str | None, cwd: str, env: Mapping[str, str]) -> str:
     """The folder of all records: the wished one, else what the setting names, else one in the home."""
     if wished is not None:
         return wished
-    return _read_setting(cwd, env) or os.path.join(_find_home(env), layout.DEFAULT_BASE)
+    return read_setting(cwd, env) or os.path.join(_find_home(env), layout.DEFAULT_BASE)
 
 
-def _read_setting(cwd: str, env: Mapping[str, str]) -> str:
+def read_setting(cwd: str, env: Mapping[str, str]) -> str:
+    """What the setting names as the base of all records, "" where it is not set or git is missing."""
     from checkpoint_git.repo.git import GitMissingError, stream_git
 
     words = ["config", "--null", "--type=path", "--default", "", "--get", SETTING]
