@@ -1,5 +1,7 @@
 """`checkpoint status`: where everything stands, what waits on you, and what changed since an instant."""
 
+import os
+
 from checkpoint_git.checks.facts import find_broken
 from checkpoint_git.checks.next_action import describe_blocker
 from checkpoint_git.checks.progress import UNREADABLE
@@ -92,14 +94,22 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         data, blocks = _data(result), _brief_blocks(result)
     else:
         data, blocks = _data(result), _blocks(result, in_full=args.skill is not None)
-        if args.skill is None and may_have_records(place):
-            from checkpoint_git.commands.pipeline_overview import read_runs, runs_data, tell_runs
-
-            runs = read_runs(place, invocation.env)
-            data, blocks = {**data, "pipelines": runs_data(runs)}, [*blocks, *tell_runs(runs)]
     if not result.states:
         blocks = [Line(f"no checkpoints in {place.directory} yet: checkpoint update SKILL starts one", "dim")]
-    return Outcome(data, [*_banner(result.decisions), *blocks], result.findings)
+    if since is None and not args.brief and args.skill is None and may_have_records(place):
+        from checkpoint_git.commands.pipeline_overview import read_runs, runs_data, tell_runs
+
+        runs = read_runs(place, invocation.env)
+        data, blocks = {**data, "pipelines": runs_data(runs)}, [*blocks, *tell_runs(runs)]
+    findings = result.findings
+    if args.skill is None and since is None and os.path.lexists(os.path.join(place.root, "memory/state/phase.json")):
+        from checkpoint_git.commands.workflow_glance import read_glance
+
+        glance = read_glance(place, invocation.now)
+        if glance is not None:
+            data, blocks = {**data, "workflow": glance.data}, [*glance.blocks, *blocks]
+            findings = [*findings, *glance.findings]
+    return Outcome(data, [*_banner(result.decisions), *blocks], findings)
 
 
 def read_since(text: str) -> int:

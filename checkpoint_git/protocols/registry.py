@@ -56,6 +56,11 @@ def pattern_of(kind: "Kind") -> str:
     return f"**/{folder}/{'*'.join(parts)}" if folder else f"**/{'*'.join(parts)}"
 
 
+def fixed_paths() -> "list[str]":
+    """The files whose folder and name are fixed, relative to the project they lie in."""
+    return [f"{kind[3]}/{kind[4][0]}" for kind in KINDS if len(kind[4]) == 1]
+
+
 def schema_path(path: str) -> "str | None":
     """The file of the schema that says how a path of the repository merges, or None where no protocol owns it."""
     kind = _find_kind(path)

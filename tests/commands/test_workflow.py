@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.commands import workflow
+from checkpoint_git.commands import status, workflow
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.workflow.phases import PHASES
 from tests.commands.running import NOON, Ran, run_verb, seconds
@@ -472,3 +472,23 @@ def test_what_is_written_is_valid_json_of_two_spaces(folder: Path) -> None:
     for name in (PHASE, EXECUTION):
         text = (folder / name).read_text()
         assert text == json.dumps(json.loads(text), indent=2) + "\n"
+
+
+# beside the skills
+
+
+def test_status_shows_a_running_workflow_beside_the_skills(project: Path) -> None:
+    write_workflow(project, phase("IMPLEMENTATION"), execution(task("a", "complete"), task("b")))
+    ran = run_verb(status, cwd=project)
+    assert ran.outcome.code == 0
+    assert (
+        "workflow login: IMPLEMENTATION (in_progress, 2h), 2/5 phases, 1/2 tasks; checkpoint workflow status"
+        in ran.text
+    )
+    assert ran.outcome.data["workflow"]["phase"] == "IMPLEMENTATION"
+    assert [skill["skill"] for skill in ran.outcome.data["skills"]] == ["build"]
+    assert "workflow" not in run_verb(status, "build", cwd=project).outcome.data
+    (project / PHASE).write_text("{")
+    ran = run_verb(status, cwd=project)
+    assert (ran.outcome.code, ran.codes) == (1, ["json/syntax"])
+    assert "its state appears corrupted" in ran.text

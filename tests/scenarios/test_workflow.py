@@ -281,3 +281,17 @@ def test_validate_takes_the_files_by_name_from_the_index_and_from_a_commit(track
     tracked.git("add", ".")
     assert run_checkpoint("validate", "--staged", cwd=tracked.path).returncode == 1
     assert run_checkpoint("validate", "--rev", "HEAD", cwd=tracked.path).returncode == 0
+
+
+def test_validate_looks_at_a_workflow_beside_the_checkpoints_without_them_and_outside_git(
+    tracked: GitRepo, tmp_path: Path
+) -> None:
+    tracked.write(EXECUTION, text_of(execution(task("a"), task("a"))))
+    assert "workflow/task-id-twice" in run_checkpoint("validate", cwd=tracked.path).stdout
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    write_workflow(outside, phase("VERIFICATION", "nearly"))
+    for words in ((), (PHASE,), (".",)):
+        done = run_checkpoint("validate", *words, cwd=outside)
+        assert done.returncode == 1, words
+        assert f"{PHASE}:" in done.stdout
