@@ -13,7 +13,7 @@ from checkpoint_git.checks.merging import Audit, Damage, Harm, Hurt
 from checkpoint_git.disk.cache import load_cache, write_cache
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.registry import KINDS, schema_of_name
-from checkpoint_git.repo.audit import read_blobs_in_head, read_recent_merges
+from checkpoint_git.repo.audit import read_blobs_in_head, read_outside, read_recent_merges
 from checkpoint_git.repo.conflicts import read_choices
 from checkpoint_git.repo.git import offline_env
 from checkpoint_git.repo.settings import Choices
@@ -26,10 +26,15 @@ Present = Callable[[str], bytes | None]
 
 
 class Seen(NamedTuple):
-    """What is left of the harm that a merge did to one file. mark: of the file when that was judged; see make_mark."""
+    """What is left of the harm that a merge did to one file.
+
+    mark: of the file when that was judged; see make_mark. mended: a commit by which nothing was left, "" for none. What
+    was mended once in HEAD's history is not harm any more, whatever the file becomes.
+    """
 
     mark: str
     damages: list[Damage]
+    mended: str = ""
 
 
 Verdicts = dict[str, dict[str, Seen]]  # merge -> path of a file that it harmed -> what is left of that
@@ -73,8 +78,10 @@ def _find_open(cwd: str, env: Mapping[str, str], ids: list[str], verdicts: Verdi
     harmed = sorted({path for one in ids for path in verdicts.get(one, {})})
     blobs = read_blobs_in_head(cwd, harmed, env)
     marks = {path: make_mark(blob, present(path)) for path, blob in blobs.items()}
-    changed = {one for one in ids if any(marks[path] != seen.mark for path, seen in verdicts.get(one, {}).items())}
-    return [one for one in ids if one not in verdicts or one in changed]
+    changed = [(one, seen) for one in ids for path, seen in verdicts.get(one, {}).items() if marks[path] != seen.mark]
+    outside = {"", *read_outside(cwd, [seen.mended for _, seen in changed if seen.mended], env)}
+    again = {one for one, seen in changed if seen.mended in outside}
+    return [one for one in ids if one not in verdicts or one in again]
 
 
 def make_mark(blob: str, data: bytes | None) -> str:
@@ -114,7 +121,8 @@ def _read_verdicts(value: Any) -> Verdicts:
     try:
         return {
             one: {
-                path: Seen(str(seen[0]), [_read_damage(damage) for damage in seen[1]]) for path, seen in files.items()
+                path: Seen(str(mark), [_read_damage(damage) for damage in damages], str(mended))
+                for path, (mark, damages, mended) in files.items()
             }
             for one, files in value.items()
         }

@@ -40,7 +40,9 @@ def read_upstream(
     driven = upstream.read_driven(place.top, [file.path for file in files], own) if settings.installed else frozenset()
     meetings = [
         meeting._replace(
-            in_the_way=upstream.is_in_the_way(place.top, file.old_path or file.path, tracking, file.first is None),
+            in_the_way=upstream.is_in_the_way(
+                place.top, file.old_path or file.path, tracking, settings, file.first is None
+            ),
             driven=file.path in driven,
         )
         for file, meeting in zip(files, meet_all(place.top, files, settings.choices, now), strict=True)

@@ -14,6 +14,7 @@ from checkpoint_git.merge.verdict import FAILURES
 from checkpoint_git.repo.audit import read_blobs_in_head, read_later_versions, read_suspects
 from checkpoint_git.repo.merges import Commit, Versions, read_contents, read_touched
 from checkpoint_git.repo.settings import Choices
+from checkpoint_git.repo.staged import read_commit
 
 _MOST_FAILURES = 20  # of a clone that lacks what the merges were made of; beyond, nothing is tried
 
@@ -56,13 +57,15 @@ class Judging:
         """Which of the harm is still to be seen, in HEAD and in the work tree, and was not mended in between."""
         path = judged.file.path
         blob = read_blobs_in_head(self.cwd, [path], self.env)[path]
-        committed = read_contents(self.cwd, [blob], self.env)[blob] if blob else None
         data = self.present(path)
-        left = judged.find_left([committed] if data is None else [committed, data])
-        if any(entry.verdict == "lost" for entry in left):
-            later = read_later_versions(self.cwd, merge.id, path, self.env)
-            left = judged.find_never_back(left, later)
-        return Seen(make_mark(blob, data), list(_make_damages(merge, judged.file, left)))
+        left = judged.find_left(read_contents(self.cwd, [blob], self.env)[blob] if blob else None)
+        if left and any(entry.verdict == "lost" for entry in left):
+            left = judged.find_never_back(left, read_later_versions(self.cwd, merge.id, path, self.env))
+        mended = read_commit(self.cwd, "HEAD", self.env) if left == [] else ""
+        if left and data is not None:
+            keys = {_key(entry) for entry in judged.find_left(data) or ()}
+            left = [entry for entry in left if _key(entry) in keys]
+        return Seen(make_mark(blob, data), list(_make_damages(merge, judged.file, left or [])), mended)
 
 
 class _Judged:
@@ -79,24 +82,20 @@ class _Judged:
     def _explain(self, result: bytes | None) -> Explanation:
         return explain_bytes(self._base, self.file.first, self.file.second, result, self.schema)
 
-    def find_left(self, versions: list[bytes | None]) -> list[Entry]:
-        """The harm that all the present versions of the file still show; none of a file that was removed since."""
-        if self.file.result is not None and None in versions:
-            return []
-        shown = [self._find_harm(version) for version in versions]
-        return [entry for key, entry in shown[0].items() if all(key in other for other in shown[1:])]
+    def find_left(self, version: bytes | None) -> list[Entry] | None:
+        """The harm that a present version of the file still shows; none where the file was removed since.
 
-    def _find_harm(self, version: bytes | None) -> dict[Key, Entry]:
-        """What a version still shows of the harm. Nothing can be told from one that is no JSON, where the merge was.
-
-        Where the merge left no JSON itself, whatever is missing since then went missing in mending it.
+        None where nothing can be told, from a version that is no JSON, unless the merge left none either. What is
+        missing in a later one then went missing in mending it.
         """
+        if self.file.result is not None and version is None:
+            return []
         found = self._explain(version)
-        known = {_key(entry): entry for entry in self.harmed}
         if any(name == "result" for name, _ in found.unreadable):
-            return {} if self.is_readable else known
+            return None if self.is_readable else self.harmed
+        known = {_key(entry): entry for entry in self.harmed}
         now = {_key(entry): entry for entry in found.entries if _is_harm(entry)}
-        return {key: known.get(key, entry) for key, entry in now.items() if key in known or not self.is_readable}
+        return [known.get(key, entry) for key, entry in now.items() if key in known or not self.is_readable]
 
     def find_never_back(self, entries: list[Entry], versions: list[bytes]) -> list[Entry]:
         """The entries without those that were lost and came back in one of the versions, to be removed later."""

@@ -5,7 +5,7 @@ nearly all of them.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -159,6 +159,16 @@ def read_blobs_in_head(cwd: str, paths: Sequence[str], env: Env = None) -> dict[
         if facts.startswith(b"100"):
             known[os.fsdecode(name)] = facts.split()[2].decode()
     return {path: known.get(path, "") for path in paths}
+
+
+def read_outside(cwd: str, ids: Iterable[str], env: Env = None) -> set[str]:
+    """Of these commits, those that are not part of HEAD's history; all of them where one is not here at all."""
+    asked = sorted(set(ids))
+    if not asked:
+        return set()
+    stdin = "".join(f"{one}\n" for one in asked).encode()
+    result = run_git(["rev-list", "--stdin", "--not", "HEAD"], cwd, stdin=stdin, env=env, check=False)
+    return set(asked if result.code else result.out.decode().split()) & set(asked)
 
 
 def read_later_versions(cwd: str, merge: str, path: str, env: Env = None) -> list[bytes]:

@@ -33,11 +33,15 @@ class Tracking(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """What git would merge by. installed: our driver is configured. rebases: a pull of this branch rebases."""
+    """What git would merge by. installed: our driver is configured. rebases: a pull of this branch rebases.
+
+    stashes: a pull puts aside what is not committed, and brings it back afterwards.
+    """
 
     installed: bool
     choices: Choices
     rebases: bool
+    stashes: bool
 
 
 def read_tracking(cwd: str, git_dir: str, env: Mapping[str, str]) -> Tracking | None:
@@ -104,12 +108,18 @@ def read_meeting_files(cwd: str, tracking: Tracking, env: Mapping[str, str]) -> 
 
 def read_settings(cwd: str, branch: str, env: Mapping[str, str]) -> Settings:
     """How this clone merges and pulls."""
-    words = ["config", "-z", "--get-regexp", r"^(merge\.checkpoint\.driver|pull\.rebase|branch\..*\.rebase)$"]
+    words = [
+        "config",
+        "-z",
+        "--get-regexp",
+        r"^(merge\.checkpoint\.driver|pull\.rebase|branch\..*\.rebase|(merge|rebase)\.autostash)$",
+    ]
     records = os.fsdecode(run_git(words, cwd, env=env, check=False).out).split("\0")
     known = dict(record.partition("\n")[::2] for record in records if record)
     driver = read_driver_command(known.get(DRIVER, ""))
-    rebase = known.get(f"branch.{branch}.rebase", known.get("pull.rebase", ""))
-    return Settings(driver is not None, driver.choices if driver else Choices(), rebase not in _FALSE)
+    rebases = known.get(f"branch.{branch}.rebase", known.get("pull.rebase", "")) not in _FALSE
+    stashes = known.get("rebase.autostash" if rebases else "merge.autostash", "") not in _FALSE
+    return Settings(driver is not None, driver.choices if driver else Choices(), rebases, stashes)
 
 
 _FALSE = ("", "false", "no", "off", "0")
@@ -125,6 +135,8 @@ def read_driven(cwd: str, paths: list[str], env: Mapping[str, str]) -> frozenset
     return frozenset(os.fsdecode(path) for path, value in pairs if value == b"checkpoint")
 
 
-def is_in_the_way(cwd: str, path: str, tracking: Tracking, is_new: bool) -> bool:
+def is_in_the_way(cwd: str, path: str, tracking: Tracking, settings: Settings, is_new: bool) -> bool:
     """Whether the work tree holds something at a path that git would not merge over. is_new: HEAD has no such file."""
-    return path in tracking.dirty or (is_new and os.path.lexists(os.path.join(cwd, path)))
+    if path in tracking.dirty:
+        return not settings.stashes
+    return is_new and os.path.lexists(os.path.join(cwd, path))

@@ -230,6 +230,8 @@ def test_a_present_file_that_is_no_json_is_anothers_business(diverged: GitRepo) 
     merge(diverged, text(R1, R2))
     later(diverged, "{")
     assert audit(diverged) == ()
+    later(diverged, text(R1, R2, step="sprint-9"))
+    assert harms(diverged) == LOST
 
 
 def test_old_merges_are_told_of_only_when_asked_for(diverged: GitRepo) -> None:
@@ -311,6 +313,20 @@ def test_what_is_known_is_not_found_out_again(diverged: GitRepo, kept: Path) -> 
     assert harms(diverged) == LOST
     assert kept.stat().st_mtime_ns == before
     assert spoiled[0].startswith(b"checkpoint-git cache 1 ")
+
+
+def test_what_was_mended_once_is_not_judged_again_but_where_it_was_not(diverged: GitRepo, kept: Path) -> None:
+    diverged.git("branch", "elsewhere")
+    later(diverged, text(R1, R2, R3))
+    assert audit(diverged) == ()
+    before = kept.stat().st_mtime_ns
+    later(diverged, text(R1, R2, R3, step="sprint-9"))
+    assert audit(diverged) == ()
+    assert kept.stat().st_mtime_ns == before
+    diverged.git("checkout", "-q", "elsewhere")
+    assert harms(diverged) == LOST
+    later(diverged, text(R1, R2, step="sprint-9"))
+    assert harms(diverged) == LOST
 
 
 def test_a_linked_worktree_shares_what_is_known(diverged: GitRepo, kept: Path, tmp_path: Path) -> None:

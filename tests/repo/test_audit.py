@@ -5,7 +5,13 @@ from collections.abc import Iterator
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.repo.audit import read_blobs_in_head, read_later_versions, read_recent_merges, read_suspects
+from checkpoint_git.repo.audit import (
+    read_blobs_in_head,
+    read_later_versions,
+    read_outside,
+    read_recent_merges,
+    read_suspects,
+)
 from tests.support.repos import GitRepo
 
 PATH = ".checkpoints/build.checkpoint.json"
@@ -164,6 +170,13 @@ def test_the_versions_after_a_merge_are_those_of_its_descendants(diverged: GitRe
     diverged.commit("three")
     assert read_later_versions(str(diverged.path), commit, PATH) == [b"three\n", b"two\n", b"one\n"]
     assert read_later_versions(str(diverged.path), commit, OTHER) == []
+
+
+def test_commits_outside_of_heads_history_are_told(diverged: GitRepo) -> None:
+    main, right = diverged.git("rev-parse", "main", "right").split()
+    assert read_outside(str(diverged.path), []) == set()
+    assert read_outside(str(diverged.path), [main, right]) == {right}
+    assert read_outside(str(diverged.path), [main, "0" * 40]) == {main, "0" * 40}, "nothing is known then"
 
 
 def test_heads_files_are_known_by_their_blobs(diverged: GitRepo) -> None:

@@ -7,7 +7,15 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.repo.git import offline_env
-from checkpoint_git.repo.upstream import Tracking, is_in_the_way, read_meeting_files, read_settings, read_tracking
+from checkpoint_git.repo.settings import Choices
+from checkpoint_git.repo.upstream import (
+    Settings,
+    Tracking,
+    is_in_the_way,
+    read_meeting_files,
+    read_settings,
+    read_tracking,
+)
 from tests.scenarios.driven import drive
 from tests.support.repos import GitRepo
 
@@ -173,11 +181,26 @@ def test_how_a_pull_goes_is_configured(repo: GitRepo, settings: dict[str, str], 
 
 def test_an_untracked_file_is_in_the_way_of_a_new_one(repo: GitRepo) -> None:
     nothing = Tracking("main", "", "origin/main", "", True, 0, 1, frozenset())
-    assert not is_in_the_way(str(repo.path), PATH, nothing, is_new=True)
+    plain = Settings(False, Choices(), rebases=False, stashes=False)
+    top = str(repo.path)
+    assert not is_in_the_way(top, PATH, nothing, plain, is_new=True)
     repo.write(PATH, "untracked\n")
-    assert is_in_the_way(str(repo.path), PATH, nothing, is_new=True)
-    assert not is_in_the_way(str(repo.path), PATH, nothing, is_new=False)
-    assert is_in_the_way(str(repo.path), PATH, nothing._replace(dirty=frozenset({PATH})), is_new=False)
+    assert is_in_the_way(top, PATH, nothing, plain, is_new=True)
+    assert not is_in_the_way(top, PATH, nothing, plain, is_new=False)
+    dirty = nothing._replace(dirty=frozenset({PATH}))
+    assert is_in_the_way(top, PATH, dirty, plain, is_new=False)
+    assert not is_in_the_way(top, PATH, dirty, plain._replace(stashes=True), is_new=False)
+
+
+@pytest.mark.parametrize(
+    ("settings", "stashes"),
+    [({}, False), ({"merge.autoStash": "true"}, True), ({"rebase.autoStash": "true"}, False),
+     ({"rebase.autoStash": "true", "pull.rebase": "true"}, True)],
+)  # fmt: skip
+def test_a_pull_may_put_aside_what_is_not_committed(repo: GitRepo, settings: dict[str, str], stashes: bool) -> None:
+    for key, value in settings.items():
+        repo.git("config", key, value)
+    assert read_settings(str(repo.path), "main", offline_env(os.environ)).stashes == stashes
 
 
 def test_a_file_that_is_too_big_is_not_read(repo: GitRepo, clone: GitRepo) -> None:
