@@ -12,13 +12,15 @@ from checkpoint_git.checks.status import State
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.protocols.skill.views import action_text, is_open, read_list, read_objects
 
+# What can happen, in the order in which it is told.
+KINDS = (
+    "started", "status", "phase", "step", "completed", "done", "decided", "opened", "closed", "ticket", "handed_over",
+    "row", "dropped", "queued",
+)  # fmt: skip
+
 
 class Event(NamedTuple):
-    """One thing that happened.
-
-    kind: started, status, phase, step, completed, row, done, dropped, queued, decided, opened, closed, ticket or
-    handed_over. text: what it happened to.
-    """
+    """One thing that happened. kind: one of KINDS. text: what it happened to."""
 
     kind: str
     text: str
@@ -63,7 +65,8 @@ def find_events(before: dict[str, Any] | None, value: dict[str, Any], since: int
     """
     if before is None:
         return list(_find_dated(value, since))
-    return [Event(kind, text) for find in _COMPARISONS for kind, text in find(before, value)]
+    events = [Event(kind, text) for find in _COMPARISONS for kind, text in find(before, value)]
+    return sorted(events, key=lambda event: KINDS.index(event.kind))
 
 
 def find_done(value: dict[str, Any], since: int) -> list[str]:
@@ -106,28 +109,35 @@ def _compare_fields(before: dict[str, Any], value: dict[str, Any]) -> Pairs:
 
 
 def _compare_rows(before: dict[str, Any], value: dict[str, Any]) -> Pairs:
-    old = {row.get("id"): row.get("status") for row in read_objects(before, "progress_table") if _has_id(row)}
-    for row in read_objects(value, "progress_table"):
-        then = old.get(row.get("id")) if _has_id(row) else None
-        now = row.get("status")
-        label = text_field(row, "label") or text_field(row, "id")
-        if now == "complete" != then:
-            yield "completed", label
-        elif now != then:
-            yield "row", f"{label}: {then or 'new'} -> {now}"
+    old: dict[str, list[Any]] = {}
+    for row in _named_rows(before):
+        old.setdefault(row["id"], []).append(row.get("status"))
+    for row in _named_rows(value):
+        then, now = old.get(row["id"], []), row.get("status")
+        label = text_field(row, "label") or row["id"]
+        if now not in then:
+            yield (
+                ("completed", label)
+                if now == "complete"
+                else ("row", f"{label}: {then[0] if then else 'new'} -> {now}")
+            )
+
+
+def _named_rows(value: dict[str, Any]) -> list[dict[str, Any]]:
+    return [row for row in read_objects(value, "progress_table") if text_field(row, "id")]
 
 
 def _compare_actions(before: dict[str, Any], value: dict[str, Any]) -> Pairs:
-    old, new = (_texts(document, "next_actions") for document in (before, value))
-    done_then = _texts(before, "recently_done")
-    done = [text for text in _texts(value, "recently_done") if text not in done_then or text in old]
+    old, new = (_texts(read_list(document, "next_actions")) for document in (before, value))
+    known = read_list(before, "recently_done")
+    done = _texts([entry for entry in read_list(value, "recently_done") if entry not in known])
     yield from (("done", text) for text in done)
     yield from (("dropped", text) for text in old if text not in new and text not in done)
     yield from (("queued", text) for text in new if text not in old)
 
 
 def _compare_decisions(before: dict[str, Any], value: dict[str, Any]) -> Pairs:
-    old, new = (_texts(_object(document, "context_primer"), "key_decisions") for document in (before, value))
+    old, new = (_texts(_read_decisions(document)) for document in (before, value))
     yield from (("decided", text) for text in new if text not in old)
 
 
@@ -183,14 +193,10 @@ _COMPARISONS: tuple[Callable[[dict[str, Any], dict[str, Any]], Pairs], ...] = (
 )
 
 
-def _texts(document: dict[str, Any], key: str) -> list[str]:
-    return [text for item in read_list(document, key) if (text := action_text(item).strip())]
+def _texts(items: list[Any]) -> list[str]:
+    return [text for item in items if (text := action_text(item).strip())]
 
 
-def _object(document: dict[str, Any], key: str) -> dict[str, Any]:
-    found = document.get(key)
-    return found if isinstance(found, dict) else {}
-
-
-def _has_id(row: dict[str, Any]) -> bool:
-    return isinstance(row.get("id"), str)
+def _read_decisions(document: dict[str, Any]) -> list[Any]:
+    primer = document.get("context_primer")
+    return read_list(primer, "key_decisions") if isinstance(primer, dict) else []

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from checkpoint_git.checks.digest import Change, Event, find_changes
+from checkpoint_git.checks.digest import Change, find_changes
 from checkpoint_git.checks.facts import Document
 from checkpoint_git.checks.status import State
 from checkpoint_git.commands.reading import iterate_checked
@@ -83,12 +83,14 @@ def tell_changes(changes: Sequence[Change], checkpoints: int, since: str) -> lis
         state = change.state
         progress = f", {state.complete_rows}/{len(state.rows)} rows complete" if state.rows else ""
         text = f"{state.skill}: {state.status}, {state.step}{progress}, written {state.updated_at}"
-        blocks += [Line(""), Line(text, "strong", hang=2), *_event_lines(change.events)]
+        blocks += [Line(""), Line(text, "strong", hang=2), *_event_lines(change)]
     return blocks
 
 
-def _event_lines(events: Sequence[Event]) -> list[Block]:
-    lines: list[Block] = []
+def _event_lines(change: Change) -> list[Block]:
+    events, lines = change.events, list[Block]()
+    if change.is_compared and not events:
+        lines.append(Line("  only its summary, files or private state changed", "dim"))
     for event in events[:_SHOWN_EVENTS]:
         name, glyph, style = _LOOKS[event.kind]
         lines.append(Line(f"  {name}: {shorten(event.text, _SHOWN_LETTERS)}", style, glyph, 4))

@@ -39,8 +39,8 @@ def test_rows_are_followed_by_their_ids() -> None:
         {"id": "plan", "label": "Plan", "status": "in_progress"},
     ]
     assert events({}, progress_table=rows) == [
-        ("row", "Sprint 3: new -> not_started"),
         ("completed", "Sprint 2, renamed"),
+        ("row", "Sprint 3: new -> not_started"),
         ("row", "Plan: complete -> in_progress"),
     ]
 
