@@ -5,13 +5,20 @@ NamedTuple alone does something, and does it with less ado. It knows nothing of 
 """
 
 import sys
-from _collections_abc import Callable, Iterable, Iterator, Mapping, Sequence  # what collections.abc is made of
+from _collections_abc import (  # what collections.abc is made of
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from types import ModuleType
-    from typing import Any, Literal, NamedTuple, NoReturn, Protocol, TextIO, cast
+    from typing import IO, Any, Literal, NamedTuple, NoReturn, Protocol, TextIO, cast
 else:
     from _collections import _tuplegetter  # how collections.namedtuple reads a field
 
@@ -32,7 +39,7 @@ else:
     class Protocol(metaclass=_Nothing):
         """An interface."""
 
-    ArgumentParser = Literal = ModuleType = Namespace = NoReturn = TextIO = Any
+    IO = ArgumentParser = Literal = ModuleType = Namespace = NoReturn = TextIO = Any
 
     def cast(_, value):
         """The value."""
@@ -109,6 +116,7 @@ def load_module(name: str) -> "ModuleType":
 
 
 __all__ = [
-    "TYPE_CHECKING", "Any", "ArgumentParser", "Callable", "Iterable", "Iterator", "Literal", "Mapping", "ModuleType",
-    "NamedTuple", "Namespace", "NoReturn", "Protocol", "Sequence", "TextIO", "cast", "load_module",
+    "IO", "TYPE_CHECKING", "Any", "ArgumentParser", "Callable", "Collection", "Iterable", "Iterator", "Literal",
+    "Mapping", "ModuleType", "NamedTuple", "Namespace", "NoReturn", "Protocol", "Sequence", "TextIO", "cast",
+    "load_module",
 ]  # fmt: skip

@@ -5,9 +5,8 @@ Commit messages are a stranger's text: they come in as bytes, whatever their enc
 
 import os
 import re
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
+from checkpoint_git.core.light import Iterator, NamedTuple, Sequence
 from checkpoint_git.repo.log import PLAIN_LOG, has_commits, read_blocks, run
 from checkpoint_git.repo.names import read_own_names
 

@@ -10,9 +10,8 @@ import os
 from array import array
 from binascii import crc32
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
+from checkpoint_git.core.light import Iterator, NamedTuple, Sequence
 from checkpoint_git.repo.spots import MAX_RUN, NUMBER_BITS
 
 _MAGIC = b"checkpoint hist1"

@@ -5,11 +5,11 @@ a shallow clone ends is respected.
 """
 
 import os
-from collections.abc import Iterator, Sequence
 from time import sleep
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.repo.git import GitResult, clean_env, run_git, stream_git
+from checkpoint_git.core.light import Iterator, Sequence
+from checkpoint_git.repo.git import GitResult, clean_env, git_error, run_git, stream_git
 
 MAX_RECORD = 1 << 20  # bytes of one record that are kept
 _BLOCK = 1 << 18  # bytes, about
@@ -81,5 +81,12 @@ def run(words: Sequence[str], work_tree: str, stdin: bytes = b"", check: bool = 
 
 
 def has_commits(work_tree: str) -> bool:
-    """Whether HEAD names a commit: not in a repository without commits."""
-    return run(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], work_tree, check=False).code == 0
+    """Whether HEAD names a commit: not in a repository without commits, nor outside any.
+
+    Raises CheckpointError where git cannot tell, as it does not trust the repository or cannot read its settings.
+    """
+    words = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]
+    result = run(words, work_tree, check=False)
+    if result.code > 1 and b"not a git repository" not in result.err:
+        raise git_error(words, result, work_tree)
+    return result.code == 0
