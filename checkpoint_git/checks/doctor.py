@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from checkpoint_git.checks import audited, content, deployed, drift, installed, upstream
+from checkpoint_git.checks import audited, content, deployed, drift, installed, recorded, upstream
 from checkpoint_git.checks.world import World
 from checkpoint_git.core import jsonplace
 from checkpoint_git.core.finding import Finding, Level
@@ -376,6 +376,24 @@ CHECKS: tuple[Check, ...] = (
         "no",
         "git hook_failures",
         installed.find_failing_hooks,
+    ),
+    Check(
+        "pipeline/broken",
+        "error",
+        "pipeline records of this project: valid, and where they belong?",
+        "git restore PATH",
+        "no",
+        "records",
+        recorded.find_broken_records,
+    ),
+    Check(
+        "pipeline/changed",
+        "error",
+        "committed pipeline records: still as they were?",
+        "git restore PATH",
+        "no",
+        "records",
+        recorded.find_changed_records,
     ),
 )
 

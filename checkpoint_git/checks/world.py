@@ -139,6 +139,14 @@ class Deployed(NamedTuple):
     ambiguous: bool = False
 
 
+class RecordTrouble(NamedTuple):
+    """A pipeline record that is not as it should be. kind: "broken" (and why: reason), "changed" or "removed"."""
+
+    path: str
+    kind: str
+    reason: str = ""
+
+
 class World(NamedTuple):
     """Everything the checks may look at.
 
@@ -148,6 +156,7 @@ class World(NamedTuple):
     "elsewhere". shallow: history is cut off. git: None outside git. proof: None when the driver was not tried.
     hook_failures: none either when the hooks were not tried.
     deployed: None when no server was asked. upstream: None where there is nothing to merge with. audit: recent merges.
+    records: the pipeline records that are not as they should be.
 
     skill: the only one that was asked for, "" for all. since: the commit after which merges are audited, "" for lately.
     """
@@ -169,5 +178,6 @@ class World(NamedTuple):
     deployed: Deployed | None = None
     upstream: Upstream | None = None
     audit: Audit = Audit()
+    records: Sequence[RecordTrouble] = ()
     skill: str = ""
     since: str = ""

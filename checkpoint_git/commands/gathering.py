@@ -11,6 +11,7 @@ from checkpoint_git.commands import trying
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place
+from checkpoint_git.disk.recordbases import may_have_records
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.repo import attributes, branches, history, install_state, paths, selfproof, settings, worktree
 from checkpoint_git.repo.git import clean_env, run_git
@@ -272,7 +273,15 @@ def _read_drivers(top: str, env: Mapping[str, str]) -> frozenset[str]:
     return frozenset(os.fsdecode(name)[len("merge.") : -len(".driver")] for name in names if name)
 
 
-_WITHOUT_GIT = frozenset(("absent_dirs", "files"))
+def _read_records(world: World, place: Place, env: Mapping[str, str]) -> World:
+    if not may_have_records(place):
+        return world
+    from checkpoint_git.commands.pipeline_overview import read_troubles
+
+    return world._replace(records=read_troubles(place, env, world.now))
+
+
+_WITHOUT_GIT = frozenset(("absent_dirs", "files", "records"))
 # by World's names, in the order in which they build on one another
 _READERS: dict[str, tuple[str, Callable[[World, Place, Mapping[str, str]], World]]] = {
     "absent_dirs": ("the project folders", _read_absent_dirs),
@@ -289,4 +298,5 @@ _READERS: dict[str, tuple[str, Callable[[World, Place, Mapping[str, str]], World
     "deployed": ("what is deployed", trying.read_deployed),
     "upstream": ("the upstream", _read_upstream),
     "audit": ("the latest merges", _read_audit),
+    "records": ("the pipeline records", _read_records),
 }

@@ -4,13 +4,16 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from checkpoint_git.checks.world import RecordTrouble
 from checkpoint_git.commands.pipeline_records import read_records, read_setting
 from checkpoint_git.core.outcome import Block, Line, Table
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.disk.recordbases import PROJECT_BASE, may_have_records
 from checkpoint_git.protocols.pipeline import layout, store
 from checkpoint_git.protocols.pipeline.store import Skipped
+from checkpoint_git.protocols.registry import KINDS, pattern_of
 
+RECORDS = next(pattern_of(kind) for kind in KINDS if kind[0] == "pipeline")  # as git spells their paths
 _MOST_SHOWN = 20
 
 
@@ -64,6 +67,17 @@ def read_broken(place: Place, env: Mapping[str, str], now: int) -> Iterator[Skip
                 pass
             for each in skipped:
                 yield Skipped(relative_path(os.path.join(base, each.path), place.top), each.reason)
+
+
+def read_troubles(place: Place, env: Mapping[str, str], now: int) -> list[RecordTrouble]:
+    """Everything about a project's records that is not as it should be, for the doctor."""
+    found = [RecordTrouble(each.path, "broken", each.reason) for each in read_broken(place, env, now)]
+    if place.work_tree is None:
+        return found
+    from checkpoint_git.repo.appendonly import read_losses
+
+    losses = read_losses(place.work_tree, RECORDS)
+    return found + [RecordTrouble(loss.path, loss.how) for loss in losses if layout.find_skill(loss.path)]
 
 
 # for status

@@ -21,6 +21,13 @@ class Loss(NamedTuple):
     how: How
 
 
+def read_losses(work_tree: str, pattern: str) -> list[Loss]:
+    """The files of HEAD that the work tree has changed or lost; what is not checked out counts as there."""
+    if run_git(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], work_tree, check=False).code != 0:
+        return []
+    return _parse(run_git(["diff", *_DIFF, "--no-ext-diff", "HEAD", "--", _pathspec(pattern)], work_tree).out)
+
+
 def read_staged_losses(work_tree: str, pattern: str, since: str = "HEAD") -> list[Loss]:
     """The files of the commit `since` that the index has changed or left out. pattern: of git's pathspecs."""
     if run_git(["rev-parse", "--verify", "--quiet", f"{since}^{{commit}}"], work_tree, check=False).code != 0:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from checkpoint_git.commands import status
+from checkpoint_git.commands import doctor, status
 from checkpoint_git.commands.pipeline_overview import find_bases, read_broken
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.disk.recordbases import may_have_records
@@ -73,3 +73,26 @@ def test_broken_records_are_found_with_their_path(base: Path, project: Path) -> 
     (found,) = read_broken(find_place(str(project)), os.environ, seconds(NOON))
     assert found.path == f"records/{TICKET}/{RUN}/phase_2_local_review_a1.yaml"
     assert "YAML" in found.reason
+
+
+def ask_doctor(project: Path) -> list[tuple[str, str]]:
+    """What the doctor's checks of records find: code and file name."""
+    found = run_verb(doctor, "--check", "pipeline", cwd=project).outcome.findings
+    return [(each.code, each.path.rpartition("/")[2]) for each in found]
+
+
+def test_the_doctor_finds_nothing_about_good_records(base: Path, project: Path, repo: GitRepo) -> None:
+    repo.commit()
+    assert ask_doctor(project) == []
+
+
+def test_the_doctor_names_broken_records_and_changed_ones(base: Path, project: Path, repo: GitRepo) -> None:
+    repo.commit()
+    put_text(base, "phase_2_local_review_a1.yaml", "a: [")
+    put_record(base, artifact_paths=["other"])
+    (base / TICKET / RUN / "phase_3_create_pr_a1.yaml").unlink()
+    assert sorted(ask_doctor(project)) == [
+        ("pipeline/broken", "phase_2_local_review_a1.yaml"),
+        ("pipeline/changed", "phase_1_implement_a1.yaml"),
+        ("pipeline/changed", "phase_3_create_pr_a1.yaml"),
+    ]
