@@ -55,7 +55,8 @@ def _tell(damage: Damage, code: str, done: str) -> Finding:
     subject = shorten(damage.subject, _LONGEST_SUBJECT)
     entries = "an entry" if count == 1 else f"{count} entries"
     message = f'merge {damage.commit[:12]} of {first} and {second} ("{subject}") {done} {entries}: {told}{rest}'
-    hint = f"checkpoint explain-merge {damage.commit[:12]} tells all that it did"
+    path = shlex.quote(damage.path)
+    hint = f"checkpoint explain-merge {damage.commit[:12]} -- {path} tells all that it did"
     if damage.keeper:
         hint += f"; git show {shlex.quote(f'{damage.keeper[:12]}:{damage.path}')} still has it"
     return Finding(code, "warning", message, damage.path, damage.entries[0].where, hint=hint)

@@ -1,6 +1,7 @@
 """`checkpoint explain-merge`: what past merges did to every entry of the checkpoints that they touched."""
 
 import argparse
+import os
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple, get_args
@@ -9,7 +10,7 @@ from checkpoint_git.commands.explained import Parents, describe_entry, describe_
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import JsonTextError, decode
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Style
-from checkpoint_git.core.safetext import shorten
+from checkpoint_git.core.safetext import escape_controls, shorten
 from checkpoint_git.merge.document import merge_texts
 from checkpoint_git.merge.explain import Explanation, explain_bytes
 from checkpoint_git.merge.verdict import FAILURES, Verdict
@@ -34,6 +35,7 @@ SUMMARY = "what a past merge did to each entry of each checkpoint: taken from wh
 EXAMPLES = """\
   checkpoint explain-merge                    the merge at HEAD
   checkpoint explain-merge v2.1~3
+  checkpoint explain-merge HEAD -- .checkpoints/build.checkpoint.json
   checkpoint explain-merge --range main~50..main
   checkpoint explain-merge --range main --json"""
 
@@ -57,10 +59,11 @@ class ExplainedMerge(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """[COMMIT | --range REVISIONS] [--strict]."""
+    """[COMMIT [PATH...] | --range REVISIONS] [--strict]."""
     which = parser.add_mutually_exclusive_group()
     which.add_argument("commit", metavar="COMMIT", nargs="?", help="a merge commit; default: HEAD")
     which.add_argument("--range", metavar="REV..REV", help="every merge in a range of history")
+    parser.add_argument("paths", metavar="PATH", nargs="*", help="only these checkpoints, as the repository names them")
     parser.add_argument(
         "--strict",
         action="store_true",
@@ -71,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 where something was lost, doubled or blended."""
     if args.range is None:
-        merges = [explain_merge(invocation.cwd, args.commit or "HEAD")]
+        merges = [explain_merge(invocation.cwd, args.commit or "HEAD", args.paths)]
     else:
         merges = explain_range(invocation.cwd, args.range)
     counts = Counter[str](
@@ -93,10 +96,29 @@ def has_failed(merge: ExplainedMerge, strict: bool) -> bool:
     return any(found.has_failed or (strict and found.is_doubtful) for found in explanations)
 
 
-def explain_merge(cwd: str, rev: str) -> ExplainedMerge:
-    """What the merge that a revision names did. Raises CheckpointError where it is none or cannot be told of."""
+def explain_merge(cwd: str, rev: str, paths: Sequence[str] = ()) -> ExplainedMerge:
+    """What the merge that a revision names did. paths: only these files, "/" between their parts; () for all.
+
+    Raises CheckpointError where it is no merge, cannot be told of, or has nothing to tell of one of the paths.
+    """
     commit = read_merge(cwd, rev)
-    return _explain(cwd, commit, read_touched(cwd, commit), Schemas(read_choices(cwd)))
+    touched = read_touched(cwd, commit)
+    if paths:
+        touched = _narrow(touched, [os.path.normpath(path) for path in paths])
+    return _explain(cwd, commit, touched, Schemas(read_choices(cwd)))
+
+
+def _narrow(touched: Touched, paths: Sequence[str]) -> Touched:
+    """Of what a merge did, that to some paths."""
+    names = {name for file in touched.files for name in (file.path, file.old_path)}
+    strange = [path for path in paths if path not in (*names, *touched.crowded)]
+    if strange:
+        raise CheckpointError(
+            f"the merge has nothing to tell of {escape_controls(strange[0])}",
+            "both parents have it so, only one parent changed it, or it is no checkpoint; without paths all is told",
+        )
+    files = [file for file in touched.files if file.path in paths or file.old_path in paths]
+    return touched._replace(files=files, whole=0, crowded=[path for path in touched.crowded if path in paths])
 
 
 def explain_range(cwd: str, revisions: str) -> list[ExplainedMerge]:

@@ -36,7 +36,7 @@ def test_a_loss_names_the_merge_its_parents_the_entry_and_who_has_it() -> None:
     assert found.message == (
         'merge cccccccccccc of 11111111 and 22222222 ("Merge main") lost an entry: blockers[b]: gone'
     )
-    assert f"checkpoint explain-merge {'c' * 12} " in found.hint
+    assert f"checkpoint explain-merge {'c' * 12} -- {PATH} tells" in found.hint
     assert found.hint.endswith(f"git show {'2' * 12}:{PATH} still has it")
 
 

@@ -79,6 +79,22 @@ def test_values_are_there_for_programs_and_absent_is_left_out(diverged: GitRepo)
     assert found["bases"] == [diverged.git("rev-parse", "main")]
 
 
+def test_single_files_of_a_merge_can_be_asked_for(diverged: GitRepo) -> None:
+    other = ".checkpoints/audit.checkpoint.json"
+    diverged.git("checkout", "-q", "right")
+    diverged.write(other, checkpoint_text(skill="audit"))
+    diverged.commit("audit")
+    diverged.git("checkout", "-q", "left")
+    diverged.run("git", "merge", "-q", "--no-commit", "right")
+    (diverged.path / other).unlink()
+    merge(diverged, text(R1, R2, step="sprint-3"))
+    for paths in ([PATH], [other], [f"./{other}", PATH]):
+        (found,) = run_verb(explain_merge, "HEAD", "--", *paths, cwd=diverged.path).outcome.data["merges"]
+        assert [file["path"] for file in found["files"]] == sorted(path.removeprefix("./") for path in paths)
+    with pytest.raises(CheckpointError, match="nothing to tell of readme"):
+        run_verb(explain_merge, "HEAD", "readme", cwd=diverged.path)
+
+
 def test_a_decision_fails_only_when_strict(diverged: GitRepo) -> None:
     diverged.git("checkout", "-q", "right")
     diverged.write(PATH, text(R1, R3, step="sprint-4"))

@@ -106,6 +106,22 @@ def test_what_a_merge_lost_is_told_until_it_is_back(pair: tuple[GitRepo, GitRepo
     assert codes(clone) == []
 
 
+def test_a_merge_that_threw_a_side_away_on_purpose_can_be_left_in_peace(pair: tuple[GitRepo, GitRepo]) -> None:
+    origin, clone = pair
+    write(origin, R3)
+    origin.commit("theirs")
+    clone.write("readme", "mine")
+    clone.commit("mine")
+    clone.git("fetch", "-q")
+    clone.git("merge", "-q", "-s", "ours", "-m", "on purpose", "origin/main")
+    merge = clone.git("rev-parse", "--short=12", "HEAD")
+    clone.write(
+        ".checkpoints/doctor.toml",
+        f'[[suppress]]\ncode = "merge/lost-entry"\ncontains = "{merge}"\nreason = "a trial, given up"\n',
+    )
+    assert codes(clone) == []
+
+
 def test_a_skill_is_told_of_its_own_merges_only(pair: tuple[GitRepo, GitRepo]) -> None:
     origin, clone = pair
     write(clone, path=OTHER)
