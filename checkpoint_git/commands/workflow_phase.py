@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.commands.workflow_state import (
     Changed,
+    State,
     Value,
     apply_change,
     archive_workflow,
@@ -106,22 +107,32 @@ def validate(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 def approve(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """`approve PHASE`: exit code 1 for a phase that was not begun."""
     phase = check_phase(args.words[0])
+    changed = approve_phase(find_place(invocation.cwd), phase, invocation.now, say_waiting(invocation.stderr))
+    return outcome_of(changed, [Line(f"{phase} is approved", "good")])
+
+
+def approve_phase(place: Place, phase: str, now: int, on_wait: store.Tell = lambda: None) -> Changed:
+    """Notes the user's approval of a phase, which has to be begun."""
 
     def change(value: Value, execution: Value, now: int) -> Finding | None:
         return changes.approve_phase(value, phase, now)
 
-    changed = change_state(find_place(invocation.cwd), invocation.now, change, say_waiting(invocation.stderr))
-    return outcome_of(changed, [Line(f"{phase} is approved", "good")])
+    return change_state(place, now, change, on_wait)
 
 
 def save(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """`save [--note TEXT]`."""
+    changed = save_state(find_place(invocation.cwd), args.note or "", invocation.now, say_waiting(invocation.stderr))
+    return outcome_of(changed, [])
+
+
+def save_state(place: Place, note: str, now: int, on_wait: store.Tell = lambda: None) -> Changed:
+    """Stamps the state, with a note; a phase that is pending or failed is in progress then."""
 
     def change(value: Value, execution: Value, now: int) -> None:
-        changes.note_save(value, args.note or "", now)
+        changes.note_save(value, note, now)
 
-    changed = change_state(find_place(invocation.cwd), invocation.now, change, say_waiting(invocation.stderr))
-    return outcome_of(changed, [])
+    return change_state(place, now, change, on_wait)
 
 
 def outcome_of(changed: Changed, lines: list[Block]) -> Outcome:
@@ -233,8 +244,12 @@ def _find_result(place: Place, phase: str, execution: Value, wished: str | None)
 
 def archive(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """`archive`."""
-    place = find_place(invocation.cwd)
-    with store.writing(place, say_waiting(invocation.stderr)):
-        state = load_state(place, invocation.now)
-        target = archive_workflow(state, invocation.now)
+    state, target = archive_state(find_place(invocation.cwd), invocation.now, say_waiting(invocation.stderr))
     return Outcome({**state_data(state), "archive": target}, [Line(f"archived to {target}", "good")])
+
+
+def archive_state(place: Place, now: int, on_wait: store.Tell = lambda: None) -> tuple[State, str | None]:
+    """(the state as it was, the archive that it was moved to; None where there was nothing to move)."""
+    with store.writing(place, on_wait):
+        state = load_state(place, now)
+        return state, archive_workflow(state, now)

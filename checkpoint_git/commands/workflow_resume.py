@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.commands.workflow_phase import Advanced, advance_phase, advanced_lines
 from checkpoint_git.commands.workflow_state import (
+    Changed,
     State,
     archive_workflow,
     begin_workflow,
@@ -54,12 +55,13 @@ def start(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     place = store.plan_workflow_place(invocation.cwd)
     if store.has_state(place):
         state = load_state(place, invocation.now)
-        if not _is_over(state):
+        if not is_over(state):
             return take_up(place, args, invocation, name)
     return _start_afresh(place, name, invocation)
 
 
-def _is_over(state: State) -> bool:
+def is_over(state: State) -> bool:
+    """Whether the workflow is complete, so that a new one may begin without a question."""
     return bool(state.phase and state.phase.is_valid and is_finished(state.value))
 
 
@@ -72,10 +74,8 @@ def take_up(place: Place, args: argparse.Namespace, invocation: Invocation, fres
     """Shows what is there, asks or obeys a flag, and goes on. fresh_name: of the workflow that a fresh start begins."""
     if args.yes and args.fresh:
         raise CheckpointError("--yes and --fresh contradict each other", "--yes goes on, --fresh starts again")
-    state = load_state(place, invocation.now)
     approvals = read_approvals(place, args.approvals, invocation.env)
-    findings = find_trouble(state, invocation.now)
-    question = find_question(state, findings, invocation.now)
+    state, findings, question, plan = look_ahead(place, approvals, invocation.now)
     lines = describe_state(state, question)
     answer = _find_answer(args, invocation, question, lines, findings)
     if invocation.interactive and not (args.yes or args.fresh):
@@ -84,7 +84,28 @@ def take_up(place: Place, args: argparse.Namespace, invocation: Invocation, fres
         return _start_afresh(place, fresh_name, invocation, lines)
     if answer == "resume":
         return _go_on(state, invocation, approvals, lines, findings, question)
-    return _stop(state, approvals, lines, findings, question)
+    return _stop(state, plan, lines, findings, question)
+
+
+class Prospect(NamedTuple):
+    """What a workflow looks like to somebody who takes it up. plan: None where the state is corrupt."""
+
+    state: State
+    findings: list[Finding]
+    question: Question
+    plan: Plan | None
+
+
+def look_ahead(place: Place, approvals: tuple[str, ...], now: int) -> Prospect:
+    """The state, what speaks against it, what to ask, and what would come next once tasks are recovered.
+
+    Nothing is written.
+    """
+    state = load_state(place, now)
+    findings = find_trouble(state, now)
+    question = find_question(state, findings, now)
+    plan = None if question.kind == "corrupt" else find_plan(state, approvals, find_recovery(state))
+    return Prospect(state, findings, question, plan)
 
 
 def find_question(state: State, findings: list[Finding], now: int) -> Question:
@@ -156,9 +177,7 @@ def _say(invocation: Invocation, text: str) -> None:
 # what follows
 
 
-def _stop(
-    state: State, approvals: tuple[str, ...], lines: list[Block], findings: list[Finding], question: Question
-) -> Outcome:
+def _stop(state: State, plan: Plan | None, lines: list[Block], findings: list[Finding], question: Question) -> Outcome:
     """Nothing was decided: the question, its answers, and what would come next."""
     corrupt = question.kind == "corrupt"
     answers = {"fresh": "checkpoint workflow resume --fresh"}
@@ -172,8 +191,8 @@ def _stop(
         "corrupt": corrupt,
         "stale": question.kind == "stale",
     }
-    if not corrupt:
-        data.update(plan_data(find_plan(state, approvals, find_recovery(state))))
+    if plan is not None:
+        data.update(plan_data(plan))
     told = [Line(question.text, "warn"), *(Line(f"  {what}: {command}") for what, command in answers.items())]
     return Outcome(data, [*lines, *told], findings, 1)
 
@@ -246,18 +265,28 @@ _ACTIONS = {
 
 def _start_afresh(place: Place, name: str, invocation: Invocation, lines: list[Block] | None = None) -> Outcome:
     """Archives what is there, if anything, and begins. name: "" for that of the archived workflow."""
-    with store.writing(place, say_waiting(invocation.stderr)):
-        state = load_state(place, invocation.now)
-        name = name or workflow_id(state)
-        if not name:
-            target = archive_workflow(state, invocation.now)
-            told = Line("its name cannot be read: checkpoint workflow start ID begins a new one", "warn")
-            unnamed: dict[str, Any] = {"workflow_id": None, "decision": "fresh", "archive": target, "saved": []}
-            return Outcome(unnamed, [*(lines or []), Line(f"archived to {target}"), told])
-        target = archive_workflow(state, invocation.now)
-        changed = begin_workflow(place, name, invocation.now)
+    changed, target = begin_afresh(place, name, invocation.now, say_waiting(invocation.stderr))
+    if changed is None:
+        told = Line("its name cannot be read: checkpoint workflow start ID begins a new one", "warn")
+        unnamed: dict[str, Any] = {"workflow_id": None, "decision": "fresh", "archive": target, "saved": []}
+        return Outcome(unnamed, [*(lines or []), Line(f"archived to {target}"), told])
+    name = workflow_id(changed.state)
     data = {**state_data(changed.state), "decision": "fresh", "archive": target, "saved": changed.saved}
     plan = Plan("spawn", "a fresh start", "PM")
     blocks = [*(lines or []), *([Line(f"archived to {target}")] if target else [])]
     started = Line(f"workflow {name} started: {changed.state.value.get('current_phase')}", "strong")
     return Outcome({**data, **plan_data(plan)}, [*blocks, started, *plan_lines(plan, ""), saved_line(changed.saved)])
+
+
+def begin_afresh(
+    place: Place, name: str, now: int, on_wait: store.Tell = lambda: None
+) -> tuple[Changed | None, str | None]:
+    """(the new workflow, the archive of what was there before, None without it).
+
+    name: "" for that of the archived workflow; where that cannot be read, nothing is begun.
+    """
+    with store.writing(place, on_wait):
+        state = load_state(place, now)
+        name = name or workflow_id(state)
+        target = archive_workflow(state, now)
+        return (begin_workflow(place, name, now) if name else None), target
