@@ -1,7 +1,6 @@
 import argparse
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -15,7 +14,7 @@ import pytest
 from checkpoint_git import __version__, cli
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Outcome
-from tests.support.command import BIN, run_checkpoint
+from tests.support.command import BIN, run_checkpoint, run_on_terminal
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 
@@ -323,29 +322,6 @@ def test_stdout_of_json_is_one_document_and_stderr_is_empty(project: Path) -> No
         done = run_checkpoint(*words, "--json", cwd=project)
         assert json.loads(done.stdout)["command"] == words[0]
         assert done.stderr == ""
-
-
-def run_on_terminal(*words: str, cwd: Path, env: dict[str, str]) -> str:
-    """What `checkpoint WORDS` writes to a terminal."""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [BIN / "checkpoint", *words],
-        cwd=cwd,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "80", **env},
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-    )
-    os.close(theirs)
-    said = b""
-    try:
-        while chunk := os.read(ours, 65536):
-            said += chunk
-    except OSError:  # Linux says so when the other end is closed
-        pass
-    process.wait(60)
-    os.close(ours)
-    return said.decode()
 
 
 def test_a_terminal_gets_signs_and_colours_within_its_width(project: Path) -> None:

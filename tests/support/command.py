@@ -1,6 +1,7 @@
 """The installed commands, run as a user runs them."""
 
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -21,3 +22,26 @@ def run_checkpoint(
         text=True,
         timeout=120,
     )
+
+
+def run_on_terminal(*words: str, cwd: Path, env: dict[str, str]) -> str:
+    """What `checkpoint WORDS` writes to a terminal, 80 columns wide unless env says otherwise."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [BIN / "checkpoint", *words],
+        cwd=cwd,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "80", **env},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    said = b""
+    try:
+        while chunk := os.read(ours, 65536):
+            said += chunk
+    except OSError:  # Linux says so when the other end is closed
+        pass
+    process.wait(60)
+    os.close(ours)
+    return said.decode()
