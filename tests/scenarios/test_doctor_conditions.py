@@ -215,6 +215,16 @@ def test_a_bare_repository_has_no_checkpoints_to_look_at(healthy: GitRepo, tmp_p
 # what git refuses
 
 
+def test_where_git_refuses_no_answer_is_made_up(healthy: GitRepo) -> None:
+    healthy.write(PATH, text(healthy, context_primer={"generated_files": ["gone.md"]}))
+    for config in ((healthy.path / ".git/config").read_text(), "[broken\n"):
+        (healthy.path / ".git/config").write_text(config)
+        answers = run_all(healthy.path, GIT_TEST_ASSUME_DIFFERENT_OWNER="1")
+        assert "next/no-history" in codes_of(answers["next"])
+        assert "doctor/not-looked-at" in codes_of(answers["doctor"])
+        assert "drift/file-missing" not in codes_of(answers["doctor"])
+
+
 @pytest.mark.parametrize(
     "config", ["[broken\n", "\x00\x01", "[core]\n\trepositoryformatversion = 9\n", "[a]\n\tb = \\q\n"]
 )
