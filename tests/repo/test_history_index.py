@@ -190,6 +190,11 @@ def damage_by(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
     return damage
 
 
+def replace_by_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
 DAMAGES: dict[str, Callable[[Path], None]] = {
     "empty": damage_by(lambda data: b""),
     "truncated": damage_by(lambda data: data[:-1]),
@@ -198,7 +203,7 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
     "foreign": damage_by(lambda data: b"something else" * 40),
     "zeroed": damage_by(lambda data: data[:16] + bytes(len(data) - 40) + data[-24:]),
     "another version": damage_by(lambda data: data.replace(b"hist1", b"hist2")),
-    "a folder": lambda path: (path.unlink(), path.mkdir())[1],
+    "a folder": replace_by_folder,
     "unreadable": lambda path: path.chmod(0),
 }
 
@@ -360,8 +365,8 @@ def test_an_index_made_in_any_steps_answers_as_the_history_does(
     short: int,
     left: int,
 ) -> None:
-    for name, value in (("_FEW", few), ("_SHORT", short), ("_MAX_LEFT", left)):
-        monkeypatch.setattr(covered, name, value)
+    for name, limit in (("_FEW", few), ("_SHORT", short), ("_MAX_LEFT", left)):
+        monkeypatch.setattr(covered, name, limit)
     repo = GitRepo.create(tmp_path_factory.mktemp("law") / "repo")
     repo.commit("begin")
     for verb, value in steps:
