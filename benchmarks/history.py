@@ -1,0 +1,117 @@
+"""What the history merged, asked of long histories: without an index, and with one; beside git reading the subjects.
+
+`python -m benchmarks.history 10000 100000 1000000` names the lengths; a million commits take a few minutes and 1 GB.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from typing import IO
+
+from benchmarks.files import make_checkpoint, text_of, write_text
+from benchmarks.measure import HERMETIC, Contender, measure, print_table
+
+CHECKPOINT = os.path.join(os.path.dirname(sys.executable), "checkpoint")
+LENGTHS = (10_000, 100_000)
+ROUNDS = 9
+ASK = """
+import sys
+from checkpoint_git.repo.history import read_merged
+first, count = int(sys.argv[1]), int(sys.argv[2])
+read_merged(".", {f"#{number}" for number in range(first, first + 7 * count, 7)} | {"ABC-70"})
+"""
+WORDS = ("search", "sorting", "the parser", "sign-in", "cache keys", "the x86-64 build", "UTF-8 paths", "retries")
+FOLDERS = 40
+FILES = 25  # a folder
+
+
+def main(lengths: list[int]) -> None:
+    """Print a table for each length."""
+    for length in lengths:
+        with tempfile.TemporaryDirectory() as folder:
+            make_repository(folder, length)
+            figures = measure(list_contenders(folder), folder, ROUNDS)
+        print_table(f"What {length:,} commits merged", figures)
+
+
+def list_contenders(folder: str) -> list[Contender]:
+    """The base, and the questions: of one reference and of many, of the index and before there is one."""
+    words = [sys.executable, "-c", ASK, "63"]
+
+    def forget() -> None:
+        shutil.rmtree(os.path.join(folder, ".git", "checkpoint"), ignore_errors=True)
+
+    doctor = [CHECKPOINT, "doctor", "--check", "drift/action-shipped"]
+    return [
+        Contender("git log --format=%s", ["git", "log", "--format=%s"]),
+        Contender("1 reference, no index", [*words, "1"], forget),
+        Contender("1 reference, index", [*words, "1"]),
+        Contender("200 references, no index", [*words, "200"], forget),
+        Contender("200 references, index", [*words, "200"]),
+        Contender("doctor --check drift/action-shipped, index", doctor, codes=(0, 1)),
+        Contender("doctor, index", [CHECKPOINT, "doctor"], codes=(0, 1)),
+    ]
+
+
+def make_repository(folder: str, length: int) -> None:
+    """A repository of some length, with one checkpoint in its last commit that asks for a merged pull request."""
+    run(folder, "init", "-q", "-b", "main")
+    words = ["git", "-C", folder, "fast-import", "--quiet"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, env={**os.environ, **HERMETIC}) as process:
+        assert process.stdin is not None
+        write_history(process.stdin, length)
+        process.stdin.close()
+    run(folder, "reset", "-q", "--hard")
+    document = make_checkpoint("build", folder)
+    document["next_actions"] = [{"action": "Get PR #63 merged"}, {"action": "Review ABC-70"}]
+    write_text(os.path.join(folder, ".checkpoints", "build.checkpoint.json"), text_of(document))
+    run(folder, "add", "-A")
+    run(folder, "commit", "-q", "-m", "State")
+
+
+def run(folder: str, *words: str) -> None:
+    """A git command that must succeed."""
+    subprocess.run(["git", *words], cwd=folder, check=True, env={**os.environ, **HERMETIC})
+
+
+def write_history(stream: IO[bytes], length: int) -> None:
+    """A history as `git fast-import` reads it: one line of commits, each changes a file; some remove or rename one."""
+    for number in range(length):
+        message = "".join(list_message(number)).encode()
+        when = 1_000_000_000 + 300 * number
+        stream.write(b"commit refs/heads/main\ncommitter Ada <ada@example.org> %d +0000\n" % when)
+        stream.write(b"data %d\n%s\n" % (len(message), message))
+        path = b"src/%d/%d.py" % (number % FOLDERS, number // FOLDERS % FILES)
+        if number % 50 == 49:
+            stream.write(b"D %s\n" % path)
+        else:
+            content = b"# %d\n" % number
+            stream.write(b"M 100644 inline %s\ndata %d\n%s\n" % (path, len(content), content))
+
+
+def list_message(number: int) -> Iterator[str]:
+    """The parts of a commit's message: squash merges, merge commits, tickets, closing keywords, trailers, reverts."""
+    title = f"Improve {WORDS[number % 8]} for {WORDS[number // 8 % 8]}"
+    kind = number % 10
+    if number % 211 == 210:
+        yield f'Revert "{title} (#{number - 1})"'
+    elif kind < 6:
+        yield f"{title} (#{number})"
+    elif kind == 6:
+        yield f"Merge pull request #{number} from ada/topic-{number}\n\n{title}"
+    else:
+        yield f"ABC-{number}: {title}" if kind == 7 else title
+    if number % 3:
+        yield "\n\nWhy this is done, what it was like before and how it was tried\n"
+        yield "is told in a line or two; see docs/notes.md.\n"
+    if number % 5 == 4:
+        yield f"\nCloses #{number * 7919 % (number + 1)}\n"
+    if number % 2:
+        yield "\nReviewed-by: Grace <grace@example.org>\nSigned-off-by: Ada <ada@example.org>\n"
+
+
+if __name__ == "__main__":
+    main([int(word) for word in sys.argv[1:]] or list(LENGTHS))
