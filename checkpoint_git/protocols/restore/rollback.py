@@ -76,10 +76,20 @@ def _read_scope(world: World, manifest: store.Manifest) -> list[Named]:
 def _find_asked(world: World, manifest: store.Manifest) -> list[str]:
     """The scopes, absolute. What the point holds belongs to it even where a pattern no longer finds it."""
     asked = [os.path.join(world.root, path) for path in manifest.value["scope"]["asked"]]
-    held = [os.path.join(world.root, entry.path) for entry in points.read_held_entries(manifest)]
+    paths = [entry.path for entry in points.read_held_entries(manifest)]
+    own = {*paths, *manifest.value["scope"]["asked"]}
+    held = [os.path.join(world.root, path) for path in paths if not _is_behind_own_link(world.root, path, own)]
     there = [path for path in asked if os.path.lexists(path)]
     patterns = [path for path in asked if not os.path.lexists(path) and _matches(world, path)]
     return list(dict.fromkeys([*there, *patterns, *held]))
+
+
+def _is_behind_own_link(root: str, path: str, own: set[str]) -> bool:
+    """Whether a folder of the scope is a link today: the link is what stands there, and will make way."""
+    parts = path.split("/")
+    ways = ("/".join(parts[:at]) for at in range(1, len(parts)))
+    link = next((way for way in ways if os.path.islink(os.path.join(root, way))), None)
+    return link is not None and any(link == one or link.startswith(f"{one}/") or not one for one in own)
 
 
 def _matches(world: World, pattern: str) -> bool:
