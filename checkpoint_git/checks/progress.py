@@ -68,15 +68,13 @@ def _write_amount(amount: int | float) -> str:
 
 
 def find_gate(value: dict[str, Any]) -> str:
-    """The phase or step that names a gate which is still ahead, "" where neither does."""
+    """The phase or step that names a gate which is still ahead, "" where neither does.
+
+    A step such as "gate-passed" speaks for its phase too.
+    """
     for key in ("step", "phase"):
         text = text_field(value, key)
-        if _names_gate(text):
-            return text
+        words = "".join(letter if letter.isalnum() else " " for letter in text.lower()).split()
+        if GATE_WORDS.intersection(words) or " sign off " in f" {' '.join(words)} ":
+            return "" if OVER_WORDS.intersection(words) else text
     return ""
-
-
-def _names_gate(text: str) -> bool:
-    words = "".join(letter if letter.isalnum() else " " for letter in text.lower()).split()
-    named = GATE_WORDS.intersection(words) or " sign off " in f" {' '.join(words)} "
-    return bool(named) and not OVER_WORDS.intersection(words)

@@ -38,6 +38,11 @@ def test_a_phase_or_step_is_at_a_gate_when_it_names_one_that_is_ahead(field: str
     assert find_gate(checkpoint(**{field: text})) == (text if at_gate else "")
 
 
+def test_a_step_that_says_its_gate_is_over_speaks_for_its_phase() -> None:
+    assert find_gate(checkpoint(phase="gate", step="gate-passed")) == ""
+    assert find_gate(checkpoint(phase="gate", step="tests-done")) == "gate"
+
+
 def test_rows_are_counted_whatever_else_is_in_the_table() -> None:
     assert count_rows(checkpoint()) == (2, 3)
     assert count_rows(checkpoint(progress_table=["x", None, {"status": "complete"}])) == (1, 1)
