@@ -1,7 +1,6 @@
 """Which commits lie in which others' history, whatever their clocks said; it knows no messages."""
 
-from collections.abc import Collection, Iterable
-
+from checkpoint_git.core.light import Collection, Iterable
 from checkpoint_git.repo.log import read_blocks, run
 
 Pair = tuple[str, str]  # ids: the one that may lie in the history of the other, and the other

@@ -8,10 +8,9 @@ two commits came later is never taken from their clocks: whoever asks says which
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple
 
+from checkpoint_git.core.light import Iterable, Iterator, NamedTuple, Sequence
 from checkpoint_git.core.references import MAX_TEXT, Mention, find_mentions, find_references, unqualify
 from checkpoint_git.core.safetext import shorten
 from checkpoint_git.repo.spots import REVERTED_IDS

@@ -6,8 +6,8 @@ Commit messages are a stranger's text: they come in as bytes, whatever their enc
 import os
 import re
 
-from checkpoint_git.core.light import Iterator, NamedTuple, Sequence
-from checkpoint_git.repo.log import PLAIN_LOG, has_commits, read_blocks, run
+from checkpoint_git.core.light import Collection, Iterator, NamedTuple, Sequence
+from checkpoint_git.repo.log import PLAIN_LOG, has_commits, read_blocks, read_words, run
 from checkpoint_git.repo.names import read_own_names
 
 __all__ = [
@@ -25,6 +25,9 @@ __all__ = [
 ]
 
 _MAX_SUBJECT = 1_000  # characters
+_MAX_STEPS = 20_000  # of HEAD's own line, whose changes are looked at
+_MAX_DEPTH = 20_000  # commits behind HEAD in which a path that is gone is looked for
+_FEW = 100  # paths that git itself looks for; more of them it compares one by one with every name it meets
 
 
 def read_merged(work_tree: str, references: set[str]) -> dict[str, str]:
@@ -84,11 +87,21 @@ _STEP = rb"(?s)\n?\x01(?P<id>[0-9a-f]{40,64}) (?P<when>\d+) (?P<subject>.*)"
 def read_changes(work_tree: str, since: int, paths: frozenset[str]) -> list[Change]:
     """What HEAD's own line has changed since an instant, newest first; a merge is one step with all it brought in.
 
+    At most 20,000 steps are looked at, the newest.
     paths: relative to the work tree; only steps that touch one of them are kept, and of those only these paths.
     """
     if not has_commits(work_tree):
         return []
-    words = [*PLAIN_LOG, "--first-parent", "-m", "--name-only", "--no-renames", "--no-ext-diff", "--no-relative"]
+    words = [
+        *PLAIN_LOG,
+        f"--max-count={_MAX_STEPS}",
+        "--first-parent",
+        "-m",
+        "--name-only",
+        "--no-renames",
+        "--no-ext-diff",
+        "--no-relative",
+    ]
     changes: list[Change] = []
     head, touched = _NO_STEP, set[str]()
     for block in read_blocks(work_tree, [*words, f"--since=@{max(since, 0)} +0000", "--format=%x01%H %ct %s"]):
@@ -138,21 +151,25 @@ _HEADER = rb"\n?\x01(?P<id>[0-9a-f]{40,64})"
 
 
 def read_removals(work_tree: str, paths: Sequence[str]) -> dict[str, Removal]:
-    """The newest commit that took each path away, for those that one did. paths: relative to the work tree."""
+    """The newest commit that took each path away, for those that one did within the last 20,000.
+
+    paths: relative to the work tree, as many as there are.
+    """
     if not paths or not has_commits(work_tree):
         return {}
     removed = _read_removed_in(work_tree, paths)
-    renames = {commit: _read_renames(work_tree, commit) for commit in dict.fromkeys(removed.values())}
-    return {path: Removal(commit, renames[commit].get(path, "")) for path, commit in removed.items()}
+    renames = _read_renames(work_tree, set(removed.values()))
+    return {path: Removal(commit, renames.get((commit, path), "")) for path, commit in removed.items()}
 
 
 def _read_removed_in(work_tree: str, paths: Sequence[str]) -> dict[str, str]:
     """The commit for each path. A folder counts as removed where its last file went; reading ends once all is known."""
     words = ["--literal-pathspecs", *PLAIN_LOG, "--diff-filter=D", "--no-renames", "--name-only", "--no-ext-diff"]
+    words += ["--no-relative", "--format=%x01%H", "HEAD", *_too_deep(work_tree), "--"]
     wanted = {path.rstrip("/") for path in paths}
     removed: dict[str, str] = {}
     commit = ""
-    for block in read_blocks(work_tree, [*words, "--no-relative", "--format=%x01%H", "--", *paths]):
+    for block in read_blocks(work_tree, [*words, *(paths if len(paths) <= _FEW else ())]):
         for record in block.split(b"\0"):
             header = re.fullmatch(_HEADER, record)
             commit = header["id"].decode() if header else commit
@@ -165,14 +182,31 @@ def _read_removed_in(work_tree: str, paths: Sequence[str]) -> dict[str, str]:
     return removed
 
 
+def _too_deep(work_tree: str) -> list[str]:
+    """Leaves out what lies behind the last _MAX_DEPTH commits, where there is more."""
+    words = ["rev-list", f"--skip={_MAX_DEPTH}", "--max-count=1", "HEAD", "--"]
+    return [f"^{commit}" for commit in read_words(work_tree, words)]
+
+
 def _folders_of(path: str) -> Iterator[str]:
     while "/" in path:
         path = path.rpartition("/")[0]
         yield path
 
 
-def _read_renames(work_tree: str, commit: str) -> dict[str, str]:
-    words = ["diff-tree", "-r", "-z", "-M", "--name-status", "--diff-filter=R", "--no-commit-id", "--root", commit]
-    fields = run(words, work_tree, check=False).out.split(b"\0")
-    names = [os.fsdecode(field) for field in fields]
-    return {names[at + 1]: names[at + 2] for at in range(0, len(names) - 2, 3)}
+def _read_renames(work_tree: str, commits: Collection[str]) -> dict[tuple[str, str], str]:
+    """What some commits renamed, by commit and old name: all through one process."""
+    words = ["log", "-z", "--stdin", "--no-walk=unsorted", "--root", "-M", f"-l{_FEW * 10}", "--name-status"]
+    words += ["--diff-filter=R", "--no-ext-diff", "--no-relative", "--no-show-signature", "--format=%x01%H"]
+    stdin = "".join(f"{commit}\n" for commit in sorted(commits)).encode()
+    fields = run(words, work_tree, stdin=stdin, check=False).out.split(b"\0") if commits else []
+    renames: dict[tuple[str, str], str] = {}
+    commit, at = "", 0
+    while at < len(fields):
+        header = re.fullmatch(_HEADER, fields[at])
+        commit = header["id"].decode() if header else commit
+        if re.fullmatch(rb"\n?R\d*", fields[at]) and at + 2 < len(fields):
+            renames[commit, os.fsdecode(fields[at + 1])] = os.fsdecode(fields[at + 2])
+            at += 2
+        at += 1
+    return renames

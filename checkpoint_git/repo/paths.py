@@ -19,6 +19,7 @@ Kind = Literal["renamed", "deleted", "uncommitted", "ignored", "unknown"]
 _GLOB = re.compile(r"[*?\[]")
 _MAX_WALK = 200_000  # folder entries that one pattern may look at
 _MAX_FOLLOWED = 5  # renames in a row
+_FEW = 100  # paths that git itself looks for; more of them it compares one by one with every name it has
 
 
 class Fate(NamedTuple):
@@ -117,15 +118,17 @@ def read_fates(top: str, paths: Sequence[str]) -> dict[str, Fate]:
     kept = _read_names(top, ["ls-tree", "-r", "-d", "-t", "-z", "--name-only", "HEAD"], paths)
     kept |= _read_names(top, ["ls-tree", "-r", "-z", "--name-only", "HEAD"], paths)
     sparse = {name[2:] for name in _read_names(top, ["ls-files", "-t", "-z"], paths) if name.startswith("S ")}
+    sparse.update({folder for name in sparse for folder in _folders_of(name)})
     for path in paths:
         if path.rstrip("/") in kept:
             fates[path] = Fate("uncommitted")
-    return {path: fate for path, fate in fates.items() if not _is_sparse(path, sparse)}
+    return {path: fate for path, fate in fates.items() if path.rstrip("/") not in sparse}
 
 
-def _is_sparse(path: str, sparse: set[str]) -> bool:
-    below = path.rstrip("/") + "/"
-    return path in sparse or any(name.startswith(below) for name in sparse)
+def _folders_of(path: str) -> Iterator[str]:
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
 
 
 def _find_state_from(base: str, path: str, top: str) -> State:
@@ -222,6 +225,6 @@ def _read_ignored(top: str, paths: Sequence[str]) -> list[str]:
 
 
 def _read_names(top: str, words: list[str], paths: Sequence[str]) -> set[str]:
-    command = ["--literal-pathspecs", *words, "--", *paths]
+    command = ["--literal-pathspecs", *words, "--", *(paths if len(paths) <= _FEW else ())]
     result = run_git(command, top, env=clean_env(os.environ), check=False)
     return {os.fsdecode(name) for name in result.out.split(b"\0") if name}

@@ -7,11 +7,13 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.repo.history import (
+    Removal,
     has_commits,
     is_shallow,
     read_changes,
     read_merged,
     read_own_names,
+    read_removals,
     read_strangers,
 )
 from tests.support.repos import GitRepo
@@ -210,3 +212,34 @@ def test_a_repository_of_sha256_works_the_same(tmp_path: Path) -> None:
     assert merged(repo, "#12") == {"#12"}
     assert read_strangers(str(repo.path), [head, head[:12]]) == {}
     assert [change.paths for change in read_changes(str(repo.path), 0, frozenset("a"))] == [frozenset({"a"})]
+
+
+def test_many_paths_are_looked_for_as_few_are(repo: GitRepo) -> None:
+    for name in ("old.py", "gone.py", "src/all/a.py"):
+        repo.write(name, f"{name}\n" * 20)
+    repo.commit("begin")
+    repo.git("mv", "old.py", "new.py")
+    repo.git("rm", "-q", "gone.py")
+    changed = repo.commit("move one, remove one")
+    repo.git("rm", "-q", "-r", "src")
+    removed = repo.commit("remove a folder")
+    expected = {
+        "old.py": Removal(changed, "new.py"),
+        "gone.py": Removal(changed),
+        "src/all": Removal(removed),
+    }
+    never = [f"never/{number}.py" for number in range(200)]
+    assert read_removals(str(repo.path), [*expected]) == expected
+    assert read_removals(str(repo.path), [*never, *expected]) == expected
+
+
+def test_paths_that_look_like_options_or_patterns_are_names(repo: GitRepo) -> None:
+    repo.write("--all", "1")
+    repo.write("[a].py", "1")
+    repo.commit("begin")
+    repo.git("rm", "-q", "--", "--all", ":(literal)[a].py")
+    removed = repo.commit("remove")
+    assert read_removals(str(repo.path), ["--all", "[a].py", "a.py", ":/"]) == {
+        "--all": Removal(removed),
+        "[a].py": Removal(removed),
+    }
