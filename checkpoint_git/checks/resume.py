@@ -241,7 +241,7 @@ def find_contradictions(document: Document) -> list[Finding]:
 
 def _contradict(value: dict[str, Any], skill: str) -> Iterator[Finding]:
     rows = read_objects(value, "progress_table")
-    status, waiting = text_field(value, "status"), [row for row in rows if row.get("status") not in _OVER]
+    status, waiting = text_field(value, "status"), [row for row in rows if str(row.get("status")) not in _OVER]
     if status == "complete" and waiting:
         message = f"the status is complete, and {_count(waiting, rows)}"
         hint = f"finish them, or say that they are skipped: checkpoint update {quote_word(skill)} ..."

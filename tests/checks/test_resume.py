@@ -122,6 +122,7 @@ SKIPPED = {"id": "sprint-3", "label": "Sprint 3", "status": "skipped"}
         ({"step": "sprint-1", "status": "blocked", "progress_table": [DONE, OPEN]}, ["skill/blocked-by-nothing"]),
         ({"status": "complete", "blockers": [decision()]}, ["skill/complete-but-undecided", "resume/open-rows"]),
         ({"status": "failed", "progress_table": "x"}, []),
+        ({"progress_table": [{"id": "sprint-2", "status": ["x"]}]}, []),
         ({"progress_table": [None, {"id": ["x"], "status": "complete"}], "step": ["x"]}, ["resume/no-open-row"]),
     ],
 )

@@ -138,7 +138,7 @@ def _open_texts(value: dict[str, Any]) -> Iterator[tuple[str, str]]:
         for text in _texts_of(blocker, ("description", "proposed_resolution")):
             yield f"blocker {shorten(str(blocker.get('id', '?')), 40)}", text
     for row in read_objects(value, "progress_table"):
-        if row.get("status") not in _OVER:
+        if str(row.get("status")) not in _OVER:
             for text in _texts_of(row, ("id", "label", "notes")):
                 yield f"row {shorten(str(row.get('id', '?')), 40)}", text
 

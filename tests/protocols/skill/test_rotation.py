@@ -209,6 +209,28 @@ def test_the_history_document_depends_on_the_entries_alone() -> None:
     }
 
 
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["id", "text", "status", "number"]), inner)
+    ),
+    max_leaves=6,
+)
+PARTS = st.sampled_from(["progress_table", "next_actions", "blockers", "superseded", "context_primer", "skill_state"])
+STATES = st.dictionaries(
+    st.sampled_from(["merged_prs", "run_history", "reconciliation_log", "closed_unmerged_prs"]), JSON
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.dictionaries(PARTS, JSON), STATES)
+def test_a_value_that_breaks_the_schema_breaks_no_rotation(parts: dict[str, Any], state: dict[str, Any]) -> None:
+    value = {"skill_state": state, **parts}
+    rotation = plan_rotation(to_tokens(value), {"#1": "a commit"})
+    assert plan_rotation(rotation.value, {"#1": "a commit"}).moved == []
+    assert [due.entries for due in find_due(value, {"#1": "a commit"})] == [len(part.items) for part in rotation.moved]
+
+
 # two branches
 
 
