@@ -97,10 +97,11 @@ def is_valid(path: str, data: bytes, now: int) -> bool:
 
 
 def find_newest(case: Case) -> int | None:
-    """The side whose updated_at is later; None where nobody can tell."""
+    """The side whose updated_at (a workflow's last_updated) is later; None where nobody can tell."""
     if case.merged is None:
         return None
-    newer = newer_side(case.merged.merging.ours, case.merged.merging.theirs, "/updated_at")
+    ours, theirs = case.merged.merging.ours, case.merged.merging.theirs
+    newer = newer_side(ours, theirs, "/updated_at") or newer_side(ours, theirs, "/last_updated")
     return {1: OURS, -1: THEIRS}.get(newer)
 
 

@@ -1,11 +1,10 @@
 """A running workflow in a few lines, for `checkpoint status`: read from its two files alone, nothing written."""
 
-from typing import Any, NamedTuple
-
 from checkpoint_git.checks.facts import find_broken
 from checkpoint_git.commands.workflow_state import completed_phases, last_activity, load_state, state_data, workflow_id
 from checkpoint_git.core.clock import age_text, read_instant
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.light import Any, NamedTuple
 from checkpoint_git.core.outcome import Block, Line
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.workflow import store

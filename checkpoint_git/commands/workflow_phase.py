@@ -1,7 +1,6 @@
 """`checkpoint workflow status|advance|approve|save|validate|archive`: the phases of a workflow."""
 
 import argparse
-from typing import Any, NamedTuple
 
 from checkpoint_git.commands.workflow_state import (
     Changed,
@@ -27,6 +26,7 @@ from checkpoint_git.commands.workflow_state import (
 from checkpoint_git.commands.workflow_tasks import find_output_trouble, find_place
 from checkpoint_git.commands.writing import say_waiting
 from checkpoint_git.core.finding import Finding, has_errors
+from checkpoint_git.core.light import Any, NamedTuple
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
 from checkpoint_git.core.safetext import shorten
 from checkpoint_git.disk.discover import Place

@@ -1,7 +1,6 @@
 """`checkpoint workflow start` and `resume`: take a workflow up again, or archive it and begin afresh; asks first."""
 
 import argparse
-from typing import Any, NamedTuple
 
 from checkpoint_git.commands.workflow_phase import Advanced, advance_phase, advanced_lines
 from checkpoint_git.commands.workflow_state import (
@@ -24,6 +23,7 @@ from checkpoint_git.commands.workflow_tasks import Recovered, find_place, recove
 from checkpoint_git.commands.writing import say_waiting
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.light import Any, NamedTuple
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.safetext import escape_controls
 from checkpoint_git.disk.discover import Place

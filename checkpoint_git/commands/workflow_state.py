@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from typing import Any, NamedTuple
 
 from checkpoint_git.checks.facts import Document
 from checkpoint_git.checks.validate import check_document, unreadable_document
@@ -10,6 +9,7 @@ from checkpoint_git.core import jsonedit, jsontext
 from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.light import Any, NamedTuple
 from checkpoint_git.core.outcome import Block, Line
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.protocols.workflow import changes, integrity, layout, store

@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
 from checkpoint_git.commands.workflow_state import (
     Changed,
@@ -19,6 +18,7 @@ from checkpoint_git.commands.writing import say_waiting
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.light import Any, NamedTuple
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.workflow import changes, layout, store

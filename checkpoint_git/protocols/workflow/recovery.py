@@ -1,13 +1,14 @@
 """What became of tasks whose session ended while they were running: decided from their outputs. Pure."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.clock import read_instant, write_instant
+from checkpoint_git.core.light import Any, Literal, NamedTuple
 from checkpoint_git.core.safetext import shorten
 from checkpoint_git.protocols.workflow.resume import max_attempts, read_count
 
 Verdict = Literal["orphan", "done", "failed"]
+Reading = Literal["missing", "unreadable", "json", "file"]
 
 _GRACE = 2  # seconds: file systems round what a clock says
 _UNFINISHED = ("pending", "running", "in_progress")
@@ -21,7 +22,7 @@ class TaskOutput(NamedTuple):
     """
 
     path: str = ""
-    state: Literal["missing", "unreadable", "json", "file"] = "missing"
+    state: Reading = "missing"
     why: str = ""
     value: Any = None
     written: float = 0
