@@ -186,10 +186,14 @@ def explain(
     roots = Sides(*nodes)
     work = Explaining(schema, roots)
     explain_place(work, Place(work.strategies.resolve(schema), "", ""), roots)
-    ours = None
+    ours, entries = None, work.entries
     if first is not None and second is not None and result is not None:
         ours = compare(base, first, second, roots.result, schema, narrative)
-    return Explanation(tuple(work.entries), work.agreed, (), ours)
+        if any(entry.verdict in FAILURES for entry in entries):
+            from checkpoint_git.merge.explain_own import excuse_own
+
+            entries = excuse_own(entries, base, first, second, schema, narrative)
+    return Explanation(tuple(entries), work.agreed, (), ours)
 
 
 def _read(text: str | None, version: str, faults: dict[str, JsonTextError]) -> Node | None:
