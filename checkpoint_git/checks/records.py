@@ -63,10 +63,20 @@ def check_value(value: dict[str, Any], path: str, size: int, now: int, *, brief:
         return _without_echoes(findings)
     if brief:
         return [*findings, _SHAPELESS]
-    return _without_echoes([rules.describe(each) for each in _first_per_place(explain(schema, value))] + findings)
+    described = [rules.describe(each) for each in _first_per_place(explain(schema, _cut(value)))]
+    return _without_echoes((described or [_SHAPELESS]) + findings)
 
 
 _SHAPELESS = Finding("pipeline/shape", "error", "its fields are not those of a record; `validate` names them")
+_MOST_ITEMS = 500  # of a list or a mapping that are explained one by one
+_MOST_FINDINGS = 100
+
+
+def _cut(value: Any) -> Any:
+    """The value with only the first items of what is too long to be explained whole."""
+    if isinstance(value, dict):
+        return {key: _cut(value[key]) for key in list(value)[:_MOST_ITEMS]}
+    return [_cut(item) for item in value[:_MOST_ITEMS]] if isinstance(value, list) else value
 
 
 def _without_echoes(findings: list[Finding]) -> list[Finding]:
@@ -90,6 +100,9 @@ def _text_finding(path: str, error: yamltext.YamlTextError) -> Finding:
 def _locate_all(findings: list[Finding], path: str, text: str, *, brief: bool) -> list[Finding]:
     if not findings or brief:
         return [finding._replace(path=path) for finding in findings]
+    if len(findings) > _MOST_FINDINGS:
+        more = f"{len(findings) - _MOST_FINDINGS} more things are wrong with it"
+        findings = [*findings[:_MOST_FINDINGS], Finding("pipeline/shape", "error", more)]
     places = yamltext.locate_all(text, [finding.where for finding in findings])
     located = [
         finding._replace(path=path, line=line, column=column)

@@ -43,13 +43,9 @@ def read_runs(place: Place, env: Mapping[str, str]) -> list[RunState]:
     return [
         _read_run(place, base, ticket, run)
         for base in find_bases(place, env)
-        for ticket in _list_tickets(base)
+        for ticket in store.list_tickets(base)
         for run in store.list_runs(base, ticket, [])
     ]
-
-
-def _list_tickets(base: str) -> list[str]:
-    return sorted(name for name in os.listdir(base) if not layout.find_ticket_trouble(name))
 
 
 def _read_run(place: Place, base: str, ticket: str, run: str) -> RunState:
@@ -61,7 +57,7 @@ def _read_run(place: Place, base: str, ticket: str, run: str) -> RunState:
 def read_broken(place: Place, env: Mapping[str, str], now: int) -> Iterator[Skipped]:
     """What lies where a project's records should be and is none, with a path as RunState.folder has it."""
     for base in find_bases(place, env):
-        for ticket in _list_tickets(base):
+        for ticket in store.list_tickets(base):
             skipped: list[Skipped] = []
             for _ in read_records(base, ticket, "", now, skipped):
                 pass

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 20
+MAX_VALUES = 50_000  # keys counted
 _MAX_NUMBER = 64  # characters; a number of a million digits takes minutes to read
 _MARKER = re.compile(r"^(?:<{7}(?: |$)|>{7}(?: |$))", re.MULTILINE)
 _BYTE_ORDER_MARK = "\ufeff"
@@ -48,7 +49,7 @@ def decode(data: bytes) -> str:
 
 def load(text: str) -> Any:
     """The value of a text that decode gave. Timestamps stay texts. Raises YamlTextError."""
-    value = read_block(text)
+    value = read_block(text) if text.count("\n") <= MAX_VALUES // 2 else None  # two a line
     return value if value is not None else load_by_library(text)
 
 
@@ -82,10 +83,13 @@ def _document_events(text: str) -> Iterator["Event"]:
     import yaml
 
     parser: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    documents = 0
+    documents = values = 0
     try:
         for event in yaml.parse(text, Loader=parser):
             documents += isinstance(event, yaml.DocumentStartEvent)
+            values += isinstance(event, yaml.NodeEvent)
+            if values > MAX_VALUES:
+                raise _error_at("yaml/too-large", f"it holds more than {MAX_VALUES} values", event)
             if documents > 1:
                 raise _error_at("yaml/several-documents", "it holds more than one document", event)
             if isinstance(event, yaml.NodeEvent):

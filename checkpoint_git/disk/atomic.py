@@ -8,6 +8,8 @@ import os
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.replacing import TEMPORARY_ENDING, remove_quietly, write_temporary
 
+_TRIES = 5
+
 
 def write_file(path: str, data: bytes) -> None:
     """Replaces a file's content at once: whoever reads, and whoever is left after a crash, sees the old or the new.
@@ -34,13 +36,19 @@ def create_file(path: str, data: bytes, mode: int = 0o666) -> bool:
     mode: of the new file; the umask takes its part away.
     """
     try:
-        temporary = write_temporary(path, data, None, sync=True, mode=mode)
-        try:
-            _name_new(temporary, path, data, mode)
-        except FileExistsError:
-            return False
-        finally:
-            remove_quietly(temporary)
+        for rest in reversed(range(_TRIES)):
+            temporary = write_temporary(path, data, None, sync=True, mode=mode)
+            try:
+                _name_new(temporary, path, data, mode)
+                break
+            except FileExistsError:
+                return False
+            except FileNotFoundError:
+                # A container that shares the folder cannot see our process, and took our file for a dead writer's.
+                if not rest:
+                    raise
+            finally:
+                remove_quietly(temporary)
         sync_folder(os.path.dirname(path) or ".")
     except OSError as error:
         raise write_error(path, error) from None

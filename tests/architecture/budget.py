@@ -74,15 +74,15 @@ def find_excess(loaded: set[str], allowed: set[str]) -> list[str]:
 
 
 def make_repository(path: Path) -> GitRepo:
-    """A repository with one valid, fresh checkpoint and one pipeline record, committed, and the three versions of a
-    clean merge beside it.
+    """A repository with one valid, fresh checkpoint, committed, and the three versions of a clean merge beside it.
+
+    A pipeline record lies in the home.
     """
     repo = GitRepo.create(path)
     repo.write("docs/plan.md", "# Plan\n")
     sample = {"project_dir": str(path), "updated_at": write_instant(int(time.time()))}
     repo.write(".checkpoints/build.checkpoint.json", checkpoint_text(**sample))
-    put_record(path / "records")
-    repo.git("config", "checkpoint.pipelineDir", str(path / "records"))
+    put_record(Path(os.environ["HOME"]) / ".claude/checkpoints")
     repo.commit()
     decisions = {"key_decisions": ["SQLite for storage", "Passkeys only", "One worker"]}
     repo.write("base", checkpoint_text(**sample))

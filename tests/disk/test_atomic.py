@@ -137,3 +137,39 @@ def test_the_longest_skill_name_still_fits_a_temporary_name(tmp_path: Path) -> N
     path = tmp_path / f"{'é' * 64}.checkpoint.json"
     atomic.write_file(str(path), b"x")
     assert path.read_bytes() == b"x"
+
+
+def test_a_new_file_has_the_mode_that_is_asked_for(tmp_path: Path) -> None:
+    assert atomic.create_file(str(tmp_path / "a"), b"", 0o600)
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
+
+
+def test_a_new_file_comes_about_though_another_container_clears_what_it_takes_for_scraps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link, cleared = os.link, list[str]()
+
+    def clear_once_then_link(source: str, target: str) -> None:
+        if not cleared:
+            os.unlink(source)
+            cleared.append(source)
+        link(source, target)
+
+    monkeypatch.setattr(os, "link", clear_once_then_link)
+    assert atomic.create_file(str(tmp_path / "a"), b"one")
+    assert cleared
+    assert names_in(tmp_path) == ["a"]
+
+
+def test_a_file_system_without_hard_links_never_overwrites_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(source: str, target: str) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    assert atomic.create_file(str(tmp_path / "a"), b"one", 0o600)
+    assert not atomic.create_file(str(tmp_path / "a"), b"two", 0o600)
+    assert (tmp_path / "a").read_bytes() == b"one"
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
+    assert names_in(tmp_path) == ["a"]

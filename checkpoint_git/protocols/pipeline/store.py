@@ -47,6 +47,11 @@ def check_base(base: str) -> None:
         raise CheckpointError(f"{escape_controls(base)} is not a folder", "name another with --base")
 
 
+def list_tickets(base: str) -> list[str]:
+    """The tickets that have a folder, sorted; [] where the base cannot be read."""
+    return sorted(name for name in _list_folder(base, "", []) if not layout.find_ticket_trouble(name))
+
+
 def list_runs(base: str, ticket_id: str, skipped: list[Skipped]) -> list[str]:
     """The runs of a ticket that have a folder, sorted; [] where the ticket has none. What is no run is left out."""
     return sorted(name for name in _list_folder(base, ticket_id, skipped) if layout.is_run_folder(name))
