@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from checkpoint_git.checks import audited, content, deployed, drift, installed, recorded, upstream
+from checkpoint_git.checks import audited, content, deployed, drift, installed, phased, recorded, upstream
 from checkpoint_git.checks.world import World
 from checkpoint_git.core import jsonplace
 from checkpoint_git.core.finding import Finding, Level
@@ -394,6 +394,15 @@ CHECKS: tuple[Check, ...] = (
         "no",
         "records",
         recorded.find_changed_records,
+    ),
+    Check(
+        "workflow",
+        "error",
+        "the state of a workflow: valid, not ancient, and is everything there that it refers to?",
+        "checkpoint workflow resume",
+        "no",
+        "workflow",
+        phased.find_workflow_trouble,
     ),
 )
 

@@ -10,6 +10,7 @@ from checkpoint_git.checks.merging import Audit, Upstream
 from checkpoint_git.checks.progress import STALE_AFTER
 from checkpoint_git.checks.sheet import Sheet
 from checkpoint_git.core.clock import DAY
+from checkpoint_git.core.finding import Finding
 
 STALE_DAYS = {"in_progress": STALE_AFTER // DAY, "blocked": 3, "complete": 14}  # unless a project wants others
 
@@ -156,7 +157,7 @@ class World(NamedTuple):
     "elsewhere". shallow: history is cut off. git: None outside git. proof: None when the driver was not tried.
     hook_failures: none either when the hooks were not tried.
     deployed: None when no server was asked. upstream: None where there is nothing to merge with. audit: recent merges.
-    records: the pipeline records that are not as they should be.
+    records: the pipeline records that are not as they should be. workflow: what speaks against resuming it.
 
     skill: the only one that was asked for, "" for all. since: the commit after which merges are audited, "" for lately.
     """
@@ -179,5 +180,6 @@ class World(NamedTuple):
     upstream: Upstream | None = None
     audit: Audit = Audit()
     records: Sequence[RecordTrouble] = ()
+    workflow: Sequence[Finding] = ()
     skill: str = ""
     since: str = ""

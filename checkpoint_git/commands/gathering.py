@@ -10,8 +10,9 @@ from checkpoint_git.checks.world import GitFacts, Hook, NamedFile, Proof, Releas
 from checkpoint_git.commands import trying
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.disk.discover import Place
+from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.disk.recordbases import may_have_records
+from checkpoint_git.protocols.registry import protocol_of
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.repo import attributes, branches, history, install_state, paths, selfproof, settings, worktree
 from checkpoint_git.repo.git import clean_env, run_git
@@ -219,11 +220,7 @@ def _read_audit(world: World, place: Place, env: Mapping[str, str]) -> World:
     is_here = _asked_paths(World(), place)
 
     def read_present(path: str) -> bytes | None:
-        skill = layout.find_skill(path) if is_here(path) and path.endswith(layout.SUFFIX) else ""
-        try:
-            data = store.read_skill(place, skill) if skill else None
-        except CheckpointError:  # no name that a skill may have
-            return None
+        data = store.read_content(os.path.join(place.top, path), place.top) if is_here(path) else None
         return data if isinstance(data, bytes) else None
 
     return world._replace(
@@ -232,10 +229,17 @@ def _read_audit(world: World, place: Place, env: Mapping[str, str]) -> World:
 
 
 def _asked_paths(world: World, place: Place) -> Callable[[str], bool]:
-    """Whether a path is that of a checkpoint of this place, and of the skill that was asked for."""
-    folder = os.path.relpath(place.directory, place.top).replace(os.sep, "/")
+    """Whether a path is a checkpoint's of this place and of the skill that was asked for, or a workflow's below it."""
+    folder = relative_path(place.directory, place.top)
     name = f"{folder}/{world.skill}{layout.SUFFIX}"
-    return lambda path: path == name if world.skill else path.rpartition("/")[0] == folder
+    root = "" if place.root == place.top else f"{relative_path(place.root, place.top)}/"
+
+    def is_asked(path: str) -> bool:
+        if world.skill or protocol_of(path) == "skill":
+            return path == name if world.skill else path.rpartition("/")[0] == folder
+        return path.startswith(root) and bool(path)
+
+    return is_asked
 
 
 def _below(place: Place, names: Iterable[str]) -> list[str]:
@@ -281,7 +285,15 @@ def _read_records(world: World, place: Place, env: Mapping[str, str]) -> World:
     return world._replace(records=read_troubles(place, env, world.now))
 
 
-_WITHOUT_GIT = frozenset(("absent_dirs", "files", "records"))
+def _read_workflow(world: World, place: Place, env: Mapping[str, str]) -> World:
+    if world.skill or not os.path.lexists(os.path.join(place.root, "memory/state/phase.json")):
+        return world
+    from checkpoint_git.commands.workflow_state import find_state, find_trouble
+
+    return world._replace(workflow=find_trouble(find_state(place.root, world.now), world.now))
+
+
+_WITHOUT_GIT = frozenset(("absent_dirs", "files", "records", "workflow"))
 # by World's names, in the order in which they build on one another
 _READERS: dict[str, tuple[str, Callable[[World, Place, Mapping[str, str]], World]]] = {
     "absent_dirs": ("the project folders", _read_absent_dirs),
@@ -299,4 +311,5 @@ _READERS: dict[str, tuple[str, Callable[[World, Place, Mapping[str, str]], World
     "upstream": ("the upstream", _read_upstream),
     "audit": ("the latest merges", _read_audit),
     "records": ("the pipeline records", _read_records),
+    "workflow": ("the workflow", _read_workflow),
 }

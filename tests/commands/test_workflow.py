@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.commands import status, workflow
+from checkpoint_git.commands import doctor, status, workflow
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.workflow.phases import PHASES
 from tests.commands.running import NOON, Ran, run_verb, seconds
@@ -492,3 +492,12 @@ def test_status_shows_a_running_workflow_beside_the_skills(project: Path) -> Non
     ran = run_verb(status, cwd=project)
     assert (ran.outcome.code, ran.codes) == (1, ["json/syntax"])
     assert "its state appears corrupted" in ran.text
+
+
+def test_the_doctor_looks_at_a_workflow_too(project: Path) -> None:
+    write_workflow(project, phase("VERIFICATION", started_at="2026-02-01T00:00:00Z"))
+    assert run_verb(doctor, "--check", "workflow", cwd=project).codes == ["workflow/stale"]
+    (project / OUTPUTS["ARCHITECTURE"]).unlink()
+    ran = run_verb(doctor, "--check", "workflow", cwd=project)
+    assert (ran.outcome.code, ran.codes) == (1, ["workflow/stale", "workflow/output-missing"])
+    assert run_verb(doctor, "build", "--check", "workflow", cwd=project).codes == []
