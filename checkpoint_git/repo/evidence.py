@@ -97,6 +97,8 @@ _MERGED_IN = _Late(r"^Merged in (?P<source>\S+) \(pull request #(?P<number>\d+)\
 _MERGE_OF_BRANCH = _Late(
     r"^Merge (?:remote-tracking )?(?:branch(?:es)?|commit|tag)?\s*(?P<source>.+?)(?:\s+into\s+\S+.*)?$", re.IGNORECASE
 )
+_NUMBERED_TITLE = _Late(r"^Pull request #(?P<number>\d{1,9}): ", re.IGNORECASE)
+_OF_REMOTE = _Late(r"\s+of\s+\S+$")
 _INTO = _Late(r"\s+into\s+.*$", re.IGNORECASE)
 _BRANCH_TICKET = _Late(r"(?<![A-Za-z0-9])(?P<prefix>[A-Za-z][A-Za-z0-9]{1,9})-(?P<number>\d{1,7})(?![A-Za-z0-9])")
 _BRANCH_NUMBER = _Late(r"(?<![A-Za-z0-9])(?:pr|pull|gh)[/-](?P<number>\d{1,9})(?![A-Za-z0-9])", re.IGNORECASE)
@@ -108,20 +110,21 @@ _LEADING = _Late(
     r"^(?:\w[\w-]*(?:\([^)]*\))?!?:\s*)?\[?(?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,7})\]?(?![\w-])(?P<rest>.*)$"
 )
 _SCOPE = _Late(r"^\w[\w-]*\((?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,7})\)!?:(?P<rest>.*)$")
+_TAGGED = _Late(r"^(?P<rest>.*\S)\s+\[(?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,7})\]$")
 _PARTLY = _Late(
     r"\b(?:wip|part (?:of|one|two|three|\d+)|step \d|\d+\s*/\s*\d+|start(?:s|ed|ing)?|begin(?:s|ning)?|prepar\w+|"
     r"scaffold\w*|first (?:step|pass|cut)|follow[- ]?ups?|refs?|see|towards?|revert\w*)\b",
     re.IGNORECASE,
 )
 
-_CLOSED_BELOW = _Late(rf"(?<![\w-]){_CLOSING}:?\s+", re.IGNORECASE)
+_CLOSED_BELOW = _Late(rf"(?<![\w-]){_CLOSING}(?:-(?:bug|issue|task))?:?\s+", re.IGNORECASE)
 _NOT_CLOSING = _Late(
     r"(?:\b(?:not|partially|partly|should|would|will|may|might|could|to|before|without|never|if|once|helps?|almost)|n't)"
     r"\s+(?:(?:also|yet|fully|only)\s+)?$",
     re.IGNORECASE,
 )
 _NOT_CLOSED = _Late(
-    r"^(?:'s)?\s+(?:regression|fallout|follow|aftermath|breakage|leftover|review|comment|typo|conflict|part\b)",
+    r"^(?:'s)?\s+(?:regression|fallout|follow|aftermath|breakage|leftover|review|comment|typo|conflict|part\b|\(?part(?:ial)?ly)",
     re.IGNORECASE,
 )
 _BETWEEN = _Late(
@@ -400,9 +403,15 @@ def _find_merged_in(commit: Commit, subject: str) -> dict[str, str]:
 
 
 def _find_merged_branch(commit: Commit, subject: str) -> dict[str, str]:
-    """What the merged branch is called after. The branch that it was merged into is not what landed."""
+    """What the merged branch is called after. Neither what it was merged into nor where it came from has landed."""
     match = _MERGE_OF_BRANCH.match(subject) if commit.parents > 1 else None
-    return dict.fromkeys(_find_in_branch(match["source"]), MERGE_RULE) if match else {}
+    return dict.fromkeys(_find_in_branch(_OF_REMOTE.sub("", match["source"])), MERGE_RULE) if match else {}
+
+
+def _find_numbered_title(commit: Commit, subject: str) -> dict[str, str]:
+    """Bitbucket's "Pull request #12: search", with "Merge in ACME/app from ..." below."""
+    match = _NUMBERED_TITLE.match(subject) if commit.body.lstrip().startswith("Merge in ") else None
+    return {**_find_in_title(commit), f"#{int(match['number'])}": MERGE_RULE} if match else {}
 
 
 def _find_in_branch(source: str) -> list[str]:
@@ -425,8 +434,8 @@ def _find_closed_by_subject(commit: Commit, subject: str) -> dict[str, str]:
 
 
 def _find_leading_ticket(commit: Commit, subject: str) -> dict[str, str]:
-    """Such as "ABC-12: search", "[ABC-12] search", "feat(ABC-12): search", unless it says that more is to come."""
-    match = (_SCOPE.match(subject) or _LEADING.match(subject)) if "-" in subject else None
+    """Such as "ABC-12: search", "feat(ABC-12): search", "search [ABC-12]", unless it says that more is to come."""
+    match = (_SCOPE.match(subject) or _LEADING.match(subject) or _TAGGED.match(subject)) if "-" in subject else None
     if not match or _PARTLY.search(match["rest"]):
         return {}
     return dict.fromkeys(find_references(match["ticket"]), TICKET_RULE)
@@ -444,6 +453,7 @@ def _find_suffix(commit: Commit, subject: str) -> dict[str, str]:
 _SUBJECT_RULES = (
     _find_merged_number,
     _find_merged_in,
+    _find_numbered_title,
     _find_merged_branch,
     _find_told_by_merge,
     _find_closed_by_subject,

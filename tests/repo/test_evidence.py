@@ -28,6 +28,12 @@ def merged_by(subject: str, body: str = "", parents: int = 1) -> set[str]:
         ("Merge branch 'feature/ABC-34-search' into main", 2, {"ABC-34"}),
         ("Merge branch 'abc-34'", 2, {"ABC-34"}),
         ("Merge remote-tracking branch 'origin/pr/12'", 2, {"#12"}),
+        ("Merge remote-tracking branch 'origin/pull/12/head'", 2, {"#12"}),
+        ("Merge branch 'abc-34' of github.com:acme/old-9", 2, {"ABC-34"}),
+        ("Merge pull request #12 in ACME/app from search to main", 2, {"#12"}),
+        ("Merge pull request 'search (ABC-3)' (#12) from ada/search into main", 2, {"#12", "ABC-3"}),
+        ("Merge GH-12", 2, {"#12"}),
+        ("Merge MR !12", 2, {"!12"}),
         ("Land the search rewrite, #12", 2, {"#12"}),
     ],
 )
@@ -52,8 +58,14 @@ def test_the_suffix_of_a_squash_merge_is_evidence(subject: str, references: set[
     assert merged_by(subject) == references
 
 
+def test_the_title_of_a_squashed_pull_request_is_evidence_where_its_body_says_merge() -> None:
+    assert merged_by("Pull request #12: search", "Merge in ACME/app from search to main") == {"#12"}
+    assert merged_by("Pull request #12: search", "Something else") == set()
+
+
 @pytest.mark.parametrize(
-    "subject", ["ABC-3: search", "[ABC-3] search", "ABC-3 search", "feat(ABC-3): search", "fix: ABC-3 x"]
+    "subject",
+    ["ABC-3: search", "search [ABC-3]", "[ABC-3] search", "ABC-3 search", "feat(ABC-3): search", "fix: ABC-3 x"],
 )
 def test_a_subject_about_a_ticket_is_evidence_for_it(subject: str) -> None:
     assert merged_by(subject) == {"ABC-3"}
@@ -70,6 +82,9 @@ def test_a_subject_about_a_ticket_is_evidence_for_it(subject: str) -> None:
         ("text\n\nPR-URL: https://github.com/acme/app/pull/12\nReviewed-By: Ada", {"acme/app#12"}),
         ("See merge request acme/app!12", {"acme/app!12"}),
         ("Pull-Request: #12", {"#12"}),
+        ("Pull-Request: https://bitbucket.org/acme/app/pull-requests/12", {"acme/app#12"}),
+        ("Closes-Bug: #12\nRelated-Bug: #13\nPartial-Bug: #14", {"#12"}),
+        ("See merge request acme/tools/app!12", {"acme/tools/app!12"}),
     ],
 )
 def test_a_closing_keyword_or_a_trailer_in_the_body_is_evidence(body: str, references: set[str]) -> None:
@@ -97,6 +112,11 @@ def test_the_title_below_a_merge_commit_names_its_ticket() -> None:
         ("Merge branch 'main' into pr/12", "", 2),
         ("Merge remote-tracking branch 'origin/main' into ABC-3", "", 2),
         ("follow-up to #12", "", 2),
+        ("Merge branch 'main' of github.com:acme/ABC-3", "", 2),
+        ("Closes #12 partially", "", 1),
+        ("Fixes #12 (partly)", "", 1),
+        ("search [part of ABC-3]", "", 1),
+        ("Merged work", "Related work items: #12", 1),
         ("Merge 12 small fixes", "", 1),
         ("search", "Refs #12\nPart of #13\nRelated: ABC-3\nFollow-up to #14", 1),
         ("search", "This does not fix #12 and only partially fixes #13.", 1),
@@ -145,6 +165,34 @@ def test_a_reverted_revert_brings_the_evidence_back() -> None:
 
 def test_a_revert_named_by_its_id_counts_whatever_the_clock_said() -> None:
     assert not found(commit("search (#12)"), commit("Take it out", f"This reverts commit {'a' * 40}.", name="b"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"This reverts commit {'a' * 40}.",
+        f"This reverts commit {'a' * 9} (search, 2024-01-01).",
+        f"This reverts commit {'a' * 40}, reversing\nchanges made to {'c' * 40}.",
+        f"This reverts commits 1234567, {'a' * 12} and\n89abcde.",
+        f"Reverts: {'A' * 12}",
+        f"Reverts commit {'a' * 12}",
+    ],
+)
+def test_a_commit_that_a_message_names_as_reverted_is_undone(body: str) -> None:
+    assert not found(commit("Out again", body, name="d"), commit("search (#12)"))
+
+
+@pytest.mark.parametrize(
+    "body", [f"This partially reverts commit {'a' * 40}.", f"As in {'a' * 40}.", f"Do not revert {'a' * 40}."]
+)
+def test_a_commit_that_is_only_mentioned_is_not_undone(body: str) -> None:
+    assert found(commit("More", body, name="d"), commit("search (#12)"))
+
+
+def test_a_shortened_id_that_several_commits_begin_with_undoes_them_all() -> None:
+    one, two = Commit("a" * 40, 1, "search (#12)", ""), Commit("a" * 39 + "b", 1, "search (#13)", "")
+    revert = commit("Out again", f"This reverts commit {'a' * 9}.", name="d")
+    assert find_evidence([revert, one, two], frozenset({"#12", "#13"})) == {}
 
 
 def test_reverting_a_merge_also_cancels_what_its_branch_said() -> None:
