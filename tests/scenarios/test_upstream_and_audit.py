@@ -16,7 +16,9 @@ from tests.scenarios.driven import PATH
 from tests.support.command import run_checkpoint
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
+from tests.support.workflows import execution, phase, task, text_of
 
+PHASE, EXECUTION = "memory/state/phase.json", "memory/state/execution.json"
 OTHER = ".checkpoints/audit.checkpoint.json"
 R1, R2, R3 = ({"at": f"2026-03-0{day}T00:00:00Z", "verdict": "PASS"} for day in (1, 2, 3))
 
@@ -132,6 +134,29 @@ def test_a_skill_is_told_of_its_own_merges_only(pair: tuple[GitRepo, GitRepo]) -
     clone.git("merge", "-q", "-s", "ours", "-m", "mine", "origin/main")
     assert codes(clone, "audit") == []
     assert codes(clone, "build") == codes(clone) == ["merge/lost-entry"]
+
+
+def test_a_workflows_files_are_looked_at_too(pair: tuple[GitRepo, GitRepo]) -> None:
+    origin, clone = pair
+    tasks = [task("a", "running"), task("b")]
+    origin.write(PHASE, text_of(phase("IMPLEMENTATION")))
+    origin.write(EXECUTION, text_of(execution(*tasks)))
+    origin.commit("workflow")
+    clone.git("pull", "-q")
+    origin.write(EXECUTION, text_of(execution(task("a", "failed", attempts=3), task("b"), task("c"))))
+    origin.commit("theirs")
+    clone.write(EXECUTION, text_of(execution(task("a", "complete"), task("b"))))
+    clone.commit("mine")
+    clone.git("fetch", "-q")
+    (found,) = look(clone)
+    assert (found.code, found.path, found.where) == ("upstream/conflict", EXECUTION, "/tasks/0/status")
+    assert codes(clone, "build") == []
+    clone.git("merge", "-q", "-s", "ours", "-m", "mine", "origin/main")
+    (found,) = look(clone)
+    assert (found.code, found.path) == ("merge/lost-entry", EXECUTION)
+    assert "tasks[c]" in found.message
+    clone.write(EXECUTION, text_of(execution(task("a", "complete", attempts=3), task("b"), task("c"))))
+    assert codes(clone) == []
 
 
 def test_a_commit_that_is_none_is_refused(pair: tuple[GitRepo, GitRepo]) -> None:
