@@ -15,7 +15,8 @@ from _collections_abc import (  # what collections.abc is made of
 )
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
+# From 3.14 on a class body no longer holds its annotations, which the tuples below are made from.
+if TYPE_CHECKING or sys.version_info >= (3, 14) or sys.implementation.name != "cpython":
     from argparse import ArgumentParser, Namespace
     from types import ModuleType
     from typing import IO, Any, Literal, NamedTuple, NoReturn, Protocol, TextIO, cast
