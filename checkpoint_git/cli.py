@@ -41,6 +41,7 @@ VERBS = {
     "pipeline": ("checkpoint_git.commands.pipeline", "append-only records of a pipeline's phases"),
     "restore-point": ("checkpoint_git.commands.restore_point", "a proven way back, made before anything dangerous"),
     "rp": ("checkpoint_git.commands.restore_point", ""),  # the same, for hands that are in a hurry
+    "guard": ("checkpoint_git.commands.guard", ""),  # what `restore-point guard` is: it runs at every tool call
     "hook": ("checkpoint_git.commands.hook", ""),  # git's hooks call it: no summary, not listed
 }
 DEFAULT_VERB = "status"
@@ -109,6 +110,8 @@ def find_request(words: list[str], program: str = "checkpoint") -> Request:
         raise _unknown_verb(verb, program)
     if program == "checkpoint-doctor":
         return Request(program, verb, words[1:])
+    if verb in ("restore-point", "rp") and words[at + 1 : at + 2] == ["guard"]:
+        return Request(f"{program} {verb} guard", "guard", words[:at] + words[at + 2 :])
     return Request(f"{program} {verb}", verb, words[:at] + words[at + 1 :])
 
 

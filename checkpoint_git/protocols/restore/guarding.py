@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from checkpoint_git.protocols.restore.layout import AUDIT_LOG, FOLDER
+from checkpoint_git.protocols.restore.sensitive import is_sensitive
 
 # Tools that look, ask or plan. Names are matched whole: a file that is called after a tool means nothing.
 _READING = frozenset(
@@ -135,6 +136,8 @@ def decide(call: Call, root: str, covers: Iterable[Cover]) -> Verdict:
     path = call.path[len(wall) :]
     if path.startswith((f"{FOLDER}/chk_", ".git/")) or path in (".git", AUDIT_LOG):
         return Verdict(False, f"{path} belongs to git or to the restore points themselves")
+    if is_sensitive(path):
+        return Verdict(False, f"{path} holds secrets by its name, which no restore point ever keeps")
     if any(is_covered(path, cover) for cover in covers):
         return Verdict(True)
     return Verdict(False, f"no live restore point covers {path}")

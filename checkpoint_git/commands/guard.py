@@ -1,0 +1,125 @@
+"""`checkpoint restore-point guard`: a hook that agents run before each tool call; it lets through what can be undone.
+
+Exit code 0 lets the call go on, 2 stops it with the reason on stderr. Whatever goes wrong stops it too.
+"""
+
+import os
+
+from checkpoint_git.core.clock import read_instant
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.light import Any, ArgumentParser, Iterator, Mapping, Namespace, Sequence
+from checkpoint_git.core.outcome import Answer, Invocation
+from checkpoint_git.core.safetext import escape_controls, shorten
+from checkpoint_git.disk.discover import find_repository
+from checkpoint_git.protocols.restore.guarding import Call, Cover, decide, read_call
+
+SUMMARY = "stop an agent's tool call unless a live restore point covers what it changes"
+EXAMPLES = """\
+  checkpoint restore-point guard < tool-call.json
+  checkpoint restore-point guard --reader mcp__docs__search
+
+The tool call is the JSON that an agent's hook gets on stdin: {"tool_name": "Edit", "tool_input": {...}, "cwd": "..."}.
+Tools that only read pass. A tool that changes a file passes when a live restore point covers the file; a tool that may
+change anything (a shell command that is more than a look, a tool that nobody knows) when one covers the whole
+workspace: checkpoint restore-point create . --expiry 8h. --reader names further tools that only read."""
+EXIT_CODES = """\
+exit codes:
+  0    the call may go on
+  2    it may not, or nobody can tell; stderr says why"""
+
+ALLOWED, STOPPED = 0, 2
+_MAX_CALL = 64 << 20  # bytes: a tool call holds the whole content of a file
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """[--reader TOOL]..."""
+    parser.add_argument("--reader", metavar="TOOL", action="append", help="a further tool that only reads")
+
+
+def answer(args: Namespace, invocation: Invocation) -> Answer:
+    """The verb: nothing on stdout."""
+    from json import loads
+
+    try:
+        value = loads(_read_stdin(invocation))
+    except (ValueError, RecursionError):
+        return _stop("the tool call on stdin is not JSON")
+    call = read_call(value, invocation.cwd, args.reader or ())
+    if call is None:
+        return _stop("the tool call on stdin makes no sense")
+    if call.reads:
+        return Answer((), ALLOWED)
+    return _judge(call, invocation)
+
+
+def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
+    """Being unable to tell is a no."""
+    return _stop(error.message)
+
+
+def _read_stdin(invocation: Invocation) -> bytes:
+    stream: Any = getattr(invocation.stdin, "buffer", invocation.stdin)
+    data = stream.read(_MAX_CALL + 1)
+    if len(data) > _MAX_CALL:
+        raise CheckpointError("the tool call on stdin is too long")
+    return data if isinstance(data, bytes) else data.encode()
+
+
+def _stop(reason: str) -> Answer:
+    hint = "make one first: checkpoint restore-point create SCOPE --expiry 8h"
+    return Answer((), STOPPED, f"stopped: {shorten(escape_controls(reason), 500)}; {hint}")
+
+
+def _judge(call: Call, invocation: Invocation) -> Answer:
+    path = _follow(call.path)
+    repository = find_repository(
+        os.path.dirname(path) if path and os.path.isdir(os.path.dirname(path)) else invocation.cwd
+    )
+    root = os.path.realpath(repository[0] if repository else _find_root(invocation.cwd))
+    covers = list(_read_covers(root, invocation.now))
+    verdict = decide(call._replace(path=path), root, covers)
+    if verdict.allowed and path and _is_left_out(root, path, covers, invocation.env, inside_git=repository is not None):
+        return _stop(f"git ignores {path}, so no restore point holds it (name it in the scope)")
+    return Answer((), ALLOWED) if verdict.allowed else _stop(verdict.reason)
+
+
+def _follow(path: str) -> str:
+    """The path with all links followed: what a tool writes through a link is what must be covered."""
+    return os.path.realpath(path) if path else ""
+
+
+def _find_root(cwd: str) -> str:
+    from checkpoint_git.disk.discover import find_place
+
+    try:
+        return find_place(cwd).root
+    except CheckpointError:
+        return cwd
+
+
+def _read_covers(root: str, now: int) -> Iterator[Cover]:
+    """What every live point covers, newest first."""
+    from checkpoint_git.protocols.restore import store
+
+    for point in reversed(store.list_ids(root)):
+        manifest = store.load_manifest(root, point)
+        if manifest is None or manifest.trouble or manifest.value["state"] not in ("active", "restored"):
+            continue
+        expires = read_instant(manifest.value["expires_at"])
+        if manifest.value["expires_at"] is None or (expires and now < expires[0]):
+            yield _cover_of(manifest.value)
+
+
+def _cover_of(value: Mapping[str, Any]) -> Cover:
+    return Cover(tuple(value["scope"]["asked"]), frozenset(entry["path"] for entry in value["entries"]))
+
+
+def _is_left_out(root: str, path: str, covers: Sequence[Cover], env: Mapping[str, str], *, inside_git: bool) -> bool:
+    """Whether a file that is there already is in no point, because git ignores it."""
+    relative = path[len(root.rstrip("/")) + 1 :]
+    if not inside_git or not os.path.lexists(path) or any(relative in cover.paths for cover in covers):
+        return False
+    from checkpoint_git.repo.git import clean_env, run_git
+
+    words = ["check-ignore", "-q", "--no-index", "--", relative]
+    return run_git(words, root, env=clean_env(env), check=False).code != 1
