@@ -1,9 +1,7 @@
 """What the records of a run say about going on with it: which earlier phases are over, and what they left. Pure."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
-
 from checkpoint_git.checks.records import Record
+from checkpoint_git.core.light import Any, Mapping, NamedTuple
 from checkpoint_git.protocols.pipeline import layout
 
 

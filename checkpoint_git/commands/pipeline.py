@@ -1,16 +1,14 @@
 """`checkpoint pipeline`: append-only records of a pipeline's phases. Every answer, errors too, is one JSON document."""
 
-import argparse
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
 
 from checkpoint_git.checks.phases import Resumption, restored_fields
 from checkpoint_git.checks.records import Record
 from checkpoint_git.commands import pipeline_records as records
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.light import Any, ArgumentParser, Callable, Iterable, Iterator, NamedTuple, Namespace, Sequence
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.safetext import escape_controls, shorten
 from checkpoint_git.protocols.pipeline import layout, rules
@@ -37,7 +35,7 @@ _AUTO = "auto"
 _RUN = ("ticket_id", "run_id")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """ACTION and the options of all actions; which of them an action takes is checked after parsing."""
     add = parser.add_argument
     add("action", metavar="ACTION", choices=list(ACTIONS), help=", ".join(ACTIONS))
@@ -63,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 class Request(NamedTuple):
     """What an action works with. phase: "" where the action takes none. attempt: None for the newest or the next."""
 
-    args: argparse.Namespace
+    args: Namespace
     base: str
     now: int
     cwd: str
@@ -98,7 +96,7 @@ class Action(NamedTuple):
     takes: tuple[str, ...] = ()
 
 
-def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
+def answer(args: Namespace, invocation: Invocation) -> Answer:
     """The verb: one JSON document."""
     action = ACTIONS[args.action]
     _check_options(args, action)
@@ -117,7 +115,7 @@ def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
     return Answer(_document(Reply(False, members)), 0 if let_through else 1, warning)
 
 
-def _check_options(args: argparse.Namespace, action: Action) -> None:
+def _check_options(args: Namespace, action: Action) -> None:
     given = {name for name in _OPTIONS if getattr(args, name) not in (None, False)}
     missing = [name for name in action.needs if name not in given]
     if missing:

@@ -4,11 +4,10 @@ What our own writer wrote is read without the library; values are the same eithe
 """
 
 import re
-from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
 from checkpoint_git.core.jsontext import join_pointer
+from checkpoint_git.core.light import TYPE_CHECKING, Any, Iterator, Sequence
 from checkpoint_git.core.yamlblock import read_block
 
 if TYPE_CHECKING:
