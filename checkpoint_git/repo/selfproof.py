@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from checkpoint_git.repo import settings as configured
+from checkpoint_git.repo.attributes import attribute_body
 from checkpoint_git.repo.trial import (
     FILE,
     SAMPLE,
@@ -21,7 +22,6 @@ from checkpoint_git.repo.trial import (
 )
 
 _NO_END = "the driver did not end in time"
-_ATTRIBUTES = b"**/.checkpoints/*.checkpoint.json merge=checkpoint diff=checkpoint\n"
 _KEYS = (configured.DRIVER, configured.RECURSIVE, configured.BASE_DRIVER, configured.TEXTCONV)
 
 _OURS = {
@@ -158,7 +158,7 @@ def _write_attributes(trial: Trial) -> None:
     folder = os.path.join(trial.work_tree, ".git", "info")
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "attributes"), "wb") as stream:
-        stream.write(_ATTRIBUTES)
+        stream.write(attribute_body())
 
 
 def _history() -> bytes:

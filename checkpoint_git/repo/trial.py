@@ -98,7 +98,7 @@ def open_trial(env: Mapping[str, str], settings: Mapping[str, str], seconds: flo
 
     Raises CheckpointError where none can be made, because the temporary folder is full or must not be written.
     """
-    with _temporary_folder() as folder:
+    with _tidied_when_ended(), _temporary_folder() as folder:
         trial = Trial(os.path.join(folder, "repository"), plain_environment(env, folder), seconds)
         try:
             os.mkdir(trial.work_tree)
@@ -110,6 +110,26 @@ def open_trial(env: Mapping[str, str], settings: Mapping[str, str], seconds: flo
             yield trial
         except OSError as error:
             raise _no_room(error) from error
+
+
+@contextmanager
+def _tidied_when_ended() -> Iterator[None]:
+    """Whoever ends this process ends the trial too: what git started would else go on, in a group of its own."""
+
+    def leave(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    taken = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) == signal.SIG_DFL]
+    try:
+        for number in taken:
+            signal.signal(number, leave)
+    except ValueError:  # not the main thread: signals are its business
+        taken = []
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
 
 
 @contextmanager

@@ -166,6 +166,20 @@ def test_who_was_given_up_leaves_no_thread_behind(server: Server) -> None:
     assert threading.active_count() <= before + 1  # the server's own
 
 
+def test_a_name_whose_look_up_takes_for_ever_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+
+    def look_up(*words: object) -> list[object]:
+        over.wait(20)
+        raise socket.gaierror(-3, "Temporary failure in name resolution")
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)  # no resolver that hangs can be had for a test
+    answer = read_health("http://app.example", {}, 0.3)
+    over.set()
+    assert answer.trouble == "unreachable"
+    assert "within 0.3 seconds" in answer.detail
+
+
 def test_a_process_ends_although_the_server_does_not(server: Server) -> None:
     server.paths["/api/health"] = drip(b"", b"HTTP/1.1 100 Continue\r\n\r\n", server.done)
     script = f"from checkpoint_git.net.health import read_health; print(read_health({server.url!r}, {{}}, 0.3).trouble)"

@@ -1,8 +1,11 @@
 """The self-proof, with drivers that work and drivers that fail in every way we know of."""
 
 import os
+import signal
+import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import get_args
@@ -60,6 +63,35 @@ def test_a_driver_that_never_ends_is_ended_with_all_that_it_started(tmp_path: Pa
     assert "did not end" in prove_driver({"merge.checkpoint.driver": command}, seconds=1).clean
     with pytest.raises(ProcessLookupError):
         _wait_for_the_end_of(int(mark.read_text()))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_who_ends_the_proof_ends_all_of_it(tmp_path: Path, number: signal.Signals) -> None:
+    mark, folder = tmp_path / "pid", tmp_path / "temporary"
+    folder.mkdir()
+    settings = {DRIVER: f"sleep 600 & echo $! > '{mark}.new'; mv '{mark}.new' '{mark}'; wait; true %A"}
+    script = f"from checkpoint_git.repo.selfproof import prove_driver; prove_driver({settings!r}, seconds=60)"
+    env = {**os.environ, "TMPDIR": str(folder)}
+    process = subprocess.Popen([sys.executable, "-c", script], env=env, stderr=subprocess.DEVNULL)
+    for _ in range(600):
+        if mark.exists():
+            break
+        time.sleep(0.05)
+    process.send_signal(number)
+    assert process.wait(timeout=30) != 0
+    with pytest.raises(ProcessLookupError):
+        _wait_for_the_end_of(int(mark.read_text()))
+    assert list(folder.iterdir()) == []
+
+
+def test_signals_are_as_before_afterwards_and_other_threads_may_try_too() -> None:
+    answers: list[bool] = []
+    thread = threading.Thread(target=lambda: answers.append(prove_driver(configured()).holds))
+    thread.start()
+    thread.join()
+    assert answers == [True]
+    assert prove_driver(configured()).holds
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 
 def _wait_for_the_end_of(pid: int) -> None:
