@@ -7,11 +7,13 @@ from typing import Any
 from checkpoint_git.core.outcome import Line, Style
 from checkpoint_git.disk.atomic import make_folder, remove_file, write_error, write_file
 from checkpoint_git.disk.lock import remove_lock
+from checkpoint_git.repo.history_index import remove_index
 from checkpoint_git.repo.repository import Repository, remove_settings, write_setting
 from checkpoint_git.repo.steps import (
     Change,
     Deed,
     RemoveFile,
+    RemoveIndex,
     RemoveLock,
     RemoveSettings,
     Step,
@@ -65,6 +67,8 @@ def _apply_change(change: Change, place: Repository | None) -> None:
                 _remove_empty_folder(os.path.dirname(path))
         case RemoveLock(path):
             remove_lock(path)
+        case RemoveIndex(folder):
+            remove_index(folder)
         case WriteSetting(key, value):
             assert place is not None
             write_setting(place, key, value)

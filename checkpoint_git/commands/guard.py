@@ -5,13 +5,14 @@ Exit code 0 lets the call go on, 2 stops it with the reason on stderr. Whatever 
 
 import os
 
-from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.jsontext import JsonTextError, decode, load
 from checkpoint_git.core.light import Any, ArgumentParser, Iterator, Mapping, Namespace, Sequence
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.safetext import escape_controls, shorten
 from checkpoint_git.disk.discover import find_repository
-from checkpoint_git.protocols.restore.guarding import Call, Cover, decide, read_call
+from checkpoint_git.protocols.restore import layout
+from checkpoint_git.protocols.restore.guarding import Call, Cover, decide, find_cover, read_call
 
 SUMMARY = "stop an agent's tool call unless a live restore point covers what it changes"
 EXAMPLES = """\
@@ -38,11 +39,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def answer(args: Namespace, invocation: Invocation) -> Answer:
     """The verb: nothing on stdout."""
-    from json import loads
-
     try:
-        value = loads(_read_stdin(invocation))
-    except (ValueError, RecursionError):
+        value = load(decode(_read_stdin(invocation)))
+    except JsonTextError:
         return _stop("the tool call on stdin is not JSON")
     call = read_call(value, invocation.cwd, args.reader or ())
     if call is None:
@@ -98,20 +97,21 @@ def _find_root(cwd: str) -> str:
 
 
 def _read_covers(root: str, now: int) -> Iterator[Cover]:
-    """What every live point covers, newest first."""
-    from checkpoint_git.protocols.restore import store
-
-    for point in reversed(store.list_ids(root)):
-        manifest = store.load_manifest(root, point)
-        if manifest is None or manifest.trouble or manifest.value["state"] not in ("active", "restored"):
+    """What every live point covers, newest first. A manifest that makes no sense covers nothing."""
+    for point in reversed(layout.list_ids(root)):
+        try:
+            value = load(decode(_read_manifest(layout.manifest_path(root, point))))
+        except (OSError, JsonTextError):
             continue
-        expires = read_instant(manifest.value["expires_at"])
-        if manifest.value["expires_at"] is None or (expires and now < expires[0]):
-            yield _cover_of(manifest.value)
+        cover = find_cover(value, point, now)
+        if cover is not None:
+            yield cover
 
 
-def _cover_of(value: Mapping[str, Any]) -> Cover:
-    return Cover(tuple(value["scope"]["asked"]), frozenset(entry["path"] for entry in value["entries"]))
+def _read_manifest(path: str) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    with open(descriptor, "rb") as stream:
+        return stream.read(_MAX_CALL)
 
 
 def _is_left_out(root: str, path: str, covers: Sequence[Cover], env: Mapping[str, str], *, inside_git: bool) -> bool:

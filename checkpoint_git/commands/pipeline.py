@@ -167,8 +167,8 @@ def _read(request: Request) -> Reply:
         raise CheckpointError(f"{record.path}: {'; '.join(record.messages('error'))}", _broken_hint(args.fallback))
     members: dict[str, Any] = {"checkpoint_path": record.path, "checkpoint": record.value}
     if found.skipped:
-        passed = [f"{skipped.path} is newer, and broken: {skipped.reason}" for skipped in found.skipped]
-        members |= {"fallback": True, "skipped": _skipped(found.skipped), "warnings": passed}
+        warnings = [records.tell_skipped(skipped) for skipped in found.skipped]
+        members |= {"fallback": True, "skipped": _skipped(found.skipped), "warnings": warnings}
     return Reply(True, members)
 
 

@@ -14,7 +14,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.light import Any, Callable, Iterator, Mapping, NamedTuple
 from checkpoint_git.core.safetext import escape_controls, shorten
 from checkpoint_git.core.yamlblock import write_block
-from checkpoint_git.core.yamltext import MAX_BYTES
+from checkpoint_git.core.yamltext import MAX_BYTES, MAX_VALUES
 from checkpoint_git.protocols.pipeline import layout, rules, store
 from checkpoint_git.protocols.pipeline.layout import RecordName
 from checkpoint_git.protocols.pipeline.store import Skipped
@@ -200,6 +200,8 @@ def _render(value: dict[str, Any]) -> bytes:
     data = write_block(value).encode()
     if len(data) > MAX_BYTES:
         raise CheckpointError(f"the checkpoint would have {len(data)} bytes, and {MAX_BYTES} is the limit", "list less")
+    if data.count(b"\n") > MAX_VALUES // 2:
+        raise CheckpointError(f"the checkpoint would have more than {MAX_VALUES // 2} lines", "list less")
     return data
 
 
@@ -283,5 +285,11 @@ def plan_resume(
     compare: what else is to be known of a record, such as whether a repository has its commits.
     """
     wanted = layout.earlier_phases(phase, present := {name.phase for name in _names(run)})
-    found = (read_newest(run, name, now, fallback=fallback).record for name in wanted if name in present)
-    return plan_resumption(phase, {record.name.phase: compare(record) for record in found})
+    found = [read_newest(run, name, now, fallback=fallback) for name in wanted if name in present]
+    plan = plan_resumption(phase, {each.record.name.phase: compare(each.record) for each in found})
+    return plan._replace(passed=[tell_skipped(skipped) for each in found for skipped in each.skipped])
+
+
+def tell_skipped(skipped: Skipped) -> str:
+    """A sentence about a newer record that was passed over."""
+    return f"{skipped.path} is newer, and broken: {skipped.reason}"

@@ -155,7 +155,7 @@ def _bring_back(world: World) -> None:
     """Points whose folder was taken away, as `git clean -xdf` does: their commit holds the manifest and restore.sh."""
     if _git_dir(world.root) is None:
         return
-    there = set(store.list_ids(world.root))
+    there = set(layout.list_ids(world.root))
     for point, commit in keeping.read_refs(world.root, layout.REF_PREFIX, world.env).items():
         if not layout.is_id(point) or point in there:
             continue

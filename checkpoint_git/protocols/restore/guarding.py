@@ -4,11 +4,9 @@ It fails closed: a tool that it does not know counts as one that changes things.
 """
 
 import os
-import re
-import shlex
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
 
+from checkpoint_git.core.clock import read_instant
+from checkpoint_git.core.light import Any, Iterable, Mapping, NamedTuple
 from checkpoint_git.protocols.restore.layout import AUDIT_LOG, FOLDER
 from checkpoint_git.protocols.restore.sensitive import is_sensitive
 
@@ -41,7 +39,7 @@ _GIT_LOOKING = frozenset(
 )
 _GIT_WRITING = ("--output", "-o", "--ext-diff", "--textconv", "--open-files-in-pager", "-O")
 _OURS_LOOKING = frozenset(("status", "next", "resume", "validate", "doctor", "list", "show", "refs", "explain-merge"))
-_CONTROL = re.compile(r"[;&|<>`$(){}\n\r\\!*?\[\]~#]")
+_CONTROL = frozenset(";&|<>`$(){}\n\r\\!*?[]~#")
 
 
 class Call(NamedTuple):
@@ -93,8 +91,10 @@ def _read_change(tool: str, path: object, here: str) -> Call | None:
 
 def is_looking(command: str) -> bool:
     """Whether a shell command can only look: one plain command of a known program, without redirection or expansion."""
-    if _CONTROL.search(command):
+    if not _CONTROL.isdisjoint(command):
         return False
+    import shlex
+
     try:
         words = shlex.split(command)
     except ValueError:
@@ -148,3 +148,18 @@ def is_covered(path: str, cover: Cover) -> bool:
     if path in cover.paths:
         return True
     return any(scope == "" or path == scope or path.startswith(f"{scope}/") for scope in cover.asked)
+
+
+def find_cover(value: Any, point: str, now: int) -> Cover | None:
+    """What a point covers by its manifest, None where it is not alive or the manifest makes no sense."""
+    if not isinstance(value, dict) or value.get("id") != point or value.get("state") not in ("active", "restored"):
+        return None
+    expires, scope, entries = value.get("expires_at"), value.get("scope"), value.get("entries")
+    if not isinstance(scope, dict) or not isinstance(scope.get("asked"), list) or not isinstance(entries, list):
+        return None
+    if expires is not None and now >= (read_instant(expires) or (0, ""))[0]:
+        return None
+    paths = frozenset(
+        entry["path"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("path"), str)
+    )
+    return Cover(tuple(one for one in scope["asked"] if isinstance(one, str)), paths)

@@ -1,7 +1,6 @@
-"""Where a restore point lies and how its names are made. It reads nothing and asks for no time and no chance."""
+"""Where a restore point lies and how its names are made. It asks for no time and no chance."""
 
 import os
-import re
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
@@ -20,7 +19,7 @@ OWN_PATHS = (
     ".audit/",
 )  # what git is told to leave alone, in the words of info/exclude
 
-_ID = re.compile(r"chk_\d{8}_\d{6}_[a-z0-9]{6}")
+_MARK = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 
 
 def make_id(now: int, mark: str) -> str:
@@ -31,7 +30,10 @@ def make_id(now: int, mark: str) -> str:
 
 def is_id(text: str) -> bool:
     """Whether a text is the name of a point; nothing else ever becomes a path or a ref."""
-    return _ID.fullmatch(text) is not None
+    start, day, time, mark = parts if len(parts := text.split("_")) == 4 else ("", "", "", "")
+    digits = day + time
+    is_time = (len(day), len(time)) == (8, 6) and digits.isascii() and digits.isdigit()
+    return start == "chk" and is_time and len(mark) == 6 and _MARK.issuperset(mark)
 
 
 def check_id(text: str) -> str:
@@ -66,3 +68,12 @@ def find_skill(file_name: str) -> str:
     """The point that a manifest's path belongs to, "" where it is no manifest."""
     parts = file_name.split("/")
     return parts[-2] if len(parts) > 1 and parts[-1] == MANIFEST and is_id(parts[-2]) else ""
+
+
+def list_ids(root: str) -> list[str]:
+    """The points that have a folder, oldest first."""
+    try:
+        names = os.listdir(os.path.join(root, FOLDER))
+    except OSError:
+        return []
+    return sorted(name for name in names if is_id(name))

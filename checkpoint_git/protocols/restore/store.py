@@ -100,15 +100,6 @@ def _is_abandoned(name: str) -> bool:
     return False
 
 
-def list_ids(root: str) -> list[str]:
-    """The points that have a folder, oldest first."""
-    try:
-        names = os.listdir(os.path.join(root, layout.FOLDER))
-    except OSError:
-        return []
-    return sorted(name for name in names if layout.is_id(name))
-
-
 def load_manifest(root: str, point: str) -> Manifest | None:
     """The manifest of a point, None where there is no such point. Damage is told in `trouble`, never raised."""
     path = layout.manifest_path(root, point)
@@ -158,7 +149,7 @@ def write_state(root: str, manifest: Manifest, state: str, operation: str, now: 
 
 def read_manifests(root: str) -> Iterator[Manifest]:
     """Every point that has a folder, oldest first."""
-    for point in list_ids(root):
+    for point in layout.list_ids(root):
         manifest = load_manifest(root, point)
         if manifest is not None:
             yield manifest
