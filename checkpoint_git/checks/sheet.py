@@ -10,8 +10,8 @@ from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.references import MAX_TEXT, find_references
-from checkpoint_git.protocols.skill.rotation import plan_rotation
-from checkpoint_git.protocols.skill.views import action_text, is_open, read_list
+from checkpoint_git.protocols.skill.rotation import find_due
+from checkpoint_git.protocols.skill.views import action_text, is_open, is_reviewed, read_list
 
 MAX_SIZE = 32 * 1024  # bytes, as validate says it
 MAX_MERGED = 50  # entries of a list of merged pull requests
@@ -38,10 +38,11 @@ class Sheet(NamedTuple):
     """One checkpoint file, as far as the checks look at it.
 
     path: relative to the repository, "/" between its parts. status, updated_at (seconds since 1970), project_dir: None
-    where they are missing or something else. size: bytes. findings: what validate says of it. listed: the entries
-    of generated_files, "" for one that is no text. actions: next_actions that name references; resolutions: the same of open blockers. unreviewed: how
-    many narratives a merge set aside. merged: (where, length) of the lists of merged pull requests that are too long.
-    rotates: `checkpoint rotate` would make the file smaller without touching what is unreviewed.
+    where they are missing or something else. size: bytes. findings: what validate says of it. listed: the entries of
+    generated_files, "" for one that is no text. actions: next_actions that name references; resolutions: the same of
+    open blockers. unreviewed: how many narratives a merge set aside. merged: (where, length) of the lists of merged pull
+    requests that are too long and that `checkpoint rotate` would shorten. rotates: it would move anything at all; what
+    is unreviewed does not count.
     """
 
     path: str
@@ -71,7 +72,8 @@ def make_sheet(document: Document) -> Sheet:
     if value is None:
         return Sheet(document.path, document.skill, document.size, findings)
     instant = read_instant(value.get("updated_at"))
-    merged = tuple(_find_long_lists(value))
+    long = list(_find_long_lists(value))
+    due = _find_due(value) if long or document.size > MAX_SIZE else set()
     return Sheet(
         path=document.path,
         skill=document.skill,
@@ -84,9 +86,9 @@ def make_sheet(document: Document) -> Sheet:
         actions=tuple(_find_actions(value)),
         resolutions=tuple(_find_resolutions(value)),
         recorded=tuple(find_recorded_commits(value)) if _may_record(document.text or "") else (),
-        unreviewed=sum(not _is_reviewed(entry) for entry in read_list(value, "superseded")),
-        merged=merged,
-        rotates=bool((merged or document.size > MAX_SIZE) and _would_rotate(value)),
+        unreviewed=sum(not is_reviewed(entry) for entry in read_list(value, "superseded")),
+        merged=tuple((where, length) for where, length in long if where in due),
+        rotates=bool(due),
     )
 
 
@@ -172,10 +174,6 @@ def _escaped(name: str) -> str:
 # housekeeping
 
 
-def _is_reviewed(entry: object) -> bool:
-    return isinstance(entry, dict) and (entry.get("reviewed") is True or bool(entry.get("reviewed_at")))
-
-
 def _find_long_lists(value: dict[str, Any]) -> Iterator[tuple[str, int]]:
     state = value.get("skill_state")
     for key, member in state.items() if isinstance(state, dict) else ():
@@ -183,5 +181,6 @@ def _find_long_lists(value: dict[str, Any]) -> Iterator[tuple[str, int]]:
             yield join_pointer("/skill_state", key), len(member)
 
 
-def _would_rotate(value: dict[str, Any]) -> bool:
-    return bool(plan_rotation({key: member for key, member in value.items() if key != "superseded"}).moved)
+def _find_due(value: dict[str, Any]) -> set[str]:
+    """The places from which a rotation would move something, but for what waits for a review."""
+    return {due.where for due in find_due({key: member for key, member in value.items() if key != "superseded"})}

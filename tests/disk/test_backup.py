@@ -1,0 +1,28 @@
+"""Backups: every copy on disk, under its own name, in a folder of its own."""
+
+from pathlib import Path
+
+import pytest
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.disk.backup import Copy, write_backup
+
+
+def test_copies_lie_under_their_names_and_only_their_owner_reads_them(tmp_path: Path) -> None:
+    folder = Path(write_backup(str(tmp_path), "20260302T120000Z", [Copy("a/b.json", b"\xff1"), Copy("c", b"")]))
+    assert folder == tmp_path / "checkpoint/backups/20260302T120000Z"
+    assert (folder / "a/b.json").read_bytes() == b"\xff1"
+    assert (folder / "c").stat().st_mode & 0o777 == 0o600
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_second_backup_of_one_second_never_touches_the_first(tmp_path: Path) -> None:
+    first, second = (write_backup(str(tmp_path), "now", [Copy("a", data)]) for data in (b"1", b"2"))
+    assert first != second
+    assert [(Path(folder) / "a").read_bytes() for folder in (first, second)] == [b"1", b"2"]
+
+
+def test_where_nothing_can_be_written_it_says_so(tmp_path: Path) -> None:
+    (tmp_path / "checkpoint").write_text("a file")
+    with pytest.raises(CheckpointError):
+        write_backup(str(tmp_path), "now", [Copy("a", b"1")])
