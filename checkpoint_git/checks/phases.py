@@ -1,7 +1,7 @@
 """What the records of a run say about going on with it: which earlier phases are over, and what they left. Pure."""
 
 from checkpoint_git.checks.records import Record
-from checkpoint_git.core.light import Any, Mapping, NamedTuple
+from checkpoint_git.core.light import Any, Mapping, NamedTuple, Sequence
 from checkpoint_git.protocols.pipeline import layout
 
 
@@ -17,12 +17,13 @@ class PhaseState(NamedTuple):
 class Resumption(NamedTuple):
     """Whether a run can go on at a phase. run_from: the first phase that has to be run, the wished one if all is well.
 
-    phases: the earlier ones in order.
+    phases: the earlier ones in order. passed: what was passed over for an older record, one sentence each.
     """
 
     phase: str
     run_from: str
     phases: list[PhaseState]
+    passed: Sequence[str] = ()
 
     @property
     def is_possible(self) -> bool:
@@ -37,7 +38,7 @@ class Resumption(NamedTuple):
     @property
     def warnings(self) -> list[str]:
         """What is odd about the records, and no reason to stop."""
-        return [
+        return [*self.passed] + [
             f"{each.phase}: {message}"
             for each in self.phases
             if each.record is not None

@@ -48,8 +48,8 @@ def write_block(value: dict[str, Any]) -> str:
 
 def _mapping_lines(value: dict[str, Any], indent: str) -> Iterator[str]:
     for key, member in value.items():
-        assert len(key) <= MAX_KEY, "longer keys need another form"
-        start = f"{indent}{key if _is_plain_key(key) and not _is_word(key) else _quoted(key)}:"
+        start = f"{indent}{key_text(key)}:"
+        assert len(start) <= MAX_KEY + len(indent) + 1, "longer keys need another form"
         if isinstance(member, dict) and member:
             yield start
             yield from _mapping_lines(member, indent + "  ")
@@ -58,6 +58,11 @@ def _mapping_lines(value: dict[str, Any], indent: str) -> Iterator[str]:
             yield from (f"{indent}- {_scalar_text(item)}" for item in member)
         else:
             yield f"{start} {_scalar_text(member)}"
+
+
+def key_text(key: str) -> str:
+    """How a key is spelled. One that takes more than MAX_KEY characters cannot be written."""
+    return key if _is_plain_key(key) and not _is_word(key) else _quoted(key)
 
 
 def _scalar_text(value: object) -> str:

@@ -195,6 +195,23 @@ def test_contents_that_are_no_record_are_refused_before_anything_is_made(
     assert not desk.base.exists()
 
 
+def test_what_could_be_written_and_not_read_again_is_refused(desk: Desk) -> None:
+    assert "larger" in desk.write("create_pr", pr_number=10**70).error
+    assert "lines" in desk.write("implement", files_changed=["a"] * 30_000).error
+    assert "bytes" in desk.write("implement", files_changed=["a" * 4000] * 300).error
+    long_name = json.dumps({"\u00e4" * 200: "a1b2c3d"})
+    assert "repository" in desk.write("implement", "--repo-commit-map", long_name).error
+    assert desk.files == []
+
+
+def test_every_letter_comes_back(desk: Desk) -> None:
+    names = ["gr\u00f6\u00dfe.md", "\u65e5\u672c", "\U0001f600", "it's: #1", "- x", "true", "1e3", " x"]
+    desk.write("implement", "--artifact-paths", json.dumps(names), branch_name="feat/\u00e4\n\t")
+    found = desk.run("read", "--phase", "implement").document["checkpoint"]
+    assert found["artifact_paths"] == names
+    assert found["phase_payload"]["branch_name"] == "feat/\u00e4\n\t"
+
+
 def test_an_unknown_member_of_a_payload_is_refused(desk: Desk) -> None:
     assert "'note'" in desk.write("implement", note="x").error
 
@@ -501,6 +518,13 @@ def test_what_cannot_be_listed_is_reported_and_the_rest_is_listed(desk: Desk) ->
     assert all(each["reason"] for each in said.document["skipped"])
 
 
+def test_records_in_the_folder_of_no_run_are_reported(desk: Desk) -> None:
+    path = put_record(desk.base)
+    path.parent.rename(path.parent.with_name("a1b2c3d4"))
+    said = desk.ask("list", "--base", str(desk.base), "--ticket-id", TICKET)
+    assert (said.document["count"], said.document["skipped"][0]["path"]) == (0, f"{TICKET}/a1b2c3d4")
+
+
 def test_names_that_are_no_text_are_reported_readably(desk: Desk) -> None:
     desk.put_phases("implement")
     (desk.base / TICKET / RUN / os.fsdecode(b"phase_\xff.yaml")).write_text("")
@@ -541,7 +565,9 @@ def test_a_broken_earlier_phase_stops_a_run_unless_an_older_attempt_may_serve(de
     put_text(desk.base, "phase_1_implement_a2.yaml", "a: [")
     said = desk.run("resume", "--skip-to", "local_review")
     assert said.document["invalid"][0]["phase"] == "implement"
-    assert desk.run("resume", "--skip-to", "local_review", "--fallback").code == 0
+    went_on = desk.run("resume", "--skip-to", "local_review", "--fallback")
+    assert went_on.code == 0
+    assert "phase_1_implement_a2.yaml is newer, and broken" in went_on.document["warnings"][0]
 
 
 def test_a_pipeline_with_a_release_check_needs_that_too(desk: Desk) -> None:

@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkpoint_git.core.yamlblock import MAX_KEY, read_block, write_block
+from checkpoint_git.core.yamlblock import MAX_KEY, key_text, read_block, write_block
 from checkpoint_git.core.yamltext import YamlTextError, load_by_library
 
 NASTY = [
@@ -74,7 +74,7 @@ LETTERS = st.characters(exclude_categories=["Cs"])
 TEXTS = st.one_of(
     st.sampled_from(NASTY), st.text(LETTERS, max_size=12), st.from_regex(r"[a-z0-9_./:-]{1,12}", fullmatch=True)
 )
-KEYS = TEXTS.filter(lambda text: len(text) <= MAX_KEY)
+KEYS = TEXTS.filter(lambda text: len(key_text(text)) <= MAX_KEY)
 SCALARS = st.one_of(TEXTS, st.integers(0, 10**17))
 VALUES = st.recursive(
     st.one_of(SCALARS, st.lists(SCALARS, max_size=4)),

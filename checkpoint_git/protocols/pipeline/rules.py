@@ -13,7 +13,7 @@ from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.light import Any, Iterator
 from checkpoint_git.core.safetext import escape_controls, shorten
 from checkpoint_git.core.schema import Mismatch, Schema, load_schema
-from checkpoint_git.core.yamlblock import MAX_KEY
+from checkpoint_git.core.yamlblock import MAX_KEY, key_text
 from checkpoint_git.protocols.pipeline import layout
 
 SCHEMA_VERSION = "1.0.0"
@@ -33,6 +33,7 @@ COMMIT_FIELDS = ("commit_sha", "last_clean_sha", "head_sha", "last_review_sha")
 CLOCK_TOLERANCE = 60  # seconds
 MISPLACED = "pipeline/misplaced"
 _INSTANT_HINT = "write an instant with its offset: 2026-03-31T14:00:00Z"
+_LARGEST = 10**15  # of whole numbers
 _LAST_SECOND = 253_402_300_799  # of the year 9999
 
 
@@ -191,7 +192,7 @@ def find_path_trouble(path: str) -> str:
 def _check_repositories(value: dict[str, Any]) -> Iterator[Finding]:
     commits = value.get("repo_commit_map")
     for name in commits if isinstance(commits, dict) else ():
-        if not name.strip() or len(name) > MAX_KEY or not name.isprintable():
+        if not name.strip() or len(key_text(name)) > MAX_KEY or not name.isprintable():
             message = f"{quote(name)} cannot be the name of a repository"
             yield _error("repository-name", message, join_pointer("/repo_commit_map", name))
 
@@ -220,6 +221,8 @@ def _check_whole_numbers(value: dict[str, Any]) -> Iterator[Finding]:
     for where, number in numbers:
         if isinstance(number, float) and number.is_integer():
             yield _error("wrong-type", f"{where[1:]} is {number} and must be a whole number", where)
+        elif isinstance(number, int) and number > _LARGEST:
+            yield _error("too-long", f"{where[1:]} is larger than {_LARGEST}", where)
 
 
 def _check_name(value: dict[str, Any], name: layout.RecordName) -> Iterator[Finding]:

@@ -52,8 +52,16 @@ def list_tickets(base: str) -> list[str]:
 
 
 def list_runs(base: str, ticket_id: str, skipped: list[Skipped]) -> list[str]:
-    """The runs of a ticket that have a folder, sorted; [] where the ticket has none. What is no run is left out."""
-    return sorted(name for name in _list_folder(base, ticket_id, skipped) if layout.is_run_folder(name))
+    """The runs of a ticket that have a folder, sorted; [] where the ticket has none.
+
+    Another folder that holds records is added to skipped.
+    """
+    names = sorted(_list_folder(base, ticket_id, skipped))
+    for name in names:
+        strange = [] if layout.is_run_folder(name) else _list_folder(base, f"{ticket_id}/{name}", [])
+        if any(map(layout.looks_like_record, strange)):
+            skipped.append(Skipped(f"{ticket_id}/{name}", "it holds records, and its name is no run's UUID"))
+    return [name for name in names if layout.is_run_folder(name)]
 
 
 def list_names(base: str, ticket_id: str, run_id: str, skipped: list[Skipped]) -> list[RecordName]:
