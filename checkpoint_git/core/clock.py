@@ -43,8 +43,7 @@ def read_instant(text: object) -> "tuple[int, str] | None":
 # same ones again and again.
 _SEEN_DAYS: "set[str]" = set()  # "2026-03-31"
 _SEEN_HOURS: "set[str]" = set()  # "T14:"
-_SEEN_MINUTES: "set[str]" = set()  # "00:"
-_SEEN_SECONDS: "set[str]" = set()  # "00Z"
+_SEEN_MINUTES: "set[str]" = set()  # "00:00Z", the seconds with them
 _MOST_DAYS = 10_000
 
 
@@ -53,8 +52,8 @@ def is_plain_instant(text: str) -> bool:
 
     Such texts sort as their instants do. It takes a fifth of the time of read_instant.
     """
-    day, hour, minute, second = text[:10], text[10:14], text[14:17], text[17:]
-    if day in _SEEN_DAYS and hour in _SEEN_HOURS and minute in _SEEN_MINUTES and second in _SEEN_SECONDS:
+    day, hour, minute = text[:10], text[10:14], text[14:]
+    if day in _SEEN_DAYS and hour in _SEEN_HOURS and minute in _SEEN_MINUTES:
         return True
     if len(text) != 20 or text[10] != "T" or text[19] != "Z" or read_instant(text) is None:
         return False
@@ -63,7 +62,6 @@ def is_plain_instant(text: str) -> bool:
     _SEEN_DAYS.add(day)
     _SEEN_HOURS.add(hour)
     _SEEN_MINUTES.add(minute)
-    _SEEN_SECONDS.add(second)
     return True
 
 

@@ -46,6 +46,8 @@ else:
         """The value."""
         return value
 
+    _make_tuple = tuple.__new__
+
     class _Tuple(tuple):
         """What all named tuples share."""
 
@@ -56,7 +58,7 @@ else:
         def __new__(cls, *values, **named):
             if named or len(values) != len(cls._fields):
                 values = cls._complete(values, named)
-            return tuple.__new__(cls, values)
+            return _make_tuple(cls, values)
 
         @classmethod
         def _complete(cls, values, named):

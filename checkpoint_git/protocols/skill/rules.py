@@ -53,6 +53,7 @@ class _Facts(NamedTuple):
     skill: str
     size: int
     now: int
+    plain_rows: bool
 
 
 def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Finding]:
@@ -60,10 +61,11 @@ def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Fin
 
     skill: what the file's name says, "" where the name is not a checkpoint's. size: of the file, bytes. now: seconds.
     """
-    facts = _Facts(skill, size, now)
+    facts = _Facts(skill, size, now, _are_plain_rows(value.get("progress_table", ())))
     findings: list[Finding] = []
-    for look in _CHECKS:
-        findings += look(value, facts)
+    for key, look in _CHECKS:
+        if key in value or not key:
+            findings += look(value, facts)
     return findings
 
 
@@ -164,7 +166,7 @@ def _check_other_instants(value: dict[str, Any], facts: _Facts) -> Sequence[Find
         if isinstance(text, str) and not is_plain_instant(text):
             found += _check_instant(text, f"/{key}", "warning")
     for key, name in _INSTANTS_IN_LISTS:
-        for at, item in enumerate(read_list(value, key)):
+        for at, item in enumerate(read_list(value, key) if key in value else ()):
             text = item.get(name) if isinstance(item, dict) else None
             if isinstance(text, str) and not is_plain_instant(text):
                 found += _check_instant(text, f"/{key}/{at}/{name}", "warning")
@@ -225,8 +227,27 @@ def _check_summary(value: dict[str, Any], facts: _Facts) -> Sequence[Finding]:
     return [_warning("skill/summary-too-long", message, "/progress_summary", hint)]
 
 
+def _are_plain_rows(rows: Any) -> bool:
+    """Whether every row has an id that no other has, a label and a status, no blank text and nothing else.
+
+    False may be wrong: it asks for a closer look. Nearly all that a checkpoint lists are rows, so they get one look.
+    """
+    seen = set[str]()
+    try:
+        for row in rows:
+            identity = row["id"]
+            if len(row) != 3 or "status" not in row or identity in seen:
+                return False
+            if identity.isspace() or row["label"].isspace():
+                return False
+            seen.add(identity)
+    except (AttributeError, KeyError, TypeError):
+        return False
+    return True
+
+
 def _check_rows(value: dict[str, Any], facts: _Facts) -> Sequence[Finding]:
-    if _are_named(read_list(value, "progress_table"), "label"):
+    if facts.plain_rows:
         return _NOTHING
     found: list[Finding] = []
     for where, identity, first in _find_doubles(value, "progress_table"):
@@ -235,22 +256,6 @@ def _check_rows(value: dict[str, Any], facts: _Facts) -> Sequence[Finding]:
     for where, row in _objects(value, "progress_table"):
         found += [empty_field(f"{where}/{key}") for key in ("id", "label") if _is_blank(row.get(key))]
     return found
-
-
-def _are_named(items: list[Any], key: str) -> bool:
-    """Whether every item has a text as its id that no other has, and neither that nor its `key` is blank.
-
-    False may be wrong: it asks for a closer look.
-    """
-    try:
-        identities = [item["id"] for item in items]
-        return (
-            len(set(identities)) == len(identities)
-            and _none_blank(identities)
-            and _none_blank([item[key] for item in items])
-        )
-    except (KeyError, TypeError):
-        return False
 
 
 def _find_doubles(value: dict[str, Any], key: str) -> Iterator[tuple[str, Any, str]]:
@@ -403,16 +408,17 @@ def _check_names(value: dict[str, Any], facts: _Facts) -> Sequence[Finding]:
         found += _check_operators(value, "")
         found += _check_spelling(value, "", names.ROOT)
     state = value.get("skill_state")
-    if isinstance(state, dict) and names.may_hold_operator(state):
+    if isinstance(state, dict):
         found += _check_operators(state, "/skill_state")
     for key, known in (("context_primer", names.CONTEXT_PRIMER), ("cost", names.COST)):
         member = value.get(key)
         if isinstance(member, dict):
             found += _check_spelling(member, f"/{key}", known)
     for key, known in _NAMES_IN_LISTS:
-        for at, item in enumerate(read_list(value, key)):
-            if isinstance(item, dict) and not item.keys() <= known:
-                found += _check_spelling(item, f"/{key}/{at}", known)
+        if key in value and not (facts.plain_rows and key == "progress_table"):
+            for at, item in enumerate(read_list(value, key)):
+                if isinstance(item, dict) and not item.keys() <= known:
+                    found += _check_spelling(item, f"/{key}/{at}", known)
     return found
 
 
@@ -425,6 +431,8 @@ _NAMES_IN_LISTS = (
 
 
 def _check_operators(value: dict[str, Any], where: str) -> Sequence[Finding]:
+    if not names.may_hold_operator(value) and "field" not in value:
+        return _NOTHING
     found: list[Finding] = []
     for key in value:
         if names.is_misplaced_operator(key) or (key == "field" and not where):
@@ -447,23 +455,24 @@ def _check_spelling(value: dict[str, Any], where: str, known: frozenset[str]) ->
     return found
 
 
+# the field that a check is about, "" where it is to be asked of every document
 _CHECKS = (
-    _check_file_name,
-    _check_required_texts,
-    _check_header_instants,
-    _check_other_instants,
-    _check_project_dir,
-    _check_size,
-    _check_summary,
-    _check_rows,
-    _check_running,
-    _check_decisions,
-    _check_actions,
-    _check_blockers,
-    _check_status_and_blockers,
-    _check_pm_refs,
-    _check_cost,
-    _check_scores,
-    _check_telemetry,
-    _check_names,
+    ("", _check_file_name),
+    ("", _check_required_texts),
+    ("", _check_header_instants),
+    ("", _check_other_instants),
+    ("", _check_project_dir),
+    ("", _check_size),
+    ("", _check_summary),
+    ("progress_table", _check_rows),
+    ("", _check_running),
+    ("context_primer", _check_decisions),
+    ("next_actions", _check_actions),
+    ("blockers", _check_blockers),
+    ("", _check_status_and_blockers),
+    ("pm_refs", _check_pm_refs),
+    ("cost", _check_cost),
+    ("eval_scores", _check_scores),
+    ("telemetry_handle", _check_telemetry),
+    ("", _check_names),
 )
