@@ -76,6 +76,8 @@ def take_up(place: Place, args: argparse.Namespace, invocation: Invocation, fres
         raise CheckpointError("--yes and --fresh contradict each other", "--yes goes on, --fresh starts again")
     approvals = read_approvals(place, args.approvals, invocation.env)
     state, findings, question, plan = look_ahead(place, approvals, invocation.now)
+    if is_over(state) and question.kind != "corrupt" and not args.fresh:  # nothing to ask: it only has to be archived
+        return _go_on(state, invocation, approvals, [], findings, question._replace(kind="resume"))
     lines = describe_state(state, question)
     answer = _find_answer(args, invocation, question, lines, findings)
     if invocation.interactive and not (args.yes or args.fresh):

@@ -132,6 +132,16 @@ def test_start_after_a_finished_one_archives_it_without_a_question(folder: Path)
     assert archives(folder) == ["login_20260302T120000Z"]
 
 
+def test_a_finished_workflow_is_archived_by_resume_without_a_question(folder: Path) -> None:
+    last = {"phase": "REFLECTION", "completed_at": "2026-03-02T09:00:00Z", "output": OUTPUTS["REFLECTION"]}
+    done = [*phase("REFLECTION")["completed_phases"], last]
+    write_workflow(folder, phase("REFLECTION", "complete", completed_phases=done))
+    ran = run(folder, "resume")
+    assert (ran.outcome.code, ran.outcome.data["action"]) == (0, "complete")
+    assert archives(folder) == ["login_20260302T120000Z"]
+    assert not (folder / PHASE).exists()
+
+
 def test_a_phase_that_is_complete_is_resumed_and_not_overwritten(folder: Path) -> None:
     write_workflow(folder, phase("ARCHITECTURE", "complete"))
     ran = run(folder, "start", "second")

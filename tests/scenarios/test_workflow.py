@@ -295,3 +295,17 @@ def test_validate_looks_at_a_workflow_beside_the_checkpoints_without_them_and_ou
         done = run_checkpoint("validate", *words, cwd=outside)
         assert done.returncode == 1, words
         assert f"{PHASE}:" in done.stdout
+
+
+def test_init_again_brings_an_older_block_up_to_date_and_uninstall_takes_all_of_it_away(repo: GitRepo) -> None:
+    repo.write("README.md", "")
+    repo.commit()
+    init(str(repo.path), Options(), os.environ)
+    for path in (repo.path / ".gitattributes", repo.path / ".git/info/attributes"):
+        kept = [line for line in path.read_text().splitlines(keepends=True) if "memory/state" not in line]
+        path.write_text("".join(kept))
+    assert repo.git("check-attr", "merge", "--", PHASE).endswith("unspecified")
+    init(str(repo.path), Options(), os.environ)
+    assert repo.git("check-attr", "merge", "--", PHASE).endswith("checkpoint")
+    assert run_checkpoint("uninstall", cwd=repo.path).returncode == 0
+    assert repo.git("status", "--porcelain") == ""

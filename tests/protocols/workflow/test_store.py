@@ -1,0 +1,59 @@
+"""A workflow's files: where they are looked for, what is never followed, what an archive leaves."""
+
+from pathlib import Path
+
+import pytest
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.protocols.workflow import store
+from tests.support.repos import GitRepo
+
+INSTANT = "2026-03-02T12:00:00Z"
+
+
+def test_the_nearest_state_upward_is_found_but_not_beyond_the_repository(tmp_path: Path, repo: GitRepo) -> None:
+    (tmp_path / "memory/state").mkdir(parents=True)
+    assert store.find_workflow_place(str(repo.path)) is None
+    (repo.path / "app/memory/state").mkdir(parents=True)
+    (repo.path / "app/src").mkdir()
+    place = store.find_workflow_place(str(repo.path / "app/src"))
+    assert place is not None
+    assert (place.root, place.top) == (str(repo.path / "app"), str(repo.path))
+    assert store.plan_workflow_place(str(repo.path)).root == str(repo.path)
+
+
+@pytest.mark.parametrize("path", ["", "..", "../x", "/etc/hostname", "a/../../x", "link/x", "a\0b", ".", "x" * 5000])
+def test_a_path_that_leads_out_is_refused(tmp_path: Path, path: str) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (tmp_path / "x").write_text("secret")
+    (root / "link").symlink_to(tmp_path)
+    place = store.plan_workflow_place(str(root))
+    with pytest.raises(ValueError, match="does not lie in the project"):
+        store.read_output(place, path)
+    assert store.written_at(place, path) is None
+
+
+def test_an_archive_folder_that_leads_out_is_refused(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    (root / "memory/state").mkdir(parents=True)
+    (tmp_path / "out").mkdir()
+    (root / "memory/state/.archive").symlink_to(tmp_path / "out")
+    (root / "memory/state/phase.json").write_text("{}")
+    with pytest.raises(CheckpointError, match="leads out"):
+        store.archive_state(store.plan_workflow_place(str(root)), "w", INSTANT)
+    assert list((tmp_path / "out").iterdir()) == []
+    assert (root / "memory/state/phase.json").read_text() == "{}"
+
+
+def test_archiving_nothing_makes_nothing(tmp_path: Path) -> None:
+    assert store.archive_state(store.plan_workflow_place(str(tmp_path)), "w", INSTANT) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_execution_alone_is_archived_too(tmp_path: Path) -> None:
+    (tmp_path / "memory/state").mkdir(parents=True)
+    (tmp_path / "memory/state/execution.json").write_text("{}")
+    target = store.archive_state(store.plan_workflow_place(str(tmp_path)), "w", INSTANT)
+    assert target == "memory/state/.archive/w_20260302T120000Z"
+    assert (tmp_path / target / "execution.json").read_text() == "{}"
