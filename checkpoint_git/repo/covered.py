@@ -12,6 +12,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.light import Iterable, Iterator, NamedTuple, Sequence
 from checkpoint_git.repo.git import stream_git
 from checkpoint_git.repo.history_index import (
+    INDEX_FOLDER,
     DamagedIndexError,
     Layer,
     LayerWriter,
@@ -27,7 +28,6 @@ from checkpoint_git.repo.history_index import (
 from checkpoint_git.repo.log import PLAIN_LOG, environment, read_blocks, read_words
 from checkpoint_git.repo.spots import KINDS, find_postings
 
-FOLDER = os.path.join("checkpoint", "history")  # in the common git directory
 SMALLEST = 2_000  # commits; a shorter history is read as fast as an index
 _FEW = 64  # commits beyond a layer that are read each time, rather than written down
 _SHORT = 8_192  # commits of a layer that are written again with what is added to it
@@ -210,7 +210,7 @@ def _find_shelf(work_tree: str) -> Shelf | None:
     common = os.path.join(work_tree, ".git")
     if not (os.path.isfile(os.path.join(common, "HEAD")) and os.path.isdir(os.path.join(common, "objects"))):
         common = _read_common_dir(work_tree)  # a linked work tree, a folder below the top, a bare repository
-    return Shelf(os.path.join(common, FOLDER), _read_depth(common)) if common else None
+    return Shelf(os.path.join(common, INDEX_FOLDER), _read_depth(common)) if common else None
 
 
 def _read_common_dir(work_tree: str) -> str:

@@ -14,6 +14,7 @@ from bisect import bisect_left, bisect_right
 from checkpoint_git.core.light import Iterator, NamedTuple, Sequence
 from checkpoint_git.repo.spots import MAX_RUN, NUMBER_BITS
 
+INDEX_FOLDER = "checkpoint/history"  # in the common git directory
 _MAGIC = b"checkpoint hist1"
 _PAGE = 128  # postings
 _TRAILER = 16 + len(_MAGIC)  # bytes: the description's length, its checksum, the magic again
@@ -231,3 +232,14 @@ def remove_old_layers(folder: str) -> None:
     for age, name in ages:
         if name not in kept and newest - age > _OLD:
             remove_layer(folder, name)
+
+
+def remove_index(folder: str) -> None:
+    """Removes a folder of layers, and the one around it once that is empty; what else lies there stays."""
+    for _, name in _read_ages(folder):
+        remove_layer(folder, name)
+    for empty in (folder, os.path.dirname(folder)):
+        try:
+            os.rmdir(empty)
+        except OSError:
+            return

@@ -27,6 +27,12 @@ class RemoveLock(NamedTuple):
     path: str
 
 
+class RemoveIndex(NamedTuple):
+    """A folder with an index of the history, which is made again when it is next needed."""
+
+    folder: str
+
+
 class WriteSetting(NamedTuple):
     """A key of the repository's git configuration and its value."""
 
@@ -40,7 +46,7 @@ class RemoveSettings(NamedTuple):
     keys: Sequence[str]
 
 
-Change = WriteFile | RemoveFile | RemoveLock | WriteSetting | RemoveSettings
+Change = WriteFile | RemoveFile | RemoveLock | RemoveIndex | WriteSetting | RemoveSettings
 
 
 class Step(NamedTuple):

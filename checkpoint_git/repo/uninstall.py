@@ -5,8 +5,9 @@ import os
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.repo import attributes, framework, settings
 from checkpoint_git.repo.blocks import find_block, has_block
+from checkpoint_git.repo.history_index import INDEX_FOLDER
 from checkpoint_git.repo.install import attributes_label, plan_hook_removal
-from checkpoint_git.repo.steps import RemoveFile, RemoveLock, RemoveSettings, Step, WriteFile
+from checkpoint_git.repo.steps import RemoveFile, RemoveIndex, RemoveLock, RemoveSettings, Step, WriteFile
 from checkpoint_git.repo.survey import FileState, Survey
 
 # What other commands leave behind: a lock between writers.
@@ -25,6 +26,12 @@ def plan_left_files(git_dir: str, names: list[str]) -> list[Step]:
     """The files that other commands left in a folder of ours; names: what lies in it."""
     left = [name for name in _LEFT_FILES if name in names]
     return [Step("remove", name, "", RemoveLock(os.path.join(git_dir, name))) for name in left]
+
+
+def plan_index_removal(common_dir: str) -> list[Step]:
+    """The index of the history goes, where there is one. common_dir: the git directory that all work trees share."""
+    folder = os.path.join(common_dir, INDEX_FOLDER)
+    return [Step("remove", INDEX_FOLDER, "", RemoveIndex(folder))] if os.path.isdir(folder) else []
 
 
 def restored_config(data: bytes, unended: str) -> bytes | None:

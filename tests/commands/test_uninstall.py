@@ -11,6 +11,8 @@ import pytest
 from checkpoint_git.commands.init import Options, init
 from checkpoint_git.commands.uninstall import uninstall
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.repo.history_index import INDEX_FOLDER
+from checkpoint_git.repo.merged import read_merged
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 from tests.support.snapshot import take_snapshot
@@ -239,3 +241,13 @@ def test_uninstall_outside_git_takes_the_lock_with_it(tmp_path: Path) -> None:
     (tmp_path / ".checkpoints/.lock").touch()
     uninstall(str(tmp_path), os.environ)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_index_of_the_history_goes_too(repo: GitRepo) -> None:
+    repo.commit("search (#1)")
+    before = take_snapshot(repo.path)
+    assert read_merged(str(repo.path), {"#1"}, smallest=1).keys() == {"#1"}
+    assert (repo.path / ".git" / INDEX_FOLDER).is_dir()
+    assert INDEX_FOLDER in [step.what for step in uninstall(str(repo.path), os.environ, dry_run=True).steps]
+    uninstall(str(repo.path), os.environ)
+    assert take_snapshot(repo.path) == before

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from checkpoint_git.repo import covered
-from checkpoint_git.repo.history_index import read_names, remove_old_layers
+from checkpoint_git.repo.history_index import INDEX_FOLDER, read_names, remove_index, remove_old_layers
 from checkpoint_git.repo.merged import read_merged, read_taken_back
 from tests.support.repos import GitRepo
 
@@ -36,7 +36,7 @@ def warm(repo: GitRepo, references: set[str] = ASKED, where: Path | None = None)
 
 
 def folder(repo: GitRepo) -> Path:
-    return repo.path / ".git" / covered.FOLDER
+    return repo.path / ".git" / INDEX_FOLDER
 
 
 def layers(repo: GitRepo) -> list[Path]:
@@ -292,6 +292,13 @@ def test_old_layers_and_what_killed_writers_left_are_removed(told: GitRepo) -> N
     assert warm(told) == cold(told)
 
 
+def test_a_removed_index_leaves_no_folder_and_is_made_again(told: GitRepo) -> None:
+    remove_index(str(folder(told)))
+    assert not (told.path / ".git" / "checkpoint").exists()
+    assert warm(told) == cold(told)
+    assert len(layers(told)) == 1
+
+
 def test_a_clone_that_gets_deeper_gets_a_new_index(told: GitRepo, tmp_path: Path) -> None:
     told.git("clone", "-q", "--depth", "2", f"file://{told.path}", str(tmp_path / "clone"))
     clone = GitRepo(tmp_path / "clone")
@@ -304,7 +311,7 @@ def test_a_bare_repository_has_an_index_too(told: GitRepo, tmp_path: Path) -> No
     told.git("clone", "-q", "--bare", str(told.path), str(tmp_path / "bare.git"))
     for _ in range(2):
         assert read_merged(str(tmp_path / "bare.git"), ASKED, smallest=1) == cold(told)
-    assert (tmp_path / "bare.git" / covered.FOLDER).is_dir()
+    assert (tmp_path / "bare.git" / INDEX_FOLDER).is_dir()
 
 
 def test_ids_of_another_length_are_as_good(tmp_path: Path) -> None:
