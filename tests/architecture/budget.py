@@ -103,6 +103,7 @@ def starts(installation: Installation) -> dict[str, Start]:
         "show": ("build",),
         "update": ("build", "--step=sprint-3"),
         "done": ("build",),
+        "workflow": ("start", "login"),
         "pipeline": ("list", "--ticket-id", TICKET),
     }
     return {
