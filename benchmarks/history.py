@@ -66,7 +66,7 @@ def make_repository(folder: str, length: int) -> None:
         process.stdin.close()
     run(folder, "reset", "-q", "--hard")
     document = make_checkpoint("build", folder)
-    document["next_actions"] = [{"action": "Get PR #63 merged"}, {"action": "Review ABC-70"}]
+    document["next_actions"] = ["Get PR #63 merged", "Review PR #70"]
     write_text(os.path.join(folder, ".checkpoints", "build.checkpoint.json"), text_of(document))
     run(folder, "add", "-A")
     run(folder, "commit", "-q", "-m", "State")
