@@ -14,6 +14,7 @@ from benchmarks.files import make_checkpoint, text_of, write_text
 from benchmarks.measure import HERMETIC, Contender, measure, print_table
 
 CHECKPOINT = os.path.join(os.path.dirname(sys.executable), "checkpoint")
+MANY = 1_000
 SKILLS = (
     "analyse",
     "audit",
@@ -38,6 +39,30 @@ def main(paths: list[str]) -> None:
             subprocess.run(["git", *words], cwd=folder, check=True, env={**os.environ, **HERMETIC})
         figures = measure(list_contenders(), folder)
     print_table(f"Commands over {count} files, {size / 1000:.0f} KB together", figures)
+    if not paths:
+        measure_many()
+
+
+def measure_many() -> None:
+    """Time `validate` over a thousand valid files, against a process that reads them and calls json.loads."""
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(MANY):
+            skill = f"skill-{number}"
+            path = os.path.join(folder, ".checkpoints", f"{skill}.checkpoint.json")
+            write_text(path, text_of(make_checkpoint(skill, folder, number % 90)))
+        contenders = [
+            Contender("read and json.loads", [sys.executable, "-c", _READ_ALL]),
+            Contender("checkpoint validate", [CHECKPOINT, "validate"]),
+        ]
+        print_table(f"{MANY} files of 16 KB", measure(contenders, folder, rounds=9))
+
+
+_READ_ALL = """
+import json, os
+for name in os.listdir(".checkpoints"):
+    with open(f".checkpoints/{name}", encoding="utf-8") as stream:
+        json.loads(stream.read())
+"""
 
 
 def generate_files(folder: str) -> tuple[int, int]:
