@@ -116,7 +116,11 @@ def test_whatever_the_fast_reader_reads_the_library_reads_alike(value: dict[str,
         assert load_by_library(changed) == fast
 
 
-@given(st.text(st.sampled_from("ab01:-.'\" \n#[]{}yn~e_x"), max_size=30))
+SHORT = st.text(st.sampled_from("ab01:-.'\" #[]{}yn~e_x/@=<&*!|>%,?f9"), max_size=5)
+LINES = st.builds("{}{}\n".format, st.sampled_from(["a: ", "b: ", "c:", "- ", "  - ", "  d: ", "", "'e': "]), SHORT)
+
+
+@given(st.lists(LINES, max_size=4).map("".join))
 @settings(max_examples=500)
 def test_short_texts_are_never_read_otherwise_than_by_the_library(text: str) -> None:
     fast = read_block(text)
