@@ -14,14 +14,14 @@ from checkpoint_git.repo.git import clean_env
 
 def read_hook_failures(world: World, place: Place, env: Mapping[str, str]) -> World:
     """The world with what is wrong with the hooks that git reaches."""
-    hooks = world.git.setup.hooks if world.git else ()
-    own = clean_env(env)
-    scripts = hookproof.read_own_scripts([(hook.name, hook.path, hook.state) for hook in hooks], place.top)
-    if not scripts:
-        return world
-    keys = (settings.PYTHON, settings.PACKAGE)
-    values = {key: install_state.read_setting(place.top, key, own) for key in keys}
-    failures = hookproof.prove_hooks(scripts, values, own)
+    hooks = [(hook.name, hook.path, hook.state) for hook in (world.git.setup.hooks if world.git else ())]
+    failures = hookproof.read_broken_scripts(hooks)
+    scripts = hookproof.read_own_scripts(hooks, place.top)
+    if scripts:
+        own = clean_env(env)
+        keys = (settings.PYTHON, settings.PACKAGE)
+        values = {key: install_state.read_setting(place.top, key, own) for key in keys}
+        failures += hookproof.prove_hooks(scripts, values, own)
     return world._replace(hook_failures=[HookFailure(*failure) for failure in failures])
 
 

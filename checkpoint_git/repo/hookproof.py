@@ -53,18 +53,43 @@ def read_own_scripts(hooks: Iterable[tuple[str, str, str]], work_tree: str) -> d
     return {name: script for name, script in scripts.items() if script}
 
 
+def read_broken_scripts(hooks: Iterable[tuple[str, str, str]]) -> list[HookFailure]:
+    """The hooks in which our part was changed, and that no shell understands any more. It is read only, never run."""
+    parts = ((name, _read_part(path)[1]) for name, path, state in hooks if state == "outdated")
+    answers = [(name, _read_complaint(part)) for name, part in parts if part]
+    return [HookFailure(name, "no shell understands our lines in it", said) for name, said in answers if said]
+
+
+def _read_complaint(script: bytes) -> str:
+    """What sh says of a script's syntax, "" for nothing."""
+    import subprocess
+
+    words = ["/bin/sh", "-n"]
+    try:
+        done = subprocess.run(words, input=script, capture_output=True, timeout=SECONDS, env={}, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+    return (said or "a syntax error") if done.returncode else ""
+
+
 def _read_script(path: str, state: str, wall: str) -> bytes:
     if state not in _RUNS_AS_IT_STANDS:
         return b""
+    first, part = _read_part(f"{path}.legacy" if state == "moved" else path)
+    return first + part if part and _is_trusted(first, wall) else b""
+
+
+def _read_part(path: str) -> tuple[bytes, bytes]:
+    """A hook's first line, where it names an interpreter, and our block; nothing where there is none."""
     try:
-        with open(f"{path}.legacy" if state == "moved" else path, "rb") as stream:
+        with open(path, "rb") as stream:
             data = stream.read(_LONGEST)
         block = find_block(data)
     except (OSError, CheckpointError):
-        return b""
+        return b"", b""
     first, end, _ = data.partition(b"\n")
-    first = first + end if first.startswith(b"#!") else b""
-    return first + data[block.start : block.end] if block and _is_trusted(first, wall) else b""
+    return first + end if first.startswith(b"#!") else b"", data[block.start : block.end] if block else b""
 
 
 def _is_trusted(first: bytes, wall: str) -> bool:

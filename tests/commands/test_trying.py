@@ -203,6 +203,14 @@ def test_a_hook_with_line_ends_of_another_system_is_an_error(healthy: GitRepo) -
     assert "pre-commit" in finding.message
 
 
+def test_a_hook_that_an_editor_broke_is_an_error(healthy: GitRepo) -> None:
+    hook = healthy.path / ".git/hooks/pre-commit"
+    hook.write_bytes(hook.read_bytes().replace(b"\n)\n", b"\n", 1))
+    (finding,) = examine(healthy, "--check", "hooks/proof")
+    assert finding.level == "error"
+    assert "the pre-commit hook" in finding.message
+
+
 def test_without_hooks_of_ours_nothing_is_tried(healthy: GitRepo) -> None:
     for hook in (healthy.path / ".git/hooks").iterdir():
         hook.unlink()

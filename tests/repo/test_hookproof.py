@@ -9,7 +9,7 @@ import pytest
 
 from checkpoint_git.commands.init import Options, init
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.repo.hookproof import HookFailure, prove_hooks, read_own_scripts
+from checkpoint_git.repo.hookproof import HookFailure, prove_hooks, read_broken_scripts, read_own_scripts
 from checkpoint_git.repo.install_state import read_installation
 from tests.support.repos import GitRepo
 
@@ -130,6 +130,18 @@ def test_a_hook_that_is_not_word_for_word_ours_is_not_run(guarded: GitRepo, tmp_
     (guarded.path / ".git/hooks/pre-push").chmod(0o600)
     guarded.write(".git/hooks/pre-merge-commit", "#!/bin/sh\ntrue\n")
     assert scripts_of(guarded) == {}
+
+
+def test_lines_that_an_editor_broke_are_found_without_running_them(guarded: GitRepo, tmp_path: Path) -> None:
+    hooks = read_installation(str(guarded.path)).hooks
+    assert read_broken_scripts(hooks) == []
+    edit(guarded, "pre-push", b"checkpoint_git_hook() (", f'touch "{tmp_path}/ran" $(touch "{tmp_path}/ran")'.encode())
+    edit(guarded, "post-merge", b"exit 1\n)\n", b"exit 1\n")
+    edit(guarded, "pre-commit", b"exit 1\n)\n", b"exit 2\n)\n")
+    failures = read_broken_scripts(read_installation(str(guarded.path)).hooks)
+    assert [failure.hook for failure in failures] == ["pre-push", "post-merge"]
+    assert all(failure.said for failure in failures)
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize(
