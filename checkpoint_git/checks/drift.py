@@ -248,7 +248,7 @@ def _tell_changes(changed: list[ChangedFile]) -> str:
 
 
 _FATES: dict[str, tuple[Level, str, str]] = {
-    "renamed": ("warning", "is now called {detail}", "write the new name"),
+    "renamed": ("warning", "is now called {detail}", "write the new name; `checkpoint doctor --fix` does"),
     "deleted": ("warning", "was deleted in commit {detail}", "take it off the list"),
     "uncommitted": ("warning", "is in HEAD, but not in the work tree", "git restore it, or take it off the list"),
     "ignored": ("note", "is not here; git ignores it, so it is built on each machine", "leave out what can be rebuilt"),

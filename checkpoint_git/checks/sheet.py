@@ -41,8 +41,8 @@ class Sheet(NamedTuple):
     where they are missing or something else. size: bytes. findings: what validate says of it. listed: the entries of
     generated_files, "" for one that is no text. actions: next_actions that name references; resolutions: the same of
     open blockers. unreviewed: how many narratives a merge set aside. merged: (where, length) of the lists of merged
-    pull requests that are too long and that `checkpoint rotate` would shorten. rotates: it would move anything at all; what
-    is unreviewed does not count.
+    pull requests that are too long and that `checkpoint rotate` would shorten. rotates: it would move anything at all;
+    what is unreviewed does not count.
     """
 
     path: str

@@ -22,7 +22,7 @@ _OWN = (BAD, UNUSED)
 THRESHOLDS = {"in_progress_days": "in_progress", "blocked_days": "blocked", "complete_days": "complete"}
 _LONGEST = 3_650  # days
 _VALIDATED = ("schema", "skill", "json", "file")  # what validate's findings begin with
-_ALWAYS_TOLD = ("schema", "skill", "json", "file", "merge", "doctor")  # whose errors nothing silences
+_ALWAYS_TOLD = (*_VALIDATED, "workflow", "pipeline", "merge", "doctor")  # whose errors nothing silences
 _TEXTS = ("code", "path", "where", "contains", "reason")
 
 

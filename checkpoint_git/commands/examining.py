@@ -91,7 +91,8 @@ def read_settings(place: Place) -> Settings:
 
 def is_code(word: str) -> bool:
     """Whether a check, or a group of them, is called so."""
-    return any(is_meant(check, word) for check in (*CHECKS, *ONLINE))
+    room = word.partition("/")[0]  # of a check that tells everything a room's rules say
+    return any(is_meant(check, word) or check.code == room for check in (*CHECKS, *ONLINE))
 
 
 def _find_untried(settings: Settings, checks: Sequence[Check]) -> set[int]:

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.checks.suppression import Settings, find_idle, read_settings_text, split_findings
+from checkpoint_git.commands.examining import is_code
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.finding import Finding
 
@@ -143,3 +144,9 @@ def test_deep_nesting_is_a_finding() -> None:
 @given(st.text(alphabet="[]{}=\"'\n.#ab1 -:\\u", max_size=200))
 def test_any_text_is_read_without_an_exception(text: str) -> None:
     read(text)
+
+
+def test_what_a_check_or_a_room_says_may_be_named_and_nothing_else() -> None:
+    known = ("drift", "drift/file-missing", "online/behind", "workflow/anything", "merge/", "schema")
+    assert all(is_code(code) for code in known)
+    assert not any(is_code(code) for code in ("drift/nothing", "drif", "nothing/at-all"))
