@@ -90,11 +90,18 @@ else:
             shown = ", ".join(f"{name}={value!r}" for name, value in self._asdict().items())
             return f"{type(self).__name__}({shown})"
 
+    def _read_fields(space):
+        if "__annotations__" in space:
+            return tuple(space["__annotations__"])
+        # from Python 3.14 on a class keeps a function that makes them; 1 asks for their values
+        annotate = space.get("__annotate_func__") or space.get("__annotate__")
+        return tuple(annotate(1)) if annotate else ()
+
     class _Maker(type):
         """Makes a class with annotated fields a tuple of them, as typing.NamedTuple does."""
 
         def __new__(cls, name, bases, space):
-            fields = tuple(space.get("__annotations__", ()))
+            fields = _read_fields(space)
             space["__slots__"] = ()
             space["_fields"] = space["__match_args__"] = fields
             space["_field_defaults"] = {field: space[field] for field in fields if field in space}
