@@ -121,11 +121,12 @@ def _find_resolutions(value: dict[str, Any]) -> Iterator[Passage]:
             yield from _passage(f"/blockers/{at}/proposed_resolution", text)
 
 
-_DIGIT = re.compile(r"\d")
+# In every spelling of a reference a digit stands behind one of these: most texts name none, and that is soon seen.
+_MAY_NAME = re.compile(r"[#!/-]\d|(?:PR|MR|GH|request)[ #!-]*\d", re.IGNORECASE)
 
 
 def _passage(where: str, text: str) -> Iterator[Passage]:
-    references = find_references(text) if _DIGIT.search(text) else ()
+    references = find_references(text) if _MAY_NAME.search(text) else ()
     if references:
         yield Passage(where, text[:MAX_TEXT], tuple(references))
 

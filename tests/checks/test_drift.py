@@ -4,6 +4,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from checkpoint_git.checks import drift
 from checkpoint_git.checks.sheet import Sheet, find_recorded_commits, make_sheet
@@ -11,6 +13,7 @@ from checkpoint_git.checks.validate import check_document
 from checkpoint_git.checks.world import NamedFile, Step, World
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.references import find_references
 from tests.support.samples import checkpoint_text
 
 WRITTEN = read_instant("2026-03-02T09:30:00Z")
@@ -239,3 +242,11 @@ def test_deeply_nested_state_is_searched_without_harm() -> None:
     for _ in range(90):
         value = {"sha": value}
     assert find_recorded_commits(json.loads(json.dumps(value))) == []
+
+
+@given(st.text(alphabet="#!/-. PRprMRGHgh:equstABC12,()", max_size=40))
+def test_a_text_is_kept_with_its_references_whatever_their_spelling(text: str) -> None:
+    kept = document(next_actions=[f"x {text}"]).actions
+    assert [list(passage.references) for passage in kept] == (
+        [found] if (found := find_references(f"x {text}")) else []
+    )
