@@ -36,6 +36,11 @@ def find_unaudited_merges(world: World) -> list[Finding]:
         message = f"{count} could not be audited: not all that was merged is in this clone"
         hint = "of a shallow clone fetch the rest: git fetch --unshallow; of a partial one: checkpoint explain-merge"
         found.append(Finding("merge/not-audited", "note", message, REPOSITORY, hint=hint))
+    if audit.waiting:
+        count = f"{audit.waiting} merge{'' if audit.waiting == 1 else 's'}"
+        message = f"{count} were not audited this time: what was found of the newer ones is kept"
+        hint = "run it again, and the next ones come"
+        found.append(Finding("merge/not-audited", "note", message, REPOSITORY, hint=hint))
     if audit.left_out and world.since:
         message = f"there are more merges since then: only the newest {audit.merges} were audited"
         hint = "checkpoint explain-merge --range tells of any"

@@ -76,10 +76,11 @@ class Damage(NamedTuple):
 class Audit(NamedTuple):
     """The audit of recent merges. merges: how many were looked at. left_out: older ones are beyond the bound.
 
-    cut: how many could not be judged, in a shallow clone.
+    cut: how many could not be judged, in a shallow or partial clone. waiting: how many come next time.
     """
 
     merges: int = 0
     left_out: bool = False
     cut: int = 0
     damages: tuple[Damage, ...] = ()
+    waiting: int = 0

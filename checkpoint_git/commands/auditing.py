@@ -62,15 +62,19 @@ def read_audit(
     file, rules = os.path.join(_find_common_dir(place.git_dir or ""), *_FILE), _make_rules(choices)
     verdicts = _read_verdicts(load_cache(file, rules))
     open_ids = _find_open(place.top, own, recent.ids, verdicts, present)
+    waiting = frozenset[str]()
     if open_ids:
         from checkpoint_git.commands.judging import Judging
 
-        verdicts.update(Judging(place.top, own, choices, present).judge_all(open_ids))
+        judging = Judging(place.top, own, choices, present)
+        verdicts.update(judging.judge_all(open_ids))
+        waiting = judging.waiting
         newest = {one: verdicts[one] for one in recent.ids if one in verdicts}
         write_cache(file, rules, dict([*newest.items(), *verdicts.items()][:_MOST_KEPT]))
     found = [damage for one in recent.ids for seen in verdicts.get(one, {}).values() for damage in seen.damages]
-    cut = sum(one not in verdicts for one in recent.ids)
-    return Audit(len(recent.ids), recent.left_out, cut, tuple(damage for damage in found if is_asked(damage.path)))
+    cut = sum(one not in verdicts and one not in waiting for one in recent.ids)
+    asked = tuple(damage for damage in found if is_asked(damage.path))
+    return Audit(len(recent.ids), recent.left_out, cut, asked, len(waiting))
 
 
 def _find_open(cwd: str, env: Mapping[str, str], ids: list[str], verdicts: Verdicts, present: Present) -> list[str]:

@@ -16,6 +16,7 @@ from checkpoint_git.repo.merges import Commit, Versions, read_contents, read_tou
 from checkpoint_git.repo.settings import Choices
 from checkpoint_git.repo.staged import read_commit
 
+MOST_JUDGED = 30  # merges in one run, of those that call for a look
 _MOST_FAILURES = 20  # of a clone that lacks what the merges were made of; beyond, nothing is tried
 
 Key = tuple[str, str | None, str | None, str | None]
@@ -29,18 +30,23 @@ class Judging:
         self.env = env
         self.schemas = Schemas(choices)
         self.present = present
+        self.waiting = frozenset[str]()
 
     def judge_all(self, ids: list[str]) -> Verdicts:
-        """The verdicts on merges by their ids, without those that a shallow or partial clone cannot judge."""
+        """The verdicts on merges by their ids, without those that a shallow or partial clone cannot judge.
+
+        Those that there was no time for are in `waiting`: the newest come first, and the next run goes on from there.
+        """
         suspects = {merge.id: merge for merge in read_suspects(self.cwd, ids, self.env)}
         verdicts: Verdicts = {one: {} for one in ids if one not in suspects}
         failures = 0
-        for one, merge in suspects.items():
+        for merge in list(suspects.values())[:MOST_JUDGED]:
             try:
                 if failures < _MOST_FAILURES:
-                    verdicts[one] = self._judge(merge)
+                    verdicts[merge.id] = self._judge(merge)
             except CheckpointError:
                 failures += 1
+        self.waiting = frozenset(list(suspects)[MOST_JUDGED:])
         return verdicts
 
     def _judge(self, merge: Commit) -> dict[str, Seen]:
@@ -100,11 +106,21 @@ class _Judged:
     def find_never_back(self, entries: list[Entry], versions: list[bytes]) -> list[Entry]:
         """The entries without those that were lost and came back in one of the versions, to be removed later."""
         for version in versions:
+            if not any(_may_hold(version, entry) for entry in entries):
+                continue
             found = self._explain(version)
             if not found.unreadable:
                 keys = {_key(entry) for entry in found.entries}
                 entries = [entry for entry in entries if entry.verdict != "lost" or _key(entry) in keys]
         return entries
+
+
+def _may_hold(version: bytes, entry: Entry) -> bool:
+    """Whether a version could have an entry that was lost; a quick look that saves explaining most of them."""
+    value = entry.second if entry.side == "second" else entry.first
+    words = [word for word in (value or "").split('"')[1::2] if word.isascii() and word.isprintable()]
+    plain = [word for word in words if "\\" not in word]
+    return entry.verdict == "lost" and (value is None or "\\" in value or all(one.encode() in version for one in plain))
 
 
 def _is_harm(entry: Entry) -> bool:

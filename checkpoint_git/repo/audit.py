@@ -19,7 +19,7 @@ MOST_MERGES = 200
 MOST_COMMITS = 5_000  # of HEAD's history are looked through for merges, unless a commit to begin at is named
 MOST_SINCE = 1_000  # merges since such a commit
 DAYS = 90
-_MOST_VERSIONS = 50  # of a file after a merge are looked at
+_MOST_VERSIONS = 20  # of a file after a merge are looked at
 
 
 class Recent(NamedTuple):
@@ -172,7 +172,7 @@ def read_outside(cwd: str, ids: Iterable[str], env: Env = None) -> set[str]:
 
 
 def read_later_versions(cwd: str, merge: str, path: str, env: Env = None) -> list[bytes]:
-    """What a file was between a merge and HEAD, in the commits that come after the merge; newest first, 50 at most."""
+    """What a file was between a merge and HEAD, in the commits that come after the merge; newest first, 20 at most."""
     words = ["log", "-z", "--format=", "--raw", "-m", "--full-history", "--no-renames", "--full-index"]
     words += ["--no-ext-diff", "--no-relative", "--no-color", "--no-show-signature", "--ancestry-path"]
     out = run_git([*words, f"{merge}..HEAD", "--", f":(top,literal){path}"], cwd, env=env).out

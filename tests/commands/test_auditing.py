@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from checkpoint_git.checks.merging import Damage
+from checkpoint_git.commands import judging
 from checkpoint_git.commands.auditing import read_audit
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.repo.settings import Choices
@@ -334,6 +335,17 @@ def test_a_linked_worktree_shares_what_is_known(diverged: GitRepo, kept: Path, t
     before = kept.stat().st_mtime_ns
     assert harms(GitRepo(tmp_path / "linked")) == LOST
     assert kept.stat().st_mtime_ns == before
+
+
+def test_many_merges_are_judged_in_several_runs(diverged: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "MOST_JUDGED", 1)
+    merge(diverged, text(R1, R2))
+    branch_with(diverged, "more", text(R1, R3, {"at": "2026-03-05T00:00:00Z"}), "right")
+    diverged.git("checkout", "-q", "left")
+    merge(diverged, text(R1, R2), "more")
+    place = find_place(str(diverged.path))
+    found = [read_audit(place, seconds(NOON), dict(os.environ)) for _ in range(3)]
+    assert [(one.waiting, one.cut, len(one.damages)) for one in found] == [(1, 0, 1), (0, 0, 2), (0, 0, 2)]
 
 
 def test_without_merges_nothing_is_kept(repo: GitRepo) -> None:
