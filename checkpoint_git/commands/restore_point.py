@@ -4,17 +4,20 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
+from checkpoint_git.commands import restore_parts
 from checkpoint_git.commands import restore_points as use
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
 from checkpoint_git.protocols.restore import audit, contract_output, layout
 from checkpoint_git.protocols.restore.entries import Difference
+from checkpoint_git.protocols.restore.part import Means
 from checkpoint_git.protocols.restore.points import World
 
 SUMMARY = "restore points: a proven way back, made before anything dangerous"
 EXAMPLES = """\
   checkpoint restore-point create src tests --reason "before the refactoring" --expiry 7d
+  checkpoint restore-point create src --state run=state.json --database sqlite:///app.db
   checkpoint restore-point list
   checkpoint restore-point verify chk_20260115_143022_a7b3c9
   checkpoint restore-point rollback chk_20260115_143022_a7b3c9 --dry-run
@@ -26,7 +29,7 @@ A point holds every file of its scope byte for byte, untracked ones too. Making 
 the index nor the stash. Files that hold secrets by their names (.env, *.pem, ...) are left out, and named. Each point
 comes with a restore.sh that needs nothing of this package."""
 
-_TYPES = ("git_stash", "file_backup")
+_TYPES = ("git_stash", "file_backup", "state_snapshot", "database_savepoint")
 _SHOWN = 20
 
 
@@ -37,8 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("operands", metavar="OPERAND", nargs="*", help="create: files, folders, patterns; else the id of a point")
     add("--reason", metavar="TEXT", help="create: why, for the log")
     add("--type", choices=_TYPES, help="create: how it is kept (default: git_stash in a repository, else file_backup)")
+    add("--state", metavar="KEY=FILE", action="append", help="create: keep JSON from a file, or - for standard input")
+    add("--database", metavar="URL", action="append", help="create: keep sqlite:///path or postgresql://user@host/name")
+    add("--table", metavar="NAME", action="append", help="create: only these tables of a PostgreSQL database")
+    add("--state-to", metavar="KEY=FILE", action="append", help="rollback: where a state goes that came from no file")
     add("--expiry", metavar="TIME", help="create: when gc may clear it: 30m, 24h, 7d, 2w or never (default: never)")
-    add("--scope", metavar="PATH", action="append", help="rollback: only this part of the scope; may be repeated")
+    add("--scope", metavar="PATH", action="append", help="rollback: only this path, state:KEY or database")
     add("--dry-run", action="store_true", help="rollback, gc: say what would be done, and change nothing")
     add("--force", action="store_true", help="rollback: go back to a point that has expired")
     add("--expired", action="store_true", help="gc: clear the points that have expired")
@@ -52,13 +59,26 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         raise CheckpointError(f"{args.action} takes no --{strange[0].replace('_', '-')}", _HELP)
     root = use.find_workspace(invocation.cwd)
     tell = _progress(invocation)
+    args.stdin = invocation.stdin
     try:
         return act(args, use.open_world(root, invocation.cwd, invocation.now, invocation.env, tell))
     finally:
         tell(-1)
 
 
-_OPTIONS = ("reason", "type", "expiry", "scope", "dry_run", "force", "expired")
+_OPTIONS = (
+    "reason",
+    "type",
+    "expiry",
+    "state",
+    "database",
+    "table",
+    "state_to",
+    "scope",
+    "dry_run",
+    "force",
+    "expired",
+)
 _HELP = "`checkpoint restore-point --help` shows what each action takes"
 _MUCH = 8 << 20  # bytes, from which on a person is told how far it is
 
@@ -96,9 +116,13 @@ def _none(args: argparse.Namespace) -> None:
 
 
 def _create(args: argparse.Namespace, world: World) -> Outcome:
-    if not args.operands:
-        raise CheckpointError("create needs a scope", "name files, folders or patterns: create src 'tests/*.py'")
-    made = use.create_point(world, args.operands, args.reason or "", args.type, args.expiry)
+    scope, keys = restore_parts.split_scope(args.operands)
+    wanted = restore_parts.find_databases(world, args.database or (), args.table or ())
+    wanted += restore_parts.read_states(world, args.state or (), keys, args.stdin)
+    if not scope and not wanted:
+        hint = "name files, folders or patterns: create src 'tests/*.py'; or give --state or --database"
+        raise CheckpointError("create needs a scope", hint)
+    made = use.create_point(world, scope, args.reason or "", args.type, args.expiry, wanted)
     data = contract_output.describe(made)
     warnings = [Finding("restore/left-out", "warning", text) for text in made.warnings]
     blocks: list[Block] = [
@@ -143,10 +167,12 @@ def _show(args: argparse.Namespace, world: World) -> Outcome:
         )
     value = manifest.value
     state = use.find_state(manifest, world.now)
-    data = {**contract_output.outline(manifest, state), "entries": value["entries"], "history": value["history"]}
+    data = {**contract_output.outline(manifest, state), "entries": value["entries"]}
+    data |= {"parts": value.get("parts", []), "history": value["history"]}
     rows = [
         (entry["path"], entry["kind"], entry.get("mode", ""), str(entry.get("size", ""))) for entry in value["entries"]
     ]
+    rows += [(part["name"], part["kind"], "", str(part["size"])) for part in value.get("parts", [])]
     head = f"{manifest.id}: {state}, made {value['created_at']}, expires {value['expires_at'] or 'never'}"
     blocks: list[Block] = [Line(head, "strong"), Line(f"  {value['reason'] or 'no reason given'}")]
     return Outcome(data, [*blocks, Table(("path", "kind", "mode", "size"), rows)])
@@ -164,7 +190,8 @@ def _verify(args: argparse.Namespace, world: World) -> Outcome:
 def _rollback(args: argparse.Namespace, world: World) -> Outcome:
     point = _one(args)
     within = None if args.scope is None else [use.find_below(world, path) for path in args.scope]
-    done = use.roll_back_point(world, point, within, dry_run=args.dry_run, force=args.force)
+    means = Means(restore_parts.read_targets(world, args.state_to or ()))
+    done = use.roll_back_point(world, point, within, means, dry_run=args.dry_run, force=args.force)
     plan, result = done.plan, done.result
     data = {
         "checkpoint_id": point,
@@ -172,6 +199,8 @@ def _rollback(args: argparse.Namespace, world: World) -> Outcome:
         "verified": result is not None,
         "restored": [one._asdict() for one in plan.restore],
         "removed": plan.remove,
+        "parts": [part.name for part in plan.parts],
+        "warnings": list(result.told) if result else [],
         "safety_checkpoint_id": result.safety if result else None,
         "resumed": bool(result and result.resumed),
     }
@@ -185,6 +214,8 @@ def _rollback_lines(args: argparse.Namespace, done: use.RolledBackPoint) -> list
     lines += [Line(f"  {path}: {verb} removed (it was made since)", "warn") for path in plan.remove[:_SHOWN]]
     more = sum(max(len(part) - _SHOWN, 0) for part in (plan.restore, plan.remove))
     lines += [Line(f"  and {more} more", "dim")] if more else []
+    lines += [Line(f"  {part.name}: {verb} put back") for part in plan.parts]
+    lines += [Line(f"  {text}", "warn") for text in (result.told if result else ())]
     if result is None:
         return [*lines, Line("nothing was changed: this was a dry run", "dim")]
     back = f"everything in scope is as {done.manifest.id} holds it, and was compared"
@@ -229,11 +260,11 @@ def _audit(args: argparse.Namespace, world: World) -> Outcome:
 
 Act = Callable[[argparse.Namespace, World], Outcome]
 ACTIONS: dict[str, tuple[Act, tuple[str, ...]]] = {
-    "create": (_create, ("reason", "type", "expiry")),
+    "create": (_create, ("reason", "type", "expiry", "state", "database", "table")),
     "list": (_list, ()),
     "show": (_show, ()),
     "verify": (_verify, ()),
-    "rollback": (_rollback, ("scope", "dry_run", "force")),
+    "rollback": (_rollback, ("scope", "state_to", "dry_run", "force")),
     "gc": (_gc, ("expired", "dry_run")),
     "drop": (_drop, ()),
     "audit": (_audit, ()),

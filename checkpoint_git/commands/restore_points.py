@@ -15,8 +15,9 @@ from checkpoint_git.core.safetext import escape_controls
 from checkpoint_git.disk.atomic import write_file
 from checkpoint_git.disk.discover import find_place, find_repository, plan_place
 from checkpoint_git.disk.lock import hold_lock
-from checkpoint_git.protocols.restore import audit, layout, points, rollback, store
+from checkpoint_git.protocols.restore import audit, layout, parts, points, rollback, store
 from checkpoint_git.protocols.restore.expiry import is_expired, read_expiry
+from checkpoint_git.protocols.restore.part import FOLDER, Means, Wanted, is_part_name
 from checkpoint_git.protocols.restore.points import Made, World
 from checkpoint_git.repo import keeping
 
@@ -108,17 +109,46 @@ def _append(world: World, record: audit.Record) -> None:
 # making
 
 
-def create_point(world: World, scope: Sequence[str], reason: str, kind: str | None, expiry: str | None) -> Made:
-    """A new restore point of files, proven. Raises CheckpointError; the failure is noted too."""
+def create_point(
+    world: World,
+    scope: Sequence[str],
+    reason: str,
+    kind: str | None,
+    expiry: str | None,
+    wanted: Sequence[Wanted] = (),
+) -> Made:
+    """A new restore point, proven. wanted: states and databases. Raises CheckpointError; the failure is noted too."""
     expires = read_expiry(expiry, world.now)
-    chosen = points.choose_type(world, kind)
+    chosen = choose_type(world, scope, kind, wanted)
     with changing(world):
         _exclude(world)
-        details: dict[str, Any] = {"scope": list(scope), "reason": reason, "type": chosen}
+        named = [*scope, *(one.name for one in wanted)]
+        details: dict[str, Any] = {"scope": named, "reason": reason, "type": chosen}
         with _noted(world, "create", "", details):
-            made = points.create(world, scope, reason, chosen, expires)
+            made = points.create(world, scope, reason, chosen, expires, wanted)
             details.update(checkpoint_id=made.manifest.id, digest=made.manifest.value["digest"])
         return made
+
+
+def choose_type(world: World, scope: Sequence[str], kind: str | None, wanted: Sequence[Wanted]) -> str:
+    """The mechanism of the files, or of the other parts where there are no files. Raises CheckpointError."""
+    if scope or not wanted:
+        if kind in _PART_TYPES:
+            raise CheckpointError(f"{kind} keeps no files", _PART_TYPES[kind])
+        return points.choose_type(world, kind)
+    chosen = parts.choose_type(wanted)
+    if kind not in (None, chosen):
+        raise CheckpointError(f"{kind} does not keep what was named", f"leave --type out, or say --type {chosen}")
+    return chosen
+
+
+_PART_TYPES = {
+    "state_snapshot": "name states with --state KEY=FILE; files beside them are kept in the same point without --type",
+    "database_savepoint": (
+        "a savepoint lives in one connection and cannot outlive its process: "
+        "name the database with --database URL, and it is copied"
+    ),
+}
 
 
 # looking
@@ -162,8 +192,12 @@ def _bring_back(world: World) -> None:
         files = {name: keeping.read_file_of(world.root, commit, name, world.env) for name in _OWN_FILES}
         if any(data is None for data in files.values()):
             continue
+        names = [os.fsdecode(leaf.path) for leaf in keeping.read_leaves(world.root, commit, FOLDER, world.env)]
+        kept = [f"{FOLDER}/{name}" for name in names if "/" not in name]
+        files |= {name: keeping.read_file_of(world.root, commit, name, world.env) for name in kept}
         _exclude(world)
         folder = store.begin_folder(world.root, point)
+        os.mkdir(os.path.join(folder, FOLDER), 0o700)
         for name, data in files.items():
             write_file(os.path.join(folder, name), data or b"")
         store.finish_folder(world.root, folder, point)
@@ -209,6 +243,8 @@ def _find_troubles(world: World, manifest: store.Manifest) -> Iterator[Finding]:
     damaged = points.find_damage(held, value["type"], points.read_held_entries(manifest))
     for name in damaged:
         yield Finding("restore/content", "error", "its content is lost or damaged", name, hint=_LOST)
+    for name, trouble in parts.find_damage(held, parts.read_parts(manifest)).items():
+        yield Finding("restore/content", "error", trouble, name, hint=_LOST)
     script = _read(os.path.join(held.folder, layout.RESTORE_SCRIPT))
     if store.hash_script(script) != value["restore_script"]:
         message = "restore.sh is not the one that was made with the point"
@@ -255,25 +291,51 @@ class RolledBackPoint(NamedTuple):
 
 
 def roll_back_point(
-    world: World, point: str, within: Sequence[str] | None = None, *, dry_run: bool = False, force: bool = False
+    world: World,
+    point: str,
+    within: Sequence[str] | None = None,
+    means: Means | None = None,
+    *,
+    dry_run: bool = False,
+    force: bool = False,
 ) -> RolledBackPoint:
-    """Goes back to a point. force: even to one that has expired, never to a damaged one. Raises CheckpointError."""
+    """Goes back to a point. force: even to one that has expired, never to a damaged one. Raises CheckpointError.
+
+    within: paths, `state:KEY` and URLs of databases. means: where states go, what databases ask for.
+    """
+    means = means or Means()
     if dry_run:
         manifest = _load_usable(world, point, force)
-        return RolledBackPoint(manifest, rollback.plan_rollback(world, manifest, within), None)
+        _check_named(manifest, within, means)
+        return RolledBackPoint(manifest, rollback.plan_rollback(world, manifest, within, means), None)
     with changing(world):
         details: dict[str, Any] = {"within": list(within) if within is not None else None}
         with _noted(world, "rollback", point, details):
             manifest = _load_usable(world, point, force)
             store.remove_unfinished(world.root)
-            result = rollback.roll_back(world, manifest, within)
+            _check_named(manifest, within, means)
+            result = rollback.roll_back(world, manifest, within, means)
             manifest = store.write_state(world.root, manifest, "restored", "rollback", world.now)
             details.update(safety=result.safety, removed=len(result.plan.remove), restored=len(result.plan.restore))
         return RolledBackPoint(manifest, result.plan, result)
 
 
+def _check_named(manifest: store.Manifest, within: Sequence[str] | None, means: Means) -> None:
+    """Refuses the name of a part that the point does not hold."""
+    if manifest.trouble:
+        return
+    names = [part.name for part in parts.read_parts(manifest)]
+    asked = [*(word for word in within or () if is_part_name(word)), *(f"state:{key}" for key in means.state_to)]
+    strange = next((word for word in asked if word not in names), None)
+    if strange is not None:
+        hint = f"it holds {', '.join(names)}" if names else "it holds files only"
+        raise CheckpointError(f"{manifest.id} does not hold {escape_controls(strange)}", escape_controls(hint))
+
+
 def find_below(world: World, path: str) -> str:
     """A path of the command line as the manifest spells it. Raises CheckpointError outside the workspace."""
+    if is_part_name(path):
+        return path
     full = os.path.normpath(os.path.join(world.cwd, path))
     if full != world.root and not full.startswith(world.root.rstrip("/") + "/"):
         raise CheckpointError(f"{escape_controls(path)} lies outside the workspace", "name a part of the point's scope")

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from checkpoint_git.protocols.restore import layout, store
+from checkpoint_git.protocols.restore import layout, parts, store
+from checkpoint_git.protocols.restore.part import RESTORE_ORDER, TYPES, Part
 from checkpoint_git.protocols.restore.points import Made
 
 _UNITS = (("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10))
@@ -26,8 +27,12 @@ def describe(made: Made) -> dict[str, Any]:
             "expiry": value["expires_at"],
         },
         "pre_mutation_state": {"hash": value["hash"], "summary": summarize(made)},
+        "parts": [_describe_part(part) for part in made.parts],
+        "restore_order": find_order(made),
+        "prerequisites": parts.find_prerequisites(made.parts),
         "next_safe_actions": [
             *(f"edit: {path}" for path in value["scope"]["asked"][:10]),
+            *(f"change: {part.name}" for part in made.parts[:10]),
             f"rollback: checkpoint restore-point rollback {point}",
         ],
         "confidence": find_confidence(made),
@@ -37,12 +42,29 @@ def describe(made: Made) -> dict[str, Any]:
     }
 
 
+def _describe_part(part: Part) -> dict[str, Any]:
+    return {"name": part.name, "type": TYPES[part.kind], "size": part.size, "hash": f"sha256:{part.sha256}"}
+
+
+def find_order(made: Made) -> list[str]:
+    """What is put back one after another: databases by name, "files", states by name."""
+    groups = {
+        "databases": [part.name for part in made.parts if part.kind != "state"],
+        "files": ["files"] if made.entries else [],
+        "states": [part.name for part in made.parts if part.kind == "state"],
+    }
+    return [name for group in RESTORE_ORDER for name in groups[group]]
+
+
 def summarize(made: Made) -> str:
     """The state in one line, with what was not committed."""
     value = made.manifest.value
     files = value["scope"]["files"]
     texts = [f"{len(files)} file{'' if len(files) == 1 else 's'}, {size_text(value['size'])}"]
-    if made.uncommitted is not None:
+    for kinds, one, many in ((("state",), "state", "states"), (("sqlite", "postgresql"), "database", "databases")):
+        count = sum(part.kind in kinds for part in made.parts)
+        texts[0] = f"{texts[0]}, {count} {one if count == 1 else many}" if count else texts[0]
+    if made.uncommitted is not None and made.entries:
         named = ", ".join(made.uncommitted[:5]) + (" ..." if len(made.uncommitted) > 5 else "")
         texts.append(
             f"{len(made.uncommitted)} with uncommitted changes: {named}" if made.uncommitted else "all committed"
@@ -72,6 +94,7 @@ def find_anchors(made: Made) -> list[str]:
         f"tool:sha256:{len(value['scope']['files'])} files read back and compared, {value['hash']}",
         f"tool:bash:sh -n {folder}/{layout.RESTORE_SCRIPT}",
         *([kept] if kept else []),
+        *(f"file:{folder}/{part.content}" for part in made.parts if part.content),
         f"file:{folder}/{layout.MANIFEST}",
         f"file:{layout.AUDIT_LOG}",
     ]
@@ -80,6 +103,10 @@ def find_anchors(made: Made) -> list[str]:
 def find_assumptions(made: Made) -> list[str]:
     """What the way back relies on."""
     texts = ["the workspace's folder is the same when the point is restored", "nobody writes in the scope meanwhile"]
+    if any(part.kind != "state" for part in made.parts):
+        texts.append(
+            f"{layout.FOLDER} stays: the copies of databases lie there alone, and `git clean -x` takes it away"
+        )
     if made.held.commit:
         texts.append("git is available, and its object database is whole")
     return texts

@@ -11,7 +11,7 @@ from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.safetext import escape_controls, shorten
 from checkpoint_git.disk.discover import find_repository
-from checkpoint_git.protocols.restore import layout, restoring, script, store
+from checkpoint_git.protocols.restore import layout, parts, restoring, script, store
 from checkpoint_git.protocols.restore.entries import (
     Difference,
     Entry,
@@ -21,6 +21,7 @@ from checkpoint_git.protocols.restore.entries import (
     write_entry,
 )
 from checkpoint_git.protocols.restore.held import Chunks, FileMechanism, Held, Tell
+from checkpoint_git.protocols.restore.part import Part, Wanted, add_parts, write_part
 from checkpoint_git.protocols.restore.reading import read_entries
 from checkpoint_git.protocols.restore.scope import Named, Scope, read_scope
 from checkpoint_git.repo import keeping
@@ -57,7 +58,7 @@ def open_mechanism(name: str) -> FileMechanism:
     """The module that keeps files in this way."""
     from checkpoint_git.protocols.restore.mechanisms import file_backup, git_stash
 
-    return {"git_stash": git_stash, "file_backup": file_backup}[name]
+    return git_stash if name == "git_stash" else file_backup  # points without files hold no entries
 
 
 def choose_type(world: World, wanted: str | None) -> str:
@@ -69,9 +70,15 @@ def choose_type(world: World, wanted: str | None) -> str:
     return wanted or ("git_stash" if inside else "file_backup")
 
 
-def read_captured(world: World, asked: Sequence[str], kind: str) -> Captured:
-    """The paths that a point would hold. Raises CheckpointError for a scope that is empty, outside, or all secret."""
+def read_captured(world: World, asked: Sequence[str], kind: str, claimed: frozenset[str] = frozenset()) -> Captured:
+    """The paths that a point would hold. Raises CheckpointError for a scope that is empty, outside, or all secret.
+
+    asked: [] for a point that holds no files. claimed: files that belong to a database which is a part of its own.
+    """
+    if not asked:
+        return Captured(Scope([], [], [], []), [], [], [])
     scope = read_scope(world.root, asked, world.cwd)
+    scope = scope._replace(found=[named for named in scope.found if named.path not in claimed])
     found, left_out = scope.found, list[str]()
     if kind == "git_stash":
         found, left_out = _without_ignored(world, scope)
@@ -80,7 +87,7 @@ def read_captured(world: World, asked: Sequence[str], kind: str) -> Captured:
         raise CheckpointError(
             "all files of this scope hold secrets by their names", _SECRETS.format(_some(scope.secret))
         )
-    if not found:
+    if not found and not claimed:
         raise CheckpointError("the scope holds nothing", "name files, folders or patterns that are there")
     return Captured(scope, found, left_out, warnings)
 
@@ -142,14 +149,24 @@ class Made(NamedTuple):
     warnings: list[str]
     proofs: dict[str, bool]
     uncommitted: list[str] | None
+    parts: Sequence[Part] = ()
 
 
-def create(world: World, asked: Sequence[str], reason: str, kind: str, expires: int | None) -> Made:
-    """A point of files: captured, checked by reading everything back, rehearsed, and only then given its name.
+def create(
+    world: World,
+    asked: Sequence[str],
+    reason: str,
+    kind: str,
+    expires: int | None,
+    wanted: Sequence[Wanted] = (),
+) -> Made:
+    """A point of files and of other parts: captured, read back, rehearsed, and only then given its name.
 
     Nothing of the user's is touched. Raises CheckpointError; what was begun is cleared away then.
     """
-    captured = read_captured(world, asked, kind)
+    if not asked and not wanted:
+        raise CheckpointError("the scope holds nothing", "name files, folders, patterns, states or databases")
+    captured = read_captured(world, asked, kind, parts.find_claimed(wanted))
     uncommitted = _find_uncommitted(world, captured.found)
     store.remove_unfinished(world.root)
     point = _choose_id(world)
@@ -157,9 +174,10 @@ def create(world: World, asked: Sequence[str], reason: str, kind: str, expires: 
     try:
         held = Held(world.root, folder, world.env)
         entries = _capture_proven(held, kind, captured.found, world.tell)
-        text = _write_script(held, point, kind, entries)
-        value = _describe(world, point, kind, captured, entries, reason, expires, store.hash_script(text))
-        held = _write_point(held, point, value, entries, text)
+        kept = parts.capture_parts(held, wanted, world.tell)
+        text = _write_script(held, point, kind, entries, kept)
+        value = _describe(world, point, kind, captured, entries, kept, reason, expires, store.hash_script(text))
+        held = _write_point(held, point, value, entries, text, parts.read_small_contents(held, kept))
         if held.commit and not keeping.create_ref(world.root, layout.ref_name(point), held.commit, world.env):
             raise CheckpointError(f"there is a restore point {point} already", "run the same command again")
         store.finish_folder(world.root, folder, point)
@@ -167,9 +185,10 @@ def create(world: World, asked: Sequence[str], reason: str, kind: str, expires: 
         shutil.rmtree(folder, ignore_errors=True)
         raise
     held = held._replace(folder=layout.point_folder(world.root, point))
-    return Made(
-        store.Manifest(point, value), entries, held, captured.warnings, _prove(held, kind, captured), uncommitted
-    )
+    proofs = _prove(held, kind, captured)
+    if kept:
+        proofs["parts read back"] = not parts.find_damage(held, kept)
+    return Made(store.Manifest(point, value), entries, held, captured.warnings, proofs, uncommitted, kept)
 
 
 def _prove(held: Held, kind: str, captured: Captured) -> dict[str, bool]:
@@ -227,6 +246,7 @@ def _describe(
     kind: str,
     captured: Captured,
     entries: list[Entry],
+    kept: Sequence[Part],
     reason: str,
     expires: int | None,
     script_hash: str,
@@ -241,25 +261,30 @@ def _describe(
         "scope": {
             "asked": captured.scope.asked,
             "files": [entry.path for entry in entries if entry.kind in ("file", "link")],
-            "state_keys": [],
+            "state_keys": [part.name.partition(":")[2] for part in kept if part.kind == "state"],
         },
         "entries": [write_entry(entry) for entry in entries],
-        "size": sum(entry.size for entry in entries),
-        "hash": combine_hashes(entries),
+        "parts": [write_part(part) for part in kept],
+        "size": sum(entry.size for entry in entries) + sum(part.size for part in kept),
+        "hash": add_parts(combine_hashes(entries), kept),
         "warnings": captured.warnings,
         "restore_script": script_hash,
     }
     return {**value, "digest": store.find_digest(value), "state": "active", "history": []}
 
 
-def _write_script(held: Held, point: str, kind: str, entries: list[Entry]) -> bytes:
+def _write_script(held: Held, point: str, kind: str, entries: list[Entry], kept: Sequence[Part]) -> bytes:
     def read_target(entry: Entry) -> str:
         return os.readlink(os.path.join(held.root, entry.path))
 
-    return os.fsencode(script.write_script(point, [(kind, entries)], read_target))
+    files = [(kind, entries)] if entries else []
+    before, after = parts.write_lines(kept, states=False), parts.write_lines(kept, states=True)
+    return os.fsencode(script.write_script(point, files, read_target, before, after, parts.find_prerequisites(kept)))
 
 
-def _write_point(held: Held, point: str, value: dict[str, Any], entries: list[Entry], text: bytes) -> Held:
+def _write_point(
+    held: Held, point: str, value: dict[str, Any], entries: list[Entry], text: bytes, small: dict[str, bytes]
+) -> Held:
     own = {layout.MANIFEST: store.write_text(value), layout.RESTORE_SCRIPT: text}
     for name, data in own.items():
         _write_new(os.path.join(held.folder, name), data)
@@ -267,7 +292,7 @@ def _write_point(held: Held, point: str, value: dict[str, Any], entries: list[En
         return held
     from checkpoint_git.protocols.restore.mechanisms import git_stash
 
-    return held._replace(commit=git_stash.write_commit(held, point, str(value["reason"]), entries, own))
+    return held._replace(commit=git_stash.write_commit(held, point, str(value["reason"]), entries, own | small))
 
 
 def _write_new(path: str, data: bytes) -> None:
@@ -357,5 +382,7 @@ def find_held(world: World, point: str) -> Held:
 
 def compare_with_now(world: World, manifest: store.Manifest) -> list[Difference]:
     """How the scope differs today from what the point holds."""
-    captured = read_captured(world._replace(cwd=world.root), manifest.value["scope"]["asked"], manifest.value["type"])
+    claimed = parts.find_claimed(parts.read_parts(manifest))
+    home = world._replace(cwd=world.root)
+    captured = read_captured(home, manifest.value["scope"]["asked"], manifest.value["type"], claimed)
     return compare_entries(read_held_entries(manifest), read_entries(world.root, captured.found))

@@ -11,29 +11,38 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.safetext import escape_controls
 from checkpoint_git.disk.atomic import remove_file, write_file
-from checkpoint_git.protocols.restore import layout, points, restoring, store
+from checkpoint_git.protocols.restore import layout, parts, points, restoring, store
 from checkpoint_git.protocols.restore.entries import Difference, Entry, compare_entries
+from checkpoint_git.protocols.restore.part import Means, Part
 from checkpoint_git.protocols.restore.points import World
 from checkpoint_git.protocols.restore.reading import read_entries
 from checkpoint_git.protocols.restore.scope import Named
 
 _JOURNAL = "rollback.json"
+_NO_MEANS = Means()
 
 
 class Plan(NamedTuple):
-    """What a rollback would do. remove: what was made since, deep paths first. restore: what is missing or differs."""
+    """What a rollback would do. remove: what was made since, deep paths first. restore: what is missing or differs.
+
+    parts: the states and databases that are not as they were kept, in the order in which they are put back.
+    """
 
     remove: list[str]
     restore: list[Difference]
     entries: list[Entry]
+    parts: Sequence[Part] = ()
 
 
 class RolledBack(NamedTuple):
-    """What a rollback did. safety: the point of what stood there before. resumed: it finished one that was cut off."""
+    """What a rollback did. safety: the point of what stood there before. "" where all
+    of that was handed over. resumed: it finished one that was cut off. told: sentences on what the user should know.
+    """
 
     plan: Plan
     safety: str
     resumed: bool
+    told: Sequence[str] = ()
 
 
 def check_usable(world: World, manifest: store.Manifest) -> list[Entry]:
@@ -42,8 +51,9 @@ def check_usable(world: World, manifest: store.Manifest) -> list[Entry]:
     if manifest.trouble:
         hint = "`checkpoint restore-point verify` tells more; nothing was changed"
         raise CheckpointError(f"{name} cannot be relied on: {manifest.trouble}", hint)
-    entries = points.read_held_entries(manifest)
-    damaged = points.find_damage(points.find_held(world, name), manifest.value["type"], entries)
+    entries, held = points.read_held_entries(manifest), points.find_held(world, name)
+    damaged = points.find_damage(held, manifest.value["type"], entries)
+    damaged += parts.find_damage(held, parts.read_parts(manifest))
     if damaged:
         shown = ", ".join(escape_controls(path) for path in damaged[:5])
         raise CheckpointError(
@@ -52,13 +62,16 @@ def check_usable(world: World, manifest: store.Manifest) -> list[Entry]:
     return entries
 
 
-def plan_rollback(world: World, manifest: store.Manifest, within: Sequence[str] | None = None) -> Plan:
+def plan_rollback(
+    world: World, manifest: store.Manifest, within: Sequence[str] | None = None, means: Means = _NO_MEANS
+) -> Plan:
     """What would change. within: paths of the scope to go back for, all where None. Raises CheckpointError."""
     entries = [entry for entry in points.read_held_entries(manifest) if _is_within(entry.path, within)]
     present = read_present(world, manifest, within)
     differences = compare_entries(entries, present)
     added = sorted((one.path for one in differences if one.how == "added"), reverse=True)
-    return Plan(added, [one for one in differences if one.how != "added"], entries)
+    others = parts.find_differing(points.find_held(world, manifest.id), parts.read_parts(manifest, within), means)
+    return Plan(added, [one for one in differences if one.how != "added"], entries, others)
 
 
 def read_present(world: World, manifest: store.Manifest, within: Sequence[str] | None) -> list[Entry]:
@@ -70,7 +83,8 @@ def read_present(world: World, manifest: store.Manifest, within: Sequence[str] |
 
 def _read_scope(world: World, manifest: store.Manifest) -> list[Named]:
     """The scope's paths today."""
-    return points.read_captured(world, _find_asked(world, manifest), manifest.value["type"]).found
+    claimed = parts.find_claimed(parts.read_parts(manifest))
+    return points.read_captured(world, _find_asked(world, manifest), manifest.value["type"], claimed).found
 
 
 def _find_asked(world: World, manifest: store.Manifest) -> list[str]:
@@ -105,7 +119,9 @@ def _is_within(path: str, within: Sequence[str] | None) -> bool:
     return within is None or any(path == one or path.startswith(f"{one.rstrip('/')}/") or not one for one in within)
 
 
-def roll_back(world: World, manifest: store.Manifest, within: Sequence[str] | None = None) -> RolledBack:
+def roll_back(
+    world: World, manifest: store.Manifest, within: Sequence[str] | None = None, means: Means = _NO_MEANS
+) -> RolledBack:
     """Goes back, and proves it. The caller holds the lock, and has checked that the point has not expired.
 
     Raises CheckpointError where the point is damaged (nothing was changed then) or where the result is not what stood
@@ -113,30 +129,38 @@ def roll_back(world: World, manifest: store.Manifest, within: Sequence[str] | No
     """
     check_usable(world, manifest)
     journal = _load_journal(world, manifest.id)
-    safety = str(journal["safety"]) if journal else _make_safety(world, manifest, within)
-    plan = plan_rollback(world, manifest, within)
+    held = points.find_held(world, manifest.id)
+    parts.check_ready(held, parts.read_parts(manifest, within), means)
+    safety = str(journal["safety"]) if journal else _make_safety(world, manifest, within, means)
+    plan = plan_rollback(world, manifest, within, means)
+    told = parts.restore_parts(held, plan.parts, means, states=False)
     other_kinds = sorted((one.path for one in plan.restore if one.how == "kind"), reverse=True)
     for path in [*plan.remove, *other_kinds]:
         restoring.remove_path(world.root, path)
     wanted = {one.path for one in plan.restore}
     folders = [entry for entry in plan.entries if entry.kind == "folder"]
     changed = [entry for entry in plan.entries if entry.path in wanted and entry.kind in ("file", "link")]
-    held = points.find_held(world, manifest.id)
     points.apply_entries(held, manifest.value["type"], [*folders, *changed], world.root)
-    _check_result(world, manifest, within, safety)
-    remove_file(_journal_path(world, manifest.id))
-    return RolledBack(plan, safety, journal is not None)
+    told += parts.restore_parts(held, plan.parts, means, states=True)
+    _check_result(world, manifest, within, means, safety)
+    if safety:
+        remove_file(_journal_path(world, manifest.id))
+    return RolledBack(plan, safety, journal is not None, told)
 
 
-def _make_safety(world: World, manifest: store.Manifest, within: Sequence[str] | None) -> str:
-    """A point of what stands in the scope now, noted in the journal before anything is changed."""
+def _make_safety(world: World, manifest: store.Manifest, within: Sequence[str] | None, means: Means) -> str:
+    """A point of what stands in the scope now, noted in the journal before anything is changed; "" for nothing."""
     home = world._replace(cwd=world.root)
     asked = _find_asked(home, manifest)
     if within is not None:
         found = [named.path for named in _read_scope(home, manifest)]
         asked = [os.path.join(world.root, path) for path in found if _is_within(path, within)]
+    if not asked and not wanted and means.hand_over is not None:
+        return ""  # states that only their owner knows: there is nothing to keep
     reason = f"before rolling back to {manifest.id}"
-    made = points.create(home, asked, reason, manifest.value["type"], None)
+    wanted = parts.want_present(points.find_held(world, manifest.id), parts.read_parts(manifest, within), means)
+    kind = manifest.value["type"] if asked or not wanted else parts.choose_type(wanted)
+    made = points.create(home, asked, reason, kind, None, wanted)
     text = json.dumps({"safety": made.manifest.id, "within": None if within is None else list(within)}) + "\n"
     write_file(_journal_path(world, manifest.id), text.encode())
     return made.manifest.id
@@ -155,9 +179,12 @@ def _load_journal(world: World, point: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) and layout.is_id(str(value.get("safety", ""))) else None
 
 
-def _check_result(world: World, manifest: store.Manifest, within: Sequence[str] | None, safety: str) -> None:
-    left = plan_rollback(world, manifest, within)
-    wrong = [*left.remove, *(one.path for one in left.restore)]
+def _check_result(
+    world: World, manifest: store.Manifest, within: Sequence[str] | None, means: Means, safety: str
+) -> None:
+    left = plan_rollback(world, manifest, within, means)
+    others = [part.name for part in left.parts if part.kind != "state" or means.hand_over is None]
+    wrong = [*left.remove, *(one.path for one in left.restore), *others]
     if wrong:
         shown = ", ".join(escape_controls(path) for path in wrong[:5])
         hint = f"nothing is lost: {safety} holds what stood there before; run it again once nobody writes there"

@@ -12,6 +12,7 @@ from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.entries import combine_hashes, read_entry
+from checkpoint_git.protocols.restore.part import FOLDER, add_parts, read_part
 
 _HINT = "do not use this point: somebody wrote its manifest by hand, or the disk damaged it"
 _FORBIDDEN = frozenset(("", ".", "..", ".git", ".audit"))
@@ -24,8 +25,8 @@ def describe(mismatch: Mismatch) -> Finding:
 
 def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Finding]:
     """Everything beyond shape that is wrong with a manifest whose shape is right. skill: the id its folder says."""
-    findings = [*_check_head(value, skill), *_check_paths(value)]
-    if not findings and value["hash"] != combine_hashes(read_entry(entry) for entry in value["entries"]):
+    findings = [*_check_head(value, skill), *_check_paths(value), *_check_parts(value)]
+    if not findings and value["hash"] != _find_hash(value):
         findings.append(_finding("restore/manifest-hash", "the hash is not that of the entries", "/hash"))
     return findings
 
@@ -43,6 +44,32 @@ def _check_paths(value: dict[str, Any]) -> Iterator[Finding]:
         if not is_plain_path(entry["path"]):
             where = join_pointer("/entries", str(at)) + "/path"
             yield _finding("restore/manifest-path", "a path that leads out of the workspace, or into git", where)
+
+
+def _find_hash(value: dict[str, Any]) -> str:
+    entries = combine_hashes(read_entry(entry) for entry in value["entries"])
+    return add_parts(entries, [read_part(one) for one in value.get("parts", [])])
+
+
+def _check_parts(value: dict[str, Any]) -> Iterator[Finding]:
+    """The files that parts come from and are kept in, and the details that their mechanisms rely on."""
+    for at, part in enumerate(value.get("parts", [])):
+        where, details = join_pointer("/parts", str(at)), part["details"]
+        paths = [details[key] for key in ("file", "path") if details.get(key) is not None]
+        if not all(isinstance(path, str) and is_plain_path(path) for path in paths):
+            yield _finding("restore/manifest-path", "a path that leads out of the workspace, or into git", where)
+        content = str(part["content"]).split("/")
+        if part["content"] and not (len(content) == 2 and content[0] == FOLDER and content[1] not in _FORBIDDEN):
+            yield _finding("restore/manifest-path", "a part is kept outside the point's own folder", where)
+        if not _DETAILS[part["kind"]].issubset(details):
+            yield _finding("restore/manifest-shape", "the details of a part are not whole", where)
+
+
+_DETAILS = {
+    "state": frozenset(("file", "mode")),
+    "sqlite": frozenset(("path", "mode", "logical")),
+    "postgresql": frozenset(("tables", "logical", "server_version", "connection")),
+}
 
 
 def is_plain_path(path: str) -> bool:

@@ -46,6 +46,44 @@ link() {{ # target path
 }}
 parent() {{ case "$1" in */*) mkdir -p -- "${{1%/*}}" ;; esac }}
 """
+_PARTS = """\
+content() {{ # name: the kept content, from the point's folder, or from git where that was taken away
+  if [ -f "$point/$1" ]; then cat -- "$point/$1"; else git cat-file blob "refs/checkpoints/{point}:$1"; fi
+}}
+part() {{ # mode sha256 path content
+  parent "$3" || {{ fail "$3"; return 1; }}
+  if content "$4" > "$3.$$.part"; then place "$1" "$2" "$3"; else rm -f -- "$3.$$.part"; fail "$3"; return 1; fi
+}}
+in_use() {{ # path: whether a process has it open, as far as can be told
+  [ -e "$1" ] || return 1
+  if [ -d /proc/self/fd ]; then
+    for open in /proc/[0-9]*/fd/*; do if [ "$open" -ef "$1" ]; then return 0; fi; done
+    return 1
+  fi
+  if command -v fuser >/dev/null 2>&1; then fuser "$1" >/dev/null 2>&1; return $?; fi
+  if command -v lsof >/dev/null 2>&1; then lsof -- "$1" >/dev/null 2>&1; return $?; fi
+  say "cannot tell whether $1 is in use: it is taken for closed"
+  return 1
+}}
+sqlite() {{ # mode sha256 path content
+  for side in "" -wal -shm -journal; do
+    if in_use "$3$side"; then fail "$3 (a process is connected: close it first)"; return; fi
+  done
+  parent "$3" || {{ fail "$3"; return; }}
+  content "$4" > "$3.$$.part" && [ "$(sum_of "$3.$$.part" "$2")" = "$2" ] || {{
+    rm -f -- "$3.$$.part"; fail "$3 (damaged content)"; return; }}
+  for side in -wal -shm -journal; do # what a crashed writer left would undo the restore
+    if [ -e "$3$side" ] || [ -L "$3$side" ]; then
+      aside="$3$side.before-{point}"
+      number=1
+      while [ -e "$aside" ]; do aside="$3$side.before-{point}.$number"; number=$((number + 1)); done
+      mv -- "$3$side" "$aside" || {{ rm -f -- "$3.$$.part"; fail "$3$side (in the way)"; return; }}
+      say "moved out of the way: $aside"
+    fi
+  done
+  place "$1" "$2" "$3"
+}}
+"""
 _END = """\
 if [ "$failed" -gt 0 ]; then say "{point}: $failed not restored, $done_count restored"; exit 1; fi
 say "{point}: $done_count restored"
@@ -74,14 +112,27 @@ def quote(text: str) -> str:
 
 
 def write_script(
-    point: str, parts: Sequence[tuple[str, Sequence[Entry]]], read_target: Callable[[Entry], str], more: str = ""
+    point: str,
+    files: Sequence[tuple[str, Sequence[Entry]]],
+    read_target: Callable[[Entry], str],
+    before: str = "",
+    after: str = "",
+    prerequisites: Sequence[str] = (),
 ) -> str:
-    """The script. parts: (mechanism, entries) of files. read_target: where a link points. more: other parts' lines."""
+    """The script. files: (mechanism, entries). read_target: where a link points. before, after: other parts' lines.
+
+    prerequisites: sentences for the head of it.
+    """
     folder = quote(f"./{layout.FOLDER}/{point}")
     text = [_START.format(point=point, folder=folder)]
-    for mechanism, entries in parts:
+    if prerequisites:
+        text.append("# Before you run it:\n" + "".join(f"#  - {ascii(line)[1:-1]}\n" for line in prerequisites))
+    if before or after:
+        text.append(_PARTS.format(point=point))
+    text.append(before)
+    for mechanism, entries in files:
         text += [_HEADS[mechanism], *_lines(entries, read_target)]
-    return "".join([*text, more, _END.format(point=point)])
+    return "".join([*text, after, _END.format(point=point)])
 
 
 def _lines(entries: Sequence[Entry], read_target: Callable[[Entry], str]) -> list[str]:

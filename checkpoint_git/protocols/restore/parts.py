@@ -1,0 +1,120 @@
+"""The parts of a point together: kept, checked, compared, put back in one order. The how is the mechanisms'."""
+
+import os
+from collections.abc import Sequence
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.protocols.restore import store
+from checkpoint_git.protocols.restore.held import Held, Tell
+from checkpoint_git.protocols.restore.part import (
+    FOLDER,
+    TYPES,
+    Means,
+    Part,
+    PartMechanism,
+    Wanted,
+    is_within,
+    read_part,
+)
+
+_ENDINGS = {"state": "json", "sqlite": "sqlite", "postgresql": "dump"}
+_SIDES = ("", "-wal", "-shm", "-journal")
+
+
+def open_part_mechanism(kind: str) -> PartMechanism:
+    """The module that keeps parts of this kind."""
+    if kind == "state":
+        from checkpoint_git.protocols.restore.mechanisms import state_snapshot
+
+        return state_snapshot
+    from checkpoint_git.protocols.restore.mechanisms import sqlite
+
+    return sqlite
+
+
+def read_parts(manifest: store.Manifest, within: Sequence[str] | None = None) -> list[Part]:
+    """The parts that a trusted manifest tells of, in the order in which they are put back."""
+    found = [read_part(value) for value in manifest.value.get("parts", [])]
+    chosen = [part for part in found if is_within(part.name, within)]
+    return sorted(chosen, key=lambda part: part.kind == "state")
+
+
+def find_claimed(parts: Sequence[Part | Wanted]) -> frozenset[str]:
+    """The files that are no files of the scope, since a database owns them: it alone knows when they are whole."""
+    paths = [str(part.details["path"]) for part in parts if part.kind == "sqlite"]
+    return frozenset(path + side for path in paths for side in _SIDES)
+
+
+def choose_type(parts: Sequence[Wanted]) -> str:
+    """The type of a point that holds no files."""
+    types = {TYPES[part.kind] for part in parts}
+    return "database_savepoint" if "database_savepoint" in types else "state_snapshot"
+
+
+def capture_parts(held: Held, wanted: Sequence[Wanted], tell: Tell) -> list[Part]:
+    """Keeps them all, databases before states. Raises CheckpointError for two of one name."""
+    names = [one.name for one in wanted]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise CheckpointError(f"{twice} is named twice", "name each state and each database once")
+    if wanted:
+        os.mkdir(os.path.join(held.folder, FOLDER), 0o700)
+    parts = []
+    for number, one in enumerate(sorted(wanted, key=lambda each: each.kind == "state")):
+        content = f"{FOLDER}/{number:02d}.{_ENDINGS[one.kind]}"
+        parts.append(open_part_mechanism(one.kind).capture(held, one, content, tell))
+    return parts
+
+
+def read_small_contents(held: Held, parts: Sequence[Part]) -> dict[str, bytes]:
+    """The states' content, which goes into git beside the manifest; databases do not (name -> bytes)."""
+    contents = {}
+    for part in parts:
+        if part.kind == "state" and part.content:
+            with open(os.path.join(held.folder, part.content), "rb") as stream:
+                contents[part.content] = stream.read()
+    return contents
+
+
+def find_damage(held: Held, parts: Sequence[Part]) -> dict[str, str]:
+    """What is wrong with kept parts: name -> a sentence."""
+    troubles = {part.name: open_part_mechanism(part.kind).find_damage(held, part) for part in parts}
+    return {name: trouble for name, trouble in troubles.items() if trouble}
+
+
+def check_ready(held: Held, parts: Sequence[Part], means: Means) -> None:
+    """Raises CheckpointError where one of them could not be put back now."""
+    for part in parts:
+        open_part_mechanism(part.kind).check_ready(held, part, means)
+
+
+def find_differing(held: Held, parts: Sequence[Part], means: Means) -> list[Part]:
+    """Those that are not as they were kept."""
+    return [part for part in parts if not open_part_mechanism(part.kind).is_as_kept(held, part, means)]
+
+
+def want_present(held: Held, parts: Sequence[Part], means: Means) -> list[Wanted]:
+    """How to keep what is there now in their places."""
+    found = [open_part_mechanism(part.kind).want_present(held, part, means) for part in parts]
+    return [one for one in found if one is not None]
+
+
+def restore_parts(held: Held, parts: Sequence[Part], means: Means, *, states: bool) -> list[str]:
+    """Puts back the states, or the databases. Returns sentences on what the user should know."""
+    told: list[str] = []
+    for part in parts:
+        if (part.kind == "state") == states:
+            told += open_part_mechanism(part.kind).restore(held, part, means)
+    return told
+
+
+def write_lines(parts: Sequence[Part], *, states: bool) -> str:
+    """The lines of restore.sh for the states, or for the databases."""
+    return "".join(
+        open_part_mechanism(part.kind).write_lines(part) for part in parts if (part.kind == "state") == states
+    )
+
+
+def find_prerequisites(parts: Sequence[Part]) -> list[str]:
+    """What must hold before they are put back."""
+    return [text for part in parts for text in open_part_mechanism(part.kind).find_prerequisites(part)]

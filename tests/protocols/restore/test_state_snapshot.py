@@ -1,0 +1,249 @@
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.protocols.restore import layout, parts, points, rollback, store
+from checkpoint_git.protocols.restore.mechanisms.state_snapshot import want_state
+from checkpoint_git.protocols.restore.part import Means
+from tests.protocols.restore.test_points import world_of
+from tests.support.command import run_checkpoint
+from tests.support.repos import GitRepo
+
+
+def make(root: Path, *states: Any, asked: tuple[str, ...] = ()) -> points.Made:
+    """A point of states, and of files."""
+    kind = "git_stash" if asked else "state_snapshot"
+    return points.create(world_of(root), asked, "", kind, None, states)
+
+
+def run_script(root: Path, made: points.Made) -> subprocess.CompletedProcess[bytes]:
+    """The point's restore.sh, from elsewhere."""
+    script = root / layout.FOLDER / made.manifest.id / layout.RESTORE_SCRIPT
+    return subprocess.run(["/bin/sh", str(script)], cwd="/", capture_output=True, check=False)
+
+
+def test_a_state_goes_back_to_the_file_it_came_from(repo: GitRepo) -> None:
+    path = repo.write("run.json", b'{"step": 1,\n "x": [1.50]}')
+    made = make(repo.path, want_state("run", path.read_bytes(), "run.json", 0o640))
+    repo.write("run.json", "{}")
+    done = rollback.roll_back(world_of(repo.path), made.manifest)
+    assert path.read_bytes() == b'{"step": 1,\n "x": [1.50]}'
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert [part.name for part in done.plan.parts] == ["state:run"]
+    safety = store.load_manifest(str(repo.path), done.safety)
+    assert safety is not None
+    rollback.roll_back(world_of(repo.path), safety)
+    assert path.read_text() == "{}"
+
+
+def test_a_file_that_was_broken_since_is_kept_as_it_was_before_the_rollback(repo: GitRepo) -> None:
+    made = make(repo.path, want_state("run", b"{}", "run.json"))
+    repo.write("run.json", b"\xff no JSON")
+    done = rollback.roll_back(world_of(repo.path), made.manifest)
+    assert repo.read("run.json") == "{}"
+    safety = store.load_manifest(str(repo.path), done.safety)
+    assert safety is not None
+    rollback.roll_back(world_of(repo.path), safety)
+    assert (repo.path / "run.json").read_bytes() == b"\xff no JSON"
+
+
+def test_a_rollback_of_a_rollback_removes_what_was_not_there(repo: GitRepo) -> None:
+    made = make(repo.path, want_state("run", b"{}", "run.json"))
+    done = rollback.roll_back(world_of(repo.path), made.manifest)
+    assert repo.read("run.json") == "{}"
+    safety = store.load_manifest(str(repo.path), done.safety)
+    assert safety is not None
+    rollback.roll_back(world_of(repo.path), safety)
+    assert not (repo.path / "run.json").exists()
+
+
+def test_a_state_is_handed_over_to_a_callback(repo: GitRepo) -> None:
+    made = make(repo.path, want_state("run", b'{"step": 1}'), want_state("other", b"[2]"))
+    taken: dict[str, Any] = {}
+    rollback.roll_back(world_of(repo.path), made.manifest, None, Means(hand_over=taken.__setitem__))
+    assert taken == {"run": {"step": 1}, "other": [2]}
+
+
+def test_a_state_without_a_file_needs_a_place_before_anything_is_changed(repo: GitRepo) -> None:
+    repo.write("a", "1")
+    made = make(repo.path, want_state("run", b"{}"), asked=("a",))
+    repo.write("a", "2")
+    with pytest.raises(CheckpointError, match="came from no file") as caught:
+        rollback.roll_back(world_of(repo.path), made.manifest)
+    assert "--state-to run=FILE" in caught.value.hint
+    assert repo.read("a") == "2"
+    rollback.roll_back(world_of(repo.path), made.manifest, None, Means({"run": str(repo.path / "back.json")}))
+    assert (repo.read("a"), repo.read("back.json")) == ("1", "{}")
+
+
+def test_a_part_of_a_point_goes_back_alone(repo: GitRepo) -> None:
+    repo.write("a", "1")
+    made = make(repo.path, want_state("run", b"{}", "run.json"), asked=("a",))
+    repo.write("a", "2")
+    rollback.roll_back(world_of(repo.path), made.manifest, ["state:run"])
+    assert (repo.read("a"), repo.read("run.json")) == ("2", "{}")
+    repo.write("run.json", "[]")
+    rollback.roll_back(world_of(repo.path), made.manifest, ["a"])
+    assert (repo.read("a"), repo.read("run.json")) == ("1", "[]")
+
+
+@pytest.mark.parametrize("key", ["", "a/b", "..", ".hidden", "a b", "-x", "x" * 65, "ä", "a\n"])
+def test_a_key_is_a_name_and_no_path(key: str) -> None:
+    with pytest.raises(CheckpointError, match="no key of a state"):
+        want_state(key, b"{}")
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"NaN", b"\xff", b"{} {}", b"[" * 100_000])
+def test_a_state_that_is_no_json_is_refused(data: bytes) -> None:
+    with pytest.raises(CheckpointError, match="is not JSON"):
+        want_state("run", data)
+
+
+def test_a_state_of_a_secret_file_is_refused() -> None:
+    with pytest.raises(CheckpointError, match="holds secrets"):
+        want_state("run", b"{}", "conf/credentials.json")
+
+
+def test_two_states_of_one_key_are_refused_and_nothing_is_left(repo: GitRepo) -> None:
+    with pytest.raises(CheckpointError, match="named twice"):
+        make(repo.path, want_state("run", b"{}"), want_state("run", b"[]"))
+    assert os.listdir(repo.path / layout.FOLDER) == []
+
+
+def test_a_tampered_state_is_found_and_stops_the_rollback(repo: GitRepo) -> None:
+    made = make(repo.path, want_state("run", b"{}", "run.json"))
+    repo.write("run.json", "[]")
+    (repo.path / layout.FOLDER / made.manifest.id / "parts/00.json").write_bytes(b"[]")
+    assert list(parts.find_damage(made.held, made.parts)) == ["state:run"]
+    with pytest.raises(CheckpointError, match="state:run is lost or damaged"):
+        rollback.roll_back(world_of(repo.path), made.manifest)
+    assert repo.read("run.json") == "[]"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"content": "../../x"}, {"content": "parts/.."}, {"details": {"file": "../x", "mode": "0600"}}, {"details": {}}],
+)
+def test_a_stranger_s_part_leads_nowhere_else(repo: GitRepo, change: dict[str, Any]) -> None:
+    made = make(repo.path, want_state("run", b"{}", "run.json"))
+    value = {**made.manifest.value, "parts": [{**made.manifest.value["parts"][0], **change}]}
+    trouble = store.parse_manifest(
+        made.manifest.id, store.write_text({**value, "digest": store.find_digest(value)})
+    ).trouble
+    assert trouble.startswith("its manifest is wrong at /parts/0")
+
+
+def test_the_hash_of_a_point_covers_its_states(repo: GitRepo) -> None:
+    first, second = (make(repo.path, want_state("run", data)) for data in (b"1", b"2"))
+    assert first.manifest.value["hash"] != second.manifest.value["hash"]
+
+
+def test_restore_sh_gives_states_back_as_files(repo: GitRepo) -> None:
+    odd = "it's $(odd)\nname.json"
+    made = make(repo.path, want_state("run", b"[1]", odd), want_state("loose", b"[2]"))
+    for _ in range(2):
+        done = run_script(repo.path, made)
+        assert done.returncode == 0, done.stderr
+        assert repo.read(odd) == "[1]"
+    loose = repo.path / layout.FOLDER / made.manifest.id / "given-back/loose.json"
+    assert loose.read_text() == "[2]"
+    assert b"loose" in done.stderr
+
+
+def test_restore_sh_gives_nothing_back_that_was_tampered_with(repo: GitRepo) -> None:
+    made = make(repo.path, want_state("run", b"[1]", "run.json"))
+    (repo.path / layout.FOLDER / made.manifest.id / "parts/00.json").write_bytes(b"[6]")
+    done = run_script(repo.path, made)
+    assert done.returncode == 1
+    assert b"not restored: ./run.json" in done.stderr
+    assert not (repo.path / "run.json").exists()
+
+
+def test_a_state_outlives_a_cleared_work_tree_beside_files_in_git(repo: GitRepo) -> None:
+    repo.write("a", "1")
+    repo.write("run.json", '{"step": 1}')
+    created = run_checkpoint("rp", "create", "a", "--state", "run=run.json", "--json", cwd=repo.path)
+    point = json.loads(created.stdout)["checkpoint_id"]
+    script = repo.git("show", f"refs/checkpoints/{point}:restore.sh")
+    shutil.rmtree(repo.path / layout.FOLDER)
+    (repo.path / "run.json").unlink()
+    done = subprocess.run(
+        ["/bin/sh"],
+        input=script.encode(),
+        cwd=repo.path,
+        env={**os.environ, "CHECKPOINT_WORKSPACE": str(repo.path)},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert repo.read("run.json") == '{"step": 1}'
+    repo.write("run.json", "[]")
+    back = run_checkpoint("rp", "rollback", point, cwd=repo.path)
+    assert (back.returncode, repo.read("run.json")) == (0, '{"step": 1}'), back.stderr
+
+
+def test_states_come_from_files_and_from_another_program_s_output(repo: GitRepo) -> None:
+    repo.write("sub/run.json", "[1]")
+    words = ["rp", "create", "state:run", "--state", "run=run.json", "--state", "live=-", "--json"]
+    done = run_checkpoint(*words, cwd=repo.path / "sub", stdin=b'{"pid": 7}')
+    value = json.loads(done.stdout)
+    assert value["checkpoint"]["scope"]["state_keys"] == ["run", "live"]
+    assert value["checkpoint"]["type"] == "state_snapshot"
+    assert value["restore_order"] == ["state:run", "state:live"]
+    assert value["confidence"] == 1.0
+    (repo.path / "sub/run.json").unlink()
+    words = ["rp", "rollback", value["checkpoint_id"]]
+    refused = run_checkpoint(*words, cwd=repo.path)
+    assert refused.returncode == 2
+    assert "--state-to live=FILE" in refused.stderr
+    done = run_checkpoint(*words, "--state-to", "live=../live.json", cwd=repo.path)
+    assert done.returncode == 0, done.stderr
+    assert (repo.path / "sub/run.json").read_text() == "[1]"
+    assert (repo.path.parent / "live.json").read_text() == '{"pid": 7}'
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["create", "state:run"], "the state run is not given"),
+        (["create", "--state", "run"], "takes KEY=FILE"),
+        (["create", "--state", "a=-", "--state", "b=-"], "one state only"),
+        (["create", "--state", "run=.env"], "holds secrets"),
+        (["create", "--state", "run=nowhere.json"], "cannot be read"),
+        (["create", "a", "--type", "state_snapshot"], "keeps no files"),
+        (["create", "--state", "run=a", "--type", "git_stash"], "does not keep what was named"),
+        (["list", "--state", "run=a"], "list takes no --state"),
+        (["create"], "needs a scope"),
+    ],
+)
+def test_what_cannot_be_kept_is_said(repo: GitRepo, words: list[str], told: str) -> None:
+    repo.write("a", "{}")
+    repo.write(".env", "{}")
+    done = run_checkpoint("rp", *words, cwd=repo.path)
+    assert done.returncode == 2
+    assert told in done.stderr
+
+
+def test_a_part_that_a_point_does_not_hold_is_refused(repo: GitRepo) -> None:
+    made = make(repo.path, want_state("run", b"{}", "run.json"))
+    done = run_checkpoint("rp", "rollback", made.manifest.id, "--scope", "state:other", cwd=repo.path)
+    assert done.returncode == 2
+    assert "does not hold state:other" in done.stderr
+
+
+def test_verify_and_show_tell_of_states(repo: GitRepo) -> None:
+    repo.write("run.json", "{}")
+    point = json.loads(run_checkpoint("rp", "create", "--state", "run=run.json", "--json", cwd=repo.path).stdout)
+    name = point["checkpoint_id"]
+    assert run_checkpoint("rp", "verify", name, cwd=repo.path).returncode == 0
+    assert "state:run" in run_checkpoint("rp", "show", name, cwd=repo.path).stdout
+    (repo.path / layout.FOLDER / name / "parts/00.json").write_text("[]")
+    found = run_checkpoint("rp", "verify", name, cwd=repo.path)
+    assert found.returncode == 1
+    assert "state:run" in found.stdout
