@@ -155,10 +155,10 @@ def _make_safety(world: World, manifest: store.Manifest, within: Sequence[str] |
     if within is not None:
         found = [named.path for named in _read_scope(home, manifest)]
         asked = [os.path.join(world.root, path) for path in found if _is_within(path, within)]
+    wanted = parts.want_present(points.find_held(world, manifest.id), parts.read_parts(manifest, within), means)
     if not asked and not wanted and means.hand_over is not None:
         return ""  # states that only their owner knows: there is nothing to keep
     reason = f"before rolling back to {manifest.id}"
-    wanted = parts.want_present(points.find_held(world, manifest.id), parts.read_parts(manifest, within), means)
     kind = manifest.value["type"] if asked or not wanted else parts.choose_type(wanted)
     made = points.create(home, asked, reason, kind, None, wanted)
     text = json.dumps({"safety": made.manifest.id, "within": None if within is None else list(within)}) + "\n"
