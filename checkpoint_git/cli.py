@@ -244,18 +244,30 @@ def _find_own_teller(words: list[str]) -> Callable[[list[str], CheckpointError],
 
 def _say_error(words: list[str], error: CheckpointError, code: int = COULD_NOT_RUN, **more: Any) -> int:
     teller = _find_own_teller(words)
-    try:
-        if teller is not None:
-            return _say(teller(words, error))
-        if _wants_json(words):
-            from checkpoint_git.report.json import render_error
+    if teller is not None:
+        answer = teller(words, error)
+        try:
+            return _say(answer)
+        except CheckpointError:  # stdout takes nothing
+            return _tell(error, answer.code)
+    if not _wants_json(words):
+        return _tell(error, code)
+    from checkpoint_git.report.json import render_error
 
-            at = find_verb_at(words)
-            verb = words[at] if at is not None else DEFAULT_VERB
-            _write(_stream("stdout"), render_error(verb, error.message, error.hint, **more))
-        else:
-            hint = f"  {escape_controls(error.hint, keep=_NEWLINE)}\n" if error.hint else ""
-            _write(_stream("stderr"), f"checkpoint: {escape_controls(error.message, keep=_NEWLINE)}\n{hint}")
+    at = find_verb_at(words)
+    verb = words[at] if at is not None else DEFAULT_VERB
+    try:
+        _write(_stream("stdout"), render_error(verb, error.message, error.hint, **more))
+    except OSError:
+        _silence_stdout()
+    return code
+
+
+def _tell(error: CheckpointError, code: int) -> int:
+    """Writes an error for a person; the exit code."""
+    hint = f"  {escape_controls(error.hint, keep=_NEWLINE)}\n" if error.hint else ""
+    try:
+        _write(_stream("stderr"), f"checkpoint: {escape_controls(error.message, keep=_NEWLINE)}\n{hint}")
     except OSError:
         _silence_stdout()
     return code

@@ -356,3 +356,16 @@ def test_a_write_whose_answer_cannot_be_shown_is_not_called_undone(project: Path
     assert done.returncode == 2
     assert "is done all the same" in done.stderr
     assert "try again" not in done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+@pytest.mark.parametrize(
+    ("words", "code"), [(["list", "--ticket-id", "T-1"], 1), (["write", "--non-blocking", "--payload", "x"], 0)]
+)
+def test_a_document_that_cannot_be_shown_is_told_on_stderr(words: list[str], code: int, project: Path) -> None:
+    with open("/dev/full", "w") as full:
+        command = [str(BIN / "checkpoint"), "pipeline", *words]
+        done = subprocess.run(command, cwd=project, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == code
+    assert done.stderr.startswith("checkpoint: ")
+    assert "Traceback" not in done.stderr
