@@ -22,7 +22,8 @@ from checkpoint_git.protocols.restore.script import quote
 
 SIDES = ("-wal", "-shm", "-journal")
 _ASIDE = "aside"  # below the point's folder: what lay in the way
-_BUSY_TRIES = 120  # of a quarter of a second each
+_PATIENCE = 30.0  # seconds that a locked database is waited for
+_BUSY_TRIES = 4  # and so often
 _CHUNK = 1 << 20
 
 
@@ -67,7 +68,9 @@ def _check_file(path: str, status: os.stat_result | None) -> None:
 
 
 def _open(path: str, how: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{quote_uri(os.fsencode(path))}?{how}", uri=True, isolation_level=None, timeout=30)
+    return sqlite3.connect(
+        f"file:{quote_uri(os.fsencode(path))}?{how}", uri=True, isolation_level=None, timeout=_PATIENCE
+    )
 
 
 def _open_source(path: str) -> sqlite3.Connection:
