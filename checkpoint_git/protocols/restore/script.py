@@ -14,37 +14,80 @@ _START = """\
 # Puts back restore point {point}: run it in any place; running it twice changes nothing more.
 # Files that were made since are left alone, and named nowhere here: `checkpoint restore-point rollback` looks for them.
 set -u
-if [ -n "${{CHECKPOINT_WORKSPACE:-}}" ]; then cd -- "$CHECKPOINT_WORKSPACE" || exit 1
-else cd -- "$(dirname -- "$0")/../.." || exit 1; fi
-umask 077
+unset CDPATH
+LC_ALL=C
+export LC_ALL
+say() {{ printf '%s' "$*" | tr '\\001-\\037\\177' '?' >&2; echo >&2; }}
 point={folder}
+if [ -n "${{CHECKPOINT_WORKSPACE:-}}" ]; then
+  cd -- "$CHECKPOINT_WORKSPACE" || exit 1
+else
+  case "$0" in
+  restore.sh | */restore.sh)
+    cd -- "$(dirname -- "$0")/../.." && [ -e "$point/restore.sh" ] || {{
+      say "run it where it was made, or say where to restore: CHECKPOINT_WORKSPACE=FOLDER sh $0"; exit 1; }} ;;
+  *) top=$(git rev-parse --show-toplevel 2>/dev/null) && cd -- "$top" ;; # read from a pipe
+  esac
+fi
+mask=$(umask)
+umask 077
 failed=0
 done_count=0
-say() {{ printf '%s\\n' "$*" >&2; }}
+work=./.checkpoints/.new-$$-restoring # the next command of checkpoint clears it, should this be killed
+mkdir -p -- "$work" 2>/dev/null || work=$(mktemp -d) || exit 1
+trap 'rm -rf -- "$work"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' HUP TERM
+temp=$work/part
 fail() {{ say "not restored: $*"; failed=$((failed + 1)); }}
 sum_of() {{
   if command -v sha256sum >/dev/null 2>&1; then sha256sum < "$1" | cut -d' ' -f1
   elif command -v shasum >/dev/null 2>&1; then shasum -a 256 < "$1" | cut -d' ' -f1
   else printf '%s' "$2"; fi
 }}
-folder() {{ # mode path
-  if [ -L "$2" ] || {{ [ -e "$2" ] && [ ! -d "$2" ]; }}; then rm -f -- "$2" || {{ fail "$2"; return; }}; fi
-  mkdir -p -- "$2" || fail "$2"
-  [ -w "$2" ] || chmod u+rwx -- "$2"
+sums() {{ # on stdin: what the numbered files must be; one that is not is taken away
+  if command -v sha256sum >/dev/null 2>&1; then (cd -- "$work" && sha256sum -c 2>/dev/null)
+  elif command -v shasum >/dev/null 2>&1; then (cd -- "$work" && shasum -a 256 -c 2>/dev/null)
+  else cat >/dev/null; fi | while IFS=: read -r number answer; do
+    case "$answer" in *OK) ;; *) rm -f -- "$work/$number" ;; esac
+  done
 }}
-place() {{ # mode sha256 path: moves "$3.$$.part" into place
-  if [ "$(sum_of "$3.$$.part" "$2")" != "$2" ]; then rm -f -- "$3.$$.part"; fail "$3 (damaged content)"; return; fi
-  if [ -d "$3" ] && [ ! -L "$3" ]; then rm -f -- "$3.$$.part"; fail "$3 (a folder stands there)"; return; fi
-  chmod "$1" -- "$3.$$.part" || {{ rm -f -- "$3.$$.part"; fail "$3"; return; }}
-  [ ! -L "$3" ] || rm -f -- "$3"
-  if mv -f -- "$3.$$.part" "$3"; then done_count=$((done_count + 1)); else rm -f -- "$3.$$.part"; fail "$3"; fi
+way() {{ # path: nothing is written through a symbolic link
+  rest=${{1#./}}
+  way=.
+  while :; do
+    case "$rest" in */*) ;; *) return 0 ;; esac
+    way=$way/${{rest%%/*}}
+    rest=${{rest#*/}}
+    if [ -L "$way" ]; then fail "$1 ($way is a symbolic link)"; return 1; fi
+  done
+}}
+folder() {{ # path
+  way "$1" || return
+  if [ -L "$1" ] || {{ [ -e "$1" ] && [ ! -d "$1" ]; }}; then rm -f -- "$1" || {{ fail "$1"; return; }}; fi
+  [ -d "$1" ] || (umask "$mask" && mkdir -p -- "$1") || fail "$1"
+  [ -w "$1" ] || chmod u+rwx -- "$1"
+}}
+parent() {{ way "$1" && case "$1" in */*) [ -d "${{1%/*}}" ] || (umask "$mask" && mkdir -p -- "${{1%/*}}") ;; esac }}
+move() {{ # from path
+  if [ -d "$2" ] && [ ! -L "$2" ]; then fail "$2 (a folder stands there)"; return; fi
+  [ ! -L "$2" ] || rm -f -- "$2"
+  if mv -f -- "$1" "$2"; then done_count=$((done_count + 1)); else fail "$2"; fi
+}}
+place() {{ # mode sha256 path: moves $temp into place
+  if [ "$(sum_of "$temp" "$2")" != "$2" ]; then fail "$3 (damaged content)"; return; fi
+  if chmod "$1" -- "$temp"; then move "$temp" "$3"; else fail "$3"; fi
+}}
+put() {{ # number path
+  if [ ! -f "$work/$1" ]; then fail "$2 (its content is lost or damaged)"; return; fi
+  if parent "$2"; then move "$work/$1" "$2"; fi
 }}
 link() {{ # target path
+  parent "$2" || return
   if [ -d "$2" ] && [ ! -L "$2" ]; then fail "$2 (a folder stands there)"; return; fi
   rm -f -- "$2"
   if ln -s -- "$1" "$2"; then done_count=$((done_count + 1)); else fail "$2"; fi
 }}
-parent() {{ case "$1" in */*) mkdir -p -- "${{1%/*}}" ;; esac }}
 """
 _PARTS = """\
 content() {{ # name: the kept content, from the point's folder, or from git where that was taken away
@@ -52,7 +95,7 @@ content() {{ # name: the kept content, from the point's folder, or from git wher
 }}
 part() {{ # mode sha256 path content
   parent "$3" || {{ fail "$3"; return 1; }}
-  if content "$4" > "$3.$$.part"; then place "$1" "$2" "$3"; else rm -f -- "$3.$$.part"; fail "$3"; return 1; fi
+  if content "$4" > "$temp"; then place "$1" "$2" "$3"; else fail "$3"; return 1; fi
 }}
 in_use() {{ # path: whether a process has it open, as far as can be told
   [ -e "$1" ] || return 1
@@ -70,14 +113,14 @@ sqlite() {{ # mode sha256 path content
     if in_use "$3$side"; then fail "$3 (a process is connected: close it first)"; return; fi
   done
   parent "$3" || {{ fail "$3"; return; }}
-  content "$4" > "$3.$$.part" && [ "$(sum_of "$3.$$.part" "$2")" = "$2" ] || {{
-    rm -f -- "$3.$$.part"; fail "$3 (damaged content)"; return; }}
+  content "$4" > "$temp" && [ "$(sum_of "$temp" "$2")" = "$2" ] || {{
+    fail "$3 (damaged content)"; return; }}
   for side in -wal -shm -journal; do # what a crashed writer left would undo the restore
     if [ -e "$3$side" ] || [ -L "$3$side" ]; then
       aside="$3$side.before-{point}"
       number=1
       while [ -e "$aside" ]; do aside="$3$side.before-{point}.$number"; number=$((number + 1)); done
-      mv -- "$3$side" "$aside" || {{ rm -f -- "$3.$$.part"; fail "$3$side (in the way)"; return; }}
+      mv -- "$3$side" "$aside" || {{ fail "$3$side (in the way)"; return; }}
       say "moved out of the way: $aside"
     fi
   done
@@ -89,19 +132,15 @@ if [ "$failed" -gt 0 ]; then say "{point}: $failed not restored, $done_count res
 say "{point}: $done_count restored"
 """
 _GIT_FILE = """\
-command -v git >/dev/null 2>&1 || { say "git is needed: the content lies in this repository"; exit 1; }
 unset $(git rev-parse --local-env-vars 2>/dev/null) 2>/dev/null
-file() { # mode sha256 path blob
-  parent "$3" || { fail "$3"; return; }
-  if git cat-file blob "$4" > "$3.$$.part"; then place "$1" "$2" "$3"; else rm -f -- "$3.$$.part"; fail "$3"; fi
-}
+git rev-parse --git-dir >/dev/null || { say "the content lies in git: run this with git, in the repository"; exit 1; }
+take() { git cat-file blob "$2" > "$work/$1" || rm -f -- "$work/$1"; } # number blob
 """
 _COPY_FILE = """\
-file() { # mode sha256 path
-  parent "$3" || { fail "$3"; return; }
-  if cp -- "$point/content/$3" "$3.$$.part"; then place "$1" "$2" "$3"; else rm -f -- "$3.$$.part"; fail "$3"; fi
-}
+[ -d "$point" ] || { say "$point is not here: run this in the workspace"; exit 1; }
+take() { cat < "$point/content/$2" > "$work/$1" || rm -f -- "$work/$1"; } # number path
 """
+_AT_ONCE = 1000  # names on one command line
 _HEADS = {"git_stash": _GIT_FILE, "file_backup": _COPY_FILE}
 
 
@@ -136,16 +175,29 @@ def write_script(
 
 
 def _lines(entries: Sequence[Entry], read_target: Callable[[Entry], str]) -> list[str]:
+    """First everything is taken to a folder of our own and compared there, then each file is moved to its place."""
     ordered = sorted(entries, key=lambda entry: entry.path)
     folders = [entry for entry in ordered if entry.kind == "folder"]
-    lines = [f"folder {entry.mode:04o} {_name(entry)}\n" for entry in folders]
-    for entry in ordered:
-        if entry.kind == "file":
-            blob = f" {entry.blob}" if entry.blob else ""
-            lines.append(f"file {entry.mode:04o} {entry.sha256} {_name(entry)}{blob}\n")
-        elif entry.kind == "link":
-            lines.append(f"link {quote(read_target(entry))} {_name(entry)}\n")
+    files = list(enumerate((entry for entry in ordered if entry.kind == "file"), 1))
+    links = [entry for entry in ordered if entry.kind == "link"]
+    lines = [f"take {number} {entry.blob or _name(entry)}\n" for number, entry in files]
+    lines += _write_sums(files) + [f"folder {_name(entry)}\n" for entry in folders]
+    lines += [f"put {number} {_name(entry)}\n" for number, entry in files]
+    lines += [f"link {quote(read_target(entry))} {_name(entry)}\n" for entry in links]
     return lines + [f"chmod {entry.mode:04o} -- {_name(entry)} || fail {_name(entry)}\n" for entry in reversed(folders)]
+
+
+def _write_sums(files: Sequence[tuple[int, Entry]]) -> list[str]:
+    if not files:
+        return []
+    sums = "".join(f"{entry.sha256}  {number}\n" for number, entry in files)
+    lines = [f"sums <<'SUMS'\n{sums}SUMS\n"]
+    for mode in sorted({entry.mode for _, entry in files}):
+        numbers = [str(number) for number, entry in files if entry.mode == mode]
+        for at in range(0, len(numbers), _AT_ONCE):
+            chosen = " ".join(numbers[at : at + _AT_ONCE])
+            lines.append(f'(cd -- "$work" && chmod {mode:04o} {chosen}) 2>/dev/null\n')
+    return lines
 
 
 def _name(entry: Entry) -> str:
