@@ -18,7 +18,7 @@ from checkpoint_git.repo.conflicts import read_choices
 from checkpoint_git.repo.git import offline_env
 from checkpoint_git.repo.settings import Choices
 
-_FILE = ("checkpoint-git", "merges")  # in git's common directory
+_FILE = ("checkpoint", "merges")  # in git's common directory
 _MOST_KEPT = 5_000  # merges
 HARMS: dict[str, Harm] = {"lost": "lost", "doubled": "doubled", "blended": "blended"}
 

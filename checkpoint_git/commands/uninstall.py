@@ -14,7 +14,7 @@ from checkpoint_git.repo import readme, settings
 from checkpoint_git.repo.repository import Repository, config_path, read_repository, read_settings
 from checkpoint_git.repo.steps import RemoveFile, Step
 from checkpoint_git.repo.survey import read_file, read_survey
-from checkpoint_git.repo.uninstall import plan_index_removal, plan_left_files, plan_uninstall, restored_config
+from checkpoint_git.repo.uninstall import plan_left_files, plan_memory_removal, plan_uninstall, restored_config
 
 SUMMARY = "take away what init added to this repository; checkpoints stay"
 EXAMPLES = """\
@@ -53,7 +53,7 @@ def uninstall(cwd: str, env: Mapping[str, str], *, dry_run: bool = False) -> Uni
     own = read_settings(repository)
     steps += plan_uninstall(read_survey(repository, own, env, repository.work_tree))
     steps += plan_left_files(repository.git_dir, os.listdir(repository.git_dir))
-    steps += plan_index_removal(repository.common_dir)
+    steps += plan_memory_removal(repository.common_dir, repository.git_dir)
     if not dry_run:
         apply_steps(steps, repository)
         _restore_config(repository, own.get(settings.UNENDED_SIZE, ""))

@@ -11,7 +11,13 @@ from checkpoint_git.repo.steps import RemoveFile, RemoveIndex, RemoveLock, Remov
 from checkpoint_git.repo.survey import FileState, Survey
 
 # What other commands leave behind: a lock between writers.
-_LEFT_FILES = ("checkpoint.lock", ".lock")  # in a git directory; in .checkpoints, outside git
+_LEFT_FILES = (
+    "checkpoint.lock",
+    "checkpoint-restore.lock",
+    ".lock",
+)  # in a git directory; in .checkpoints, outside git
+_MEMORIES = ("checkpoint/sheets.json", "checkpoint/merges")  # in a git directory, made again when they are next needed
+_BACKUPS = "checkpoint/backups"
 
 
 def plan_uninstall(survey: Survey) -> list[Step]:
@@ -28,10 +34,18 @@ def plan_left_files(git_dir: str, names: list[str]) -> list[Step]:
     return [Step("remove", name, "", RemoveLock(os.path.join(git_dir, name))) for name in left]
 
 
-def plan_index_removal(common_dir: str) -> list[Step]:
-    """The index of the history goes, where there is one. common_dir: the git directory that all work trees share."""
+def plan_memory_removal(common_dir: str, git_dir: str) -> list[Step]:
+    """What was remembered to be quicker goes; what was replaced by mends stays, and is named.
+
+    common_dir: the git directory that all work trees share. git_dir: this work tree's own.
+    """
+    places = dict.fromkeys((common_dir, git_dir))
+    files = [(name, os.path.join(place, name)) for place in places for name in _MEMORIES]
+    steps = [Step("remove", name, "", RemoveFile(path, folder=True)) for name, path in files if os.path.isfile(path)]
     folder = os.path.join(common_dir, INDEX_FOLDER)
-    return [Step("remove", INDEX_FOLDER, "", RemoveIndex(folder))] if os.path.isdir(folder) else []
+    steps += [Step("remove", INDEX_FOLDER, "", RemoveIndex(folder))] if os.path.isdir(folder) else []
+    kept = "what `doctor --fix` replaced stays here until you delete it"
+    return steps + [Step("keep", _BACKUPS, kept) for place in places if os.path.isdir(os.path.join(place, _BACKUPS))]
 
 
 def restored_config(data: bytes, unended: str) -> bytes | None:

@@ -272,7 +272,7 @@ def kept(diverged: GitRepo) -> Path:
     """The file in which the verdicts on one merge are."""
     merge(diverged, text(R1, R2))
     assert harms(diverged) == LOST
-    return diverged.path / ".git/checkpoint-git/merges"
+    return diverged.path / ".git/checkpoint/merges"
 
 
 def spoil(change: Callable[[bytes], bytes]) -> Callable[[Path], object]:

@@ -251,3 +251,16 @@ def test_the_index_of_the_history_goes_too(repo: GitRepo) -> None:
     assert INDEX_FOLDER in [step.what for step in uninstall(str(repo.path), os.environ, dry_run=True).steps]
     uninstall(str(repo.path), os.environ)
     assert take_snapshot(repo.path) == before
+
+
+def test_what_the_doctor_remembers_goes_and_what_it_replaced_stays(repo: GitRepo) -> None:
+    repo.commit("start")
+    before = take_snapshot(repo.path)
+    for name in ("sheets.json", "merges"):
+        repo.write(f".git/checkpoint/{name}", "{}")
+    uninstall(str(repo.path), os.environ)
+    assert take_snapshot(repo.path) == before
+    repo.write(".git/checkpoint/backups/20260101T000000Z/a", "what somebody wrote")
+    kept = [step for step in uninstall(str(repo.path), os.environ).steps if step.deed == "keep"]
+    assert [step.what for step in kept] == ["checkpoint/backups"]
+    assert repo.read(".git/checkpoint/backups/20260101T000000Z/a") == "what somebody wrote"
