@@ -152,7 +152,8 @@ def read_blobs_in_head(cwd: str, paths: Sequence[str], env: Env = None) -> dict[
     """The blobs that HEAD has at some paths; "" where it has no file."""
     if not paths:
         return {}
-    out = run_git(["ls-tree", "-r", "-z", "--full-tree", "HEAD", "--", *paths], cwd, env=env).out
+    words = ["--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", "HEAD", "--"]
+    out = run_git([*words, *paths], cwd, env=env).out
     known = {}
     for record in out.split(b"\0"):
         facts, _, name = record.partition(b"\t")

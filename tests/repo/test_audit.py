@@ -188,3 +188,12 @@ def test_heads_files_are_known_by_their_blobs(diverged: GitRepo) -> None:
         ".checkpoints/link.checkpoint.json": "",
         "nothing": "",
     }
+
+
+def test_a_path_that_looks_like_magic_is_looked_up_as_it_stands(repo: GitRepo) -> None:
+    odd = [":x/.checkpoints/build.checkpoint.json", ":(top)/.checkpoints/build.checkpoint.json"]
+    for path in odd:
+        repo.write(path, "odd\n")
+    repo.commit("odd names")
+    blob = repo.git("rev-parse", f"HEAD:{odd[0]}")
+    assert read_blobs_in_head(str(repo.path), odd) == dict.fromkeys(odd, blob)
