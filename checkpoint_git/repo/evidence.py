@@ -160,26 +160,10 @@ def find_evidence(
 
     commits: newest first, each the parent of the one before. own: see core.references.unqualify.
     """
-    return decide_merged(*_along(commits, wanted, own))
-
-
-def find_taken_back(
-    commits: Sequence[Commit], wanted: frozenset[str], own: frozenset[str] = frozenset()
-) -> dict[str, str]:
-    """Which of the wanted references a line of commits took back and did not merge again: reference -> the evidence.
-
-    The arguments are those of find_evidence. A reference that was never merged or reverted is left out.
-    """
-    return decide_taken_back(*_along(commits, wanted, own))
-
-
-def _along(
-    commits: Sequence[Commit], wanted: frozenset[str], own: frozenset[str]
-) -> tuple[list[Told], frozenset[str], Pairs]:
     told = unqualify_all(map(tell, commits), own)
     place = {commit.id: at for at, commit in enumerate(commits)}
     pairs = find_questions(told, wanted)
-    return told, wanted, frozenset(pair for pair in pairs if place[pair[0]] > place[pair[1]])
+    return decide_merged(told, wanted, frozenset(pair for pair in pairs if place[pair[0]] > place[pair[1]]))
 
 
 def tell(commit: Commit) -> Told:
