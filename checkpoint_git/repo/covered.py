@@ -112,6 +112,8 @@ def _read_whole(work_tree: str, shelf: Shelf | None, smallest: int) -> Covered |
             runs = [*read_layer(shelf.folder, writer.finish(tip, shelf.state, (), ())).runs]
             remove_old_layers(shelf.folder)
     except (OSError, DamagedIndexError):  # it cannot be written: once more, in memory
+        if shelf is None:
+            raise
         return _read_whole(work_tree, None, 0)
     finally:
         if writer:

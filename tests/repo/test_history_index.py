@@ -265,6 +265,17 @@ def test_a_full_disk_is_no_trouble(repo: GitRepo) -> None:
     assert os.listdir(folder(repo)) == []
 
 
+def test_a_process_without_a_free_descriptor_is_told_so(repo: GitRepo) -> None:
+    repo.commit("search (#1)")
+    code = (
+        "import os, resource; from checkpoint_git.repo import covered, evidence, merged;"
+        "free = os.dup(0); os.close(free);"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (free, free)); merged.read_merged('.', {'#1'})"
+    )
+    done = repo.run(sys.executable, "-c", code)
+    assert done.stderr.decode().endswith("OSError: [Errno 24] Too many open files\n"), done.stderr.decode()[-500:]
+
+
 def test_two_processes_at_once_do_no_harm(repo: GitRepo) -> None:
     commit_many(repo, 3_000)
     code = "from checkpoint_git.repo.history import read_merged; print(sorted(read_merged('.', {'#150', '#9'})))"
