@@ -11,6 +11,7 @@ from checkpoint_git.commands.workflow_state import (
     change_state,
     check_phase,
     completed_phases,
+    find_beginning,
     find_output,
     find_plan,
     find_recovery,
@@ -32,7 +33,7 @@ from checkpoint_git.core.safetext import shorten
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.workflow import changes, store
 from checkpoint_git.protocols.workflow.phases import PHASES
-from checkpoint_git.protocols.workflow.resume import is_finished, needs_approval
+from checkpoint_git.protocols.workflow.resume import is_finished, needs_approval, tell_missing
 
 _SHOWN_TASKS = 50
 
@@ -201,7 +202,7 @@ def advance_phase(
                 changes.approve_phase(value, phase, now)
             if is_finished(value):
                 return None
-            named, trouble = _find_result(place, phase, execution, output)
+            named, trouble = _find_result(place, value, execution, output)
             if trouble is not None and not force:
                 return trouble
             following = changes.finish_phase(value, named, now)
@@ -219,8 +220,9 @@ def _not_approved(phase: str) -> Finding:
     return Finding("workflow/not-approved", "error", f"{phase} waits for approval", where="/current_phase", hint=hint)
 
 
-def _find_result(place: Place, phase: str, execution: Value, wished: str | None) -> tuple[str, Finding | None]:
-    """(the phase's output, why it is no result)."""
+def _find_result(place: Place, value: Value, execution: Value, wished: str | None) -> tuple[str, Finding | None]:
+    """(the current phase's output, why it is no result)."""
+    phase = str(value["current_phase"])
     hint = "checkpoint workflow advance --force goes on without it"
     if phase == PHASES[2] and wished is None:
         rest = [row for row in execution["tasks"] if isinstance(row, dict) and row.get("status") != "complete"]
@@ -232,11 +234,11 @@ def _find_result(place: Place, phase: str, execution: Value, wished: str | None)
         return "memory/state/execution.json", None
     if wished is not None:
         return wished, find_output_trouble(place, wished)
-    found = find_output(place, phase)
+    found = find_output(place, phase, find_beginning(value))
     if found.condition == "valid":
         return found.path, None
-    why = f"{found.path} is not valid: {found.why}" if found.path else "its result is not there"
-    return "", Finding("workflow/output-missing", "error", f"{phase}: {why}", where="/current_phase", hint=hint)
+    message = f"{phase}: {tell_missing(phase, found)}"
+    return "", Finding("workflow/output-missing", "error", message, where="/current_phase", hint=hint)
 
 
 # archive

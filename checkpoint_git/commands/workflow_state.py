@@ -174,16 +174,21 @@ def check_phase(name: str) -> str:
 
 def find_plan(state: State, approvals: tuple[str, ...], steps: list[Step] | None = None) -> Plan:
     """What to do next. state: valid. steps: what recovery will do to the tasks before."""
-    phase, started = state.value["current_phase"], read_instant(state.value.get("started_at"))
+    phase, since = state.value["current_phase"], find_beginning(state.value)
     tasks = [dict(task) for task in state.tasks if isinstance(task, dict)]
     for step in steps or ():
         tasks[step.row]["status"] = step.status
-    since = started[0] - _GRACE if started else 0
     facts = Facts(find_output(state.place, phase, since), _find_drafts(state.place, phase, since), tasks, approvals)
     return plan_resume(state.value, facts)
 
 
-def find_output(place: Place, phase: str, since: int = 0) -> Output:
+def find_beginning(value: Value) -> int:
+    """When the workflow began, in seconds since 1970, a little earlier; 0 where that is not known."""
+    started = read_instant(value.get("started_at"))
+    return started[0] - _GRACE if started else 0
+
+
+def find_output(place: Place, phase: str, since: int) -> Output:
     """A phase's result on disk, a good one before any other. since: what was written earlier is from another run."""
     seen = [
         _judge_output(place, path, since)

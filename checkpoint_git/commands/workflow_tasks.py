@@ -145,7 +145,7 @@ def recover_tasks(place: Place, now: int, on_wait: store.Tell = lambda: None) ->
         steps = find_recovery(state)
         if not steps:
             return Recovered(Changed(state, [], []), [], [])
-        kept = [(step.keep_aside, "") for step in steps if step.keep_aside]
+        aside = [step.keep_aside for step in steps if step.keep_aside and store.is_movable(place, step.keep_aside)]
 
         def change(phase: Value, execution: Value, now: int) -> None:
             changes.apply_recovery(execution, steps)
@@ -154,7 +154,7 @@ def recover_tasks(place: Place, now: int, on_wait: store.Tell = lambda: None) ->
         if changed.refused:
             return Recovered(changed, steps, [])
         # after the state: a kill in between leaves a file that is older than the next attempt, and so aside then
-        kept = [(path, store.keep_aside(place, path, write_instant(now))) for path, _ in kept]
+        kept = [(path, store.keep_aside(place, path, write_instant(now))) for path in aside]
     return Recovered(changed, steps, kept)
 
 

@@ -225,6 +225,7 @@ def test_results_of_an_earlier_workflow_do_not_count(folder: Path) -> None:
     write_output(folder, OUTPUTS["REQUIREMENTS"], {}, at=seconds("2026-03-01T07:00:00Z"))
     data = run(folder, "resume", "--yes", "--approvals", "none").outcome.data
     assert (data["action"], data["agent"]) == ("spawn", "PM")
+    assert run(folder, "advance", "--yes").codes == ["workflow/output-missing"]
     write_output(folder, OUTPUTS["REQUIREMENTS"], {}, at=seconds("2026-03-01T09:00:00Z"))
     assert run(folder, "resume", "--yes", "--approvals", "none").outcome.data["action"] == "advance"
 
@@ -403,6 +404,33 @@ def test_a_task_whose_output_lies_elsewhere_is_an_orphan_and_nothing_is_touched_
     assert [row["status"] for row in read_json(folder / EXECUTION)["tasks"]] == ["pending", "pending"]
     assert outside.read_text() == '{"status": "complete"}'
     assert (folder / "memory/link.json").is_symlink()
+
+
+@pytest.mark.parametrize("output", ["memory", "memory/state", "src", "memory/state/.lock"])
+def test_recovery_moves_no_folder_and_nothing_of_the_state_away(output: str, folder: Path) -> None:
+    (folder / "src").mkdir()
+    (folder / "src/app.py").write_text("")
+    write_workflow(folder, phase("IMPLEMENTATION"), execution(task("a", "running", output=output)))
+    (folder / "memory/state/.lock").write_text("")
+    ran = run(folder, "recover")
+    assert task_of(folder, "a")["status"] == "pending"
+    assert ran.outcome.data["kept_aside"] == []
+    assert (folder / "src/app.py").exists()
+    assert state_of(folder)["workflow_id"] == "login"
+
+
+@pytest.mark.parametrize("output", [".git/HEAD", "src/../.git/HEAD", "sub/.GIT/config", "link/HEAD"])
+def test_what_is_gits_is_never_an_output(output: str, repo: GitRepo) -> None:
+    for name in ("sub/.GIT", "src"):
+        (repo.path / name).mkdir(parents=True)
+    (repo.path / "sub/.GIT/config").write_text("")
+    (repo.path / "link").symlink_to(".git")
+    rows = [task("a", "running", output=output, started_at=NOON)]
+    write_workflow(repo.path, phase("IMPLEMENTATION"), execution(*rows))
+    run(repo.path, "recover")
+    assert task_of(repo.path, "a")["status"] == "pending"
+    assert (repo.path / output).exists()
+    assert run(repo.path, "task", "done", "a", "--output", output).codes == ["workflow/output-outside"]
 
 
 # archives

@@ -100,13 +100,13 @@ def _plan_result(phase: str, state: Mapping[str, Any], facts: Facts) -> Plan:
         if phase == LAST:
             return Plan("complete", f"{output.path} is there")
         return Plan("advance", f"{output.path} is there and valid")
-    return Plan("spawn", _tell_missing(phase, output), TABLE[phase].agent)
+    return Plan("spawn", tell_missing(phase, output), TABLE[phase].agent)
 
 
 def _plan_architecture(phase: str, state: Mapping[str, Any], facts: Facts) -> Plan:
     if facts.output.condition == "valid":
         return Plan("advance", f"{facts.output.path} is there and valid")
-    missing = _tell_missing(phase, facts.output)
+    missing = tell_missing(phase, facts.output)
     if not facts.drafts:
         return Plan("spawn", f"{missing}, and there are no designs in {TABLE[phase].drafts}", TABLE[phase].drafter)
     there = f"{len(facts.drafts)} design{'' if len(facts.drafts) == 1 else 's'} in {TABLE[phase].drafts}"
@@ -144,7 +144,8 @@ _RULES: dict[str, Callable[[str, Mapping[str, Any], Facts], Plan]] = {
 }
 
 
-def _tell_missing(phase: str, output: Output) -> str:
+def tell_missing(phase: str, output: Output) -> str:
+    """Why a phase has no result."""
     if output.condition == "invalid":
         return f"{output.path} is not valid: {output.why}"
     if output.condition == "older":

@@ -10,8 +10,9 @@ from checkpoint_git.disk.discover import Place, find_repository, is_inside
 from checkpoint_git.disk.reading import FileContent, read_content
 from checkpoint_git.protocols.workflow import layout
 
-__all__ = ["FileContent", "archive_state", "find_workflow_place", "has_state", "keep_aside", "list_files",
-           "plan_workflow_place", "read_output", "read_state", "write_state", "writing", "written_at"]  # fmt: skip
+__all__ = ["FileContent", "archive_state", "find_workflow_place", "has_state", "is_movable", "keep_aside",
+           "list_files", "plan_workflow_place", "read_output", "read_state", "write_state", "writing",
+           "written_at"]  # fmt: skip
 
 Tell = Callable[[], None]  # called once when another process keeps us waiting
 _MOST_LISTED = 1_000
@@ -93,6 +94,8 @@ def _full_path(place: Place, path: str) -> str:
     full = "" if is_odd else os.path.normpath(os.path.join(place.root, path))
     if is_odd or full == place.root or not is_inside(full, place.top) or not _is_below(full, place.root):
         raise ValueError("it does not lie in the project")
+    if ".git" in os.path.relpath(os.path.realpath(full), os.path.realpath(place.top)).lower().split(os.sep):
+        raise ValueError("it is git's own")
     return full
 
 
@@ -193,6 +196,12 @@ def _remove_old_archives(folder: str, newest: str) -> None:
     old = sorted(folders, key=lambda name: (layout.archive_order(name), name))[: -(layout.KEPT_ARCHIVES - 1)]
     for name in old:
         shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
+
+
+def is_movable(place: Place, path: str) -> bool:
+    """Whether an output may be moved away: it is no folder, and does not lie where the state lies."""
+    full = os.path.realpath(_full_path(place, path))
+    return not os.path.isdir(full) and not is_inside(full, place.directory)
 
 
 def keep_aside(place: Place, path: str, instant: str) -> str:
