@@ -167,6 +167,7 @@ def create(
     if not asked and not wanted:
         raise CheckpointError("the scope holds nothing", "name files, folders, patterns, states or databases")
     captured = read_captured(world, asked, kind, parts.find_claimed(wanted))
+    captured.warnings.extend(parts.find_warnings(wanted))
     uncommitted = _find_uncommitted(world, captured.found)
     store.remove_unfinished(world.root)
     point = _choose_id(world)
@@ -332,7 +333,10 @@ def rehearse(held: Held, kind: str, entries: Sequence[Entry]) -> set[str]:
 
 
 def _status(root: str, entry: Entry) -> os.stat_result | None:
-    return None if entry.kind == "absent" else os.lstat(os.path.join(root, entry.path))
+    try:
+        return None if entry.kind == "absent" else os.lstat(os.path.join(root, entry.path))
+    except OSError:
+        return None
 
 
 def _open_folders(folder: str) -> None:
@@ -344,8 +348,19 @@ def _open_folders(folder: str) -> None:
                 os.chmod(full, 0o700)
 
 
-def apply_entries(held: Held, kind: str, entries: Sequence[Entry], target: str, *, sync: bool = True) -> None:
-    """Puts folders, files and links in a target folder as they stood, and removes nothing there."""
+def apply_entries(
+    held: Held,
+    kind: str,
+    entries: Sequence[Entry],
+    target: str,
+    *,
+    sync: bool = True,
+    check: restoring.Check = lambda path: None,
+) -> None:
+    """Puts folders, files and links in a target folder as they stood, and removes nothing there.
+
+    check: called right before a file or link takes its place.
+    """
     workshop = os.path.join(held.folder, ".workshop")
     os.makedirs(workshop, exist_ok=True)
     folders = [entry for entry in entries if entry.kind == "folder"]
@@ -356,7 +371,7 @@ def apply_entries(held: Held, kind: str, entries: Sequence[Entry], target: str, 
         def put(at: int, content: Chunks | None) -> None:
             if content is None:
                 raise CheckpointError(f"the content of {escape_controls(holding[at].path)} is lost", "verify the point")
-            restoring.write_path(target, holding[at], content, workshop, sync=sync)
+            restoring.write_path(target, holding[at], content, workshop, sync=sync, check=check)
 
         open_mechanism(kind).read_contents(held, holding, put)
         restoring.set_modes(target, folders)

@@ -6,16 +6,27 @@ or the new one, and no half-written file among the user's.
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.safetext import escape_controls
-from checkpoint_git.disk.atomic import write_error
+from checkpoint_git.disk.atomic import sync_folder, write_error
 from checkpoint_git.protocols.restore.entries import Entry
 from checkpoint_git.protocols.restore.held import Chunks
 
 _OWNER = 0o700
+_PART = ".checkpoint-part-"  # an unfinished file beside its place; only where the place is on another file system
+Check = Callable[[str], None]
+
+
+def _allow(path: str) -> None:
+    """The check of those who work in a folder of their own."""
+
+
+def is_part(path: str) -> bool:
+    """Whether a path is an unfinished file of a rollback that was killed."""
+    return path.rpartition("/")[2].startswith(_PART)
 
 
 def check_way(root: str, path: str) -> None:
@@ -29,11 +40,15 @@ def check_way(root: str, path: str) -> None:
             raise CheckpointError(f"{shown} is a symbolic link now, and {escape_controls(path)} lies behind it", hint)
 
 
-def remove_path(root: str, path: str) -> None:
-    """Removes a file, a link, or a folder that is empty; what is gone already is fine, a folder with content stays."""
+def remove_path(root: str, path: str, check: Check = _allow) -> None:
+    """Removes a file, a link, or a folder that is empty; what is gone already is fine, a folder with content stays.
+
+    check: called right before, and may raise.
+    """
     check_way(root, path)
     full = os.path.join(root, path)
     with _writable(os.path.dirname(full)):
+        check(path)
         try:
             if stat.S_ISDIR(os.lstat(full).st_mode):
                 os.rmdir(full)
@@ -56,9 +71,11 @@ def make_folders(root: str, folders: Sequence[Entry]) -> None:
             continue
         with _writable(os.path.dirname(full)):
             try:
-                if os.path.lexists(full):
-                    os.unlink(full)
                 os.makedirs(full, mode=0o777)
+            except FileExistsError:
+                hint = "move it away, then run the same command again"
+                shown = escape_controls(entry.path)
+                raise CheckpointError(f"something stands where the folder {shown} belongs", hint) from None
             except OSError as error:
                 raise _failed(entry.path, error) from None
 
@@ -72,10 +89,23 @@ def set_modes(root: str, folders: Sequence[Entry]) -> None:
             raise _failed(entry.path, error) from None
 
 
-def write_path(root: str, entry: Entry, content: Chunks, workshop: str, *, sync: bool = True) -> None:
+def sync_folders(root: str, paths: Iterable[str]) -> None:
+    """Makes new names, and names that are gone, survive a power cut."""
+    for folder in sorted({os.path.dirname(os.path.join(root, path)) for path in paths}):
+        if os.path.isdir(folder):
+            try:
+                sync_folder(folder)
+            except OSError as error:
+                raise _failed(folder, error) from None
+
+
+def write_path(
+    root: str, entry: Entry, content: Chunks, workshop: str, *, sync: bool = True, check: Check = _allow
+) -> None:
     """A file or link as it stood.
 
-    workshop: a folder for unfinished files, on the same file system where that goes. sync: on the disk when it returns.
+    workshop: a folder for unfinished files, on the same file system where that goes. sync: its content is on the disk
+    when it returns. check: called right before it takes its place, and may raise.
     """
     check_way(root, entry.path)
     full = os.path.join(root, entry.path)
@@ -84,7 +114,7 @@ def write_path(root: str, entry: Entry, content: Chunks, workshop: str, *, sync:
         try:
             os.makedirs(folder, exist_ok=True)
             _check_free(full, entry.path)
-            _write(full, entry, content, workshop, sync)
+            _write(full, entry, content, workshop, sync, check)
         except OSError as error:
             raise _failed(entry.path, error) from None
 
@@ -95,10 +125,11 @@ def _check_free(full: str, path: str) -> None:
         raise CheckpointError(f"a folder stands where the file {escape_controls(path)} belongs", hint)
 
 
-def _write(full: str, entry: Entry, content: Chunks, workshop: str, sync: bool) -> None:
+def _write(full: str, entry: Entry, content: Chunks, workshop: str, sync: bool, check: Check) -> None:
     temporary = os.path.join(workshop, f"part-{os.urandom(6).hex()}")
     try:
         _write_whole(temporary, entry, content, sync)
+        check(entry.path)
         try:
             os.replace(temporary, full)
         except OSError as error:
@@ -127,7 +158,7 @@ def _write_whole(temporary: str, entry: Entry, content: Chunks, sync: bool = Tru
 
 def _move_between(temporary: str, full: str, entry: Entry) -> None:
     """A rename within the target's folder, where the workshop lies on another file system."""
-    beside = os.path.join(os.path.dirname(full), f".checkpoint-part-{os.path.basename(temporary)}")
+    beside = os.path.join(os.path.dirname(full), f"{_PART}{os.path.basename(temporary)}")
     try:
         if entry.kind == "link":
             os.symlink(os.readlink(temporary), beside)

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.safetext import escape_controls
 from checkpoint_git.disk.atomic import remove_file, write_file
-from checkpoint_git.protocols.restore import layout, parts, points, restoring, store
+from checkpoint_git.protocols.restore import halting, layout, parts, points, restoring, store
 from checkpoint_git.protocols.restore.entries import Difference, Entry, compare_entries
+from checkpoint_git.protocols.restore.held import Held
 from checkpoint_git.protocols.restore.part import Means, Part
 from checkpoint_git.protocols.restore.points import World
 from checkpoint_git.protocols.restore.reading import read_entries
@@ -25,13 +26,16 @@ _NO_MEANS = Means()
 class Plan(NamedTuple):
     """What a rollback would do. remove: what was made since, deep paths first. restore: what is missing or differs.
 
-    parts: the states and databases that are not as they were kept, in the order in which they are put back.
+    parts: the states and databases that are not as they were kept, in the order in which they are put back. found,
+    present: the scope as it stood when the plan was made.
     """
 
     remove: list[str]
     restore: list[Difference]
     entries: list[Entry]
     parts: Sequence[Part] = ()
+    found: Sequence[Named] = ()
+    present: Sequence[Entry] = ()
 
 
 class RolledBack(NamedTuple):
@@ -67,31 +71,37 @@ def plan_rollback(
 ) -> Plan:
     """What would change. within: paths of the scope to go back for, all where None. Raises CheckpointError."""
     entries = [entry for entry in points.read_held_entries(manifest) if _is_within(entry.path, within)]
-    present = read_present(world, manifest, within)
+    found = [named for named in _read_scope(world, manifest) if _is_within(named.path, within)]
+    present = read_entries(world.root, found)
     differences = compare_entries(entries, present)
     added = sorted((one.path for one in differences if one.how == "added"), reverse=True)
     others = parts.find_differing(points.find_held(world, manifest.id), parts.read_parts(manifest, within), means)
-    return Plan(added, [one for one in differences if one.how != "added"], entries, others)
-
-
-def read_present(world: World, manifest: store.Manifest, within: Sequence[str] | None) -> list[Entry]:
-    """The scope as it stands now."""
-    home = world._replace(cwd=world.root)
-    found = _read_scope(home, manifest)
-    return read_entries(world.root, [named for named in found if _is_within(named.path, within)])
+    return Plan(added, [one for one in differences if one.how != "added"], entries, others, found, present)
 
 
 def _read_scope(world: World, manifest: store.Manifest) -> list[Named]:
-    """The scope's paths today."""
+    """The scope's paths today, and the point's folders even where git ignores them by now."""
+    home = world._replace(cwd=world.root)
     claimed = parts.find_claimed(parts.read_parts(manifest))
-    return points.read_captured(world, _find_asked(world, manifest), manifest.value["type"], claimed).found
+    found = points.read_captured(home, _find_asked(home, manifest), manifest.value["type"], claimed).found
+    there = {named.path for named in found}
+    folders = [entry.path for entry in points.read_held_entries(manifest) if entry.kind == "folder"]
+    missed = [path for path in folders if path not in there and _is_folder(world.root, path)]
+    return [*found, *(Named(path, "folder", os.lstat(os.path.join(world.root, path))) for path in missed)]
+
+
+def _is_folder(root: str, path: str) -> bool:
+    full = os.path.join(root, path)
+    return os.path.isdir(full) and not os.path.islink(full)
 
 
 def _find_asked(world: World, manifest: store.Manifest) -> list[str]:
     """The scopes, absolute. What the point holds belongs to it even where a pattern no longer finds it."""
     asked = [os.path.join(world.root, path) for path in manifest.value["scope"]["asked"]]
-    paths = [entry.path for entry in points.read_held_entries(manifest)]
-    own = {*paths, *manifest.value["scope"]["asked"]}
+    entries = points.read_held_entries(manifest)
+    own = {*(entry.path for entry in entries), *manifest.value["scope"]["asked"]}
+    # a folder that is still one is reached from what was asked for: named here, what git ignores in it would count
+    paths = [one.path for one in entries if one.kind != "folder" or not _is_folder(world.root, one.path)]
     held = [os.path.join(world.root, path) for path in paths if not _is_behind_own_link(world.root, path, own)]
     there = [path for path in asked if os.path.lexists(path)]
     patterns = [path for path in asked if not os.path.lexists(path) and _matches(world, path)]
@@ -128,24 +138,56 @@ def roll_back(
     there: then everything is kept, the point of the state before too.
     """
     check_usable(world, manifest)
-    journal = _load_journal(world, manifest.id)
     held = points.find_held(world, manifest.id)
     parts.check_ready(held, parts.read_parts(manifest, within), means)
-    safety = str(journal["safety"]) if journal else _make_safety(world, manifest, within, means)
+    found_safety = _find_resumed(world, manifest, within, means)
+    safety = found_safety or _make_safety(world, manifest, within, means)
     plan = plan_rollback(world, manifest, within, means)
+    changed = [*plan.remove, *(one.path for one in plan.restore)]
+    halting.check_kept(plan.present, changed, _read_safety_entries(world, safety))
+    halting.check_ways(world.root, plan.remove, plan.restore, plan.present)
     told = parts.restore_parts(held, plan.parts, means, states=False)
-    other_kinds = sorted((one.path for one in plan.restore if one.how == "kind"), reverse=True)
-    for path in [*plan.remove, *other_kinds]:
-        restoring.remove_path(world.root, path)
-    wanted = {one.path for one in plan.restore}
-    folders = [entry for entry in plan.entries if entry.kind == "folder"]
-    changed = [entry for entry in plan.entries if entry.path in wanted and entry.kind in ("file", "link")]
-    points.apply_entries(held, manifest.value["type"], [*folders, *changed], world.root)
+    _change_files(world, manifest, held, plan)
+    restoring.sync_folders(world.root, changed)
     told += parts.restore_parts(held, plan.parts, means, states=True)
-    _check_result(world, manifest, within, means, safety)
+    told += _check_result(world, manifest, within, means, safety)
     if safety:
         remove_file(_journal_path(world, manifest.id))
-    return RolledBack(plan, safety, journal is not None, told)
+    return RolledBack(plan, safety, bool(found_safety), told)
+
+
+def _change_files(world: World, manifest: store.Manifest, held: Held, plan: Plan) -> None:
+    """Removes what was made since, then puts back folders, files and links; each only while it is as it was planned."""
+    watch = halting.Watch(world.root, plan.found)
+    other_kinds = sorted((one.path for one in plan.restore if one.how == "kind"), reverse=True)
+    for path in [*plan.remove, *other_kinds]:
+        restoring.remove_path(world.root, path, watch.check)
+        watch.forget(path)
+    wanted = {one.path for one in plan.restore}
+    folders = [entry for entry in plan.entries if entry.kind == "folder"]
+    files = [entry for entry in plan.entries if entry.path in wanted and entry.kind in ("file", "link")]
+    points.apply_entries(held, manifest.value["type"], [*folders, *files], world.root, check=watch.check)
+
+
+def _find_resumed(world: World, manifest: store.Manifest, within: Sequence[str] | None, means: Means) -> str:
+    """The safety point of a rollback that was cut off, if nobody has worked in the scope since; else "".
+
+    A second safety point of a state that nobody made would only hide the first.
+    """
+    safety = halting.read_safety(_load_journal(world, manifest.id), within)
+    kept = store.load_manifest(world.root, safety) if safety else None
+    if kept is None or kept.trouble or kept.value["state"] == "dropped":
+        return ""
+    plan = plan_rollback(world, manifest, within, means)
+    if not halting.is_half_way(plan.present, plan.entries, points.read_held_entries(kept)):
+        return ""
+    changed = parts.find_differing(points.find_held(world, safety), parts.read_parts(kept), means)
+    return "" if {part.name for part in changed} & {part.name for part in plan.parts} else safety
+
+
+def _read_safety_entries(world: World, safety: str) -> list[Entry]:
+    kept = store.load_manifest(world.root, safety) if safety else None
+    return points.read_held_entries(kept) if kept is not None else []
 
 
 def _make_safety(world: World, manifest: store.Manifest, within: Sequence[str] | None, means: Means) -> str:
@@ -181,11 +223,14 @@ def _load_journal(world: World, point: str) -> dict[str, Any] | None:
 
 def _check_result(
     world: World, manifest: store.Manifest, within: Sequence[str] | None, means: Means, safety: str
-) -> None:
+) -> list[str]:
+    """Sentences on what stays although it was made since. Raises CheckpointError where anything is not as it stood."""
     left = plan_rollback(world, manifest, within, means)
+    staying = halting.find_staying(world.root, left.remove)
     others = [part.name for part in left.parts if part.kind != "state" or means.hand_over is None]
-    wrong = [*left.remove, *(one.path for one in left.restore), *others]
+    wrong = [*(path for path in left.remove if path not in staying), *(one.path for one in left.restore), *others]
     if wrong:
         shown = ", ".join(escape_controls(path) for path in wrong[:5])
         hint = f"nothing is lost: {safety} holds what stood there before; run it again once nobody writes there"
         raise CheckpointError(f"after the rollback these are not as they stood: {shown}", hint)
+    return [f"{path} stays: it holds files that no restore point keeps" for path in staying]
