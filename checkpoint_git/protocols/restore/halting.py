@@ -86,8 +86,16 @@ def check_ways(root: str, remove: Sequence[str], restore: Sequence[Difference], 
     for one in restore:
         if not any(one.path.startswith(f"{link}/") for link in making_way):
             restoring.check_way(root, one.path)
+            _check_special(root, one)
         if one.how == "kind" and kinds.get(one.path) == "folder":
             _check_emptied(root, one.path, gone)
+
+
+def _check_special(root: str, one: Difference) -> None:
+    mark = _read_mark(root, one.path) if one.how == "missing" else None
+    if mark is not None:
+        hint = "no restore point keeps pipes, sockets and devices: move it away, then run the same command again"
+        raise CheckpointError(f"what stands where {escape_controls(one.path)} belongs is no file", hint)
 
 
 def _check_emptied(root: str, path: str, gone: frozenset[str]) -> None:
