@@ -19,6 +19,7 @@ Kind = Literal["renamed", "deleted", "uncommitted", "ignored", "unknown"]
 _GLOB = re.compile(r"[*?\[]")
 _MAX_WALK = 200_000  # folder entries that one pattern may look at
 _MAX_FOLLOWED = 5  # renames in a row
+_DEEPEST = 100  # folders of a path that are looked at one by one
 _FEW = 100  # paths that git itself looks for; more of them it compares one by one with every name it has
 
 
@@ -83,7 +84,7 @@ class Lookup:
 
     def _is_plainly_there(self, path: str) -> bool:
         """Whether it is a file of the project by an ordinary name, reached through no symbolic link."""
-        if not _PLAIN_PATH(path) or _ODD_PART(path):
+        if not _PLAIN_PATH(path) or _ODD_PART(path) or path.count("/") > _DEEPEST:
             return False
         full = f"{self._root}/{path}"
         try:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from checkpoint_git.repo.paths import Fate, find_state, read_fates, relative_to_top
+from checkpoint_git.repo.paths import Fate, Lookup, find_state, read_fates, relative_to_top
 from tests.support.repos import GitRepo
 
 
@@ -28,6 +28,20 @@ def test_a_path_a_folder_and_a_pattern_are_found(repo: GitRepo) -> None:
         assert state(repo, path) == "there", path
     for path in ("src/pages/id.astro", "src/**/c.ts", "src/*.ts", "nope", ""):
         assert state(repo, path) == ("there" if path == "" else "missing"), path
+
+
+def test_many_paths_are_looked_up_as_single_ones_are(repo: GitRepo, tmp_path: Path) -> None:
+    deep = "/".join(["d"] * 120)
+    (tmp_path / "elsewhere").mkdir()
+    repo.write("src/a", "x")
+    repo.write(f"{deep}/a", "x")
+    (repo.path / "out").symlink_to(tmp_path / "elsewhere")
+    (repo.path / "in").symlink_to("src")
+    lookup = Lookup(str(repo.path), str(repo.path))
+    paths = ["src/a", "src", "src//a", "src/../src/a", "in", "in/a", "out", "out/a", "nope/a", "src/a/b", "../x", "~/x"]
+    for path in (*paths, f"{deep}/a", f"{deep}/b", "a/" * 2_000 + "b", "a" * 5_000, "a\0b", "src/*"):
+        assert lookup.find_state(path) == find_state(path, str(repo.path), str(repo.path)), path
+        assert list(lookup.find_names(path)) == relative_to_top(path, str(repo.path), str(repo.path)), path
 
 
 def test_an_absolute_path_inside_counts_and_one_outside_is_not_looked_at(repo: GitRepo, tmp_path: Path) -> None:
