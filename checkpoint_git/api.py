@@ -27,12 +27,11 @@ from checkpoint_git.commands.status import StatusResult, read_since, status
 from checkpoint_git.commands.update import UpdateResult, update
 from checkpoint_git.commands.validate import read_paths
 from checkpoint_git.commands.workflow_phase import advance_phase, approve_phase, archive_state, save_state
-from checkpoint_git.commands.workflow_resume import Prospect, begin_afresh, is_over, look_ahead
+from checkpoint_git.commands.workflow_resume import Prospect, begin_afresh, look_ahead
 from checkpoint_git.commands.workflow_state import (
     check_phase,
     find_state,
     find_trouble,
-    load_state,
     read_approvals,
     state_data,
 )
@@ -48,7 +47,7 @@ from checkpoint_git.protocols.skill.edits import make_edit
 from checkpoint_git.protocols.skill.views import public_view
 from checkpoint_git.protocols.workflow.layout import check_task_id, check_workflow_id
 from checkpoint_git.protocols.workflow.recovery import Step
-from checkpoint_git.protocols.workflow.store import has_state, plan_workflow_place
+from checkpoint_git.protocols.workflow.store import plan_workflow_place
 
 __all__ = [
     "CheckpointError",
@@ -274,9 +273,10 @@ class Workflow:
         """
         check_workflow_id(name)
         place = plan_workflow_place(self._path)
-        if has_state(place) and not fresh and not is_over(load_state(place, self.now)):
+        changed, archive = begin_afresh(place, name, self.now, unasked=not fresh)
+        if changed is None:
             raise CheckpointError("there is an unfinished workflow", "resume it, or start with fresh=True")
-        return begin_afresh(place, name, self.now)[1]
+        return archive
 
     def status(self) -> dict[str, Any]:
         """Where it stands: workflow_id, phase, phase_status, started_at, last_activity, completed, approved, tasks."""

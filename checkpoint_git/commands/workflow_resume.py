@@ -53,11 +53,16 @@ def start(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     name = args.words[0]
     layout.check_workflow_id(name)
     place = store.plan_workflow_place(invocation.cwd)
-    if store.has_state(place):
-        state = load_state(place, invocation.now)
-        if not is_over(state):
-            return take_up(place, args, invocation, name)
-    return _start_afresh(place, name, invocation)
+    if not is_unfinished(load_state(place, invocation.now)):
+        changed, target = begin_afresh(place, name, invocation.now, say_waiting(invocation.stderr), unasked=True)
+        if changed is not None:
+            return _tell_started(changed, target, [])
+    return take_up(place, args, invocation, name)
+
+
+def is_unfinished(state: State) -> bool:
+    """Whether a workflow is there that is not complete: somebody is to be asked before it is archived."""
+    return state.phase is not None and not is_over(state)
 
 
 def is_over(state: State) -> bool:
@@ -79,6 +84,7 @@ def take_up(place: Place, args: argparse.Namespace, invocation: Invocation, fres
     if is_over(state) and question.kind != "corrupt" and not args.fresh:  # nothing to ask: it only has to be archived
         return _go_on(state, invocation, approvals, [], findings, question._replace(kind="resume"))
     lines = describe_state(state, question)
+    answers = _list_answers(question, fresh_name)
     answer = _find_answer(args, invocation, question, lines, findings)
     if invocation.interactive and not (args.yes or args.fresh):
         lines = []  # they were shown with the question
@@ -86,7 +92,7 @@ def take_up(place: Place, args: argparse.Namespace, invocation: Invocation, fres
         return _start_afresh(place, fresh_name, invocation, lines)
     if answer == "resume":
         return _go_on(state, invocation, approvals, lines, findings, question)
-    return _stop(state, plan, lines, findings, question)
+    return _stop(state, plan, lines, findings, question, answers)
 
 
 class Prospect(NamedTuple):
@@ -104,6 +110,8 @@ def look_ahead(place: Place, approvals: tuple[str, ...], now: int) -> Prospect:
     Nothing is written.
     """
     state = load_state(place, now)
+    if state.phase is None:  # another process archived it a moment ago
+        raise CheckpointError(f"there is no workflow in {place.directory}", "checkpoint workflow start ID begins one")
     findings = find_trouble(state, now)
     question = find_question(state, findings, now)
     plan = None if question.kind == "corrupt" else find_plan(state, approvals, find_recovery(state))
@@ -179,18 +187,32 @@ def _say(invocation: Invocation, text: str) -> None:
 # what follows
 
 
-def _stop(state: State, plan: Plan | None, lines: list[Block], findings: list[Finding], question: Question) -> Outcome:
+def _list_answers(question: Question, fresh_name: str) -> dict[str, str]:
+    """What can be answered, and the command that says so."""
+    begin = "resume"
+    if fresh_name:
+        from shlex import quote
+
+        begin = f"start {quote(fresh_name)}"
+    answers = {"resume": "checkpoint workflow resume --yes", "fresh": f"checkpoint workflow {begin} --fresh"}
+    return {what: command for what, command in answers.items() if what != "resume" or question.kind != "corrupt"}
+
+
+def _stop(
+    state: State,
+    plan: Plan | None,
+    lines: list[Block],
+    findings: list[Finding],
+    question: Question,
+    answers: dict[str, str],
+) -> Outcome:
     """Nothing was decided: the question, its answers, and what would come next."""
-    corrupt = question.kind == "corrupt"
-    answers = {"fresh": "checkpoint workflow resume --fresh"}
-    if not corrupt:
-        answers = {"resume": "checkpoint workflow resume --yes", **answers}
     data = {
         **state_data(state),
         "question": question.text,
         "answers": answers,
         "decision": None,
-        "corrupt": corrupt,
+        "corrupt": question.kind == "corrupt",
         "stale": question.kind == "stale",
     }
     if plan is not None:
@@ -265,30 +287,38 @@ _ACTIONS = {
 }
 
 
-def _start_afresh(place: Place, name: str, invocation: Invocation, lines: list[Block] | None = None) -> Outcome:
+def _start_afresh(place: Place, name: str, invocation: Invocation, lines: list[Block]) -> Outcome:
     """Archives what is there, if anything, and begins. name: "" for that of the archived workflow."""
     changed, target = begin_afresh(place, name, invocation.now, say_waiting(invocation.stderr))
     if changed is None:
         told = Line("its name cannot be read: checkpoint workflow start ID begins a new one", "warn")
         unnamed: dict[str, Any] = {"workflow_id": None, "decision": "fresh", "archive": target, "saved": []}
-        return Outcome(unnamed, [*(lines or []), Line(f"archived to {target}"), told])
+        return Outcome(unnamed, [*lines, Line(f"archived to {target}"), told])
+    return _tell_started(changed, target, lines)
+
+
+def _tell_started(changed: Changed, target: str | None, lines: list[Block]) -> Outcome:
+    """A workflow that began. target: the archive of what was there before."""
     name = workflow_id(changed.state)
     data = {**state_data(changed.state), "decision": "fresh", "archive": target, "saved": changed.saved}
     plan = Plan("spawn", "a fresh start", "PM")
-    blocks = [*(lines or []), *([Line(f"archived to {target}")] if target else [])]
+    blocks = [*lines, *([Line(f"archived to {target}")] if target else [])]
     started = Line(f"workflow {name} started: {changed.state.value.get('current_phase')}", "strong")
     return Outcome({**data, **plan_data(plan)}, [*blocks, started, *plan_lines(plan, ""), saved_line(changed.saved)])
 
 
 def begin_afresh(
-    place: Place, name: str, now: int, on_wait: store.Tell = lambda: None
+    place: Place, name: str, now: int, on_wait: store.Tell = lambda: None, *, unasked: bool = False
 ) -> tuple[Changed | None, str | None]:
     """(the new workflow, the archive of what was there before, None without it).
 
-    name: "" for that of the archived workflow; where that cannot be read, nothing is begun.
+    name: "" for that of the archived workflow; where that cannot be read, nothing is begun. unasked: nothing is done
+    where a workflow is unfinished, such as one that another process began a moment ago.
     """
     with store.writing(place, on_wait):
         state = load_state(place, now)
+        if unasked and is_unfinished(state):
+            return None, None
         name = name or workflow_id(state)
         target = archive_workflow(state, now)
         return (begin_workflow(place, name, now) if name else None), target

@@ -117,7 +117,9 @@ def test_off_a_terminal_the_question_and_its_answers_are_the_answer(folder: Path
 
 def test_start_on_an_unfinished_workflow_asks_and_fresh_begins_the_new_one(folder: Path) -> None:
     write_workflow(folder, phase("VERIFICATION"))
-    assert run(folder, "start", "second").outcome.data["question"] == "Resume workflow from VERIFICATION? [Y/n]"
+    data = run(folder, "start", "second try").outcome.data
+    assert data["question"] == "Resume workflow from VERIFICATION? [Y/n]"
+    assert data["answers"]["fresh"] == "checkpoint workflow start 'second try' --fresh"
     assert state_of(folder)["workflow_id"] == "login"
     run(folder, "start", "second", "--fresh")
     assert state_of(folder)["workflow_id"] == "second"

@@ -165,6 +165,13 @@ def test_twenty_processes_at_once_lose_nothing(tmp_path: Path) -> None:
 # a disk that takes nothing
 
 
+def test_of_many_that_start_at_once_one_begins_and_the_others_ask(tmp_path: Path) -> None:
+    command = [CHECKPOINT, "workflow", "start"]
+    started = [subprocess.Popen([*command, f"w{n}"], cwd=tmp_path, stdin=subprocess.DEVNULL) for n in range(6)]
+    assert sorted(each.wait(timeout=60) for each in started) == [0, 1, 1, 1, 1, 1]
+    assert not (tmp_path / "memory/state/.archive").exists()
+
+
 def test_a_write_that_fails_says_so_and_leaves_a_whole_state(tmp_path: Path) -> None:
     many = execution(*(task(f"t{number}", "running", error="x" * 200) for number in range(100)))
     write_workflow(tmp_path, recent("IMPLEMENTATION"), many)
