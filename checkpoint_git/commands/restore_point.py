@@ -253,11 +253,12 @@ def _audit(args: argparse.Namespace, world: World) -> Outcome:
         text = f"{len(lines)} records: " + ("the chain is whole" if not findings else "the chain is broken")
         return Outcome({"records": len(lines), "whole": not findings}, (), findings, summary=[Line(text)])
     records = [audit.parse_record(line) for _, line in lines]
-    rows = [(r["at"], r["operation"], r["outcome"], r["checkpoint_id"]) for r in records if r]
+    rows = [tuple(str(record.get(name, "")) for name in _AUDIT_COLUMNS) for record in records if record]
     data: dict[str, Any] = {"log": layout.AUDIT_LOG, "records": [record for record in records if record]}
     return Outcome(data, [Table(("at", "operation", "outcome", "restore point"), rows)])
 
 
+_AUDIT_COLUMNS = ("at", "operation", "outcome", "checkpoint_id")
 Act = Callable[[argparse.Namespace, World], Outcome]
 ACTIONS: dict[str, tuple[Act, tuple[str, ...]]] = {
     "create": (_create, ("reason", "type", "expiry", "state", "database", "table")),

@@ -5,7 +5,7 @@ It brings together the room of restore points, git's list of what to leave alone
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import read_instant
@@ -35,10 +35,24 @@ def find_workspace(cwd: str) -> str:
     repository = find_repository(cwd)
     if repository is not None:
         return repository[0]
+    _refuse_inside_git(cwd)
     try:
         return find_place(cwd).root
     except CheckpointError:
         return plan_place(cwd).root
+
+
+def _refuse_inside_git(cwd: str) -> None:
+    """A bare repository, or the inside of one, holds nobody's files."""
+    folder = os.path.abspath(cwd)
+    while True:
+        there = [os.path.exists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs")]
+        if all(there):
+            hint = "go to a work tree: restore points keep files that you work on"
+            raise CheckpointError(f"{escape_controls(folder)} is a repository without a work tree", hint)
+        if os.path.dirname(folder) == folder:
+            return
+        folder = os.path.dirname(folder)
 
 
 def open_world(
@@ -97,7 +111,10 @@ def _noted(world: World, operation: str, point: str, details: dict[str, Any]) ->
         yield details
     except BaseException as error:
         told = error.message if isinstance(error, CheckpointError) else type(error).__name__
-        _append(world, audit.Record(operation, "failure", point, {**details, "error": told}))
+        with suppress(
+            CheckpointError
+        ):  # what went wrong first is what must be told: a full disk takes no record either
+            _append(world, audit.Record(operation, "failure", point, {**details, "error": told}))
         raise
     _append(world, audit.Record(operation, "success", details.pop("checkpoint_id", point), details))
 
@@ -175,23 +192,25 @@ def find_expiry(manifest: store.Manifest) -> int | None:
     return instant[0] if instant else None
 
 
-def list_points(world: World) -> list[Standing]:
+def list_points(world: World, *, locked: bool = False) -> list[Standing]:
     """Every point, oldest first; those of which only git has a copy left are brought back first."""
-    _bring_back(world)
+    _bring_back(world, locked=locked)
     return [Standing(manifest, find_state(manifest, world.now)) for manifest in store.read_manifests(world.root)]
 
 
-def _bring_back(world: World) -> None:
-    """Points whose folder was taken away, as `git clean -xdf` does: their commit holds the manifest and restore.sh."""
-    if _git_dir(world.root) is None:
-        return
-    there = set(layout.list_ids(world.root))
-    for point, commit in keeping.read_refs(world.root, layout.REF_PREFIX, world.env).items():
-        if not layout.is_id(point) or point in there:
-            continue
+def _bring_back(world: World, *, locked: bool = False) -> None:
+    """Points whose folder was taken away, as `git clean -xdf` does: their commit holds the manifest and restore.sh.
+
+    Not those of another work tree of the same repository: their files are not this one's. locked: the caller holds the
+    lock, without which a point that is just being made would be taken for a lost one.
+    """
+    if _git_dir(world.root) is None or not _find_lost(world):
+        return None
+    if not locked:
+        with changing(world):
+            return _bring_back(world, locked=True)
+    for point, commit in _find_lost(world).items():
         files = {name: keeping.read_file_of(world.root, commit, name, world.env) for name in _OWN_FILES}
-        if any(data is None for data in files.values()):
-            continue
         names = [os.fsdecode(leaf.path) for leaf in keeping.read_leaves(world.root, commit, FOLDER, world.env)]
         kept = [f"{FOLDER}/{name}" for name in names if "/" not in name]
         files |= {name: keeping.read_file_of(world.root, commit, name, world.env) for name in kept}
@@ -201,17 +220,37 @@ def _bring_back(world: World) -> None:
         for name, data in files.items():
             write_file(os.path.join(folder, name), data or b"")
         store.finish_folder(world.root, folder, point)
+    return None
+
+
+def _find_lost(world: World) -> dict[str, str]:
+    """The points of this work tree of which only git has a copy left: id -> commit."""
+    there = set(layout.list_ids(world.root))
+    refs = keeping.read_refs(world.root, layout.REF_PREFIX, world.env)
+    lost = {point: commit for point, commit in refs.items() if layout.is_id(point) and point not in there}
+    if not lost:
+        return lost
+    here, found = points.find_work_tree(world.root), dict[str, str]()
+
+    def take(at: int, content: Iterator[bytes] | None) -> None:
+        point, commit = list(lost.items())[at]
+        value = store.parse_manifest(point, b"".join(content or ())).value
+        if value and value.get("work_tree", "") == here:
+            found[point] = commit
+
+    keeping.read_blobs(world.root, [f"{commit}:{layout.MANIFEST}" for commit in lost.values()], world.env, take)
+    return found
 
 
 _OWN_FILES = (layout.MANIFEST, layout.RESTORE_SCRIPT)
 
 
-def load_point(world: World, point: str) -> store.Manifest:
-    """A point by its id. Raises CheckpointError for one that is unknown."""
+def load_point(world: World, point: str, *, locked: bool = False) -> store.Manifest:
+    """A point by its id. locked: the caller holds the lock. Raises CheckpointError for one that is unknown."""
     layout.check_id(point)
     manifest = store.load_manifest(world.root, point)
     if manifest is None:
-        _bring_back(world)
+        _bring_back(world, locked=locked)
         manifest = store.load_manifest(world.root, point)
     if manifest is None:
         raise CheckpointError(
@@ -267,8 +306,9 @@ def _find_lost_ref(world: World, manifest: store.Manifest, commit: str, path: st
 def _find_unlogged(world: World, manifest: store.Manifest, path: str) -> Iterator[Finding]:
     for _, line in audit.read_records(world.root):
         record = audit.parse_record(line)
-        if record and record["operation"] == "create" and record["checkpoint_id"] == manifest.id:
-            if record["details"].get("digest") == manifest.value["digest"]:
+        if record and record.get("operation") == "create" and record.get("checkpoint_id") == manifest.id:
+            details = record.get("details")
+            if isinstance(details, dict) and details.get("digest") == manifest.value["digest"]:
                 return
             message = "the manifest is not the one that the log of operations tells of"
             yield Finding("restore/manifest", "error", message, path, hint=_LOST)
@@ -311,7 +351,7 @@ def roll_back_point(
     with changing(world):
         details: dict[str, Any] = {"within": list(within) if within is not None else None}
         with _noted(world, "rollback", point, details):
-            manifest = _load_usable(world, point, force)
+            manifest = _load_usable(world, point, force, locked=True)
             store.remove_unfinished(world.root)
             _check_named(manifest, within, means)
             result = rollback.roll_back(world, manifest, within, means)
@@ -346,8 +386,8 @@ def find_below(world: World, path: str) -> str:
     )
 
 
-def _load_usable(world: World, point: str, force: bool) -> store.Manifest:
-    manifest = load_point(world, point)
+def _load_usable(world: World, point: str, force: bool, *, locked: bool = False) -> store.Manifest:
+    manifest = load_point(world, point, locked=locked)
     state = find_state(manifest, world.now)
     if state == "dropped":
         raise CheckpointError(f"{point} was dropped", "`checkpoint restore-point list` shows the others")
@@ -364,16 +404,19 @@ def _load_usable(world: World, point: str, force: bool) -> store.Manifest:
 def drop_point(world: World, point: str) -> store.Manifest:
     """Removes a point and its ref, since somebody asked for just that. Raises CheckpointError."""
     with changing(world), _noted(world, "drop", point, {}):
-        manifest = load_point(world, point)
+        manifest = load_point(world, point, locked=True)
         _remove(world, manifest)
         return manifest
 
 
 def collect_expired(world: World, *, dry_run: bool = False) -> list[store.Manifest]:
-    """Removes the points that have expired, since somebody asked for it; those that are damaged stay."""
+    """Removes the points that have expired, since somebody asked for it; those that are damaged stay.
+
+    What a crash left of points that were being dropped is finished too.
+    """
     with changing(world):
         store.remove_unfinished(world.root)
-        expired = [one.manifest for one in list_points(world) if one.state == "expired"]
+        expired = [one.manifest for one in list_points(world, locked=True) if one.state in ("expired", "dropped")]
         for manifest in () if dry_run else expired:
             with _noted(world, "gc", manifest.id, {"expired": manifest.value["expires_at"]}):
                 _remove(world, manifest)
@@ -382,21 +425,11 @@ def collect_expired(world: World, *, dry_run: bool = False) -> list[store.Manife
 
 def _remove(world: World, manifest: store.Manifest) -> None:
     """First the state, then the ref, then the folder: what a crash leaves is a point that says it was dropped."""
-    import shutil
-
-    if not manifest.trouble:
+    if not manifest.trouble and manifest.value["state"] != "dropped":
         store.write_state(world.root, manifest, "dropped", "drop", world.now)
     if _git_dir(world.root) is not None:
         ref = layout.ref_name(manifest.id)
         commit = keeping.read_ref(world.root, ref, world.env)
         if commit and not keeping.remove_ref(world.root, ref, commit, world.env):
             raise CheckpointError(f"{ref} could not be removed", "does another git command run? try again")
-    folder = layout.point_folder(world.root, manifest.id)
-    try:
-        shutil.rmtree(folder)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise CheckpointError(
-            f"{escape_controls(folder)} could not be removed: {error.strerror}", "remove it by hand"
-        ) from None
+    store.remove_folder(world.root, manifest.id)

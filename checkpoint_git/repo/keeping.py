@@ -11,6 +11,9 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.repo.git import GitResult, clean_env, git_error, run_git, start_git
 
 _CHUNK = 1 << 20
+# What is written is on the disk before the ref that needs it: a power cut leaves no point without its content.
+_LASTING = ("-c", "core.fsync=all")
+_NO_HOOKS = ("-c", "core.hooksPath=/dev/null")  # a hook on refs is for the user's own
 _AUTHOR = {f"GIT_{role}_{what}": "checkpoint" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
 
@@ -24,7 +27,8 @@ class Leaf(NamedTuple):
 
 def quiet_env(env: Mapping[str, str]) -> dict[str, str]:
     """Git's surroundings for work that leaves no trace in the user's index; hooks' own variables are taken out."""
-    return {**clean_env(env), "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_REPLACE_OBJECTS": "1", "LC_ALL": "C"}
+    quiet = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+    return {**clean_env(env), **quiet}
 
 
 def write_files(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -> list[str]:
@@ -35,7 +39,7 @@ def write_files(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) ->
     if not paths:
         return []
     # Compressing costs most of the time, and `git gc` does it for all that lasts.
-    words = ["-c", "core.looseCompression=0", "hash-object", "-w", "--no-filters", "--stdin-paths"]
+    words = [*_LASTING, "-c", "core.looseCompression=0", "hash-object", "-w", "--no-filters", "--stdin-paths"]
     stdin = b"".join(_quote(os.fsencode(path)) + b"\n" for path in paths)
     ids = run_git(words, work_tree, stdin=stdin, env=quiet_env(env)).out.decode("ascii").split()
     if len(ids) != len(paths):
@@ -72,21 +76,20 @@ def write_commit(work_tree: str, leaves: Sequence[Leaf], message: str, env: Mapp
     try:
         lines = b"".join(b"%o %s\t%s\0" % (leaf.mode, leaf.blob.encode(), leaf.path) for leaf in leaves)
         run_git(["update-index", "-z", "--index-info"], work_tree, stdin=lines, env=private)
-        tree = run_git(["write-tree"], work_tree, env=private).out.decode().strip()
+        tree = run_git([*_LASTING, "write-tree"], work_tree, env=private).out.decode().strip()
     finally:
         for left in (index, f"{index}.lock"):
             if os.path.exists(left):
                 os.unlink(left)
-    words = ["commit-tree", "--no-gpg-sign", tree]
+    words = [*_LASTING, "commit-tree", "--no-gpg-sign", tree]
     return run_git(words, work_tree, stdin=message.encode("utf-8", "replace"), env=private).out.decode().strip()
 
 
 def create_ref(work_tree: str, ref: str, commit: str, env: Mapping[str, str]) -> bool:
     """Names a commit by a new ref. Returns False, nothing changed, where the ref is there already."""
     zero = "0" * len(commit)
-    result = run_git(
-        ["update-ref", "--no-deref", ref, commit, zero], work_tree, env={**quiet_env(env), **_AUTHOR}, check=False
-    )
+    words = [*_LASTING, *_NO_HOOKS, "update-ref", "--no-deref", ref, commit, zero]
+    result = run_git(words, work_tree, env={**quiet_env(env), **_AUTHOR}, check=False)
     if result.code == 0:
         return True
     if read_ref(work_tree, ref, env):
@@ -96,7 +99,8 @@ def create_ref(work_tree: str, ref: str, commit: str, env: Mapping[str, str]) ->
 
 def remove_ref(work_tree: str, ref: str, commit: str, env: Mapping[str, str]) -> bool:
     """Takes a ref away if it still names this commit. Returns False where it names another one or is gone."""
-    result = run_git(["update-ref", "--no-deref", "-d", ref, commit], work_tree, env=quiet_env(env), check=False)
+    words = [*_LASTING, *_NO_HOOKS, "update-ref", "--no-deref", "-d", ref, commit]
+    result = run_git(words, work_tree, env=quiet_env(env), check=False)
     return result.code == 0
 
 
@@ -112,6 +116,14 @@ def read_refs(work_tree: str, prefix: str, env: Mapping[str, str]) -> dict[str, 
     lines = run_git(words, work_tree, env=quiet_env(env)).out.decode("utf-8", "replace").splitlines()
     pairs = (line.partition(" ") for line in lines)
     return {name.removeprefix(prefix): commit for commit, _, name in pairs}
+
+
+def find_missing(work_tree: str, objects: Sequence[str], env: Mapping[str, str]) -> list[str]:
+    """Those objects that the repository lacks; only their heads are read."""
+    asked = "".join(f"{name}\n" for name in objects).encode()
+    words = ["cat-file", "--batch-check=%(objecttype)"]
+    lines = run_git(words, work_tree, stdin=asked, env=quiet_env(env)).out.split(b"\n")
+    return [name for name, line in zip(objects, lines, strict=False) if line.endswith(b"missing")]
 
 
 def read_leaves(work_tree: str, commit: str, folder: str, env: Mapping[str, str]) -> list[Leaf]:

@@ -35,6 +35,8 @@ def append_record(root: str, record: Record, now: int) -> None:
     A last line that a crash left unfinished is closed first, and stays for `find_breaks` to show.
     """
     path = os.path.join(root, AUDIT_LOG)
+    if os.path.islink(os.path.dirname(path)):
+        raise CheckpointError(f"{os.path.dirname(path)} is a symbolic link", "put a real folder in its place")
     make_folder(os.path.dirname(path))
     with hold_lock(f"{path}.lock"):
         try:
@@ -51,7 +53,12 @@ def _append(path: str, record: Record, now: int) -> None:
         number, previous = _read_end(tail)
         line = _write_line(record, now, number + 1, previous)
         glue = b"" if not tail or tail.endswith(b"\n") else b"\n"
-        os.write(descriptor, glue + line)
+        written = os.write(descriptor, glue + line)
+        if written != len(glue + line):
+            import errno
+
+            os.ftruncate(descriptor, size)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         os.fsync(descriptor)
     finally:
         os.close(descriptor)

@@ -181,6 +181,7 @@ def create(
         held = _write_point(held, point, value, entries, text, parts.read_small_contents(held, kept))
         if held.commit and not keeping.create_ref(world.root, layout.ref_name(point), held.commit, world.env):
             raise CheckpointError(f"there is a restore point {point} already", "run the same command again")
+        _check_complete(held, point, entries)
         store.finish_folder(world.root, folder, point)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -190,6 +191,14 @@ def create(
     if kept:
         proofs["parts read back"] = not parts.find_damage(held, kept)
     return Made(store.Manifest(point, value), entries, held, captured.warnings, proofs, uncommitted, kept)
+
+
+def _check_complete(held: Held, point: str, entries: Sequence[Entry]) -> None:
+    """Raises CheckpointError where git threw objects away before the ref could hold them, as a prune may do."""
+    blobs = sorted({entry.blob for entry in entries if entry.blob})
+    if held.commit and keeping.find_missing(held.root, [held.commit, *blobs], held.env):
+        keeping.remove_ref(held.root, layout.ref_name(point), held.commit, held.env)
+        raise CheckpointError("git threw content away while it was kept", "run it again once no `git gc` runs")
 
 
 def _prove(held: Held, kind: str, captured: Captured) -> dict[str, bool]:
@@ -270,6 +279,7 @@ def _describe(
         "hash": add_parts(combine_hashes(entries), kept),
         "warnings": captured.warnings,
         "restore_script": script_hash,
+        "work_tree": find_work_tree(world.root),
     }
     return {**value, "digest": store.find_digest(value), "state": "active", "history": []}
 
@@ -385,6 +395,14 @@ def apply_entries(
 def read_held_entries(manifest: store.Manifest) -> list[Entry]:
     """What a trusted manifest says that the point holds."""
     return [read_entry(value) for value in manifest.value["entries"]]
+
+
+def find_work_tree(root: str) -> str:
+    """Which of a repository's work trees this is: linked ones share their refs. "" for the first, and outside git."""
+    repository = find_repository(root)
+    if repository is None or not os.path.isfile(os.path.join(repository[1], "commondir")):
+        return ""
+    return os.path.basename(repository[1].rstrip("/"))
 
 
 def find_held(world: World, point: str) -> Held:

@@ -12,6 +12,7 @@ from checkpoint_git.protocols.restore.scope import Named
 
 _CHUNK = 1 << 20  # bytes
 _TRIES = 3
+_PERMISSIONS = 0o777  # not setuid and its kin: who goes back may be somebody else than the file's owner
 Keep = Callable[[bytes], object]
 
 
@@ -77,7 +78,7 @@ def read_file(root: str, path: str, keep: Keep = lambda chunk: None) -> Entry:
         os.close(descriptor)
     if _mark(before) != _mark(after) or size != after.st_size:
         raise ChangedError
-    return Entry(path, "file", stat.S_IMODE(after.st_mode), size, digest.hexdigest())
+    return Entry(path, "file", after.st_mode & _PERMISSIONS, size, digest.hexdigest())
 
 
 def _mark(status: os.stat_result) -> tuple[int, int, int]:

@@ -7,13 +7,14 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from functools import cache
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.safetext import shorten
-from checkpoint_git.core.schema import explain, is_surely_valid, load_schema
+from checkpoint_git.core.schema import Schema, explain, is_surely_valid, load_schema
 from checkpoint_git.disk.atomic import make_folder, sync_folder, write_error, write_file
 from checkpoint_git.protocols.restore import layout, rules
 
@@ -74,6 +75,20 @@ def finish_folder(root: str, folder: str, point: str) -> None:
         raise write_error(target, error) from None
 
 
+def remove_folder(root: str, point: str) -> None:
+    """Takes a point away: first its name, then what is in it, so that no half of one stays. Raises CheckpointError."""
+    folder = layout.point_folder(root, point)
+    doomed = os.path.join(root, layout.FOLDER, f"{_BUILDING}{os.getpid()}-{point}-dropped")
+    try:
+        os.rename(folder, doomed)
+        sync_folder(os.path.dirname(folder))
+        shutil.rmtree(doomed)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise write_error(folder, error) from None
+
+
 def remove_unfinished(root: str) -> list[str]:
     """Clears what killed processes left of points that they were making. Returns the names."""
     base = os.path.join(root, layout.FOLDER)
@@ -128,9 +143,14 @@ def parse_manifest(point: str, data: bytes) -> Manifest:
     return Manifest(point, value, _find_trouble(point, value))
 
 
-def _find_trouble(point: str, value: dict[str, Any]) -> str:
+@cache
+def _load_schema() -> Schema:
     with open(os.path.join(os.path.dirname(__file__), "schema.json"), encoding="utf-8") as stream:
-        schema = load_schema(stream.read())
+        return load_schema(stream.read())
+
+
+def _find_trouble(point: str, value: dict[str, Any]) -> str:
+    schema = _load_schema()
     if not is_surely_valid(schema, value):
         mismatches = explain(schema, value)
         if mismatches:
