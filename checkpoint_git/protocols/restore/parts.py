@@ -27,9 +27,13 @@ def open_part_mechanism(kind: str) -> PartMechanism:
         from checkpoint_git.protocols.restore.mechanisms import state_snapshot
 
         return state_snapshot
-    from checkpoint_git.protocols.restore.mechanisms import sqlite
+    if kind == "sqlite":
+        from checkpoint_git.protocols.restore.mechanisms import sqlite
 
-    return sqlite
+        return sqlite
+    from checkpoint_git.protocols.restore.mechanisms import postgresql
+
+    return postgresql
 
 
 def read_parts(manifest: store.Manifest, within: Sequence[str] | None = None) -> list[Part]:
@@ -43,6 +47,13 @@ def find_claimed(parts: Sequence[Part | Wanted]) -> frozenset[str]:
     """The files that are no files of the scope, since a database owns them: it alone knows when they are whole."""
     paths = [str(part.details["path"]) for part in parts if part.kind == "sqlite"]
     return frozenset(path + side for path in paths for side in _SIDES)
+
+
+def find_warnings(wanted: Sequence[Wanted]) -> list[str]:
+    """What a user should know of what is asked for."""
+    text = "the password of {} is not kept, and going back needs it in PGPASSWORD or ~/.pgpass; {}"
+    seen = "in a command line other users of this machine can read it"
+    return [text.format(one.name, seen) for one in wanted if one.details.get("password") and not one.may_lack]
 
 
 def choose_type(parts: Sequence[Wanted]) -> str:

@@ -12,6 +12,7 @@ from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.entries import combine_hashes, read_entry
+from checkpoint_git.protocols.restore.mechanisms.postgresql_url import is_connection
 from checkpoint_git.protocols.restore.part import FOLDER, add_parts, read_part
 
 _HINT = "do not use this point: somebody wrote its manifest by hand, or the disk damaged it"
@@ -61,14 +62,24 @@ def _check_parts(value: dict[str, Any]) -> Iterator[Finding]:
         content = str(part["content"]).split("/")
         if part["content"] and not (len(content) == 2 and content[0] == FOLDER and content[1] not in _FORBIDDEN):
             yield _finding("restore/manifest-path", "a part is kept outside the point's own folder", where)
-        if not _DETAILS[part["kind"]].issubset(details):
+        if not _DETAILS[part["kind"]].issubset(details) or not _is_whole(part["kind"], details):
             yield _finding("restore/manifest-shape", "the details of a part are not whole", where)
+
+
+def _is_whole(kind: str, details: dict[str, Any]) -> bool:
+    """Whether a database's details are of the shape that its mechanism writes."""
+    if kind != "postgresql":
+        return True
+    rows = [*(details["tables"] or ()), *details["held"]]
+    return is_connection(details["connection"]) and all(
+        isinstance(row, list) and len(row) == 3 and all(isinstance(text, str) for text in row) for row in rows
+    )
 
 
 _DETAILS = {
     "state": frozenset(("file", "mode")),
     "sqlite": frozenset(("path", "mode", "logical")),
-    "postgresql": frozenset(("tables", "logical", "server_version", "connection")),
+    "postgresql": frozenset(("tables", "held", "logical", "server_version", "connection")),
 }
 
 

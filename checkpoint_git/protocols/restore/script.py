@@ -108,6 +108,13 @@ in_use() {{ # path: whether a process has it open, as far as can be told
   say "cannot tell whether $1 is in use: it is taken for closed"
   return 1
 }}
+postgresql() {{ # sha256 content options
+  command -v pg_restore >/dev/null 2>&1 || {{ fail "the database: pg_restore is not installed"; return; }}
+  sum=$1 dump="$point/$2"; shift 2
+  [ -f "$dump" ] && [ "$(sum_of "$dump" "$sum")" = "$sum" ] || {{ fail "$dump (lost or damaged)"; return; }}
+  if pg_restore --clean --if-exists --single-transaction --no-password "$@" -- "$dump"
+  then done_count=$((done_count + 1)); else fail "the database of $dump: it is as it was"; fi
+}}
 sqlite() {{ # mode sha256 path content
   for side in "" -wal -shm -journal; do
     if in_use "$3$side"; then fail "$3 (a process is connected: close it first)"; return; fi

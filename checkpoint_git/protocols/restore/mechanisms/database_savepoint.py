@@ -24,7 +24,9 @@ def want_database(root: str, cwd: str, url: str, tables: Sequence[str] = ()) -> 
     """
     scheme = url.partition(":")[0].partition("+")[0].lower()
     if scheme in ("postgresql", "postgres"):
-        raise CheckpointError("PostgreSQL is not kept yet", "sqlite:///path is")
+        from checkpoint_git.protocols.restore.mechanisms import postgresql_url
+
+        return postgresql_url.want(url, tables)
     if scheme != "sqlite":
         # the rest may hold a password
         shown = escape_controls(shorten(scheme, 40))

@@ -1,0 +1,54 @@
+import pytest
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.protocols.restore.mechanisms.postgresql_url import find_options, is_connection, read_url, write_url
+
+
+@pytest.mark.parametrize(
+    ("url", "name", "password"),
+    [
+        ("postgresql://u:hush@h:5433/d", "postgresql://u@h:5433/d", "hush"),
+        ("postgresql+psycopg://u:hu%40sh@h/d", "postgresql://u@h/d", "hu@sh"),
+        ("postgres://u@h/d?password=hush&sslmode=require", "postgresql://u@h/d", "hush"),
+        ("postgresql:///d", "postgresql:///d", None),
+        ("postgresql://u@/a%20b?host=/run/pg", "postgresql://u@/a%20b?host=/run/pg", None),
+        ("postgresql://u@[::1]/d", "postgresql://u@[::1]/d", None),
+    ],
+)
+def test_a_url_is_named_without_its_password(url: str, name: str, password: str | None) -> None:
+    connection, found = read_url(url)
+    assert (write_url(connection), found) == (name, password)
+    assert read_url(name)[0].keys() <= connection.keys()
+    assert is_connection(connection)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://u:hush@h",
+        "postgresql://u:hush@h:port/d",
+        "postgresql://u:hush@h/d?options=-c%20x",
+        "postgresql://u:hush@h/host=evil",
+        "postgresql://u:hush@h/postgres:%2F%2Fevil",
+        "postgresql://u:hush@a,b/d",
+        "postgresql://u:hush@h/d#x",
+        "postgresql://u:hush@h/d%0A",
+        "postgresql://u:hush@[h/d",
+    ],
+)
+def test_a_url_that_is_not_understood_is_refused_without_showing_it(url: str) -> None:
+    with pytest.raises(CheckpointError) as caught:
+        read_url(url)
+    assert "hush" not in caught.value.message + caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "value", [None, {}, {"dbname": 1}, {"dbname": "d", "options": "x"}, {"dbname": "a=b"}, {"dbname": "d", "x": "y"}]
+)
+def test_a_stranger_s_connection_is_refused(value: object) -> None:
+    assert not is_connection(value)
+
+
+def test_options_hold_no_password() -> None:
+    connection, _ = read_url("postgresql://u:hush@h:1/d")
+    assert find_options(connection) == [("--host", "h"), ("--port", "1"), ("--username", "u"), ("--dbname", "d")]
