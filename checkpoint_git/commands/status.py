@@ -13,7 +13,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.light import TYPE_CHECKING, Any, ArgumentParser, NamedTuple, Namespace
 from checkpoint_git.core.outcome import Block, Glyph, Invocation, Line, Outcome, Style, Table
 from checkpoint_git.core.safetext import escape_controls, shorten
-from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.disk.recordbases import may_have_records
 from checkpoint_git.protocols.skill.layout import check_skill_name
 from checkpoint_git.protocols.skill.views import waits_on_user
@@ -83,8 +83,9 @@ def status(place: Place, now: int, skill: str | None = None, since: int | None =
 def run(args: Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when a checkpoint is broken; the others are shown all the same."""
     since = None if args.since is None else read_since(args.since)
-    place = find_place(invocation.cwd)
-    result = status(place, invocation.now, args.skill, since)
+    place = find_place(invocation.cwd) if args.skill or since else _find_place(invocation.cwd)
+    nothing = StatusResult([], [], [], [])
+    result = status(place, invocation.now, args.skill, since) if os.path.isdir(place.directory) else nothing
     if since is not None:
         from checkpoint_git.commands.digest import tell_changes
 
@@ -102,7 +103,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         runs = read_runs(place, invocation.env)
         data, blocks = {**data, "pipelines": runs_data(runs)}, [*blocks, *tell_runs(runs)]
     findings = result.findings
-    if args.skill is None and since is None and os.path.lexists(os.path.join(place.root, "memory/state/phase.json")):
+    if args.skill is None and since is None and _has_workflow(place):
         from checkpoint_git.commands.workflow_glance import read_glance
 
         glance = read_glance(place, invocation.now)
@@ -110,6 +111,21 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
             data, blocks = {**data, "workflow": glance.data}, [*glance.blocks, *blocks]
             findings = [*findings, *glance.findings]
     return Outcome(data, [*_banner(result.decisions), *blocks], findings)
+
+
+def _find_place(cwd: str) -> Place:
+    """Where the checkpoints are; where there are none beside a workflow or pipeline records, where they would be."""
+    try:
+        return find_place(cwd)
+    except CheckpointError:
+        planned = plan_place(cwd)
+        if os.path.lexists(planned.directory) or not (_has_workflow(planned) or may_have_records(planned)):
+            raise
+        return planned
+
+
+def _has_workflow(place: Place) -> bool:
+    return os.path.lexists(os.path.join(place.root, "memory/state/phase.json"))
 
 
 def read_since(text: str) -> int:

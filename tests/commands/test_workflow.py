@@ -534,6 +534,16 @@ def test_status_shows_a_running_workflow_beside_the_skills(project: Path) -> Non
     assert "its state appears corrupted" in ran.text
 
 
+def test_status_shows_a_workflow_where_no_checkpoints_are(folder: Path) -> None:
+    write_workflow(folder, phase())
+    ran = run_verb(status, cwd=folder)
+    assert ran.outcome.code == 0
+    assert ran.outcome.data["workflow"]["workflow_id"] == "login"
+    (folder / PHASE).unlink()
+    with pytest.raises(CheckpointError, match=r"no \.checkpoints folder"):
+        run_verb(status, cwd=folder)
+
+
 def test_the_doctor_looks_at_a_workflow_too(project: Path) -> None:
     write_workflow(project, phase("VERIFICATION", started_at="2026-02-01T00:00:00Z"))
     assert run_verb(doctor, "--check", "workflow", cwd=project).codes == ["workflow/stale"]
