@@ -6,17 +6,18 @@ driver of this package for every file, and that process must not pay for what it
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from checkpoint_git.api import Checkpoints, Pipeline, Workflow
+    from checkpoint_git.api import Checkpoints, MemoryCheckpoint, Pipeline, Workflow
     from checkpoint_git.core.errors import CheckpointError
     from checkpoint_git.core.finding import Finding
 
 __version__ = "0.1.0"
-__all__ = ["CheckpointError", "Checkpoints", "Finding", "Pipeline", "Workflow", "__version__"]
+__all__ = ["CheckpointError", "Checkpoints", "Finding", "MemoryCheckpoint", "Pipeline", "Workflow", "__version__"]
 
 _HOMES = {
     "CheckpointError": "checkpoint_git.core.errors",
     "Checkpoints": "checkpoint_git.api",
     "Finding": "checkpoint_git.core.finding",
+    "MemoryCheckpoint": "checkpoint_git.api",
     "Pipeline": "checkpoint_git.api",
     "Workflow": "checkpoint_git.api",
 }

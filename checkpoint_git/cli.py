@@ -39,6 +39,7 @@ VERBS = {
     "explain-merge": ("checkpoint_git.commands.explain_merge", "what a past merge did to each entry, and what it lost"),
     "workflow": ("checkpoint_git.commands.workflow", "save and resume the phases and tasks of a workflow"),
     "pipeline": ("checkpoint_git.commands.pipeline", "append-only records of a pipeline's phases"),
+    "memory": ("checkpoint_git.commands.memory", "where an initiative stands, in the graph of a memory server"),
     "restore-point": ("checkpoint_git.commands.restore_point", "a proven way back, made before anything dangerous"),
     "rp": ("checkpoint_git.commands.restore_point", ""),  # the same, for hands that are in a hurry
     "guard": ("checkpoint_git.commands.guard", ""),  # what `restore-point guard` is: it runs at every tool call

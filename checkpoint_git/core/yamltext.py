@@ -7,7 +7,7 @@ import re
 from functools import cache
 
 from checkpoint_git.core.jsontext import join_pointer
-from checkpoint_git.core.light import TYPE_CHECKING, Any, Iterator, Sequence
+from checkpoint_git.core.light import TYPE_CHECKING, Any, Iterator, NamedTuple, Sequence
 from checkpoint_git.core.yamlblock import read_block
 
 if TYPE_CHECKING:
@@ -72,6 +72,52 @@ def _nearest(places: dict[str, tuple[int, int]], where: str) -> tuple[int, int]:
     while where not in places and where:
         where = where.rpartition("/")[0]
     return places.get(where, (1, 1))
+
+
+# where things stand
+
+
+class Span(NamedTuple):
+    """Where a value stands in a text: from start to end, characters. column: of its start, from 0.
+
+    kind: "scalar", "list" or "map". is_flow: written in brackets or braces. end: of the last text in it, so that
+    neither a comment nor an empty line behind it counts.
+    """
+
+    start: int
+    end: int
+    column: int
+    kind: str
+    is_flow: bool
+
+
+def find_spans(text: str) -> dict[str, Span]:
+    """Every value of a text that load reads, by its JSON Pointer. Raises YamlTextError."""
+    events = _document_events(text)
+    spans: dict[str, Span] = {}
+    first = next(events, None)
+    if first is None:
+        raise YamlTextError("yaml/syntax", "it is empty", 1, 1)
+    _span_node(first, events, "", spans)
+    return spans
+
+
+def _span_node(event: Any, events: Iterator[Any], where: str, spans: dict[str, Span]) -> int:
+    """Notes the spans of a node and of what it holds; the end of its last text."""
+    import yaml
+
+    start, column = event.start_mark.index, event.start_mark.column
+    if isinstance(event, yaml.ScalarEvent):
+        spans[where] = Span(start, event.end_mark.index, column, "scalar", False)
+        return spans[where].end
+    is_map, at, end = isinstance(event, yaml.MappingStartEvent), 0, event.end_mark.index
+    while not isinstance(child := next(events), yaml.CollectionEndEvent):
+        step: Any = _read_key(child, {}) if is_map else at
+        end = _span_node(next(events) if is_map else child, events, join_pointer(where, step), spans)
+        at += 1
+    end = child.end_mark.index if event.flow_style else end
+    spans[where] = Span(start, end, column, "map" if is_map else "list", bool(event.flow_style))
+    return end
 
 
 # events to values

@@ -21,7 +21,10 @@ KINDS = (
 )
 
 # Rooms whose files no repository tracks, so that neither attributes nor hooks know them.
-LOCAL_ROOMS = (("restore", "checkpoint_git.protocols.restore"),)
+LOCAL_ROOMS = (
+    ("restore", "checkpoint_git.protocols.restore"),
+    ("memory", "checkpoint_git.protocols.memory"),
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -62,7 +62,7 @@ def find_imports(importer: str, source: str, modules: dict[str, Path]) -> Iterat
 
 def _is_late(node: ast.AST) -> bool:
     for_type_checkers = isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-    return for_type_checkers or isinstance(node, ast.FunctionDef)
+    return for_type_checkers or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
 
 
 def _home(name: str, modules: dict[str, Path]) -> str:

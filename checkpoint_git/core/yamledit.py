@@ -1,0 +1,169 @@
+"""Single values of a YAML text changed, every other byte kept: comments, order, quotes, unknown keys. Pure.
+
+Each edit is made in the text and the result is read again: what differs from the wish in any value is refused. It
+knows no YAML library; yamltext says where values stand.
+"""
+
+import json
+import re
+from copy import deepcopy
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.jsontext import join_pointer
+from checkpoint_git.core.light import Any, Mapping, Sequence
+from checkpoint_git.core.yamltext import Span, YamlTextError, find_spans, load
+
+Value = str | list[str]
+Path = Sequence[str | int]
+
+_PLAIN = re.compile(r"[A-Za-z](?:[A-Za-z0-9 _./()+-]*[A-Za-z0-9_./()+])?")
+_WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n"))  # what is no text when it is plain
+
+
+def set_values(text: str, changes: Mapping[tuple[str | int, ...], Value]) -> str:
+    """The text with values set, by their paths; what lies above a value is made where it is missing.
+
+    A list may grow by one at its end. Raises CheckpointError where a place cannot be changed safely.
+    """
+    wanted = load(text) if text.strip() else {}
+    for path, value in changes.items():
+        wanted = _put(wanted, path, value)
+        text = _set(text, path, value)
+    if _load_again(text) != wanted:
+        raise CheckpointError("the document cannot be changed safely: its form is unusual", "change it by hand")
+    return text
+
+
+def _load_again(text: str) -> Any:
+    try:
+        return load(text)
+    except YamlTextError:
+        return None
+
+
+def _put(tree: Any, path: Path, value: Value) -> Any:
+    """A copy of the tree with the value in it."""
+    if not path:
+        return deepcopy(value)
+    head, rest = path[0], path[1:]
+    if isinstance(head, int):
+        items = list(tree) if isinstance(tree, list) else []
+        items = items if head < len(items) else [*items, None]
+        items[head] = _put(items[head], rest, value)
+        return items
+    return {**(tree if isinstance(tree, dict) else {}), head: _put((tree or {}).get(head), rest, value)}
+
+
+def _set(text: str, path: Path, value: Value) -> str:
+    spans = find_spans(text) if text.strip() else {}
+    known = len(path)
+    while known and _pointer(path[:known]) not in spans:
+        known -= 1
+    above, rest = path[:known], path[known:]
+    span = spans.get(_pointer(above))
+    if span is None:
+        return f"{text}{_block(rest, value, 0)}"
+    if not rest:
+        return _replace(text, above, span, spans, value)
+    if span.kind == "scalar" or (span.is_flow and text[span.start + 1 : span.end - 1].strip() == ""):
+        return _replace_empty(text, above, span, spans, rest, value)
+    if span.is_flow:
+        return f"{text[: span.end - 1].rstrip()}, {_flow_members(rest, value)}{text[span.end - 1 :]}"
+    at, lead = _line_after(text, span.end)
+    return f"{text[:at]}{lead}{_block(rest, value, span.column)}{text[at:]}"
+
+
+def _pointer(path: Path) -> str:
+    where = ""
+    for step in path:
+        where = join_pointer(where, step)
+    return where
+
+
+def _line_after(text: str, end: int) -> tuple[int, str]:
+    """Where the line behind a place begins, and what has to stand there before a new line."""
+    if end and text[end - 1] == "\n":
+        return end, ""
+    at = text.find("\n", end)
+    return (len(text), "\n") if at < 0 else (at + 1, "")
+
+
+# replacing
+
+
+def _replace(text: str, path: Path, span: Span, spans: Mapping[str, Span], value: Value) -> str:
+    if span.kind == "list" and isinstance(value, list) and not span.is_flow and value:
+        return _replace_items(text, path, value)
+    if span.kind != "scalar" and not span.is_flow:
+        raise CheckpointError(f"{'.'.join(map(str, path))} is no text in the document", "change it by hand")
+    old = text[span.start : span.end]
+    tail = "\n" if old.endswith("\n") else ""
+    lead = " " if not old and text[span.start - 1 : span.start] not in (" ", "\n") else ""
+    return f"{text[: span.start]}{lead}{_inline(value, old)}{tail}{text[span.end :]}"
+
+
+def _replace_items(text: str, path: Path, value: list[str]) -> str:
+    """A block list item by item: the comments beside those that stay are kept."""
+    while True:
+        spans = find_spans(text)
+        items = sum(where.rpartition("/")[0] == _pointer(path) for where in spans)
+        if items <= len(value):
+            break
+        last = spans[_pointer([*path, items - 1])]
+        begin, (end, _) = text.rfind("\n", 0, last.start) + 1, _line_after(text, last.end)
+        text = text[:begin] + text[end:]
+    for at, item in enumerate(value[:items]):
+        span = find_spans(text)[_pointer([*path, at])]
+        if span.kind != "scalar":
+            raise CheckpointError(f"{'.'.join(map(str, path))} holds more than texts", "change it by hand")
+        if load(text[span.start : span.end].strip() or '""') != item:
+            text = _replace(text, [*path, at], span, {}, item)
+    for at, item in enumerate(value[items:], items):
+        text = _set(text, [*path, at], item)
+    return text
+
+
+def _replace_empty(text: str, path: Path, span: Span, spans: Mapping[str, Span], rest: Path, value: Value) -> str:
+    """Members put where nothing stands yet: after `key:`, or instead of {} or []."""
+    old = text[span.start : span.end].strip()
+    if old not in ("", "null", "~") and not span.is_flow:
+        raise CheckpointError(f"{'.'.join(map(str, path))} is a text in the document, not a group", "change it by hand")
+    opening, closing = ("[", "]") if isinstance(rest[0], int) else ("{", "}")
+    lead = " " if not old and text[span.start - 1 : span.start] not in (" ", "\n") else ""
+    return f"{text[: span.start]}{lead}{opening}{_flow_members(rest, value)}{closing}{text[span.end :]}"
+
+
+# writing
+
+
+def _block(rest: Path, value: Value, column: int) -> str:
+    """The lines of a new member and what it holds, the first at a column."""
+    head, below = rest[0], rest[1:]
+    blanks = " " * column
+    start = f"{blanks}- " if isinstance(head, int) else f"{blanks}{_key(head)}:"
+    if not below:
+        return f"{start}{'' if isinstance(head, int) else ' '}{_inline(value, '')}\n"
+    if isinstance(head, int):
+        return start + _block(below, value, column + 2).lstrip(" ")
+    return f"{start}\n{_block(below, value, column + 2)}"
+
+
+def _flow_members(rest: Path, value: Value) -> str:
+    head, below = rest[0], rest[1:]
+    inner = _inline(value, "", in_flow=True) if not below else f"{{{_flow_members(below, value)}}}"
+    if below and isinstance(below[0], int):
+        inner = f"[{_flow_members(below, value)}]"
+    return inner if isinstance(head, int) else f"{_key(head)}: {inner}"
+
+
+def _key(text: str | int) -> str:
+    return _inline(str(text), "")
+
+
+def _inline(value: Value, old: str, *, in_flow: bool = False) -> str:
+    """A value on one line: plain where that is surely a text and the old one was plain too, else in quotes."""
+    if isinstance(value, list):
+        return f"[{', '.join(_inline(item, '', in_flow=True) for item in value)}]"
+    if old[:1] not in ("'", '"') and _PLAIN.fullmatch(value) and value.lower() not in _WORDS and not in_flow:
+        return value
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\x7f").replace("\u2028", "\\u2028")

@@ -1,0 +1,118 @@
+"""How an initiative checkpoint is named and where what belongs to it lies. It asks for no time and touches no file."""
+
+import hashlib
+import os
+import shlex
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.safetext import escape_controls, shorten
+
+SUFFIX = ".jsonl"
+ENTITY = "initiative-checkpoint"
+ENTITY_TYPE = "checkpoint"
+STATUS_FILE = "WORKFLOW-STATUS.yaml"
+SERVER_PACKAGE = "@modelcontextprotocol/server-memory"
+FILE_VARIABLE = "MEMORY_FILE_PATH"
+_LONGEST_NAME = 200
+
+
+class Server(NamedTuple):
+    """How a server is started. words: its argv. env: what is added to the environment. graph: its file, "" unknown."""
+
+    words: tuple[str, ...]
+    env: Mapping[str, str]
+    graph: str
+
+
+def check_entity_name(name: str) -> str:
+    """The name itself. Raises CheckpointError where it could not be one."""
+    if name.strip() and len(name) <= _LONGEST_NAME and name.isprintable():
+        return name
+    shown = escape_controls(shorten(name, 60))
+    raise CheckpointError(f'"{shown}" cannot be the name of an entity', "see `git config checkpoint.memoryEntity`")
+
+
+def read_command(command: str, graph: str, env: Mapping[str, str]) -> Server:
+    """A server from a setting: words as a shell splits them, NAME=value in front of them.
+
+    graph: the setting of the graph's file, "" for none. Raises CheckpointError for a command that cannot be split and
+    for a path that is not absolute: the server would resolve it against its own folder.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise CheckpointError(f"checkpoint.memoryCommand cannot be split into words: {error}", _COMMAND_HINT) from None
+    added: dict[str, str] = {}
+    while words and _is_assignment(words[0]):
+        name, _, value = words.pop(0).partition("=")
+        added[name] = value
+    if not words:
+        raise CheckpointError("checkpoint.memoryCommand names no program", _COMMAND_HINT)
+    path = check_graph_path(graph or added.get(FILE_VARIABLE, "") or env.get(FILE_VARIABLE, ""))
+    if path:
+        added[FILE_VARIABLE] = path
+    return Server(tuple(words), added, path or _default_graph(words))
+
+
+def check_graph_path(path: str) -> str:
+    """The path itself, normalised; "" for none. Raises CheckpointError where it is not absolute."""
+    if path and not os.path.isabs(path):
+        shown = escape_controls(shorten(path, 200))
+        message = f"the graph's file is a relative path: {shown}"
+        hint = "name it from the root; a server takes it relative to its own folder, and so would write elsewhere"
+        raise CheckpointError(message, hint)
+    return os.path.normpath(path) if path else ""
+
+
+def _default_graph(words: list[str]) -> str:
+    """Where the reference server keeps its graph when nobody says: beside its own program."""
+    script = next((word for word in words if word.endswith("server-memory/dist/index.js")), "")
+    return os.path.join(os.path.dirname(script), "memory.jsonl") if os.path.isabs(script) else ""
+
+
+def _is_assignment(word: str) -> bool:
+    name, equals, _ = word.partition("=")
+    return bool(equals) and name.isidentifier() and name.isascii()
+
+
+_COMMAND_HINT = "for example: git config checkpoint.memoryCommand 'node /path/to/index.js'"
+
+
+def cache_folder(env: Mapping[str, str]) -> str:
+    """Where what can be made again lies."""
+    return os.path.join(_base(env, "XDG_CACHE_HOME", ".cache"), "checkpoint-git")
+
+
+def data_folder(env: Mapping[str, str]) -> str:
+    """Where a graph lies that `memory setup` begins."""
+    return os.path.join(_base(env, "XDG_DATA_HOME", ".local/share"), "checkpoint-git")
+
+
+def _base(env: Mapping[str, str], variable: str, below_home: str) -> str:
+    named = env.get(variable, "")
+    return named if os.path.isabs(named) else os.path.join(env.get("HOME") or os.path.expanduser("~"), below_home)
+
+
+def server_folder(env: Mapping[str, str]) -> str:
+    """Where `memory setup` installs the server."""
+    return os.path.join(cache_folder(env), "memory-server")
+
+
+def server_script(folder: str) -> str:
+    """The server's program below the folder that it was installed into."""
+    return os.path.join(folder, "node_modules", *SERVER_PACKAGE.split("/"), "dist", "index.js")
+
+
+def lock_name(what: str) -> str:
+    """The file, below the cache folder, by which our own writers to one graph wait for one another.
+
+    what: the graph's real path, else the server's command.
+    """
+    return f"memory-{hashlib.sha256(what.encode('utf-8', 'surrogateescape')).hexdigest()[:32]}.lock"
+
+
+def find_skill(file_name: str) -> str:
+    """A graph belongs to no skill."""
+    return ""
