@@ -15,11 +15,15 @@ from _collections_abc import (  # what collections.abc is made of
 )
 
 TYPE_CHECKING = False
-# From 3.14 on a class body no longer holds its annotations, which the tuples below are made from.
-if TYPE_CHECKING or sys.version_info >= (3, 14) or sys.implementation.name != "cpython":
+if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from types import ModuleType
     from typing import IO, Any, Literal, NamedTuple, NoReturn, Protocol, TextIO, cast
+elif sys.version_info >= (3, 14) or sys.implementation.name != "cpython":
+    # From 3.14 on a class body no longer holds its annotations, which the tuples below are made from.
+    from typing import IO, Any, Literal, NamedTuple, NoReturn, Protocol, TextIO, cast
+
+    ArgumentParser = ModuleType = Namespace = Any
 else:
     from _collections import _tuplegetter  # how collections.namedtuple reads a field
 
@@ -90,18 +94,11 @@ else:
             shown = ", ".join(f"{name}={value!r}" for name, value in self._asdict().items())
             return f"{type(self).__name__}({shown})"
 
-    def _read_fields(space):
-        if "__annotations__" in space:
-            return tuple(space["__annotations__"])
-        # from Python 3.14 on a class keeps a function that makes them; 1 asks for their values
-        annotate = space.get("__annotate_func__") or space.get("__annotate__")
-        return tuple(annotate(1)) if annotate else ()
-
     class _Maker(type):
         """Makes a class with annotated fields a tuple of them, as typing.NamedTuple does."""
 
         def __new__(cls, name, bases, space):
-            fields = _read_fields(space)
+            fields = tuple(space.get("__annotations__", ()))
             space["__slots__"] = ()
             space["_fields"] = space["__match_args__"] = fields
             space["_field_defaults"] = {field: space[field] for field in fields if field in space}

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import sys
 import time
 import tomllib
 from pathlib import Path
@@ -63,7 +64,8 @@ def loaded_modules(start: Start, cwd: Path) -> set[str]:
     """What the process imported beyond what this interpreter always loads. It has to end with exit code 0."""
     done = run_start(start, cwd)
     assert done.returncode == 0, f"{start.program}: {done.returncode}\n{done.stdout}\n{done.stderr[-2000:]}"
-    always = run_start(start._replace(program=["-c", "pass"]), cwd)
+    bare = "import typing" if sys.version_info >= (3, 14) else "pass"  # core.light needs the real one there
+    always = run_start(start._replace(program=["-c", bare]), cwd)
     return set(_REPORTED.findall(done.stderr)) - set(_REPORTED.findall(always.stderr))
 
 
