@@ -77,7 +77,7 @@ def run_server() -> Iterator[Server]:
         yield server
     finally:
         if process is not None:
-            process.send_signal(signal.SIGINT)  # without waiting for those who are connected
+            process.send_signal(signal.SIGQUIT)  # at once: nobody needs the data again
             process.wait(60)
         shutil.rmtree(folder, ignore_errors=True)
 

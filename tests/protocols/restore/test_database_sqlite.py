@@ -21,7 +21,7 @@ from tests.support.repos import GitRepo
 
 SHELLS = [shell for shell in ("dash", "bash") if shutil.which(shell)]
 MOVE_MONEY = """
-import sqlite3, sys
+import sqlite3, sys, time
 c = sqlite3.connect(sys.argv[1], timeout=60, isolation_level=None)
 print("started", flush=True)
 while True:
@@ -30,6 +30,7 @@ while True:
     c.execute("INSERT INTO log VALUES (hex(randomblob(50)))")
     c.execute("UPDATE account SET money = money + 1 WHERE id = 2")
     c.execute("COMMIT")
+    time.sleep(0.002)
 """
 WRITE_AND_WAIT = """
 import sqlite3, sys, time
