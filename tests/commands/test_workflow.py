@@ -134,6 +134,16 @@ def test_start_after_a_finished_one_archives_it_without_a_question(folder: Path)
     assert archives(folder) == ["login_20260302T120000Z"]
 
 
+def test_an_agent_that_went_to_the_last_phase_and_left_complete_behind_has_not_done_it(folder: Path) -> None:
+    write_workflow(folder, phase("REFLECTION", "complete"))
+    data = run(folder, "resume", "--yes").outcome.data
+    assert (data["action"], data["agent"]) == ("spawn", "Reflector")
+    assert run(folder, "start", "second").outcome.data["question"] == "Resume workflow from REFLECTION? [Y/n]"
+    write_output(folder, OUTPUTS["REFLECTION"])
+    assert run(folder, "resume", "--yes").outcome.data["action"] == "complete"
+    assert archives(folder) == ["login_20260302T120000Z"]
+
+
 def test_a_finished_workflow_is_archived_by_resume_without_a_question(folder: Path) -> None:
     last = {"phase": "REFLECTION", "completed_at": "2026-03-02T09:00:00Z", "output": OUTPUTS["REFLECTION"]}
     done = [*phase("REFLECTION")["completed_phases"], last]

@@ -49,8 +49,12 @@ class Facts(NamedTuple):
 
 
 def is_finished(state: Mapping[str, Any]) -> bool:
-    """Whether nothing is left to resume: the last phase is complete."""
-    return state.get("current_phase") == LAST and state.get("phase_status") == "complete"
+    """Whether nothing is left to resume: the last phase is complete, and noted as such.
+
+    Agents that go to the next phase and leave "complete" as the status have not done that phase.
+    """
+    is_complete = state.get("current_phase") == LAST and state.get("phase_status") == "complete"
+    return is_complete and LAST in _names(state, "completed_phases")
 
 
 def is_stale(state: Mapping[str, Any], now: int) -> bool:
@@ -87,7 +91,8 @@ def _confirm(plan: Plan, phase: str, state: Mapping[str, Any], facts: Facts) -> 
 
 
 def _names(state: Mapping[str, Any], key: str) -> list[Any]:
-    return [row.get("phase") for row in state.get(key, ()) if isinstance(row, dict)]
+    rows = state.get(key)
+    return [row.get("phase") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
 # by phase

@@ -55,8 +55,6 @@ TABLE: list[tuple[str, Facts, str, str]] = [
 def test_the_table_says_what_to_do_whether_the_phase_was_begun_or_called_complete(
     name: str, facts: Facts, action: str, agent: str, status: str
 ) -> None:
-    if (name, status) == ("REFLECTION", "complete"):
-        action, agent = "complete", ""
     found = plan(approved(name, status), facts._replace(approvals=DEFAULT_APPROVALS))
     assert (found.action, found.agent) == (action, agent)
     assert found.reason
