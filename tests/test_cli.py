@@ -269,9 +269,15 @@ def test_findings_make_the_exit_code_unless_the_verb_says_otherwise(monkeypatch:
 
 
 def test_an_interrupted_process_ends_with_130(project: Path) -> None:
-    code = "from checkpoint_git import cli; import time; cli._run = lambda *_: time.sleep(60); cli.main()"
-    with subprocess.Popen([sys.executable, "-c", code], cwd=project, stderr=subprocess.PIPE) as process:
-        time.sleep(1)
+    code = (
+        "import signal, time; from checkpoint_git import cli;"
+        "signal.signal(signal.SIGINT, signal.default_int_handler);"  # a shell's & may have run this suite
+        "cli._run = lambda *_: (print('ready', flush=True), time.sleep(60)); cli.main()"
+    )
+    words = [sys.executable, "-c", code]
+    with subprocess.Popen(words, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ class Import(NamedTuple):
     late: bool = False
 
 
+@cache
 def module_files() -> dict[str, Path]:
     """Every module of the package by its dotted name."""
     files = sorted((ROOT / PACKAGE).rglob("*.py"))
@@ -33,6 +35,7 @@ def module_name(file: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@cache
 def read_imports() -> list[Import]:
     """Every import statement of the package's modules, of our own modules and of others'."""
     modules = module_files()
