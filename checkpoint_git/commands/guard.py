@@ -7,7 +7,7 @@ import os
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import JsonTextError, decode, load
-from checkpoint_git.core.light import Any, ArgumentParser, Iterator, Mapping, Namespace, Sequence
+from checkpoint_git.core.light import Any, ArgumentParser, Iterable, Iterator, Mapping, Namespace, Sequence
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.safetext import escape_controls, shorten
 from checkpoint_git.disk.discover import find_repository
@@ -71,11 +71,10 @@ def _stop(reason: str) -> Answer:
 
 def _judge(call: Call, invocation: Invocation) -> Answer:
     path = _follow(call.path)
-    repository = find_repository(
-        os.path.dirname(path) if path and os.path.isdir(os.path.dirname(path)) else invocation.cwd
-    )
-    root = os.path.realpath(repository[0] if repository else _find_root(invocation.cwd))
-    covers = list(_read_covers(root, invocation.now))
+    here = call.cwd if os.path.isdir(call.cwd) else invocation.cwd
+    repository = find_repository(os.path.dirname(path) if path and os.path.isdir(os.path.dirname(path)) else here)
+    root = os.path.realpath(repository[0] if repository else _find_root(here))
+    covers = _Covers(_read_covers(root, repository[1] if repository else "", invocation.now))
     verdict = decide(call._replace(path=path), root, covers)
     if verdict.allowed and path and _is_left_out(root, path, covers, invocation.env, inside_git=repository is not None):
         return _stop(f"git ignores {path}, so no restore point holds it (name it in the scope)")
@@ -96,16 +95,51 @@ def _find_root(cwd: str) -> str:
         return cwd
 
 
-def _read_covers(root: str, now: int) -> Iterator[Cover]:
-    """What every live point covers, newest first. A manifest that makes no sense covers nothing."""
+class _Covers:
+    """What points cover, read no further than somebody asks: a manifest of thousands of files takes its time."""
+
+    def __init__(self, unread: Iterator[Cover]) -> None:
+        self._unread = unread
+        self._read: list[Cover] = []
+
+    def __iter__(self) -> Iterator[Cover]:
+        yield from self._read
+        for cover in self._unread:
+            self._read.append(cover)
+            yield cover
+
+
+def _read_covers(root: str, git_dir: str, now: int) -> Iterator[Cover]:
+    """What every live point covers, newest first. A manifest that makes no sense covers nothing, and neither does one
+    that came with somebody's branch: git keeps no content for it.
+    """
     for point in reversed(layout.list_ids(root)):
         try:
             value = load(decode(_read_manifest(layout.manifest_path(root, point))))
         except (OSError, JsonTextError):
             continue
         cover = find_cover(value, point, now)
-        if cover is not None:
+        if cover is not None and (not cover.in_git or _is_kept(git_dir, point)):
             yield cover
+
+
+def _is_kept(git_dir: str, point: str) -> bool:
+    """Whether the ref of a point is there, by a look at the files in which git keeps refs."""
+    if not git_dir:
+        return False
+    common = os.path.join(git_dir, _read_text(os.path.join(git_dir, "commondir")).strip())
+    ref = layout.ref_name(point)
+    if os.path.isfile(os.path.join(common, ref)) or os.path.isdir(os.path.join(common, "reftable")):
+        return True
+    return f" {ref}\n" in _read_text(os.path.join(common, "packed-refs"))
+
+
+def _read_text(path: str) -> str:
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(_MAX_CALL).decode("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 def _read_manifest(path: str) -> bytes:
@@ -114,7 +148,7 @@ def _read_manifest(path: str) -> bytes:
         return stream.read(_MAX_CALL)
 
 
-def _is_left_out(root: str, path: str, covers: Sequence[Cover], env: Mapping[str, str], *, inside_git: bool) -> bool:
+def _is_left_out(root: str, path: str, covers: Iterable[Cover], env: Mapping[str, str], *, inside_git: bool) -> bool:
     """Whether a file that is there already is in no point, because git ignores it."""
     relative = path[len(root.rstrip("/")) + 1 :]
     if not inside_git or not os.path.lexists(path) or any(relative in cover.paths for cover in covers):

@@ -357,6 +357,7 @@ def roll_back_point(
             result = rollback.roll_back(world, manifest, within, means)
             manifest = store.write_state(world.root, manifest, "restored", "rollback", world.now)
             details.update(safety=result.safety, removed=len(result.plan.remove), restored=len(result.plan.restore))
+        rollback.end_rollback(world, manifest)
         return RolledBackPoint(manifest, result.plan, result)
 
 

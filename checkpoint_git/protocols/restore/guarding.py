@@ -13,9 +13,10 @@ from checkpoint_git.protocols.restore.sensitive import is_sensitive
 # Tools that look, ask or plan. Names are matched whole: a file that is called after a tool means nothing.
 _READING = frozenset(
     (
-        "AskUserQuestion", "BashOutput", "ExitPlanMode", "Glob", "Grep", "KillShell", "LS", "ListMcpResourcesTool",
-        "NotebookRead", "Read", "ReadMcpResourceTool", "SlashCommand", "Skill", "Task", "TodoRead", "TodoWrite",
-        "WebFetch", "WebSearch",
+        "Agent", "AskUserQuestion", "BashOutput", "EnterPlanMode", "ExitPlanMode", "Glob", "Grep", "KillShell", "LS",
+        "ListMcpResourcesTool", "NotebookRead", "Read", "ReadMcpResourceTool", "Skill", "SlashCommand", "Task",
+        "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate", "TodoRead", "TodoWrite",
+        "ToolSearch", "WebFetch", "WebSearch",
     )
 )  # fmt: skip
 # Tools that change one file, and the member of their input that names it.
@@ -29,7 +30,7 @@ _SHELL = "Bash"
 # Programs that only look, whatever their arguments.
 _LOOKING = frozenset(
     (
-        "basename", "cat", "cmp", "cut", "df", "diff", "dirname", "du", "echo", "false", "file", "grep", "head",
+        "basename", "cat", "cmp", "cut", "df", "diff", "dirname", "du", "echo", "false", "grep", "head",
         "id", "ls", "md5sum", "pwd", "readlink", "realpath", "sha256sum", "stat", "tail", "true",
         "uname", "wc", "which", "whoami",
     )
@@ -37,24 +38,34 @@ _LOOKING = frozenset(
 _GIT_LOOKING = frozenset(
     ("status", "log", "diff", "show", "rev-parse", "ls-files", "blame", "describe", "shortlog", "cat-file", "rev-list")
 )
-_GIT_WRITING = ("--output", "-o", "--ext-diff", "--textconv", "--open-files-in-pager", "-O")
+# options that write a file or run a program, and what git takes for their beginning
+_GIT_WRITING = ("--ou", "--op", "-o", "--ext", "--te", "--fi", "-O")
+_OURS_PROVING = frozenset(("create", "list", "show", "verify", "rollback", "audit"))  # never drop, never gc
 _OURS_LOOKING = frozenset(("status", "next", "resume", "validate", "doctor", "list", "show", "refs", "explain-merge"))
 _CONTROL = frozenset(";&|<>`$(){}\n\r\\!*?[]~#")
 
 
 class Call(NamedTuple):
-    """One tool call. path: what it changes, absolute; "" for what cannot be told from the call, so anything."""
+    """One tool call.
+
+    path: what it changes, absolute; "" for what cannot be told from the call, so anything. cwd: where it starts.
+    """
 
     tool: str
     reads: bool
     path: str = ""
+    cwd: str = ""
 
 
 class Cover(NamedTuple):
-    """What one live point covers. asked: its scopes below the workspace, "" for all of it. paths: what it holds."""
+    """What one live point covers.
+
+    asked: its scopes below the workspace, "" for all of it. paths: what it holds. in_git: a ref keeps its content.
+    """
 
     asked: tuple[str, ...]
     paths: frozenset[str]
+    in_git: bool = False
 
 
 class Verdict(NamedTuple):
@@ -79,14 +90,14 @@ def read_call(value: Any, cwd: str, more_readers: Iterable[str] = ()) -> Call | 
         return _read_change(tool, given.get(_CHANGING[tool]), here)
     if tool == _SHELL:
         command = given.get("command")
-        return None if not isinstance(command, str) else Call(tool, is_looking(command))
-    return Call(tool, False)
+        return None if not isinstance(command, str) else Call(tool, is_looking(command), cwd=here)
+    return Call(tool, False, cwd=here)
 
 
 def _read_change(tool: str, path: object, here: str) -> Call | None:
     if not isinstance(path, str) or not path or "\0" in path:
         return None
-    return Call(tool, False, os.path.normpath(os.path.join(here, path)))
+    return Call(tool, False, os.path.normpath(os.path.join(here, path)), here)
 
 
 def is_looking(command: str) -> bool:
@@ -114,11 +125,11 @@ def _is_git_looking(words: list[str]) -> bool:
 
 
 def _is_ours(words: list[str]) -> bool:
-    """Our own verbs that look, and all of restore-point: making a point must never need one."""
+    """Our own verbs that look; making a restore point, which must never need one; and going back, which makes one."""
     if words[:1] in (["restore-point"], ["rp"]):
-        return True
+        return len(words) > 1 and words[1] in _OURS_PROVING
     if words[:1] == ["doctor"]:
-        return not any(word.startswith("--fix") for word in words)
+        return not any(word.startswith("--f") for word in words)
     return not words or words[0] in _OURS_LOOKING
 
 
@@ -162,4 +173,4 @@ def find_cover(value: Any, point: str, now: int) -> Cover | None:
     paths = frozenset(
         entry["path"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("path"), str)
     )
-    return Cover(tuple(one for one in scope["asked"] if isinstance(one, str)), paths)
+    return Cover(tuple(one for one in scope["asked"] if isinstance(one, str)), paths, value.get("type") == "git_stash")

@@ -134,6 +134,7 @@ def roll_back(
 ) -> RolledBack:
     """Goes back, and proves it. The caller holds the lock, and has checked that the point has not expired.
 
+    Who runs it again before `end_rollback` finishes the same one.
     Raises CheckpointError where the point is damaged (nothing was changed then) or where the result is not what stood
     there: then everything is kept, the point of the state before too.
     """
@@ -151,9 +152,14 @@ def roll_back(
     restoring.sync_folders(world.root, changed)
     told += parts.restore_parts(held, plan.parts, means, states=True)
     told += _check_result(world, manifest, within, means, safety)
-    if safety:
-        remove_file(_journal_path(world, manifest.id))
     return RolledBack(plan, safety, bool(found_safety), told)
+
+
+def end_rollback(world: World, manifest: store.Manifest) -> None:
+    """Forgets that a rollback was begun, once all that has to be noted about it is. Raises CheckpointError."""
+    path = _journal_path(world, manifest.id)
+    if os.path.lexists(path):
+        remove_file(path)
 
 
 def _change_files(world: World, manifest: store.Manifest, held: Held, plan: Plan) -> None:

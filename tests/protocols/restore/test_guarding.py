@@ -71,7 +71,8 @@ def test_a_call_that_makes_no_sense_is_no_call(value: object) -> None:
 @pytest.mark.parametrize(
     "command",
     ["ls -la src", "git status --short", "git log -5 --oneline", "cat 'a b'", "checkpoint status",
-     "checkpoint restore-point create src --reason 'before it'", "git checkpoint rp list", "checkpoint doctor"],
+     "checkpoint restore-point create src --reason 'before it'", "git checkpoint rp list", "checkpoint doctor",
+     "checkpoint rp rollback chk_20260115_143022_a7b3c9"],
 )  # fmt: skip
 def test_a_command_that_only_looks_is_reading(command: str) -> None:
     assert is_looking(command)
@@ -80,8 +81,10 @@ def test_a_command_that_only_looks_is_reading(command: str) -> None:
 @pytest.mark.parametrize(
     "command",
     ["rm -rf x", "ls > x", "ls; rm x", "cat a && rm b", "cat $(rm x)", "cat `rm x`", "ls | xargs rm", "FOO=1 ls",
-     "git reset",      "git log --output=x", "git diff --ext-diff", "checkpoint doctor --fix", "checkpoint reset build",
-     "git checkpoint update x",      "python -c 1", "ls\nrm x", "", "'", "sudo ls"],
+     "git reset", "git log --output=x", "git diff --ext-diff", "checkpoint doctor --fix", "checkpoint reset build",
+     "git checkpoint update x", "checkpoint rp drop x", "checkpoint restore-point gc --expired", "checkpoint rp",
+     "checkpoint doctor --fi", "git diff --outpu=x", "git cat-file --filters HEAD:x", "file -C -m x", "python -c 1",
+     "ls\nrm x", "", "'", "sudo ls"],
 )  # fmt: skip
 def test_any_other_command_may_change_things(command: str) -> None:
     assert not is_looking(command)

@@ -1,0 +1,153 @@
+import json
+import os
+import re
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.architecture.imports import ROOT
+from tests.support.command import BIN, run_checkpoint
+from tests.support.repos import GitRepo
+
+PAGE = (ROOT / "docs/restore-points.md").read_text("utf-8")
+
+
+@pytest.fixture
+def work(repo: GitRepo) -> GitRepo:
+    """A committed file and an ignored one."""
+    repo.write(".gitignore", "*.log\n")
+    repo.write("src/a.py", "a\n")
+    repo.write("src/debug.log", "x")
+    repo.commit()
+    return repo
+
+
+def guard(work: GitRepo, tool: str, cwd: Path | None = None, **given: Any) -> tuple[int, str]:
+    """The exit code and what is said for one tool call."""
+    call = {"session_id": "x", "hook_event_name": "PreToolUse", "cwd": str(cwd or work.path), "tool_name": tool}
+    text = json.dumps({**call, "tool_input": given}).encode()
+    done = run_checkpoint("restore-point", "guard", cwd=work.path, stdin=text)
+    assert done.stdout == ""
+    return done.returncode, done.stderr
+
+
+def make_point(work: GitRepo, *words: str) -> str:
+    """The id of a new point."""
+    done = run_checkpoint("rp", "create", *words, "--json", cwd=work.path)
+    return str(json.loads(done.stdout)["checkpoint_id"])
+
+
+def test_an_edit_passes_only_when_a_live_point_covers_the_file(work: GitRepo) -> None:
+    path = str(work.path / "src/a.py")
+    code, said = guard(work, "Edit", file_path=path)
+    assert code == 2
+    assert "no live restore point covers src/a.py" in said
+    make_point(work, "src")
+    assert guard(work, "Edit", file_path=path) == (0, "")
+    assert guard(work, "Write", file_path="src/new.py") == (0, "")
+    assert guard(work, "Edit", file_path=str(work.path / ".gitignore"))[0] == 2
+
+
+def test_reading_passes_without_a_point(work: GitRepo) -> None:
+    assert guard(work, "Read", file_path="/etc/hosts") == (0, "")
+    assert guard(work, "Bash", command="git status --short") == (0, "")
+
+
+def test_a_shell_command_needs_a_point_of_the_whole_workspace_it_starts_in(work: GitRepo, tmp_path: Path) -> None:
+    make_point(work, "src")
+    assert guard(work, "Bash", command="make")[0] == 2
+    make_point(work, ".")
+    assert guard(work, "Bash", command="make") == (0, "")
+    other = GitRepo.create(tmp_path / "other")
+    assert guard(work, "Bash", cwd=other.path, command="make")[0] == 2
+
+
+def test_an_expired_point_covers_nothing(work: GitRepo) -> None:
+    point = make_point(work, "src", "--expiry", "1h")
+    path = work.path / ".checkpoints" / point / "manifest.json"
+    year = time.gmtime().tm_year
+    path.write_text(re.sub(r'("expires_at": ")[0-9]{4}', rf"\g<1>{year - 1}", path.read_text()))
+    assert guard(work, "Edit", file_path="src/a.py")[0] == 2
+
+
+def test_a_point_whose_ref_is_gone_covers_nothing(work: GitRepo) -> None:
+    point = make_point(work, "src")
+    work.git("pack-refs", "--all")
+    assert guard(work, "Edit", file_path="src/a.py") == (0, "")
+    work.git("update-ref", "-d", f"refs/checkpoints/{point}")
+    assert guard(work, "Edit", file_path="src/a.py")[0] == 2
+
+
+def test_a_file_that_git_ignores_is_covered_only_when_it_was_named(work: GitRepo) -> None:
+    make_point(work, "src")
+    code, said = guard(work, "Write", file_path="src/debug.log")
+    assert code == 2
+    assert "git ignores" in said
+    make_point(work, "src/debug.log")
+    assert guard(work, "Write", file_path="src/debug.log") == (0, "")
+
+
+def test_a_write_through_a_link_counts_where_it_ends(work: GitRepo, tmp_path: Path) -> None:
+    make_point(work, ".")
+    (work.path / "src/out").symlink_to(tmp_path)
+    assert guard(work, "Write", file_path="src/out/x")[0] == 2
+
+
+@pytest.mark.parametrize("tool", ["MultiEdit", "NotebookEdit", "mcp__files__move", "SomethingNew"])
+def test_other_tools_that_change_things_are_stopped_too(work: GitRepo, tool: str) -> None:
+    assert guard(work, tool, file_path="src/a.py", notebook_path="src/a.py")[0] == 2
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[]", b"null", b'{"tool_name": "Edit"}', b"\xff", b"[" * 100_000])
+def test_a_call_that_cannot_be_read_is_stopped(work: GitRepo, text: bytes) -> None:
+    done = work.run(str(BIN / "checkpoint"), "restore-point", "guard", stdin=text)
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"stopped: ")
+
+
+def read_snippet() -> str:
+    """The command of the settings snippet on the page."""
+    found = re.search(r"^```json\n(\{\n  \"hooks\".*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    (entry,) = json.loads(found[1])["hooks"]["PreToolUse"]
+    assert entry["matcher"] == "*"
+    (hook,) = entry["hooks"]
+    assert hook["type"] == "command"
+    return str(hook["command"])
+
+
+CALL = json.dumps({"tool_name": "Edit", "tool_input": {"file_path": "src/a.py"}}).encode()
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 3, 126, 127, 130])
+def test_the_snippet_turns_every_failure_into_a_stop(work: GitRepo, tmp_path: Path, code: int) -> None:
+    script = tmp_path / "bin/checkpoint"
+    script.parent.mkdir()
+    script.write_text(f"#!/bin/sh\nexit {code}\n")
+    script.chmod(0o755)
+    env = {**os.environ, "PATH": f"{script.parent}:{os.environ['PATH']}"}
+    done = work.run("sh", "-c", read_snippet(), env=env, stdin=CALL)
+    assert done.returncode == (2 if code else 0)
+
+
+def test_the_snippet_stops_the_call_where_nothing_is_installed_or_the_guard_is_killed(
+    work: GitRepo, tmp_path: Path
+) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    (tools / "sh").symlink_to(shutil.which("sh") or "")
+    assert work.run("/bin/sh", "-c", read_snippet(), env={"PATH": str(tools)}, stdin=CALL).returncode == 2
+    script = tools / "checkpoint"
+    script.write_text("#!/bin/sh\nkill -9 $$\n")
+    script.chmod(0o755)
+    assert work.run("/bin/sh", "-c", read_snippet(), env={"PATH": str(tools)}, stdin=CALL).returncode == 2
+
+
+def test_the_snippet_works_with_the_real_guard(work: GitRepo) -> None:
+    env = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
+    assert work.run("sh", "-c", read_snippet(), env=env, stdin=CALL).returncode == 2
+    make_point(work, "src")
+    assert work.run("sh", "-c", read_snippet(), env=env, stdin=CALL).returncode == 0
