@@ -6,12 +6,22 @@ driver of this package for every file, and that process must not pay for what it
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from checkpoint_git.api import Checkpoints, MemoryCheckpoint, Pipeline, Workflow
+    from checkpoint_git.api import Checkpoints, MemoryCheckpoint, Pipeline, RestorePoints, Workflow, savepoint
     from checkpoint_git.core.errors import CheckpointError
     from checkpoint_git.core.finding import Finding
 
 __version__ = "0.1.0"
-__all__ = ["CheckpointError", "Checkpoints", "Finding", "MemoryCheckpoint", "Pipeline", "Workflow", "__version__"]
+__all__ = [
+    "CheckpointError",
+    "Checkpoints",
+    "Finding",
+    "MemoryCheckpoint",
+    "Pipeline",
+    "RestorePoints",
+    "Workflow",
+    "__version__",
+    "savepoint",
+]
 
 _HOMES = {
     "CheckpointError": "checkpoint_git.core.errors",
@@ -19,7 +29,9 @@ _HOMES = {
     "Finding": "checkpoint_git.core.finding",
     "MemoryCheckpoint": "checkpoint_git.api",
     "Pipeline": "checkpoint_git.api",
+    "RestorePoints": "checkpoint_git.api",
     "Workflow": "checkpoint_git.api",
+    "savepoint": "checkpoint_git.api",
 }
 
 

@@ -46,8 +46,8 @@ def _split_pair(word: str, option: str) -> tuple[str, str]:
     return check_key(key), file
 
 
-def _read_state(world: World, key: str, file: str, stdin: TextIO) -> Wanted:
-    if file == "-":
+def _read_state(world: World, key: str, file: str, stdin: TextIO | None) -> Wanted:
+    if file == "-" and stdin is not None:
         return want_state(key, os.fsencode(stdin.read(MAX_SIZE + 1)))
     path, shown = os.path.normpath(os.path.join(world.cwd, file)), escape_controls(file)
     if is_sensitive(path):
@@ -93,12 +93,26 @@ def find_databases(world: World, urls: Sequence[str], tables: Sequence[str]) -> 
     return [want_database(world.root, world.cwd, url, tables) for url in urls]
 
 
-def keep_values(states: Mapping[str, Any]) -> list[Wanted]:
-    """States that a caller has as values. Raises CheckpointError where one cannot be JSON."""
+def find_passwords(world: World, urls: Sequence[str]) -> dict[str, str]:
+    """Name of a database -> the password that its URL holds. Raises CheckpointError for what is no URL."""
+    wanted = find_databases(world, urls, ())
+    return {one.name: str(one.details["password"]) for one in wanted if one.details.get("password")}
+
+
+def keep_states(world: World, states: Mapping[str, Any]) -> list[Wanted]:
+    """States that a caller has as values, or as paths of files. Raises CheckpointError where one cannot be JSON."""
+    return [
+        _read_state(world, check_key(key), os.fspath(value), None)
+        if isinstance(value, os.PathLike)
+        else want_state(key, _write_value(value))
+        for key, value in states.items()
+    ]
+
+
+def _write_value(value: Any) -> bytes:
     import json
 
     try:
-        texts = {key: json.dumps(value, allow_nan=False, indent=1) + "\n" for key, value in states.items()}
+        return (json.dumps(value, allow_nan=False, indent=1) + "\n").encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise CheckpointError(f"a state cannot be JSON: {error}", "give texts, numbers, lists and mappings") from None
-    return [want_state(key, text.encode()) for key, text in texts.items()]
