@@ -48,11 +48,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb. A hook that stops nothing answers 0 whatever it finds."""
     hook = _HOOKS[args.name]
+    if args.name == "post-commit":
+        _save_initiative(invocation)
     answers = [(question, hook.check(question, invocation)) for question in hook.read(args.words, invocation)]
     blocks = [_title(args.name, question, findings) for question, findings in answers if findings]
     found = [finding for _, findings in answers for finding in findings]
     advice = [Line(hook.advice)] if has_errors(found) else []
     return Outcome({"hook": args.name}, blocks, found, None if hook.stops else 0, advice)
+
+
+def _save_initiative(invocation: Invocation) -> None:
+    """Starts a save of the initiative's checkpoint where checkpoint.memoryOnCommit is true, and waits for nothing."""
+    from checkpoint_git.repo.git import run_git
+
+    setting = run_git(["config", "--type=bool", "checkpoint.memoryOnCommit"], invocation.cwd, check=False)
+    if setting.out.strip() == b"true":
+        from checkpoint_git.commands.memory_commit import start_save
+
+        start_save(invocation.cwd, invocation.env)
 
 
 def _title(name: str, question: Question, findings: list[Finding]) -> Line:

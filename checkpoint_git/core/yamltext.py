@@ -106,18 +106,23 @@ def _span_node(event: Any, events: Iterator[Any], where: str, spans: dict[str, S
     """Notes the spans of a node and of what it holds; the end of its last text."""
     import yaml
 
-    start, column = event.start_mark.index, event.start_mark.column
+    start, column, end, is_flow = event.start_mark.index, event.start_mark.column, event.end_mark.index, False
     if isinstance(event, yaml.ScalarEvent):
-        spans[where] = Span(start, event.end_mark.index, column, "scalar", False)
-        return spans[where].end
-    is_map, at, end = isinstance(event, yaml.MappingStartEvent), 0, event.end_mark.index
-    while not isinstance(child := next(events), yaml.CollectionEndEvent):
+        spans[where] = Span(start, end, column, "scalar", is_flow)
+        return int(end)
+    is_map, is_flow, at = isinstance(event, yaml.MappingStartEvent), bool(event.flow_style), 0
+    child: Any = next(events)
+    while not isinstance(child, yaml.CollectionEndEvent):
         step: Any = _read_key(child, {}) if is_map else at
         end = _span_node(next(events) if is_map else child, events, join_pointer(where, step), spans)
-        at += 1
-    end = child.end_mark.index if event.flow_style else end
-    spans[where] = Span(start, end, column, "map" if is_map else "list", bool(event.flow_style))
-    return end
+        at, child = at + 1, next(events)
+    end = _end_of(child) if is_flow else end
+    spans[where] = Span(start, end, column, "map" if is_map else "list", is_flow)
+    return int(end)
+
+
+def _end_of(event: Any) -> int:
+    return int(event.end_mark.index)
 
 
 # events to values
