@@ -1,6 +1,10 @@
+import time
+from pathlib import Path
+
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.protocols.restore.mechanisms.postgresql_tools import open_session
 from checkpoint_git.protocols.restore.mechanisms.postgresql_url import find_options, is_connection, read_url, write_url
 
 
@@ -52,3 +56,19 @@ def test_a_stranger_s_connection_is_refused(value: object) -> None:
 def test_options_hold_no_password() -> None:
     connection, _ = read_url("postgresql://u:hush@h:1/d")
     assert find_options(connection) == [("--host", "h"), ("--port", "1"), ("--username", "u"), ("--dbname", "d")]
+
+
+def test_a_client_program_that_is_gone_at_once_is_told_every_time(tmp_path: Path) -> None:
+    psql = tmp_path / "psql"
+    psql.write_text("#!/bin/sh\necho 'no such host' >&2\nexit 2\n")
+    psql.chmod(0o755)
+    for _ in range(20):
+        with pytest.raises(CheckpointError, match="psql: no such host"):
+            ask_late({"PATH": str(tmp_path)})
+
+
+def ask_late(env: dict[str, str]) -> None:
+    """A question when the program may be gone already."""
+    with open_session(env) as ask:
+        time.sleep(0.02)
+        ask("SELECT 1")

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.safetext import escape_controls, shorten
@@ -80,11 +80,9 @@ def open_session(env: Mapping[str, str]) -> Iterator[Ask]:
         stdin, stdout = process.stdin, process.stdout
 
         def ask(sql: str) -> str:
-            try:
+            with suppress(BrokenPipeError):  # it is gone, which reading tells
                 stdin.write(f"{sql};\n\\echo {mark}\n".encode())
                 stdin.flush()
-            except BrokenPipeError:
-                pass  # it is gone, which reading tells
             lines = []
             while (line := stdout.readline()) and line.strip() != mark.encode():
                 lines.append(line)
@@ -98,4 +96,5 @@ def open_session(env: Mapping[str, str]) -> Iterator[Ask]:
             yield ask
         finally:
             process.kill()  # what it was told to do is done, or is not wanted any more
-            stdin.close()
+            with suppress(BrokenPipeError):  # it may be gone since, with a word of ours unread
+                stdin.close()
