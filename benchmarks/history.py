@@ -77,11 +77,14 @@ def run(folder: str, *words: str) -> None:
     subprocess.run(["git", *words], cwd=folder, check=True, env={**os.environ, **HERMETIC})
 
 
-def write_history(stream: IO[bytes], length: int) -> None:
-    """A history as `git fast-import` reads it: one line of commits, each changes a file; some remove or rename one."""
+def write_history(stream: IO[bytes], length: int, start: int = 1_000_000_000) -> None:
+    """A history as `git fast-import` reads it: one line of commits, each changes a file; some remove one.
+
+    start: when it begins, seconds since 1970; a commit every five minutes.
+    """
     for number in range(length):
         message = "".join(list_message(number)).encode()
-        when = 1_000_000_000 + 300 * number
+        when = start + 300 * number
         stream.write(b"commit refs/heads/main\ncommitter Ada <ada@example.org> %d +0000\n" % when)
         stream.write(b"data %d\n%s\n" % (len(message), message))
         path = b"src/%d/%d.py" % (number % FOLDERS, number // FOLDERS % FILES)
