@@ -21,7 +21,7 @@ from checkpoint_git.core.safetext import escape_controls, shorten
 from checkpoint_git.disk.backup import Copy, write_backup
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.protocols.skill import layout, store
-from checkpoint_git.protocols.skill.rotation import find_merged, history_document
+from checkpoint_git.protocols.skill.rotation import find_merged, history_document, history_marks
 from checkpoint_git.repo.repository import Repository, config_path
 from checkpoint_git.repo.shipped import read_evidence_times
 from checkpoint_git.repo.steps import RemoveFile, Step, WriteFile
@@ -179,19 +179,10 @@ def _apply_file(place: Place, mend: FileMend, now: int) -> str:
     """Writes one checkpoint, its history before it; the history file's path, "" for none."""
     path = ""
     if mend.past is not None:
-        path = relative_path(
-            store.write_history(place, mend.skill, history_marks(now, mend.past), mend.past), place.top
-        )
+        marks = history_marks(write_instant(now)[:10], mend.past)
+        path = relative_path(store.write_history(place, mend.skill, marks, mend.past), place.top)
     store.write_checkpoint(place, mend.skill, mend.after)
     return path
-
-
-def history_marks(now: int, past: bytes) -> list[str]:
-    """The day, and what the file holds, as `checkpoint rotate` names it."""
-    from hashlib import sha256
-
-    mark = f"{write_instant(now)[:10]}-{sha256(past).hexdigest()[:12]}"
-    return [mark, *(f"{mark}-{number}" for number in range(2, 10))]
 
 
 def _write_backup(place: Place, plan: Plan, files: Sequence[FileMend], now: int) -> str:

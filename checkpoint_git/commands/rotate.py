@@ -14,7 +14,14 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place, find_place, relative_path
 from checkpoint_git.protocols.skill import layout, store
-from checkpoint_git.protocols.skill.rotation import Kept, Moved, find_merged, history_document, plan_rotation
+from checkpoint_git.protocols.skill.rotation import (
+    Kept,
+    Moved,
+    find_merged,
+    history_document,
+    history_marks,
+    plan_rotation,
+)
 from checkpoint_git.protocols.skill.views import is_reviewed
 
 SUMMARY = "move closed telemetry into .checkpoints/history"
@@ -89,24 +96,13 @@ def _rotate(place: Place, skill: str, now: int, reverted: Mapping[str, str], *, 
         return RotateResult(skill, [], None, rotation.kept, 0, [])
     past = history_document(skill, rotation.moved).encode()
     rest = jsonedit.rewrite(root, rotation.value).encode()
-    marks = _marks(now, past)
+    marks = history_marks(write_instant(now)[:10], past)
     path = layout.history_path(place, skill, marks[0])
     if write:
         path = store.write_history(place, skill, marks, past)
         store.write_checkpoint(place, skill, rest)
     saved = document.size - len(rest)
     return RotateResult(skill, rotation.moved, relative_path(path, place.top), rotation.kept, saved, [])
-
-
-def _marks(now: int, past: bytes) -> list[str]:
-    """The day, and what the file holds: other entries of one day go to another file, the same ones to the same.
-
-    The numbered names are for a file whose content was changed by hand since.
-    """
-    from hashlib import sha256
-
-    mark = f"{write_instant(now)[:10]}-{sha256(past).hexdigest()[:12]}"
-    return [mark, *(f"{mark}-{number}" for number in range(2, 10))]
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:

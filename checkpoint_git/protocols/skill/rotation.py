@@ -82,6 +82,18 @@ def history_document(skill: str, moved: list[Moved]) -> str:
     return jsonedit.render({"skill": skill, "entries": entries})
 
 
+def history_marks(day: str, past: bytes) -> list[str]:
+    """Names for a history file, the first that is free to be taken: the day (2026-03-02), and what the file holds.
+
+    Other entries of one day go to another file, the same ones to the same. The numbered names are for a file whose
+    content was changed by hand since.
+    """
+    from hashlib import sha256
+
+    mark = f"{day}-{sha256(past).hexdigest()[:12]}"
+    return [mark, *(f"{mark}-{number}" for number in range(2, 10))]
+
+
 # what is still needed
 
 
