@@ -309,7 +309,7 @@ def _read_json(option: str, text: str, kind: type) -> Any:
     try:
         value = jsontext.load(text)
     except jsontext.JsonTextError as error:
-        message = escape_controls(error.message)
+        message = escape_controls(error.message.replace("the file ", "it ", 1))
         raise CheckpointError(f"{option} is not JSON: {message}", f"give {wanted}, in single quotes") from None
     if not isinstance(value, kind):
         raise CheckpointError(f"{option} is {rules.quote(value)} and must be {wanted}", "give it in single quotes")

@@ -6,6 +6,7 @@ from checkpoint_git.checks.records import Record
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.jsontext import join_pointer
+from checkpoint_git.core.light import Collection
 from checkpoint_git.core.safetext import escape_controls
 from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.protocols.pipeline.rules import COMMIT_FIELDS, quote
@@ -14,7 +15,8 @@ from checkpoint_git.protocols.pipeline.rules import COMMIT_FIELDS, quote
 def compare_with_repository(record: Record, path: str) -> list[Finding]:
     """What is missing in the repository around a folder. The record must be valid.
 
-    Of repo_commit_map the entry counts that is named like the repository, or the only one there is.
+    Of repo_commit_map the entries count that are named like the repository (its folder, the folder that it is a linked
+    work tree of, what its remotes call it), or the only one there is.
     Raises CheckpointError where there is no repository.
     """
     repository = find_repository(path) if os.path.isdir(path) else None
@@ -22,26 +24,38 @@ def compare_with_repository(record: Record, path: str) -> list[Finding]:
         raise CheckpointError(f"--repo {escape_controls(path)} is not inside a git repository", "name a work tree")
     assert record.value is not None
     work_tree = repository[0]
-    commits, unchecked = find_commits(record.value, os.path.basename(work_tree))
+    commits, unchecked = find_commits(record.value, read_names(*repository))
     found = [_warning(f"{quote(name)} is another repository: its commit was not looked for") for name in unchecked]
     found += _compare_commits(work_tree, commits)
     found += _compare_artifacts(work_tree, record.value["artifact_paths"])
     return [finding._replace(path=record.path) for finding in found]
 
 
-def find_commits(value: dict[str, object], repository: str) -> tuple[dict[str, str], list[str]]:
-    """(JSON Pointer -> commit that the repository must have, names in repo_commit_map that are other repositories)."""
+def read_names(work_tree: str, git_dir: str) -> frozenset[str]:
+    """What a repository may be called, in lower case."""
+    from checkpoint_git.repo.names import read_own_names
+
+    main, found, _ = git_dir.rpartition("/.git/worktrees/")
+    folders = (work_tree, main) if found else (work_tree,)
+    return read_own_names(work_tree).union(os.path.basename(folder).removesuffix(".git").lower() for folder in folders)
+
+
+def find_commits(value: dict[str, object], names: Collection[str]) -> tuple[dict[str, str], list[str]]:
+    """(JSON Pointer -> commit that the repository must have, names in repo_commit_map that are other repositories).
+
+    names: of the repository, in lower case.
+    """
     commit_map, payload = value["repo_commit_map"], value["phase_payload"]
     assert isinstance(commit_map, dict)
     assert isinstance(payload, dict)
-    ours = list(commit_map) if len(commit_map) == 1 else [name for name in commit_map if _is_named(name, repository)]
+    ours = list(commit_map) if len(commit_map) == 1 else [name for name in commit_map if _last_part(name) in names]
     commits = {join_pointer("/repo_commit_map", name): commit_map[name] for name in ours}
     commits.update({f"/phase_payload/{field}": payload[field] for field in COMMIT_FIELDS if field in payload})
     return commits, [name for name in commit_map if name not in ours]
 
 
-def _is_named(name: str, repository: str) -> bool:
-    return name.removesuffix(".git").rpartition("/")[2].lower() == repository.removesuffix(".git").lower()
+def _last_part(name: str) -> str:
+    return name.removesuffix(".git").rpartition("/")[2].lower()
 
 
 def _compare_commits(work_tree: str, commits: dict[str, str]) -> list[Finding]:

@@ -20,6 +20,7 @@ from checkpoint_git.protocols.pipeline.layout import RecordName
 from checkpoint_git.protocols.pipeline.store import Skipped
 
 SETTING = "checkpoint.pipelineDir"
+_MOST_NAMED = 10  # attempts in a hint
 
 
 class Run(NamedTuple):
@@ -252,10 +253,13 @@ def _reason(record: Record) -> str:
 
 
 def _missing(run: Run, phase: str, attempt: int | None) -> CheckpointError:
-    what = f"attempt {attempt} at {phase}" if attempt is not None else phase
+    attempts = _attempts(run, phase)
+    if attempts:
+        message = f"there is no attempt {attempt} at {phase} in run {run.run_id} of {run.ticket_id}"
+        return CheckpointError(message, f"there are attempts {', '.join(map(str, attempts[-_MOST_NAMED:]))}")
     there = list(dict.fromkeys(name.phase for name in _names(run)))
     hint = f"this run has: {', '.join(there)}" if there else f"nothing is recorded for this run below {run.base}"
-    return CheckpointError(f"there is no checkpoint of {what} in run {run.run_id} of {run.ticket_id}", hint)
+    return CheckpointError(f"there is no checkpoint of {phase} in run {run.run_id} of {run.ticket_id}", hint)
 
 
 def read_records(base: str, ticket_id: str, run_id: str, now: int, skipped: list[Skipped]) -> Iterator[Record]:

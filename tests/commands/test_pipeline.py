@@ -328,6 +328,16 @@ def test_a_missing_record_is_told_with_what_is_there(desk: Desk) -> None:
     assert said.code == 1
     assert "create_pr" in said.error
     assert "implement" in said.document["hint"]
+    put_record(desk.base, attempt=7)
+    said = desk.run("read", "--phase", "implement", "--attempt", "3")
+    assert "there is no attempt 3 at implement" in said.error
+    assert said.document["hint"] == "there are attempts 1, 7"
+
+
+def test_an_option_that_is_no_json_is_not_called_a_file(desk: Desk) -> None:
+    for text in ("", "{"):
+        said = desk.run("write", "--phase", "implement", "--payload", text)
+        assert said.error.startswith("--payload is not JSON: it ")
 
 
 @pytest.mark.parametrize("text", ["a: [", "", b"\xff", "a: 1\n", "- x\n", "x" * 2_000_000])
@@ -461,6 +471,18 @@ def test_of_several_repositories_the_one_of_that_name_is_compared(desk: Desk, we
     said = validate_in(desk, web)
     assert said.document["errors"] == []
     assert "api" in said.document["warnings"][0]
+
+
+def test_a_linked_work_tree_is_named_like_its_repository_and_like_its_remotes(
+    desk: Desk, web: GitRepo, tmp_path: Path
+) -> None:
+    web.git("remote", "add", "origin", "https://example.org/acme/Shop.git")
+    web.git("worktree", "add", "-q", str(tmp_path / "wt"))
+    put_record(desk.base, attempt=2, repo_commit_map={"org/repo": "0" * 40, "shop": "1" * 40, "api": "2" * 40})
+    said = desk.run("validate", "--phase", "implement", "--repo", str(tmp_path / "wt"))
+    wheres = [each["where"] for each in said.document["findings"] if each["code"] == "pipeline/commit-unknown"]
+    assert {"/repo_commit_map/org~1repo", "/repo_commit_map/shop"} <= set(wheres)
+    assert "/repo_commit_map/api" not in wheres
 
 
 def test_a_repository_that_is_none_is_an_error(desk: Desk, tmp_path: Path) -> None:
