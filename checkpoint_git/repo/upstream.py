@@ -115,14 +115,17 @@ def read_settings(cwd: str, branch: str, env: Mapping[str, str]) -> Settings:
         r"^(merge\.checkpoint\.driver|pull\.rebase|branch\..*\.rebase|(merge|rebase)\.autostash)$",
     ]
     records = os.fsdecode(run_git(words, cwd, env=env, check=False).out).split("\0")
-    known = dict(record.partition("\n")[::2] for record in records if record)
+    # a name without "=" means true
+    known = {record.partition("\n")[0]: record.partition("\n")[2] if "\n" in record else "true" for record in records}
     driver = read_driver_command(known.get(DRIVER, ""))
-    rebases = known.get(f"branch.{branch}.rebase", known.get("pull.rebase", "")) not in _FALSE
-    stashes = known.get("rebase.autostash" if rebases else "merge.autostash", "") not in _FALSE
+    rebases = _is_set(known.get(f"branch.{branch}.rebase", known.get("pull.rebase", "")))
+    stashes = _is_set(known.get("rebase.autostash" if rebases else "merge.autostash", ""))
     return Settings(driver is not None, driver.choices if driver else Choices(), rebases, stashes)
 
 
-_FALSE = ("", "false", "no", "off", "0")
+def _is_set(value: str) -> bool:
+    """As git reads a boolean that may be another word too."""
+    return value.lower() not in ("", "false", "no", "off", "0")
 
 
 def read_driven(cwd: str, paths: list[str], env: Mapping[str, str]) -> frozenset[str]:

@@ -226,3 +226,13 @@ def test_a_partial_clone_asks_no_server(repo: GitRepo, clone: GitRepo, tmp_path:
     assert found is not None
     with pytest.raises(CheckpointError):
         read_meeting_files(str(partial), found, offline_env(os.environ))
+
+
+def test_booleans_are_read_as_git_reads_them(repo: GitRepo) -> None:
+    repo.git("config", "branch.main.rebase", "False")
+    with (repo.path / ".git/config").open("a") as config:
+        config.write("[pull]\n\trebase\n[merge]\n\tautostash\n")
+    found = read_settings(str(repo.path), "main", offline_env(os.environ))
+    assert (found.rebases, found.stashes) == (False, True)
+    repo.git("config", "--unset", "branch.main.rebase")
+    assert read_settings(str(repo.path), "main", offline_env(os.environ)).rebases
