@@ -90,7 +90,10 @@ _ATTRIBUTES = {
 
 def _check_attribute_files(git: GitFacts) -> Iterator[Finding]:
     setup = git.setup
-    if not setup.attributes_in_work_tree:
+    overruled = list(_tell_overruled(git))
+    if overruled:
+        yield from overruled
+    elif not setup.attributes_in_work_tree:
         message = ".gitattributes lacks our lines, so other clones merge checkpoints as text"
         yield Finding("driver/inert", "warning", message, ".gitattributes", hint=_INSTALL)
     elif git.has_commits and not setup.attributes_in_head:
@@ -103,6 +106,21 @@ def _check_attribute_files(git: GitFacts) -> Iterator[Finding]:
     if setup.driver and not setup.attributes_in_info:
         message = "info/attributes lacks our lines: on branches older than them, git merges checkpoints as text"
         yield Finding("driver/inert", "warning", message, REPOSITORY, hint=_INSTALL)
+
+
+def _tell_overruled(git: GitFacts) -> Iterator[Finding]:
+    """Checkpoints that reach our driver in this clone alone: what is committed gives them to something else."""
+    by_value: dict[str, list[str]] = {}
+    for path, value in sorted(git.shared_attributes.items()):
+        if value not in (_DRIVER, "unspecified") and git.merge_attributes.get(path) == _DRIVER:
+            by_value.setdefault(value, []).append(path)
+    for value, paths in by_value.items():
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        trouble = _tell_attribute(value, git.defined_drivers)
+        message = f"other clones merge {shorten(paths[0], 120)}{more} otherwise: {trouble}"
+        by_hand = "take the line that says so out of .gitattributes, or put it above ours"
+        hint = by_hand if git.setup.attributes_in_work_tree else _INSTALL
+        yield Finding("driver/inert", "warning", message, ".gitattributes", hint=hint)
 
 
 def _check_settings(setup: Setup) -> Iterator[Finding]:

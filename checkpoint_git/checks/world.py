@@ -87,14 +87,15 @@ class GitFacts(NamedTuple):
 
     unmerged: checkpoint files that a merge left unresolved. operation: what git is in the middle of ("merge",
     "rebase"), "" for nothing. merge_attributes: checkpoint path -> what git answers for its merge attribute.
-    defined_drivers: the merge drivers that some configuration defines. default_branch: "" where there is none to be
-    found. attributes_in_default: whether that branch has our lines in .gitattributes. without_hooks: init was told that
-    this clone wants none.
+    shared_attributes: the same as .gitattributes alone gives it to other clones. defined_drivers: the merge drivers
+    that some configuration defines. default_branch: "" where there is none to be found. attributes_in_default: whether
+    that branch has our lines in .gitattributes. without_hooks: init was told that this clone wants none.
     """
 
     unmerged: tuple[str, ...] = ()
     operation: str = ""
     merge_attributes: Mapping[str, str] = {}
+    shared_attributes: Mapping[str, str] = {}
     defined_drivers: frozenset[str] = frozenset()
     has_commits: bool = False
     setup: Setup = Setup()

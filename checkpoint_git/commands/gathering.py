@@ -16,6 +16,7 @@ from checkpoint_git.protocols.registry import protocol_of
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.repo import attributes, branches, history, install_state, paths, selfproof, settings, worktree
 from checkpoint_git.repo.git import clean_env, run_git
+from checkpoint_git.repo.shared_attributes import read_shared_merge_attributes
 
 Tell = Callable[[str], None]
 
@@ -172,10 +173,12 @@ def _read_git(world: World, place: Place, env: Mapping[str, str]) -> World:
     installation = install_state.read_installation(place.top, env)
     own = clean_env(env)
     default = branches.read_default_branch(place.top, attributes.FILE, own)
+    merge_attributes = _read_merge_attributes(world.sheets, place, own)
     facts = GitFacts(
         unmerged=tuple(_below(place, worktree.read_unmerged(place.top, own))),
         operation=_find_operation(place.git_dir or ""),
-        merge_attributes=_read_merge_attributes(world.sheets, place, own),
+        merge_attributes=merge_attributes,
+        shared_attributes=read_shared_merge_attributes(place.top, sorted(merge_attributes), own),
         defined_drivers=_read_drivers(place.top, own),
         has_commits=history.has_commits(place.top),
         setup=_read_setup(installation),
@@ -267,7 +270,8 @@ def _read_merge_attributes(sheets: Sequence[Sheet], place: Place, env: Mapping[s
     example = os.path.relpath(os.path.join(place.directory, f"example{layout.SUFFIX}"), place.top)
     names = [sheet.path for sheet in sheets] or [example.replace(os.sep, "/")]
     stdin = b"".join(os.fsencode(name) + b"\0" for name in names)
-    fields = run_git(["check-attr", "-z", "--stdin", "merge"], place.top, stdin=stdin, env=env).out.split(b"\0")
+    own = {**env, "GIT_FLUSH": "0"}  # or git writes each answer by itself
+    fields = run_git(["check-attr", "-z", "--stdin", "merge"], place.top, stdin=stdin, env=own).out.split(b"\0")
     return {os.fsdecode(fields[at]): os.fsdecode(fields[at + 2]) for at in range(0, len(fields) - 2, 3)}
 
 

@@ -283,6 +283,27 @@ def test_anothers_command_under_our_name_is_told_and_tried(healthy: GitRepo) -> 
     ]
 
 
+@pytest.mark.parametrize("line", ["*.json merge=union", "*.json -merge", "*.json merge=unheard-of", "*.json binary"])
+@pytest.mark.parametrize("file", [".gitattributes", ".checkpoints/.gitattributes"])
+def test_a_committed_attribute_that_gives_checkpoints_to_something_else_in_other_clones(
+    healthy: GitRepo, file: str, line: str
+) -> None:
+    before = healthy.read(file) if file == ".gitattributes" else ""
+    healthy.write(file, f"{before}{line}\n")
+    healthy.commit("attributes")
+    findings = only(healthy, "driver/inert")
+    assert [(one.level, one.path) for one in findings] == [("warning", ".gitattributes")]
+    assert f"other clones merge {PATH} otherwise" in findings[0].message
+
+
+def test_a_union_merge_in_place_of_our_lines_is_told_once_and_mended(healthy: GitRepo) -> None:
+    healthy.write(".gitattributes", "**/.checkpoints/*.checkpoint.json merge=union\n")
+    healthy.commit("attributes")
+    assert ["merge=union" in one.message for one in only(healthy, "driver/inert")] == [True]
+    examine(healthy, "--fix")
+    assert {one.level for one in only(healthy, "driver/inert")} == {"note"}  # it wants a commit
+
+
 @pytest.mark.parametrize("line", ["*.json merge=union", "*.json -merge", "*.json merge=unheard-of"])
 def test_an_attribute_that_overrules_ours_is_an_error(healthy: GitRepo, line: str) -> None:
     healthy.write(".checkpoints/.gitattributes", line + "\n")
