@@ -93,7 +93,7 @@ def _first_per_place(mismatches: list[Mismatch]) -> list[Mismatch]:
 def _not_an_object(value: Any) -> Finding:
     shown = {list: "a list", type(None): "null", str: "a text", bool: str(value).lower()}.get(type(value), "a number")
     message = f"the document is {shown}, and a checkpoint is an object {{...}}"
-    return Finding("json/not-an-object", "error", message, hint="restore it from git, or `checkpoint reset` its skill")
+    return Finding("json/not-an-object", "error", message, hint="restore it from git, or start afresh")
 
 
 def _locate_all(findings: list[Finding], path: str, text: str) -> list[Finding]:
