@@ -14,6 +14,7 @@ from checkpoint_git.commands.workflow_state import (
     find_trouble,
     last_activity,
     load_state,
+    parse_approvals,
     read_approvals,
     saved_line,
     state_data,
@@ -52,6 +53,7 @@ def start(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """`start ID`: where a workflow is unfinished, the question of `resume` comes first."""
     name = args.words[0]
     layout.check_workflow_id(name)
+    parse_approvals(args.approvals or "none")  # a wrong one is told even where nobody is asked
     place = store.plan_workflow_place(invocation.cwd)
     if not is_unfinished(load_state(place, invocation.now)):
         changed, target = begin_afresh(place, name, invocation.now, say_waiting(invocation.stderr), unasked=True)

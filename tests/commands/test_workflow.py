@@ -508,6 +508,12 @@ def test_words_that_make_no_sense_are_refused_with_a_hint(folder: Path, words: t
     assert caught.value.hint
 
 
+def test_start_refuses_approvals_of_no_phase_where_nothing_is_there_yet(folder: Path) -> None:
+    with pytest.raises(CheckpointError, match="is not a phase"):
+        run(folder, "start", "login", "--approvals", "MOON")
+    assert list(folder.iterdir()) == []
+
+
 def test_a_write_on_corrupt_state_changes_nothing(folder: Path) -> None:
     write_workflow(folder, phase(), execution(task(), task()))
     before = take_snapshot(folder)
