@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.safetext import escape_controls, shorten
 from checkpoint_git.protocols.restore import store
 from checkpoint_git.protocols.restore.held import Held, Tell
 from checkpoint_git.protocols.restore.part import (
@@ -54,6 +55,24 @@ def find_warnings(wanted: Sequence[Wanted]) -> list[str]:
     text = "the password of {} is not kept, and going back needs it in PGPASSWORD or ~/.pgpass; {}"
     seen = "in a command line other users of this machine can read it"
     return [text.format(one.name, seen) for one in wanted if one.details.get("password") and not one.may_lack]
+
+
+def find_half_kept(root: str, paths: Sequence[str]) -> list[str]:
+    """A warning where SQLite databases are among the files of a scope: a writer may leave them half written there."""
+    there = set(paths)
+    found = [path for path in paths if any(path + side in there for side in _SIDES[1:]) or _is_database(root, path)]
+    text = "kept as files, which are not whole while somebody writes: --database sqlite:///{} keeps the database itself"
+    return [text.format(escape_controls(shorten(path, 100))) for path in found[:3]]
+
+
+def _is_database(root: str, path: str) -> bool:
+    if not path.endswith((".db", ".sqlite", ".sqlite3", ".db3")):
+        return False
+    try:
+        with open(os.open(os.path.join(root, path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
+            return stream.read(16) == b"SQLite format 3\0"
+    except OSError:
+        return False
 
 
 def choose_type(parts: Sequence[Wanted]) -> str:

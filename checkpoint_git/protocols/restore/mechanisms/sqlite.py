@@ -42,14 +42,26 @@ def capture(held: Held, wanted: Wanted, content: str, tell: Tell) -> Part:
         _back_up(source, target, path, tell)
         logical = hash_content(target, frozen=True)
     except sqlite3.DatabaseError as error:
-        if not wanted.may_lack:
-            hint = "is it an SQLite database, and whole? `PRAGMA integrity_check` tells more"
+        if not wanted.may_lack or error.sqlite_errorcode in _PASSING:
+            hint = "is it an SQLite database, and whole? is the disk full? `PRAGMA integrity_check` tells more"
             raise CheckpointError(f"{escape_controls(path)} cannot be captured: {error}", hint) from None
-        shutil.copyfile(source, target, follow_symlinks=False)  # kept as it lies there, whatever it is
+        _copy_raw(source, target)
         logical = ""
     _sync(target)
     size, digest = os.path.getsize(target), _hash_file(target)
     return Part("sqlite", wanted.name, content, size, digest, {"path": path, "mode": mode, "logical": logical})
+
+
+# What passes, or says nothing about the database: it is no reason to keep less than all of it.
+_PASSING = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL)
+
+
+def _copy_raw(source: str, target: str) -> None:
+    """A file that SQLite cannot read, kept as it lies there."""
+    try:
+        shutil.copyfile(source, target, follow_symlinks=False)
+    except OSError as error:
+        raise write_error(target, error) from None
 
 
 def _read_status(path: str) -> os.stat_result | None:
@@ -125,7 +137,7 @@ def hash_content(path: str, *, frozen: bool) -> str:
     """
     digest = sha256(b"sqlite 1\n")
     with closing(_open(path, "immutable=1") if frozen else _open_source(path)) as connection:
-        connection.text_factory = bytes
+        connection.text_factory = bytearray  # any bytes, and no blob
         for pragma in ("user_version", "application_id", "encoding"):
             digest.update(repr(connection.execute(f"PRAGMA {pragma}").fetchall()).encode())
         schema = connection.execute(
@@ -139,16 +151,12 @@ def hash_content(path: str, *, frozen: bool) -> str:
 
 
 def _hash_rows(connection: sqlite3.Connection, table: str, update: object) -> None:
-    """One table's rows. The type of a value is taken in, since texts and blobs are both bytes here."""
+    """One table's rows, in the order in which they lie."""
     quoted = '"' + table.replace('"', '""') + '"'
-    columns = [row[1].decode("utf-8", "surrogateescape") for row in connection.execute(f"PRAGMA table_xinfo({quoted})")]
-    names = ['"' + name.replace('"', '""') + '"' for name in columns]
-    types = " || ',' || ".join(f"typeof({name})" for name in names)
-    words = f"SELECT {types}, {', '.join(names)} FROM {quoted}"  # noqa: S608 - names from the catalog, quoted
     try:
-        rows = connection.execute(f"{words} ORDER BY rowid")
+        rows = connection.execute(f"SELECT * FROM {quoted} ORDER BY rowid")  # noqa: S608 - from the catalog, quoted
     except sqlite3.OperationalError:  # WITHOUT ROWID: it lies in the order of its key
-        rows = connection.execute(words)
+        rows = connection.execute(f"SELECT * FROM {quoted}")  # noqa: S608 - the same
     update(f"\n{table}\n".encode("utf-8", "surrogateescape"))  # type: ignore[operator]  # a hash's update
     while batch := rows.fetchmany(1000):
         update(repr(batch).encode())  # type: ignore[operator]  # the same
