@@ -1,0 +1,328 @@
+"""Initiative checkpoints in the real memory server, beside other clients' entities."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkpoint_git.api import MemoryCheckpoint
+from checkpoint_git.protocols.memory.entity import Entity
+from checkpoint_git.protocols.memory.transports.contract import UnavailableError
+from checkpoint_git.protocols.memory.transports.jsonl import graph_lock
+from checkpoint_git.protocols.memory.transports.stdio import open_server
+from tests.support.command import BIN, run_checkpoint
+from tests.support.memory import (
+    configure,
+    entity_line,
+    find_script,
+    others_are_whole,
+    put_graph,
+    read_observations,
+    start_server,
+    write_server,
+)
+from tests.support.repos import GitRepo
+
+START = ("save", "--initiative", "login-2026", "--milestone", "M1", "--phase", "design")
+
+
+@pytest.fixture
+def script() -> str:
+    return find_script()
+
+
+@pytest.fixture
+def graph(repo: GitRepo, script: str, tmp_path: Path) -> Path:
+    """A graph that others use, configured in the repository."""
+    path = put_graph(tmp_path / "graph.jsonl")
+    configure(repo, f"node {script}", path)
+    return path
+
+
+def memory(repo: GitRepo, *words: str, code: int = 0, stdin: bytes = b"") -> dict[str, Any]:
+    """`checkpoint memory WORDS --json`, which must end with this code; its answer."""
+    done = run_checkpoint("memory", *words, "--json", cwd=repo.path, stdin=stdin)
+    assert done.returncode == code, done.stdout + done.stderr
+    value: dict[str, Any] = json.loads(done.stdout)
+    return value
+
+
+def test_a_checkpoint_is_made_changed_loaded_and_archived_beside_others(repo: GitRepo, graph: Path) -> None:
+    assert memory(repo, "load")["exists"] is False
+    assert memory(repo, *START)["created"] is True
+    memory(repo, "save", "--on", "milestone", "--summary", "Did: all", "--next-milestone", "M2")
+    fields = memory(repo, "load", "--continue")["fields"]
+    assert (fields["last_action"], fields["next_action"], fields["phase"]) == ("Did: all", "Begin M2", "complete")
+    assert fields["resumed_at"]
+    gone = memory(repo, "archive", "--yes", "--summary", "The end")
+    assert gone["final"]["last_action"] == "The end"
+    assert "last_action:The end" in (Path(gone["copy"]) / "memory-checkpoint.json").read_text()
+    assert memory(repo, "load")["exists"] is False
+    assert others_are_whole(graph)
+
+
+def test_a_field_that_goes_from_a_to_b_to_a_is_a(script: str, tmp_path: Path) -> None:
+    graph = put_graph(tmp_path / "graph.jsonl")
+    with start_server(script, graph) as transport:
+        checkpoint = MemoryCheckpoint(transport, path=tmp_path)
+        checkpoint.save(initiative="i", phase="A")
+        for phase in ("B", "A", "B", "A"):
+            assert checkpoint.update(phase=phase)["phase"] == phase
+            assert [text for text in read_observations(graph) if text.startswith("phase:")] == [f"phase:{phase}"]
+    assert others_are_whole(graph)
+
+
+def test_colons_line_ends_and_a_megabyte_come_back_as_they_were(script: str, tmp_path: Path) -> None:
+    graph = put_graph(tmp_path / "graph.jsonl")
+    values = {"last_action": "a: b:c\nd\te é 🎉", "next_action": "x:" * 500_000, "note": "key:value"}
+    with start_server(script, graph) as transport:
+        checkpoint = MemoryCheckpoint(transport, path=tmp_path)
+        checkpoint.save(initiative="i", **values)
+        fields = checkpoint.load() or {}
+    assert {key: fields[key] for key in values} == values
+
+
+def test_a_save_on_an_entity_that_another_client_made_is_not_lost(script: str, tmp_path: Path) -> None:
+    graph = put_graph(
+        tmp_path / "graph.jsonl", entity_line("initiative:i", "phase:a", "timestamp:2026-01-01T00:00:00Z")
+    )
+    with start_server(script, graph) as transport:
+        assert transport.create_entities([Entity("initiative-checkpoint", "checkpoint", ("phase:b",))]) == []
+        assert MemoryCheckpoint(transport, path=tmp_path).save(phase="b")["phase"] == "b"
+
+
+def test_twenty_saves_at_once_are_all_there(repo: GitRepo, graph: Path) -> None:
+    memory(repo, *START)
+
+    def save(number: int) -> int:
+        words = ("memory", "update", f"worker_{number}=done")
+        return run_checkpoint(*words, cwd=repo.path).returncode
+
+    with ThreadPoolExecutor(20) as pool:
+        codes = list(pool.map(save, range(20)))
+    there = read_observations(graph)
+    assert [number for number, code in enumerate(codes) if code == 0 and f"worker_{number}:done" not in there] == []
+    assert codes.count(0) >= 15, codes
+    assert others_are_whole(graph)
+
+
+def test_two_servers_on_one_file_lose_nothing_that_was_acknowledged(script: str, tmp_path: Path) -> None:
+    graph = put_graph(tmp_path / "graph.jsonl")
+    with start_server(script, graph) as one, start_server(script, graph) as other:
+        ours, theirs = MemoryCheckpoint(one, "ours", tmp_path), MemoryCheckpoint(other, "theirs", tmp_path)
+
+        def work(checkpoint: MemoryCheckpoint) -> None:
+            checkpoint.save(initiative="i", phase="0")
+            for number in range(1, 6):
+                checkpoint.update(phase=str(number))
+
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(work, (ours, theirs)))
+        assert (ours.load() or {})["phase"] == (theirs.load() or {})["phase"] == "5"
+    assert others_are_whole(graph)
+
+
+KILLED = """\
+    import os, signal, sys
+    from pathlib import Path
+    from checkpoint_git.api import MemoryCheckpoint
+    from tests.support.memory import start_server
+
+    script, graph = sys.argv[1], Path(sys.argv[2])
+    with start_server(script, graph) as transport:
+        transport.delete_observations = lambda *words: os.kill(os.getpid(), signal.SIGKILL)
+        MemoryCheckpoint(transport, now=1_800_000_000).update(phase="B")
+"""
+
+
+def test_an_update_killed_between_its_calls_is_understood_and_mended(repo: GitRepo, graph: Path, script: str) -> None:
+    put_graph(graph, entity_line("initiative:i", "phase:A", "timestamp:2026-11-20T00:00:00Z"))
+    words = [sys.executable, "-c", textwrap.dedent(KILLED), script, str(graph)]
+    done = subprocess.run(words, cwd=Path(__file__).parents[2], capture_output=True, timeout=120)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert {"phase:A", "phase:B"} <= set(read_observations(graph))
+    answer = memory(repo, "load")
+    assert (answer["state"], answer["fields"]["phase"]) == ("interrupted", "B")
+    assert "memory/interrupted" in {finding["code"] for finding in answer["findings"]}
+    memory(repo, "update", "phase=A")
+    left = read_observations(graph)
+    assert [text for text in left if text.startswith(("phase:", "initiative:"))] == ["initiative:i", "phase:A"]
+    assert sum(text.startswith("timestamp:") for text in left) == 1
+    assert others_are_whole(graph)
+
+
+def test_a_truncated_line_is_told_and_the_file_moved_aside_with_every_good_line_kept(
+    repo: GitRepo, graph: Path
+) -> None:
+    broken = graph.read_text() + '\n{"type":"entity","name":"half'
+    graph.write_text(broken)
+    refused = memory(repo, "load", code=2)
+    assert "doctor" in json.dumps(refused)
+    assert memory(repo, "doctor", code=1)["findings"][0]["code"] == "memory/graph-broken"
+    assert memory(repo, "clear", code=2)["error"]["hint"].startswith("--yes")
+    assert graph.read_text() == broken
+    mended = memory(repo, "clear", "--yes")
+    assert Path(mended["aside"]).read_text() == broken
+    assert others_are_whole(graph)
+    assert memory(repo, *START)["created"] is True
+
+
+def test_a_corrupted_checkpoint_is_copied_and_begun_afresh(repo: GitRepo, graph: Path) -> None:
+    put_graph(graph, entity_line("phase:a", "phase:b", "a remark"))
+    assert {finding["code"] for finding in memory(repo, "load", code=1)["findings"]} >= {"memory/no-initiative"}
+    saved = memory(repo, *START)
+    assert "a remark" in (Path(saved["copy"]) / "memory-checkpoint.json").read_text()
+    assert not {"phase:a", "phase:b", "a remark"} & set(read_observations(graph))
+    assert others_are_whole(graph)
+
+
+def test_an_entity_of_another_type_is_left_alone(repo: GitRepo, graph: Path) -> None:
+    before = graph.read_bytes()
+    for words in (("save", "--initiative", "i"), ("clear", "--yes"), ("update", "phase=x")):
+        memory(repo, *words, "--entity", "Ada", code=2)
+    assert graph.read_bytes() == before
+
+
+def test_the_doctor_proves_a_server_and_leaves_nothing_behind(repo: GitRepo, graph: Path) -> None:
+    before = set(graph.read_text().splitlines())
+    answer = memory(repo, "doctor")
+    assert (answer["proved"], answer["entities"], answer["findings"]) == (True, 2, [])
+    assert set(graph.read_text().splitlines()) == before
+
+
+def test_a_server_that_is_away_warns_and_is_an_error_only_when_asked(repo: GitRepo) -> None:
+    configure(repo, "/nowhere/server")
+    for words in (START, ("load",), ("update", "phase=x"), ("clear", "--yes"), ("archive", "--yes")):
+        answer = memory(repo, *words)
+        assert (answer["available"], answer["findings"][0]["code"]) == (False, "memory/unavailable")
+        memory(repo, *words, "--strict", code=2)
+
+
+MISBEHAVING = {
+    "dies at once": "print('no disk', file=sys.stderr); sys.exit(3)",
+    "says nothing it should": "print('hello'); time.sleep(1)",
+    "speaks another version": (
+        "for line in sys.stdin:\n"
+        "    found = json.loads(line)\n"
+        "    who = {'name': 'x', 'version': '1'}\n"
+        "    info = {'protocolVersion': '1999-01-01', 'capabilities': {}, 'serverInfo': who}\n"
+        "    if 'id' in found: print(json.dumps({'jsonrpc': '2.0', 'id': found['id'], 'result': info}), flush=True)"
+    ),
+}
+
+
+@pytest.mark.parametrize("how", sorted(MISBEHAVING))
+def test_a_server_that_misbehaves_is_a_warning(repo: GitRepo, tmp_path: Path, how: str) -> None:
+    configure(repo, write_server(tmp_path / "server.py", MISBEHAVING[how]))
+    answer = memory(repo, "load")
+    assert answer["findings"][0]["code"] == "memory/unavailable"
+
+
+def test_a_server_that_dies_in_the_middle_is_a_warning(script: str, repo: GitRepo, tmp_path: Path) -> None:
+    graph = put_graph(tmp_path / "graph.jsonl")
+    dying = f"""
+import subprocess, threading
+server = subprocess.Popen(["node", {script!r}], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+def forward():
+    for line in server.stdout:
+        sys.stdout.buffer.write(line); sys.stdout.buffer.flush()
+threading.Thread(target=forward, daemon=True).start()
+for line in sys.stdin.buffer:
+    if b"create_entities" in line:
+        server.kill(); os._exit(9)
+    server.stdin.write(line); server.stdin.flush()
+"""
+    configure(repo, write_server(tmp_path / "server.py", dying), graph)
+    answer = memory(repo, *START)
+    assert (answer["saved"], answer["findings"][0]["code"]) == (False, "memory/unavailable")
+    assert others_are_whole(graph)
+
+
+def test_a_server_that_hangs_is_given_up(tmp_path: Path) -> None:
+    words = write_server(tmp_path / "server.py", "time.sleep(600)").split()
+    lock = graph_lock(str(tmp_path), str(tmp_path))
+    with (
+        pytest.raises(UnavailableError, match="did not answer in time"),
+        open_server(words, os.environ, str(tmp_path), lock, start_timeout=0.5),
+    ):
+        pass
+
+
+def test_what_is_written_without_a_server_is_read_by_the_server(repo: GitRepo, graph: Path) -> None:
+    answer = memory(repo, *START, "--offline")
+    assert [finding["code"] for finding in answer["findings"]] == ["memory/offline"]
+    assert memory(repo, "load")["fields"]["initiative"] == "login-2026"
+    assert others_are_whole(graph)
+
+
+def test_a_relative_graph_is_refused(repo: GitRepo, graph: Path) -> None:
+    repo.git("config", "checkpoint.memoryFile", "graph.jsonl")
+    assert "relative path" in json.dumps(memory(repo, "load", code=2))
+
+
+def test_a_value_longer_than_a_command_line_comes_from_standard_input(repo: GitRepo, graph: Path) -> None:
+    fields = json.dumps({"initiative": "i", "last_action": "y" * 1_000_000}).encode()
+    memory(repo, "save", "--fields", "-", stdin=fields)
+    assert f"last_action:{'y' * 1_000_000}" in read_observations(graph)
+
+
+def test_a_commit_saves_a_checkpoint_in_the_background_where_that_is_asked_for(repo: GitRepo, graph: Path) -> None:
+    run_checkpoint("init", cwd=repo.path)
+    memory(repo, *START)
+    repo.commit("not yet")
+    repo.git("config", "checkpoint.memoryOnCommit", "true")
+    repo.write("a b.txt", "x")
+    env = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
+    repo.git("add", "-A")
+    assert repo.run("git", "commit", "-q", "-m", "Add: a file", env=env).returncode == 0
+    commit_id = repo.git("rev-parse", "HEAD")
+    deadline = time.monotonic() + 60
+    while f"last_commit:{commit_id}" not in read_observations(graph) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    there = read_observations(graph)
+    assert f"last_commit:{commit_id}" in there
+    assert f"last_action:Committed {commit_id[:12]}: Add: a file" in there
+    assert "files_changed:a b.txt" in there
+
+
+def test_a_server_that_hangs_holds_up_no_commit(repo: GitRepo, tmp_path: Path) -> None:
+    run_checkpoint("init", cwd=repo.path)
+    configure(
+        repo,
+        write_server(
+            tmp_path / "server.py", f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+        ),
+    )
+    repo.git("config", "checkpoint.memoryOnCommit", "true")
+    repo.commit("change")
+    assert repo.git("log", "-1", "--format=%s") == "change"
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "pid").exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+
+
+def test_status_file_and_checkpoint_come_together(repo: GitRepo, graph: Path) -> None:
+    memory(repo, *START, "--next-action", "Ours")
+    repo.write("WORKFLOW-STATUS.yaml", "active: # now\n  milestone: M2\nother: 1\n")
+    answer = memory(repo, "sync")
+    assert [finding["code"] for finding in answer["findings"]] == ["memory/sync-differs"]
+    assert "M1" in answer["findings"][0]["message"]
+    assert "M2" in answer["findings"][0]["message"]
+    assert "milestone:M2" in read_observations(graph)
+    text = repo.read("WORKFLOW-STATUS.yaml")
+    assert text.startswith("active: # now\n  milestone: M2\n")
+    assert "other: 1\n" in text
+    assert "next_action: Ours\n" in text
+    memory(repo, "update", "milestone=M3")
+    memory(repo, "sync", "--to-document")
+    assert "  milestone: M3\n" in repo.read("WORKFLOW-STATUS.yaml")
+    assert memory(repo, "sync")["differences"] == []

@@ -1,0 +1,96 @@
+"""The real memory server, installed once for all test runs of this user, and servers that misbehave."""
+
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from checkpoint_git.protocols.memory.layout import SERVER_PACKAGE, server_script
+from checkpoint_git.protocols.memory.transports.jsonl import graph_lock
+from checkpoint_git.protocols.memory.transports.stdio import StdioTransport, open_server
+from tests.support.repos import GitRepo
+
+# Asked before any test gets an empty home.
+_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "checkpoint-git-tests" / "memory-server"
+_IS_NEEDED = os.environ.get("NEED_MEMORY_SERVER") == "1"
+OTHERS = (
+    '{"type":"entity","name":"Ada","entityType":"person","observations":["likes: tea","phase:adult"]}',
+    '{"type":"entity","name":"checkpoint","entityType":"checkpoint","observations":["initiative:another"]}',
+    '{"type":"relation","from":"Ada","to":"checkpoint","relationType":"wrote"}',
+)
+
+
+def find_script() -> str:
+    """The server's program; installed where it is missing. Skips, saying why, where that cannot be."""
+    script = Path(server_script(str(_CACHE)))
+    if not (shutil.which("node") and shutil.which("npm")):
+        _give_up("node or npm is not on PATH")
+    _CACHE.mkdir(parents=True, exist_ok=True)
+    with (_CACHE / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not script.is_file():
+            words = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(_CACHE)]
+            done = subprocess.run([*words, SERVER_PACKAGE], capture_output=True, text=True, timeout=300)
+            if done.returncode:
+                _give_up(f"npm could not install the server: {done.stderr[-300:]}")
+    return str(script)
+
+
+def _give_up(reason: str) -> None:
+    if _IS_NEEDED:
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def put_graph(path: Path, *lines: str) -> Path:
+    """A graph's file with what other clients left, then these lines; written as the server writes."""
+    path.write_text("\n".join([*OTHERS[:2], *lines, OTHERS[2]]), "utf-8")
+    return path
+
+
+def entity_line(*observations: str, name: str = "initiative-checkpoint") -> str:
+    """An entity as the server writes it."""
+    value = {"type": "entity", "name": name, "entityType": "checkpoint", "observations": list(observations)}
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def read_observations(path: Path, name: str = "initiative-checkpoint") -> list[str]:
+    """The observations of an entity as the graph's file has them; AssertionError where it is not there once."""
+    values = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+    found = [value for value in values if value.get("name") == name]
+    assert len(found) == 1, found
+    return list(found[0]["observations"])
+
+
+def others_are_whole(path: Path) -> bool:
+    """Whether every line of the other clients stands in the graph's file byte for byte."""
+    return set(OTHERS) <= set(path.read_text("utf-8").splitlines())
+
+
+def configure(repo: GitRepo, command: str, graph: Path | None = None) -> None:
+    """Sets the server of a repository."""
+    repo.git("config", "checkpoint.memoryCommand", command)
+    if graph is not None:
+        repo.git("config", "checkpoint.memoryFile", str(graph))
+
+
+@contextmanager
+def start_server(script: str, graph: Path) -> Iterator[StdioTransport]:
+    """A running server on a graph."""
+    env = {**os.environ, "MEMORY_FILE_PATH": str(graph)}
+    lock = graph_lock(str(graph), str(graph.parent / "locks"))
+    with open_server(("node", script), env, str(graph.parent), lock) as transport:
+        yield transport
+
+
+def write_server(path: Path, body: str) -> str:
+    """A program that takes a server's place; the command that starts it."""
+    path.write_text(f"import json, os, sys, time\n{body}\n", "utf-8")
+    return f"{sys.executable} {path}"
