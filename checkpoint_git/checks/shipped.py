@@ -123,11 +123,6 @@ def find_uses(text: str) -> list[Use]:
     return [Use(reference, role) for reference, role in strongest.items()]
 
 
-def is_asked_for(action_text: str, reference: str) -> bool:
-    """Whether a text asks to land this reference: merge, open, finish, review, implement it, or get it merged."""
-    return Use(reference, "asked") in find_uses(action_text)
-
-
 def find_shipped(action_text: str, merged: Mapping[str, str]) -> str | None:
     """The evidence that an action is done: all it asks for is merged, and it asks for nothing else. Else None.
 
