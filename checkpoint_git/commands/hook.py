@@ -79,10 +79,15 @@ def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
     files = question.files
     documents = [check_document(path, data, now=invocation.now) for path, data in files.files]
     findings = [finding for document in documents for finding in document.findings]
-    findings += [_unmerged(path) for path in files.unmerged]
-    findings += [_leaves(path, target) for path, target in files.links if _leads_out(path, target)]
+    findings += [_unmerged(path) for path in files.unmerged if _is_ours(path)]
+    findings += [_leaves(path, target) for path, target in files.links if _is_ours(path) and _leads_out(path, target)]
     findings += [_lost(loss) for loss in question.losses if find_record(loss.path)]
     return [finding for finding in findings if finding.level == "error"]
+
+
+def _is_ours(path: str) -> bool:
+    """Whether a file is more than named like a pipeline record: those are told by their folder too."""
+    return protocol_of(path) != "pipeline" or bool(find_record(path))
 
 
 def check_push(question: Question, invocation: Invocation) -> list[Finding]:

@@ -53,6 +53,7 @@ def test_a_record_that_is_moved_is_taken_away(recorded: GitRepo) -> None:
 
 def test_a_file_that_is_only_named_like_a_record_may_come_and_go(recorded: GitRepo) -> None:
     recorded.write("docs/phase_1_alpha.yaml", "a: [")
+    (recorded.path / "docs/phase_1_implement_a1.yaml").symlink_to("/etc/hosts")
     recorded.git("add", "-A")
     assert commit(recorded).returncode == 0
     recorded.git("rm", "-q", "docs/phase_1_alpha.yaml")
