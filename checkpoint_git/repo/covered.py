@@ -80,7 +80,8 @@ def read_whole(work_tree: str) -> Covered | None:
 
 def find_all(covered: Covered, keys: Iterable[int]) -> set[str]:
     """The ids of the commits that hold one of some keys. Raises DamagedIndexError."""
-    return {commit.hex() for key in keys for run in covered.runs for commit in find_ids(run, key)}
+    ascending = sorted(set(keys))
+    return {commit.hex() for run in covered.runs for commit in find_ids(run, ascending)}
 
 
 def find_doubtful(covered: Covered, commits: Iterable[str]) -> list[str]:

@@ -81,15 +81,32 @@ def _checked(run: Run) -> list[int]:
     return run.postings.tolist()
 
 
-def find_ids(run: Run, key: int) -> Iterator[bytes]:
-    """The ids of the commits that hold a key. Raises DamagedIndexError."""
-    low, high = key << NUMBER_BITS, (key + 1) << NUMBER_BITS
-    for page in range(max(bisect_right(run.firsts, low) - 1, 0), bisect_left(run.firsts, high)):
-        _check_page(run, page)
-        start, end = page * _PAGE, min((page + 1) * _PAGE, len(run.postings))
-        for at in range(bisect_left(run.postings, low, start, end), bisect_left(run.postings, high, start, end)):
-            number = (run.postings[at] & (MAX_RUN - 1)) * run.width
+def find_ids(run: Run, keys: Sequence[int]) -> Iterator[bytes]:
+    """The ids of the commits that hold one of some keys. keys: ascending. Raises DamagedIndexError.
+
+    Many keys cost little more than few: neighbours share a page, which is taken out of the file once.
+    """
+    firsts = run.firsts.tolist()
+    page, values = -1, list[int]()
+    for key in keys if firsts else ():
+        low, high = key << NUMBER_BITS, (key + 1) << NUMBER_BITS
+        place = max(bisect_right(firsts, low) - 1, 0)
+        if place != page:
+            page, values = place, _read_page(run, place)
+        at = bisect_left(values, low)
+        while at < len(values) or (page + 1 < len(firsts) and firsts[page + 1] < high):
+            if at == len(values):
+                page, values, at = page + 1, _read_page(run, page + 1), 0
+            if values[at] >= high:
+                break
+            number = (values[at] & (MAX_RUN - 1)) * run.width
             yield bytes(run.ids[number : number + run.width])
+            at += 1
+
+
+def _read_page(run: Run, page: int) -> list[int]:
+    _check_page(run, page)
+    return run.postings[page * _PAGE : (page + 1) * _PAGE].tolist()
 
 
 def _check_page(run: Run, page: int) -> None:
