@@ -97,7 +97,9 @@ def find_references(text: str) -> list[str]:
 def find_mentions(text: str) -> list[Mention]:
     """Every place in a text that names a pull request or a ticket, in order, none inside another."""
     rest, found = text[:MAX_TEXT], list[Mention]()
-    for pattern, read in _READERS:
+    for signs, pattern, read in _READERS:
+        if not any(sign in rest for sign in signs):
+            continue
         rest = pattern.sub(lambda match, read=read: _take(match, read(match), found), rest)  # type: ignore[misc]  # a default binds
     return sorted(found, key=lambda mention: mention.start)
 
@@ -152,9 +154,10 @@ def _numbers(match: re.Match[str]) -> list[str]:
     return [match["number"], *match["more"].split("/")[1:]]
 
 
-_READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], list[str]]], ...] = (
-    (_URL, _read_url),
-    (_SPOKEN, _read_spoken),
-    (_NAMED, _read_named),
-    (_TICKET, _read_ticket),
+# with signs of which one stands in whatever a pattern matches: most texts hold few of them
+_READERS: tuple[tuple[tuple[str, ...], re.Pattern[str], Callable[[re.Match[str]], list[str]]], ...] = (
+    (("://",), _URL, _read_url),
+    (("",), _SPOKEN, _read_spoken),
+    (("#", "!"), _NAMED, _read_named),
+    (("-",), _TICKET, _read_ticket),
 )
