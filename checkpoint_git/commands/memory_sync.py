@@ -82,7 +82,7 @@ def _decode(path: str, data: bytes) -> str:
 
 def _load(path: str, text: str) -> Any:
     try:
-        return yamltext.load_by_library(text) if text.strip() else None
+        return None if yamledit.is_blank(text) else yamltext.load_by_library(text)
     except yamltext.YamlTextError as error:
         raise _no_yaml(path, error) from None
 

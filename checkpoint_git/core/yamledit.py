@@ -25,13 +25,18 @@ def set_values(text: str, changes: Mapping[tuple[str | int, ...], Value]) -> str
 
     A list may grow by one at its end. Raises CheckpointError where a place cannot be changed safely.
     """
-    wanted = load(text) if text.strip() else {}
+    wanted = {} if is_blank(text) else load(text)
     for path, value in changes.items():
         wanted = _put(wanted, path, value)
         text = _set(text, path, value)
     if _load_again(text) != wanted:
         raise CheckpointError("the document cannot be changed safely: its form is unusual", "change it by hand")
     return text
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text holds no value: nothing, or comments alone."""
+    return all(not line.strip() or line.lstrip().startswith("#") for line in text.split("\n"))
 
 
 def _load_again(text: str) -> Any:
@@ -51,18 +56,20 @@ def _put(tree: Any, path: Path, value: Value) -> Any:
         items = items if head < len(items) else [*items, None]
         items[head] = _put(items[head], rest, value)
         return items
-    return {**(tree if isinstance(tree, dict) else {}), head: _put((tree or {}).get(head), rest, value)}
+    members = tree if isinstance(tree, dict) else {}
+    return {**members, head: _put(members.get(head), rest, value)}
 
 
 def _set(text: str, path: Path, value: Value) -> str:
-    spans = find_spans(text) if text.strip() else {}
+    spans = {} if is_blank(text) else find_spans(text)
     known = len(path)
     while known and _pointer(path[:known]) not in spans:
         known -= 1
     above, rest = path[:known], path[known:]
     span = spans.get(_pointer(above))
     if span is None:
-        return f"{text}{_block(rest, value, 0)}"
+        lead = "" if not text or text.endswith("\n") else "\n"
+        return f"{text}{lead}{_block(rest, value, 0)}"
     if not rest:
         return _replace(text, above, span, spans, value)
     if span.kind == "scalar" or (span.is_flow and text[span.start + 1 : span.end - 1].strip() == ""):

@@ -1,0 +1,94 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checkpoint_git.protocols.memory.entity import Entity, holds, plan_update, read_entity
+from checkpoint_git.protocols.memory.observations import KEYS
+
+NAME = "initiative-checkpoint"
+SOUND = ("initiative:i", "phase:A", "timestamp:2026-01-01T00:00:00Z")
+
+
+def make(*observations: str, entity_type: str = "checkpoint") -> Entity:
+    return Entity(NAME, entity_type, observations)
+
+
+def apply(entity: Entity, changes: dict[str, str | None], calls: int = 3) -> Entity:
+    """The entity after the first so many calls of an update."""
+    steps = plan_update(entity, changes)
+    there = list(entity.observations)
+    for number, (kind, texts) in enumerate((("-", steps.mend), ("+", steps.add), ("-", steps.delete))):
+        if number < calls:
+            there = (
+                [*there, *(t for t in texts if t not in there)] if kind == "+" else [t for t in there if t not in texts]
+            )
+    return entity._replace(observations=tuple(there))
+
+
+def test_a_field_is_what_stands_behind_the_first_colon() -> None:
+    reading = read_entity(make("initiative: a: b", "next_action:c:d", "timestamp:2026-01-01T00:00:00Z", "a remark"))
+    assert reading.fields["initiative"] == "a: b"
+    assert reading.fields["next_action"] == "c:d"
+    assert reading.loose == ["a remark"]
+
+
+@pytest.mark.parametrize(
+    ("observations", "state"),
+    [
+        (SOUND, "good"),
+        ((*SOUND, "phase: A"), "good"),
+        (("phase:A",), "corrupted"),
+        ((*SOUND, "phase:B"), "corrupted"),
+        ((*SOUND, "phase:B", "timestamp:2026-01-02T00:00:00Z"), "interrupted"),
+        ((*SOUND, "tag:a", "tag:b"), "good"),
+    ],
+)
+def test_an_entity_is_told_by_its_values(observations: tuple[str, ...], state: str) -> None:
+    assert read_entity(make(*observations)).state == state
+
+
+def test_an_entity_of_another_type_is_anothers() -> None:
+    assert read_entity(make(*SOUND, entity_type="person")).state == "foreign"
+
+
+def test_the_newest_timestamp_counts_and_of_other_keys_what_was_added_last() -> None:
+    reading = read_entity(make("timestamp:2026-03-01T00:00:00Z", *SOUND, "phase:B"))
+    assert (reading.fields["timestamp"], reading.fields["phase"]) == ("2026-03-01T00:00:00Z", "B")
+
+
+texts = st.text(st.characters(codec="utf-8", min_codepoint=32), min_size=1, max_size=8)
+values = texts.map(str.strip).filter(bool)
+updates = st.lists(st.dictionaries(st.sampled_from(KEYS[:6]), values, min_size=1), min_size=1, max_size=6)
+
+
+@given(updates)
+def test_after_any_updates_every_field_has_its_last_value_alone(rows: list[dict[str, str]]) -> None:
+    entity, expected = make("initiative:i", "remark"), {"initiative": "i"}
+    for row in rows:
+        entity = apply(entity, dict(row))
+        expected.update(row)
+    assert holds(entity, dict(expected))
+    assert "remark" in entity.observations
+
+
+@given(updates, st.integers(0, 3))
+def test_an_update_that_is_killed_anywhere_is_mended_by_the_next(rows: list[dict[str, str]], calls: int) -> None:
+    entity = make(*SOUND)
+    for number, row in enumerate(rows[:-1]):
+        entity = apply(entity, {**row, "timestamp": f"2026-01-02T00:00:0{number}Z"}, calls)
+    last = {**rows[-1], "timestamp": "2026-01-03T00:00:00Z"}
+    mended = apply(entity, dict(last))
+    assert holds(mended, dict(last))
+    assert read_entity(mended).several == {}
+
+
+@given(values, values)
+def test_an_update_killed_between_its_calls_is_read_as_done(before: str, after: str) -> None:
+    entity = make("initiative:i", f"phase:{before}", "timestamp:2026-01-01T00:00:00Z")
+    cut = apply(entity, {"phase": after, "timestamp": "2026-01-02T00:00:00Z"}, calls=2)
+    assert read_entity(cut).fields["phase"] == after
+    assert read_entity(cut).state == "interrupted"
+
+
+def test_a_field_is_taken_away() -> None:
+    assert apply(make(*SOUND), {"phase": None}).observations == (SOUND[0], SOUND[2])

@@ -1,0 +1,76 @@
+from collections.abc import Sequence
+
+import pytest
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.protocols.memory.entity import Entity
+from checkpoint_git.protocols.memory.store import begin_afresh, load_entity, remove_entity, write_fields
+from checkpoint_git.protocols.memory.transports.memory import MemoryTransport
+
+NAME = "initiative-checkpoint"
+
+
+class ForgetfulTransport(MemoryTransport):
+    """A graph that acknowledges so many writes and keeps none of them: another writer was faster."""
+
+    def __init__(self, entities: Sequence[Entity] = (), forgets: int = 1) -> None:
+        super().__init__(entities)
+        self.forgets = forgets
+
+    def create_entities(self, entities: Sequence[Entity]) -> list[str]:
+        return [each.name for each in entities] if self._is_forgotten() else super().create_entities(entities)
+
+    def add_observations(self, name: str, contents: Sequence[str]) -> None:
+        if not self._is_forgotten():
+            super().add_observations(name, contents)
+
+    def _is_forgotten(self) -> bool:
+        self.forgets -= 1
+        return self.forgets >= 0
+
+
+def test_a_write_that_was_acknowledged_and_lost_is_made_again() -> None:
+    transport = ForgetfulTransport(forgets=2)
+    written = write_fields(transport, NAME, {"initiative": "i"})
+    assert (written.created, written.entity.observations) == (True, ("initiative:i",))
+
+
+def test_a_write_that_is_lost_again_and_again_fails() -> None:
+    before = Entity(NAME, "checkpoint", ("initiative:i",))
+    with pytest.raises(CheckpointError, match="is not in the graph"):
+        write_fields(ForgetfulTransport([before], 100), NAME, {"phase": "a"})
+
+
+def test_an_entity_that_appears_while_it_is_made_is_changed_instead() -> None:
+    transport = MemoryTransport()
+    made = transport.create_entities
+
+    def create(entities: Sequence[Entity]) -> list[str]:
+        transport.entities.setdefault(NAME, Entity(NAME, "checkpoint", ("initiative:theirs", "note:kept")))
+        return made(entities)
+
+    transport.create_entities = create  # type: ignore[method-assign]  # another client, between two calls
+    written = write_fields(transport, NAME, {"initiative": "ours"})
+    assert written.entity.observations == ("note:kept", "initiative:ours")
+    assert not written.created
+
+
+def test_anothers_entity_is_refused() -> None:
+    transport = MemoryTransport([Entity(NAME, "person", ("phase:a",))])
+    with pytest.raises(CheckpointError, match="another's"):
+        write_fields(transport, NAME, {"phase": "b"})
+    assert transport.entities[NAME].observations == ("phase:a",)
+
+
+def test_a_fresh_beginning_leaves_nothing_of_what_was() -> None:
+    before = Entity(NAME, "checkpoint", ("phase:a", "phase:b", "remark"))
+    transport = MemoryTransport([before])
+    begin_afresh(transport, before, {"initiative": "i", "phase": "b"})
+    assert set(transport.entities[NAME].observations) == {"initiative:i", "phase:b"}
+
+
+def test_what_is_removed_is_gone_and_the_rest_is_there() -> None:
+    transport = MemoryTransport([Entity(NAME, "checkpoint", ()), Entity("other", "x", ())])
+    remove_entity(transport, NAME)
+    assert list(transport.entities) == ["other"]
+    assert load_entity(transport, NAME) is None
