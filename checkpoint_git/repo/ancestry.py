@@ -1,7 +1,9 @@
 """Which commits lie in which others' history, whatever their clocks said; it knows no messages."""
 
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.light import Collection, Iterable
-from checkpoint_git.repo.log import read_blocks, run
+from checkpoint_git.repo.git import GitMissingError, stream_git
+from checkpoint_git.repo.log import environment, read_blocks
 
 Pair = tuple[str, str]  # ids: the one that may lie in the history of the other, and the other
 
@@ -20,7 +22,14 @@ def read_pairs(work_tree: str, tip: str, pairs: Collection[Pair], count: int) ->
 
 
 def _is_ancestor(work_tree: str, pair: Pair) -> bool:
-    return run(["merge-base", "--is-ancestor", *pair], work_tree, check=False).code == 0
+    try:
+        for _ in stream_git(["merge-base", "--is-ancestor", *pair], work_tree, env=environment()):
+            continue
+    except GitMissingError:
+        raise
+    except CheckpointError:  # it says no
+        return False
+    return True
 
 
 def _walk(work_tree: str, tip: str, pairs: Iterable[Pair]) -> frozenset[Pair]:

@@ -291,10 +291,11 @@ def find_claims(commit: Commit) -> Claims:
     depth, quoted, rest = _read_revert(commit.subject)
     merged = _find_in_subject(commit, rest)
     reverted: set[str] = set()
-    if depth % 2:
-        reverted.update(find_references(quoted))
+    if depth % 2 or (not depth and "evert" in commit.body and not _BOT.search(commit.body)):
         for below in _REVERTED_BELOW.finditer(commit.body):
             reverted.update(find_references(below["what"]))
+    if depth % 2:
+        reverted.update(find_references(quoted))
     elif depth:
         merged.update(dict.fromkeys(find_references(quoted), "a revert of its revert"))
     if commit.body and not _BOT.search(commit.body):
@@ -455,12 +456,13 @@ def _find_in_body(body: str) -> dict[str, str]:
 def _find_closed(text: str) -> dict[str, str]:
     """Such as "Closes #12 and #13", "Fixes: ABC-3", "resolves acme/app#4"; not "does not fix #12"."""
     text = text[:MAX_TEXT]
-    mentions = find_mentions(text)
-    found: dict[str, str] = {}
-    for keyword in _CLOSED_BELOW.finditer(text) if mentions else ():
-        if not _NOT_CLOSING.search(text[max(keyword.start() - _NEAR, 0) : keyword.start()]):
-            found.update(dict.fromkeys(_listed_after(text, keyword.end(), mentions), CLOSES_RULE))
-    return found
+    ends = [keyword.end() for keyword in _CLOSED_BELOW.finditer(text) if _is_closing(text, keyword.start())]
+    mentions = find_mentions(text) if ends else []  # most texts close nothing
+    return {reference: CLOSES_RULE for end in ends for reference in _listed_after(text, end, mentions)}
+
+
+def _is_closing(text: str, at: int) -> bool:
+    return not _NOT_CLOSING.search(text[max(at - _NEAR, 0) : at])
 
 
 def _listed_after(text: str, at: int, mentions: list[Mention]) -> list[str]:
