@@ -72,6 +72,10 @@ def change_task(
     def change(phase: Value, execution: Value, now: int) -> Finding | None:
         if verb in ("start", "done", "fail"):
             changes.begin_phase(phase)
+        if verb == "start" and output is not None:  # it need not be there yet
+            trouble = find_output_trouble(place, output)
+            if trouble is not None and trouble.code == "workflow/output-outside":
+                return trouble
         if verb == "done":
             named = output if output is not None else (changes.find_task(execution, ids[0]) or {}).get("output")
             trouble = find_output_trouble(place, named)
@@ -98,6 +102,7 @@ def find_output_trouble(place: Place, path: Any) -> Finding | None:
     try:
         found = store.read_output(place, path)
     except ValueError as error:
+        hint = "name a file of the project with --output"
         return Finding("workflow/output-outside", "error", f"{path}: {error}", where="/tasks", hint=hint)
     if found is None:
         message = f"the task's output {path} is not there"

@@ -339,6 +339,13 @@ def test_a_task_runs_fails_and_is_done(folder: Path) -> None:
     assert run(folder, "task", "fail", "t1").codes == ["workflow/task-complete"]
 
 
+@pytest.mark.parametrize("output", ["../x.json", "/etc/hosts", ".git/HEAD", ""])
+def test_a_task_is_not_started_whose_output_would_lie_elsewhere(output: str, folder: Path) -> None:
+    write_workflow(folder, phase("IMPLEMENTATION"), execution(task()))
+    assert run(folder, "task", "start", "t1", "--output", output).codes == ["workflow/output-outside"]
+    assert task_of(folder)["status"] == "pending"
+
+
 def test_the_third_failure_is_the_last(folder: Path) -> None:
     write_workflow(folder, phase("IMPLEMENTATION"), execution(task("t1", "running", attempts=2)))
     run(folder, "task", "fail", "t1")
