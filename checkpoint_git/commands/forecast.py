@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping
 
-from checkpoint_git.checks.merging import Upstream
+from checkpoint_git.checks.merging import Meeting, Upstream
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.repo import upstream
 from checkpoint_git.repo.git import offline_env
+from checkpoint_git.repo.merges import Versions
 
 
 def read_upstream(
@@ -34,17 +35,26 @@ def read_upstream(
     files = [file for file in touched.files if is_asked(file.path) or is_asked(file.old_path)]
     if not files:
         return found
+    settings = upstream.read_settings(place.top, tracking.branch, own)
+    return found._replace(rebases=settings.rebases, meetings=_meet(place.top, tracking, settings, files, now, own))
+
+
+def _meet(
+    top: str,
+    tracking: upstream.Tracking,
+    settings: upstream.Settings,
+    files: list[Versions],
+    now: int,
+    env: Mapping[str, str],
+) -> tuple[Meeting, ...]:
+    """What becomes of each file, and what of this clone has a say in it."""
     from checkpoint_git.commands.meeting import meet_all
 
-    settings = upstream.read_settings(place.top, tracking.branch, own)
-    driven = upstream.read_driven(place.top, [file.path for file in files], own) if settings.installed else frozenset()
-    meetings = [
+    driven = upstream.read_driven(top, [file.path for file in files], env) if settings.installed else frozenset[str]()
+    return tuple(
         meeting._replace(
-            in_the_way=upstream.is_in_the_way(
-                place.top, file.old_path or file.path, tracking, settings, file.first is None
-            ),
+            in_the_way=upstream.is_in_the_way(top, file.old_path or file.path, tracking, settings, file.first is None),
             driven=file.path in driven,
         )
-        for file, meeting in zip(files, meet_all(place.top, files, settings.choices, now), strict=True)
-    ]
-    return found._replace(rebases=settings.rebases, meetings=tuple(meetings))
+        for file, meeting in zip(files, meet_all(top, files, settings.choices, now), strict=True)
+    )
