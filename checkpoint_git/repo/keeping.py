@@ -11,10 +11,16 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.repo.git import GitResult, clean_env, git_error, run_git, start_git
 
 _CHUNK = 1 << 20
+_UNSTABLE = (b"unstable object", b"short read", b"could not open")  # in git's own words, LC_ALL=C
+_BUS_ERROR = -7  # the signal that a process gets when what it has mapped is not there any more
 # What is written is on the disk before the ref that needs it: a power cut leaves no point without its content.
 _LASTING = ("-c", "core.fsync=all")
 _NO_HOOKS = ("-c", "core.hooksPath=/dev/null")  # a hook on refs is for the user's own
 _AUTHOR = {f"GIT_{role}_{what}": "checkpoint" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+
+
+class CutShortError(Exception):
+    """A file became shorter while git read it, which ends git."""
 
 
 class Leaf(NamedTuple):
@@ -34,14 +40,19 @@ def quiet_env(env: Mapping[str, str]) -> dict[str, str]:
 def write_files(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -> list[str]:
     """The blob ids of files, their bytes as they are: no filter, no change of line ends. paths: absolute, no links.
 
-    Raises CheckpointError where git cannot read one of them or the disk is full.
+    Raises CheckpointError where git cannot read one of them or the disk is full, CutShortError.
     """
     if not paths:
         return []
     # Compressing costs most of the time, and `git gc` does it for all that lasts.
     words = [*_LASTING, "-c", "core.looseCompression=0", "hash-object", "-w", "--no-filters", "--stdin-paths"]
     stdin = b"".join(_quote(os.fsencode(path)) + b"\n" for path in paths)
-    ids = run_git(words, work_tree, stdin=stdin, env=quiet_env(env)).out.decode("ascii").split()
+    result = run_git(words, work_tree, stdin=stdin, env=quiet_env(env), check=False)
+    if result.code == _BUS_ERROR or any(sign in result.err for sign in _UNSTABLE):
+        raise CutShortError
+    if result.code != 0:
+        raise git_error(["hash-object"], result, work_tree)
+    ids = result.out.decode("ascii").split()
     if len(ids) != len(paths):
         raise CheckpointError("git did not keep every file", "try again; `git fsck` looks at the repository")
     return ids

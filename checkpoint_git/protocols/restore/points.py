@@ -22,7 +22,7 @@ from checkpoint_git.protocols.restore.entries import (
 )
 from checkpoint_git.protocols.restore.held import Chunks, FileMechanism, Held, Tell
 from checkpoint_git.protocols.restore.part import Part, Wanted, add_parts, write_part
-from checkpoint_git.protocols.restore.reading import read_entries
+from checkpoint_git.protocols.restore.reading import changing_error, read_entries
 from checkpoint_git.protocols.restore.scope import Named, Scope, read_scope
 from checkpoint_git.repo import keeping
 
@@ -70,14 +70,21 @@ def choose_type(world: World, wanted: str | None) -> str:
     return wanted or ("git_stash" if inside else "file_backup")
 
 
-def read_captured(world: World, asked: Sequence[str], kind: str, claimed: frozenset[str] = frozenset()) -> Captured:
+def read_captured(
+    world: World,
+    asked: Sequence[str],
+    kind: str,
+    claimed: frozenset[str] = frozenset(),
+    plain: frozenset[str] = frozenset(),
+) -> Captured:
     """The paths that a point would hold. Raises CheckpointError for a scope that is empty, outside, or all secret.
 
     asked: [] for a point that holds no files. claimed: files that belong to a database which is a part of its own.
+    plain: those of `asked` that are no patterns.
     """
     if not asked:
         return Captured(Scope([], [], [], []), [], [], [])
-    scope = read_scope(world.root, asked, world.cwd)
+    scope = read_scope(world.root, asked, world.cwd, plain)
     scope = scope._replace(found=[named for named in scope.found if named.path not in claimed])
     found, left_out = scope.found, list[str]()
     if kind == "git_stash":
@@ -159,6 +166,7 @@ def create(
     kind: str,
     expires: int | None,
     wanted: Sequence[Wanted] = (),
+    plain: frozenset[str] = frozenset(),
 ) -> Made:
     """A point of files and of other parts: captured, read back, rehearsed, and only then given its name.
 
@@ -166,8 +174,10 @@ def create(
     """
     if not asked and not wanted:
         raise CheckpointError("the scope holds nothing", "name files, folders, patterns, states or databases")
-    captured = read_captured(world, asked, kind, parts.find_claimed(wanted))
+    captured = read_captured(world, asked, kind, parts.find_claimed(wanted), plain)
     captured.warnings.extend(parts.find_warnings(wanted))
+    files = [named.path for named in captured.found if named.kind == "file"]
+    captured.warnings.extend(parts.find_half_kept(world.root, files))
     uncommitted = _find_uncommitted(world, captured.found)
     store.remove_unfinished(world.root)
     point = _choose_id(world)
@@ -239,8 +249,7 @@ def _capture_proven(held: Held, kind: str, found: Sequence[Named], tell: Tell) -
         ]
         if not waiting:
             return list(kept.values())
-    shown = escape_controls(waiting[0].path)
-    raise CheckpointError(f"{shown} changes while it is read", "stop what writes it, then make the point again")
+    raise changing_error(waiting[0].path)
 
 
 def _choose_id(world: World) -> str:
@@ -417,5 +426,7 @@ def compare_with_now(world: World, manifest: store.Manifest) -> list[Difference]
     """How the scope differs today from what the point holds."""
     claimed = parts.find_claimed(parts.read_parts(manifest))
     home = world._replace(cwd=world.root)
-    captured = read_captured(home, manifest.value["scope"]["asked"], manifest.value["type"], claimed)
-    return compare_entries(read_held_entries(manifest), read_entries(world.root, captured.found))
+    entries = read_held_entries(manifest)
+    plain = frozenset(entry.path for entry in entries)
+    captured = read_captured(home, manifest.value["scope"]["asked"], manifest.value["type"], claimed, plain)
+    return compare_entries(entries, read_entries(world.root, captured.found))

@@ -43,9 +43,7 @@ def read_entry_at(root: str, named: Named) -> Entry:
             return read_file(root, named.path)
         except ChangedError:
             continue
-    raise CheckpointError(
-        f"{escape_controls(named.path)} changes while it is read", "stop what writes it, then make the point again"
-    )
+    raise changing_error(named.path)
 
 
 def _read_link(root: str, path: str) -> Entry:
@@ -83,6 +81,12 @@ def read_file(root: str, path: str, keep: Keep = lambda chunk: None) -> Entry:
 
 def _mark(status: os.stat_result) -> tuple[int, int, int]:
     return status.st_size, status.st_mtime_ns, status.st_mode
+
+
+def changing_error(path: str) -> CheckpointError:
+    """A file that never stands still: what a point held of it would be no state it ever had."""
+    hint = "stop what writes it, then make the point again"
+    return CheckpointError(f"{escape_controls(path)} changes while it is read", hint)
 
 
 def read_error(path: str, error: OSError) -> CheckpointError:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.safetext import escape_controls
 from checkpoint_git.disk.atomic import remove_file, write_file
-from checkpoint_git.protocols.restore import halting, layout, parts, points, restoring, store
+from checkpoint_git.protocols.restore import audit, halting, layout, parts, points, restoring, store
 from checkpoint_git.protocols.restore.entries import Difference, Entry, compare_entries
 from checkpoint_git.protocols.restore.held import Held
 from checkpoint_git.protocols.restore.part import Means, Part
@@ -83,7 +83,8 @@ def _read_scope(world: World, manifest: store.Manifest) -> list[Named]:
     """The scope's paths today, and the point's folders even where git ignores them by now."""
     home = world._replace(cwd=world.root)
     claimed = parts.find_claimed(parts.read_parts(manifest))
-    found = points.read_captured(home, _find_asked(home, manifest), manifest.value["type"], claimed).found
+    asked = _find_asked(home, manifest)
+    found = points.read_captured(home, asked, manifest.value["type"], claimed, _find_plain(home, manifest)).found
     there = {named.path for named in found}
     folders = [entry.path for entry in points.read_held_entries(manifest) if entry.kind == "folder"]
     missed = [path for path in folders if path not in there and _is_folder(world.root, path)]
@@ -104,8 +105,14 @@ def _find_asked(world: World, manifest: store.Manifest) -> list[str]:
     paths = [one.path for one in entries if one.kind != "folder" or not _is_folder(world.root, one.path)]
     held = [os.path.join(world.root, path) for path in paths if not _is_behind_own_link(world.root, path, own)]
     there = [path for path in asked if os.path.lexists(path)]
-    patterns = [path for path in asked if not os.path.lexists(path) and _matches(world, path)]
+    plain = _find_plain(world, manifest)
+    patterns = [path for path in asked if path not in plain and not os.path.lexists(path) and _matches(world, path)]
     return list(dict.fromkeys([*there, *patterns, *held]))
+
+
+def _find_plain(world: World, manifest: store.Manifest) -> frozenset[str]:
+    """Those scopes that are names, however much `[id].py` looks like a pattern: the point holds them."""
+    return frozenset(os.path.join(world.root, entry.path) for entry in points.read_held_entries(manifest))
 
 
 def _is_behind_own_link(root: str, path: str, own: set[str]) -> bool:
@@ -199,16 +206,20 @@ def _read_safety_entries(world: World, safety: str) -> list[Entry]:
 def _make_safety(world: World, manifest: store.Manifest, within: Sequence[str] | None, means: Means) -> str:
     """A point of what stands in the scope now, noted in the journal before anything is changed; "" for nothing."""
     home = world._replace(cwd=world.root)
-    asked = _find_asked(home, manifest)
+    asked, plain = _find_asked(home, manifest), _find_plain(home, manifest)
     if within is not None:
         found = [named.path for named in _read_scope(home, manifest)]
         asked = [os.path.join(world.root, path) for path in found if _is_within(path, within)]
+        plain = frozenset(asked)
     wanted = parts.want_present(points.find_held(world, manifest.id), parts.read_parts(manifest, within), means)
     if not asked and not wanted and means.hand_over is not None:
         return ""  # states that only their owner knows: there is nothing to keep
     reason = f"before rolling back to {manifest.id}"
     kind = manifest.value["type"] if asked or not wanted else parts.choose_type(wanted)
-    made = points.create(home, asked, reason, kind, None, wanted)
+    made = points.create(home, asked, reason, kind, None, wanted, plain)
+    details = {"scope": [*made.manifest.value["scope"]["asked"], *(one.name for one in wanted)], "reason": reason}
+    told = {**details, "type": kind, "digest": made.manifest.value["digest"]}
+    audit.append_record(world.root, audit.Record("create", "success", made.manifest.id, told), world.now)
     text = json.dumps({"safety": made.manifest.id, "within": None if within is None else list(within)}) + "\n"
     write_file(_journal_path(world, manifest.id), text.encode())
     return made.manifest.id

@@ -69,8 +69,11 @@ def _check_parts(value: dict[str, Any]) -> Iterator[Finding]:
 def _is_whole(kind: str, details: dict[str, Any]) -> bool:
     """Whether a database's details are of the shape that its mechanism writes."""
     if kind != "postgresql":
-        return True
-    rows = [*(details["tables"] or ()), *details["held"]]
+        return kind != "sqlite" or isinstance(details["path"], str)
+    tables, held = details["tables"], details["held"]
+    if not (tables is None or isinstance(tables, list)) or not isinstance(held, list):
+        return False
+    rows = [*(tables or ()), *held]
     return is_connection(details["connection"]) and all(
         isinstance(row, list) and len(row) == 3 and all(isinstance(text, str) for text in row) for row in rows
     )

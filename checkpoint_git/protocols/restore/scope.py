@@ -40,10 +40,11 @@ class Scope(NamedTuple):
     special: list[str]
 
 
-def read_scope(root: str, scopes: Sequence[str], cwd: str | None = None) -> Scope:
+def read_scope(root: str, scopes: Sequence[str], cwd: str | None = None, plain: frozenset[str] = frozenset()) -> Scope:
     """Every path that the scopes name: files, folders with all below them, patterns (`*`, `?`, `[...]`, `**`).
 
-    root: the workspace, absolute. cwd: what relative scopes start from, root where None. A path that is not there is
+    root: the workspace, absolute. cwd: what relative scopes start from, root where None. plain: those scopes that are
+    no patterns, whatever is in their names. A path that is not there is
     in the answer as "absent": going back means removing what is made there. A pattern that matches nothing is an
     error, as is a scope outside the workspace or behind a symbolic link. Raises CheckpointError.
     """
@@ -52,7 +53,7 @@ def read_scope(root: str, scopes: Sequence[str], cwd: str | None = None) -> Scop
     for scope in scopes:
         path = _place(root, scope, cwd or root)
         asked.append(path)
-        for named in _expand(root, path, scope):
+        for named in _walk(root, path) if scope in plain else _expand(root, path, scope):
             if named.status and stat.S_IFMT(named.status.st_mode) not in _KINDS:
                 special.append(named.path)
             elif named.kind in ("file", "link") and is_sensitive(named.path):

@@ -3,12 +3,11 @@
 import os
 from collections.abc import Iterator, Sequence
 
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.atomic import write_error
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.entries import Entry
 from checkpoint_git.protocols.restore.held import Held, Take, Tell
-from checkpoint_git.protocols.restore.reading import ChangedError, read_entry_at, read_error, read_file
+from checkpoint_git.protocols.restore.reading import ChangedError, changing_error, read_entry_at, read_error, read_file
 from checkpoint_git.protocols.restore.scope import Named
 
 TYPE = "file_backup"
@@ -56,7 +55,7 @@ def _copy_file(held: Held, path: str, target: str) -> Entry:
             stream.flush()
             os.fsync(stream.fileno())
             return entry
-    raise CheckpointError(f"{path!a} changes while it is read", "stop what writes it, then make the point again")
+    raise changing_error(path)
 
 
 def _open_private(path: str, flags: int) -> int:

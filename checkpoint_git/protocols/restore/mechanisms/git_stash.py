@@ -11,16 +11,36 @@ from collections.abc import Sequence
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.entries import Entry
 from checkpoint_git.protocols.restore.held import Held, Take, Tell
-from checkpoint_git.protocols.restore.reading import read_entry_at
+from checkpoint_git.protocols.restore.reading import changing_error, read_entry_at
 from checkpoint_git.protocols.restore.scope import Named
 from checkpoint_git.repo import keeping
 
 TYPE = "git_stash"
+_TRIES = 3
 _LINK, _EXECUTABLE, _PLAIN = 0o120000, 0o100755, 0o100644
 
 
 def capture(held: Held, found: Sequence[Named], tell: Tell) -> list[Entry]:
     """Writes every file and link as a blob; the caller reads them back, since a file may change in between."""
+    for _ in range(_TRIES):
+        try:
+            return _write_all(held, found, tell)
+        except keeping.CutShortError:
+            continue
+    changed = next((named for named in found if _is_changed(held, named)), found[0])
+    raise changing_error(changed.path)
+
+
+def _is_changed(held: Held, named: Named) -> bool:
+    try:
+        now = os.lstat(os.path.join(held.root, named.path))
+    except OSError:
+        return True
+    before = named.status
+    return before is None or (before.st_mtime_ns, before.st_size) != (now.st_mtime_ns, now.st_size)
+
+
+def _write_all(held: Held, found: Sequence[Named], tell: Tell) -> list[Entry]:
     entries = [read_entry_at(held.root, named) for named in found]
     files = [entry.path for entry in entries if entry.kind == "file"]
     links = [entry.path for entry in entries if entry.kind == "link"]
