@@ -20,15 +20,11 @@ from checkpoint_git.protocols.memory.transports.jsonl import salvage
 from checkpoint_git.repo.git import run_git
 
 _WIDTH = 200  # characters of a value in the summary
+_QUESTION = "Resume from checkpoint?"
 OPTIONS = (
-    {
-        "id": "resume",
-        "label": "Resume where I left off",
-        "recommended": True,
-        "command": "checkpoint memory load --continue",
-    },
-    {"id": "fresh", "label": "Start fresh", "recommended": False, "command": "checkpoint memory load --fresh"},
-    {"id": "details", "label": "Show details", "recommended": False, "command": "checkpoint memory load --details"},
+    ("resume", "Resume where I left off", "checkpoint memory load --continue"),
+    ("fresh", "Start fresh", "checkpoint memory load --fresh"),
+    ("details", "Show details", "checkpoint memory load --details"),
 )
 
 
@@ -50,7 +46,9 @@ def load(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         outcome = outcome._replace(findings=[*graphs.find_offline(args.offline), *outcome.findings])
         if read_entity(entity).state in ("corrupted", "foreign"):
             return outcome
-        choice = "resume" if args.resume else "details" if args.details else _ask(outcome, args, invocation)
+        choice = "resume" if args.resume else "" if args.details or args.to_skill else _ask(outcome, invocation)
+        if choice and not args.resume:
+            outcome = outcome._replace(blocks=_details(entity, read_entity(entity)) if choice == "details" else ())
         if choice == "resume":
             outcome = _continue(transport, settings.entity, outcome, invocation)
     if args.to_skill:
@@ -77,11 +75,11 @@ def _describe(entity: Entity, now: int, *, details: bool = False) -> Outcome:
         "fields": reading.fields,
         "notes": reading.loose,
         "relations": [dict(relation) for relation in entity.relations],
-        "options": list(OPTIONS) if reading.state in ("good", "interrupted") else [],
+        "options": _options(findings) if reading.state in ("good", "interrupted") else [],
     }
     if reading.state in ("corrupted", "foreign"):
         return Outcome(data, (), findings)
-    blocks = _summary(reading, now) + (_details(entity, reading) if details else _offer(findings))
+    blocks = _summary(reading, now) + (_details(entity, reading) if details else _offer(data["options"]))
     return Outcome(data, blocks, findings, 0)
 
 
@@ -98,13 +96,20 @@ def _summary(reading: Reading, now: int) -> list[Block]:
     return lines
 
 
-def _offer(findings: list[Finding]) -> list[Block]:
-    stale = any(finding.code == "memory/outdated" for finding in findings)
-    lines: list[Block] = [Line("Resume from checkpoint?")]
-    for option in OPTIONS:
-        advised = option["id"] == ("fresh" if stale else "resume")
-        title = f"{option['label']} (recommended)" if advised else option["label"]
-        lines.append(Line(f"  {title:40}{option['command']}", "" if advised else "dim"))
+def _options(findings: list[Finding]) -> list[dict[str, Any]]:
+    """The three ways to go on; of an outdated checkpoint the fresh start is recommended."""
+    advised = "fresh" if any(finding.code == "memory/outdated" for finding in findings) else "resume"
+    return [
+        {"id": name, "label": label, "recommended": name == advised, "command": command}
+        for name, label, command in OPTIONS
+    ]
+
+
+def _offer(options: list[dict[str, Any]]) -> list[Block]:
+    lines: list[Block] = [Line(_QUESTION)]
+    for option in options:
+        title = f"{option['label']} (recommended)" if option["recommended"] else option["label"]
+        lines.append(Line(f"  {title:40}{option['command']}", "" if option["recommended"] else "dim"))
     return lines
 
 
@@ -120,17 +125,17 @@ def _edge(relation: Mapping[str, Any]) -> str:
     return f"{relation.get('from')} {relation.get('relationType')} {relation.get('to')}"
 
 
-def _ask(outcome: Outcome, args: argparse.Namespace, invocation: Invocation) -> str:
-    """What a person at a terminal chooses; "" where nobody is asked."""
-    if not invocation.interactive or args.to_skill:
+def _ask(outcome: Outcome, invocation: Invocation) -> str:
+    """What a person at a terminal chooses: "resume", "fresh", "details" or "nothing"; "" where nobody is asked."""
+    if not invocation.interactive:
         return ""
     for block in outcome.blocks:
         if isinstance(block, Line):
             invocation.stderr.write(f"{escape_controls(block.text)}\n")
-    invocation.stderr.write("[r]esume [f]resh [d]etails, anything else: nothing? ")
+    invocation.stderr.write("[r]esume, start [f]resh, show [d]etails, anything else: nothing? ")
     invocation.stderr.flush()
     answer = invocation.stdin.readline().strip().lower()[:1]
-    return {"r": "resume", "f": "fresh", "d": "details"}.get(answer, "")
+    return {"r": "resume", "f": "fresh", "d": "details"}.get(answer, "nothing")
 
 
 def _continue(transport: Transport, name: str, outcome: Outcome, invocation: Invocation) -> Outcome:
@@ -149,7 +154,7 @@ def _continue(transport: Transport, name: str, outcome: Outcome, invocation: Inv
 
 def _head(outcome: Outcome) -> int:
     texts = [block.text if isinstance(block, Line) else "" for block in outcome.blocks]
-    return texts.index("Resume from checkpoint?") if "Resume from checkpoint?" in texts else len(texts)
+    return texts.index(_QUESTION) if _QUESTION in texts else len(texts)
 
 
 def find_position(cwd: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 from checkpoint_git.commands.memory_bridge import fields_of_skill, plan_edits
 from checkpoint_git.commands.memory_commit import read_commit_fields
 from checkpoint_git.core.errors import CheckpointError
-from tests.support.command import run_checkpoint
+from tests.support.command import answer_on_terminal, run_checkpoint
 from tests.support.memory import entity_line, others_are_whole, put_graph, read_observations
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
@@ -187,3 +187,17 @@ def test_setup_asks_before_anything_is_downloaded(repo: GitRepo) -> None:
     assert done.returncode == 2
     assert "--yes" in done.stderr or "not found" in done.stderr
     assert repo.exit_code("config", "checkpoint.memoryCommand") == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [(b"r", "go on with: Write the tests"), (b"d", "own: thing"), (b"f", "deleted"), (b"x", "nothing?")],
+)
+def test_a_person_at_a_terminal_is_asked_once_how_to_go_on(
+    repo: GitRepo, graph: Path, answer: bytes, said: str
+) -> None:
+    put_graph(graph, entity_line(*SOUND, "timestamp:2999-01-01T00:00:00Z", "own:thing"))
+    output = answer_on_terminal(answer + b"\n", "memory", "load", "--offline", cwd=repo.path)
+    assert said in output
+    assert output.count("Resume from checkpoint?") == 1
+    assert ("initiative-checkpoint" in graph.read_text()) == (answer != b"f")

@@ -45,3 +45,20 @@ def run_on_terminal(*words: str, cwd: Path, env: dict[str, str]) -> str:
     process.wait(60)
     os.close(ours)
     return said.decode()
+
+
+def answer_on_terminal(answer: bytes, *words: str, cwd: Path) -> str:
+    """What `checkpoint WORDS` writes to a terminal at which somebody has typed an answer already."""
+    ours, theirs = pty.openpty()
+    os.write(ours, answer)
+    process = subprocess.Popen([BIN / "checkpoint", *words], cwd=cwd, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    said = b""
+    try:
+        while chunk := os.read(ours, 65536):
+            said += chunk
+    except OSError:  # Linux says so when the other end is closed
+        pass
+    process.wait(60)
+    os.close(ours)
+    return said.decode()
