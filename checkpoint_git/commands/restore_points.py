@@ -347,6 +347,7 @@ def roll_back_point(
     if dry_run:
         manifest = _load_usable(world, point, force)
         _check_named(manifest, within, means)
+        _check_own(world, manifest)
         return RolledBackPoint(manifest, rollback.plan_rollback(world, manifest, within, means), None)
     with changing(world):
         details: dict[str, Any] = {"within": list(within) if within is not None else None}
@@ -354,11 +355,22 @@ def roll_back_point(
             manifest = _load_usable(world, point, force, locked=True)
             store.remove_unfinished(world.root)
             _check_named(manifest, within, means)
+            _check_own(world, manifest)
             result = rollback.roll_back(world, manifest, within, means)
             manifest = store.write_state(world.root, manifest, "restored", "rollback", world.now)
             details.update(safety=result.safety, removed=len(result.plan.remove), restored=len(result.plan.restore))
         rollback.end_rollback(world, manifest)
         return RolledBackPoint(manifest, result.plan, result)
+
+
+def _check_own(world: World, manifest: store.Manifest) -> None:
+    """Refuses a dump that is not known to be ours: putting it back runs what is in it, on the server it names."""
+    if manifest.trouble or all(part.kind != "postgresql" for part in parts.read_parts(manifest)):
+        return
+    unlogged = list(_find_unlogged(world, manifest, ""))
+    if unlogged:
+        hint = "it is not put back, since that would run what somebody may have written into its dump"
+        raise CheckpointError(f"{manifest.id} cannot be trusted: {unlogged[0].message}", hint)
 
 
 def _check_named(manifest: store.Manifest, within: Sequence[str] | None, means: Means) -> None:
