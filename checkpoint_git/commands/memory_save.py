@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.commands import memory_graph as graphs
 from checkpoint_git.commands.memory import FIELD_OPTIONS
-from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.safetext import escape_controls, shorten
 from checkpoint_git.protocols.memory import rules, store
-from checkpoint_git.protocols.memory.entity import Entity, read_entity
+from checkpoint_git.protocols.memory.entity import Entity, next_stamp, read_entity
 from checkpoint_git.protocols.memory.observations import is_key
 from checkpoint_git.protocols.memory.transports.contract import Transport
 from checkpoint_git.protocols.memory.triggers import Wish, plan_fields
@@ -65,19 +64,22 @@ def save_checkpoint(transport: Transport, name: str, request: Request, around: S
 
 def _plan(request: Request, before: Mapping[str, str], now: int) -> dict[str, str | None]:
     check_fields(request.given)
-    return plan_fields(request.trigger, request.given, request.wish, before, write_instant(now))
+    stamp = next_stamp(before.get("timestamp", ""), now)
+    return plan_fields(request.trigger, request.given, request.wish, before, stamp)
 
 
 def update_checkpoint(transport: Transport, name: str, given: Mapping[str, str | None], now: int) -> Saved:
     """Changes fields of the checkpoint that is there, and stamps it. Raises CheckpointError where there is none."""
     check_fields({key: value for key, value in given.items() if value is not None})
-    changes: dict[str, str | None] = {**given, "timestamp": write_instant(now)}
     with transport.exclusive():
         before = store.load_entity(transport, name)
         if before is None:
             raise CheckpointError(f'there is no checkpoint "{name}" to update', "`checkpoint memory save` makes one")
-        if read_entity(before).state == "corrupted":
+        reading = read_entity(before)
+        if reading.state == "corrupted":
             raise CheckpointError(f'the checkpoint "{name}" is corrupted', "`checkpoint memory save` begins afresh")
+        stamp = next_stamp(reading.fields.get("timestamp", ""), now)
+        changes: dict[str, str | None] = {**given, "timestamp": stamp}
         return Saved(store.write_fields(transport, name, changes), changes, "")
 
 

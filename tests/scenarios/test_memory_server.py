@@ -246,6 +246,13 @@ for line in sys.stdin.buffer:
     assert others_are_whole(graph)
 
 
+def test_without_the_sdk_a_warning_says_what_to_install(repo: GitRepo, graph: Path) -> None:
+    program = "import sys; sys.modules['mcp'] = None; from checkpoint_git.cli import main; sys.exit(main(sys.argv[1:]))"
+    done = repo.run(sys.executable, "-c", program, "memory", "load")
+    assert done.returncode == 0
+    assert b"checkpoint-git[memory]" in done.stdout
+
+
 def test_a_server_that_hangs_is_given_up(tmp_path: Path) -> None:
     words = write_server(tmp_path / "server.py", "time.sleep(600)").split()
     lock = graph_lock(str(tmp_path), str(tmp_path))

@@ -8,9 +8,11 @@ added last is then what counts, and the next update deletes the rest before it a
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from checkpoint_git.core.clock import read_instant
+from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.protocols.memory.layout import ENTITY_TYPE
 from checkpoint_git.protocols.memory.observations import KEYS, group, parse, write
+
+_SKEW = 60  # seconds that another machine's clock may be ahead
 
 
 class Entity(NamedTuple):
@@ -83,6 +85,18 @@ def plan_update(entity: Entity, changes: Mapping[str, str | None]) -> Steps:
     add = [write(key, value) for key, value in wanted.items() if value is not None and fields.get(key) != value]
     delete = [each.text for each in map(parse, left) if each.key in wanted and each.value != wanted[each.key]]
     return Steps(mend, add, delete, wanted)
+
+
+def next_stamp(before: str, now: int) -> str:
+    """The timestamp of an update: later than the one that is there, so that an update that was cut off can be told.
+
+    now: seconds since 1970. Within one second it counts thousandths. One far ahead of the clock is not followed.
+    """
+    seconds, fraction = read_instant(before) or (0, "")
+    if not now <= seconds <= now + _SKEW:
+        return write_instant(now)
+    thousandths = int(f"{fraction}000"[:3]) + 1
+    return f"{write_instant(seconds)[:-1]}.{thousandths:03d}Z" if thousandths < 1000 else write_instant(seconds + 1)
 
 
 def holds(entity: Entity, wanted: Mapping[str, str | None]) -> bool:

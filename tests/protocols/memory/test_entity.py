@@ -2,10 +2,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkpoint_git.protocols.memory.entity import Entity, holds, plan_update, read_entity
+from checkpoint_git.core.clock import read_instant, write_instant
+from checkpoint_git.protocols.memory.entity import Entity, holds, next_stamp, plan_update, read_entity
 from checkpoint_git.protocols.memory.observations import KEYS
 
 NAME = "initiative-checkpoint"
+NOW = 1_800_000_000
 SOUND = ("initiative:i", "phase:A", "timestamp:2026-01-01T00:00:00Z")
 
 
@@ -92,3 +94,22 @@ def test_an_update_killed_between_its_calls_is_read_as_done(before: str, after: 
 
 def test_a_field_is_taken_away() -> None:
     assert apply(make(*SOUND), {"phase": None}).observations == (SOUND[0], SOUND[2])
+
+
+@given(st.integers(0, 30), st.text("0123456789", max_size=6))
+def test_a_timestamp_is_later_than_the_one_before(ahead: int, fraction: str) -> None:
+    before = f"{write_instant(NOW + ahead)[:-1]}{f'.{fraction}' if fraction else ''}Z"
+    assert (read_instant(next_stamp(before, NOW)) or (0, "")) > (read_instant(before) or (0, ""))
+
+
+@pytest.mark.parametrize("before", ["nonsense", "", "2020-01-01T00:00:00Z", "2999-01-01T00:00:00Z"])
+def test_a_timestamp_is_the_clocks_where_nothing_is_near(before: str) -> None:
+    assert next_stamp(before, NOW) == write_instant(NOW)
+
+
+def test_an_update_cut_off_in_the_second_of_the_one_before_is_no_corruption() -> None:
+    entity = make("initiative:i", "phase:A", f"timestamp:{next_stamp('', NOW)}")
+    stamp = next_stamp(read_entity(entity).fields["timestamp"], NOW)
+    cut = apply(entity, {"phase": "B", "timestamp": stamp}, calls=2)
+    assert (read_entity(cut).state, read_entity(cut).fields["phase"]) == ("interrupted", "B")
+    assert read_entity(cut).fields["timestamp"] == stamp
