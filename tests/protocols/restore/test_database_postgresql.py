@@ -361,6 +361,32 @@ def test_a_whole_point_is_made_and_verified_by_the_command(server: Server, shop:
     dry = json.loads(run_checkpoint("rp", "rollback", point, "--dry-run", "--json", cwd=tmp_path).stdout)
     assert dry["parts"] == [server.url(shop)]
     assert run_checkpoint("rp", "verify", point, cwd=tmp_path).returncode == 0
-    assert run_checkpoint("rp", "rollback", point, cwd=tmp_path).returncode == 0
+    done = run_checkpoint("rp", "rollback", point, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     assert server.sql("SELECT sum(money) FROM account", shop) == "1000"
     assert (tmp_path / "a").read_text() == "1"
+    undone = run_checkpoint("rp", "rollback", json.loads(done.stdout)["safety_checkpoint_id"], cwd=tmp_path)
+    assert undone.returncode == 0, undone.stderr
+    assert server.sql("SELECT sum(money) FROM account", shop) == "0"
+
+
+def test_a_dump_that_is_not_known_to_be_ours_is_never_run(server: Server, shop: str, tmp_path: Path) -> None:
+    created = run_checkpoint("rp", "create", "--database", server.url(shop), "--json", cwd=tmp_path)
+    point = json.loads(created.stdout)["checkpoint_id"]
+    server.sql("UPDATE account SET money = 0", shop)
+    (tmp_path / layout.AUDIT_LOG).unlink()
+    done = run_checkpoint("rp", "rollback", point, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "cannot be trusted" in done.stderr
+    assert server.sql("SELECT sum(money) FROM account", shop) == "0"
+
+
+@pytest.mark.parametrize(
+    "change", [{"tables": 5}, {"held": None}, {"held": [["a", "b"]]}, {"connection": {"dbname": "host=evil"}}]
+)
+def test_a_stranger_s_details_are_refused(server: Server, shop: str, tmp_path: Path, change: dict[str, object]) -> None:
+    made = make(tmp_path, server.url(shop))
+    part = made.manifest.value["parts"][0]
+    value = {**made.manifest.value, "parts": [{**part, "details": {**part["details"], **change}}]}
+    data = store.write_text({**value, "digest": store.find_digest(value)})
+    assert "details of a part" in store.parse_manifest(made.manifest.id, data).trouble

@@ -463,3 +463,44 @@ def test_a_locked_database_is_waited_for_and_never_for_ever(tmp_path: Path, monk
         bank.execute("BEGIN EXCLUSIVE")
         with pytest.raises(CheckpointError, match="is locked"):
             make(tmp_path)
+
+
+def test_a_database_among_the_files_is_warned_of(repo: GitRepo) -> None:
+    make_bank(repo.path / "data/app.db")
+    repo.write("data/half", "x")
+    repo.write("data/half-wal", "x")
+    repo.write("data/no.db", "text")
+    done = run_checkpoint("rp", "create", "data", "--json", cwd=repo.path)
+    warnings = json.loads(done.stdout)["warnings"]
+    assert [name for name in ("app.db", "half", "no.db") if f"sqlite:///data/{name} " in " ".join(warnings)] == [
+        "app.db",
+        "half",
+    ]
+
+
+def test_a_table_of_many_columns_and_a_text_of_any_bytes_are_hashed(tmp_path: Path) -> None:
+    path = tmp_path / "app.db"
+    with closing(sqlite3.connect(path)) as bank, bank:
+        bank.execute(f"CREATE TABLE wide ({', '.join(f'c{number}' for number in range(1500))})")
+        bank.execute("INSERT INTO wide (c7) VALUES (CAST(x'ff00fe' AS TEXT))")
+    made = make(tmp_path)
+    with closing(sqlite3.connect(path)) as bank, bank:
+        bank.execute("UPDATE wide SET c7 = x'ff00fe'")
+    assert [part.name for part in go_back(tmp_path, made).plan.parts] == ["sqlite:///app.db"]
+
+
+def test_a_full_disk_is_no_reason_to_keep_less_than_the_database(tmp_path: Path) -> None:
+    """Before a rollback a database that cannot be read is kept as a file; one for which there is no room is not."""
+    make_bank(tmp_path / "app.db")
+    with closing(sqlite3.connect(tmp_path / "app.db")) as bank, bank:
+        bank.executemany("INSERT INTO log VALUES (?)", [("x" * 1000,)] * 3000)
+    made = make(tmp_path)
+    spend(tmp_path / "app.db")
+    program = "import resource, sys, runpy; resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)); "
+    program += "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); sys.argv[0] = 'checkpoint'; "
+    program += "from checkpoint_git.cli import main; sys.exit(main())"
+    words = [sys.executable, "-c", program, "rp", "rollback", made.manifest.id]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert read_money(tmp_path / "app.db") == [0, 0]
