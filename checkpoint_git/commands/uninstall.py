@@ -10,9 +10,11 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.disk.atomic import write_file
 from checkpoint_git.disk.discover import Place, find_place
-from checkpoint_git.repo import readme, settings
+from checkpoint_git.protocols.restore import layout
+from checkpoint_git.repo import keeping, readme, settings
+from checkpoint_git.repo.blocks import has_block, remove_block
 from checkpoint_git.repo.repository import Repository, config_path, read_repository, read_settings
-from checkpoint_git.repo.steps import RemoveFile, Step
+from checkpoint_git.repo.steps import RemoveFile, Step, WriteFile
 from checkpoint_git.repo.survey import read_file, read_survey
 from checkpoint_git.repo.uninstall import plan_left_files, plan_memory_removal, plan_uninstall, restored_config
 
@@ -54,6 +56,7 @@ def uninstall(cwd: str, env: Mapping[str, str], *, dry_run: bool = False) -> Uni
     steps += plan_uninstall(read_survey(repository, own, env, repository.work_tree))
     steps += plan_left_files(repository.git_dir, os.listdir(repository.git_dir))
     steps += plan_memory_removal(repository.common_dir, repository.git_dir)
+    steps += plan_exclusion_removal(repository, env)
     if not dry_run:
         apply_steps(steps, repository)
         _restore_config(repository, own.get(settings.UNENDED_SIZE, ""))
@@ -69,6 +72,23 @@ def plan_folder_removal(place: Place | None) -> list[Step]:
     if read_file(path).data != readme.TEXT.encode():
         return locks
     return [*locks, Step("remove", os.path.relpath(path, place.top), "", RemoveFile(path, folder=True))]
+
+
+def plan_exclusion_removal(repository: Repository, env: Mapping[str, str]) -> list[Step]:
+    """The lines that hide restore points from git go with the last point, and not before."""
+    name = "info/exclude"
+    path = os.path.join(repository.common_dir, name)
+    data = read_file(path).data or b""
+    if not has_block(data):
+        return []
+    refs = keeping.read_refs(repository.work_tree, layout.REF_PREFIX, env)
+    left = {*layout.list_ids(repository.work_tree), *refs}
+    if left:
+        told = f"it hides restore points ({len(left)} left): drop them first, then uninstall again"
+        return [Step("keep", name, told)]
+    after = remove_block(data)
+    change: RemoveFile | WriteFile = WriteFile(path, after) if after else RemoveFile(path)
+    return [Step("remove", name, "our lines; the rest stays", change)]
 
 
 def _read_place(cwd: str) -> Place | None:

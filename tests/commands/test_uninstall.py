@@ -1,5 +1,6 @@
 """init and then uninstall leave every byte of a repository as it was, whatever was there before."""
 
+import json
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from checkpoint_git.commands.uninstall import uninstall
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.repo.history_index import INDEX_FOLDER
 from checkpoint_git.repo.merged import read_merged
+from tests.support.command import run_checkpoint
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 from tests.support.snapshot import take_snapshot
@@ -264,3 +266,15 @@ def test_what_the_doctor_remembers_goes_and_what_it_replaced_stays(repo: GitRepo
     kept = [step for step in uninstall(str(repo.path), os.environ).steps if step.deed == "keep"]
     assert [step.what for step in kept] == ["checkpoint/backups"]
     assert repo.read(".git/checkpoint/backups/20260101T000000Z/a") == "what somebody wrote"
+
+
+def test_the_lines_that_hide_restore_points_go_with_the_last_point(repo: GitRepo) -> None:
+    repo.write("a", "a\n")
+    before = (repo.path / ".git/info/exclude").read_bytes()
+    done = run_checkpoint("rp", "create", "a", "--json", cwd=repo.path)
+    point = json.loads(done.stdout)["checkpoint_id"]
+    kept = [step for step in uninstall(str(repo.path), os.environ).steps if step.what == "info/exclude"]
+    assert [(step.deed, "1 left" in step.text) for step in kept] == [("keep", True)]
+    assert run_checkpoint("rp", "drop", point, cwd=repo.path).returncode == 0
+    uninstall(str(repo.path), os.environ)
+    assert (repo.path / ".git/info/exclude").read_bytes() == before
