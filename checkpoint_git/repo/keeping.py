@@ -80,20 +80,17 @@ def _quote(path: bytes) -> bytes:
 
 def write_commit(work_tree: str, leaves: Sequence[Leaf], message: str, env: Mapping[str, str]) -> str:
     """A commit without parents whose tree holds the leaves; its id. It is nobody's until a ref names it."""
-    handle, index = tempfile.mkstemp(prefix="checkpoint-index-")
-    os.close(handle)
-    os.unlink(index)  # git takes an empty file for a broken index
-    private = {**quiet_env(env), **_AUTHOR, "GIT_INDEX_FILE": index}
-    try:
+    with tempfile.TemporaryDirectory(prefix="checkpoint-index-") as folder:
+        private = {**quiet_env(env), **_AUTHOR, "GIT_INDEX_FILE": os.path.join(folder, "index")}
         lines = b"".join(b"%o %s\t%s\0" % (leaf.mode, leaf.blob.encode(), leaf.path) for leaf in leaves)
         run_git(["update-index", "-z", "--index-info"], work_tree, stdin=lines, env=private)
         tree = run_git([*_LASTING, "write-tree"], work_tree, env=private).out.decode().strip()
-    finally:
-        for left in (index, f"{index}.lock"):
-            if os.path.exists(left):
-                os.unlink(left)
     words = [*_LASTING, "commit-tree", "--no-gpg-sign", tree]
-    return run_git(words, work_tree, stdin=message.encode("utf-8", "replace"), env=private).out.decode().strip()
+    return (
+        run_git(words, work_tree, stdin=message.encode("utf-8", "replace"), env={**quiet_env(env), **_AUTHOR})
+        .out.decode()
+        .strip()
+    )
 
 
 def create_ref(work_tree: str, ref: str, commit: str, env: Mapping[str, str]) -> bool:
