@@ -145,7 +145,10 @@ _TICKET_RULES: tuple[tuple[Callable[[str], bool], str], ...] = (
     (lambda text: len(text) > MAX_TICKET, f"it is longer than {MAX_TICKET} characters"),
     (lambda text: not _is_text(text), "it is not Unicode text"),
     (lambda text: "/" in text or "\\" in text, "it is a path: one plain name is meant"),
-    (lambda text: text in (".", "..") or text.startswith("~"), "it is a path: one plain name is meant"),
+    (
+        lambda text: text in (".", "..") or text.lower() == ".git" or text.startswith("~"),
+        "it is a path: one plain name is meant",
+    ),
     (lambda text: not text.isprintable(), "it holds control or invisible characters"),
     (lambda text: text != text.strip(), "a space stands at its end"),
     (lambda text: len(text.encode()) > 200, "it is too long for a folder's name"),

@@ -50,7 +50,7 @@ def test_a_random_uuid_is_one_of_version_4(random: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "ticket", ["", " ", ".", "..", "a/b", "x/..", "a\\b", "a\0b", "a\nb", "~", "x" * 65, "\ud800", " a"]
+    "ticket", ["", " ", ".", "..", "a/b", "x/..", "a\\b", "a\0b", "a\nb", "~", ".git", ".GIT", "x" * 65, "\ud800", " a"]
 )
 def test_a_ticket_that_could_be_a_path_or_nothing_is_refused(ticket: str) -> None:
     assert layout.find_ticket_trouble(ticket)
