@@ -9,6 +9,13 @@ _COMMENT = re.compile(r"\s+(?:[\u2014\u2013#|]|--?|//|->|=>|\u2192)\s+|:\s")
 _LOOKS_LIKE_PATH = re.compile(r"^(?![A-Za-z][\w+.-]*://)[^\s]+$")
 _HAS_ENDING = re.compile(r"\.[A-Za-z0-9]{1,10}$")
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_PLACE = re.compile(r"(?::\d+(?:[-:]\d+)?|#L\d+(?:-L?\d+)?)$")  # a line in the file
+_GONE = re.compile(  # "(deleted)", "[removed in #12]"; "(removed dead code)" is no such note
+    r"[(\[](?:now |since )?(?:deleted|removed|retired)"
+    r"(?:[:,;][^()\[\]]*|\s+(?:in|by|with|at|on|since)\b[^()\[\]]*)?[)\]]",
+    re.IGNORECASE,
+)
+_NOTHING = re.compile(r"n/?a\.?|none|-+|tbd", re.IGNORECASE)
 _MAX_EXPANDED = 64
 _MAX_ENTRY = 1_000  # characters
 
@@ -16,12 +23,17 @@ _MAX_ENTRY = 1_000  # characters
 def find_readings(entry: str) -> list[list[str]]:
     """The ways to read an entry, the most literal first: in each, all paths must be there for it to be right.
 
-    "src/x.ts (new)" may be a file of just that name, else it is src/x.ts. No readings: the entry names no path.
+    "src/x.ts (new)" may be a file of just that name, else it is src/x.ts. No readings: the entry names no path. One
+    that is said to be gone is read as it stands, and with its blank nobody misses it.
     """
     entry = entry.strip()
     if not entry or len(entry) > _MAX_ENTRY or "\n" in entry or re.match(r"[A-Za-z][\w+.-]*://", entry):
         return []
-    bare = _strip_notes(entry)
+    if _NOTHING.fullmatch(entry):
+        return []
+    if _GONE.search(entry):
+        return [[entry]]
+    bare = _PLACE.sub("", _strip_notes(entry).strip("`"))
     readings = [[entry], [bare], *(read(bare) for read in _SPLITS)]
     readings = [[path for part in reading for path in expand_braces(part)] for reading in readings if reading]
     return [reading for at, reading in enumerate(readings) if reading not in readings[:at]]
@@ -33,7 +45,7 @@ def choose_reading(readings: list[list[str]], is_there: Callable[[str], bool]) -
         if all(is_there(path) for path in reading):
             return reading
     likely = [reading for reading in readings if all(is_path_like(path) for path in reading)]
-    return likely[0] if likely else []
+    return min(likely, key=lambda reading: any(_PLACE.search(path) or "`" in path for path in reading), default=[])
 
 
 def is_path_like(path: str) -> bool:
@@ -82,7 +94,7 @@ def _cut_comment(bare: str) -> list[str]:
 
 def _first_word(bare: str) -> list[str]:
     """Such as "a/b.ts updated with x" is a/b.ts; "Branch refs/x" is prose."""
-    word = bare.split(None, 1)[0].rstrip(",;:")
+    word = (bare.split(None, 1) or [""])[0].rstrip(",;:")
     return [word] if word != bare and "/" in word and is_path_like(word) else []
 
 

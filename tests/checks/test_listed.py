@@ -33,6 +33,17 @@ def read(entry: str, *there: str) -> list[str]:
         ("", []),
         ("a/b\nc/d", []),
         ("x" * 5_000, []),
+        ("src/x.ts:12", ["src/x.ts"]),
+        ("src/x.ts:12-40 (new)", ["src/x.ts"]),
+        ("src/x.ts#L10-L20", ["src/x.ts"]),
+        ("`src/x.ts`", ["src/x.ts"]),
+        ("src/x.ts (deleted)", []),
+        ("src/x.ts (removed in #12)", []),
+        ("src/x.ts [retired: nobody used it]", []),
+        ("(deleted) src/x.ts", []),
+        ("src/x.ts (removed dead code)", ["src/x.ts"]),
+        ("N/A", []),
+        ("``", []),
     ],
 )
 def test_an_entry_that_names_nothing_there_is_read_as_a_person_would(entry: str, paths: list[str]) -> None:
@@ -40,7 +51,17 @@ def test_an_entry_that_names_nothing_there_is_read_as_a_person_would(entry: str,
 
 
 @pytest.mark.parametrize(
-    "entry", ["docs/My Plan (new).md", "src/x.ts (new)", "a + b", "Makefile", "docs/a, b.md", "src/{a,b}.ts"]
+    "entry",
+    [
+        "docs/a:12",
+        "docs/x (removed)",
+        "docs/My Plan (new).md",
+        "src/x.ts (new)",
+        "a + b",
+        "Makefile",
+        "docs/a, b.md",
+        "src/{a,b}.ts",
+    ],
 )
 def test_a_file_of_just_that_name_wins_over_every_reading(entry: str) -> None:
     there = expand_braces(entry)
