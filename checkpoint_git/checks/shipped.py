@@ -42,7 +42,8 @@ _LEAD = (
     r"ready|time|squash|user)"
 )
 _ASKING = re.compile(
-    rf"(?:^|[.;:!?,(\[]\s*|[—\u2013→•*-]\s+|\d[.)]\s+|\b{_LEAD}\s+)(?:{_LANDING})\s+(?:(?:{_LIGHT})\s+)*[(\[\"'`*]*$",
+    rf"(?:^|\[ ?\]\s+|[.;:!?,(\[]\s*|[—\u2013→•*-]\s+|\d[.)]\s+|\b{_LEAD}\s+)"
+    rf"(?:{_LANDING})\s+(?:(?:{_LIGHT})\s+)*[(\[\"'`*]*$",
     re.IGNORECASE,
 )
 _NEGATED = re.compile(
@@ -101,7 +102,7 @@ _RELATION = re.compile(
     re.IGNORECASE,
 )
 _HEAD = re.compile(
-    rf"^\s*(?:[-*•]\s*|\d+[.)]\s*|\[[ x]?\]\s*)?(?:{_LEAD}\b[\s:,]*)*(?:{_LANDING})\s+(?:(?:{_LIGHT}|\d+)\s+)*"
+    rf"^\s*(?:[-*•]\s*|\d+[.)]\s*|\[ ?\]\s*){{0,2}}(?:{_LEAD}\b[\s:,]*)*(?:{_LANDING})\s+(?:(?:{_LIGHT}|\d+)\s+)*"
     r"[(\[\"'`*]*$",
     re.IGNORECASE,
 )
@@ -213,7 +214,8 @@ def _waits(text: str, mention: Mention, before: str, after: str) -> bool:
 
 
 def _heads(text: str, mention: Mention, before: str, after: str) -> bool:
-    return not before.strip(" *-[(\"'`") and bool(_HEADING.match(after.lstrip("])\"'`*")))
+    closed = after.lstrip("])\"'`*")
+    return not before.strip(" *-[(\"'`") and bool(_HEADING.match(closed) or before[-1:] + after[:1] == "[]")
 
 
 _ROLES: tuple[tuple[Role, Callable[[str, Mention, str, str], bool]], ...] = (

@@ -17,6 +17,8 @@ EVIDENCE = {reference: f"proof of {reference}" for reference in ("#12", "#13", "
         "TODO: land #12",
         "1. Review #12",
         "- finish #12",
+        "- [ ] Merge #12",
+        "[ ] Review PR #12",
         "Finish ABC-12",
         "Open a PR for ABC-12",
         "Open PR #12",
@@ -109,6 +111,8 @@ def test_an_action_that_waits_for_merged_work_says_so(text: str) -> None:
 
 def test_a_heading_is_told_from_a_plans_step() -> None:
     assert [use.role for use in find_uses("ABC-12: write the parser")] == ["about"]
+    assert [use.role for use in find_uses("[ABC-12] write the parser")] == ["about"]
+    assert [use.role for use in find_uses("[x] Merge #12")] == ["mentioned"]
     assert find_uses("PR 2: write the parser") == []
     assert [use.reference for use in find_uses("PR 2 (ABC-12): write the parser")] == ["ABC-12"]
 

@@ -167,6 +167,14 @@ def test_a_revert_named_by_its_id_counts_whatever_the_clock_said() -> None:
     assert not found(commit("search (#12)"), commit("Take it out", f"This reverts commit {'a' * 40}.", name="b"))
 
 
+@pytest.mark.parametrize("body", ["This reverts PR #12.", "Reverts #12", "It broke the build.\n\nReverts acme/app#12"])
+def test_a_number_that_a_body_alone_reverts_is_taken_back(body: str) -> None:
+    merge = commit("search (#12)")
+    assert not found(commit("Take search out again", body, name="b"), merge)
+    assert found(commit("Bring it back", "Do not say that it reverts PR #12", name="b"), merge)
+    assert found(commit("Bump x from 1 to 2", f"Bumps [x](y).\n\n{body}", name="b"), merge)
+
+
 @pytest.mark.parametrize(
     "body",
     [
