@@ -14,9 +14,8 @@ from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.disk.recordbases import may_have_records
 from checkpoint_git.protocols.registry import protocol_of
 from checkpoint_git.protocols.skill import layout, store
-from checkpoint_git.repo import attributes, branches, history, install_state, paths, selfproof, settings, worktree
+from checkpoint_git.repo import attributes, branches, history, install_state, paths, settings, worktree
 from checkpoint_git.repo.git import clean_env, run_git
-from checkpoint_git.repo.shared_attributes import read_shared_merge_attributes
 
 Tell = Callable[[str], None]
 
@@ -166,10 +165,14 @@ def _read_proof(world: World, place: Place, env: Mapping[str, str]) -> World:
         settings.BASE_DRIVER: setup.base_driver,
         settings.TEXTCONV: setup.textconv,
     }
+    from checkpoint_git.repo import selfproof
+
     return world._replace(proof=Proof(*selfproof.prove_driver(commands, env)))
 
 
 def _read_git(world: World, place: Place, env: Mapping[str, str]) -> World:
+    from checkpoint_git.repo.shared_attributes import read_shared_merge_attributes
+
     installation = install_state.read_installation(place.top, env)
     own = clean_env(env)
     default = branches.read_default_branch(place.top, attributes.FILE, own)

@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from checkpoint_git.checks import deployed
 from checkpoint_git.checks.world import Deployed, HookFailure, World
 from checkpoint_git.disk.discover import Place
-from checkpoint_git.repo import hookproof, install_state, settings
+from checkpoint_git.repo import install_state, settings
 from checkpoint_git.repo.git import clean_env
 
 
 def read_hook_failures(world: World, place: Place, env: Mapping[str, str]) -> World:
     """The world with what is wrong with the hooks that git reaches."""
+    from checkpoint_git.repo import hookproof  # what makes a trial repository is for those who make one
+
     hooks = [(hook.name, hook.path, hook.state) for hook in (world.git.setup.hooks if world.git else ())]
     failures = hookproof.read_broken_scripts(hooks)
     scripts = hookproof.read_own_scripts(hooks, place.top)

@@ -143,15 +143,27 @@ def _write_scripts(trial: Trial, scripts: Mapping[str, bytes]) -> None:
 
 
 def _history() -> bytes:
-    """Branches: start without a checkpoint, and from it good, bad and aside."""
+    """Branches: start without a checkpoint, and from it good, bad, other and aside.
+
+    bad breaks the schema, and other says another skill than its file name: that is told without the library which
+    explains schemas and takes longest to load. One hook that loads it is enough.
+    """
     text = json.dumps(SAMPLE, indent=2)
-    good, bad = (f"{value}\n".encode() for value in (text, text.replace('"in_progress"', '"nearly"', 1)))
+    good, bad, other = (
+        f"{value}\n".encode()
+        for value in (
+            text,
+            text.replace('"in_progress"', '"nearly"', 1),
+            text.replace('"skill": "proof"', '"skill": "other"'),
+        )
+    )
     return b"".join(
         (
             write_commit("start", 1, {"README": b"proof\n"}),
             write_commit("good", 2, {FILE: good}, [1]),
             write_commit("bad", 3, {FILE: bad}, [1]),
-            write_commit("aside", 4, {"aside": b"proof\n"}, [1]),
+            write_commit("other", 4, {FILE: other}, [1]),
+            write_commit("aside", 5, {"aside": b"proof\n"}, [1]),
         )
     )
 
@@ -171,13 +183,13 @@ def _try_commits(trial: Trial) -> Trouble:
 
 def _try_merge(trial: Trial) -> Trouble:
     must(try_git(trial, ["checkout", "-q", "--force", "aside"]), "checkout")
-    return _must_refuse(try_git(trial, ["merge", "-q", "--no-ff", "--no-edit", "bad"]), trial)
+    return _must_refuse(try_git(trial, ["merge", "-q", "--no-ff", "--no-edit", "other"]), trial)
 
 
 def _try_push(trial: Trial) -> Trouble:
     remote = os.path.join(trial.folder, "remote.git")
     must(try_git(trial, ["init", "-q", "--bare", "--template=", remote]), "init")
-    return _must_refuse(try_git(trial, ["push", "-q", remote, "bad:refs/heads/bad"]), trial)
+    return _must_refuse(try_git(trial, ["push", "-q", remote, "other:refs/heads/other"]), trial)
 
 
 def _must_refuse(result: Tried, trial: Trial) -> Trouble:
