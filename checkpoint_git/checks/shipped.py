@@ -17,8 +17,8 @@ Role = Literal["asked", "waits", "about", "mentioned"]
 class Use(NamedTuple):
     """How a text uses a reference.
 
-    asked: to be landed, finished, reviewed, opened. waits: something else waits for it. about: the text's heading.
-    mentioned: anything else, and no reason to say anything.
+    asked: to be landed, finished, reviewed, opened. waits: something else waits for it. about: the text's heading, or
+    something on its way to be landed. mentioned: anything else, and no reason to say anything.
     """
 
     reference: str
@@ -218,11 +218,31 @@ def _heads(text: str, mention: Mention, before: str, after: str) -> bool:
     return not before.strip(" *-[(\"'`") and bool(_HEADING.match(closed) or before[-1:] + after[:1] == "[]")
 
 
+def _is_in_the_way_of_landing(text: str, mention: Mention, before: str, after: str) -> bool:
+    """Such as "PR #12 needs review", "get approval for #12", "ping the reviewers on #12", or the reference alone."""
+    alone = not before.strip(_WRAPPING) and not after.strip(_WRAPPING + ".!")
+    return alone or bool(_STEP_BEFORE.search(before) or (not before.strip(_WRAPPING) and _STEP_AFTER.match(after)))
+
+
+_WRAPPING = " *-[](\"'`)"
+_STEP_BEFORE = re.compile(
+    r"\b(?:approvals?|reviews?|reviewers?|sign-?off|ci|checks)\s+(?:for|on|of|from)\s+(?:(?:the|our|my)\s+)?$|"
+    r"^\W*(?:monitor|babysit|chase|shepherd|nudge|ping)\s+(?:(?:the|our|my)\s+)?(?:reviewers?\s+(?:of|on|for)\s+)?$",
+    re.IGNORECASE,
+)
+_STEP_AFTER = re.compile(
+    r"^[\s\"'`*)\]]*(?:still\s+)?(?:(?:is|are)\s+(?:still\s+)?(?:waiting|open|pending|in review|up for)\b|"
+    r"(?:needs?|awaits?|awaiting)\s(?=.{0,40}(?:review|approv|merg|sign-?off|rebas)))",
+    re.IGNORECASE,
+)
+
+
 _ROLES: tuple[tuple[Role, Callable[[str, Mention, str, str], bool]], ...] = (
     ("asked", _asks),
     ("asked", _names_the_work),
     ("waits", _waits),
     ("about", _heads),
+    ("about", _is_in_the_way_of_landing),
 )
 
 

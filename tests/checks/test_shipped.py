@@ -141,3 +141,28 @@ def test_a_resolution_that_only_mentions_something_does_not_rest_on_it(text: str
 @pytest.mark.parametrize("piece", ["merge #1 ", "#1, ", "(", "merge the ", "a/", "once ", "1. "])
 def test_a_hostile_action_is_read_in_bounded_time(piece: str) -> None:
     find_shipped(piece * (300_000 // len(piece)), {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#12",
+        "PR #12",
+        "PR #12 needs review",
+        "#12 is still open",
+        "#12 awaits sign-off from Bob",
+        "Get approval for #12",
+        "Ping reviewers on #12",
+        "Monitor #12 until merged",
+    ],
+)
+def test_what_is_on_its_way_to_be_landed_is_told_and_never_skipped(text: str) -> None:
+    assert [use.role for use in find_uses(text)] == ["about"]
+    assert find_shipped(text, {"#12": "merged"}) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["#12 needs a follow-up test", "#12 broke the build", "Write docs for #12", "Ping ops about #12"]
+)
+def test_what_comes_after_a_pull_request_is_not_about_landing_it(text: str) -> None:
+    assert [use.role for use in find_uses(text)] == ["mentioned"]
