@@ -15,6 +15,7 @@ from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 
 ALLOWED_FILE = Path(__file__).with_name("allowed_modules.toml")
+TOOL_CALL = '{"tool_name": "Read", "tool_input": {"file_path": "docs/plan.md"}}'  # on stdin, for the guard
 # what `python -v` says of each module, whoever asked for it; modules that are part of the executable cost nothing
 _REPORTED = re.compile(r"^import '?([\w.]+)'? # (?!.*BuiltinImporter)", re.MULTILINE)
 
@@ -57,7 +58,7 @@ def run_start(start: Start, cwd: Path) -> subprocess.CompletedProcess[str]:
     """The process, with the interpreter's import report on its stderr."""
     words = [start.python, *start.switches, "-v", *start.program]
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    return subprocess.run(words, cwd=cwd, env=env, capture_output=True, text=True, timeout=120)
+    return subprocess.run(words, cwd=cwd, env=env, input=TOOL_CALL, capture_output=True, text=True, timeout=120)
 
 
 def loaded_modules(start: Start, cwd: Path) -> set[str]:
@@ -111,5 +112,6 @@ def starts(installation: Installation) -> dict[str, Start]:
     return {
         "driver": installation.file("driver.py", "base", "ours", "theirs", "7", merged),
         "textconv": installation.file("textconv.py", merged),
+        "guard": installation.command("restore-point", "guard"),
         **{name: installation.command(name, *rest) for name, rest in words.items()},
     }
