@@ -70,6 +70,8 @@ class _Defaults:
         if action == "store_true":
             self.values[name] = more.get("default", False)
             self.flags.update((option, (name, True)) for option in names)
+        elif action == "append" and long.startswith("-") and not more.get("required"):
+            self.values[name] = more.get("default")
         elif action == "store" and not more.get("required") and (long.startswith("-") or nargs in ("?", "*")):
             self.values[name] = more.get("default", [] if nargs == "*" and not long.startswith("-") else None)
         else:
