@@ -19,7 +19,8 @@ def read_shared_merge_attributes(top: str, names: Sequence[str], env: Mapping[st
             words = [f"--git-dir={folder}", f"--work-tree={top}", "-c", f"core.attributesFile={os.devnull}"]
             words += ["check-attr", "-z", "--stdin", "merge"]
             stdin = b"".join(os.fsencode(name) + b"\0" for name in names)
-            result = run_git(words, top, stdin=stdin, env={**env, "GIT_ATTR_NOSYSTEM": "1", "GIT_FLUSH": "0"}, check=False)
+            own = {**env, "GIT_ATTR_NOSYSTEM": "1", "GIT_FLUSH": "0"}  # or git writes each answer by itself
+            result = run_git(words, top, stdin=stdin, env=own, check=False)
     except OSError:
         return {}
     fields = result.out.split(b"\0")
