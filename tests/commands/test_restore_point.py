@@ -4,6 +4,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -266,11 +267,11 @@ def test_names_that_differ_in_case_only_are_two_files(work: GitRepo) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_file_that_never_stands_still_is_named_and_no_point_is_made(work: GitRepo, kind: str) -> None:
-    script = "while :; do head -c 4000000 /dev/urandom > src/busy.tmp; cat src/busy.tmp > src/busy; done"
-    writer = subprocess.Popen(["/bin/sh", "-c", script.replace("src/busy.tmp", "busy.tmp")], cwd=work.path)
+    (work.path / "src/busy").write_bytes(bytes(8_000_000))
+    script = "import os\nfile = os.open('src/busy', os.O_WRONLY)\nwhile True: os.pwrite(file, os.urandom(9), 7)"
+    writer = subprocess.Popen([sys.executable, "-c", script], cwd=work.path)
+    time.sleep(0.3)
     try:
-        while not (work.path / "src/busy").exists():
-            time.sleep(0.01)
         done = rp(work, "create", "src/busy", "--type", kind)
         while done.returncode == 0:  # it stood still for a moment, and what was kept is what stood there
             done = rp(work, "create", "src/busy", "--type", kind)

@@ -69,6 +69,8 @@ def read_file(root: str, path: str, keep: Keep = lambda chunk: None) -> Entry:
             digest.update(chunk)
             keep(chunk)
             size += len(chunk)
+            if size > before.st_size:  # somebody appends, perhaps faster than this reads
+                raise ChangedError
         after = os.fstat(descriptor)
     except OSError as error:
         raise read_error(path, error) from None
