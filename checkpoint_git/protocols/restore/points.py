@@ -135,7 +135,8 @@ def _without_ignored(world: World, scope: Scope) -> tuple[list[Named], list[str]
     kept, left_out = list[Named](), list[str]()
     for one in scope.found:
         if is_ignored(one.path) and not f"{one.path}/".startswith(named) if named else is_ignored(one.path):
-            left_out.append(one.path)
+            if one.path != layout.FOLDER:  # of it alone nothing is lost: files of the user in it are told of themselves
+                left_out.append(one.path)
         else:
             kept.append(one)
     return kept, left_out

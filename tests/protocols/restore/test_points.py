@@ -179,6 +179,18 @@ def test_what_git_ignores_is_left_out_unless_it_is_named(work: GitRepo) -> None:
     assert work.read("src/debug.log") == "more"
 
 
+def test_the_folder_of_earlier_points_is_nothing_that_a_new_point_leaves_out(repo: GitRepo) -> None:
+    repo.write("a", "1")
+    repo.write(".gitignore", ".checkpoints/chk_*\n.audit/\n")
+    first = points.create(world_of(repo.path), ["."], "", "git_stash", None)
+    second = points.create(world_of(repo.path), ["."], "", "git_stash", None)
+    assert (second.warnings, second.proofs) == (first.warnings, first.proofs) == ([], second.proofs)
+    repo.write(".gitignore", ".checkpoints/\n.audit/\n")
+    repo.write(".checkpoints/mine.json", "{}")
+    third = points.create(world_of(repo.path), ["."], "", "git_stash", None)
+    assert any(".checkpoints/mine.json" in text for text in third.warnings)
+
+
 def test_a_file_that_was_not_there_is_gone_after_the_rollback(work: GitRepo) -> None:
     made = points.create(world_of(work.path), ["src/later.py"], "", "git_stash", None)
     work.write("src/later.py", "x")
