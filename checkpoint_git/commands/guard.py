@@ -64,9 +64,10 @@ def _read_stdin(invocation: Invocation) -> bytes:
     return data if isinstance(data, bytes) else data.encode()
 
 
-def _stop(reason: str) -> Answer:
-    hint = "make one first: checkpoint restore-point create SCOPE --expiry 8h"
-    return Answer((), STOPPED, f"stopped: {shorten(escape_controls(reason), 500)}; {hint}")
+def _stop(reason: str, needs: str = "") -> Answer:
+    """needs: the scope of a point that would let the call go on."""
+    hint = f"; make one first: checkpoint restore-point create {needs} --expiry 8h" if needs else ""
+    return Answer((), STOPPED, f"stopped: {shorten(escape_controls(reason), 500)}{hint}")
 
 
 def _judge(call: Call, invocation: Invocation) -> Answer:
@@ -77,8 +78,8 @@ def _judge(call: Call, invocation: Invocation) -> Answer:
     covers = _Covers(_read_covers(root, repository[1] if repository else "", invocation.now))
     verdict = decide(call._replace(path=path), root, covers)
     if verdict.allowed and path and _is_left_out(root, path, covers, invocation.env, inside_git=repository is not None):
-        return _stop(f"git ignores {path}, so no restore point holds it (name it in the scope)")
-    return Answer((), ALLOWED) if verdict.allowed else _stop(verdict.reason)
+        return _stop(f"git ignores {path}, so no restore point holds it (name it in the scope)", "SCOPE")
+    return Answer((), ALLOWED) if verdict.allowed else _stop(verdict.reason, verdict.needs)
 
 
 def _follow(path: str) -> str:

@@ -90,6 +90,13 @@ def test_a_file_that_git_ignores_is_covered_only_when_it_was_named(work: GitRepo
     assert guard(work, "Write", file_path="src/debug.log") == (0, "")
 
 
+def test_a_stop_names_a_way_out_only_where_there_is_one(work: GitRepo) -> None:
+    assert "create . --expiry 8h" in guard(work, "Bash", command="make")[1]
+    assert "create SCOPE --expiry 8h" in guard(work, "Edit", file_path="src/a.py")[1]
+    for path in ("/etc/hosts", ".env", ".git/config"):
+        assert "make one first" not in guard(work, "Write", file_path=path)[1]
+
+
 def test_a_write_through_a_link_counts_where_it_ends(work: GitRepo, tmp_path: Path) -> None:
     make_point(work, ".")
     (work.path / "src/out").symlink_to(tmp_path)

@@ -69,10 +69,11 @@ class Cover(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """allowed, or why not and what to do."""
+    """allowed, or why not. needs: the scope of a point that would change the answer, "" where none would."""
 
     allowed: bool
     reason: str = ""
+    needs: str = ""
 
 
 def read_call(value: Any, cwd: str, more_readers: Iterable[str] = ()) -> Call | None:
@@ -140,7 +141,8 @@ def decide(call: Call, root: str, covers: Iterable[Cover]) -> Verdict:
     if not call.path:
         if any("" in cover.asked for cover in covers):
             return Verdict(True)
-        return Verdict(False, f"{call.tool} may change anything, and no live restore point covers the whole workspace")
+        reason = f"{call.tool} may change anything, and no live restore point covers the whole workspace"
+        return Verdict(False, reason, ".")
     wall = root.rstrip("/") + "/"
     if not call.path.startswith(wall):
         return Verdict(False, f"{call.path} lies outside the workspace, where no restore point can cover it")
@@ -151,7 +153,7 @@ def decide(call: Call, root: str, covers: Iterable[Cover]) -> Verdict:
         return Verdict(False, f"{path} holds secrets by its name, which no restore point ever keeps")
     if any(is_covered(path, cover) for cover in covers):
         return Verdict(True)
-    return Verdict(False, f"no live restore point covers {path}")
+    return Verdict(False, f"no live restore point covers {path}", "SCOPE")
 
 
 def is_covered(path: str, cover: Cover) -> bool:
