@@ -263,6 +263,15 @@ def test_a_server_that_hangs_is_given_up(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.parametrize("command", ["no-such-program --api-key s3cret", "TOKEN=s3cret false --url=http://u:s3cret@h"])
+def test_a_server_that_does_not_start_is_named_without_its_words(repo: GitRepo, graph: Path, command: str) -> None:
+    configure(repo, command, graph)
+    for verb, code in (("load", 0), ("doctor", 1)):
+        said = json.dumps(memory(repo, verb, code=code)["findings"])
+        assert command.removeprefix("TOKEN=s3cret ").split()[0] in said
+        assert "s3cret" not in said
+
+
 def test_what_is_written_without_a_server_is_read_by_the_server(repo: GitRepo, graph: Path) -> None:
     answer = memory(repo, *START, "--offline")
     assert [finding["code"] for finding in answer["findings"]] == ["memory/offline"]

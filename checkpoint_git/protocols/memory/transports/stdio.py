@@ -171,7 +171,7 @@ def _telling(what: str, words: Sequence[str], said: IO[str]) -> Iterator[None]:
     except Exception as error:
         reason = _reason(error)
         last = _last_words(said)
-        program = _shown(" ".join(words))
+        program = _shown(words[0]) + (" ..." if len(words) > 1 else "")  # the words after it may hold secrets
         message = f"the memory server could not be {what} ({program}): {reason}{last}"
         raise UnavailableError(message, _SERVER_HINT) from None
 
