@@ -41,10 +41,10 @@ VERBS = {
     "pipeline": ("checkpoint_git.commands.pipeline", "append-only records of a pipeline's phases"),
     "memory": ("checkpoint_git.commands.memory", "where an initiative stands, in the graph of a memory server"),
     "restore-point": ("checkpoint_git.commands.restore_point", "a proven way back, made before anything dangerous"),
-    "rp": ("checkpoint_git.commands.restore_point", ""),  # the same, for hands that are in a hurry
     "guard": ("checkpoint_git.commands.guard", ""),  # what `restore-point guard` is: it runs at every tool call
     "hook": ("checkpoint_git.commands.hook", ""),  # git's hooks call it: no summary, not listed
 }
+SHORT_VERBS = {"rp": "restore-point"}  # for hands that are in a hurry
 DEFAULT_VERB = "status"
 WITH_FINDINGS = frozenset(("validate", "doctor"))
 PLAIN_FORMATS = ("text", "json", "md")
@@ -107,11 +107,12 @@ def find_request(words: list[str], program: str = "checkpoint") -> Request:
     if at is None:
         return Request(program, DEFAULT_VERB, words)
     verb = words[at]
-    if verb not in VERBS:
+    if verb not in VERBS and verb not in SHORT_VERBS:
         raise _unknown_verb(verb, program)
+    verb = SHORT_VERBS.get(verb, verb)
     if program == "checkpoint-doctor":
         return Request(program, verb, words[1:])
-    if verb in ("restore-point", "rp") and words[at + 1 : at + 2] == ["guard"]:
+    if verb == "restore-point" and words[at + 1 : at + 2] == ["guard"]:
         return Request(f"{program} {verb} guard", "guard", words[:at] + words[at + 2 :])
     return Request(f"{program} {verb}", verb, words[:at] + words[at + 1 :])
 

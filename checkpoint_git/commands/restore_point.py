@@ -24,6 +24,7 @@ EXAMPLES = """\
   checkpoint restore-point rollback chk_20260115_143022_a7b3c9
   checkpoint restore-point gc --expired
   checkpoint restore-point audit verify
+  checkpoint restore-point guard < tool-call.json    an agent's hook; it has a --help of its own
 
 A point holds every file of its scope byte for byte, untracked ones too. Making one changes neither the work tree nor
 the index nor the stash. Files that hold secrets by their names (.env, *.pem, ...) are left out, and named. Each point
