@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -37,13 +38,16 @@ def find_script() -> str:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not script.is_file():
             words = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(_CACHE)]
-            done = subprocess.run([*words, SERVER_PACKAGE], capture_output=True, text=True, timeout=300)
+            try:
+                done = subprocess.run([*words, SERVER_PACKAGE], capture_output=True, text=True, timeout=300)
+            except subprocess.TimeoutExpired:
+                _give_up("npm could not install the server in five minutes")
             if done.returncode:
                 _give_up(f"npm could not install the server: {done.stderr[-300:]}")
     return str(script)
 
 
-def _give_up(reason: str) -> None:
+def _give_up(reason: str) -> NoReturn:
     if _IS_NEEDED:
         pytest.fail(reason)
     pytest.skip(reason)
