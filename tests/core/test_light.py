@@ -77,7 +77,7 @@ def test_wrong_arguments_are_refused(values: tuple[Any, ...], named: dict[str, A
 
 def test_only_fields_are_replaced() -> None:
     for made in (Real("a"), Light("a")):
-        with pytest.raises(ValueError, match="colour"):
+        with pytest.raises((ValueError, TypeError), match="colour"):  # which of them depends on the Python
             made._replace(colour=1)  # type: ignore[call-arg]  # wrong on purpose
 
 
