@@ -6,7 +6,6 @@ from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.safetext import escape_controls, shorten
 
-SUFFIX = "manifest.json"
 FOLDER = ".checkpoints"
 MANIFEST = "manifest.json"
 RESTORE_SCRIPT = "restore.sh"
@@ -62,12 +61,6 @@ def restore_command(point: str) -> str:
 def ref_name(point: str) -> str:
     """The ref that keeps a point's content in git."""
     return REF_PREFIX + check_id(point)
-
-
-def find_skill(file_name: str) -> str:
-    """The point that a manifest's path belongs to, "" where it is no manifest."""
-    parts = file_name.split("/")
-    return parts[-2] if len(parts) > 1 and parts[-1] == MANIFEST and is_id(parts[-2]) else ""
 
 
 def list_ids(root: str) -> list[str]:

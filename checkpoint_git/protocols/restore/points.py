@@ -13,7 +13,6 @@ from checkpoint_git.core.safetext import escape_controls, shorten
 from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.protocols.restore import layout, parts, restoring, script, store
 from checkpoint_git.protocols.restore.entries import (
-    Difference,
     Entry,
     combine_hashes,
     compare_entries,
@@ -26,7 +25,6 @@ from checkpoint_git.protocols.restore.reading import changing_error, read_entrie
 from checkpoint_git.protocols.restore.scope import Named, Scope, read_scope
 from checkpoint_git.repo import keeping
 
-FILE_TYPES = ("git_stash", "file_backup")
 _MAX_REASON = 500
 _TRIES = 3
 
@@ -421,13 +419,3 @@ def find_held(world: World, point: str) -> Held:
     if find_repository(world.root) is not None:
         commit = keeping.read_ref(world.root, layout.ref_name(point), world.env)
     return Held(world.root, layout.point_folder(world.root, point), world.env, commit)
-
-
-def compare_with_now(world: World, manifest: store.Manifest) -> list[Difference]:
-    """How the scope differs today from what the point holds."""
-    claimed = parts.find_claimed(parts.read_parts(manifest))
-    home = world._replace(cwd=world.root)
-    entries = read_held_entries(manifest)
-    plain = frozenset(entry.path for entry in entries)
-    captured = read_captured(home, manifest.value["scope"]["asked"], manifest.value["type"], claimed, plain)
-    return compare_entries(entries, read_entries(world.root, captured.found))

@@ -3,7 +3,7 @@
 import os
 import stat
 from collections.abc import Callable, Iterable
-from hashlib import sha256
+from hashlib import file_digest, sha256
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.safetext import escape_controls
@@ -95,3 +95,9 @@ def read_error(path: str, error: OSError) -> CheckpointError:
     """A path of the scope that cannot be read: the point would not hold it, so none is made."""
     hint = "a restore point must hold all of its scope: make it readable, or leave it out of the scope"
     return CheckpointError(f"{escape_controls(path)} cannot be read: {error.strerror}", hint)
+
+
+def hash_file(path: str) -> str:
+    """The hash of a file of our own, hexadecimal. Raises OSError."""
+    with open(path, "rb") as stream:
+        return file_digest(stream, "sha256").hexdigest()

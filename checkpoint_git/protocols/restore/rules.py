@@ -9,7 +9,6 @@ from typing import Any
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import join_pointer
-from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.entries import combine_hashes, read_entry
 from checkpoint_git.protocols.restore.mechanisms.postgresql_url import is_connection
@@ -17,11 +16,6 @@ from checkpoint_git.protocols.restore.part import FOLDER, add_parts, read_part
 
 _HINT = "do not use this point: somebody wrote its manifest by hand, or the disk damaged it"
 _FORBIDDEN = frozenset(("", ".", "..", ".git", ".audit"))
-
-
-def describe(mismatch: Mismatch) -> Finding:
-    """A break of the schema as a finding."""
-    return Finding("restore/manifest-shape", "error", mismatch.message[:300], where=mismatch.where, hint=_HINT)
 
 
 def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Finding]:

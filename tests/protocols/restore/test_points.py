@@ -110,8 +110,8 @@ def test_restore_sh_gives_back_all_that_was_kept(work: GitRepo, kind: str) -> No
         assert done.returncode == 0, done.stderr
         if kind == "git_stash":
             assert look(work.path) == before
-    points_now = points.compare_with_now(world_of(work.path), made.manifest)
-    assert points_now == []
+    plan = rollback.plan_rollback(world_of(work.path), made.manifest)
+    assert (plan.remove, plan.restore) == ([], [])
 
 
 @pytest.mark.parametrize("seed", range(8))

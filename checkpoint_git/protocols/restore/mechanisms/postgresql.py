@@ -6,7 +6,6 @@ No password is ever written down: it comes with the call, from PGPASSWORD or fro
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from hashlib import sha256
 
 from checkpoint_git.protocols.restore.held import Held, Tell
 from checkpoint_git.protocols.restore.mechanisms import postgresql_catalog as catalog
@@ -14,9 +13,8 @@ from checkpoint_git.protocols.restore.mechanisms.postgresql_catalog import Relat
 from checkpoint_git.protocols.restore.mechanisms.postgresql_tools import Ask, find_env, open_session, run_tool
 from checkpoint_git.protocols.restore.mechanisms.postgresql_url import find_options
 from checkpoint_git.protocols.restore.part import Means, Part, Wanted
+from checkpoint_git.protocols.restore.reading import hash_file
 from checkpoint_git.protocols.restore.script import quote
-
-_CHUNK = 1 << 20
 
 
 def capture(held: Held, wanted: Wanted, content: str, tell: Tell) -> Part:
@@ -46,7 +44,7 @@ def capture(held: Held, wanted: Wanted, content: str, tell: Tell) -> Part:
     run_tool("pg_restore", ["--file", os.devnull, target], env)  # reads all of it
     size = os.path.getsize(target)
     tell(size)
-    return Part("postgresql", wanted.name, content, size, _hash_file(target), details)
+    return Part("postgresql", wanted.name, content, size, hash_file(target), details)
 
 
 def _find_scope(there: Sequence[Relation], wanted: Wanted) -> list[Relation] | None:
@@ -77,21 +75,13 @@ def _dump(env: Mapping[str, str], target: str, snapshot: str, chosen: Sequence[R
         os.fsync(stream.fileno())
 
 
-def _hash_file(path: str) -> str:
-    digest = sha256()
-    with open(path, "rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
-
-
 def find_damage(held: Held, part: Part) -> str:
     """The dump against its hash; the database itself is not asked."""
     if not part.content:
         return ""
     path = os.path.join(held.folder, part.content)
     try:
-        if os.path.islink(path) or os.path.getsize(path) != part.size or _hash_file(path) != part.sha256:
+        if os.path.islink(path) or os.path.getsize(path) != part.size or hash_file(path) != part.sha256:
             return "its dump is not what was captured"
     except OSError as error:
         return f"its dump is lost: {error.strerror}"

@@ -18,6 +18,7 @@ from checkpoint_git.disk.atomic import sync_folder, write_error
 from checkpoint_git.protocols.restore import restoring
 from checkpoint_git.protocols.restore.held import Held, Tell
 from checkpoint_git.protocols.restore.part import Means, Part, Wanted
+from checkpoint_git.protocols.restore.reading import hash_file
 from checkpoint_git.protocols.restore.script import quote
 
 SIDES = ("-wal", "-shm", "-journal")
@@ -48,7 +49,7 @@ def capture(held: Held, wanted: Wanted, content: str, tell: Tell) -> Part:
         _copy_raw(source, target)
         logical = ""
     _sync(target)
-    size, digest = os.path.getsize(target), _hash_file(target)
+    size, digest = os.path.getsize(target), hash_file(target)
     return Part("sqlite", wanted.name, content, size, digest, {"path": path, "mode": mode, "logical": logical})
 
 
@@ -122,14 +123,6 @@ def _sync(path: str) -> None:
         os.fsync(stream.fileno())
 
 
-def _hash_file(path: str) -> str:
-    digest = sha256()
-    with open(path, "rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
-
-
 def hash_content(path: str, *, frozen: bool) -> str:
     """The hash over the schema and all rows of all tables, as SQLite reads them. frozen: side files are not looked at.
 
@@ -168,7 +161,7 @@ def find_damage(held: Held, part: Part) -> str:
         return ""
     path = os.path.join(held.folder, part.content)
     try:
-        if os.path.islink(path) or os.path.getsize(path) != part.size or _hash_file(path) != part.sha256:
+        if os.path.islink(path) or os.path.getsize(path) != part.size or hash_file(path) != part.sha256:
             return "its copy is not what was captured"
     except OSError as error:
         return f"its copy is lost or damaged: {error.strerror}"
@@ -245,7 +238,7 @@ def is_as_kept(held: Held, part: Part, means: Means) -> bool:
     if not part.content or not os.path.lexists(full):
         return not part.content and not os.path.lexists(full)
     if not part.details["logical"]:
-        return _hash_file(full) == part.sha256
+        return hash_file(full) == part.sha256
     try:
         return hash_content(full, frozen=False) == str(part.details["logical"])
     except sqlite3.DatabaseError:
