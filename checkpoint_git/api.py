@@ -14,32 +14,33 @@ from typing import Any
 from checkpoint_git.checks.next_action import NextAction
 from checkpoint_git.checks.phases import Resumption
 from checkpoint_git.checks.resume import Plan
-from checkpoint_git.commands import pipeline_records as records
-from checkpoint_git.commands import restore_parts, restore_points
 from checkpoint_git.commands.done import DoneResult, done
 from checkpoint_git.commands.list import summarize
-from checkpoint_git.commands.memory_save import Request, Surroundings, save_checkpoint, update_checkpoint
+from checkpoint_git.commands.memory.save import Request, Surroundings, save_checkpoint, update_checkpoint
 from checkpoint_git.commands.next import NextResult, next_actions
+from checkpoint_git.commands.pipeline import records
 from checkpoint_git.commands.reading import check_files, read_documents
 from checkpoint_git.commands.refs import find_refs
 from checkpoint_git.commands.reset import reset
+from checkpoint_git.commands.restore import parts as restore_parts
+from checkpoint_git.commands.restore import points as restore_points
 from checkpoint_git.commands.resume import ResumeResult, resume
 from checkpoint_git.commands.rotate import RotateResult, rotate
 from checkpoint_git.commands.show import show
 from checkpoint_git.commands.status import StatusResult, read_since, status
 from checkpoint_git.commands.update import UpdateResult, update
 from checkpoint_git.commands.validate import read_paths
-from checkpoint_git.commands.workflow_phase import advance_phase, approve_phase, archive_state, save_state
-from checkpoint_git.commands.workflow_resume import Prospect, begin_afresh, look_ahead
-from checkpoint_git.commands.workflow_state import (
+from checkpoint_git.commands.workflow.phase import advance_phase, approve_phase, archive_state, save_state
+from checkpoint_git.commands.workflow.resume import Prospect, begin_afresh, look_ahead
+from checkpoint_git.commands.workflow.state import (
     check_phase,
     find_state,
     find_trouble,
     read_approvals,
     state_data,
 )
-from checkpoint_git.commands.workflow_tasks import change_task, recover_tasks
-from checkpoint_git.commands.workflow_tasks import find_place as find_workflow
+from checkpoint_git.commands.workflow.tasks import change_task, recover_tasks
+from checkpoint_git.commands.workflow.tasks import find_place as find_workflow
 from checkpoint_git.commands.writing import check_owner
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from checkpoint_git.commands.pipeline import ACTIONS
+from checkpoint_git.commands.pipeline.verb import ACTIONS
 from tests.architecture.imports import ROOT
 from tests.support.command import BIN
 from tests.support.repos import GitRepo

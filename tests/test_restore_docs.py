@@ -3,7 +3,7 @@
 import os
 import re
 
-from checkpoint_git.commands.restore_point import ACTIONS
+from checkpoint_git.commands.restore.verb import ACTIONS
 from tests.architecture.imports import ROOT
 from tests.support.command import BIN
 from tests.support.repos import GitRepo

@@ -4,7 +4,7 @@ import os
 import re
 from pathlib import Path
 
-from checkpoint_git.commands import workflow
+from checkpoint_git.commands.workflow import verb as workflow
 from checkpoint_git.protocols.workflow.phases import TABLE
 from tests.architecture.imports import ROOT
 from tests.support.command import BIN

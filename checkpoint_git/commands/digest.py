@@ -62,7 +62,7 @@ def _read_versions(place: Place, documents: Sequence[Document], since: int, now:
     """
     if place.work_tree is None:
         return {}
-    from checkpoint_git.repo.history import read_commit_at
+    from checkpoint_git.repo.past.history import read_commit_at
     from checkpoint_git.repo.staged import read_tree
 
     commit = read_commit_at(place.work_tree, since)

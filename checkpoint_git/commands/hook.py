@@ -63,7 +63,7 @@ def _save_initiative(invocation: Invocation) -> None:
 
     setting = run_git(["config", "--type=bool", "checkpoint.memoryOnCommit"], invocation.cwd, check=False)
     if setting.out.strip() == b"true":
-        from checkpoint_git.commands.memory_commit import start_save
+        from checkpoint_git.commands.memory.commit import start_save
 
         start_save(invocation.cwd, invocation.env)
 
@@ -104,7 +104,7 @@ def _find_drift(question: Question, invocation: Invocation) -> list[Finding]:
     from checkpoint_git.checks.sheet import make_sheet
     from checkpoint_git.checks.world import World
     from checkpoint_git.repo.git import run_git
-    from checkpoint_git.repo.history import read_merged
+    from checkpoint_git.repo.past.history import read_merged
 
     skills = [(path, data) for path, data in question.files.files if protocol_of(path) == "skill"]
     documents = [check_document(path, data, now=invocation.now) for path, data in skills]

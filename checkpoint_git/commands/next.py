@@ -69,7 +69,7 @@ def read_evidence(place: Place, documents: Sequence[Document]) -> tuple[dict[str
     references = _find_references(documents)
     if not references or place.work_tree is None:
         return {}, []
-    from checkpoint_git.repo.history import read_merged
+    from checkpoint_git.repo.past.history import read_merged
 
     try:
         return read_merged(place.work_tree, references), []

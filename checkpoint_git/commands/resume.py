@@ -105,7 +105,7 @@ def _read_shipped(place: Place, document: Document) -> tuple[Shipped, list[Findi
 
 
 def _read_drift(place: Place, document: Document, now: int, env: Mapping[str, str]) -> list[Finding]:
-    from checkpoint_git.commands.filefacts import read_drift
+    from checkpoint_git.commands.doctor.filefacts import read_drift
 
     return read_drift(place, document, now, env)
 

@@ -98,13 +98,13 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     if not result.states:
         blocks = [Line(f"no checkpoints in {place.directory} yet: checkpoint update SKILL starts one", "dim")]
     if since is None and not args.brief and args.skill is None and may_have_records(place):
-        from checkpoint_git.commands.pipeline_overview import read_runs, runs_data, tell_runs
+        from checkpoint_git.commands.pipeline.overview import read_runs, runs_data, tell_runs
 
         runs = read_runs(place, invocation.env)
         data, blocks = {**data, "pipelines": runs_data(runs)}, [*blocks, *tell_runs(runs)]
     findings = result.findings
     if args.skill is None and since is None and _has_workflow(place):
-        from checkpoint_git.commands.workflow_glance import read_glance
+        from checkpoint_git.commands.workflow.glance import read_glance
 
         glance = read_glance(place, invocation.now)
         if glance is not None:

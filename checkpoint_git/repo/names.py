@@ -4,7 +4,7 @@ import re
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.repo.git import stream_git
-from checkpoint_git.repo.log import environment
+from checkpoint_git.repo.past.log import environment
 
 _REMOTE = r"^(?:\w[\w+.-]*://(?!/)[^/]+/|[^/\s]+@?[^/\s]*:(?!//)).*?(?P<name>[^/]+?)(?:\.git)?/*$"
 

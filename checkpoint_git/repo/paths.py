@@ -11,7 +11,7 @@ from stat import S_ISDIR, S_ISLNK
 from typing import Literal, NamedTuple
 
 from checkpoint_git.repo.git import clean_env, run_git
-from checkpoint_git.repo.history import has_commits, read_removals
+from checkpoint_git.repo.past.history import has_commits, read_removals
 
 State = Literal["there", "missing", "outside"]
 Kind = Literal["renamed", "deleted", "uncommitted", "ignored", "unknown"]

@@ -5,10 +5,10 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from checkpoint_git.repo.conflicts import read_operation
 from checkpoint_git.repo.git import run_git
-from checkpoint_git.repo.merges import Commit, Touched, read_touched
-from checkpoint_git.repo.settings import DRIVER, Choices, read_driver_command
+from checkpoint_git.repo.merges.conflicts import read_operation
+from checkpoint_git.repo.merges.merges import Commit, Touched, read_touched
+from checkpoint_git.repo.setup.settings import DRIVER, Choices, read_driver_command
 from checkpoint_git.repo.staged import pathspecs, read_commit
 
 _STATUS = ("status", "--porcelain=v2", "--branch", "--ahead-behind", "-z", "--untracked-files=no", "--no-renames")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.checks.suppression import Settings, find_idle, read_settings_text, split_findings
-from checkpoint_git.commands.examining import is_code
+from checkpoint_git.commands.doctor.examining import is_code
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.finding import Finding
 

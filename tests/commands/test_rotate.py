@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.commands import doctor, rotate
+from checkpoint_git.commands import rotate
+from checkpoint_git.commands.doctor import verb as doctor
 from checkpoint_git.core.errors import CheckpointError
 from tests.commands.running import run_verb
 from tests.support.repos import GitRepo

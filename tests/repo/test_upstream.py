@@ -7,7 +7,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.repo.git import offline_env
-from checkpoint_git.repo.settings import Choices
+from checkpoint_git.repo.setup.settings import Choices
 from checkpoint_git.repo.upstream import (
     Settings,
     Tracking,

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from checkpoint_git.repo.branches import read_default_branch, read_newest_tag
-from checkpoint_git.repo.shipped import read_evidence_times
+from checkpoint_git.repo.past.branches import read_default_branch, read_newest_tag
+from checkpoint_git.repo.past.shipped import read_evidence_times
 from checkpoint_git.repo.worktree import read_changed, read_uncommitted, read_unmerged
 from tests.support.repos import GitRepo
 

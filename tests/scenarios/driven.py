@@ -6,7 +6,7 @@ from pathlib import Path
 
 import checkpoint_git
 from checkpoint_git.protocols.registry import attribute_patterns
-from checkpoint_git.repo.settings import Choices, plan_settings
+from checkpoint_git.repo.setup.settings import Choices, plan_settings
 from tests.support.repos import GitRepo
 
 PACKAGE = os.path.dirname(checkpoint_git.__file__)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.commands import doctor
-from checkpoint_git.commands.init import Options, init
+from checkpoint_git.commands.doctor import verb as doctor
+from checkpoint_git.commands.setup.init import Options, init
 from checkpoint_git.core.clock import write_instant
 from tests.commands.running import Ran, run_verb
 from tests.scenarios import planted

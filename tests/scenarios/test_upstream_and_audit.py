@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from checkpoint_git.commands import doctor
-from checkpoint_git.commands.init import Options, init
+from checkpoint_git.commands.doctor import verb as doctor
+from checkpoint_git.commands.setup.init import Options, init
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from tests.commands.running import NOON, run_verb

@@ -1,0 +1,1 @@
+"""`checkpoint doctor`: facts gathered, checks asked, findings told and mended."""

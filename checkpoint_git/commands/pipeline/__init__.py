@@ -1,0 +1,1 @@
+"""`checkpoint pipeline`: append-only records of a pipeline's phases."""

@@ -1,0 +1,1 @@
+"""`checkpoint restore-point` and its guard for agents."""

@@ -1,0 +1,1 @@
+"""`checkpoint init` and `checkpoint uninstall`: plans made in repo/setup, carried out here."""

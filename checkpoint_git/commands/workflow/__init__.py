@@ -1,0 +1,1 @@
+"""`checkpoint workflow`: the phases and tasks of a workflow."""

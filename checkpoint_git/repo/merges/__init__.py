@@ -1,0 +1,1 @@
+"""Merges as git holds them: made ones, and one under way."""

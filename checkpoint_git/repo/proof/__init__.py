@@ -1,0 +1,1 @@
+"""Trials in temporary repositories: does git run our driver and our hooks?"""

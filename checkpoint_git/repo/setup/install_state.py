@@ -1,0 +1,132 @@
+"""Facts about an installation, as git and the file system tell them; it neither judges nor changes any."""
+
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from checkpoint_git.repo.git import clean_env, run_git
+from checkpoint_git.repo.setup import attributes, framework, settings
+from checkpoint_git.repo.setup.hookfiles import State, find_state, load_shims
+from checkpoint_git.repo.setup.repository import Repository
+from checkpoint_git.repo.setup.survey import (
+    HooksFolder,
+    HooksPlace,
+    read_file,
+    read_hooks,
+    read_hooks_folder,
+    read_merge_attribute,
+)
+
+
+class InstalledHook(NamedTuple):
+    """One hook. state: "ours" (a script of ours), "block" (our lines in another's script), "moved" (the pre-commit
+    framework runs ours from NAME.legacy), "outdated" (ours, of another version), "not-executable" (ours, and git skips
+    it), "foreign" (another's, without us), "damaged" (our marks are broken), "missing".
+    """
+
+    name: str
+    path: str
+    state: State
+
+
+class Installation(NamedTuple):
+    """What is installed in a work tree's repository.
+
+    driver, base_driver, recursive, textconv: git's configuration of any scope, "" when not set. parts: the driver
+    command taken apart, None when it is not one that init wrote. python, package: what the hooks use; the *_exists
+    say whether the interpreter can be run and the driver's file is there. merge_attribute: what git answers for a
+    checkpoint in the work tree. attributes_in_*: whether all our lines are in that file (head: as committed).
+    hooks_path: the folder where hooks go, "" where core.hooksPath is set to nothing. framework, framework_entry:
+    whether there is a .pre-commit-config.yaml, and whether it runs our hook.
+    """
+
+    driver: str
+    base_driver: str
+    recursive: str
+    textconv: str
+    parts: settings.Installed | None
+    python: str
+    package: str
+    python_exists: bool
+    driver_exists: bool
+    merge_attribute: str
+    attributes_in_work_tree: bool
+    attributes_in_head: bool
+    attributes_in_info: bool
+    hooks_path: str
+    hooks_place: HooksPlace
+    hooks: tuple[InstalledHook, ...]
+    framework: bool
+    framework_entry: bool
+
+
+def read_installation(work_tree: str, env: Mapping[str, str] | None = None) -> Installation:
+    """The facts for a work tree (its top folder). env: the caller's environment, this process's own by default.
+
+    Raises CheckpointError when it is no work tree of a git repository.
+    """
+    own = clean_env(os.environ if env is None else env)
+    place = _read_place(work_tree, own)
+    values = _read_values(work_tree, own)
+    parts = settings.read_driver_command(values.get(settings.DRIVER, ""))
+    python, package = values.get(settings.PYTHON, ""), values.get(settings.PACKAGE, "")
+    interpreters = {path for path in (python, parts.python if parts else "") if path}
+    folder = read_hooks_folder(place)
+    config = read_file(os.path.join(work_tree, framework.FILE)).data
+    return Installation(
+        driver=values.get(settings.DRIVER, ""),
+        base_driver=values.get(settings.BASE_DRIVER, ""),
+        recursive=values.get(settings.RECURSIVE, ""),
+        textconv=values.get(settings.TEXTCONV, ""),
+        parts=parts,
+        python=python,
+        package=package,
+        python_exists=bool(interpreters) and all(os.access(path, os.X_OK) for path in interpreters),
+        driver_exists=parts is not None and os.path.isfile(parts.driver),
+        merge_attribute=read_merge_attribute(work_tree, own),
+        attributes_in_work_tree=_holds_lines(read_file(os.path.join(work_tree, attributes.FILE)).data),
+        attributes_in_head=_holds_lines(_read_committed(work_tree, attributes.FILE, own)),
+        attributes_in_info=_holds_lines(read_file(os.path.join(place.common_dir, "info", "attributes")).data),
+        hooks_path=folder.path,
+        hooks_place=folder.place,
+        hooks=_read_hook_states(folder),
+        framework=config is not None,
+        framework_entry=config is not None and framework.has_entry(config),
+    )
+
+
+def _read_hook_states(folder: HooksFolder) -> tuple[InstalledHook, ...]:
+    shims = load_shims(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+    hooks = read_hooks(folder)
+    return tuple(InstalledHook(hook.name, hook.path, find_state(hook, shims[hook.name])) for hook in hooks)
+
+
+def _read_place(work_tree: str, env: Mapping[str, str]) -> Repository:
+    words = ["rev-parse", "--path-format=absolute", "--show-toplevel", "--absolute-git-dir", "--git-common-dir"]
+    top, git_dir, common_dir = _lines(run_git(words, work_tree, env=env).out)
+    hooks = run_git(["rev-parse", "--path-format=absolute", "--git-path", "hooks"], top, env=env, check=False)
+    return Repository(top, git_dir, common_dir, _lines(hooks.out)[0] if hooks.code == 0 else "")
+
+
+def _read_values(work_tree: str, env: Mapping[str, str]) -> dict[str, str]:
+    records = run_git(["config", "--null", "--list"], work_tree, env=env).out.split(b"\0")
+    pairs = (os.fsdecode(record).partition("\n") for record in records if record)
+    return {key: value for key, _, value in pairs}
+
+
+def read_setting(work_tree: str, key: str, env: Mapping[str, str]) -> str:
+    """One setting of any scope, "" where it is not set."""
+    return os.fsdecode(run_git(["config", "--get", key], work_tree, env=env, check=False).out).rstrip("\n")
+
+
+def _read_committed(work_tree: str, name: str, env: Mapping[str, str]) -> bytes | None:
+    result = run_git(["cat-file", "blob", f"HEAD:{name}"], work_tree, env=env, check=False)
+    return result.out if result.code == 0 else None
+
+
+def _holds_lines(data: bytes | None) -> bool:
+    return data is not None and attributes.has_attributes(data)
+
+
+def _lines(out: bytes) -> list[str]:
+    return os.fsdecode(out).removesuffix("\n").split("\n")
