@@ -402,7 +402,7 @@ def test_after_init_a_real_merge_resolves(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["env", "it's env", "ä 100% env"])
 def test_an_interpreter_and_package_of_any_path_run_the_driver(repo: GitRepo, tmp_path: Path, name: str) -> None:
     package = tmp_path / name / "checkpoint_git"
-    shutil.copytree(Path(verb.__file__).parent.parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(Path(verb.__file__).parents[2], package, ignore=shutil.ignore_patterns("__pycache__"))
     python = tmp_path / name / "python"
     python.symlink_to(sys.executable)
     _init(repo, Options(hooks="none"))
