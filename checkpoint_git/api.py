@@ -4,7 +4,6 @@ Every method may raise CheckpointError: no folder of checkpoints, no such skill,
 content of a checkpoint is never raised, but returned as findings.
 """
 
-import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,7 +27,7 @@ from checkpoint_git.commands.resume import ResumeResult, resume
 from checkpoint_git.commands.rotate import RotateResult, rotate
 from checkpoint_git.commands.show import show
 from checkpoint_git.commands.status import StatusResult, read_since, status
-from checkpoint_git.commands.update import UpdateResult, update
+from checkpoint_git.commands.update import UpdateResult, make_edits, update
 from checkpoint_git.commands.validate import read_paths
 from checkpoint_git.commands.workflow.phase import advance_phase, approve_phase, archive_state, save_state
 from checkpoint_git.commands.workflow.resume import Prospect, begin_afresh, look_ahead
@@ -44,7 +43,6 @@ from checkpoint_git.commands.workflow.tasks import find_place as find_workflow
 from checkpoint_git.commands.writing import check_owner
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.jsontext import scan_tokens
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.memory import rules as memory_rules
 from checkpoint_git.protocols.memory import store as memory_store
@@ -56,7 +54,6 @@ from checkpoint_git.protocols.pipeline.store import Skipped
 from checkpoint_git.protocols.restore import contract_output
 from checkpoint_git.protocols.restore.part import Means
 from checkpoint_git.protocols.restore.points import World
-from checkpoint_git.protocols.skill.edits import make_edit
 from checkpoint_git.protocols.skill.views import public_view
 from checkpoint_git.protocols.workflow.layout import check_task_id, check_workflow_id
 from checkpoint_git.protocols.workflow.recovery import Step
@@ -166,10 +163,7 @@ class Checkpoints:
         command line: "a.b", "rows.0.status", "rows[id].status". written.refused holds the new errors that kept
         anything from being written.
         """
-        edits = [make_edit(path, "replace", _tokens(value)) for path, value in (replace or {}).items()]
-        for path, items in (append or {}).items():
-            edits += [make_edit(path, "append", _tokens(item)) for item in _each(items)]
-        return update(self._own_place(skill), skill, edits, self.now)
+        return update(self._own_place(skill), skill, make_edits(replace, append), self.now)
 
     def done(self, skill: str, *, next_action: str | None = None, complete: bool = False) -> DoneResult:
         """Moves the first next action to recently_done. On the last one of work in progress, one of both is needed.
@@ -565,17 +559,3 @@ def savepoint(connection: Any) -> AbstractContextManager[str]:
 
 def _texts(paths: Paths) -> list[str]:
     return [os.fspath(paths)] if isinstance(paths, str | os.PathLike) else [os.fspath(path) for path in paths]
-
-
-def _tokens(value: Any) -> Any:
-    try:
-        return scan_tokens(json.dumps(value, allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise CheckpointError(f"the value cannot be JSON: {error}", "give texts, numbers, lists and mappings") from None
-
-
-def _each(items: Iterable[Any]) -> Iterable[Any]:
-    """The items of a list. Raises CheckpointError for a text, whose letters nobody means to append."""
-    if isinstance(items, str | bytes | Mapping):
-        raise CheckpointError("append takes a list of items for each path", 'write {"next_actions": ["..."]}')
-    return items

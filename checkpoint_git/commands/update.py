@@ -2,16 +2,19 @@
 
 import argparse
 import os
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from checkpoint_git.checks.facts import Document
 from checkpoint_git.commands.writing import Written, change_checkpoint, check_owner, say_waiting
 from checkpoint_git.core.clock import read_instant, write_instant
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.jsontext import scan_tokens
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.skill import changes, names
-from checkpoint_git.protocols.skill.edits import Edit, parse_edits
+from checkpoint_git.protocols.skill.edits import Edit, make_edit, parse_edits
 from checkpoint_git.protocols.skill.layout import check_skill_name
 from checkpoint_git.protocols.skill.store import Tell
 
@@ -73,14 +76,42 @@ def _is_ahead(document: Document, now: int) -> bool:
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when the change is refused."""
-    edits = parse_edits(args.words)
-    check_skill_name(args.skill)
-    check_owner(args.skill, invocation.env)
+    return apply_edits(args.skill, parse_edits(args.words), invocation)
+
+
+def make_edits(replace: Mapping[str, Any] | None, append: Mapping[str, Iterable[Any]] | None) -> list[Edit]:
+    """The edits of callers without a command line: dotted path -> new value, and path of a list -> items to add."""
+    edits = [make_edit(path, "replace", _tokens(value)) for path, value in (replace or {}).items()]
+    for path, items in (append or {}).items():
+        edits += [make_edit(path, "append", _tokens(item)) for item in _each(items)]
+    return edits
+
+
+def _tokens(value: Any) -> Any:
+    import json  # the command line brings text, which needs none of it
+
+    try:
+        return scan_tokens(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise CheckpointError(f"the value cannot be JSON: {error}", "give texts, numbers, lists and mappings") from None
+
+
+def _each(items: Iterable[Any]) -> Iterable[Any]:
+    """The items of a list. Raises CheckpointError for a text, whose letters nobody means to append."""
+    if isinstance(items, str | bytes | Mapping):
+        raise CheckpointError("append takes a list of items for each path", 'write {"next_actions": ["..."]}')
+    return items
+
+
+def apply_edits(skill: str, edits: list[Edit], invocation: Invocation) -> Outcome:
+    """The verb once its words are understood."""
+    check_skill_name(skill)
+    check_owner(skill, invocation.env)
     place = find_place(invocation.cwd)
-    result = update(place, args.skill, edits, invocation.now, say_waiting(invocation.stderr))
+    result = update(place, skill, edits, invocation.now, say_waiting(invocation.stderr))
     fields = list(dict.fromkeys(edit.field for edit in edits))
     lines = [] if result.written.refused else _spelling_lines(fields) + _clock_lines(result, invocation.now)
-    return outcome_of_write(args.skill, "update", result.written, fields, lines)
+    return outcome_of_write(skill, "update", result.written, fields, lines)
 
 
 def _spelling_lines(fields: list[str]) -> list[Block]:
