@@ -15,12 +15,11 @@ from checkpoint_git.core.light import Any, Callable, ModuleType, Namespace, Sequ
 from checkpoint_git.core.outcome import Answer, Invocation, Outcome
 from checkpoint_git.core.safetext import escape_controls, shorten
 from checkpoint_git.report.screen import encode_text, read_screen
-from checkpoint_git.verbs import DEFAULT_VERB, SHORT_VERBS, VERBS, WITH_FINDINGS
+from checkpoint_git.verbs import DEFAULT_VERB, PLAIN_FORMATS, SHORT_VERBS, VERBS, WITH_FINDINGS
 from checkpoint_git.words import Request, UsageError, find_verb_at, read_quickly
 
 CLEAN, FINDINGS, COULD_NOT_RUN, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
-PLAIN_FORMATS = ("text", "json", "md")
 _MANY_OBJECTS = 200_000  # allocations between two runs of the garbage collector
 
 EXIT_CODES = """\

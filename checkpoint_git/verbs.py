@@ -22,9 +22,12 @@ VERBS = {
     "pipeline": ("checkpoint_git.commands.pipeline.verb", "append-only records of a pipeline's phases"),
     "memory": ("checkpoint_git.commands.memory.verb", "where an initiative stands, in the graph of a memory server"),
     "restore-point": ("checkpoint_git.commands.restore.verb", "a proven way back, made before anything dangerous"),
+    "completion": ("checkpoint_git.completion.verb", "the script that makes a shell complete all this"),
     "guard": ("checkpoint_git.commands.restore.guard", ""),  # what `restore-point guard` is: it runs at every tool call
     "hook": ("checkpoint_git.commands.hook", ""),  # git's hooks call it: no summary, not listed
+    "complete": ("checkpoint_git.completion.complete", ""),  # the shells call it
 }
 SHORT_VERBS = {"rp": "restore-point"}  # for hands that are in a hurry
 DEFAULT_VERB = "status"
 WITH_FINDINGS = frozenset(("validate", "doctor"))
+PLAIN_FORMATS = ("text", "json", "md")

@@ -1,0 +1,111 @@
+"""What may stand at the end of a command line, as a verb's parser has it; it knows no checkpoint and no shell. Pure."""
+
+import argparse
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+
+class Candidate(NamedTuple):
+    """One word that could stand there. text: what it means, "" where the word says it."""
+
+    value: str
+    text: str = ""
+
+
+class Wanted(NamedTuple):
+    """What the last word of a line may be.
+
+    given: words known from the parser alone. kind: what else may stand there, named as the parser's metavar does, or
+    "". prefix: what the last word already holds that no candidate repeats, such as `--rev=`. typed: the rest of it.
+    words: the positional words before it.
+    """
+
+    given: list[Candidate]
+    kind: str
+    prefix: str
+    typed: str
+    words: list[str]
+
+
+_SAFE = re.compile(r"[\w@%+,./:=\[\]-]+", re.ASCII)
+_LONGEST = 200  # letters of a word
+_LONGEST_TEXT = 80
+
+
+def is_safe(value: str) -> bool:
+    """Whether a shell takes a word as it stands. Names come from strangers; `$(...)` must not get onto a prompt."""
+    return len(value) <= _LONGEST and _SAFE.fullmatch(value) is not None
+
+
+def keep_fitting(candidates: Iterable[Candidate], typed: str) -> list[Candidate]:
+    """Those that begin with what is typed and that a shell takes as they stand; each value once, in order."""
+    kept = {one.value: one for one in reversed(list(candidates)) if one.value.startswith(typed) and is_safe(one.value)}
+    return list(reversed(kept.values()))
+
+
+def say_shortly(text: str | None) -> str:
+    """The first line of a help text, cut to what fits beside a word."""
+    line = " ".join((text or "").split("\n")[0].split())
+    return line if len(line) <= _LONGEST_TEXT else f"{line[: _LONGEST_TEXT - 3]}..."
+
+
+def find_wanted(parser: argparse.ArgumentParser, words: Sequence[str], typed: str) -> Wanted:
+    """What may stand after some words of a verb. typed: what of the last word is there already."""
+    options = {
+        name: action for action in parser._actions for name in action.option_strings
+    }  # argparse has no other way
+    positionals = [action for action in parser._actions if not action.option_strings]
+    plain, waiting, ended = _read_words(words, options)
+    if waiting is not None:
+        return _want_value(waiting, "", typed, plain)
+    name, equals, rest = typed.partition("=")
+    if not ended and equals and name in options and _takes_value(options[name]):
+        return _want_value(options[name], f"{name}=", rest, plain)
+    if not ended and typed.startswith("-"):
+        return Wanted(list(_name_options(options, words)), "", "", typed, plain)
+    action = _find_positional(positionals, len(plain))
+    return Wanted([], "", "", typed, plain) if action is None else _want_value(action, "", typed, plain)
+
+
+def _read_words(
+    words: Sequence[str], options: dict[str, argparse.Action]
+) -> tuple[list[str], argparse.Action | None, bool]:
+    """(the positional words, the option that still waits for its value, whether `--` ended the options)."""
+    plain, waiting, ended = list[str](), None, False
+    for word in words:
+        if waiting is not None:
+            waiting = None
+        elif ended or not word.startswith("-") or word == "-":
+            plain.append(word)
+        elif word == "--":
+            ended = True
+        elif word in options and _takes_value(options[word]) and options[word].nargs != "?":
+            waiting = options[word]
+    return plain, waiting, ended
+
+
+def _takes_value(action: argparse.Action) -> bool:
+    return action.nargs != 0
+
+
+def _name_options(options: dict[str, argparse.Action], words: Sequence[str]) -> Iterator[Candidate]:
+    """Every option in its long form that was not said yet, or may be said again."""
+    for name, action in options.items():
+        said = any(word.split("=", 1)[0] in action.option_strings for word in words)
+        repeats = isinstance(action, argparse._AppendAction)
+        is_short = not name.startswith("--") and any(other.startswith("--") for other in action.option_strings)
+        if action.help != argparse.SUPPRESS and not is_short and (repeats or not said):
+            yield Candidate(name, say_shortly(action.help))
+
+
+def _find_positional(actions: list[argparse.Action], at: int) -> argparse.Action | None:
+    if at < len(actions):
+        return actions[at]
+    return actions[-1] if actions and actions[-1].nargs in ("*", "+") else None
+
+
+def _want_value(action: argparse.Action, prefix: str, typed: str, plain: list[str]) -> Wanted:
+    choices = [Candidate(str(choice)) for choice in action.choices or ()]
+    kind = action.metavar if isinstance(action.metavar, str) and not choices else ""
+    return Wanted(choices, kind, prefix, typed, plain)

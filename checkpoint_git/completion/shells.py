@@ -1,0 +1,73 @@
+"""The scripts that teach a shell to complete our commands: text only, one a shell. What completes is asked of us."""
+
+BASH = r"""# bash completion for checkpoint, git checkpoint and checkpoint-doctor
+_checkpoint() {
+    local value text shell=
+    COMPREPLY=()
+    while IFS=$'\t' read -r value text; do
+        case $value in
+            :files | :folders) shell=$value ;;
+            *) COMPREPLY+=("$value") ;;
+        esac
+    done < <(command checkpoint complete --breaks="$COMP_WORDBREAKS" --line="${COMP_LINE:0:COMP_POINT}" 2>/dev/null)
+    case $shell in
+        :files) compopt -o default 2>/dev/null ;;
+        :folders) compopt -o dirnames 2>/dev/null ;;
+    esac
+    case ${#COMPREPLY[@]}:${COMPREPLY[0]} in
+        1:*[=.\[]) compopt -o nospace 2>/dev/null ;;
+    esac
+}
+_git_checkpoint() { _checkpoint; }
+complete -F _checkpoint checkpoint git-checkpoint checkpoint-doctor
+"""
+
+ZSH = r"""#compdef checkpoint git-checkpoint checkpoint-doctor
+# zsh completion for checkpoint, git checkpoint and checkpoint-doctor
+_checkpoint() {
+    local line value text shell
+    local -a values texts open opentexts
+    while IFS=$'\t' read -r value text; do
+        case $value in
+            :files | :folders) shell=$value ;;
+            *[=.\[]) open+=("$value"); opentexts+=("${value}${text:+  -- $text}") ;;
+            *) values+=("$value"); texts+=("${value}${text:+  -- $text}") ;;
+        esac
+    done < <(command checkpoint complete --line="${(j: :)${(@)words[1,CURRENT]}}" 2>/dev/null)
+    (( $#values )) && compadd -l -d texts -a values
+    (( $#open )) && compadd -l -S '' -d opentexts -a open
+    case $shell in
+        :files) _files ;;
+        :folders) _files -/ ;;
+    esac
+}
+_git-checkpoint() { _checkpoint }
+if [[ $funcstack[1] == _checkpoint ]]; then
+    _checkpoint "$@"
+else
+    compdef _checkpoint checkpoint git-checkpoint checkpoint-doctor
+fi
+"""
+
+FISH = r"""# fish completion for checkpoint, git checkpoint and checkpoint-doctor
+function __checkpoint_complete
+    set -l line (commandline -cp)
+    set -l typed (commandline -ct)
+    for answer in (command checkpoint complete --line="$line" 2>/dev/null)
+        switch $answer
+            case ':files*'
+                __fish_complete_path $typed
+            case ':folders*'
+                __fish_complete_directories $typed
+            case '*'
+                echo $answer
+        end
+    end
+end
+for program in checkpoint git-checkpoint checkpoint-doctor
+    complete -c $program -f -a '(__checkpoint_complete)'
+end
+complete -c git -n '__fish_seen_subcommand_from checkpoint' -f -a '(__checkpoint_complete)'
+"""
+
+SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
