@@ -14,9 +14,29 @@ class _Parser(argparse.ArgumentParser):
     """argparse with one change: what it has to complain about goes through our door."""
 
     def error(self, message: str) -> NoReturn:
-        """Raises UsageError, with the usage as its hint."""
-        usage = " ".join(self.format_usage().split())
-        raise UsageError(escape_controls(message), f"{usage}; `{self.prog} --help` says more")
+        """Raises UsageError; its hint is what was probably meant, else the usage."""
+        meant = find_meant(message, list(self._option_string_actions))
+        hint = f"did you mean {meant}?" if meant else " ".join(self.format_usage().split()) + ";"
+        raise UsageError(escape_controls(message), f"{hint} `{self.prog} --help` says more")
+
+
+def find_meant(message: str, options: Sequence[str]) -> str:
+    """The word that was probably meant by the one that argparse complains about, "" where none is near. Pure.
+
+    options: the verb's own. The choices of an argument stand in the message.
+    """
+    _, is_strange, rest = message.partition("unrecognized arguments: ")
+    if is_strange:
+        return _find_near(rest.split(" ")[0].split("=")[0], options)
+    _, is_choice, rest = message.partition("invalid choice: ")
+    word, _, names = rest.partition(" (choose from ")
+    return _find_near(word.strip("'"), [name.strip(" ')") for name in names.split(",")]) if is_choice else ""
+
+
+def _find_near(word: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word[:60], known, 1, 0.6)), "")
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
