@@ -1,0 +1,252 @@
+"""Merges that a server made by lines, or would make: each file held against the rules, by the eyes of explain-merge.
+
+How a file was made is found by merging it by lines again. Where nobody had a say in it, whatever differs from the
+rules is told; where a person resolved it, only what no rule allows, and what picking sides cannot explain is marked as
+meant.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from checkpoint_git.checks.served import Event, Hit, How, Kind
+from checkpoint_git.checks.validate import check_document
+from checkpoint_git.commands.doctor.meeting import load_schema
+from checkpoint_git.commands.merges.explain_merge import Schemas
+from checkpoint_git.commands.merges.explained import Parents, say_entry
+from checkpoint_git.commands.merges.harm import Judged, key_of, list_harm, place_of
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.jsonplace import locate_all
+from checkpoint_git.core.jsontext import JsonTextError, decode, parse
+from checkpoint_git.merge.explain import Entry
+from checkpoint_git.repo.merges.conflicts import read_line_merges
+from checkpoint_git.repo.merges.merges import Commit, Versions, read_touched
+from checkpoint_git.repo.merges.plain import Made, Plain, is_dropped, merge_plainly, read_foreseen, read_made
+
+SIDES = ("the base branch", "the head branch")  # of a merge that is foreseen, and of a squash
+
+
+class ServedFile(NamedTuple):
+    """One file of a merge. how: who made its result. hits: what the rules would not have."""
+
+    judged: Judged
+    how: How
+    hits: list[Hit]
+
+
+class Served(NamedTuple):
+    """One merge. whole: files that came from the only side that changed them. crowded: paths of an octopus that more
+    than two parents changed. others: files that are no checkpoints and stop the merge. reason: why nothing is known.
+    """
+
+    event: Event
+    commit: Commit | None
+    files: list[ServedFile]
+    whole: int = 0
+    crowded: tuple[str, ...] = ()
+    others: int = 0
+    reason: str = ""
+
+    @property
+    def hits(self) -> list[Hit]:
+        """All of its files'."""
+        return [hit for file in self.files for hit in file.hits]
+
+
+def foresee(plain: Plain, first: str, second: str, names: tuple[str, str], schemas: Schemas, now: int) -> Served:
+    """What a server's merge of two commits (full ids) would do; nothing is kept of it."""
+    made = merge_plainly(plain, first, second)
+    touched = read_foreseen(plain, made, first, second)
+    parents = Parents(1, 2, SIDES)
+    files = []
+    for file in touched.files:
+        judged = Judged(file, load_schema(schemas, file.path), schemas.choices.narrative)
+        kinds = made.stopped.pop(file.path, None) or made.stopped.pop(file.old_path, None)
+        hits = _tell_stop(judged, kinds) if kinds is not None else find_hits(judged, "foreseen", parents, now)
+        files.append(ServedFile(judged, "foreseen", hits))
+    rest = [Hit("conflict", path, "", "", _say_kinds(kinds)) for path, kinds in made.stopped.items()]
+    if rest:
+        nothing = Judged(Versions("", "", (), None, None, None, (1, 2)), {})
+        files.append(ServedFile(nothing, "foreseen", rest))
+    return Served(Event("", names), None, files, touched.whole, tuple(touched.crowded), made.others)
+
+
+def _tell_stop(judged: Judged, kinds: Sequence[str]) -> list[Hit]:
+    """A file that the merge leaves to a person, and what of it the rules would leave to one."""
+    file = judged.file
+    ours = None if None in (file.first, file.second) else judged.explain(file.first).ours
+    where = ""
+    if ours is None:
+        said = _say_kinds(kinds)
+    elif ours.clean:
+        said = "the merge rules make one document of both sides"
+    else:
+        where = ours.conflicts[0]
+        places = ", ".join(place or "/" for place in ours.conflicts[:3])
+        more = f" and {len(ours.conflicts) - 3} more" if len(ours.conflicts) > 3 else ""
+        said = f"by the merge rules only {places}{more} would be left to a person"
+    return [Hit("conflict", file.path, where, "", said)]
+
+
+def _say_kinds(kinds: Sequence[str]) -> str:
+    return f"a person has to decide ({', '.join(kinds)})" if any(kinds) else "a person has to decide"
+
+
+# merges that were made
+
+
+def serve(plain: Plain, commit: Commit, event: Event, schemas: Schemas, now: int) -> Served:
+    """What one merge did to every entry. commit: its parents are the sides, also of a squash that names only one.
+
+    Raises CheckpointError where this clone lacks what the sides have in common.
+    """
+    touched = read_touched(plain.cwd, commit, plain.env)
+    judged = [Judged(file, load_schema(schemas, file.path), schemas.choices.narrative) for file in touched.files]
+    open_files = [one for one in judged if one.harmed or not _is_right(one)]
+    made = _make_again(plain, commit) if open_files else None
+    ways = _find_ways(plain, commit, made, open_files)
+    files = []
+    for one in open_files:
+        parents = Parents(*one.file.parents, names=SIDES if event.squash else ("", ""))
+        hits = find_hits(one, ways[one.file.path], parents, now)
+        if ways[one.file.path] == "hand":
+            hits = _mark_meant(plain.cwd, one, hits)
+        files.append(ServedFile(one, ways[one.file.path], hits))
+    return Served(event, commit, files, touched.whole, tuple(touched.crowded))
+
+
+def _is_right(judged: Judged) -> bool:
+    ours = judged.found.ours
+    return ours is not None and ours.same
+
+
+def _make_again(plain: Plain, commit: Commit) -> Made | None:
+    """The same merge by lines; None where git cannot make it, or it has more than two parents."""
+    if len(commit.parents) != 2:
+        return None
+    try:
+        return merge_plainly(plain, *commit.parents)
+    except CheckpointError:
+        return None
+
+
+def _find_ways(plain: Plain, commit: Commit, made: Made | None, files: Iterable[Judged]) -> dict[str, How]:
+    """How each file came to be."""
+    paths = [one.file.path for one in files]
+    if made is None:
+        return dict.fromkeys(paths, "unknown")
+    results = read_made(plain, made, [path for path in paths if path not in made.stopped])
+    ways: dict[str, How] = {}
+    dropped: bool | None = None
+    for one in files:
+        path = one.file.path
+        if path in made.stopped:
+            if dropped is None:
+                dropped = is_dropped(plain, commit)
+            ways[path] = "dropped" if dropped else "hand"
+        else:
+            ways[path] = "lines" if results[path] == one.file.result else "changed"
+    return ways
+
+
+# what is told of one file
+
+
+def find_hits(judged: Judged, how: How, parents: Parents, now: int) -> list[Hit]:
+    """What the rules would not have, in one file. now: seconds since 1970, for validating the result."""
+    unreadable = {version for version, _ in judged.found.unreadable}
+    if unreadable & {"base", "first", "second"}:
+        return []
+    meant = how in ("changed", "dropped")
+    hits = [_hit_of(judged, entry, parents, meant) for entry in list_harm(judged.found)]
+    if how in ("lines", "foreseen") and not unreadable:
+        hits += _find_strange(judged, parents, hits)
+        hits += [] if hits else _find_new_errors(judged, now)
+    return _place_lines(judged.file.result, hits)
+
+
+_KIND_OF_BROKEN: dict[str, Kind] = {"doubled": "duplicate-key", "blended": "not-json"}
+_KINDS: dict[str, Kind] = {"lost": "lost", "doubled": "doubled", "blended": "blended"}
+
+
+def _hit_of(judged: Judged, entry: Entry, parents: Parents, meant: bool) -> Hit:
+    path = judged.file.path
+    if not judged.is_readable:
+        return Hit(_KIND_OF_BROKEN[entry.verdict], path, "", "", entry.note)
+    meant = meant and entry.verdict != "doubled"
+    said = say_entry(entry, parents)
+    return Hit(_KINDS[entry.verdict], path, place_of(entry), entry.name, said, entry.side, meant)
+
+
+def _find_strange(judged: Judged, parents: Parents, hits: Sequence[Hit]) -> list[Hit]:
+    """Every place at which lines made something else than the rules do, and that no hit tells of yet."""
+    ours = judged.found.ours
+    if ours is None or ours.same:
+        return []
+    kind: Kind = "differs" if ours.clean else "undecided"
+    found = []
+    for where in ours.differences if ours.clean else ours.conflicts:
+        if not any(_is_related(hit.where, where) for hit in hits):
+            said = _say_place(judged, where, parents)
+            found.append(Hit(kind, judged.file.path, where, where.lstrip("/").replace("/", "."), said))
+    return found
+
+
+def _say_place(judged: Judged, where: str, parents: Parents) -> str:
+    near = [entry for entry in judged.found.entries if _is_related(entry.where, where)]
+    telling = [entry for entry in near if entry.verdict not in ("first", "second", "combined")] or near
+    return "; ".join(say_entry(entry, parents) for entry in telling[:3]) or f"at {where or '/'}"
+
+
+def _is_related(left: str, right: str) -> bool:
+    return f"{left}/".startswith(f"{right}/") or f"{right}/".startswith(f"{left}/")
+
+
+def _find_new_errors(judged: Judged, now: int) -> list[Hit]:
+    """What is wrong with the result, where both sides were right."""
+    file = judged.file
+    if None in (file.first, file.second, file.result):
+        return []
+    if any(not check_document(file.path, data or b"", now=now).is_valid for data in (file.first, file.second)):
+        return []
+    errors = [one for one in check_document(file.path, file.result or b"", now=now).findings if one.level == "error"]
+    return [Hit("invalid", file.path, one.where, "", f"{one.where or '/'}: {one.message}") for one in errors]
+
+
+def _place_lines(result: bytes | None, hits: list[Hit]) -> list[Hit]:
+    if result is None or not hits:
+        return hits
+    try:
+        text = decode(result)
+        parse(text)
+    except JsonTextError as error:
+        return [hit._replace(line=error.line) for hit in hits]
+    places = locate_all(text, [hit.where for hit in hits])
+    return [hit._replace(line=line) for hit, (line, _) in zip(hits, places, strict=True)]
+
+
+def _mark_meant(cwd: str, judged: Judged, hits: list[Hit]) -> list[Hit]:
+    """Losses that no picking of sides brings about, by hunks or of the whole file: somebody wrote the file so."""
+    file = judged.file
+    if file.result in (file.first, file.second):
+        return hits
+    both = read_line_merges(cwd, judged.base or b"", file.first or b"", file.second or b"")
+    if both is None:
+        return hits
+    picked: set[object] = set()
+    for data in both:
+        found = judged.explain(data)
+        if found.unreadable:
+            return hits
+        picked.update(key_of(entry) for entry in list_harm(found))
+    chosen = {
+        entry.name for entry in list_harm(judged.found) if entry.verdict == "lost" and key_of(entry) not in picked
+    }
+    return [hit._replace(meant=True) if hit.kind == "lost" and hit.name in chosen else hit for hit in hits]
+
+
+def find_event(commit: Commit, squash: bool = False, names: Mapping[str, str] | None = None) -> Event:
+    """A merge that was made, as it is named to people."""
+    known = names or {}
+    first, second = (known.get(parent, parent[:8]) for parent in (*commit.parents, *commit.parents)[:2])
+    more = len(commit.parents) - 2
+    return Event(commit.id, (first, f"{second} and {more} more" if more > 0 else second), commit.subject, squash)
