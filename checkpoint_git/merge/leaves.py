@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from checkpoint_git.core.jsontext import Node
 
 
-MOST_DIGITS = 1_000
-
 
 def merge_latest(rule: "dict[str, Any]", base: "Node | None", ours: "Node", theirs: "Node") -> "Node | None":
     """The later instant; of one instant in two spellings the shorter, then the smaller by code point."""
@@ -50,6 +48,8 @@ def merge_highest(rule: "dict[str, Any]", base: "Node | None", ours: "Node", the
 
 def merge_greatest(rule: "dict[str, Any]", base: "Node | None", ours: "Node", theirs: "Node") -> "Node | None":
     """The greater of two numbers; of one number in two spellings the shorter, then the smaller by its bytes."""
+    from checkpoint_git.core.decimals import read_decimal  # few merges come here
+
     left, right = read_decimal(ours.value), read_decimal(theirs.value)
     if left is None or right is None:
         return None
@@ -61,6 +61,8 @@ def merge_greatest(rule: "dict[str, Any]", base: "Node | None", ours: "Node", th
 
 def merge_sum(rule: "dict[str, Any]", base: "Node | None", ours: "Node", theirs: "Node") -> "Fresh | None":
     """Ours + theirs - base in exact decimals; None when a side fell below base (a reset) or is no number."""
+    from checkpoint_git.core.decimals import decimal_token, read_decimal  # few merges come here
+
     numbers = [read_decimal(node.value) if node is not None else (0, 0) for node in (base, ours, theirs)]
     if None in numbers:
         return None
@@ -69,31 +71,6 @@ def merge_sum(rule: "dict[str, Any]", base: "Node | None", ours: "Node", theirs:
     if left < start or right < start:
         return None
     return Fresh(decimal_token(left + right - start, scale))
-
-
-def read_decimal(token: "Any") -> "tuple[int, int] | None":
-    """A number token as (digits, scale), its value being digits / 10 ** scale with scale >= 0.
-
-    None for what is no number, or has so many digits that exact arithmetic on it would be an attack.
-    """
-    if type(token) is not bytes or len(token) > MOST_DIGITS:
-        return None
-    mantissa, _, exponent = token.decode().lower().partition("e")
-    whole, _, decimals = mantissa.partition(".")
-    if len(exponent) > 5:
-        return None
-    scale = len(decimals) - int(exponent or "0")
-    if abs(scale) > MOST_DIGITS:
-        return None
-    digits = int(whole + decimals)
-    return (digits, scale) if scale >= 0 else (digits * 10**-scale, 0)
-
-
-def decimal_token(digits: int, scale: int) -> bytes:
-    """Digits / 10 ** scale as a number token with all its decimals: (175, 2) is b"1.75"."""
-    text = str(abs(digits)).rjust(scale + 1, "0")
-    sign = "-" if digits < 0 else ""
-    return (sign + (f"{text[:-scale]}.{text[-scale:]}" if scale else text)).encode()
 
 
 LEAF_STRATEGIES = {

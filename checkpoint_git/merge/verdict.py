@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from checkpoint_git.merge.leaves import LEAF_STRATEGIES, read_decimal
+from checkpoint_git.merge.leaves import LEAF_STRATEGIES
 from checkpoint_git.merge.places import NEWEST, is_same, newer_side
 
 if TYPE_CHECKING:
@@ -131,6 +131,8 @@ def _judge_expected(name: str, sides: Sides, expected: Any) -> Judgement:
 def _is_value(found: Any, expected: Any) -> bool:
     if found == expected:
         return True
+    from checkpoint_git.core.decimals import read_decimal  # few merges come here
+
     left, right = read_decimal(found), read_decimal(expected)
     if left is None or right is None:
         return False

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkpoint_git.merge.leaves import decimal_token, read_decimal
+from checkpoint_git.core.decimals import decimal_token, read_decimal
 
 
 @pytest.mark.parametrize(
