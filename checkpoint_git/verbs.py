@@ -12,6 +12,7 @@ VERBS = {
     "list": ("checkpoint_git.commands.list", "the checkpoints of this project"),
     "show": ("checkpoint_git.commands.show", "a checkpoint's content, or its public part"),
     "refs": ("checkpoint_git.commands.refs", "the tickets that the skills touched"),
+    "log": ("checkpoint_git.commands.log", "a checkpoint's life through git's history, commit by commit"),
     "reset": ("checkpoint_git.commands.reset", "archive a checkpoint and start afresh"),
     "rotate": ("checkpoint_git.commands.rotate", "move closed telemetry into history"),
     "resolve": ("checkpoint_git.commands.merges.resolve", "decide the conflicts of a merge, and stage what is clean"),
@@ -22,7 +23,10 @@ VERBS = {
     "pipeline": ("checkpoint_git.commands.pipeline.verb", "append-only records of a pipeline's phases"),
     "memory": ("checkpoint_git.commands.memory.verb", "where an initiative stands, in the graph of a memory server"),
     "restore-point": ("checkpoint_git.commands.restore.verb", "a proven way back, made before anything dangerous"),
+    "schema": ("checkpoint_git.commands.schema", "the JSON Schemas of our files, and settings for editors"),
     "completion": ("checkpoint_git.completion.verb", "the script that makes a shell complete all this"),
+    "prime": ("checkpoint_git.commands.session.prime", "tell an agent's new session where the work stands"),
+    "session": ("checkpoint_git.commands.session.verb", "remind an agent that stops of what it did not write down"),
     "guard": ("checkpoint_git.commands.restore.guard", ""),  # what `restore-point guard` is: it runs at every tool call
     "hook": ("checkpoint_git.commands.hook", ""),  # git's hooks call it: no summary, not listed
     "complete": ("checkpoint_git.completion.complete", ""),  # the shells call it
