@@ -1,7 +1,7 @@
 """`checkpoint hook NAME`: what git's hooks ask about checkpoints; the scripts in hooks/ hand over to it."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.checks.validate import check_document
@@ -20,20 +20,21 @@ EXAMPLES = "  checkpoint hook pre-commit             check what is staged, as th
 
 class Question(NamedTuple):
     """One set of files that a hook asks about. title: what they are, for the report. losses: of files that may only
-    be added, which are changed or gone.
+    be added, which are changed or gone. findings: what is wrong whatever the files hold.
     """
 
     title: str
     files: Staged
     losses: Sequence[Loss] = ()
+    findings: Sequence[Finding] = ()
 
 
 class Hook(NamedTuple):
-    """read: the questions of this hook. check: what is wrong with one of them; pre-push may ask for more than validity.
-    stops: an error ends the operation; else it is told and let through.
+    """read: the questions of this hook, which may come one by one. check: what is wrong with one of them; pre-push may
+    ask for more than validity. stops: an error ends the operation; else it is told and let through.
     """
 
-    read: Callable[[list[str], Invocation], list[Question]]
+    read: Callable[[list[str], Invocation], Iterable[Question]]
     check: Callable[[Question, Invocation], list[Finding]]
     stops: bool
     advice: str
@@ -50,11 +51,17 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     hook = _HOOKS[args.name]
     if args.name == "post-commit":
         _save_initiative(invocation)
-    answers = [(question, hook.check(question, invocation)) for question in hook.read(args.words, invocation)]
-    blocks = [_title(args.name, question, findings) for question, findings in answers if findings]
-    found = [finding for _, findings in answers for finding in findings]
+    answers: dict[str, list[Finding]] = {}
+    for question in hook.read(args.words, invocation):
+        answers.setdefault(question.title, []).extend(hook.check(question, invocation))
+        if sum(map(len, answers.values())) > _MOST_TOLD:
+            break
+    blocks = [_title(args.name, title, findings) for title, findings in answers.items() if findings]
+    found = [finding for findings in answers.values() for finding in findings]
     advice = [Line(hook.advice)] if has_errors(found) else []
-    return Outcome({"hook": args.name}, blocks, found, None if hook.stops else 0, advice)
+    if len(found) > _MOST_TOLD:
+        advice.append(Line(f"There may be more: these are the first {_MOST_TOLD}."))
+    return Outcome({"hook": args.name}, blocks, found[:_MOST_TOLD], None if hook.stops else 0, advice)
 
 
 def _save_initiative(invocation: Invocation) -> None:
@@ -68,10 +75,11 @@ def _save_initiative(invocation: Invocation) -> None:
         start_save(invocation.cwd, invocation.env)
 
 
-def _title(name: str, question: Question, findings: list[Finding]) -> Line:
+def _title(name: str, title: str, findings: list[Finding]) -> Line:
     if has_errors(findings):
-        return Line(f"checkpoint-git, {name}: errors in {question.title}", "bad")
-    return Line(f"checkpoint-git, {name}: drift in {question.title}; it is let through", "warn")
+        return Line(f"checkpoint-git, {name}: errors in {title}", "bad")
+    what = "drift" if all(finding.code.startswith("drift/") for finding in findings) else "errors"
+    return Line(f"checkpoint-git, {name}: {what} in {title}; it is let through", "warn")
 
 
 def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
@@ -82,6 +90,7 @@ def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
     findings += [_unmerged(path) for path in files.unmerged if _is_ours(path)]
     findings += [_leaves(path, target) for path, target in files.links if _is_ours(path) and _leads_out(path, target)]
     findings += [_lost(loss) for loss in question.losses if find_record(loss.path)]
+    findings += [finding for finding in question.findings if _is_ours(finding.path)]
     return [finding for finding in findings if finding.level == "error"]
 
 
@@ -96,6 +105,16 @@ def check_push(question: Question, invocation: Invocation) -> list[Finding]:
     Drift is a warning, and an error where the setting checkpoint.driftBlocks is true.
     """
     return check_validity(question, invocation) + _find_drift(question, invocation)
+
+
+def check_received(question: Question, invocation: Invocation) -> list[Finding]:
+    """The errors in a question's files; warnings only, where the pusher may pass and asked to."""
+    from checkpoint_git.commands.receiving import is_waved_through
+
+    found = check_validity(question, invocation)
+    if found and is_waved_through(invocation):
+        return [finding._replace(level="warning") for finding in found]
+    return found
 
 
 def _find_drift(question: Question, invocation: Invocation) -> list[Finding]:
@@ -142,6 +161,13 @@ def _ask_pushed(words: list[str], invocation: Invocation) -> list[Question]:
     ]
 
 
+def _ask_received(words: list[str], invocation: Invocation) -> Iterator[Question]:
+    from checkpoint_git.commands.receiving import read_lines, read_parts  # clones need neither
+
+    for part in read_parts(read_lines(words, invocation), invocation, _RECORDS):
+        yield Question(*part)
+
+
 def _ask_committed(words: list[str], invocation: Invocation) -> list[Question]:
     return _ask_commits([read_commit(invocation.cwd, "HEAD")], "the new commit", invocation.cwd)
 
@@ -162,11 +188,16 @@ def _ask_merged(words: list[str], invocation: Invocation) -> list[Question]:
 _MEND = "Mend the files, `git add` them, and try again; `checkpoint validate --staged` checks them at any time."
 _MEND_COMMIT = "Mend the files in a commit of their own and push again; --no-verify pushes them as they are."
 _MEND_LATER = "Nothing was undone. Mend the files and commit before you push: the pre-push hook stops them."
+_MEND_SENT = "Mend the files in a commit of their own and push again; `checkpoint validate` shows the same to you."
+
+_MOST_TOLD = 100  # findings of one run
 
 _HOOKS = {
     "pre-commit": Hook(_ask_staged, check_validity, True, _MEND),
     "pre-merge-commit": Hook(_ask_staged, check_validity, True, _MEND),
     "pre-push": Hook(_ask_pushed, check_push, True, _MEND_COMMIT),
+    "pre-receive": Hook(_ask_received, check_received, True, _MEND_SENT),
+    "update": Hook(_ask_received, check_received, True, _MEND_SENT),
     "post-commit": Hook(_ask_committed, check_validity, False, _MEND_LATER),
     "post-merge": Hook(_ask_merged, check_validity, False, _MEND_LATER),
     "post-rewrite": Hook(_ask_rewritten, check_validity, False, _MEND_LATER),

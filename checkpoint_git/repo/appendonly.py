@@ -1,6 +1,7 @@
 """Files that may only ever be added: which of them an index or a push would change or take away. It judges nothing."""
 
 import os
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -25,7 +26,7 @@ def read_losses(work_tree: str, pattern: str) -> list[Loss]:
     """The files of HEAD that the work tree has changed or lost; what is not checked out counts as there."""
     if run_git(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], work_tree, check=False).code != 0:
         return []
-    return _parse(run_git(["diff", *_DIFF, "--no-ext-diff", "HEAD", "--", _pathspec(pattern)], work_tree).out)
+    return parse_losses(run_git(["diff", *_DIFF, "--no-ext-diff", "HEAD", "--", _pathspec(pattern)], work_tree).out)
 
 
 def read_staged_losses(work_tree: str, pattern: str, since: str = "HEAD") -> list[Loss]:
@@ -33,7 +34,7 @@ def read_staged_losses(work_tree: str, pattern: str, since: str = "HEAD") -> lis
     if run_git(["rev-parse", "--verify", "--quiet", f"{since}^{{commit}}"], work_tree, check=False).code != 0:
         return []
     words = ["diff", "--cached", *_DIFF, "--no-ext-diff", since, "--", _pathspec(pattern)]
-    return _parse(run_git(words, work_tree).out)
+    return parse_losses(run_git(words, work_tree).out)
 
 
 def read_pushed_losses(work_tree: str, push: Push, remote: str, pattern: str) -> list[Loss]:
@@ -42,28 +43,41 @@ def read_pushed_losses(work_tree: str, push: Push, remote: str, pattern: str) ->
         commit = read_commit(work_tree, push.local_id)
     except CheckpointError:
         return []
+    if is_zero(push.remote_id):
+        return read_new_losses(work_tree, commit, [f"--remotes={remote}"], pattern)
+    known = run_git(["cat-file", "-e", f"{push.remote_id}^{{commit}}"], work_tree, check=False).code == 0
+    return _compare_all(work_tree, [push.remote_id] if known else [], commit, pattern)
+
+
+def read_new_losses(
+    work_tree: str, commit: str, known: Sequence[str], pattern: str, env: Mapping[str, str] | None = None
+) -> list[Loss]:
+    """The files that a commit on a new ref has changed or left out of where it grew from.
+
+    known: the words by which `git rev-list` names what is there already, such as "--all".
+    """
+    words = ["rev-list", "--boundary", commit, "--not", *known]
+    lines = run_git(words, work_tree, env=env, check=False).out.decode().splitlines()
+    ends = [line[1:] for line in lines if line.startswith("-")][:_MOST_ENDS]
+    return _compare_all(work_tree, ends, commit, pattern, env)
+
+
+def _compare_all(
+    work_tree: str, ends: Sequence[str], commit: str, pattern: str, env: Mapping[str, str] | None = None
+) -> list[Loss]:
     losses: dict[Loss, None] = {}
-    for end in _read_ends(work_tree, commit, push.remote_id, remote):
+    for end in ends:
         words = ["diff-tree", "-r", *_DIFF, end, commit, "--", _pathspec(pattern)]
-        losses.update(dict.fromkeys(_parse(run_git(words, work_tree).out)))
+        losses.update(dict.fromkeys(parse_losses(run_git(words, work_tree, env=env).out)))
     return list(losses)
-
-
-def _read_ends(work_tree: str, commit: str, remote_id: str, remote: str) -> list[str]:
-    """The newest commits that the remote has and the pushed one grew from."""
-    if not is_zero(remote_id):
-        known = run_git(["cat-file", "-e", f"{remote_id}^{{commit}}"], work_tree, check=False).code == 0
-        return [remote_id] if known else []
-    words = ["rev-list", "--boundary", commit, "--not", f"--remotes={remote}"]
-    lines = run_git(words, work_tree, check=False).out.decode().splitlines()
-    return [line[1:] for line in lines if line.startswith("-")][:_MOST_ENDS]
 
 
 def _pathspec(pattern: str) -> str:
     return f":(top,glob){pattern}"
 
 
-def _parse(out: bytes) -> list[Loss]:
+def parse_losses(out: bytes) -> list[Loss]:
+    """What `git diff -z --name-status` printed."""
     fields = out.split(b"\0")
     return [
         Loss(os.fsdecode(path), "removed" if status == b"D" else "changed")

@@ -8,8 +8,8 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.registry import path_patterns, protocol_of
 from checkpoint_git.repo.git import run_git
 
-_SYMLINK = "120000"
-_GITLINK = "160000"
+SYMLINK = "120000"
+GITLINK = "160000"
 
 
 class Entry(NamedTuple):
@@ -112,12 +112,12 @@ def _read_index_entries(work_tree: str) -> list[Entry]:
 
 
 def _read_content(work_tree: str, entries: list[Entry]) -> Staged:
-    whole = sorted(entry for entry in entries if entry.stage == 0 and entry.mode != _GITLINK)
+    whole = sorted(entry for entry in entries if entry.stage == 0 and entry.mode != GITLINK)
     content = list(zip(whole, read_blobs(work_tree, [entry.blob for entry in whole]), strict=True))
     return Staged(
-        files=[(entry.path, data) for entry, data in content if entry.mode != _SYMLINK],
+        files=[(entry.path, data) for entry, data in content if entry.mode != SYMLINK],
         unmerged=sorted({entry.path for entry in entries if entry.stage > 0}),
-        links=[(entry.path, data) for entry, data in content if entry.mode == _SYMLINK],
+        links=[(entry.path, data) for entry, data in content if entry.mode == SYMLINK],
     )
 
 

@@ -14,11 +14,12 @@ from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place, find_place, find_repository, plan_place
 from checkpoint_git.repo.git import clean_env
 from checkpoint_git.repo.setup import attributes, readme, settings
+from checkpoint_git.repo.setup.bare import plan_bare_install, read_bare
 from checkpoint_git.repo.setup.hookfiles import load_shims
 from checkpoint_git.repo.setup.install import HookChoice, Wanted, plan_install
-from checkpoint_git.repo.setup.repository import read_repository, read_settings
+from checkpoint_git.repo.setup.repository import Repository, read_repository, read_settings
 from checkpoint_git.repo.setup.steps import Step, WriteFile
-from checkpoint_git.repo.setup.survey import Survey, read_merge_attribute, read_survey
+from checkpoint_git.repo.setup.survey import Survey, read_bare_survey, read_merge_attribute, read_survey
 
 SUMMARY = "make this repository ready for checkpoints; safe to run again at any time"
 EXAMPLES = """\
@@ -40,12 +41,16 @@ class Options(NamedTuple):
 
 
 class InitResult(NamedTuple):
-    """The folder that holds .checkpoints, the repository's work tree (None outside git), the steps, the warnings."""
+    """The folder that holds .checkpoints, the repository's work tree (None outside git), the steps, the warnings.
+
+    bare: root is a bare repository, which has no work tree.
+    """
 
     root: str
     work_tree: str | None
     steps: list[Step]
     findings: list[Finding]
+    bare: bool = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--hooks",
         choices=get_args(HookChoice),
         default="auto",
-        help="where hooks go: git's own (native), the pre-commit framework's configuration, or nowhere; default: auto",
+        help="where hooks go: git's own (native), the pre-commit framework's configuration, or nowhere; default: auto. "
+        "In a bare repository: native is pre-receive, update refuses ref by ref",
     )
     parser.add_argument(
         "--narrative",
@@ -77,6 +83,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     data = {
         "root": result.root,
         "work_tree": result.work_tree,
+        "bare": result.bare,
         "dry_run": options.dry_run,
         "steps": steps_data(result.steps),
     }
@@ -86,8 +93,14 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
     """Sets up the repository around a directory, or just the folder outside git; says every step.
 
-    Raises CheckpointError in a bare repository, and where GIT_DIR names another repository than the one around cwd.
+    A bare repository gets what a server needs. Raises CheckpointError where GIT_DIR names another repository than the
+    one around cwd.
     """
+    bare = read_bare(cwd, env)
+    if bare is not None:
+        return _init_bare(bare, options, cwd, env)
+    if options.hooks == "update":
+        raise CheckpointError("--hooks update is for bare repositories", "here: native, pre-commit or none")
     repository = read_repository(cwd, env)
     place = _find_or_plan_place(cwd)
     steps = plan_folder(place)
@@ -101,6 +114,15 @@ def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
         apply_steps(steps, repository)
         _compile_package()
     return InitResult(place.root, repository.work_tree, steps, _check_result(survey, place, env, options))
+
+
+def _init_bare(bare: Repository, options: Options, cwd: str, env: Mapping[str, str]) -> InitResult:
+    survey = read_bare_survey(bare, read_settings(bare), env)
+    steps = plan_bare_install(survey, find_wanted(survey, options, cwd))
+    if not options.dry_run:
+        apply_steps(steps, bare)
+        _compile_package()
+    return InitResult(bare.git_dir, None, steps, [], bare=True)
 
 
 def plan_folder(place: Place) -> list[Step]:
@@ -221,7 +243,9 @@ def _overruled(answer: str) -> Finding:
 
 def _blocks(result: InitResult, options: Options) -> list[Line]:
     lines = describe_steps(result.steps, dry_run=options.dry_run)
-    if result.work_tree is None:
+    if result.bare:
+        lines.append(Line("This is a bare repository: it merges and checks what is pushed to it, and holds no files."))
+    elif result.work_tree is None:
         lines.append(
             Line("this is no git repository: no merge driver, no hooks; run `git init`, then this again", "warn")
         )

@@ -13,10 +13,11 @@ from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.repo import keeping
 from checkpoint_git.repo.setup import readme, settings
+from checkpoint_git.repo.setup.bare import read_bare
 from checkpoint_git.repo.setup.blocks import has_block, remove_block
 from checkpoint_git.repo.setup.repository import Repository, config_path, read_repository, read_settings
 from checkpoint_git.repo.setup.steps import RemoveFile, Step, WriteFile
-from checkpoint_git.repo.setup.survey import read_file, read_survey
+from checkpoint_git.repo.setup.survey import read_bare_survey, read_file, read_survey
 from checkpoint_git.repo.setup.uninstall import plan_left_files, plan_memory_removal, plan_uninstall, restored_config
 
 SUMMARY = "take away what init added to this repository; checkpoints stay"
@@ -46,7 +47,10 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def uninstall(cwd: str, env: Mapping[str, str], *, dry_run: bool = False) -> UninstallResult:
-    """Takes init's additions out of the repository around a directory; raises CheckpointError in a bare one."""
+    """Takes init's additions out of the repository around a directory, a bare one too."""
+    bare = read_bare(cwd, env)
+    if bare is not None:
+        return _uninstall_bare(bare, env, dry_run=dry_run)
     repository = read_repository(cwd, env)
     steps = plan_folder_removal(_read_place(cwd))
     if repository is None:
@@ -62,6 +66,17 @@ def uninstall(cwd: str, env: Mapping[str, str], *, dry_run: bool = False) -> Uni
         apply_steps(steps, repository)
         _restore_config(repository, own.get(settings.UNENDED_SIZE, ""))
     return UninstallResult(repository.work_tree, steps)
+
+
+def _uninstall_bare(bare: Repository, env: Mapping[str, str], *, dry_run: bool) -> UninstallResult:
+    own = read_settings(bare)
+    steps = plan_uninstall(read_bare_survey(bare, own, env))
+    steps += plan_left_files(bare.git_dir, os.listdir(bare.git_dir))
+    steps += plan_memory_removal(bare.git_dir, bare.git_dir)
+    if not dry_run:
+        apply_steps(steps, bare)
+        _restore_config(bare, own.get(settings.UNENDED_SIZE, ""))
+    return UninstallResult(None, steps)
 
 
 def plan_folder_removal(place: Place | None) -> list[Step]:

@@ -10,6 +10,7 @@ from checkpoint_git.repo.setup.blocks import Note, find_block, has_block, insert
 from checkpoint_git.repo.staged import pathspecs
 
 HOOKS = ("pre-commit", "pre-merge-commit", "pre-push", "post-commit", "post-merge", "post-rewrite")
+SERVER_HOOKS = ("pre-receive", "update")  # of a bare repository, one or the other
 
 State = Literal["missing", "ours", "block", "outdated", "moved", "not-executable", "foreign", "damaged"]
 
@@ -50,7 +51,7 @@ def load_shims(package: str) -> dict[str, bytes]:
     folder = next((folder for folder in folders if os.path.isdir(folder)), None)
     if folder is None:
         raise CheckpointError(f"the hook scripts are missing from {package}", "install checkpoint-git again")
-    return {name: _load_shim(os.path.join(folder, name)) for name in HOOKS}
+    return {name: _load_shim(os.path.join(folder, name)) for name in (*HOOKS, *SERVER_HOOKS)}
 
 
 def find_state(hook: HookFile, body: bytes) -> State:

@@ -12,7 +12,7 @@ from checkpoint_git.repo.setup.hookfiles import HookFile
 from checkpoint_git.repo.setup.steps import RemoveFile, RemoveSettings, Step, WriteFile, WriteSetting
 from checkpoint_git.repo.setup.survey import FileState, Survey
 
-HookChoice = Literal["auto", "native", "pre-commit", "none"]
+HookChoice = Literal["auto", "native", "pre-commit", "none", "update"]  # update: of a bare repository
 
 _SHOWN = 72  # characters of a setting in the report
 _TRACKED = "part of the work tree: commit it, and the others get it too"
@@ -74,7 +74,7 @@ def plan_attributes(survey: Survey, wanted: Wanted) -> list[Step]:
         where = ", ".join(named) or "an attributes file"
         text = f"{where} gives checkpoints to the merge driver {attributes.OTHER_DRIVER}, so ours stays unused"
         return [Step("skip", attributes.FILE, f"{text}; `checkpoint init --adopt` replaces it")]
-    return [_attributes_step(label, state) for label, state in _attribute_files(survey)]
+    return [plan_attributes_file(label, state) for label, state in _attribute_files(survey)]
 
 
 def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
@@ -91,7 +91,7 @@ def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
         if hook.name == "pre-commit" and choice == "pre-commit":
             steps += plan_hook_removal(survey, hook, "the pre-commit framework runs it now")
         else:
-            steps.append(_hook_step(survey, hook, wanted.shims[hook.name]))
+            steps.append(plan_hook(survey, hook, wanted.shims[hook.name]))
     return steps
 
 
@@ -134,7 +134,8 @@ def _attribute_files(survey: Survey) -> list[tuple[str, FileState]]:
     return list(zip(attributes_label(survey), (survey.attributes, survey.info), strict=True))
 
 
-def _attributes_step(label: str, state: FileState) -> Step:
+def plan_attributes_file(label: str, state: FileState) -> Step:
+    """The step that brings our lines into one file; label: how the file is called in the report."""
     lines = "; ".join(attributes.attribute_lines())
     if state.blocked:
         return Step("skip", label, f"{state.blocked}; add to it: {lines}")
@@ -188,7 +189,8 @@ def _advise_on_hooks(survey: Survey, choice: HookChoice) -> list[Step]:
     ]
 
 
-def _hook_step(survey: Survey, hook: HookFile, body: bytes) -> Step:
+def plan_hook(survey: Survey, hook: HookFile, body: bytes) -> Step:
+    """The step that brings our block into one hook. body: what the block holds."""
     label, state = shown_path(survey, hook.path), hookfiles.find_state(hook, body)
     if state in ("ours", "block"):
         return Step("keep", label)

@@ -11,7 +11,6 @@ import pytest
 
 from checkpoint_git.commands.setup.init import Options, init
 from checkpoint_git.commands.setup.uninstall import uninstall
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.repo.past.index import INDEX_FOLDER
 from checkpoint_git.repo.past.merged import read_merged
 from tests.support.command import run_checkpoint
@@ -220,12 +219,6 @@ def test_outside_git_only_the_readme_goes(tmp_path: Path) -> None:
 
 def test_where_nothing_is_installed_nothing_is_done(repo: GitRepo) -> None:
     assert uninstall(str(repo.path), os.environ).steps == []
-
-
-def test_a_bare_repository_is_refused(tmp_path: Path) -> None:
-    bare = GitRepo.create(tmp_path / "bare", "--bare")
-    with pytest.raises(CheckpointError, match="bare"):
-        uninstall(str(bare.path), os.environ)
 
 
 def test_uninstall_works_where_the_folder_became_a_link(repo: GitRepo) -> None:

@@ -1,0 +1,336 @@
+"""pre-receive and update, run by git itself in a bare repository that init has set up."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from checkpoint_git.commands.setup.init import Options, init
+from tests.hooks.conftest import BAD, GOOD, PATH
+from tests.support.records import RUN, TICKET, put_record
+from tests.support.repos import GitRepo
+from tests.support.samples import checkpoint_text
+
+RECORD = f"records/{TICKET}/{RUN}/phase_1_implement_a1.yaml"
+NEXT = checkpoint_text(step="sprint-3")
+
+
+def make_server(path: Path, *options: str, hooks: str = "auto") -> GitRepo:
+    """A bare repository with our hook."""
+    server = GitRepo.create(path, "--bare", *options)
+    init(str(server.path), Options(hooks=hooks), os.environ)  # type: ignore[arg-type]  # a test's word for a choice
+    return server
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> GitRepo:
+    """A bare repository with the pre-receive hook, its path as awkward as paths get."""
+    return make_server(tmp_path / 'it\'s a "sörver" %d.git')
+
+
+@pytest.fixture
+def clone(repo: GitRepo, server: GitRepo) -> GitRepo:
+    """A repository without hooks of its own, whose main with one valid checkpoint is pushed."""
+    repo.write(PATH, GOOD)
+    repo.commit("first")
+    repo.git("remote", "add", "origin", str(server.path))
+    repo.git("push", "-q", "origin", "main")
+    return repo
+
+
+def push(repo: GitRepo, *words: str) -> subprocess.CompletedProcess[bytes]:
+    """Git push to origin, whatever it answers."""
+    return repo.run("git", "push", "-q", "origin", *words)
+
+
+def said(done: subprocess.CompletedProcess[bytes]) -> str:
+    """What the pusher reads."""
+    return done.stderr.decode()
+
+
+def branch(repo: GitRepo, name: str, text: str | bytes, path: str = PATH, start: str = "main") -> None:
+    """A branch whose tip holds a file of this text."""
+    repo.git("checkout", "-q", "-b", name, start)
+    repo.write(path, text)
+    repo.commit(name)
+    repo.git("checkout", "-q", "main")
+
+
+def test_a_broken_checkpoint_is_refused_with_its_place_and_what_to_do(clone: GitRepo, server: GitRepo) -> None:
+    clone.write(PATH, BAD)
+    clone.commit("bad")
+    done = push(clone, "main")
+    assert done.returncode == 1
+    assert f"remote: {PATH}:10" in said(done)
+    assert "Mend the files in a commit of their own and push again" in said(done)
+    assert server.git("log", "-1", "--format=%s", "main") == "first"
+
+
+def test_what_is_valid_comes_in(clone: GitRepo, server: GitRepo) -> None:
+    branch(clone, "good", NEXT)
+    assert push(clone, "good", "good:main").returncode == 0
+    assert server.git("show", f"main:{PATH}") == NEXT.rstrip("\n")
+
+
+def test_one_bad_ref_refuses_the_whole_push(clone: GitRepo, server: GitRepo) -> None:
+    branch(clone, "a-good", NEXT)
+    branch(clone, "b-bad", BAD)
+    done = push(clone, "a-good", "b-bad")
+    assert done.returncode == 1
+    assert "refs/heads/b-bad" in said(done)
+    assert server.git("branch", "--list", "*-*") == ""
+
+
+def test_the_update_hook_refuses_the_bad_ref_alone_and_with_atomic_all(repo: GitRepo, tmp_path: Path) -> None:
+    server = make_server(tmp_path / "origin.git", hooks="update")
+    assert not (server.path / "hooks/pre-receive").exists()
+    repo.write(PATH, GOOD)
+    repo.commit("first")
+    repo.git("remote", "add", "origin", str(server.path))
+    branch(repo, "a-good", NEXT)
+    branch(repo, "b-bad", BAD)
+    assert push(repo, "--atomic", "a-good", "b-bad").returncode == 1
+    assert server.git("branch", "--list") == ""
+    done = push(repo, "a-good", "b-bad")
+    assert done.returncode == 1
+    assert f"{PATH}:10" in said(done)
+    assert server.git("branch", "--list", "--format=%(refname:short)") == "a-good"
+
+
+def test_a_bad_commit_that_a_later_one_mended_passes(clone: GitRepo) -> None:
+    clone.write(PATH, BAD)
+    clone.commit("bad")
+    clone.write(PATH, NEXT)
+    clone.commit("mended")
+    assert push(clone, "main").returncode == 0
+
+
+def test_what_the_repository_has_already_is_nobodys_fault(clone: GitRepo, server: GitRepo) -> None:
+    (server.path / "hooks/pre-receive").rename(server.path / "hooks/off")
+    clone.write(PATH, BAD)
+    clone.commit("before there was a hook")
+    assert push(clone, "main").returncode == 0
+    (server.path / "hooks/off").rename(server.path / "hooks/pre-receive")
+    clone.git("checkout", "-q", "-b", "feature", "main~1")
+    clone.write("a.txt", "a\n")
+    clone.commit("a")
+    clone.git("merge", "-q", "--no-edit", "main")
+    assert push(clone, "feature", "main:refs/heads/copy").returncode == 0
+    clone.write(PATH, BAD.replace("nearly", "almost"))
+    clone.commit("worse")
+    assert push(clone, "feature").returncode == 1
+
+
+def test_deletions_tags_and_forced_pushes_are_ordinary(clone: GitRepo) -> None:
+    branch(clone, "gone", NEXT)
+    branch(clone, "bad", BAD)
+    clone.git("tag", "file", f"HEAD:{PATH}")
+    clone.git("tag", "tree", "HEAD^{tree}")
+    clone.git("tag", "-a", "v1", "-m", "v1", "bad")
+    clone.git("tag", "-a", "v2", "-m", "v2", "v1")
+    assert push(clone, "gone", "file", "tree").returncode == 0
+    assert push(clone, ":gone", "bad").returncode == 1
+    assert push(clone, ":gone").returncode == 0
+    assert push(clone, "v1").returncode == 1
+    assert push(clone, "v2").returncode == 1
+    assert push(clone, "--force", "bad:main").returncode == 1
+    branch(clone, "other", NEXT, start="main")
+    clone.git("commit-tree", "-m", "orphan", "other^{tree}")
+    clone.git("branch", "orphan", clone.git("commit-tree", "-m", "orphan", "other^{tree}"))
+    assert push(clone, "--force", "orphan:main").returncode == 0
+
+
+def test_a_push_that_touches_no_checkpoint_starts_no_python(clone: GitRepo, server: GitRepo, tmp_path: Path) -> None:
+    mark = tmp_path / "python-was-started"
+    spy = tmp_path / "spy"
+    spy.write_text(f'#!/bin/sh\ntouch "{mark}"\n')
+    spy.chmod(0o755)
+    server.git("config", "checkpoint.install.python", str(spy))
+    clone.write("a.txt", "a\n")
+    clone.commit()
+    clone.git("tag", "-a", "v1", "-m", "v1")
+    assert push(clone, "main", "main:new", "v1").returncode == 0
+    assert push(clone, ":new").returncode == 0
+    assert push(clone, "--force", "main~1:main").returncode == 0
+    assert not mark.exists()
+    branch(clone, "other", NEXT)
+    push(clone, "other")
+    assert mark.exists()
+
+
+def test_a_server_whose_python_is_gone_refuses_and_says_whom_to_ask(clone: GitRepo, server: GitRepo) -> None:
+    server.git("config", "checkpoint.install.python", "/gone/python")
+    clone.write("a.txt", "a\n")
+    clone.commit()
+    assert push(clone, "main").returncode == 0
+    clone.write(PATH, NEXT)
+    clone.commit()
+    receive = f"env PATH=/usr/bin:/bin {shutil.which('git')} receive-pack"
+    done = clone.run("git", "push", "-q", f"--receive-pack={receive}", "origin", "main")
+    assert done.returncode == 1
+    assert "Ask who runs it to install checkpoint-git" in said(done)
+
+
+def test_a_bare_path_is_enough(clone: GitRepo) -> None:
+    clone.write(PATH, BAD)
+    clone.commit()
+    receive = f"env -i PATH=/usr/bin:/bin HOME={os.environ['HOME']} {shutil.which('git')} receive-pack"
+    done = clone.run("git", "push", "-q", f"--receive-pack={receive}", "origin", "main")
+    assert done.returncode == 1
+    assert f"{PATH}:10" in said(done)
+
+
+def test_hostile_names_reach_the_pusher_escaped(clone: GitRepo) -> None:
+    branch(clone, "x;$(touch\u202epwned)`id`'\"&|é", BAD, ".checkpoints/a\x1b[2J\nb\u202e.checkpoint.json")
+    done = push(clone, "--all")
+    assert done.returncode == 1
+    assert "\x1b[2J" not in said(done)
+    assert "\u202e" not in "".join(line for line in said(done).splitlines() if "remote:" in line)
+    assert not [path for path in clone.path.parent.rglob("*pwned*") if "touch" not in path.name]
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b'{"a": "\xff"}', "json/"),
+        (b"{" * 500, "json/"),
+        (b'{"a": "' + b"x" * (5 << 20) + b'"}\n', "skill/"),
+        (b'{"a": "' + b"x" * (9 << 20) + b'"}\n', "json/too-large"),
+    ],
+    ids=["not utf-8", "deep", "5 MB", "9 MB"],
+)
+def test_content_of_any_kind_is_judged(clone: GitRepo, content: bytes, code: str) -> None:
+    branch(clone, "odd", content)
+    done = push(clone, "odd")
+    assert done.returncode == 1
+    assert code in said(done)
+    assert len(done.stderr) < 50_000
+
+
+def test_a_link_out_of_the_repository_and_a_submodule_are_refused_in_a_checkpoints_place(clone: GitRepo) -> None:
+    clone.git("checkout", "-q", "-b", "link")
+    (clone.path / ".checkpoints/other.checkpoint.json").symlink_to("../../outside")
+    clone.commit()
+    done = push(clone, "link")
+    assert done.returncode == 1
+    assert "file/link-outside" in said(done)
+    clone.git("checkout", "-q", "-b", "module", "main")
+    clone.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},.checkpoints/sub.checkpoint.json")
+    clone.git("commit", "-q", "-m", "a submodule")
+    done = push(clone, "module")
+    assert done.returncode == 1
+    assert "file/not-a-file" in said(done)
+    clone.git("rm", "-q", "--cached", ".checkpoints/sub.checkpoint.json")
+    clone.git("commit", "-q", "-m", "no submodule")
+    assert push(clone, "module").returncode == 0
+
+
+def test_a_replacement_that_was_pushed_hides_nothing(clone: GitRepo) -> None:
+    clone.write(PATH, BAD)
+    bad = clone.git("hash-object", "-w", PATH)
+    good = clone.git("rev-parse", f"main:{PATH}")
+    clone.git("update-ref", f"refs/replace/{bad}", good)
+    assert push(clone, f"refs/replace/{bad}").returncode == 0
+    clone.git("-c", "core.useReplaceRefs=false", "add", "-A")
+    clone.git("commit", "-q", "-m", "bad")
+    assert push(clone, "main").returncode == 1
+
+
+def test_a_shallow_clone_pushes_and_is_checked(clone: GitRepo, server: GitRepo, tmp_path: Path) -> None:
+    clone.write("a.txt", "a\n")
+    clone.commit()
+    assert push(clone, "main").returncode == 0
+    clone.git("clone", "-q", "--depth=1", f"file://{server.path}".replace("%", "%25"), str(tmp_path / "shallow"))
+    shallow = GitRepo(tmp_path / "shallow")
+    shallow.write(PATH, NEXT)
+    shallow.commit()
+    assert push(shallow, "main").returncode == 0
+    shallow.write(PATH, BAD)
+    shallow.commit()
+    assert push(shallow, "main").returncode == 1
+
+
+def test_a_repository_that_borrows_objects_is_checked(clone: GitRepo, server: GitRepo, tmp_path: Path) -> None:
+    server.git("clone", "-q", "--bare", "--shared", str(server.path), str(tmp_path / "fork.git"))
+    fork = GitRepo(tmp_path / "fork.git")
+    init(str(fork.path), Options(), os.environ)
+    clone.git("remote", "set-url", "origin", str(fork.path))
+    branch(clone, "bad", BAD)
+    branch(clone, "good", NEXT)
+    assert push(clone, "bad").returncode == 1
+    assert push(clone, "good").returncode == 0
+
+
+def test_sha256_repositories_are_checked(tmp_path: Path) -> None:
+    server = make_server(tmp_path / "server.git", "--object-format=sha256")
+    repo = GitRepo.create(tmp_path / "repo", "--object-format=sha256")
+    repo.git("remote", "add", "origin", str(server.path))
+    repo.write(PATH, GOOD)
+    repo.commit()
+    assert push(repo, "main").returncode == 0
+    repo.write(PATH, BAD)
+    repo.commit()
+    assert push(repo, "main").returncode == 1
+
+
+def test_a_push_option_lets_a_push_through_only_where_the_server_allows_it(clone: GitRepo, server: GitRepo) -> None:
+    server.git("config", "receive.advertisePushOptions", "true")
+    branch(clone, "bad", BAD)
+    assert push(clone, "-o", "checkpoint-skip", "bad").returncode == 1
+    server.git("config", "checkpoint.allowPushOption", "true")
+    assert push(clone, "-o", "something", "bad").returncode == 1
+    done = push(clone, "-o", "something", "-o", "checkpoint-skip", "bad")
+    assert done.returncode == 0
+    assert f"{PATH}:10" in said(done)
+    assert "let through" in said(done)
+
+
+@pytest.mark.parametrize("change", ["changed", "removed", "rewound", "merged away"])
+def test_a_pushed_record_is_neither_changed_nor_lost(clone: GitRepo, change: str) -> None:
+    put_record(clone.path / "records")
+    clone.commit("a record")
+    assert push(clone, "main").returncode == 0
+    words, clean = ["main"], ["HEAD~1"]
+    if change == "changed":
+        put_record(clone.path / "records", artifact_paths=["other"])
+        clone.commit()
+    elif change == "removed":
+        (clone.path / RECORD).unlink()
+        clone.commit()
+    elif change == "rewound":
+        words, clean = ["--force", "main~1:main"], ["main"]
+    else:
+        clone.git("checkout", "-q", "-b", "feature", "main~1")
+        clone.write("a.txt", "a\n")
+        clone.commit()
+        clean = ["feature"]
+        clone.git("merge", "-q", "--no-edit", "-s", "ours", "main")
+        words, clean = ["feature"], ["feature~1"]
+    done = push(clone, *words)
+    assert done.returncode == 1
+    assert "pipeline/append-only" in said(done)
+    assert RECORD in said(done)
+    assert push(clone, f"{clean[0]}:refs/heads/clean").returncode == 0
+
+
+def test_another_hook_still_reads_every_line_after_ours(clone: GitRepo, server: GitRepo) -> None:
+    hook = server.path / "hooks/pre-receive"
+    hook.write_text(f'{hook.read_text()}while read -r line; do echo "$line" >> lines.txt; done\n')
+    branch(clone, "a", NEXT)
+    assert push(clone, "a", "main:b").returncode == 0
+    lines = (server.path / "lines.txt").read_text().splitlines()
+    assert [line.split()[2] for line in lines] == ["refs/heads/a", "refs/heads/b"]
+
+
+def test_many_refs_cost_one_question(clone: GitRepo, server: GitRepo) -> None:
+    tip = clone.git("rev-parse", "main")
+    refs = "".join(f"create refs/heads/many/{number} {tip}\n" for number in range(3_000))
+    clone.run("git", "update-ref", "--stdin", stdin=refs.encode())
+    branch(clone, "many/bad", BAD)
+    done = push(clone, "refs/heads/many/*:refs/heads/many/*")
+    assert done.returncode == 1
+    assert said(done).count(f"{PATH}:10") == 1
+    clone.git("branch", "-q", "-D", "many/bad")
+    assert push(clone, "refs/heads/many/*:refs/heads/many/*").returncode == 0
