@@ -23,13 +23,27 @@ _PLAIN_SPELLINGS = {
 }  # fmt: skip
 
 
+# What the styles of an Outcome look like, as the numbers of a terminal's SGR sequence.
+THEMES = {
+    "dark": {"strong": "1", "good": "32", "warn": "33", "bad": "31", "dim": "2"},
+    "light": {"strong": "1", "good": "32", "warn": "35", "bad": "31", "dim": "90"},
+    "colorblind": {"strong": "1", "good": "34", "warn": "33", "bad": "1;35", "dim": "2"},
+}
+_DEFAULT_THEME = "dark"
+_LONGEST_CODE = 20
+
+
 class Screen(NamedTuple):
-    """How text is to be laid out. width: columns, 0 for as wide as it gets. quiet: findings only."""
+    """How text is to be laid out. width: columns, 0 for as wide as it gets. quiet: findings only.
+
+    theme: a style's name -> the numbers of its SGR sequence, "" for none.
+    """
 
     width: int = 0
     colour: bool = False
     glyphs: bool = False
     quiet: bool = False
+    theme: Mapping[str, str] = THEMES[_DEFAULT_THEME]
 
 
 def read_screen(stream: TextIO, env: Mapping[str, str], *, colour: bool = True, quiet: bool = False) -> Screen:
@@ -41,7 +55,25 @@ def read_screen(stream: TextIO, env: Mapping[str, str], *, colour: bool = True, 
         colour=rich and colour and not env.get("NO_COLOR"),
         glyphs=rich and _can_encode("".join(GLYPHS.values()), stream.encoding),
         quiet=quiet,
+        theme=read_theme(env.get("CHECKPOINT_COLORS", "")),
     )
+
+
+def read_theme(wished: str) -> Mapping[str, str]:
+    """A theme from what CHECKPOINT_COLORS says: a theme's name, `style=numbers` with colons between, or both.
+
+    What it does not understand leaves a style as it is: `light:bad=1;31` is the light theme with another red.
+    """
+    if not wished:
+        return THEMES[_DEFAULT_THEME]
+    theme = dict(THEMES[_DEFAULT_THEME])
+    for part in wished.split(":"):
+        name, equals, code = part.partition("=")
+        if not equals:
+            theme.update(THEMES.get(name, {}))
+        elif name in theme and len(code) <= _LONGEST_CODE and not code.strip("0123456789;"):
+            theme[name] = code
+    return theme
 
 
 def _is_terminal(stream: TextIO) -> bool:

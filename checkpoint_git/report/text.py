@@ -6,7 +6,6 @@ from checkpoint_git.core.outcome import Block, Line, Outcome, Style, Table
 from checkpoint_git.core.safetext import escape_controls
 from checkpoint_git.report.screen import GLYPHS, Screen
 
-_CODES: dict[Style, str] = {"strong": "1", "good": "32", "warn": "33", "bad": "31", "dim": "2"}
 _LEVEL_STYLES: dict[str, Style] = {"error": "bad", "warning": "warn", "note": "dim"}
 GAP = "  "
 _WIDTHLESS = ("Mn", "Me", "Cf")  # categories of marks and joiners, which stand on the letter before
@@ -59,7 +58,8 @@ def _said(line: Line, screen: Screen) -> str:
 
 def paint(text: str, style: Style, screen: Screen) -> str:
     """The text in its style's colour, where the screen has colours."""
-    return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if screen.colour and style and text else text
+    code = screen.theme[style] if screen.colour and style else ""
+    return f"\x1b[{code}m{text}\x1b[0m" if code and text else text
 
 
 # tables
