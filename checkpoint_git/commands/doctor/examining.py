@@ -15,9 +15,10 @@ from checkpoint_git.checks.suppression import (
     split_findings,
 )
 from checkpoint_git.checks.world import STALE_DAYS, World
-from checkpoint_git.commands.doctor.gathering import Tell, gather_world
+from checkpoint_git.commands.doctor.gathering import gather_world
 from checkpoint_git.commands.doctor.sheets import read_sheets
 from checkpoint_git.commands.reading import read_text
+from checkpoint_git.commands.telling import Tell
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, relative_path

@@ -8,6 +8,7 @@ from checkpoint_git.checks.listed import choose_reading, find_readings, is_path_
 from checkpoint_git.checks.sheet import Sheet
 from checkpoint_git.checks.world import GitFacts, Hook, NamedFile, Proof, Release, Setup, Step, World
 from checkpoint_git.commands.doctor import trying
+from checkpoint_git.commands.telling import Tell
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, relative_path
@@ -18,8 +19,6 @@ from checkpoint_git.repo import paths, worktree
 from checkpoint_git.repo.git import clean_env, run_git
 from checkpoint_git.repo.past import branches, history
 from checkpoint_git.repo.setup import attributes, install_state, settings
-
-Tell = Callable[[str], None]
 
 
 def gather_world(

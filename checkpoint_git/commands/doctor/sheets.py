@@ -16,8 +16,8 @@ except ImportError:
 
 import checkpoint_git
 from checkpoint_git.checks.sheet import Passage, Recorded, Sheet, make_sheet
-from checkpoint_git.commands.doctor.gathering import Tell
 from checkpoint_git.commands.reading import check_files, read_document
+from checkpoint_git.commands.telling import Tell, draw_bar
 from checkpoint_git.disk.cache import load_cache, write_cache
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.skill import layout, store
@@ -36,7 +36,8 @@ def read_sheets(place: Place, now: int, skill: str | None = None, tell: Tell = l
     """
     if skill:
         return [make_sheet(read_document(place, skill, now))]
-    is_many = len(store.list_skills(place)) >= _FEWEST
+    total = len(store.list_skills(place))
+    is_many = total >= _FEWEST
     known = _load_rows(place, now) if is_many else {}
     sheets, keys, fresh = list[Sheet](), list[str](), 0
     for name, content in store.read_files(place):
@@ -45,7 +46,7 @@ def read_sheets(place: Place, now: int, skill: str | None = None, tell: Tell = l
         fresh += row is None
         sheets.append(make_sheet(check_files([(name, content)], now)[0]) if row is None else _from_row(name, row))
         if len(sheets) % _PACE == 0:
-            tell(f"checkpoints ({len(sheets)})")
+            tell(f"checkpoints {draw_bar(len(sheets), total)}")
     if is_many and fresh * 20 > len(sheets):
         _write_rows(place, keys, sheets, now)
     return sheets

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from checkpoint_git.checks.doctor import CHECKS, ONLINE, Check, choose_checks, is_meant
 from checkpoint_git.commands.doctor.examining import Diagnosis, diagnose
-from checkpoint_git.commands.doctor.gathering import Tell
+from checkpoint_git.commands.telling import make_teller
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.outcome import Invocation, Line, Outcome, Rule, Style, Table
@@ -59,11 +59,19 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     skill, words = _split_fix_words(args.skill, args.fix or ([SAFE] if args.dry_run else []))
     place = find_place(invocation.cwd)
     since = read_commit(place.top, args.since) if args.since is not None else ""
-    tell = _progress(invocation)
+    tell = make_teller(invocation, args.quiet)
 
     def look() -> Diagnosis:
         try:
-            return diagnose(place, invocation.now, skill, checks, env=invocation.env, tell=tell, since=since)
+            return diagnose(
+                place,
+                invocation.now,
+                skill,
+                checks,
+                env=invocation.env,
+                tell=lambda what: tell(f"looking at {what}"),
+                since=since,
+            )
         finally:
             tell("")
 
@@ -141,13 +149,3 @@ def _count_level(findings: Sequence[Finding], level: Level) -> int:
 
 def _plural(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
-
-
-def _progress(invocation: Invocation) -> Tell:
-    """A line on the terminal that says what is being looked at, and goes when nothing is."""
-
-    def tell(what: str) -> None:
-        invocation.stderr.write(f"\r\x1b[K{f'looking at {what}...' if what else ''}")
-        invocation.stderr.flush()
-
-    return tell if invocation.interactive else lambda what: None

@@ -6,6 +6,7 @@ from typing import Any
 
 from checkpoint_git.commands.restore import parts as restore_parts
 from checkpoint_git.commands.restore import points as use
+from checkpoint_git.commands.telling import make_teller
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
@@ -85,16 +86,12 @@ _MUCH = 8 << 20  # bytes, from which on a person is told how far it is
 
 
 def _progress(invocation: Invocation) -> Callable[[int], None]:
-    if not invocation.interactive:
-        return lambda size: None
-    told = 0
+    show, told = make_teller(invocation), 0
 
     def tell(size: int) -> None:
         nonlocal told
         if size < 0 or size - told > _MUCH:
-            text = "" if size < 0 else f"kept {size >> 20} MB..."
-            invocation.stderr.write(f"\r\x1b[K{text}")
-            invocation.stderr.flush()
+            show("" if size < 0 else f"kept {size >> 20} MB...")
             told = max(size, 0)
 
     return tell
