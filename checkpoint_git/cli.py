@@ -163,7 +163,8 @@ def _say(answer: Answer) -> int:
 def _parse(request: Request, module: ModuleType) -> Namespace:
     from checkpoint_git.parsing import parse  # most commands are so plain that argparse is never loaded
 
-    formats = tuple(report.FORMATS) if request.verb in WITH_FINDINGS else PLAIN_FORMATS
+    own = getattr(module, "FORMATS", PLAIN_FORMATS)
+    formats = tuple(report.FORMATS) if request.verb in WITH_FINDINGS else own
     return parse(request, module, formats, EXIT_CODES)
 
 

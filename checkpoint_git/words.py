@@ -116,7 +116,8 @@ def read_quickly(words: list[str], module: ModuleType) -> Namespace | None:
         module.add_arguments(verb)
     except _NotPlainError:
         return None
-    known = {**verb.flags, **_GLOBAL_PLAIN}
+    formats = {f"--format={name}": ("format", name) for name in getattr(module, "FORMATS", ())}
+    known = {**verb.flags, **_GLOBAL_PLAIN, **formats}
     if not verb.is_plain or any(word not in known for word in words):
         return None
     values = {**verb.values, **_GLOBAL_DEFAULTS, **dict(known[word] for word in words)}

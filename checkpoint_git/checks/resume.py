@@ -3,14 +3,12 @@
 Pure: a document in, a plan out.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NamedTuple
-
 from checkpoint_git.checks.facts import Document
 from checkpoint_git.checks.next_action import describe_blocker
 from checkpoint_git.checks.progress import count_rows, find_age, is_stale, text_field
 from checkpoint_git.core.clock import DAY, age_text
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.light import Any, Iterator, Literal, Mapping, NamedTuple
 from checkpoint_git.core.safetext import shorten
 from checkpoint_git.protocols.skill.views import (
     action_done_when,

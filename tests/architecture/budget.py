@@ -107,6 +107,8 @@ def starts(installation: Installation) -> dict[str, Start]:
         "update": ("build", "--step=sprint-3"),
         "done": ("build",),
         "workflow": ("start", "login"),
+        "prime": ("--format=claude",),
+        "session": ("stop", "--format", "claude"),
         "pipeline": ("list", "--ticket-id", TICKET),
     }
     return {

@@ -1,0 +1,88 @@
+"""When a session started and when it was last reminded, as the times of two empty files in the git directory.
+
+Times of files on one disk are compared with times of files on the same disk: no clock is asked.
+"""
+
+import os
+
+from checkpoint_git.core.light import NamedTuple
+
+FOLDER = "checkpoint/sessions"  # in a work tree's own git directory
+_TOLD = ".told"
+_MOST_KEPT = 64
+_KEPT_FOR = 30 * 86_400 * 10**9  # nanoseconds
+
+
+class Session(NamedTuple):
+    """started, told: nanoseconds of the file system's clock, None where that never happened."""
+
+    started: int | None
+    told: int | None
+
+
+def read_session(git_dir: str, name: str) -> Session:
+    """What is known of a session. name: as HookInput.session has it."""
+    path = os.path.join(git_dir, FOLDER, name)
+    return Session(_read_time(path), _read_time(path + _TOLD))
+
+
+def write_start(git_dir: str, name: str, *, anew: bool) -> None:
+    """Notes that a session starts now. anew: even where it is known already. A disk that takes nothing is no matter."""
+    folder = os.path.join(git_dir, FOLDER)
+    path = os.path.join(folder, name)
+    if not anew and _read_time(path) is not None:
+        return
+    try:
+        os.makedirs(folder, exist_ok=True)
+        _touch(path)
+        _remove_old(folder, _read_time(path) or 0)
+    except OSError:
+        return
+    _remove(path + _TOLD)
+
+
+def write_told(git_dir: str, name: str) -> None:
+    """Notes that a session was reminded now."""
+    try:
+        os.makedirs(os.path.join(git_dir, FOLDER), exist_ok=True)
+        _touch(os.path.join(git_dir, FOLDER, name + _TOLD))
+    except OSError:
+        return
+
+
+def remove_session(git_dir: str, name: str) -> None:
+    """Forgets a session."""
+    path = os.path.join(git_dir, FOLDER, name)
+    _remove(path)
+    _remove(path + _TOLD)
+
+
+def _touch(path: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
+    try:
+        os.utime(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _read_time(path: str) -> int | None:
+    try:
+        return os.lstat(path).st_mtime_ns
+    except OSError:
+        return None
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return
+
+
+def _remove_old(folder: str, now: int) -> None:
+    """Keeps the newest few. now: nanoseconds."""
+    times = {name: _read_time(os.path.join(folder, name)) or 0 for name in os.listdir(folder)}
+    newest_first = sorted(times, key=lambda name: times[name], reverse=True)
+    for at, name in enumerate(newest_first):
+        if at >= _MOST_KEPT or now - times[name] > _KEPT_FOR:
+            _remove(os.path.join(folder, name))
