@@ -17,20 +17,27 @@ from checkpoint_git.commands.merges.harm import Judged, key_of, list_harm, place
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsonplace import locate_all
 from checkpoint_git.core.jsontext import JsonTextError, decode, parse
-from checkpoint_git.merge.explain import Entry
+from checkpoint_git.merge.explain import THE_FILE, Entry
 from checkpoint_git.repo.merges.conflicts import read_line_merges
-from checkpoint_git.repo.merges.merges import Commit, Versions, read_touched
+from checkpoint_git.repo.merges.merges import UNSHALLOW, Commit, Versions, read_missing, read_touched
 from checkpoint_git.repo.merges.plain import Made, Plain, is_dropped, merge_plainly, read_foreseen, read_made
 
 SIDES = ("the base branch", "the head branch")  # of a merge that is foreseen, and of a squash
 
 
+class Found(NamedTuple):
+    """What the rules would not have. entry: of the explanation; None where the whole result is compared."""
+
+    hit: Hit
+    entry: Entry | None = None
+
+
 class ServedFile(NamedTuple):
-    """One file of a merge. how: who made its result. hits: what the rules would not have."""
+    """One file of a merge. how: who made its result. found: what the rules would not have."""
 
     judged: Judged
     how: How
-    hits: list[Hit]
+    found: list[Found]
 
 
 class Served(NamedTuple):
@@ -49,7 +56,7 @@ class Served(NamedTuple):
     @property
     def hits(self) -> list[Hit]:
         """All of its files'."""
-        return [hit for file in self.files for hit in file.hits]
+        return [found.hit for file in self.files for found in file.found]
 
 
 def foresee(plain: Plain, first: str, second: str, names: tuple[str, str], schemas: Schemas, now: int) -> Served:
@@ -61,16 +68,16 @@ def foresee(plain: Plain, first: str, second: str, names: tuple[str, str], schem
     for file in touched.files:
         judged = Judged(file, load_schema(schemas, file.path), schemas.choices.narrative)
         kinds = made.stopped.pop(file.path, None) or made.stopped.pop(file.old_path, None)
-        hits = _tell_stop(judged, kinds) if kinds is not None else find_hits(judged, "foreseen", parents, now)
-        files.append(ServedFile(judged, "foreseen", hits))
-    rest = [Hit("conflict", path, "", "", _say_kinds(kinds)) for path, kinds in made.stopped.items()]
+        found = _tell_stop(judged, kinds) if kinds is not None else find_hits(judged, "foreseen", parents, now)
+        files.append(ServedFile(judged, "foreseen", found))
+    rest = [Found(Hit("conflict", path, "", "", _say_kinds(kinds))) for path, kinds in made.stopped.items()]
     if rest:
         nothing = Judged(Versions("", "", (), None, None, None, (1, 2)), {})
         files.append(ServedFile(nothing, "foreseen", rest))
     return Served(Event("", names), None, files, touched.whole, tuple(touched.crowded), made.others)
 
 
-def _tell_stop(judged: Judged, kinds: Sequence[str]) -> list[Hit]:
+def _tell_stop(judged: Judged, kinds: Sequence[str]) -> list[Found]:
     """A file that the merge leaves to a person, and what of it the rules would leave to one."""
     file = judged.file
     ours = None if None in (file.first, file.second) else judged.explain(file.first).ours
@@ -84,7 +91,7 @@ def _tell_stop(judged: Judged, kinds: Sequence[str]) -> list[Hit]:
         places = ", ".join(place or "/" for place in ours.conflicts[:3])
         more = f" and {len(ours.conflicts) - 3} more" if len(ours.conflicts) > 3 else ""
         said = f"by the merge rules only {places}{more} would be left to a person"
-    return [Hit("conflict", file.path, where, "", said)]
+    return [Found(Hit("conflict", file.path, where, "", said))]
 
 
 def _say_kinds(kinds: Sequence[str]) -> str:
@@ -101,17 +108,24 @@ def serve(plain: Plain, commit: Commit, event: Event, schemas: Schemas, now: int
     """
     touched = read_touched(plain.cwd, commit, plain.env)
     judged = [Judged(file, load_schema(schemas, file.path), schemas.choices.narrative) for file in touched.files]
+    if event.squash:  # what the branch did not touch, the commit changed on its own account
+        judged = [one for one in judged if one.file.second != one.base]
     open_files = [one for one in judged if one.harmed or not _is_right(one)]
     made = _make_again(plain, commit) if open_files else None
     ways = _find_ways(plain, commit, made, open_files)
     files = []
     for one in open_files:
-        parents = Parents(*one.file.parents, names=SIDES if event.squash else ("", ""))
-        hits = find_hits(one, ways[one.file.path], parents, now)
+        parents = find_parents(one, event)
+        found = find_hits(one, ways[one.file.path], parents, now)
         if ways[one.file.path] == "hand":
-            hits = _mark_meant(plain.cwd, one, hits)
-        files.append(ServedFile(one, ways[one.file.path], hits))
+            found = _mark_meant(plain.cwd, one, found)
+        files.append(ServedFile(one, ways[one.file.path], found))
     return Served(event, commit, files, touched.whole, tuple(touched.crowded))
+
+
+def find_parents(judged: Judged, event: Event) -> Parents:
+    """What the two sides of a file are called in sentences."""
+    return Parents(*judged.file.parents, names=SIDES if event.squash else ("", ""))
 
 
 def _is_right(judged: Judged) -> bool:
@@ -151,26 +165,27 @@ def _find_ways(plain: Plain, commit: Commit, made: Made | None, files: Iterable[
 # what is told of one file
 
 
-def find_hits(judged: Judged, how: How, parents: Parents, now: int) -> list[Hit]:
+def find_hits(judged: Judged, how: How, parents: Parents, now: int) -> list[Found]:
     """What the rules would not have, in one file. now: seconds since 1970, for validating the result."""
     unreadable = {version for version, _ in judged.found.unreadable}
     if unreadable & {"base", "first", "second"}:
         return []
     meant = how in ("changed", "dropped")
-    hits = [_hit_of(judged, entry, parents, meant) for entry in list_harm(judged.found)]
+    found = [Found(hit_of(judged, entry, parents, meant), entry) for entry in list_harm(judged.found)]
     if how in ("lines", "foreseen") and not unreadable:
-        hits += _find_strange(judged, parents, hits)
-        hits += [] if hits else _find_new_errors(judged, now)
-    return _place_lines(judged.file.result, hits)
+        found += [Found(hit) for hit in _find_strange(judged, parents, [one.hit for one in found])]
+        found += [] if found else [Found(hit) for hit in _find_new_errors(judged, now)]
+    return place_lines(judged.file.result, found)
 
 
 _KIND_OF_BROKEN: dict[str, Kind] = {"doubled": "duplicate-key", "blended": "not-json"}
 _KINDS: dict[str, Kind] = {"lost": "lost", "doubled": "doubled", "blended": "blended"}
 
 
-def _hit_of(judged: Judged, entry: Entry, parents: Parents, meant: bool) -> Hit:
+def hit_of(judged: Judged, entry: Entry, parents: Parents, meant: bool) -> Hit:
+    """One entry that a merge harmed. meant: somebody made the file so, and no lines."""
     path = judged.file.path
-    if not judged.is_readable:
+    if entry.name == THE_FILE and not judged.is_readable:
         return Hit(_KIND_OF_BROKEN[entry.verdict], path, "", "", entry.note)
     meant = meant and entry.verdict != "doubled"
     said = say_entry(entry, parents)
@@ -212,36 +227,39 @@ def _find_new_errors(judged: Judged, now: int) -> list[Hit]:
     return [Hit("invalid", file.path, one.where, "", f"{one.where or '/'}: {one.message}") for one in errors]
 
 
-def _place_lines(result: bytes | None, hits: list[Hit]) -> list[Hit]:
-    if result is None or not hits:
-        return hits
+def place_lines(text_of: bytes | None, found: list[Found]) -> list[Found]:
+    """The same with the lines at which they stand in a version of the file."""
+    if text_of is None or not found:
+        return found
     try:
-        text = decode(result)
+        text = decode(text_of)
         parse(text)
     except JsonTextError as error:
-        return [hit._replace(line=error.line) for hit in hits]
-    places = locate_all(text, [hit.where for hit in hits])
-    return [hit._replace(line=line) for hit, (line, _) in zip(hits, places, strict=True)]
+        return [one._replace(hit=one.hit._replace(line=error.line)) for one in found]
+    places = locate_all(text, [one.hit.where for one in found])
+    return [one._replace(hit=one.hit._replace(line=line)) for one, (line, _) in zip(found, places, strict=True)]
 
 
-def _mark_meant(cwd: str, judged: Judged, hits: list[Hit]) -> list[Hit]:
+def _mark_meant(cwd: str, judged: Judged, found: list[Found]) -> list[Found]:
     """Losses that no picking of sides brings about, by hunks or of the whole file: somebody wrote the file so."""
     file = judged.file
-    if file.result in (file.first, file.second):
-        return hits
+    if not any(one.hit.kind == "lost" for one in found) or file.result in (file.first, file.second):
+        return found
     both = read_line_merges(cwd, judged.base or b"", file.first or b"", file.second or b"")
-    if both is None:
-        return hits
     picked: set[object] = set()
-    for data in both:
-        found = judged.explain(data)
-        if found.unreadable:
-            return hits
-        picked.update(key_of(entry) for entry in list_harm(found))
-    chosen = {
-        entry.name for entry in list_harm(judged.found) if entry.verdict == "lost" and key_of(entry) not in picked
-    }
-    return [hit._replace(meant=True) if hit.kind == "lost" and hit.name in chosen else hit for hit in hits]
+    for data in both or ():
+        explained = judged.explain(data)
+        if explained.unreadable:
+            return found
+        picked.update(key_of(entry) for entry in list_harm(explained))
+    if both is None:
+        return found
+    return [
+        one._replace(hit=one.hit._replace(meant=True))
+        if one.entry is not None and one.hit.kind == "lost" and key_of(one.entry) not in picked
+        else one
+        for one in found
+    ]
 
 
 def find_event(commit: Commit, squash: bool = False, names: Mapping[str, str] | None = None) -> Event:
@@ -250,3 +268,14 @@ def find_event(commit: Commit, squash: bool = False, names: Mapping[str, str] | 
     first, second = (known.get(parent, parent[:8]) for parent in (*commit.parents, *commit.parents)[:2])
     more = len(commit.parents) - 2
     return Event(commit.id, (first, f"{second} and {more} more" if more > 0 else second), commit.subject, squash)
+
+
+def try_serve(plain: Plain, commit: Commit, event: Event, schemas: Schemas, now: int) -> Served:
+    """The same as serve; where this clone lacks something, that is the reason why nothing is known."""
+    missing = read_missing(plain.cwd, commit.parents)
+    if missing:
+        return Served(event, commit, [], reason=f"{missing[0][:12]} is not in this clone; {UNSHALLOW}")
+    try:
+        return serve(plain, commit, event, schemas, now)
+    except CheckpointError as error:
+        return Served(event, commit, [], reason=f"{error.message}; {error.hint}")

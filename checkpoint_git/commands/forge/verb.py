@@ -10,17 +10,21 @@ from checkpoint_git.core.outcome import Invocation, Outcome
 SUMMARY = """\
 what a forge's jobs do for pull requests, because no forge's merge button runs a merge driver
 
-  premerge             merge the base branch into a pull request by meaning, and push that, so that it can be merged"""
+  premerge             merge the base branch into a pull request by meaning, and push that, so that it can be merged
+  verify               would the forge's own merge by lines treat every entry by the rules? did a candidate's?"""
 EXAMPLES = """\
   checkpoint ci premerge --base origin/main --head origin/topic --dry-run
   checkpoint ci premerge --base origin/main --head HEAD --branch topic --push
-  checkpoint ci premerge --base origin/main --head HEAD --format md"""
+  checkpoint ci premerge --base origin/main --head HEAD --format md
+  checkpoint ci verify --base origin/main --head HEAD --format github
+  checkpoint ci verify --base origin/main --candidate HEAD"""
 
 Verb = Callable[[argparse.Namespace, Invocation], Outcome]
 
 # verb -> the module whose run() it is
 VERBS = {
     "premerge": "checkpoint_git.commands.forge.premerge",
+    "verify": "checkpoint_git.commands.forge.verify",
 }
 # option -> the verbs that take it; those that all verbs take are not here
 _OPTIONS = {
@@ -28,6 +32,7 @@ _OPTIONS = {
     "branch": ("premerge",),
     "push": ("premerge",),
     "dry_run": ("premerge",),
+    "candidate": ("verify",),
 }
 
 
@@ -41,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--branch", metavar="NAME", help="premerge: the pull request's branch on the remote")
     add("--push", action=argparse.BooleanOptionalAction, help="premerge: push the merge to the branch (default: no)")
     add("--dry-run", action="store_true", help="premerge: say what would be done, write no commit and push nothing")
+    add("--candidate", metavar="COMMIT", help="verify: what was made already, such as a merge queue's commit")
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:

@@ -13,15 +13,22 @@ _ORDINALS = {1: "first", 2: "second", 3: "third"}
 
 
 class Parents(NamedTuple):
-    """Which parents of the merge are meant by "first" and "second", counted from 1: of an octopus, two of many."""
+    """Which parents of the merge are meant by "first" and "second", counted from 1: of an octopus, two of many.
+
+    names: what they are called instead, where the sides are no parents of a commit.
+    """
 
     first: int
     second: int
+    names: tuple[str, str] = ("", "")
 
     def name(self, side: str) -> str:
         """A parent as the sentences call it."""
         if side == "both":
-            return "both parents"
+            return "both sides" if self.names[0] else "both parents"
+        name = self.names[0] if side == "first" else self.names[1]
+        if name:
+            return name
         number = self.first if side == "first" else self.second
         return f"the {_ORDINALS.get(number, f'{number}th')} parent"
 
@@ -60,9 +67,8 @@ def _decided(entry: Entry, parents: Parents) -> str:
 def _lost(entry: Entry, parents: Parents) -> str:
     stands = f"; {_said(entry.result)} stands" if entry.result is not None else ""
     if entry.side == "both" and entry.first != entry.second:
-        return (
-            f"{_said(entry.first)} of {parents.name('first')} and {_said(entry.second)} of the other are gone{stands}"
-        )
+        said = f"{_said(entry.first)} of {parents.name('first')} and {_said(entry.second)} of the other"
+        return f"{said} are gone{stands}"
     value = entry.second if entry.side == "second" else entry.first
     if entry.base is not None and value == entry.base:
         return f"{_said(value)}, which {parents.name('both')} kept, is gone{stands}"

@@ -148,11 +148,11 @@ def _read_known(cwd: str, names: list[str], env: Env) -> dict[str, str]:
 # what came after a merge
 
 
-def read_blobs_in_head(cwd: str, paths: Sequence[str], env: Env = None) -> dict[str, str]:
-    """The blobs that HEAD has at some paths; "" where it has no file."""
+def read_blobs_in_head(cwd: str, paths: Sequence[str], env: Env = None, head: str = "HEAD") -> dict[str, str]:
+    """The blobs that HEAD, or another commit or tree, has at some paths; "" where it has no file."""
     if not paths:
         return {}
-    words = ["--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", "HEAD", "--"]
+    words = ["--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", head, "--"]
     out = run_git([*words, *paths], cwd, env=env).out
     known = {}
     for record in out.split(b"\0"):
@@ -172,11 +172,11 @@ def read_outside(cwd: str, ids: Iterable[str], env: Env = None) -> set[str]:
     return set(asked if result.code else result.out.decode().split()) & set(asked)
 
 
-def read_later_versions(cwd: str, merge: str, path: str, env: Env = None) -> list[bytes]:
+def read_later_versions(cwd: str, merge: str, path: str, env: Env = None, head: str = "HEAD") -> list[bytes]:
     """What a file was between a merge and HEAD, in the commits that come after the merge; newest first, 20 at most."""
     words = ["log", "-z", "--format=", "--raw", "-m", "--full-history", "--no-renames", "--full-index"]
     words += ["--no-ext-diff", "--no-relative", "--no-color", "--no-show-signature", "--ancestry-path"]
-    out = run_git([*words, f"{merge}..HEAD", "--", f":(top,literal){path}"], cwd, env=env).out
+    out = run_git([*words, f"{merge}..{head}", "--", f":(top,literal){path}"], cwd, env=env).out
     records = [field.lstrip(b"\n") for field in out.split(b"\0")]
     blobs = dict.fromkeys(record.split()[3].decode() for record in records if record.startswith(b":"))
     present = [blob for blob in blobs if _blob(blob)][:_MOST_VERSIONS]
