@@ -24,6 +24,7 @@ VERBS = {
     "memory": ("checkpoint_git.commands.memory.verb", "where an initiative stands, in the graph of a memory server"),
     "restore-point": ("checkpoint_git.commands.restore.verb", "a proven way back, made before anything dangerous"),
     "schema": ("checkpoint_git.commands.schema", "the JSON Schemas of our files, and settings for editors"),
+    "mcp": ("checkpoint_git.mcpserver.verb", "serve agents: the commands as tools, the checkpoints as resources"),
     "completion": ("checkpoint_git.completion.verb", "the script that makes a shell complete all this"),
     "prime": ("checkpoint_git.commands.session.prime", "tell an agent's new session where the work stands"),
     "session": ("checkpoint_git.commands.session.verb", "remind an agent that stops of what it did not write down"),
