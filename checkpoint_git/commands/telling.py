@@ -9,14 +9,14 @@ Tell = Callable[[str], None]
 _BAR = 24  # columns
 
 
-def make_teller(invocation: Invocation, quiet: bool = False) -> Tell:
+def make_teller(invocation: Invocation) -> Tell:
     """A function that shows a text in place of the one before it; "" takes it away. Without a terminal it is silent."""
 
     def tell(text: str) -> None:
         invocation.stderr.write(f"\r\x1b[K{text}")
         invocation.stderr.flush()
 
-    return tell if invocation.interactive and not quiet else lambda text: None
+    return tell if invocation.interactive else lambda text: None
 
 
 def draw_bar(done: int, total: int) -> str:

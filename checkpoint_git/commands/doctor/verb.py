@@ -59,7 +59,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     skill, words = _split_fix_words(args.skill, args.fix or ([SAFE] if args.dry_run else []))
     place = find_place(invocation.cwd)
     since = read_commit(place.top, args.since) if args.since is not None else ""
-    tell = make_teller(invocation, args.quiet)
+    tell = make_teller(invocation)
 
     def look() -> Diagnosis:
         try:
