@@ -14,6 +14,7 @@ VERBS = {
     "refs": ("checkpoint_git.commands.refs", "the tickets that the skills touched"),
     "log": ("checkpoint_git.commands.log", "a checkpoint's life through git's history, commit by commit"),
     "reset": ("checkpoint_git.commands.reset", "archive a checkpoint and start afresh"),
+    "migrate": ("checkpoint_git.commands.migrate", "telemetry as one file an entry, or back in the checkpoint"),
     "rotate": ("checkpoint_git.commands.rotate", "move closed telemetry into history"),
     "resolve": ("checkpoint_git.commands.merges.resolve", "decide the conflicts of a merge, and stage what is clean"),
     "init": ("checkpoint_git.commands.setup.init", "set this repository up: folder, merge driver, hooks"),

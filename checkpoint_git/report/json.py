@@ -11,15 +11,24 @@ SCHEMA_VERSION = 1
 
 
 def render(command: str, outcome: Outcome, screen: Screen) -> str:
+    """The command's document as text."""
+    return write(make_document(command, outcome))
+
+
+def make_document(command: str, outcome: Outcome) -> dict[str, Any]:
     """The command's data between schema_version and findings."""
     findings = [finding._asdict() for finding in outcome.findings]
-    return write({"schema_version": SCHEMA_VERSION, "command": command, **outcome.data, "findings": findings})
+    return {"schema_version": SCHEMA_VERSION, "command": command, **outcome.data, "findings": findings}
 
 
 def render_error(command: str, message: str, hint: str, **more: Any) -> str:
+    """The document for a command that could not run, as text."""
+    return write(make_error(command, message, hint, **more))
+
+
+def make_error(command: str, message: str, hint: str, **more: Any) -> dict[str, Any]:
     """The document for a command that could not run."""
-    error = {"message": message, "hint": hint, **more}
-    return write({"schema_version": SCHEMA_VERSION, "command": command, "error": error})
+    return {"schema_version": SCHEMA_VERSION, "command": command, "error": {"message": message, "hint": hint, **more}}
 
 
 def write(document: dict[str, Any]) -> str:
