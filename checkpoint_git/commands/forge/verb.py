@@ -32,6 +32,7 @@ _OPTIONS = {
     "branch": ("premerge",),
     "push": ("premerge",),
     "dry_run": ("premerge",),
+    "retries": ("premerge",),
     "candidate": ("verify",),
 }
 
@@ -45,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--remote", metavar="NAME", help="premerge: where to fetch and push (default: origin)")
     add("--branch", metavar="NAME", help="premerge: the pull request's branch on the remote")
     add("--push", action=argparse.BooleanOptionalAction, help="premerge: push the merge to the branch (default: no)")
+    add("--retries", metavar="N", type=int, help="premerge: how often to begin anew when the branch moves meanwhile")
     add("--dry-run", action="store_true", help="premerge: say what would be done, write no commit and push nothing")
     add("--candidate", metavar="COMMIT", help="verify: what was made already, such as a merge queue's commit")
 
