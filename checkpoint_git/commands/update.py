@@ -66,7 +66,9 @@ def update(place: Place, skill: str, edits: list[Edit], now: int, on_wait: Tell 
 
 def _scaffold(place: Place, skill: str, now: int) -> dict[str, Any]:
     project = os.path.basename(place.root) or "project"
-    return changes.scaffold(skill, project, place.root, now)
+    started = changes.scaffold(skill, project, place.root, now)
+    has_schema = os.path.isfile(os.path.join(place.directory, changes.SCHEMA_FILE))
+    return {"$schema": f"./{changes.SCHEMA_FILE}", **started} if has_schema else started
 
 
 def _is_ahead(document: Document, now: int) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, get_args
 
 import checkpoint_git
+from checkpoint_git.commands.setup import schemas
 from checkpoint_git.commands.setup.applying import apply_steps, describe_steps, steps_data
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
@@ -27,7 +28,8 @@ EXAMPLES = """\
   checkpoint init --dry-run              say what would be done
   checkpoint init --hooks none           no hooks
   checkpoint init --narrative newest     merges nobody watches: the newer side's story wins, the other is kept
-  checkpoint init --adopt                take over from the merge driver opchain-checkpoint"""
+  checkpoint init --adopt                take over from the merge driver opchain-checkpoint
+  checkpoint init --schemas              let editors check checkpoints while they are edited"""
 
 
 class Options(NamedTuple):
@@ -38,6 +40,7 @@ class Options(NamedTuple):
     schema: str | None = None
     adopt: bool = False
     dry_run: bool = False
+    schemas: bool = False
 
 
 class InitResult(NamedTuple):
@@ -73,13 +76,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='a JSON Schema with x-merge rules for your private skill_state, outside any work tree; "" forgets it',
     )
     parser.add_argument("--adopt", action="store_true", help="replace the merge driver opchain-checkpoint")
+    parser.add_argument(
+        "--schemas",
+        action="store_true",
+        help="write JSON Schemas to .checkpoints/schemas, and a $schema into every checkpoint that leads there",
+    )
     parser.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb."""
-    options = Options(args.hooks, args.narrative, args.merge_schema, args.adopt, args.dry_run)
+    options = Options(args.hooks, args.narrative, args.merge_schema, args.adopt, args.dry_run, args.schemas)
     result = init(invocation.cwd, options, invocation.env)
+    if args.schemas and not result.bare:
+        result.steps.extend(_add_schemas(_find_or_plan_place(invocation.cwd), invocation.now, dry_run=args.dry_run))
     data = {
         "root": result.root,
         "work_tree": result.work_tree,
@@ -114,6 +124,15 @@ def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
         apply_steps(steps, repository)
         _compile_package()
     return InitResult(place.root, repository.work_tree, steps, _check_result(survey, place, env, options))
+
+
+def _add_schemas(place: Place, now: int, *, dry_run: bool) -> list[Step]:
+    """Schemas beside the checkpoints, which name theirs. Read and written under the lock, so not by plain steps."""
+    steps = schemas.plan_schemas(place) + schemas.plan_references(place)
+    if not dry_run:
+        apply_steps(steps, None)
+        schemas.write_references(place, now)
+    return steps
 
 
 def _init_bare(bare: Repository, options: Options, cwd: str, env: Mapping[str, str]) -> InitResult:

@@ -13,11 +13,12 @@ from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.registry import KINDS, pattern_of
 from checkpoint_git.protocols.skill import store
+from checkpoint_git.protocols.skill.changes import SCHEMA_FILE
 from checkpoint_git.repo.setup.steps import RemoveFile, Step, WriteFile
 from checkpoint_git.repo.setup.survey import read_file
 
 FOLDER = "schemas"  # in .checkpoints
-REFERENCE = f"./{FOLDER}/skill.schema.json"  # what a checkpoint's $schema says
+REFERENCE = f"./{SCHEMA_FILE}"  # what a checkpoint's $schema says
 _COMMENT = "Written by `checkpoint init --schemas`, which also brings it up to date. sha256:"
 
 

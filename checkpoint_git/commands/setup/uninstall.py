@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from checkpoint_git.commands.setup import schemas
 from checkpoint_git.commands.setup.applying import apply_steps, describe_steps, steps_data
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
@@ -40,7 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb."""
+    schema_steps = _remove_schemas(_read_place(invocation.cwd), invocation.now, dry_run=args.dry_run)
     result = uninstall(invocation.cwd, invocation.env, dry_run=args.dry_run)
+    result.steps[:0] = schema_steps
     data = {"work_tree": result.work_tree, "dry_run": args.dry_run, "steps": steps_data(result.steps)}
     lines = describe_steps(result.steps, dry_run=args.dry_run)
     return Outcome(data, lines or [Line("nothing of checkpoint-git is installed here")])
@@ -66,6 +69,15 @@ def uninstall(cwd: str, env: Mapping[str, str], *, dry_run: bool = False) -> Uni
         apply_steps(steps, repository)
         _restore_config(repository, own.get(settings.UNENDED_SIZE, ""))
     return UninstallResult(repository.work_tree, steps)
+
+
+def _remove_schemas(place: Place | None, now: int, *, dry_run: bool) -> list[Step]:
+    """What `init --schemas` wrote goes first, while the folder around it is still there."""
+    steps = schemas.plan_removal(place) if place else []
+    if place and not dry_run:
+        schemas.remove_references(place, now)
+        apply_steps(steps, None)
+    return steps
 
 
 def _uninstall_bare(bare: Repository, env: Mapping[str, str], *, dry_run: bool) -> UninstallResult:

@@ -17,6 +17,9 @@ _FIRST_ACTION = (
 )
 
 
+SCHEMA_FILE = "schemas/skill.schema.json"  # below .checkpoints, where a project keeps the schema for its editors
+
+
 def scaffold(skill: str, project: str, project_dir: str, now: int) -> dict[str, Any]:
     """A new checkpoint that is valid as it stands."""
     instant = write_instant(now)
