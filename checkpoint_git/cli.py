@@ -139,8 +139,21 @@ def _run(words: list[str], program: str) -> int:
     if hasattr(module, "answer"):
         return _say(module.answer(args, invocation))
     outcome: Outcome = module.run(args, invocation)
+    _write_job_summary(request.verb, module, outcome, invocation)
     screen = read_screen(invocation.stdout, invocation.env, colour=not args.no_color, quiet=args.quiet)
     return _say(Answer([report.render(request.verb, outcome, args.format, screen)], outcome.code))
+
+
+def _write_job_summary(verb: str, module: ModuleType, outcome: Outcome, invocation: Invocation) -> None:
+    """Appends the answer as Markdown to the page of the job that runs us, for verbs that name where that lies."""
+    path = invocation.env.get(getattr(module, "JOB_SUMMARY", ""), "")
+    if path:
+        screen = read_screen(invocation.stdout, invocation.env, colour=False, quiet=False)
+        try:
+            with open(path, "ab") as page:
+                page.write(f"### checkpoint {verb}\n\n{report.render(verb, outcome, 'md', screen)}\n".encode(errors="replace"))
+        except OSError as error:
+            _write(_stream("stderr"), f"checkpoint: the job's summary could not be written: {error.strerror}\n")
 
 
 def _say(answer: Answer) -> int:

@@ -20,6 +20,7 @@ VERBS = {
     "init": ("checkpoint_git.commands.setup.init", "set this repository up: folder, merge driver, hooks"),
     "uninstall": ("checkpoint_git.commands.setup.uninstall", "take away what init added"),
     "explain-merge": ("checkpoint_git.commands.merges.explain_merge", "what a past merge did, and what it lost"),
+    "ci": ("checkpoint_git.commands.forge.verb", "what a forge's jobs do for pull requests: merge, verify"),
     "workflow": ("checkpoint_git.commands.workflow.verb", "save and resume the phases and tasks of a workflow"),
     "pipeline": ("checkpoint_git.commands.pipeline.verb", "append-only records of a pipeline's phases"),
     "memory": ("checkpoint_git.commands.memory.verb", "where an initiative stands, in the graph of a memory server"),
@@ -35,5 +36,5 @@ VERBS = {
 }
 SHORT_VERBS = {"rp": "restore-point"}  # for hands that are in a hurry
 DEFAULT_VERB = "status"
-WITH_FINDINGS = frozenset(("validate", "doctor"))
+WITH_FINDINGS = frozenset(("validate", "doctor", "ci"))
 PLAIN_FORMATS = ("text", "json", "md")

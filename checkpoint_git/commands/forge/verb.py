@@ -19,6 +19,7 @@ EXAMPLES = """\
   checkpoint ci verify --base origin/main --head HEAD --format github
   checkpoint ci verify --base origin/main --candidate HEAD"""
 
+JOB_SUMMARY = "GITHUB_STEP_SUMMARY"  # the variable that names the file of a job's page; cli.py writes it
 Verb = Callable[[argparse.Namespace, Invocation], Outcome]
 
 # verb -> the module whose run() it is
