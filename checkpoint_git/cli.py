@@ -149,9 +149,10 @@ def _write_job_summary(verb: str, module: ModuleType, outcome: Outcome, invocati
     path = invocation.env.get(getattr(module, "JOB_SUMMARY", ""), "")
     if path:
         screen = read_screen(invocation.stdout, invocation.env, colour=False, quiet=False)
+        text = f"### checkpoint {verb}\n\n{report.render(verb, outcome, 'md', screen)}\n"
         try:
             with open(path, "ab") as page:
-                page.write(f"### checkpoint {verb}\n\n{report.render(verb, outcome, 'md', screen)}\n".encode(errors="replace"))
+                page.write(text.encode("utf-8", "replace"))
         except OSError as error:
             _write(_stream("stderr"), f"checkpoint: the job's summary could not be written: {error.strerror}\n")
 
