@@ -13,6 +13,7 @@ from checkpoint_git.repo.setup.steps import (
     Change,
     Deed,
     RemoveFile,
+    RemoveFolder,
     RemoveIndex,
     RemoveLock,
     RemoveSettings,
@@ -63,8 +64,9 @@ def _apply_change(change: Change, place: Repository | None) -> None:
                 _make_executable(path)
         case RemoveFile(path, folder):
             remove_file(path)
-            if folder:
-                _remove_empty_folder(os.path.dirname(path))
+            _remove_empty_folders(os.path.dirname(path), folder)
+        case RemoveFolder(path):
+            _remove_empty_folders(path, 1)
         case RemoveLock(path):
             remove_lock(path)
         case RemoveIndex(folder):
@@ -85,8 +87,10 @@ def _make_executable(path: str) -> None:
         raise write_error(path, error) from None
 
 
-def _remove_empty_folder(path: str) -> None:
-    try:
-        os.rmdir(path)
-    except OSError:
-        return  # something else lies in it, which is none of ours
+def _remove_empty_folders(path: str, count: int) -> None:
+    for _ in range(count):
+        try:
+            os.rmdir(path)
+        except OSError:
+            return  # something else lies in it, which is none of ours
+        path = os.path.dirname(path)

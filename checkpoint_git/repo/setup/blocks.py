@@ -9,8 +9,14 @@ from checkpoint_git.core.errors import CheckpointError
 Note = Literal["new file", "new folder", "no newline before"]
 _NOTES: tuple[Note, ...] = ("new file", "new folder", "no newline before")
 _NO_NEWLINE: Note = "no newline before"
-_BEGIN = re.compile(rb"^[ \t]*# >>> checkpoint-git(?: \(([a-z, ]+)\))? >>>[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
-_END = re.compile(rb"^[ \t]*# <<< checkpoint-git <<<[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
+# A line of ours is a comment: after "#", or in the marks of Markdown.
+_BEGIN = re.compile(
+    rb"^[ \t]*(?:#|<!--) >>> checkpoint-git(?: \(([a-z, ]+)\))? >>>(?: -->)?[ \t]*\r?(?:\n|\Z)", re.MULTILINE
+)
+_END = re.compile(rb"^[ \t]*(?:#|<!--) <<< checkpoint-git <<<(?: -->)?[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
+Comment = tuple[bytes, bytes]
+_HASH: Comment = (b"# ", b"")
+MARKDOWN: Comment = (b"<!-- ", b" -->")
 
 
 class Block(NamedTuple):
@@ -52,16 +58,23 @@ def is_damaged(data: bytes) -> bool:
     return False
 
 
-def render_block(body: bytes, notes: tuple[Note, ...] = (), indent: bytes = b"") -> bytes:
-    """The block as whole lines; body is whole lines too and keeps its own indentation."""
+def render_block(body: bytes, notes: tuple[Note, ...] = (), indent: bytes = b"", comment: Comment = _HASH) -> bytes:
+    """The block as whole lines; body is whole lines too and keeps its own indentation. comment: what begins and ends
+    a comment there.
+    """
     said = f" ({', '.join(notes)})".encode() if notes else b""
-    return b"".join((indent, b"# >>> checkpoint-git", said, b" >>>\n", body, indent, b"# <<< checkpoint-git <<<\n"))
+    before, after = indent + comment[0], comment[1] + b"\n"
+    return b"".join(
+        (before, b">>> checkpoint-git", said, b" >>>", after, body, before, b"<<< checkpoint-git <<<", after)
+    )
 
 
-def insert_block(data: bytes, at: int, body: bytes, notes: tuple[Note, ...] = (), indent: bytes = b"") -> bytes:
+def insert_block(
+    data: bytes, at: int, body: bytes, notes: tuple[Note, ...] = (), indent: bytes = b"", comment: Comment = _HASH
+) -> bytes:
     """The file with a new block at an offset where a line starts, or at the end of a last line that is not ended."""
     joined = at > 0 and data[at - 1 : at] != b"\n"
-    text = render_block(body, (*notes, _NO_NEWLINE) if joined else notes, indent)
+    text = render_block(body, (*notes, _NO_NEWLINE) if joined else notes, indent, comment)
     text = b"\n" + text if joined else text
     return data[:at] + _in_style_of(data, text) + data[at:]
 
@@ -70,7 +83,8 @@ def replace_block(data: bytes, body: bytes, indent: bytes = b"") -> bytes:
     """The file with the body of its block changed; its notes stay. There must be a block."""
     block = find_block(data)
     assert block is not None
-    text = _in_style_of(data, render_block(body, block.notes, indent))
+    is_markdown = data[block.start : block.end].lstrip().startswith(MARKDOWN[0])
+    text = _in_style_of(data, render_block(body, block.notes, indent, MARKDOWN if is_markdown else _HASH))
     return data[: block.start] + text + data[block.end :]
 
 

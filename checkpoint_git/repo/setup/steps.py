@@ -15,10 +15,16 @@ class WriteFile(NamedTuple):
 
 
 class RemoveFile(NamedTuple):
-    """A file to delete. folder: its folder was made for it and goes too, once it is empty."""
+    """A file to delete. folder: how many of the folders above it were made for it and go too, once they are empty."""
 
     path: str
-    folder: bool = False
+    folder: int = 0
+
+
+class RemoveFolder(NamedTuple):
+    """A folder to delete, once it is empty."""
+
+    path: str
 
 
 class RemoveLock(NamedTuple):
@@ -46,7 +52,7 @@ class RemoveSettings(NamedTuple):
     keys: Sequence[str]
 
 
-Change = WriteFile | RemoveFile | RemoveLock | RemoveIndex | WriteSetting | RemoveSettings
+Change = WriteFile | RemoveFile | RemoveFolder | RemoveLock | RemoveIndex | WriteSetting | RemoveSettings
 
 
 class Step(NamedTuple):

@@ -1,6 +1,7 @@
 """The plan of `checkpoint uninstall`: what of ours is there, and the step that takes each of it away. Pure."""
 
 import os
+from collections.abc import Iterable
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.repo.past.index import INDEX_FOLDER
@@ -16,7 +17,9 @@ _LEFT_FILES = (
     "checkpoint-restore.lock",
     ".lock",
 )  # in a git directory; in .checkpoints, outside git
-_MEMORIES = ("checkpoint/sheets.json", "checkpoint/merges")  # in a git directory, made again when they are next needed
+# in a git directory, made again when they are next needed
+_MEMORIES = ("checkpoint/sheets.json", "checkpoint/merges", "checkpoint/primed.json")
+_SESSIONS = "checkpoint/sessions"
 _BACKUPS = "checkpoint/backups"
 
 
@@ -43,9 +46,18 @@ def plan_memory_removal(common_dir: str, git_dir: str) -> list[Step]:
     files = [(name, os.path.join(place, name)) for place in places for name in _MEMORIES]
     steps = [Step("remove", name, "", RemoveFile(path, folder=True)) for name, path in files if os.path.isfile(path)]
     folder = os.path.join(common_dir, INDEX_FOLDER)
+    steps += _plan_sessions_removal(dict.fromkeys(places))
     steps += [Step("remove", INDEX_FOLDER, "", RemoveIndex(folder))] if os.path.isdir(folder) else []
     kept = "what `doctor --fix` replaced stays here until you delete it"
     return steps + [Step("keep", _BACKUPS, kept) for place in places if os.path.isdir(os.path.join(place, _BACKUPS))]
+
+
+def _plan_sessions_removal(places: Iterable[str]) -> list[Step]:
+    """The times of agents' sessions, see commands/session/record.py."""
+    folders = [os.path.join(place, _SESSIONS) for place in places]
+    files = [os.path.join(folder, name) for folder in folders if os.path.isdir(folder) for name in os.listdir(folder)]
+    names = [f"{_SESSIONS}/{os.path.basename(file)}" for file in files]
+    return [Step("remove", name, "", RemoveFile(file, folder=2)) for name, file in zip(names, files, strict=True)]
 
 
 def restored_config(data: bytes, unended: str) -> bytes | None:

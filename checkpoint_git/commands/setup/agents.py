@@ -1,0 +1,80 @@
+"""What init and uninstall do for coding agents: the files are read here, and the steps planned in repo/setup/agents."""
+
+import os
+import stat
+from collections.abc import Sequence
+from typing import get_args
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.safetext import shorten
+from checkpoint_git.repo.setup.agents.plan import (
+    AgentFile,
+    count_missing_folders,
+    find_agents,
+    list_paths,
+    plan_agents,
+    plan_agents_removal,
+)
+from checkpoint_git.repo.setup.agents.table import SIGNS, AgentName
+from checkpoint_git.repo.setup.steps import Step
+
+AUTO = "auto"
+CHOICES = (AUTO, *get_args(AgentName))
+
+
+def check_agents(words: Sequence[str], *, guard: bool = False) -> list[str]:
+    """The agents named in words, which may hold several with commas between them. Raises CheckpointError."""
+    names = [name for word in words for name in word.split(",") if name]
+    unknown = [name for name in names if name not in CHOICES]
+    hint = f"there are: {', '.join(CHOICES)}"
+    if unknown or (words and not names):
+        raise CheckpointError(f"--agent {shorten(unknown[0], 60) if unknown else ''}: there is no such agent", hint)
+    if guard and not names:
+        raise CheckpointError("--agent-guard goes with --agent", hint)
+    return list(dict.fromkeys(names))
+
+
+def read_agent_steps(top: str, wanted: Sequence[str], *, guard: bool) -> list[Step]:
+    """The steps for the agents that are wanted. top: the work tree. guard: with the restore-point guard as a hook."""
+    found = find_agents(lambda sign: os.path.lexists(os.path.join(top, sign))) if AUTO in wanted else []
+    named = [name for name in get_args(AgentName) if name in wanted or name in found]
+    if not named:
+        looked_for = ", ".join(dict.fromkeys(sign for _, sign in SIGNS))
+        return [Step("skip", "agents", f"no sign of any ({looked_for}); name one: checkpoint init --agent NAME")]
+    return plan_agents(named, _read_files(top), guard=guard)
+
+
+def read_agent_removal(top: str) -> list[Step]:
+    """The steps that take away what init wrote for agents."""
+    return plan_agents_removal(_read_files(top))
+
+
+def _read_files(top: str) -> dict[str, AgentFile]:
+    return {path: _read_file(top, path) for path in list_paths()}
+
+
+def _read_file(top: str, relative: str) -> AgentFile:
+    """A file of the work tree; nothing behind a link, and nothing that its owner made unwritable, is to be changed."""
+    path = os.path.join(top, relative)
+    link = _find_link(top, relative)
+    if link:
+        return AgentFile(path, None, f"{link} is a symbolic link")
+    missing = count_missing_folders(relative, lambda folder: os.path.isdir(os.path.join(top, folder)))
+    try:
+        status = os.lstat(path)
+        if not stat.S_ISREG(status.st_mode):
+            return AgentFile(path, None, "it is no file")
+        with open(path, "rb") as stream:
+            data = stream.read()
+    except FileNotFoundError:
+        return AgentFile(path, None, "", missing)
+    except OSError as error:
+        return AgentFile(path, None, f"it cannot be read: {error.strerror}")
+    return AgentFile(path, data, "" if status.st_mode & 0o222 else "it is read-only")
+
+
+def _find_link(top: str, relative: str) -> str:
+    """The first part of the path that is a symbolic link, "" for none."""
+    parts = relative.split("/")
+    above = ["/".join(parts[: count + 1]) for count in range(len(parts))]
+    return next((part for part in above if os.path.islink(os.path.join(top, part))), "")

@@ -1,0 +1,99 @@
+"""The table of agents: where each keeps its skills, commands, notes and hooks, and how it spells a hook. Rows alone."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, get_args
+
+AgentName = Literal["claude", "codex", "gemini", "cursor", "generic"]
+Moment = Literal["prime", "stop", "precompact", "guard"]  # when one of our commands runs
+TextKind = Literal["skill", "command", "prompt", "toml", "rule", "command-skill"]
+
+AGENTS: tuple[AgentName, ...] = get_args(AgentName)
+
+
+class Hooks(NamedTuple):
+    """How an agent's hooks are written down.
+
+    path: the file. events: the agent's name for each moment. matcher: what stands for every tool, "" where none is
+    needed. grouped: an event's hooks stand in groups, {"matcher": ..., "hooks": [...]}; else one by one. second: how
+    the agent counts one second of a timeout. skeleton: what a new file holds besides. extra: more members of the guard.
+    """
+
+    path: str
+    events: Mapping[Moment, str]
+    matcher: str = "*"
+    grouped: bool = True
+    second: int = 1
+    skeleton: Mapping[str, Any] = {}
+    extra: Mapping[str, Any] = {}
+
+
+class Agent(NamedTuple):
+    """signs: paths that show that a repository is worked on with it. files: (text, path) of files of our own.
+
+    notes: the file of standing notes that gets a block of ours, "" for none. hooks: None where it has none.
+    """
+
+    signs: tuple[str, ...]
+    files: tuple[tuple[TextKind, str], ...] = ()
+    notes: str = ""
+    hooks: Hooks | None = None
+
+
+_CLAUDE_EVENTS: dict[Moment, str] = {
+    "prime": "SessionStart",
+    "stop": "Stop",
+    "precompact": "PreCompact",
+    "guard": "PreToolUse",
+}
+
+TABLE: dict[AgentName, Agent] = {
+    "claude": Agent(
+        signs=(".claude", "CLAUDE.md"),
+        files=(
+            ("skill", ".claude/skills/checkpoint-protocol/SKILL.md"),
+            ("command", ".claude/commands/checkpoint.md"),
+        ),
+        hooks=Hooks(".claude/settings.json", _CLAUDE_EVENTS),
+    ),
+    "codex": Agent(
+        signs=(".codex",),
+        files=(
+            ("skill", ".agents/skills/checkpoint-protocol/SKILL.md"),
+            ("command-skill", ".agents/skills/checkpoint/SKILL.md"),
+        ),
+        notes="AGENTS.md",
+        hooks=Hooks(".codex/hooks.json", _CLAUDE_EVENTS),
+    ),
+    "gemini": Agent(
+        signs=(".gemini", "GEMINI.md"),
+        files=(
+            ("skill", ".gemini/skills/checkpoint-protocol/SKILL.md"),
+            ("toml", ".gemini/commands/checkpoint.toml"),
+        ),
+        notes="GEMINI.md",
+        hooks=Hooks(
+            ".gemini/settings.json",
+            {"prime": "SessionStart", "stop": "AfterAgent", "precompact": "PreCompress", "guard": "BeforeTool"},
+            matcher=".*",
+            second=1000,
+        ),
+    ),
+    "cursor": Agent(
+        signs=(".cursor", ".cursorrules"),
+        files=(
+            ("rule", ".cursor/rules/checkpoint-protocol.mdc"),
+            ("prompt", ".cursor/commands/checkpoint.md"),
+        ),
+        hooks=Hooks(
+            ".cursor/hooks.json",
+            {"prime": "sessionStart", "stop": "stop", "precompact": "preCompact", "guard": "preToolUse"},
+            matcher="",
+            grouped=False,
+            skeleton={"version": 1},
+            extra={"failClosed": True},
+        ),
+    ),
+    "generic": Agent(signs=("AGENTS.md",), notes="AGENTS.md"),
+}
+
+SIGNS = tuple((name, sign) for name, agent in TABLE.items() for sign in agent.signs)
