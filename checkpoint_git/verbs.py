@@ -20,7 +20,9 @@ VERBS = {
     "init": ("checkpoint_git.commands.setup.init", "set this repository up: folder, merge driver, hooks"),
     "uninstall": ("checkpoint_git.commands.setup.uninstall", "take away what init added"),
     "explain-merge": ("checkpoint_git.commands.merges.explain_merge", "what a past merge did, and what it lost"),
+    "audit": ("checkpoint_git.commands.forge.audit", "find what past merges lost or doubled, and put it back"),
     "ci": ("checkpoint_git.commands.forge.verb", "what a forge's jobs do for pull requests: merge, verify"),
+    "sync": ("checkpoint_git.commands.sync.verb", "exchange checkpoints with a branch that other clones write to"),
     "workflow": ("checkpoint_git.commands.workflow.verb", "save and resume the phases and tasks of a workflow"),
     "pipeline": ("checkpoint_git.commands.pipeline.verb", "append-only records of a pipeline's phases"),
     "memory": ("checkpoint_git.commands.memory.verb", "where an initiative stands, in the graph of a memory server"),
@@ -36,5 +38,5 @@ VERBS = {
 }
 SHORT_VERBS = {"rp": "restore-point"}  # for hands that are in a hurry
 DEFAULT_VERB = "status"
-WITH_FINDINGS = frozenset(("validate", "doctor", "ci"))
+WITH_FINDINGS = frozenset(("validate", "doctor", "ci", "audit"))
 PLAIN_FORMATS = ("text", "json", "md")
