@@ -127,9 +127,10 @@ def _lines(action: NextAction) -> list[Block]:
 def _skipped_lines(skipped: list[Skipped], *, in_full: bool) -> list[Block]:
     if not skipped:
         return []
-    count = f"{len(skipped)} action{' was' if len(skipped) == 1 else 's were'} skipped"
-    lines: list[Block] = [Line(f"{count}: the history shows them as shipped (checkpoint next --all)", "dim")]
+    were, them = ("s were", "them") if len(skipped) > 1 else (" was", "it")
+    told = f"{len(skipped)} action{were} skipped: the history shows {them} as shipped"
+    lines: list[Block] = [Line(f"{told} (checkpoint next --all)", "dim")]
     if in_full:
-        lines = [Line(f"{count}: the history shows them as shipped", "dim")]
+        lines = [Line(told, "dim")]
         lines += [Line(f"  {part.skill}: {part.action} - {part.evidence}", "dim", hang=4) for part in skipped]
     return lines

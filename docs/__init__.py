@@ -1,0 +1,1 @@
+"""Pages for people, and the scripts that make pictures and the site from real runs."""

@@ -1,0 +1,133 @@
+"""The reference as Markdown, read off the code: commands from their parsers, checks and schemas from their tables."""
+
+import argparse
+import importlib
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from checkpoint_git import report
+from checkpoint_git.checks.doctor import CHECKS
+from checkpoint_git.cli import EXIT_CODES
+from checkpoint_git.commands.setup.schemas import list_schemas
+from checkpoint_git.parsing import build_parser
+from checkpoint_git.verbs import PLAIN_FORMATS, VERBS, WITH_FINDINGS
+from checkpoint_git.words import Request
+
+_GLOBAL = "options of every command"
+_MADE = "% Made from the code at every build of the site; nothing written here lasts.\n\n"
+
+
+def write_reference(folder: Path) -> None:
+    """Writes the generated pages; one that would not change is left alone, so that builds stay short."""
+    folder.mkdir(exist_ok=True)
+    for name, lines in (("commands", list_commands()), ("checks", list_checks()), ("schemas", describe_schemas())):
+        text = _MADE + "\n".join(lines) + "\n"
+        path = folder / f"{name}.md"
+        if not path.exists() or path.read_text("utf-8") != text:
+            path.write_text(text, "utf-8")
+
+
+# commands
+
+
+def list_commands() -> Iterator[str]:
+    """A page with a section for every command that is listed."""
+    yield "# Commands\n"
+    yield "`checkpoint` and `git checkpoint` are one program; `checkpoint` alone is `checkpoint status`.\n"
+    shown = [verb for verb, (_, summary) in VERBS.items() if summary]
+    for verb in shown:
+        yield from _describe_command(verb)
+    yield "## Options of every command\n"
+    parser = _open_parser(shown[0])
+    yield from _list_options(group for group in parser._action_groups if group.title == _GLOBAL)
+    yield f"## Exit codes\n\n```text\n{EXIT_CODES}\n```\n"
+
+
+def _open_parser(verb: str) -> argparse.ArgumentParser:
+    module = importlib.import_module(VERBS[verb][0])
+    formats = tuple(report.FORMATS) if verb in WITH_FINDINGS else PLAIN_FORMATS
+    return build_parser(Request(f"checkpoint {verb}", verb, []), module, formats, EXIT_CODES)
+
+
+def _describe_command(verb: str) -> Iterator[str]:
+    module, parser = importlib.import_module(VERBS[verb][0]), _open_parser(verb)
+    usage = " ".join(parser.format_usage().removeprefix("usage: ").split())
+    usage = re.sub(r" \[--format \{.*?\[-h\]", "", usage)
+    summary, _, rest = module.SUMMARY.strip().partition("\n")
+    yield f"## {verb}\n\n{_sentence(summary)}\n\n```text\n{usage}\n```\n"
+    if rest.strip():
+        yield f"```text\n{_outdent(rest)}\n```\n"
+    yield from _list_options(group for group in parser._action_groups if group.title != _GLOBAL)
+    yield f"```text\n{_outdent(module.EXAMPLES)}\n```\n"
+    if hasattr(module, "EXIT_CODES"):
+        yield f"```text\n{module.EXIT_CODES}\n```\n"
+
+
+def _sentence(text: str) -> str:
+    text = " ".join(text.split()).replace("<", "&lt;")
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _outdent(text: str) -> str:
+    lines = text.strip("\n").split("\n")
+    return "\n".join(line.removeprefix("  ") for line in lines)
+
+
+def _list_options(groups: Iterator[Any]) -> Iterator[str]:
+    actions = [action for group in groups for action in group._group_actions]
+    rows = [_option_row(action) for action in actions if action.help != argparse.SUPPRESS]
+    if rows:
+        yield "| argument | what it does |\n|---|---|\n" + "\n".join(dict.fromkeys(rows)) + "\n"
+
+
+def _option_row(action: argparse.Action) -> str:
+    names = ", ".join(f"`{name}`" for name in action.option_strings)
+    value = action.metavar if isinstance(action.metavar, str) else ", ".join(map(str, action.choices or ()))
+    value = f"`{value}`" if value and action.nargs != 0 else ""
+    text = " ".join((action.help or "").replace("%%", "%").split()).replace("|", "\\|").replace("<", "&lt;")
+    return f"| {' '.join(part for part in (names, value) if part)} | {text} |"
+
+
+# checks
+
+
+def list_checks() -> Iterator[str]:
+    """The table of the doctor."""
+    yield "# Checks of the doctor\n\n| code | level | looks at | mended by | `--fix` |\n|---|---|---|---|---|"
+    for check in CHECKS:
+        yield f"| `{check.code}` | {check.level} | {_cell(check.looks_at)} | {_cell(check.mend)} | {check.fix} |"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+# schemas
+
+
+def describe_schemas() -> Iterator[str]:
+    """The fields of every kind of file, and the whole schemas."""
+    yield "# Schemas\n\n`checkpoint schema NAME` prints each; `checkpoint init --schemas` writes them for editors.\n"
+    for one in list_schemas():
+        document = one.document
+        yield f"## {one.name}\n\nFiles: `{one.files}`. `$id`: `{document.get('$id', '')}`.\n"
+        yield f"{_cell(str(document.get('description', document.get('title', ''))))}\n"
+        yield "| field | type | required | meaning |\n|---|---|---|---|"
+        required = document.get("required", [])
+        for name, rules in document.get("properties", {}).items():
+            said = rules.get("description") or rules.get("title", "") if isinstance(rules, Mapping) else ""
+            yield f"| `{name}` | {_name_type(rules)} | {'yes' if name in required else ''} | {_cell(str(said))} |"
+        yield ""
+
+
+def _name_type(rules: Any) -> str:
+    if not isinstance(rules, Mapping):
+        return "anything"
+    if "enum" in rules:
+        return ", ".join(f"`{value}`" for value in rules["enum"])
+    if "$ref" in rules:
+        return str(rules["$ref"]).rpartition("/")[2]
+    found = rules.get("type", "anything" if "const" not in rules else f"`{rules['const']}`")
+    return " or ".join(found) if isinstance(found, list) else str(found)
