@@ -1,26 +1,33 @@
 """What an agent's hook is told on stdin, read with patience for anything else: nothing at all, nonsense, too much."""
 
 import os
+import time
 
 from checkpoint_git.core.light import Any, Mapping, NamedTuple, TextIO
 
-_MOST_BYTES = 1 << 20  # what is looked at
+_MOST_BYTES = 8 << 20  # what is looked at
 _MOST_DRAINED = 64 << 20  # what is taken, so that the agent can finish writing
-_PATIENCE = 2.0  # seconds for the next bytes: some start a hook with a pipe that nobody ever writes to
+_PATIENCE = 2.0  # seconds for all of it: some start a hook with a pipe that nobody ever writes to
 _MOST_NAME = 64
+_NAMELESS = "default"
 
 
 class HookInput(NamedTuple):
-    """session: a name for the session that can stand in a file's name; "default" where it has none.
+    """session: a name for the session that can stand in a file's name; _NAMELESS where it has none.
 
     source: why it starts ("startup", "resume", "clear", "compact"), "" where that is not said. active: an earlier
     answer of a stop hook keeps the session going already. ended: the turn was broken off, so nothing is to be asked.
     """
 
-    session: str = "default"
+    session: str = _NAMELESS
     source: str = ""
     active: bool = False
     ended: bool = False
+
+    @property
+    def is_new(self) -> bool:
+        """Whether a session that starts begins afresh, rather than going on after a pause or a compaction."""
+        return self.source in ("startup", "clear") or (self.session == _NAMELESS and not self.source)
 
 
 def read_hook_input(stdin: TextIO) -> HookInput:
@@ -59,7 +66,7 @@ def _file_name(session: str) -> str:
     kept = "".join(
         letter for letter in session[:_MOST_NAME] if letter == "-" or (letter.isascii() and letter.isalnum())
     )
-    return kept or "default"
+    return kept or _NAMELESS
 
 
 def _read_bytes(stdin: TextIO) -> bytes:
@@ -68,8 +75,8 @@ def _read_bytes(stdin: TextIO) -> bytes:
         descriptor = stdin.fileno()
     except (OSError, ValueError, AttributeError):  # no file: a stream in memory
         return stdin.read(_MOST_BYTES).encode("utf-8", "replace")
-    parts, taken = list[bytes](), 0
-    while _has_more(descriptor):
+    parts, taken, until = list[bytes](), 0, time.monotonic() + _PATIENCE
+    while _has_more(descriptor, until - time.monotonic()):
         part = os.read(descriptor, 1 << 16)
         taken += len(part)
         if not part or taken > _MOST_DRAINED:
@@ -79,8 +86,8 @@ def _read_bytes(stdin: TextIO) -> bytes:
     return b"".join(parts) if taken <= _MOST_BYTES else b""
 
 
-def _has_more(descriptor: int) -> bool:
-    """Whether something can be read, the end included, before patience ends."""
+def _has_more(descriptor: int, seconds: float) -> bool:
+    """Whether something can be read, the end included, before the time is over."""
     import select
 
-    return bool(select.select([descriptor], (), (), _PATIENCE)[0])
+    return seconds > 0 and bool(select.select([descriptor], (), (), seconds)[0])

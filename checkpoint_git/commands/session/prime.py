@@ -11,14 +11,14 @@ from checkpoint_git.checks.resume import LOOK_AFTER, find_context
 from checkpoint_git.commands.reading import read_documents
 from checkpoint_git.commands.session import shapes
 from checkpoint_git.commands.session.hookinput import HookInput, read_hook_input
-from checkpoint_git.commands.session.record import write_start
+from checkpoint_git.commands.session.record import find_quietly, write_start
 from checkpoint_git.commands.session.shipped import read_shipped
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.fence import count_tokens
 from checkpoint_git.core.light import ArgumentParser, Mapping, Namespace, Sequence
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.safetext import escape_controls
-from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.disk.discover import Place
 from checkpoint_git.disk.recordbases import may_have_records
 
 SUMMARY = "tell a new session where the work stands: for the hook that an agent runs when it starts"
@@ -38,7 +38,6 @@ exit codes:
 
 FORMATS = shapes.FORMATS  # what --format takes here
 _COULD_NOT_TELL = 2
-_ANEW = ("startup", "clear")
 _MOST_GONE = 100  # listed files looked at
 
 
@@ -69,13 +68,12 @@ def prime(
 
     now: seconds since 1970. told: what the agent said; the start of its session is noted in the git directory.
     """
-    try:
-        place = find_place(cwd)
-    except CheckpointError:
+    place = find_quietly(cwd)
+    if place is None:
         return []
     facts = _read_facts(place, now, env, told)
     if told is not None and place.git_dir:
-        write_start(place.git_dir, told.session, anew=told.source in _ANEW)
+        write_start(place.git_dir, told.session, anew=told.is_new)
     return brief(facts, now, tokens)
 
 

@@ -1,11 +1,14 @@
 """When a session started and when it was last reminded, as the times of two empty files in the git directory.
 
-Times of files on one disk are compared with times of files on the same disk: no clock is asked.
+Times of files on one disk are compared with times of files on the same disk: no clock is asked. And where all that
+lies.
 """
 
 import os
 
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.light import NamedTuple
+from checkpoint_git.disk.discover import Place, find_place, plan_place
 
 FOLDER = "checkpoint/sessions"  # in a work tree's own git directory
 _TOLD = ".told"
@@ -18,6 +21,16 @@ class Session(NamedTuple):
 
     started: int | None
     told: int | None
+
+
+def find_quietly(cwd: str) -> Place | None:
+    """The checkpoints around a folder, None where there are none. Raises CheckpointError where they cannot be used."""
+    try:
+        return find_place(cwd)
+    except CheckpointError:
+        if os.path.lexists(plan_place(cwd).directory):
+            raise
+        return None
 
 
 def read_session(git_dir: str, name: str) -> Session:

@@ -5,13 +5,13 @@ It reminds when work went on and no checkpoint was written. It never fails a ses
 
 from checkpoint_git.commands.session import shapes
 from checkpoint_git.commands.session.hookinput import HookInput, read_hook_input
-from checkpoint_git.commands.session.record import read_session, remove_session, write_start, write_told
+from checkpoint_git.commands.session.record import find_quietly, read_session, remove_session, write_start, write_told
 from checkpoint_git.commands.session.work import describe_work, find_work, may_block
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.light import Any, ArgumentParser, Mapping, NamedTuple, Namespace, Sequence
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.safetext import escape_controls
-from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.disk.discover import Place
 
 SUMMARY = "remind a session that work went on and no checkpoint was written: for the hooks of an agent"
 EXAMPLES = """\
@@ -68,14 +68,11 @@ def hear(event: str, cwd: str, now: int, env: Mapping[str, str], told: HookInput
 
     now: seconds since 1970.
     """
-    try:
-        place = find_place(cwd)
-    except CheckpointError:
-        return Reminder()
-    if place.git_dir is None:
+    place = find_quietly(cwd)
+    if place is None or place.git_dir is None:
         return Reminder()
     if event == "start":
-        write_start(place.git_dir, told.session, anew=told.source in ("startup", "clear"))
+        write_start(place.git_dir, told.session, anew=told.is_new)
     elif event == "end":
         remove_session(place.git_dir, told.session)
     elif event == "stop":

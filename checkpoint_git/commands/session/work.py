@@ -30,10 +30,11 @@ class Work(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """One move of HEAD."""
+    """One move of HEAD. seconds: since 1970, cut off, so that it may have been up to one later."""
 
     old: str
     new: str
+    seconds: int
 
 
 def find_work(place: Place, session: str, env: Mapping[str, str], since: int = 0) -> Work | None:
@@ -51,7 +52,8 @@ def find_work(place: Place, session: str, env: Mapping[str, str], since: int = 0
     entries = _read_entries(place.git_dir or "", after)
     paths = {*_read_changed(place.work_tree, own), *_read_committed(place.work_tree, entries, own)}
     younger = [path for path in paths if not path.startswith(_OURS) and _is_younger(place.work_tree, path, after)]
-    return Work(len(younger), len(entries), after, wrote > started) if younger else None
+    commits = sum(entry.seconds * _SECOND > after for entry in entries)
+    return Work(len(younger), commits, after, wrote > started) if younger else None
 
 
 def describe_work(work: Work) -> str:
@@ -104,11 +106,12 @@ def _read_entry(line: bytes, after: int) -> _Entry | None:
     """`OLD NEW NAME <MAIL> SECONDS ZONE<tab>MESSAGE` where it is younger and somebody's work."""
     head, _, message = line.decode("utf-8", "replace").partition("\t")
     words = head.split(" ")
-    if len(words) < 4 or not words[-2].isdecimal() or not message.startswith(_WORKING):
+    if len(words) < 4 or not words[-2].isdecimal() or len(words[-2]) > 12 or not message.startswith(_WORKING):
         return None
     if not all(len(word) in (40, 64) and _HEX.issuperset(word) for word in words[:2]):
         return None
-    return _Entry(words[0], words[1]) if int(words[-2]) * _SECOND + _SECOND > after else None
+    seconds = int(words[-2])
+    return _Entry(words[0], words[1], seconds) if (seconds + 1) * _SECOND > after else None
 
 
 def _read_changed(top: str, env: Mapping[str, str]) -> Iterable[str]:

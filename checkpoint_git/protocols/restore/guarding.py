@@ -17,6 +17,9 @@ _READING = frozenset(
         "ListMcpResourcesTool", "NotebookRead", "Read", "ReadMcpResourceTool", "Skill", "SlashCommand", "Task",
         "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate", "TodoRead", "TodoWrite",
         "ToolSearch", "WebFetch", "WebSearch",
+        # the same by the names that other agents give them
+        "glob", "google_web_search", "grep_search", "list_directory", "read_file", "read_many_files",
+        "search_file_content", "web_fetch", "write_todos",
     )
 )  # fmt: skip
 # Tools that change one file, and the member of their input that names it.
@@ -25,8 +28,10 @@ _CHANGING = {
     "MultiEdit": "file_path",
     "Write": "file_path",
     "NotebookEdit": "notebook_path",
+    "replace": "file_path",
+    "write_file": "file_path",
 }
-_SHELL = "Bash"
+_SHELLS = frozenset(("Bash", "Shell", "run_shell_command"))
 # Programs that only look, whatever their arguments.
 _LOOKING = frozenset(
     (
@@ -89,7 +94,7 @@ def read_call(value: Any, cwd: str, more_readers: Iterable[str] = ()) -> Call | 
     here = here if isinstance(here, str) and os.path.isabs(here) and "\0" not in here else cwd
     if tool in _CHANGING:
         return _read_change(tool, given.get(_CHANGING[tool]), here)
-    if tool == _SHELL:
+    if tool in _SHELLS:
         command = given.get("command")
         return None if not isinstance(command, str) else Call(tool, is_looking(command), cwd=here)
     return Call(tool, False, cwd=here)
