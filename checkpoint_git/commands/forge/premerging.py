@@ -85,7 +85,7 @@ def _merge(request: Request, now: int, env: Env) -> Premerge:
     conflicts = tuple(one.path for one in plain.unsettled)
     differing = _read_differing(request.cwd, plain, merged, env)
     blended = tuple(sorted(differing - set(conflicts)))
-    errors = tuple(error for file in merged.files for error in _find_new_errors(file, now))
+    errors = tuple(error for file in merged.files for error in find_new_errors(file, now))
     state: State = "merged"
     if not merged.is_clean:
         state = "conflicts"
@@ -114,7 +114,7 @@ def _is_same(contents: Mapping[str, bytes], blobs: Iterable[str]) -> bool:
     return bool(first == second)
 
 
-def _find_new_errors(file: MergedFile, now: int) -> list[Finding]:
+def find_new_errors(file: MergedFile, now: int) -> list[Finding]:
     """What is wrong with a merged checkpoint that was wrong with neither side's."""
     ours, _, theirs = file.sides
     found = [_find_errors(file.path, data, now) for data in (file.data, ours, theirs)]
