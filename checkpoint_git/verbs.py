@@ -13,6 +13,7 @@ VERBS = {
     "show": ("checkpoint_git.commands.show", "a checkpoint's content, or its public part"),
     "refs": ("checkpoint_git.commands.refs", "the tickets that the skills touched"),
     "log": ("checkpoint_git.commands.log", "a checkpoint's life through git's history, commit by commit"),
+    "report": ("checkpoint_git.htmlreport", "all work on one HTML page: board, decisions, drift, timeline"),
     "reset": ("checkpoint_git.commands.reset", "archive a checkpoint and start afresh"),
     "migrate": ("checkpoint_git.commands.migrate", "telemetry as one file an entry, or back in the checkpoint"),
     "rotate": ("checkpoint_git.commands.rotate", "move closed telemetry into history"),

@@ -9,7 +9,8 @@ class Document(NamedTuple):
 
     path: relative, with "/" between its parts. skill: from the file's name. value: the decoded object, None where the
     file is unreadable, not JSON or not an object; a value may still break the schema, so read it with care. text: the
-    file's text, None where it could not be read. size: bytes. findings: with path, line and column filled in.
+    file's text, None where it could not be read. size: of the file itself, bytes. findings: with path, line and column
+    filled in.
     """
 
     path: str

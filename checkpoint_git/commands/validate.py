@@ -3,12 +3,13 @@
 import os
 from itertools import chain
 
+from checkpoint_git.checks.facts import Document
 from checkpoint_git.commands.reading import Files, iterate_checked
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.light import Any, ArgumentParser, Namespace
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
-from checkpoint_git.disk.discover import find_place, find_repository, relative_path
+from checkpoint_git.disk.discover import Place, find_place, find_repository, relative_path
 from checkpoint_git.protocols.registry import fixed_paths
 from checkpoint_git.protocols.skill import layout, store
 
@@ -19,6 +20,8 @@ EXAMPLES = """\
   checkpoint validate --staged                what a commit would take in
   checkpoint validate --rev origin/main       what a commit holds
   checkpoint validate --strict --format github"""
+
+_EVENT = ".event.json"  # how the files of sharded checkpoints end
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -34,26 +37,67 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 on errors, with --strict on warnings too."""
     checked: list[dict[str, Any]] = []
     findings: list[Finding] = []
+    events: list[str] = []
+    sharded: dict[str, bool] = {}
     for document in iterate_checked(_read_files(args, invocation), invocation.now):
-        checked.append({"path": document.path, "valid": document.is_valid})
         findings += document.findings
+        if document.path.endswith(_EVENT):
+            events.append(document.path)
+            continue
+        checked.append({"path": document.path, "valid": document.is_valid})
+        sharded[document.path] = document.value is None or document.value.get("layout") == "sharded"
+        if sharded[document.path] and document.value is not None:
+            findings += _find_leftovers(document)
+    entries, found = _check_layout(args, invocation.cwd, events, sharded)
+    findings += found
     data = {
         "checked": checked,
+        **({"history_entries": entries} if entries else {}),
         "errors": _count(findings, "error"),
         "warnings": _count(findings, "warning"),
         "strict": args.strict,
     }
     failed = data["errors"] or (args.strict and data["warnings"])
-    return Outcome(data, [_summary(len(checked), findings, bool(failed))], findings, 1 if failed else 0)
+    return Outcome(data, [_summary(len(checked), entries, findings, bool(failed))], findings, 1 if failed else 0)
 
 
 def _count(findings: list[Finding], level: str) -> int:
     return sum(finding.level == level for finding in findings)
 
 
-def _summary(files: int, findings: list[Finding], failed: bool) -> Block:
+def _find_leftovers(document: Document) -> list[Finding]:
+    from checkpoint_git.checks.layouts import find_leftovers  # most checkpoints are one file
+    from checkpoint_git.core.jsonplace import locate_all
+
+    found = find_leftovers(document.value or {}, document.path)
+    lines = locate_all(document.text or "", [finding.where for finding in found])
+    return [finding._replace(line=at[0], column=at[1]) for finding, at in zip(found, lines, strict=True)]
+
+
+def _check_layout(args: Namespace, cwd: str, events: list[str], sharded: dict[str, bool]) -> tuple[int, list[Finding]]:
+    """How many entries of sharded checkpoints were read, and what does not fit together."""
+    if args.paths or args.staged or args.rev is not None:
+        if not events:
+            return 0, []
+        from checkpoint_git.checks.layouts import find_orphans
+
+        return len(events), find_orphans(events, sharded, is_whole=not args.paths)
+    try:
+        place = find_place(cwd)
+    except CheckpointError:  # there is a workflow alone
+        return 0, []
+    if not os.path.isdir(os.path.join(place.directory, layout.HISTORY)):
+        return 0, []
+    from checkpoint_git.commands.layouts import find_folder_orphans, read_folders
+
+    folders = read_folders(place)
+    return folders.events, folders.findings + find_folder_orphans(place, folders.owners, sharded)
+
+
+def _summary(files: int, entries: int, findings: list[Finding], failed: bool) -> Block:
     errors, warnings = _count(findings, "error"), _count(findings, "warning")
-    text = f"{_plural(files, 'checkpoint')}: {_plural(errors, 'error')}, {_plural(warnings, 'warning')}"
+    more = f" and {entries} of their history" if entries else ""
+    text = f"{_plural(files, 'checkpoint')}{more}: {_plural(errors, 'error')}, {_plural(warnings, 'warning')}"
     return Line(text, "bad" if failed else "warn" if warnings else "good")
 
 
@@ -84,7 +128,7 @@ def _read_project(cwd: str) -> Files:
         if not files:
             raise
         return files
-    return chain(store.read_files(place), _read_fixed(place.root, place.top))
+    return chain(store.read_files(place, joined=False), _read_fixed(place.root, place.top))
 
 
 def _read_fixed(root: str, top: str) -> list[tuple[str, store.FileContent]]:
@@ -125,8 +169,18 @@ def _find_in_folder(folder: str, top: str) -> dict[str, tuple[str, str]]:
     folder = inner if os.path.isdir(inner) else folder
     names = sorted(name for name in os.listdir(folder) if layout.find_skill(name))
     paths = [os.path.join(folder, name) for name in names]
+    if os.path.isdir(os.path.join(folder, layout.HISTORY)):
+        paths += _list_events(folder)
     paths += [path for name in fixed_paths() if os.path.lexists(path := os.path.join(os.path.dirname(inner), name))]
     return {relative_path(path, top): (path, top) for path in paths}
+
+
+def _list_events(folder: str) -> list[str]:
+    """The events below a folder of checkpoints, of each skill as many as are read."""
+    from checkpoint_git.protocols.skill.eventstore import list_event_files, list_owners
+
+    place = Place(os.path.dirname(folder), folder, None, None)
+    return [path for skill in list_owners(place) for path in list_event_files(place, skill)]
 
 
 # the index and commits

@@ -30,10 +30,11 @@ def write_file(path: str, data: bytes) -> None:
         raise write_error(path, error) from None
 
 
-def create_file(path: str, data: bytes, mode: int = 0o666) -> bool:
+def create_file(path: str, data: bytes, mode: int = 0o666, *, sync_name: bool = True) -> bool:
     """Writes a file that must not exist yet, whole or not at all. Returns False, nothing changed, where it does.
 
-    mode: of the new file; the umask takes its part away.
+    mode: of the new file; the umask takes its part away. sync_name: False where the caller makes the names of many
+    files survive at once (sync_folder).
     """
     try:
         for rest in reversed(range(_TRIES)):
@@ -49,7 +50,8 @@ def create_file(path: str, data: bytes, mode: int = 0o666) -> bool:
                     raise
             finally:
                 remove_quietly(temporary)
-        sync_folder(os.path.dirname(path) or ".")
+        if sync_name:
+            sync_folder(os.path.dirname(path) or ".")
     except OSError as error:
         raise write_error(path, error) from None
     return True

@@ -4,10 +4,18 @@ Strings only: the merge driver imports this on git's hot path.
 """
 
 # One row a kind of file: its name, the module that is its room, the schema in that room, the folder that its files lie
-# in ("" for any), the fixed parts of a file's name with something between each two of them, whether the driver
-# merges it.
+# in ("" for any; "/*" at its end is one folder of any name), the fixed parts of a file's name with something between
+# each two of them, whether the driver merges it.
 KINDS = (
     ("skill", "checkpoint_git.protocols.skill", "schema.json", ".checkpoints", ("", ".checkpoint.json"), True),
+    (
+        "skill-event",
+        "checkpoint_git.protocols.skill",
+        "event_schema.json",
+        ".checkpoints/history/*",
+        ("", ".event.json"),
+        False,
+    ),
     ("workflow-phase", "checkpoint_git.protocols.workflow", "schema.json", "memory/state", ("phase.json",), True),
     (
         "workflow-execution",
@@ -81,10 +89,16 @@ def schema_of_name(path: str) -> "str | None":
 def _find_kind(path: str) -> "Kind | None":
     folder, _, name = path.rpartition("/")
     for kind in KINDS:
-        wanted = kind[3]
-        if (not wanted or folder == wanted or folder.endswith(f"/{wanted}")) and _is_named(name, kind[4]):
+        if _is_named(name, kind[4]) and _is_folder(folder, kind[3]):
             return kind
     return None
+
+
+def _is_folder(folder: str, wanted: str) -> bool:
+    """Whether a folder is the one that a kind's files lie in, or ends with it."""
+    if wanted.endswith("/*"):
+        folder, wanted = folder.rpartition("/")[0], wanted[:-2]
+    return not wanted or folder == wanted or folder.endswith(f"/{wanted}")
 
 
 def _is_named(name: str, parts: "tuple[str, ...]") -> bool:

@@ -301,7 +301,15 @@ def _read_workflow(world: World, place: Place, env: Mapping[str, str]) -> World:
     return world._replace(workflow=find_trouble(find_state(place.root, world.now), world.now))
 
 
-_WITHOUT_GIT = frozenset(("absent_dirs", "files", "records", "workflow"))
+def _read_layout(world: World, place: Place, env: Mapping[str, str]) -> World:
+    if not os.path.isdir(os.path.join(place.directory, layout.HISTORY)):
+        return world
+    from checkpoint_git.commands.layouts import read_layout_findings
+
+    return world._replace(layout=read_layout_findings(place, world.skill))
+
+
+_WITHOUT_GIT = frozenset(("absent_dirs", "files", "records", "workflow", "layout"))
 # by World's names, in the order in which they build on one another
 _READERS: dict[str, tuple[str, Callable[[World, Place, Mapping[str, str]], World]]] = {
     "absent_dirs": ("the project folders", _read_absent_dirs),
@@ -320,4 +328,5 @@ _READERS: dict[str, tuple[str, Callable[[World, Place, Mapping[str, str]], World
     "audit": ("the latest merges", _read_audit),
     "records": ("the pipeline records", _read_records),
     "workflow": ("the workflow", _read_workflow),
+    "layout": ("the histories", _read_layout),
 }

@@ -1,4 +1,8 @@
-"""Skill checkpoints on disk: reading them all, and the writes that happen under the lock. It judges no content."""
+"""Skill checkpoints on disk: reading them all, and the writes that happen under the lock. It judges no content.
+
+Both layouts are one here: what is read has the events of its folder in it, and what is written goes where the layout
+wants it.
+"""
 
 import os
 
@@ -17,14 +21,27 @@ __all__ = ["FileContent", "Tell", "list_skills", "read_content", "read_files", "
 Tell = Callable[[], None]  # called once when another process keeps us waiting
 
 
-def read_files(place: Place) -> Iterator[tuple[str, FileContent]]:
+def read_files(place: Place, *, joined: bool = True) -> Iterator[tuple[str, FileContent]]:
     """Every active checkpoint as (path relative to place.top, content or the error of reading it), sorted.
+
+    joined: with the events of its folder; else each file as it is.
 
     Each file is read when its turn comes, so that ten thousand of them are never in memory together. Raises
     CheckpointError at once where the folder cannot be read.
     """
     paths = [os.path.join(place.directory, name) for name in _list_names(place)]
+    if joined and os.path.isdir(os.path.join(place.directory, layout.HISTORY)):
+        return ((relative_path(path, place.top), _read_joined(place, path)) for path in paths)
     return ((relative_path(path, place.top), read_content(path, place.top)) for path in paths)
+
+
+def _read_joined(place: Place, path: str) -> FileContent:
+    skill = layout.find_skill(path)
+    if not layout.may_have_events(place, skill):
+        return read_content(path, place.top)
+    from checkpoint_git.protocols.skill.eventstore import read_joined  # most checkpoints are one file
+
+    return read_joined(place, skill)
 
 
 def list_skills(place: Place) -> list[str]:
@@ -44,7 +61,7 @@ def _list_names(place: Place) -> list[str]:
 def read_skill(place: Place, skill: str) -> FileContent | None:
     """One skill's checkpoint, None where it has none. Raises CheckpointError for a name that is not one."""
     path = layout.checkpoint_path(place, skill)
-    return read_content(path, place.top) if os.path.lexists(path) else None
+    return _read_joined(place, path) if os.path.lexists(path) else None
 
 
 def writing(place: Place, on_wait: Tell = lambda: None) -> "AbstractContextManager[None]":
@@ -64,7 +81,19 @@ def _hold_lock(place: Place, on_wait: Tell) -> Iterator[None]:
 
 
 def write_checkpoint(place: Place, skill: str, data: bytes) -> None:
-    """Replaces a skill's active file at once, through a symbolic link only where it stays in the repository."""
+    """Replaces a skill's checkpoint at once, through a symbolic link only where it stays in the repository.
+
+    Of a sharded one the entries that are new go into files of their own first, and those that went are removed last.
+    """
+    if b'"sharded"' not in data and not layout.may_have_events(place, skill):
+        _replace_active(place, skill, data)
+        return
+    from checkpoint_git.protocols.skill.eventstore import write_joined
+
+    write_joined(place, skill, data, lambda content: _replace_active(place, skill, content))
+
+
+def _replace_active(place: Place, skill: str, data: bytes) -> None:
     from checkpoint_git.disk import atomic
 
     path = layout.checkpoint_path(place, skill)
@@ -74,8 +103,13 @@ def write_checkpoint(place: Place, skill: str, data: bytes) -> None:
 
 
 def remove_checkpoint(place: Place, skill: str) -> None:
-    """Removes a skill's active file."""
+    """Removes a skill's checkpoint: its events first, so that a new one never finds them."""
     from checkpoint_git.disk import atomic
+
+    if layout.may_have_events(place, skill):
+        from checkpoint_git.protocols.skill.eventstore import remove_folder
+
+        remove_folder(place, skill)
 
     atomic.remove_file(layout.checkpoint_path(place, skill))
 

@@ -21,10 +21,14 @@ class Offer(NamedTuple):
 def files_pattern() -> str:
     """A regular expression for the paths of every protocol's files, as pre-commit searches for it."""
     endings = [
-        (f"{re.escape(folder)}/" if folder else "") + "[^/]+".join(map(re.escape, parts))
+        (f"{_folder_pattern(folder)}/" if folder else "") + "[^/]+".join(map(re.escape, parts))
         for _, _, _, folder, parts, _ in KINDS
     ]
     return f"(^|/)({'|'.join(endings)})$" if len(endings) > 1 else f"(^|/){endings[0]}$"
+
+
+def _folder_pattern(folder: str) -> str:
+    return "[^/]+".join(map(re.escape, folder.split("*")))
 
 
 def offers() -> list[Offer]:
