@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, get_args
 
 import checkpoint_git
-from checkpoint_git.commands.setup import schemas
+from checkpoint_git.commands.setup import agents, forge_files, schemas
 from checkpoint_git.commands.setup.applying import apply_steps, describe_steps, steps_data
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
@@ -29,11 +29,17 @@ EXAMPLES = """\
   checkpoint init --hooks none           no hooks
   checkpoint init --narrative newest     merges nobody watches: the newer side's story wins, the other is kept
   checkpoint init --adopt                take over from the merge driver opchain-checkpoint
+  checkpoint init --agent auto           skills, commands and hooks for the coding agents that are used here
+  checkpoint init --ci github            jobs that check pull requests, and merge their checkpoints by meaning
   checkpoint init --schemas              let editors check checkpoints while they are edited"""
 
 
 class Options(NamedTuple):
-    """What was asked for; None keeps what an earlier init chose. schema: a path, "" for no schema any more."""
+    """What was asked for; None keeps what an earlier init chose. schema: a path, "" for no schema any more.
+
+    ci: the forges whose jobs are wanted, of forge_files.FORGES. agents: those to set up, of agents.CHOICES; guard:
+    with a hook before each of their tool calls.
+    """
 
     hooks: HookChoice = "auto"
     narrative: settings.Narrative | None = None
@@ -41,12 +47,16 @@ class Options(NamedTuple):
     adopt: bool = False
     dry_run: bool = False
     schemas: bool = False
+    ci: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    guard: bool = False
 
 
 class InitResult(NamedTuple):
     """The folder that holds .checkpoints, the repository's work tree (None outside git), the steps, the warnings.
 
-    bare: root is a bare repository, which has no work tree.
+    bare: root is a bare repository, which has no work tree. forge: where this clone comes from, when its jobs could
+    be added.
     """
 
     root: str
@@ -54,6 +64,7 @@ class InitResult(NamedTuple):
     steps: list[Step]
     findings: list[Finding]
     bare: bool = False
+    forge: str | None = None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,18 +86,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help='a JSON Schema with x-merge rules for your private skill_state, outside any work tree; "" forgets it',
     )
+    parser.add_argument(
+        "--agent",
+        metavar="NAME",
+        action="append",
+        help=f"set up a coding agent: {', '.join(agents.CHOICES)} (auto: those that left signs); several allowed",
+    )
+    parser.add_argument(
+        "--agent-guard",
+        action="store_true",
+        help="with --agent: a hook that stops a tool call unless a restore point covers what it changes",
+    )
     parser.add_argument("--adopt", action="store_true", help="replace the merge driver opchain-checkpoint")
     parser.add_argument(
         "--schemas",
         action="store_true",
         help="write JSON Schemas to .checkpoints/schemas, and a $schema into every checkpoint that leads there",
     )
+    parser.add_argument(
+        "--ci",
+        choices=forge_files.FORGES,
+        action="append",
+        help="write jobs for this forge that check pull requests and merge them by meaning; may be given several times",
+    )
     parser.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb."""
-    options = Options(args.hooks, args.narrative, args.merge_schema, args.adopt, args.dry_run, args.schemas)
+    choices = (args.narrative, args.merge_schema, args.adopt, args.dry_run, args.schemas)
+    named = tuple(agents.check_agents(args.agent or (), guard=args.agent_guard))
+    options = Options(args.hooks, *choices, ci=tuple(args.ci or ()), agents=named, guard=args.agent_guard)
     result = init(invocation.cwd, options, invocation.env)
     if args.schemas and not result.bare:
         result.steps.extend(_add_schemas(_find_or_plan_place(invocation.cwd), invocation.now, dry_run=args.dry_run))
@@ -114,16 +144,24 @@ def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
     repository = read_repository(cwd, env)
     place = _find_or_plan_place(cwd)
     steps = plan_folder(place)
+    if options.agents:
+        top = repository.work_tree if repository else place.root
+        steps += agents.read_agent_steps(top, options.agents, guard=options.guard)
     if repository is None:
+        if options.ci:
+            raise CheckpointError("--ci: this is no git repository", "run `git init` first")
         if not options.dry_run:
             apply_steps(steps, None)
         return InitResult(place.root, None, steps, [])
     survey = read_survey(repository, read_settings(repository), env, place.root)
     steps += plan_install(survey, find_wanted(survey, options, cwd))
+    steps += forge_files.plan_forges(repository.work_tree, options.ci, env)
     if not options.dry_run:
         apply_steps(steps, repository)
         _compile_package()
-    return InitResult(place.root, repository.work_tree, steps, _check_result(survey, place, env, options))
+    findings = _check_result(survey, place, env, options)
+    forge = None if options.ci else forge_files.find_forge(repository.work_tree, env)
+    return InitResult(place.root, repository.work_tree, steps, findings, forge=forge)
 
 
 def _add_schemas(place: Place, now: int, *, dry_run: bool) -> list[Step]:
@@ -136,6 +174,8 @@ def _add_schemas(place: Place, now: int, *, dry_run: bool) -> list[Step]:
 
 
 def _init_bare(bare: Repository, options: Options, cwd: str, env: Mapping[str, str]) -> InitResult:
+    if options.ci:
+        raise CheckpointError("--ci writes files into a work tree, and a bare repository has none", "run it in a clone")
     survey = read_bare_survey(bare, read_settings(bare), env)
     steps = plan_bare_install(survey, find_wanted(survey, options, cwd))
     if not options.dry_run:
@@ -270,4 +310,7 @@ def _blocks(result: InitResult, options: Options) -> list[Line]:
         )
     elif not options.dry_run:
         lines.append(Line("Commit .gitattributes and .checkpoints/ so that other clones have them too."))
+    if result.forge:
+        told = f"Its merge button runs no merge driver: `checkpoint init --ci {result.forge}` adds jobs that do."
+        lines.append(Line(told))
     return lines

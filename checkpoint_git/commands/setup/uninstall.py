@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from checkpoint_git.commands.setup import schemas
+from checkpoint_git.commands.setup.agents import read_agent_removal
 from checkpoint_git.commands.setup.applying import apply_steps, describe_steps, steps_data
+from checkpoint_git.commands.setup.forge_files import plan_forges_removal
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.disk.atomic import write_file
@@ -56,6 +58,8 @@ def uninstall(cwd: str, env: Mapping[str, str], *, dry_run: bool = False) -> Uni
         return _uninstall_bare(bare, env, dry_run=dry_run)
     repository = read_repository(cwd, env)
     steps = plan_folder_removal(_read_place(cwd))
+    place = _read_place(cwd)
+    steps += read_agent_removal(repository.work_tree if repository else place.root if place else os.path.abspath(cwd))
     if repository is None:
         if not dry_run:
             apply_steps(steps, None)
@@ -65,6 +69,7 @@ def uninstall(cwd: str, env: Mapping[str, str], *, dry_run: bool = False) -> Uni
     steps += plan_left_files(repository.git_dir, os.listdir(repository.git_dir))
     steps += plan_memory_removal(repository.common_dir, repository.git_dir)
     steps += plan_exclusion_removal(repository, env)
+    steps += plan_forges_removal(repository.work_tree)
     if not dry_run:
         apply_steps(steps, repository)
         _restore_config(repository, own.get(settings.UNENDED_SIZE, ""))

@@ -49,7 +49,7 @@ def test_init_gives_drivers_attributes_and_one_hook(bare: GitRepo) -> None:
     new = set(take_snapshot(bare.path)) - before
     assert new == {"hooks", "hooks/pre-receive", "info", "info/attributes"}
     assert bare.git("config", "merge.checkpoint.driver")
-    assert bare.exit_code("git", "config", "mergetool.checkpoint.cmd") == 1
+    assert bare.exit_code("config", "mergetool.checkpoint.cmd") == 1
 
 
 def test_a_second_init_changes_nothing(bare: GitRepo) -> None:
@@ -123,7 +123,7 @@ def test_git_runs_the_driver_in_a_bare_repository(bare: GitRepo, repo: GitRepo) 
         repo.write(PATH, checkpoint_text(updated_at=f"2026-03-0{3 + len(name) % 2}T09:30:00Z", **change))
         repo.commit()
     repo.git("push", "-q", str(bare.path), "left", "right")
-    assert bare.exit_code("git", "merge-tree", "--write-tree", "left", "right") == 1
+    assert bare.exit_code("merge-tree", "--write-tree", "left", "right") == 1
     set_up(bare)
     tree = bare.git("merge-tree", "--write-tree", "left", "right")
     merged = bare.git("show", f"{tree}:{PATH}")
