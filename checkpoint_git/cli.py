@@ -118,7 +118,7 @@ def _run_behind_door(words: list[str], program: str) -> int:
         _silence_stdout()
         return CLEAN
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return _say_interrupted(words)
     except CheckpointError as error:
         return _say_error(words, error)
     except OSError as error:
@@ -139,20 +139,23 @@ def _run(words: list[str], program: str) -> int:
     if hasattr(module, "answer"):
         return _say(module.answer(args, invocation))
     outcome: Outcome = module.run(args, invocation)
-    _write_job_summary(request.verb, module, outcome, invocation)
+    if args.format == "github" or hasattr(module, "JOB_SUMMARY"):
+        _write_job_summary(request.verb, outcome, invocation)
     screen = read_screen(invocation.stdout, invocation.env, colour=not args.no_color, quiet=args.quiet)
     return _say(Answer([report.render(request.verb, outcome, args.format, screen)], outcome.code))
 
 
-def _write_job_summary(verb: str, module: ModuleType, outcome: Outcome, invocation: Invocation) -> None:
-    """Appends the answer as Markdown to the page of the job that runs us, for verbs that name where that lies."""
-    path = invocation.env.get(getattr(module, "JOB_SUMMARY", ""), "")
+def _write_job_summary(verb: str, outcome: Outcome, invocation: Invocation) -> None:
+    """Appends the answer as Markdown to the page of the job that runs us, as far as that has room."""
+    path = invocation.env.get("GITHUB_STEP_SUMMARY", "")
     if path:
+        from checkpoint_git.report.markdown import cut_page
+
         screen = read_screen(invocation.stdout, invocation.env, colour=False, quiet=False)
         text = f"### checkpoint {verb}\n\n{report.render(verb, outcome, 'md', screen)}\n"
         try:
             with open(path, "ab") as page:
-                page.write(text.encode("utf-8", "replace"))
+                page.write(cut_page(text.encode("utf-8", "replace"), page.tell()))
         except OSError as error:
             _write(_stream("stderr"), f"checkpoint: the job's summary could not be written: {error.strerror}\n")
 
@@ -250,6 +253,14 @@ def _say_error(words: list[str], error: CheckpointError, code: int = COULD_NOT_R
     except OSError:
         _silence_stdout()
     return code
+
+
+def _say_interrupted(words: list[str]) -> int:
+    """A program that waits for a document gets one; a person knows what the keys did."""
+    if _find_own_teller(words) is not None or _wants_json(words):
+        hint = "what it was writing is there whole or not at all: look, then run it again"
+        _say_error(words, CheckpointError("interrupted", hint), INTERRUPTED)
+    return INTERRUPTED
 
 
 def _tell(error: CheckpointError, code: int) -> int:

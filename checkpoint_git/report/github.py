@@ -5,6 +5,7 @@ from checkpoint_git.core.outcome import Outcome
 from checkpoint_git.core.safetext import escape_controls
 from checkpoint_git.report.screen import Screen
 
+_SHOWN = 10  # annotations of one level that GitHub shows of one step
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 _IN_DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _IN_PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
@@ -14,10 +15,16 @@ def render(command: str, outcome: Outcome, screen: Screen) -> str:
     """One annotation a finding. Nothing else is printed: the log's reader obeys every line that begins with ::.
 
     What weighs most comes first: of one step, ten errors, ten warnings and ten notices become annotations. The others
-    stand in the log.
+    stand in the log, and where there are any, the first of the ten says so.
     """
-    ordered = sorted(outcome.findings, key=lambda finding: tuple(_COMMANDS).index(finding.level))
-    return "".join(annotate(finding) + "\n" for finding in ordered)
+    lines: list[str] = []
+    for level, command_name in _COMMANDS.items():
+        found = [annotate(finding) for finding in outcome.findings if finding.level == level]
+        if len(found) > _SHOWN:
+            told = f"{len(found)} of these; {_SHOWN - 1} are shown beside their lines, and the job's log has all"
+            lines.append(f"::{command_name} title=checkpoint {_property(command)}::{told}")
+        lines += found
+    return "".join(f"{line}\n" for line in lines)
 
 
 def annotate(finding: Finding) -> str:

@@ -28,6 +28,18 @@ def render(command: str, outcome: Outcome, screen: Screen) -> str:
     return "\n".join(parts)
 
 
+_PAGE = 1_000_000  # bytes: of a longer one than 1 MiB, GitHub shows nothing at all
+_CUT = b"\nThe rest stands in the job's log.\n"
+
+
+def cut_page(text: bytes, written: int) -> bytes:
+    """As many whole lines as a job's page has room for. written: bytes that stand on it already."""
+    room = _PAGE - written - len(_CUT)
+    if len(text) <= room:
+        return text
+    return text[: text.rfind(b"\n", 0, room) + 1] + _CUT if room > 0 else b""
+
+
 def _row(finding: Finding) -> tuple[str, ...]:
     place = ":".join([finding.path, *(str(number) for number in (finding.line, finding.column) if number)])
     return finding.level, place, finding.message, finding.hint, finding.code
