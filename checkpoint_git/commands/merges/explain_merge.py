@@ -29,6 +29,7 @@ from checkpoint_git.repo.merges.merges import (
     read_missing,
     read_touched,
 )
+from checkpoint_git.repo.merges.repairs import read_repaired
 from checkpoint_git.repo.setup.settings import Choices
 
 SUMMARY = "what a past merge did to each entry of each checkpoint: taken from whom, combined, lost"
@@ -101,11 +102,22 @@ def explain_merge(cwd: str, rev: str, paths: Sequence[str] = ()) -> ExplainedMer
 
     Raises CheckpointError where it is no merge, cannot be told of, or has nothing to tell of one of the paths.
     """
-    commit = read_merge(cwd, rev)
+    commit = _read_merge(cwd, rev)
     touched = read_touched(cwd, commit)
     if paths:
         touched = _narrow(touched, [os.path.normpath(path) for path in paths])
     return _explain(cwd, commit, touched, Schemas(read_choices(cwd)))
+
+
+def _read_merge(cwd: str, rev: str) -> Commit:
+    try:
+        return read_merge(cwd, rev)
+    except CheckpointError:
+        repaired = read_repaired(cwd, rev)
+        if not repaired:
+            raise
+        commands = ", ".join(f"checkpoint explain-merge {merge[:12]}" for merge in repaired[:3])
+        raise CheckpointError(f"{escape_controls(rev)} is no merge: it repaired what merges did", commands) from None
 
 
 def _narrow(touched: Touched, paths: Sequence[str]) -> Touched:
