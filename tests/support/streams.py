@@ -27,7 +27,8 @@ class Stream:
         """A commit on a new branch, with the first parent's files but for these; its name. No parent: a new root."""
         text = (message or name).encode()
         head = f"commit refs/heads/{name}\ncommitter Ada <ada@example.org> {1767225600 + len(self.parts)} +0000\n"
-        lines = [f"from refs/heads/{parents[0]}\n".encode()] if parents else []
+        again = "^0" if parents[:1] == [name] else ""  # a branch that the repository has already goes on
+        lines = [f"from refs/heads/{parents[0]}{again}\n".encode()] if parents else []
         lines += [f"merge refs/heads/{parent}\n".encode() for parent in parents[1:]]
         if not parents:
             self.parts.append(f"reset refs/heads/{name}\n".encode())

@@ -16,7 +16,7 @@ Env = Mapping[str, str] | None  # git's surroundings; None for this process's ow
 
 # A hook's new objects lie in a folder of their own, the first of these names the others.
 _KEPT_VARIABLES = ("GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_EXEC_PATH")
-_KEPT_SETTINGS = r"^(core\.sharedrepository|extensions\.partialclone)$"
+_KEPT_SETTINGS = r"^(core\.sharedrepository|extensions\.partialclone|remote\..*\.promisor)$"
 _CONFIG = """\
 [core]
 	repositoryformatversion = 1
@@ -84,7 +84,7 @@ def open_sealed(
             "GIT_TERMINAL_PROMPT": "0",
             **_as_environment(settings or {}),
         }
-        yield Sealed(work, surroundings, folder, "extensions.partialclone" in known)
+        yield Sealed(work, surroundings, folder, bool(known.keys() - {"core.sharedrepository"}))
 
 
 def _read_settings(cwd: str, env: Env) -> dict[str, str]:
