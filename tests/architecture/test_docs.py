@@ -10,7 +10,7 @@ LITERAL_CODE = re.compile(r'"((?:[a-z]+)/[a-z]+(?:-[a-z0-9]+)*)"')
 ROOM_CODE = re.compile(r'(?:_error|_warning|yield make)\(\s*"([a-z]+(?:-[a-z0-9]+)*)"')
 FINDING_CODE = re.compile(r'Finding\(\s*"([a-z]+/[a-z]+(?:-[a-z0-9]+)*)"')
 FOLDERS_OF_CODES = {"json", "file", "skill", "doctor", "git", "drift", "done", "resolve", "next", "resume", "driver"}
-FOLDERS_OF_CODES |= {"premerge", "restore", "yaml", "pipeline", "workflow"}
+FOLDERS_OF_CODES |= {"merge", "premerge", "restore", "yaml", "pipeline", "workflow"}
 PYTHON_EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
