@@ -4,6 +4,7 @@ Work runs in threads, off the loop: what reads is given up when it takes too lon
 writes is finished. The SDK takes a second to import: this module is imported when a server starts, never before.
 """
 
+import json
 import logging
 import os
 import signal
@@ -39,6 +40,7 @@ from checkpoint_git.mcpserver.tools import Tool, choose_tools, needs_consent, sh
 from checkpoint_git.report.json import make_error
 
 READ_TIMEOUT = 120.0  # seconds
+LONGEST_ARGUMENTS = 1_000_000  # characters of JSON
 ASK_TIMEOUT = 600.0  # seconds that a person has to answer
 ROOTS_TIMEOUT = 5.0
 WATCH_EVERY = 1.0
@@ -247,6 +249,10 @@ def run_guarded(tool: Tool, asked: Mapping[str, Any], world: World) -> Reply:
 
 def check_arguments(tool: Tool, asked: Mapping[str, Any]) -> Reply | None:
     """What is wrong with the arguments, None where nothing is."""
+    size = len(json.dumps(asked))
+    if size > LONGEST_ARGUMENTS:
+        message = f"{tool.name}: the arguments are {size} characters long, more than {LONGEST_ARGUMENTS}"
+        return _failure(tool.verb, CheckpointError(message, "a checkpoint is to be read again: keep texts short"))
     schema = Schema(lambda: tool.input_schema)
     if is_surely_valid(schema, asked):
         return None

@@ -92,9 +92,11 @@ def _list(asked: Arguments, world: World) -> Reply:
 
 
 def show_checkpoint(asked: Arguments, world: World) -> Reply:
-    """`show`: whole for one's own skill, else the public part."""
-    is_own = bool(world.owner) and asked.get("skill") == world.owner
-    return run_verb("show", {"--public": not is_own}, _operand(asked), world)
+    """`show`: whole for one's own skill, else the public part; failed where the one that is asked for is unreadable."""
+    skill = asked.get("skill")
+    is_own = bool(world.owner) and skill == world.owner
+    reply = run_verb("show", {"--public": not is_own}, _operand(asked), world)
+    return reply._replace(failed=skill is not None and skill not in reply.document["checkpoints"])
 
 
 def _refs(asked: Arguments, world: World) -> Reply:
