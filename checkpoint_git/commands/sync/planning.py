@@ -45,9 +45,9 @@ def find_ours(
     archived = {_owner(path) for path in work.contents if kind_of(path) == "history" and path not in trees.base}
     ours: dict[str, bytes | Leaf | None] = {**work.contents}
     for path, leaf in trees.base.items():
-        if path in work.contents or path in work.refused:
+        if path in work.contents or path in work.refused or path in work.sparse:
             continue
-        is_gone = (path in trees.head and path not in work.sparse) or _owner(path) in archived
+        is_gone = path in trees.head or _owner(path) in archived
         ours[path] = None if is_gone else leaf
     for path, content in queued.items():
         mine, base = ours.get(path), trees.base.get(path)
@@ -71,8 +71,10 @@ def list_blobs(trees: Trees, ours: Mapping[str, bytes | Leaf | None], like: str)
     for path in {*trees.base, *trees.theirs, *ours}:
         base, theirs = trees.base.get(path), trees.theirs.get(path)
         mine = _name(ours.get(path, base if path in ours else None), like)
-        if mine == _blob(theirs):
+        if mine == _blob(theirs) and not isinstance(ours.get(path), Leaf):
             continue
+        if isinstance(ours.get(path), Leaf) and theirs is not None:
+            needed.add(theirs.blob)
         if base != theirs and theirs is not None and theirs.mode in ("100644", "100755"):
             needed.add(theirs.blob)
         if base is not None and mine not in ("", base.blob):
@@ -85,7 +87,8 @@ def decide_all(
 ) -> Plan:
     """Every file that is not the same on both sides."""
     plan = Plan({}, {}, set(), list(work.findings))
-    for path in sorted({*trees.base, *trees.theirs, *ours} - work.refused):
+    hidden = work.sparse - work.contents.keys()
+    for path in sorted({*trees.base, *trees.theirs, *ours} - work.refused - hidden):
         base, theirs, mine = trees.base.get(path), trees.theirs.get(path), ours.get(path)
         held = _name(mine, like)
         if held == _blob(theirs) and isinstance(mine, bytes) == (theirs is not None):

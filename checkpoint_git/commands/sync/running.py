@@ -107,7 +107,7 @@ class _World(NamedTuple):
 
 
 class _Meeting(NamedTuple):
-    """One look at both sides and what it comes to."""
+    """One look at both sides and what it comes to. arrived: what an earlier attempt sent, and is there as we now see."""
 
     memory: Memory
     tip: str
@@ -116,6 +116,7 @@ class _Meeting(NamedTuple):
     ground: Ground | None
     shape: Shape
     like: str
+    arrived: list[str]
 
 
 def sync(
@@ -233,6 +234,7 @@ def _push(world: _World, meeting: _Meeting, commit: str) -> Reply:
 def _meet(world: _World, tip: str, *, sent: bool = True) -> _Meeting:
     top, env, names = world.top, world.env, world.names
     memory = remembering.read_memory(top, names, env)
+    came_before: list[str] = []
     _check_ground(world, memory, tip)
     older = remembering.list_older(memory.queue, tip)
     queued_by = memory.queue.record if memory.queue else ""
@@ -240,18 +242,20 @@ def _meet(world: _World, tip: str, *, sent: bool = True) -> _Meeting:
     if arrived:
         came = run_git(["rev-parse", "--verify", f"{arrived}^1"], top, env=env).out.decode().strip()
         memory, older, queued_by = memory._replace(partial=arrived, partial_of=came), (), ""
+        came_before = _read_sent(world, arrived)
     base = remembering.find_base(top, memory, tip, env)
     trees = _read_trees(world, memory, base.commit, tip)
     like = tip or memory.head or _EMPTY_ID
     work = read_work(world.place, top, env, with_ignored=not world.target.follows)
     queued = _read_queued(world, queued_by)
     plan = _decide(world, work, trees, queued, like)
-    ground = _find_ground(world, memory, tip) if not plan.open else None
+    is_whole = not plan.open and not work.sparse - work.contents.keys()
+    ground = _find_ground(world, memory, tip) if is_whole else None
     common = {}
     if ground is not None and ground.head:
         common = read_differing(top, trees.theirs, tip, ground.common, is_wanted, pathspecs(), env)
     shape = planning.plan_commits(plan, trees, common, ground, tip, like, older, sent=sent)
-    return _Meeting(memory, tip, trees, plan, ground, shape, like)
+    return _Meeting(memory, tip, trees, plan, ground, shape, like, came_before)
 
 
 def _check_ground(world: _World, memory: Memory, tip: str) -> None:
@@ -275,11 +279,16 @@ def _read_queued(world: _World, record: str) -> dict[str, bytes | None]:
     """What an earlier sync wanted to send and could not, by path."""
     if not record:
         return {}
-    body = run_git(["log", "-1", "--format=%b", record], world.top, env=world.env).out
-    paths = {path for path in os.fsdecode(body).split("\n") if path and is_wanted(path)}
+    paths = set(_read_sent(world, record))
     leaves = read_leaves(world.top, record, lambda path: path in paths, world.env) if paths else {}
     contents = read_contents(world.top, [leaf.blob for leaf in leaves.values()], world.env)
     return {path: contents[leaves[path].blob] for path in paths if path in leaves}
+
+
+def _read_sent(world: _World, record: str) -> list[str]:
+    """The paths that a record says are on their way."""
+    body = run_git(["log", "-1", "--format=%b", record], world.top, env=world.env).out
+    return [path for path in os.fsdecode(body).split("\n") if path and is_wanted(path)]
 
 
 def _decide(world: _World, work: Work, trees: Trees, queued: Mapping[str, bytes | None], like: str) -> Plan:
@@ -300,7 +309,7 @@ def _find_ground(world: _World, memory: Memory, tip: str) -> Ground | None:
     if wish.keep_branch or not world.target.follows or not memory.local or read_operation(world.place.git_dir or ""):
         return None
     if not memory.head:
-        return None if tip else Ground("", "", "", False)
+        return Ground("", tip, "", False)
     common = remembering.find_common(world.top, tip, memory.head, world.env)
     if not common:
         return None
@@ -336,7 +345,7 @@ def _take_in(world: _World, meeting: _Meeting, ids: list[str], attempts: int, lo
         moved, left = _move(world, meeting, ids)
         findings += left
     _remember(world, meeting, ids, now_there, missed)
-    did_anything = bool(arrivals) or shape.send >= 0
+    did_anything = bool(arrivals or meeting.arrived) or shape.send >= 0
     state = "synced" if did_anything else "current"
     return _result(world, meeting, state, now_there, attempts, lost, moved, findings)
 
@@ -358,6 +367,9 @@ def _move(world: _World, meeting: _Meeting, ids: list[str]) -> tuple[bool, list[
     if not goal or goal == ground.head:
         return False, []
     files = _list_moved(meeting)
+    if not ground.head and ground.tip:  # a pull into a branch without commits goes over files that the index names so
+        stage_files(world.top, files, world.env)
+        return False, []
     if stage_files(world.top, files, world.env) and move_branch(world.top, memory.local, goal, memory.head, world.env):
         return True, []
     hint = "run the sync again; until then its files show as changed"
@@ -458,5 +470,6 @@ def _result(
     sent, brought, merged = (
         sorted(p for p, how in ways.items() if how == name) for name in ("sent", "brought", "merged")
     )
+    sent = sorted({*sent, *meeting.arrived} - {*merged})
     remote, branch, _ = world.target
     return SyncResult(remote, branch, state, commit, sent, brought, merged, attempts, lost, moved, findings)

@@ -94,7 +94,8 @@ def read_reply(result: GitResult) -> Reply:
             return Reply("lost", _shown(row.rpartition(b"\t")[2]))
         if b"[remote rejected]" in row or b"[rejected]" in row:
             return Reply("refused", _said(row.rpartition(b"\t")[2], result.err))
-    if result.code == 1 and b"fatal:" not in result.err and not _LOST.search(result.err):
+    has_talked = any(line.startswith(b"To ") for line in result.out.split(b"\n"))
+    if result.code == 1 and not has_talked and b"fatal:" not in result.err:
         return Reply("hook", _reason(result))
     return Reply("unknown", _reason(result))
 
