@@ -183,9 +183,9 @@ def _read_git(world: World, place: Place, env: Mapping[str, str]) -> World:
         operation=_find_operation(place.git_dir or ""),
         merge_attributes=merge_attributes,
         shared_attributes=read_shared_merge_attributes(place.top, sorted(merge_attributes), own),
-        defined_drivers=_read_drivers(place.top, own),
+        defined_drivers=read_drivers(place.top, own),
         has_commits=history.has_commits(place.top),
-        setup=_read_setup(installation),
+        setup=make_setup(installation),
         default_branch=default.name if default else "",
         attributes_in_default=bool(default and attributes.has_attributes(default.attributes or b"")),
         without_hooks=install_state.read_setting(place.top, settings.HOOKS, own) == "none",
@@ -193,7 +193,8 @@ def _read_git(world: World, place: Place, env: Mapping[str, str]) -> World:
     return world._replace(git=facts)
 
 
-def _read_setup(installation: install_state.Installation) -> Setup:
+def make_setup(installation: install_state.Installation) -> Setup:
+    """An installation in the words of the checks."""
     parts = installation.parts
     same = {name: getattr(installation, name) for name in Setup._fields if name in installation._fields}
     return Setup(**same)._replace(
@@ -279,7 +280,8 @@ def _read_merge_attributes(sheets: Sequence[Sheet], place: Place, env: Mapping[s
     return {os.fsdecode(fields[at]): os.fsdecode(fields[at + 2]) for at in range(0, len(fields) - 2, 3)}
 
 
-def _read_drivers(top: str, env: Mapping[str, str]) -> frozenset[str]:
+def read_drivers(top: str, env: Mapping[str, str]) -> frozenset[str]:
+    """The merge drivers that git's configuration defines."""
     words = ["config", "--null", "--name-only", "--get-regexp", r"^merge\..*\.driver$"]
     names = run_git(words, top, env=env, check=False).out.split(b"\0")
     return frozenset(os.fsdecode(name)[len("merge.") : -len(".driver")] for name in names if name)

@@ -12,6 +12,7 @@ from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.outcome import Invocation, Line, Outcome, Rule, Style, Table
 from checkpoint_git.core.safetext import escape_controls, shorten
 from checkpoint_git.disk.discover import find_place
+from checkpoint_git.repo.setup.bare import may_be_bare, read_bare
 from checkpoint_git.repo.staged import read_commit
 
 if TYPE_CHECKING:
@@ -57,6 +58,12 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if not args.online and any(check in ONLINE for check in checks):
         raise CheckpointError("the checks online/... ask a server", "add --online")
     skill, words = _split_fix_words(args.skill, args.fix or ([SAFE] if args.dry_run else []))
+    if may_be_bare(invocation.cwd):
+        from checkpoint_git.commands.doctor import served  # with all that makes trial repositories
+
+        bare = read_bare(invocation.cwd, invocation.env)
+        if bare is not None:
+            return served.diagnose_bare(bare, args, checks, invocation)
     place = find_place(invocation.cwd)
     since = read_commit(place.top, args.since) if args.since is not None else ""
     tell = make_teller(invocation)

@@ -6,7 +6,9 @@ Only what we wrote is run, word for word, from copies: no other part of a hook, 
 import json
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -192,6 +194,21 @@ def _try_push(trial: Trial) -> Trouble:
     return _must_refuse(try_git(trial, ["push", "-q", remote, "other:refs/heads/other"]), trial)
 
 
+def _try_receive(name: str, trial: Trial) -> Trouble:
+    """What a server's hook does with a push; it is run in a bare repository of its own."""
+    server = os.path.join(trial.folder, "server.git")
+    must(try_git(trial, ["init", "-q", "--bare", "--template=", server]), "init")
+    for key in (configured.PYTHON, configured.PACKAGE):
+        value = try_git(trial, ["config", key]).out.decode("utf-8", "surrogateescape").rstrip("\n")
+        must(try_git(trial, [f"--git-dir={server}", "config", key, value]), "config")
+    os.mkdir(os.path.join(server, "hooks"))
+    shutil.copy(os.path.join(trial.work_tree, ".git", "hooks", name), os.path.join(server, "hooks", name))
+    passed = try_git(trial, ["push", "-q", "--no-verify", server, "good:refs/heads/good"])
+    if passed.code != 0:
+        return _tell(passed, "it refuses a valid checkpoint", trial)
+    return _must_refuse(try_git(trial, ["push", "-q", "--no-verify", server, "other:refs/heads/other"]), trial)
+
+
 def _must_refuse(result: Tried, trial: Trial) -> Trouble:
     if result.code == 0:
         return _tell(result, "it lets an invalid checkpoint through", trial)
@@ -208,4 +225,6 @@ _TRIALS: dict[str, Callable[[Trial], Trouble]] = {
     "pre-commit": _try_commits,
     "pre-merge-commit": _try_merge,
     "pre-push": _try_push,
+    "pre-receive": partial(_try_receive, "pre-receive"),
+    "update": partial(_try_receive, "update"),
 }

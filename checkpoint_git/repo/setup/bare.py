@@ -39,6 +39,17 @@ def read_bare(start: str, env: Mapping[str, str]) -> Repository | None:
     return Repository(lines[1], lines[1], lines[1], os.fsdecode(hooks.out).removesuffix("\n"))
 
 
+def may_be_bare(folder: str) -> bool:
+    """Whether it is worth asking git: a bare repository is no folder with a .git, and has its HEAD at the top."""
+    while not os.path.exists(os.path.join(folder, ".git")):
+        if os.path.isfile(os.path.join(folder, "HEAD")) and os.path.isdir(os.path.join(folder, "objects")):
+            return True
+        if os.path.dirname(folder) == folder:
+            return False
+        folder = os.path.dirname(folder)
+    return False
+
+
 def plan_bare_install(survey: Survey, wanted: Wanted) -> list[Step]:
     """Every step in the order in which it is to be made; one that is there already is a "keep"."""
     if wanted.hooks == "pre-commit":

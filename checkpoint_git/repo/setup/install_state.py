@@ -11,6 +11,7 @@ from checkpoint_git.repo.setup.repository import Repository
 from checkpoint_git.repo.setup.survey import (
     HooksFolder,
     HooksPlace,
+    read_bare_survey,
     read_file,
     read_hooks,
     read_hooks_folder,
@@ -95,8 +96,43 @@ def read_installation(work_tree: str, env: Mapping[str, str] | None = None) -> I
     )
 
 
+def read_bare_installation(bare: Repository, env: Mapping[str, str]) -> Installation:
+    """The same for a bare repository (as repo.setup.bare finds it), where one of a server's hooks is enough."""
+    own = clean_env(env)
+    values = _read_values(bare.git_dir, own)
+    parts = settings.read_driver_command(values.get(settings.DRIVER, ""))
+    survey = read_bare_survey(bare, values, env)
+    bodies = load_shims(_package())
+    hooks = [InstalledHook(hook.name, hook.path, find_state(hook, bodies[hook.name])) for hook in survey.hooks]
+    ours = [hook for hook in hooks if hook.state not in ("missing", "foreign")]
+    return Installation(
+        driver=values.get(settings.DRIVER, ""),
+        base_driver=values.get(settings.BASE_DRIVER, ""),
+        recursive=values.get(settings.RECURSIVE, ""),
+        textconv=values.get(settings.TEXTCONV, ""),
+        parts=parts,
+        python=values.get(settings.PYTHON, ""),
+        package=values.get(settings.PACKAGE, ""),
+        python_exists=os.access(values.get(settings.PYTHON, ""), os.X_OK),
+        driver_exists=parts is not None and os.path.isfile(parts.driver),
+        merge_attribute=survey.merge_attribute,
+        attributes_in_work_tree=True,  # what is committed is the business of who commits
+        attributes_in_head=True,
+        attributes_in_info=_holds_lines(survey.info.data),
+        hooks_path=survey.folder.path,
+        hooks_place=survey.folder.place,
+        hooks=tuple(ours or hooks[:1]),
+        framework=False,
+        framework_entry=False,
+    )
+
+
+def _package() -> str:
+    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
 def _read_hook_states(folder: HooksFolder) -> tuple[InstalledHook, ...]:
-    shims = load_shims(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+    shims = load_shims(_package())
     hooks = read_hooks(folder)
     return tuple(InstalledHook(hook.name, hook.path, find_state(hook, shims[hook.name])) for hook in hooks)
 
