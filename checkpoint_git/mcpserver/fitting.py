@@ -17,7 +17,7 @@ _LONGEST_KEY = 200  # characters
 _LONGEST_NUMBER = 300  # digits
 _PLACES = 20  # pointers that are named where something was cut
 # what is tried in turn: (characters of a text, members of a list or object)
-_STEPS = ((20_000, 1_000), (10_000, 500), (4_000, 200), (2_000, 100), (1_000, 50), (300, 20), (100, 8), (40, 3))
+_STEPS = ((20_000, 1_000), (10_000, 500), (4_000, 200), (4_000, 80), (2_000, 40), (1_000, 20), (200, 10), (40, 3))
 _ENDLESS = 1 << 62
 
 

@@ -14,9 +14,9 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.support.command import BIN
 
-LEGACY, MODERN = "legacy", "2026-07-28"
+LEGACY, MODERN = "legacy", "auto"  # by the handshake; as the server likes, which is without one
 PATIENCE = 30  # seconds after which a test gives up
-HELLO = {
+HELLO: dict[str, Any] = {
     "jsonrpc": "2.0",
     "id": 0,
     "method": "initialize",
