@@ -123,7 +123,7 @@ class Agent:
         found = await anyio.to_thread.run_sync(watching.take_snapshot, world.cwd, limiter=self._readers)
         cursor = params.cursor if params is not None and params.cursor is not None else ""
         left = [skill for skill in found if skill > cursor]
-        page = [_describe_resource(skill, found[skill][1]) for skill in left[:_PAGE]]
+        page = [_describe_resource(skill, found[skill][0]) for skill in left[:_PAGE]]
         return types.ListResourcesResult(resources=page, next_cursor=left[_PAGE - 1] if len(left) > _PAGE else None)
 
     async def list_templates(

@@ -12,7 +12,8 @@ SCHEME = "checkpoint://"
 MIME_TYPE = "application/json"
 MOST = 10_000  # checkpoints that are told of
 
-Mark = tuple[int, int, int]  # time, size and number of a file: another write changes one of them
+# size of a file, its time and number, and the time of its folder of events: another write changes one of them
+Mark = tuple[int, int, int, int]
 Snapshot = dict[str, Mark]
 
 
@@ -39,8 +40,8 @@ def find_skill(uri: str) -> str:
 def take_snapshot(cwd: str) -> Snapshot:
     """Every checkpoint by its skill; {} where there is no folder, or it cannot be read."""
     try:
-        directory = find_place(cwd).directory
-        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+        place = find_place(cwd)
+        entries = sorted(os.scandir(place.directory), key=lambda entry: entry.name)
     except (CheckpointError, OSError):
         return {}
     found: Snapshot = {}
@@ -52,8 +53,15 @@ def take_snapshot(cwd: str) -> Snapshot:
             state = entry.stat()
         except OSError:  # it went meanwhile
             continue
-        found[skill] = (state.st_mtime_ns, state.st_size, state.st_ino)
+        found[skill] = (state.st_size, state.st_mtime_ns, state.st_ino, _read_time(layout.events_path(place, skill)))
     return found
+
+
+def _read_time(folder: str) -> int:
+    try:
+        return os.stat(folder).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def find_change(before: Snapshot, after: Snapshot) -> Change:
