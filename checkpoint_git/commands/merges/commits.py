@@ -5,107 +5,32 @@ No index, no work tree and no ref is touched, and nothing that either commit hol
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
-from checkpoint_git.checks.merging import Clash
 from checkpoint_git.commands.merges.explain_merge import Schemas
+from checkpoint_git.commands.merges.joining import Joiner, Kind, MergedFile, MergedTree, Only, Remaining
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, decode, scan_tokens
-from checkpoint_git.core.safetext import escape_controls, shorten
-from checkpoint_git.merge.document import merge_texts
-from checkpoint_git.merge.identity import canonical_text
-from checkpoint_git.protocols.contract import open_room
-from checkpoint_git.protocols.registry import attribute_patterns, is_merged, protocol_of
+from checkpoint_git.protocols.registry import attribute_patterns, is_merged
 from checkpoint_git.repo.merges.conflicts import read_choices
-from checkpoint_git.repo.merges.merges import UNSHALLOW, read_contents
-from checkpoint_git.repo.merges.sealed import Env, Sealed, open_sealed
-from checkpoint_git.repo.merges.trees import (
-    BASE,
-    OURS,
-    THEIRS,
-    Note,
-    TreeMerge,
-    Unsettled,
-    Version,
-    fetch_missing,
-    merge_lines,
-    merge_trees,
-    read_bases_of,
-    read_differences,
-    read_tree_id,
-    write_blobs,
-    write_tree,
-)
+from checkpoint_git.repo.merges.merges import UNSHALLOW
+from checkpoint_git.repo.merges.sealed import Env, open_sealed
+from checkpoint_git.repo.merges.trees import TreeMerge, fetch_missing, merge_trees, read_bases_of
 from checkpoint_git.repo.past.history import is_shallow
 from checkpoint_git.repo.setup.settings import Choices, driver_command
 from checkpoint_git.repo.staged import read_commit
 
-Kind = Literal["checkpoint", "text", "too-large", "record", "file", "binary", "removed", "renamed", "mode", "type"]
-Only = Callable[[str], bool]
-Schema = dict[str, Any]
+__all__ = [
+    "Kind",
+    "MergedFile",
+    "MergedTree",
+    "Remaining",
+    "UnrelatedError",
+    "merge_commits",
+    "merge_plainly",
+    "read_checked_bases",
+]
 
-# a word in git's name of a conflict -> what we call it; the first that fits
-_KINDS: tuple[tuple[str, Kind], ...] = (
-    ("rename", "renamed"),
-    ("modify/delete", "removed"),
-    ("binary", "binary"),
-    ("contents", "file"),
-    ("content", "file"),
-    ("modes", "type"),
-    ("submodule", "type"),
-    ("file/directory", "type"),
-)
-_CONTENT_ALONE = frozenset(("contents", "content", "binary"))
-_LONGEST_VALUE = 200  # characters of one side's value
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-
-
-class Remaining(NamedTuple):
-    """What a merge leaves to a person.
-
-    path: "" for a conflict of no single path. kind: "checkpoint" (both sides say different things, at clashes), "text"
-    (a checkpoint that is no JSON), "too-large", "record" (an append-only record that both sides have differently),
-    "file" and "binary" (an ordinary file), "removed" (changed here, removed there), "renamed", "mode", "type" (file,
-    folder, link or submodule). detail: a sentence, may hold a stranger's text. clashes: ours and theirs at a pointer.
-    """
-
-    path: str
-    kind: Kind
-    detail: str
-    clashes: tuple[Clash, ...] = ()
-
-
-class MergedFile(NamedTuple):
-    """A checkpoint that both sides changed. sides: ours, base, theirs as bytes; base is None where both added it.
-
-    data: what came of it, None where nothing could; with conflict markers where it is in `remaining`.
-    """
-
-    path: str
-    sides: tuple[bytes | None, bytes | None, bytes | None]
-    data: bytes | None
-
-
-class MergedTree(NamedTuple):
-    """Two commits merged.
-
-    tree: the id of a tree in the repository. Where something remains it holds conflict markers or one side's content
-    there, and must not be committed. ours, theirs, bases: full commit ids; several bases after a criss-cross. files:
-    the checkpoints that both sides changed, sorted by path. remaining: sorted by path; empty for a clean merge.
-    """
-
-    tree: str
-    ours: str
-    theirs: str
-    bases: tuple[str, ...]
-    files: tuple[MergedFile, ...]
-    remaining: tuple[Remaining, ...]
-
-    @property
-    def is_clean(self) -> bool:
-        """Whether nothing is left to a person."""
-        return not self.remaining
 
 
 class UnrelatedError(CheckpointError):
@@ -130,14 +55,16 @@ def merge_commits(
     first, second = (read_commit(cwd, rev, env) for rev in (ours, theirs))
     bases = read_checked_bases(cwd, first, second, env)
     decided = read_choices(cwd) if choices is None else choices
-    crossed = len(bases) > 1
-    attributes = [f"{pattern} {'merge=checkpoint' if crossed else '-merge'}" for pattern in attribute_patterns()]
-    with open_sealed(cwd, attributes, _inner_driver(decided) if crossed else {}, env) as sealed:
-        if sealed.partial:
-            fetch_missing(cwd, [(bases[0], first), (bases[0], second)], env)
-        merged = merge_trees(sealed, first, second)
-        joiner = _Joiner(cwd, sealed, Schemas(decided), env)
-        return joiner.join(merged, only)._replace(ours=first, theirs=second, bases=tuple(bases))
+    ways: tuple[_How, ...] = ("inner" if len(bases) > 1 else "none", "every")
+    for how in ways:
+        with open_sealed(cwd, _attributes(how), _drivers(how, decided), env) as sealed:
+            if sealed.partial:
+                fetch_missing(cwd, [(bases[0], first), (bases[0], second)], env)
+            merged = merge_trees(sealed, first, second)
+            if how == "every" or not _is_entangled(merged):
+                joined = Joiner(cwd, sealed, Schemas(decided), env, how == "every").join(merged, only)
+                break
+    return joined._replace(ours=first, theirs=second, bases=tuple(bases))
 
 
 def merge_plainly(cwd: str, ours: str, theirs: str, *, env: Env = None) -> TreeMerge:
@@ -164,202 +91,27 @@ def read_checked_bases(cwd: str, ours: str, theirs: str, env: Env = None) -> lis
     raise UnrelatedError(f"{names} have no common ancestor", "they are unrelated histories: merge them by hand")
 
 
-def _inner_driver(choices: Choices) -> dict[str, str]:
-    """Settings for a criss-cross: our driver merges the merge bases, and leaves the merge itself to us."""
-    command = driver_command(sys.executable, _PACKAGE, choices, base=True)
+# Which merges git gives to the driver: none, so that every checkpoint that both sides changed is left to us; those of
+# the merge bases of a criss-cross; or every one, a process each, where it merges what it has merged already.
+_How = Literal["none", "inner", "every"]
+
+
+def _attributes(how: _How) -> list[str]:
+    value = "-merge" if how == "none" else "merge=checkpoint"
+    return [f"{pattern} {value}" for pattern in attribute_patterns()]
+
+
+def _drivers(how: _How, choices: Choices) -> dict[str, str]:
+    if how == "none":
+        return {}
+    command = driver_command(sys.executable, _PACKAGE, choices)
     return {
-        "merge.checkpoint.driver": "false",
+        "merge.checkpoint.driver": "false" if how == "inner" else command,
         "merge.checkpoint.recursive": "checkpoint-base",
-        "merge.checkpoint-base.driver": command,
+        "merge.checkpoint-base.driver": driver_command(sys.executable, _PACKAGE, choices, base=True),
     }
 
 
-# joining what git made with what we make
-
-
-class _Outcome(NamedTuple):
-    """One unsettled checkpoint merged by us: data and mode as they go into the tree, and what is left of it."""
-
-    file: MergedFile
-    mode: str
-    remaining: Remaining | None
-
-
-class _Joiner(NamedTuple):
-    cwd: str
-    sealed: Sealed
-    schemas: Schemas
-    env: Env
-
-    def join(self, merged: TreeMerge, only: Only | None) -> MergedTree:
-        """Git's merge with our merge of each checkpoint in it."""
-        ours = [file for file in merged.unsettled if _is_for_us(file) and _counts(only, file.path)]
-        blobs = [side.blob for file in ours for side in file.sides if side is not None]
-        contents = read_contents(self.cwd, blobs, self.env)
-        outcomes = [self._merge(file, contents) for file in ours]
-        tree = self._write(merged.tree, outcomes)
-        settled = {file.path for file in ours}
-        remaining = [outcome.remaining for outcome in outcomes if outcome.remaining]
-        remaining += [one for one in _list_others(merged, settled) if _counts(only, one.path)]
-        if only is not None:
-            tree = self._narrow(tree, only)
-        return MergedTree(
-            tree, "", "", (), tuple(outcome.file for outcome in outcomes), tuple(sorted(remaining, key=_order))
-        )
-
-    def _merge(self, file: Unsettled, contents: dict[str, bytes]) -> _Outcome:
-        ours, base, theirs = (None if side is None else contents[side.blob] for side in file.sides)
-        assert file.sides[OURS] is not None
-        assert ours is not None
-        assert theirs is not None
-        data, remaining = self._merge_contents(file.path, base, ours, theirs)
-        mode = _merge_modes(file)
-        if not mode and remaining is None:
-            detail = "one side made it executable, the other did not"
-            remaining = Remaining(file.path, "mode", detail)
-        kept = file.sides[OURS]
-        return _Outcome(
-            MergedFile(file.path, (ours, base, theirs), data), mode or (kept.mode if kept else ""), remaining
-        )
-
-    def _merge_contents(
-        self, path: str, base: bytes | None, ours: bytes, theirs: bytes
-    ) -> tuple[bytes | None, Remaining | None]:
-        if max(len(base or b""), len(ours), len(theirs)) > MAX_BYTES:
-            return None, Remaining(path, "too-large", f"a version of it is larger than {MAX_BYTES >> 20} MiB")
-        try:
-            texts = [None if not data else decode(data) for data in (base, ours, theirs)]
-            schema = self._load_schema(path)
-            merged = merge_texts(texts[0], texts[1] or "", texts[2] or "", schema, self.schemas.choices.narrative)
-        except Exception as error:  # no JSON that we accept, or a fault of ours: the driver does the same then
-            return self._merge_as_text(path, (base or b"", ours, theirs), error)
-        clashes = tuple(Clash(one.where, _said(one.sides[0]), _said(one.sides[2])) for one in merged.conflicts)
-        detail = f"both sides changed {_listed(clash.where or '/' for clash in clashes)}"
-        return merged.text.encode(), Remaining(path, "checkpoint", detail, clashes) if clashes else None
-
-    def _merge_as_text(
-        self, path: str, sides: tuple[bytes, bytes, bytes], error: Exception
-    ) -> tuple[bytes | None, Remaining | None]:
-        """As the driver does where a version is no JSON: git's line merge, if that makes a document."""
-        lines = merge_lines(self.sealed, *sides)
-        why = error.message if isinstance(error, JsonTextError) else type(error).__name__
-        if lines is None:
-            return None, Remaining(path, "text", f"it holds binary content: {why}")
-        data, clean = lines
-        if clean and _is_json(data):
-            return data, None
-        return data, Remaining(path, "text", f"a version of it cannot be read as JSON: {why}")
-
-    def _load_schema(self, path: str) -> Schema:
-        """As the driver: without the clone's private schema where that cannot be read."""
-        try:
-            return self.schemas.load(path)
-        except CheckpointError:
-            return Schemas(self.schemas.choices._replace(schema="")).load(path)
-
-    def _write(self, tree: str, outcomes: Sequence[_Outcome]) -> str:
-        made = [(outcome, outcome.file.data) for outcome in outcomes if outcome.file.data is not None]
-        blobs = write_blobs(self.sealed, [data for _, data in made if data is not None])
-        changes = {
-            outcome.file.path: Version(outcome.mode, blob) for (outcome, _), blob in zip(made, blobs, strict=True)
-        }
-        return write_tree(self.sealed, tree, dict(changes))
-
-    def _narrow(self, tree: str, only: Only) -> str:
-        """Ours with those paths of the merged tree that count."""
-        changes = read_differences(self.sealed, "ours", tree)
-        return write_tree(
-            self.sealed, read_tree_id(self.sealed, "ours"), {path: to for path, to in changes.items() if only(path)}
-        )
-
-
-def _is_for_us(file: Unsettled) -> bool:
-    """Whether both sides have a checkpoint that differs in content alone, as far as git could tell."""
-    both = [file.sides[side] for side in (OURS, THEIRS)]
-    base = file.sides[BASE]
-    plain = all(side is not None and side.is_file for side in both) and (base is None or base.is_file)
-    return is_merged(file.path) and plain and set(file.kinds) <= _CONTENT_ALONE
-
-
-def _merge_modes(file: Unsettled) -> str:
-    """The mode that the merged file has, "" where the sides disagree."""
-    ours, base, theirs = ("" if side is None else side.mode for side in file.sides)
-    if ours in (theirs, base):
-        return theirs
-    return ours if theirs == base else ""
-
-
-def _list_others(merged: TreeMerge, settled: set[str]) -> Iterable[Remaining]:
-    """What git left to a person, but for the files that we have merged."""
-    for file in merged.unsettled:
-        if file.path not in settled:
-            yield _describe(file, [note for note in merged.notes if file.path in note.paths])
-    told = {file.path for file in merged.unsettled}
-    for note in merged.notes if not merged.clean else ():
-        if not told & set(note.paths):
-            yield Remaining(note.paths[0] if note.paths else "", _kind_of(note.kind), note.text)
-    for path in sorted(merged.texts - told):
-        if _is_record(path):
-            yield Remaining(path, "record", _RECORD)
-
-
-_RECORD = (
-    "both sides have this record differently, and records are only ever added: give one of the two another attempt"
-)
-
-
-def _describe(file: Unsettled, notes: Sequence[Note]) -> Remaining:
-    if _is_record(file.path) and file.sides[OURS] and file.sides[THEIRS]:
-        return Remaining(file.path, "record", _RECORD)
-    kinds = [_kind_of(kind) for kind in file.kinds]
-    kind = next((one for one in _WEIGHTS if one in kinds), _WEIGHTS[-1])
-    if kind == "removed":
-        who = "theirs" if file.sides[OURS] else "ours"
-        return Remaining(file.path, kind, f"{who} removed it, the other side changed it")
-    if kind == "mode":
-        return Remaining(file.path, kind, "one side made it executable, the other did not")
-    said = next((note.text for note in notes if _kind_of(note.kind) == kind), "")
-    return Remaining(file.path, kind, _DETAILS.get(kind, said) or said)
-
-
-_WEIGHTS: tuple[Kind, ...] = ("removed", "renamed", "type", "binary", "file", "mode")  # of several, the more telling first
-_DETAILS: dict[Kind, str] = {
-    "file": "both sides changed the same lines",
-    "binary": "both sides changed it, and its content is binary",
-}
-
-
-def _kind_of(name: str) -> Kind:
-    return next((kind for word, kind in _KINDS if word in name), "type")
-
-
-def _is_record(path: str) -> bool:
-    """Whether a path is a record's of a pipeline, which may only ever be added."""
-    return protocol_of(path) == "pipeline" and bool(open_room("pipeline").layout.find_skill(path))
-
-
-def _counts(only: Only | None, path: str) -> bool:
-    return only is None or only(path)
-
-
-def _order(one: Remaining) -> tuple[str, str]:
-    return one.path, one.kind
-
-
-def _is_json(data: bytes) -> bool:
-    try:
-        scan_tokens(decode(data))
-    except JsonTextError:
-        return False
-    return True
-
-
-def _said(side: Any) -> str:
-    """One side of a conflict as the driver says it."""
-    if side is None:
-        return "(nothing)"
-    return shorten(canonical_text(side.value), _LONGEST_VALUE) if hasattr(side, "value") else "another order"
-
-
-def _listed(places: Iterable[str]) -> str:
-    return ", ".join(escape_controls(shorten(place, _LONGEST_VALUE)) for place in places)
+def _is_entangled(merged: TreeMerge) -> bool:
+    """Whether a renamed checkpoint meets another: git then merges the result of one merge with the next file."""
+    return any("rename" in note.kind and any(map(is_merged, note.paths)) for note in merged.notes)

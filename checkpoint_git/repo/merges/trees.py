@@ -167,6 +167,16 @@ def read_tree_id(sealed: Sealed, commit: str) -> str:
     return run_sealed(sealed, words).out.decode().split()[-1]
 
 
+def read_versions(sealed: Sealed, tree: str, paths: Sequence[str]) -> dict[str, Version]:
+    """The files that a commit or tree has at some paths."""
+    if not paths:
+        return {}
+    words = ["--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", tree, "--", *paths]
+    records = (record.partition("\t") for record in os.fsdecode(run_sealed(sealed, words).out).split("\0"))
+    found = {path: facts.split() for facts, _, path in records if path}
+    return {path: Version(mode, blob) for path, (mode, _, blob) in found.items() if mode in FILE_MODES}
+
+
 def read_differences(sealed: Sealed, old: str, new: str) -> dict[str, Version | None]:
     """The paths that differ between two commits or trees, as the second has them; None where it has nothing."""
     words = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index"]
