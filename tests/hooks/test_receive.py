@@ -2,7 +2,10 @@
 
 import os
 import shutil
+import signal
+import socket
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -322,6 +325,29 @@ def test_another_hook_still_reads_every_line_after_ours(clone: GitRepo, server: 
     assert push(clone, "a", "main:b").returncode == 0
     lines = (server.path / "lines.txt").read_text().splitlines()
     assert [line.split()[2] for line in lines] == ["refs/heads/a", "refs/heads/b"]
+
+
+def test_a_push_through_a_daemon_on_the_loopback_is_checked(clone: GitRepo, server: GitRepo, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    words = ["--export-all", "--enable=receive-pack", f"--base-path={server.path.parent}", "--reuseaddr"]
+    bare = {"PATH": "/usr/bin:/bin", "HOME": os.environ["HOME"], "GIT_CONFIG_NOSYSTEM": "1"}
+    where = ["--listen=127.0.0.1", f"--port={port}"]
+    daemon = subprocess.Popen(["git", "daemon", *words, *where], env=bare, start_new_session=True)
+    try:
+        clone.git("remote", "set-url", "origin", f"git://127.0.0.1:{port}/{server.path.name}")
+        branch(clone, "bad", BAD)
+        branch(clone, "good", NEXT)
+        for _ in range(100):
+            done = push(clone, "bad")
+            if b"Connection refused" not in done.stderr:
+                break
+            time.sleep(0.05)
+        assert f"remote: {PATH}:10" in said(done)
+        assert push(clone, "good").returncode == 0
+    finally:
+        os.killpg(daemon.pid, signal.SIGTERM)
+        daemon.wait(10)
 
 
 def test_many_refs_cost_one_question(clone: GitRepo, server: GitRepo) -> None:

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from checkpoint_git.repo.setup.forges import forge_files
+from tests.architecture.imports import ROOT
 from tests.net.servers import Server, reply, serving
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
@@ -235,3 +236,34 @@ def test_gitlabs_jobs_do_the_same(forge: GitRepo, api: Server, tmp_path: Path) -
     assert len(parents(forge, "topic")) == len(parents(forge, HOSTILE)) == 2
     merge = {"CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main"}
     assert run_gitlab(forge, "checkpoints", "topic", tmp_path / "second", merge) == 0
+
+
+def run_action(repo: GitRepo, tmp_path: Path, command: str, args: str = "") -> subprocess.CompletedProcess[bytes]:
+    """The last step of action.yml, with our commands where its installation would have put them."""
+    steps = yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"]
+    env = surroundings(tmp_path, {"COMMAND": command, "ARGS": args, "GITHUB_OUTPUT": str(tmp_path / "output")})
+    (tmp_path / "runner/checkpoint-git").mkdir(exist_ok=True)
+    (tmp_path / "runner/checkpoint-git/bin").symlink_to(Path(sys.executable).parent)
+    return repo.run("bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", steps[-1]["run"], env=env)
+
+
+def test_the_action_runs_a_command_with_words_that_no_shell_reads(forge: GitRepo, tmp_path: Path) -> None:
+    work = GitRepo(tmp_path / "work")
+    work.write(PATH, checkpoint_text(status="nearly"))
+    work.commit("broken")
+    done = run_action(work, tmp_path, "validate", "--rev\n\nmain\n")
+    assert done.returncode == 1
+    assert f"::error file={PATH},line=10".encode() in done.stdout
+    assert (tmp_path / "output").read_text() == "code=1\n"
+    assert "### checkpoint validate" in (tmp_path / "summary.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("command", "args"), [("validate; touch pwned", ""), ("update", ""), ("validate", "--rev\n$(touch pwned)")]
+)
+def test_the_action_takes_no_other_command_and_runs_no_word_of_it(
+    forge: GitRepo, tmp_path: Path, command: str, args: str
+) -> None:
+    work = GitRepo(tmp_path / "work")
+    assert run_action(work, tmp_path, command, args).returncode == 2
+    assert not list(tmp_path.rglob("pwned"))
