@@ -284,6 +284,21 @@ def test_an_interrupted_process_ends_with_130(project: Path) -> None:
     assert said == b""
 
 
+@pytest.mark.parametrize(("words", "has_document"), [(["probe"], False), (["probe", "--json"], True)])
+def test_who_waits_for_a_document_gets_one_when_interrupted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], has_document: bool
+) -> None:
+    def run(args: argparse.Namespace, world: Invocation) -> Outcome:
+        raise KeyboardInterrupt
+
+    make_verb(monkeypatch, run)
+    assert cli.main(words) == 130
+    said = capsys.readouterr().out
+    assert bool(said) is has_document
+    if has_document:
+        assert json.loads(said)["error"]["message"] == "interrupted"
+
+
 # streams
 
 
