@@ -86,7 +86,7 @@ def _check_layout(args: Namespace, cwd: str, events: list[str], sharded: dict[st
         place = find_place(cwd)
     except CheckpointError:  # there is a workflow alone
         return 0, []
-    if not os.path.isdir(os.path.join(place.directory, layout.HISTORY)):
+    if not store.has_folders(place):
         return 0, []
     from checkpoint_git.commands.layouts import find_folder_orphans, read_folders
 

@@ -2,6 +2,9 @@
 
 import json
 import os
+import shutil
+import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,7 @@ from checkpoint_git.commands import (
 )
 from checkpoint_git.commands.doctor import verb as doctor
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.disk.discover import find_place
 from tests.commands.running import run_verb
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
@@ -326,3 +330,54 @@ def test_a_new_checkpoint_can_be_sharded_from_the_start(project: Path) -> None:
     run_verb(update, "new", "--layout=sharded", "--skill_state.run_history+:json={}", cwd=project)
     assert len(events(project, "new")) == 1
     assert "skill_state" not in read(project / ".checkpoints/new.checkpoint.json")
+
+
+# killed at any instant
+
+
+def run_killed(step: int, project: Path, layout: str) -> bool:
+    """Migrates in a process of its own that is killed at its n-th touch of the file system; whether it got that far."""
+    child = os.fork()
+    if child == 0:
+        seen = 0
+
+        def count(event: str, arguments: "tuple[Any, ...]") -> None:
+            nonlocal seen
+            if event in ("open", "os.link", "os.rename", "os.remove", "os.mkdir", "os.rmdir"):
+                seen += 1
+                if seen == step:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(count)
+        try:
+            place = find_place(str(project))
+            migrate.migrate(place, "build", layout)
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("layout", ["sharded", "single"])
+def test_a_migration_that_is_killed_at_any_instant_loses_nothing_and_the_next_one_completes_it(
+    build: Path, project: Path, layout: str
+) -> None:
+    state = {"merged_prs": PRS[:2], "run_history": []}
+    text = checkpoint_text(skill_state=state, cost={"total_usd": 2.50}, protocol_version="1.1")
+    spent = "--cost.total_usd:json=2.75"
+    for step in range(1, 500):
+        shutil.rmtree(project / ".checkpoints/history", ignore_errors=True)
+        build.write_text(text, "utf-8")
+        if layout == "single":
+            run_verb(migrate, "--layout", "sharded", cwd=project)
+            run_verb(update, "build", spent, cwd=project)
+        was_killed = run_killed(step, project, layout)
+        found = shown(project)
+        assert (found["skill_state"], found["cost"]["total_usd"]) == (state, 2.75 if layout == "single" else 2.5)
+        run_verb(migrate, "--layout", layout, cwd=project)
+        found = shown(project)
+        assert (found["skill_state"], found["cost"]["total_usd"]) == (state, 2.75 if layout == "single" else 2.5)
+        assert run_verb(validate, "--strict", cwd=project).codes == []
+        assert len(events(project)) == (2 if layout == "sharded" else 0)
+        if not was_killed:
+            break
+    assert 10 < step < 400

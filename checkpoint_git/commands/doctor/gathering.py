@@ -304,7 +304,7 @@ def _read_workflow(world: World, place: Place, env: Mapping[str, str]) -> World:
 
 
 def _read_layout(world: World, place: Place, env: Mapping[str, str]) -> World:
-    if not os.path.isdir(os.path.join(place.directory, layout.HISTORY)):
+    if not store.has_folders(place):
         return world
     from checkpoint_git.commands.layouts import read_layout_findings
 

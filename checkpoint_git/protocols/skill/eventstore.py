@@ -188,6 +188,7 @@ def write_joined(place: Place, skill: str, data: bytes, replace: Replace) -> Non
         replace(data)
         return
     folder = layout.events_path(place, skill)
+    _clear_strays(place, folder)
     _create_files(place, folder, plan.texts)
     closing = _find_marks(plan.stored, plan.split.remove)
     if closing:
@@ -219,6 +220,14 @@ def _refuse_oversize(create: Sequence[Stored], texts: dict[str, str]) -> None:
             raise CheckpointError(message, "make it smaller, or keep the single layout: nothing was changed")
 
 
+def _clear_strays(place: Place, folder: str) -> None:
+    """What a killed writer left behind; the others' folders are cleared when they are written."""
+    if is_real_folder(place, folder):
+        from checkpoint_git.disk import atomic
+
+        atomic.remove_stray_files(folder)
+
+
 def _create_files(place: Place, folder: str, texts: dict[str, str]) -> None:
     """Adds files, each whole or not at all; one that is there already must hold the same."""
     if not texts:
@@ -232,7 +241,6 @@ def _create_files(place: Place, folder: str, texts: dict[str, str]) -> None:
         message = f"{history} is a symbolic link that leads out of {place.top}"
         raise CheckpointError(message, "put a folder in its place")
     atomic.make_folder(folder)
-    atomic.remove_stray_files(folder)
     for name, text in texts.items():
         path = os.path.join(folder, name)
         if not atomic.create_file(path, text.encode(), sync_name=False):

@@ -15,8 +15,8 @@ from checkpoint_git.protocols.skill import layout
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-__all__ = ["FileContent", "Tell", "list_skills", "read_content", "read_files", "read_skill", "remove_checkpoint",
-           "write_checkpoint", "write_history", "writing"]  # fmt: skip
+__all__ = ["FileContent", "Tell", "has_folders", "list_skills", "read_content", "read_files", "read_skill",
+           "remove_checkpoint", "write_checkpoint", "write_history", "writing"]  # fmt: skip
 
 Tell = Callable[[], None]  # called once when another process keeps us waiting
 
@@ -30,9 +30,18 @@ def read_files(place: Place, *, joined: bool = True) -> Iterator[tuple[str, File
     CheckpointError at once where the folder cannot be read.
     """
     paths = [os.path.join(place.directory, name) for name in _list_names(place)]
-    if joined and os.path.isdir(os.path.join(place.directory, layout.HISTORY)):
+    if joined and has_folders(place):
         return ((relative_path(path, place.top), _read_joined(place, path)) for path in paths)
     return ((relative_path(path, place.top), read_content(path, place.top)) for path in paths)
+
+
+def has_folders(place: Place) -> bool:
+    """Whether any folder stands in the history: where none does, no checkpoint has events."""
+    try:
+        with os.scandir(os.path.join(place.directory, layout.HISTORY)) as entries:
+            return any(entry.is_dir() for entry in entries)
+    except OSError:
+        return False
 
 
 def _read_joined(place: Place, path: str) -> FileContent:

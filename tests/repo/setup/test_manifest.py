@@ -57,6 +57,8 @@ def test_the_framework_accepts_the_manifest_and_our_own_configuration(repo: GitR
         "x.checkpoint.json",
         f"{PATH}.bak",
         ".checkpoints/history/x.checkpoint.json",
+        ".checkpoints/history/x/5-y.event.json",
+        ".checkpoints/history/5-y.event.json",
         "x.checkpoints/x.checkpoint.json",
         "memory/state/phase.json",
         "app/memory/state/execution.json",
