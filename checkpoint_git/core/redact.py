@@ -1,0 +1,70 @@
+"""What looks like a secret in a text, taken out before the text leaves the repository. Pure.
+
+It knows shapes, not meanings: a false alarm hides a word, a miss shows one, so the shapes are wide where a word is
+announced as a secret and narrow where it is not.
+"""
+
+import re
+
+HIDDEN = "[redacted]"
+
+_KEY_BLOCK = re.compile(
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [^-]{0,60}-----|\Z)", re.DOTALL
+)
+# user:password@ and token@ of an address; the host stays
+_ADDRESS = re.compile(r"(?<=://)[^\s/@?#\"'<>]{1,400}@")
+_PREFIXED = re.compile(
+    r"(?<![A-Za-z0-9])(?:"
+    r"gh[pousr]_[A-Za-z0-9]{16,}"
+    r"|github_pat_[A-Za-z0-9_]{16,}"
+    r"|gl(?:pat|ptt|rt|dt|soat|cbt|agent)-[A-Za-z0-9_-]{12,}"
+    r"|xox[abeprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}"
+    r"|[sr]k[-_](?:live|test|proj|ant|or|svcacct|admin)[-_][A-Za-z0-9_-]{8,}|sk-[A-Za-z0-9_-]{20,}"
+    r"|whsec_[A-Za-z0-9+/=]{16,}"
+    r"|A(?:KIA|SIA|GPA|IDA|ROA|NPA)[A-Z0-9]{16}"
+    r"|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,}"
+    r"|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|hf_[A-Za-z0-9]{20,}|dop_v1_[a-f0-9]{32,}"
+    r"|lin_(?:api|oauth)_[A-Za-z0-9]{20,}|ntn_[A-Za-z0-9]{20,}|secret_[A-Za-z0-9]{30,}|ATATT[A-Za-z0-9_=-]{20,}"
+    r"|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|key-[a-f0-9]{32}|AGE-SECRET-KEY-1[A-Z0-9]{20,}"
+    r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?"
+    r")"
+)
+# password=..., "api_key": "...", --token ..., Authorization: Bearer ...
+_ANNOUNCED = re.compile(
+    r"(?i)((?<![a-z])(?:[a-z0-9]{1,30}[-_.]){0,4}"
+    r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[-_]?key|access[-_]?key|private[-_]?key|client[-_]?secret"
+    r"|credentials?|auth[-_]?key|signature|sig)"
+    r"[\"']?\s{0,3}(?:=|:(?!//)|=>|:=)\s{0,3}(?:bearer\s+|basic\s+)?[\"']?)([^\s\"'&,;<>()\[\]{}]{4,})"
+)
+_OPTION = re.compile(
+    r"(?i)(--(?:[a-z0-9]{1,20}-){0,3}(?:password|passwd|secret|token|api-key|access-key)\s+)([^\s-][^\s]{3,})"
+)
+_BEARER = re.compile(r"(?i)(\b(?:bearer|basic)\s+)([A-Za-z0-9+/._~=-]{16,})")
+# a long run of letters of both kinds and digits: no word, no path and no hash is like that
+_RUN = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/=_-]{40,}")
+_MOST_SLASHES = 2
+
+
+def redact(text: str) -> str:
+    """The text with what looks like a secret replaced by "[redacted]"; what announces it, and hosts, stay."""
+    if len(text) < 8:
+        return text
+    if "-----BEGIN" in text:
+        text = _KEY_BLOCK.sub(HIDDEN, text)
+    if "://" in text:
+        text = _ADDRESS.sub(f"{HIDDEN}@", text)
+    text = _PREFIXED.sub(HIDDEN, text)
+    for pattern in (_ANNOUNCED, _OPTION, _BEARER):
+        text = pattern.sub(_keep_announcement, text)
+    return _RUN.sub(_hide_run, text)
+
+
+def _keep_announcement(found: re.Match[str]) -> str:
+    return f"{found[1]}{HIDDEN}"
+
+
+def _hide_run(found: re.Match[str]) -> str:
+    run = found[0]
+    kinds = (any(map(str.isupper, run)), any(map(str.islower, run)), sum(map(str.isdigit, run)) >= 4)
+    words = run.count("/") > _MOST_SLASHES or run.count("-") + run.count("_") > len(run) // 8
+    return HIDDEN if all(kinds) and not words else run
