@@ -97,6 +97,7 @@ class _World(NamedTuple):
     target: Target
     names: Names
     settings: Settings
+    local: str
     rules: Rules
     wish: Wish
     who: Identity
@@ -107,7 +108,7 @@ class _World(NamedTuple):
 
 
 class _Meeting(NamedTuple):
-    """One look at both sides and what it comes to. arrived: what an earlier attempt sent, and is there as we now see."""
+    """One look at both sides and what it comes to. arrived: what an earlier attempt sent, and now is there."""
 
     memory: Memory
     tip: str
@@ -143,7 +144,7 @@ def _open_world(place: Place, wish: Wish, now: int, env: Mapping[str, str], tell
     }
     own["GIT_OPTIONAL_LOCKS"] = "0"
     settings = read_sync_settings(top, own)
-    local = os.fsdecode(run_git(["symbolic-ref", "-q", "HEAD"], top, env=own, check=False).out).strip()
+    local = remembering.read_local(top, own)
     target = find_target(settings, local, wish)
     driver = read_driver_command(settings.values.get(DRIVER, ""))
     choices = driver.choices if driver else Choices()
@@ -152,7 +153,7 @@ def _open_world(place: Place, wish: Wish, now: int, env: Mapping[str, str], tell
     names = remembering.name_refs(target.remote, target.branch)
     who = Identity(*settings.identity(env), now)
     ends = time.monotonic() + wish.timeout
-    return _World(place, top, target, names, settings, rules, wish, who, own, network, ends, tell)
+    return _World(place, top, target, names, settings, local, rules, wish, who, own, network, ends, tell)
 
 
 def find_target(settings: Settings, local: str, wish: Wish) -> Target:
@@ -190,7 +191,8 @@ def _run(world: _World) -> SyncResult:
     while True:
         began = time.monotonic()
         try:
-            meeting = _meet(world, _fetch(world))
+            work = _read_work(world)  # before the remote is asked: what comes after that, others race against
+            meeting = _meet(world, work, is_there=_fetch(world))
         except UnreachableError as error:
             return _queue_offline(world, error, attempts, lost)
         if world.wish.dry_run:
@@ -211,13 +213,11 @@ def _run(world: _World) -> SyncResult:
         time.sleep(max(0.0, min(find_pause(lost, took, random.random()), world.ends - time.monotonic())))  # noqa: S311 (no secret)
 
 
-def _fetch(world: _World) -> str:
-    """The branch's tip on the remote, "" where there is none. Raises UnreachableError."""
+def _fetch(world: _World) -> bool:
+    """Brings the branch's tip here; False where the remote has none. Raises UnreachableError."""
     remote, branch, _ = world.target
     timeout = max(1.0, min(_LONGEST_QUESTION, world.ends - time.monotonic()))
-    if not fetch_branch(world.top, remote, branch, world.names.theirs, world.network, timeout):
-        return ""
-    return run_git(["rev-parse", "--verify", world.names.theirs], world.top, env=world.env).out.decode().strip()
+    return fetch_branch(world.top, remote, branch, world.names.theirs, world.network, timeout)
 
 
 def _push(world: _World, meeting: _Meeting, commit: str) -> Reply:
@@ -231,9 +231,15 @@ def _push(world: _World, meeting: _Meeting, commit: str) -> Reply:
 # one meeting
 
 
-def _meet(world: _World, tip: str, *, sent: bool = True) -> _Meeting:
+def _read_work(world: _World) -> Work:
+    return read_work(world.place, world.top, world.env, with_ignored=not world.target.follows)
+
+
+def _meet(world: _World, work: Work, *, is_there: bool = True, seen: str = "") -> _Meeting:
+    """seen: a tip that is known from elsewhere; then the remote was not asked, and nothing is about to be sent."""
     top, env, names = world.top, world.env, world.names
-    memory = remembering.read_memory(top, names, env)
+    memory = remembering.read_memory(top, names, world.local, env)
+    tip = seen or (memory.theirs if is_there else "")
     came_before: list[str] = []
     _check_ground(world, memory, tip)
     older = remembering.list_older(memory.queue, tip)
@@ -246,7 +252,6 @@ def _meet(world: _World, tip: str, *, sent: bool = True) -> _Meeting:
     base = remembering.find_base(top, memory, tip, env)
     trees = _read_trees(world, memory, base.commit, tip)
     like = tip or memory.head or _EMPTY_ID
-    work = read_work(world.place, top, env, with_ignored=not world.target.follows)
     queued = _read_queued(world, queued_by)
     plan = _decide(world, work, trees, queued, like)
     is_whole = not plan.open and not work.sparse - work.contents.keys()
@@ -254,7 +259,7 @@ def _meet(world: _World, tip: str, *, sent: bool = True) -> _Meeting:
     common = {}
     if ground is not None and ground.head:
         common = read_differing(top, trees.theirs, tip, ground.common, is_wanted, pathspecs(), env)
-    shape = planning.plan_commits(plan, trees, common, ground, tip, like, older, sent=sent)
+    shape = planning.plan_commits(plan, trees, common, ground, tip, like, older, sent=not seen)
     return _Meeting(memory, tip, trees, plan, ground, shape, like, came_before)
 
 
@@ -423,12 +428,12 @@ def _write_partial(world: _World, meeting: _Meeting, there: str, missed: set[str
 
 def _queue_offline(world: _World, error: UnreachableError, attempts: int, lost: int) -> SyncResult:
     """There was no answer: decide against what was last seen, and let that wait."""
-    memory = remembering.read_memory(world.top, world.names, world.env)
+    memory = remembering.read_memory(world.top, world.names, world.local, world.env)
     if world.target.follows and memory.head and not memory.theirs:
         seen = remembering.read_ref(world.top, f"refs/remotes/{world.target.remote}/{world.target.branch}", world.env)
         memory = memory._replace(theirs=seen or memory.head)
     was_sent = attempts > 0 and memory.queue is not None
-    meeting = _meet(world, memory.theirs, sent=False)
+    meeting = _meet(world, _read_work(world), seen=memory.theirs)
     findings = [one for one in meeting.plan.findings if one.code != "sync/conflict"]
     waiting = meeting.shape.send >= 0 or memory.queue is not None
     if meeting.shape.send >= 0 and not was_sent and not world.wish.dry_run:

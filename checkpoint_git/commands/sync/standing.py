@@ -1,18 +1,17 @@
 """`checkpoint sync --status`: what waits in this clone to be sent, and where it last met its branch."""
 
 import os
-from typing import Any
 
 from checkpoint_git.commands.sync.files import is_wanted
 from checkpoint_git.commands.sync.running import Wish, find_target
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Mapping
+from checkpoint_git.core.light import Any, Mapping
 from checkpoint_git.core.outcome import Block, Line, Outcome
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.repo.git import clean_env, run_git
-from checkpoint_git.repo.sync.memory import name_refs, read_memory
+from checkpoint_git.repo.sync.memory import name_refs, read_local, read_memory
 from checkpoint_git.repo.sync.settings import read_sync_settings
 
 
@@ -21,9 +20,9 @@ def read_standing(place: Place, wish: Wish, env: Mapping[str, str]) -> Outcome:
     if place.work_tree is None:
         raise CheckpointError("this is not a git repository", "git init, or git clone")
     top, own = place.work_tree, {**clean_env(env), "LC_ALL": "C"}
-    local = os.fsdecode(run_git(["symbolic-ref", "-q", "HEAD"], top, env=own, check=False).out).strip()
+    local = read_local(top, own)
     target = find_target(read_sync_settings(top, own), local, wish)
-    memory = read_memory(top, name_refs(target.remote, target.branch), own)
+    memory = read_memory(top, name_refs(target.remote, target.branch), local, own)
     data: dict[str, Any] = {
         "remote": target.remote,
         "branch": target.branch,

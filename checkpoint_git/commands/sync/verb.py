@@ -1,12 +1,10 @@
 """`checkpoint sync`: the checkpoints of this work tree, and those of a branch that others write to as well."""
 
-import argparse
-from typing import Any
-
 from checkpoint_git.commands.sync.running import ATTEMPTS, TIMEOUT, SyncResult, Wish, sync
 from checkpoint_git.commands.sync.standing import read_standing
 from checkpoint_git.commands.writing import say_waiting
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.light import Any, ArgumentParser, Namespace
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import find_place, plan_place
 
@@ -22,7 +20,7 @@ by any number of clones at once. For good: git config checkpoint.syncBranch chec
 _MOST_SHOWN = 10
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """What to sync with, and how patiently."""
     parser.add_argument("--remote", metavar="NAME", default="", help="a remote of this clone")
     parser.add_argument("--branch", metavar="NAME", default="", help="its branch; it is made where it is missing")
@@ -53,7 +51,7 @@ def _seconds(text: str) -> float:
     return number
 
 
-def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+def run(args: Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 where something is left to decide, or waits to be sent."""
     wish = Wish(
         args.remote, args.branch, args.attempts, args.timeout, args.take or "", not args.no_verify, args.keep_branch,

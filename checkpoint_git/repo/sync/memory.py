@@ -67,19 +67,22 @@ def _quoted(name: str) -> str:
     return name.replace("%", "%25").replace("/", "%2f")
 
 
-def read_memory(cwd: str, names: Names, env: Mapping[str, str]) -> Memory:
-    """Everything at once, as it is now."""
+def read_local(cwd: str, env: Mapping[str, str]) -> str:
+    """The ref that HEAD names, "" where it is detached."""
+    return _answer(["symbolic-ref", "-q", "HEAD"], cwd, env)
+
+
+def read_memory(cwd: str, names: Names, local: str, env: Mapping[str, str]) -> Memory:
+    """Everything at once, as it is now. local: see read_local."""
     form = "--format=%(refname)%00%(objectname)%00%(parent)%00%(committerdate:unix)%00%(contents:subject)"
-    rows = (
-        line.split("\0") for line in os.fsdecode(run_git(["for-each-ref", form, *names], cwd, env=env).out).split("\n")
-    )
-    known = {row[0]: row[1:] for row in rows if len(row) == 5}
+    asked = [form, *names, *([local] if local else [])]
+    lines = os.fsdecode(run_git(["for-each-ref", *asked], cwd, env=env).out).split("\n")
+    known = {row[0]: row[1:] for row in (line.split("\0") for line in lines) if len(row) == 5}
 
     def commit_of(name: str) -> str:
         return known.get(name, [""])[0]
 
-    local = _answer(["symbolic-ref", "-q", "HEAD"], cwd, env)
-    head = _answer(["rev-parse", "-q", "--verify", "HEAD^{commit}"], cwd, env)
+    head = commit_of(local) if local else _answer(["rev-parse", "-q", "--verify", "HEAD^{commit}"], cwd, env)
     partial_of = known[names.partial][1].split(" ")[0] if names.partial in known else ""
     queue = _read_queue(cwd, known[names.queue], env) if names.queue in known else None
     return Memory(
