@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.repo.setup.blocks import (
+    MARKDOWN,
     find_block,
     has_block,
     insert_block,
@@ -68,3 +69,14 @@ def test_damaged_marks_are_never_guessed_at(data: bytes) -> None:
     assert not has_block(data)
     with pytest.raises(CheckpointError, match="damaged"):
         remove_block(data)
+
+
+@pytest.mark.parametrize("before", [b"", b"# Notes\n", b"no end", b"a\r\nb\r\n", b"\xef\xbb\xbf# Notes\n"])
+def test_in_markdown_the_marks_are_comments_and_come_out_again(before: bytes) -> None:
+    after = insert_block(before, len(before), b"## Ours\n", (), b"", MARKDOWN)
+    assert b"<!-- >>> checkpoint-git" in after
+    assert b"\n# >>>" not in after
+    assert remove_block(after) == before
+    renewed = replace_block(after, b"## New\n")
+    assert b"<!-- <<< checkpoint-git <<< -->" in renewed
+    assert remove_block(renewed) == before

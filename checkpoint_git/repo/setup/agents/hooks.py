@@ -170,7 +170,8 @@ def _read(text: str, hooks: Hooks) -> dict[str, Any]:
 def _commands(entries: Sequence[Any]) -> list[dict[str, Any]]:
     """The hooks among an event's entries, in groups or not, that have a command."""
     groups = [entry for entry in entries if isinstance(entry, dict)]
-    inner = [hook for group in groups for hook in group.get("hooks", ()) if isinstance(group.get("hooks"), list)]
+    lists = [group["hooks"] for group in groups if isinstance(group.get("hooks"), list)]
+    inner = [hook for hooks in lists for hook in hooks]
     found = [hook for hook in (*groups, *inner) if isinstance(hook, dict)]
     return [hook for hook in found if isinstance(hook.get("command"), str)]
 
@@ -200,17 +201,23 @@ def _take_out(entries: Any) -> dict[str, str] | None:
     ours = [hook for hook in _commands(entries) if _OURS.search(hook["command"])]
     if not ours:
         return None
+    gone = list(ours)
     for group in entries:
-        if isinstance(group, dict) and isinstance(group.get("hooks"), list):
-            left = [hook for hook in group["hooks"] if not any(hook is one for one in ours)]
-            group["hooks"] = left or (None if group["hooks"] else left)
-    entries[:] = [
-        entry
-        for entry in entries
-        if not any(entry is one for one in ours) and not (isinstance(entry, dict) and entry.get("hooks", 0) is None)
-    ]
+        if isinstance(group, dict) and isinstance(group.get("hooks"), list) and _holds(group["hooks"], ours):
+            group["hooks"] = [hook for hook in group["hooks"] if not _is_among(hook, ours)]
+            gone += [] if group["hooks"] else [group]
+    entries[:] = [entry for entry in entries if not _is_among(entry, gone)]
     words = [word for hook in ours for word in _said(hook["command"]).split()]
     return {name: value for name, _, value in (word.partition("=") for word in words)}
+
+
+def _holds(hooks: Sequence[Any], some: Sequence[Any]) -> bool:
+    return any(_is_among(hook, some) for hook in hooks)
+
+
+def _is_among(one: Any, some: Sequence[Any]) -> bool:
+    """Whether it is one of them itself, not one that is equal."""
+    return any(one is other for other in some)
 
 
 def _encode(before: str, value: dict[str, Any], *, is_new: bool) -> bytes:
