@@ -4,6 +4,7 @@ Work runs in threads, off the loop: what reads is given up when it takes too lon
 writes is finished. The SDK takes a second to import: this module is imported when a server starts, never before.
 """
 
+import gc
 import json
 import logging
 import os
@@ -47,6 +48,7 @@ WATCH_EVERY = 1.0
 _THREADS = 8
 _MOST_SUBSCRIPTIONS = 1_000
 _PAGE = 500  # resources in one answer
+_ALLOCATIONS = 10_000  # between two runs of the garbage collector
 _BUG_HINT = "please report it with what was asked"
 
 Context = ServerRequestContext[Any, Any]
@@ -443,6 +445,8 @@ def make_server(agent: Agent) -> Server[Any]:
 def serve(wish: Wish, stderr: TextIO) -> int:
     """Serves one client until it goes; the exit code: 0, or 130 for an interrupt."""
     _log_to(stderr)
+    gc.freeze()  # what the imports made stays
+    gc.set_threshold(_ALLOCATIONS)  # the command line hardly ever collects, because it lives so short
     return anyio.run(_serve, wish)
 
 

@@ -91,6 +91,15 @@ def test_init_status_and_the_hook_work_from_the_installed_wheel(installed: Insta
     assert refused.returncode == 1
 
 
+def test_a_server_for_agents_needs_the_extra_that_the_wheel_names(installed: Installation, tmp_path: Path) -> None:
+    command = [str(Path(installed.python).with_name("checkpoint")), "mcp"]
+    done = subprocess.run(command, cwd=tmp_path, env=user_env(installed), capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "pip install 'checkpoint-git[mcp]'" in done.stderr
+    asked = "from importlib.metadata import metadata; print(*metadata('checkpoint-git').get_all('Provides-Extra'))"
+    assert "mcp" in run(installed.python, "-c", asked).split()
+
+
 def test_git_finds_the_man_page(installed: Installation) -> None:
     page = Path(installed.python).parents[1] / "share" / "man" / "man1" / "git-checkpoint.1"
     assert page.is_file()
