@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from checkpoint_git.commands import (
     done,
@@ -25,11 +27,12 @@ from checkpoint_git.commands import (
     validate,
 )
 from checkpoint_git.commands.doctor import verb as doctor
+from checkpoint_git.core import jsonedit
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import find_place
 from tests.commands.running import run_verb
 from tests.support.repos import GitRepo
-from tests.support.samples import checkpoint_text
+from tests.support.samples import checkpoint, checkpoint_text
 
 PRS = [{"number": number, "title": f"change {number}"} for number in range(3)]
 RUNS = [{"at": f"2026-03-01T0{hour}:00:00Z", "cost": 1.50} for hour in range(8)]
@@ -381,3 +384,48 @@ def test_a_migration_that_is_killed_at_any_instant_loses_nothing_and_the_next_on
         if not was_killed:
             break
     assert 10 < step < 400
+
+
+def test_whoever_reads_while_it_is_moved_there_and_back_sees_every_entry(full: Path, project: Path) -> None:
+    child = os.fork()
+    if child == 0:
+        try:
+            for _ in range(12):
+                migrate.migrate(find_place(str(project)), "build", "sharded")
+                migrate.migrate(find_place(str(project)), "build", "single")
+        finally:
+            os._exit(0)
+    seen = 0
+    while os.waitpid(child, os.WNOHANG)[0] == 0:
+        assert shown(project)["skill_state"] == STATE
+        seen += 1
+    assert seen > 10
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    state=st.dictionaries(
+        st.sampled_from(["merged_prs", "merged_prs_old", "run_history", "reconciliation_a/b~c", "mode", "bypasses"]),
+        st.lists(
+            st.recursive(
+                st.none()
+                | st.booleans()
+                | st.integers()
+                | st.floats(allow_nan=False, allow_infinity=False)
+                | st.text(),
+                lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+                max_leaves=6,
+            ),
+            max_size=5,
+        ),
+    )
+)
+def test_any_telemetry_comes_back_byte_for_byte(project: Path, build: Path, state: dict[str, Any]) -> None:
+    shutil.rmtree(project / ".checkpoints/history", ignore_errors=True)
+    before = jsonedit.render(checkpoint(skill_state=state)).encode()
+    build.write_bytes(before)
+    place = find_place(str(project))
+    assert migrate.migrate(place, "build", "sharded").findings == []
+    assert not any(entries for key, entries in read(build)["skill_state"].items() if key not in ("mode", "bypasses"))
+    migrate.migrate(place, "build", "single")
+    assert build.read_bytes() == before

@@ -30,9 +30,10 @@ def read_files(place: Place, *, joined: bool = True) -> Iterator[tuple[str, File
     CheckpointError at once where the folder cannot be read.
     """
     paths = [os.path.join(place.directory, name) for name in _list_names(place)]
-    if joined and has_folders(place):
-        return ((relative_path(path, place.top), _read_joined(place, path)) for path in paths)
-    return ((relative_path(path, place.top), read_content(path, place.top)) for path in paths)
+    if not joined:
+        return ((relative_path(path, place.top), read_content(path, place.top)) for path in paths)
+    may_have = has_folders(place)
+    return ((relative_path(path, place.top), _read_joined(place, path, may_have)) for path in paths)
 
 
 def has_folders(place: Place) -> bool:
@@ -44,13 +45,22 @@ def has_folders(place: Place) -> bool:
         return False
 
 
-def _read_joined(place: Place, path: str) -> FileContent:
+_MARK = b'"sharded"'
+
+
+def _read_joined(place: Place, path: str, may_have_events: bool = True) -> FileContent:
+    """A checkpoint with the events of its folder. The file comes first: one that says it is sharded has a folder, or
+    had one a moment ago, and is then read again.
+    """
+    content = read_content(path, place.top)
+    if isinstance(content, OSError):
+        return content
     skill = layout.find_skill(path)
-    if not layout.may_have_events(place, skill):
-        return read_content(path, place.top)
+    if _MARK not in content and not (may_have_events and layout.may_have_events(place, skill)):
+        return content
     from checkpoint_git.protocols.skill.eventstore import read_joined  # most checkpoints are one file
 
-    return read_joined(place, skill)
+    return content if layout.find_name_trouble(skill) else read_joined(place, skill)
 
 
 def list_skills(place: Place) -> list[str]:
@@ -94,7 +104,7 @@ def write_checkpoint(place: Place, skill: str, data: bytes) -> None:
 
     Of a sharded one the entries that are new go into files of their own first, and those that went are removed last.
     """
-    if b'"sharded"' not in data and not layout.may_have_events(place, skill):
+    if _MARK not in data and not layout.may_have_events(place, skill):
         _replace_active(place, skill, data)
         return
     from checkpoint_git.protocols.skill.eventstore import write_joined
