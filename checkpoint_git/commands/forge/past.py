@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from checkpoint_git.commands.forge.lasting import keep_lasting
-from checkpoint_git.commands.forge.serving import Served, find_event, try_serve
+from checkpoint_git.commands.forge.serving import Served, find_event, serve_all
 from checkpoint_git.commands.merges.explain_merge import Schemas
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.safetext import escape_controls, shorten
@@ -85,7 +85,7 @@ def look(plain: Plain, asked: Asked, schemas: Schemas, now: int) -> Look:
         events = [(commit, find_event(commit)) for commit in suspects]
         events += [(commit, find_event(commit, True)) for commit in apart]
         cut, merges, squashes = read_cut_merges(cwd, asked.revisions), len(ids), len(apart)
-    found = [try_serve(plain, commit, event, schemas, now) for commit, event in events]
+    found = serve_all(plain, events, schemas, now)
     telling = [one for one in found if one.hits or one.reason or one.crowded]
     lasting = [keep_lasting(plain, one, asked.head, now) for one in telling]
     reverts = read_reverts(cwd, [one.event.commit for one in lasting if one.hits], asked.head, env)

@@ -5,7 +5,8 @@ rules is told; where a person resolved it, only what no rule allows, and what pi
 meant.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from checkpoint_git.checks.served import Event, Hit, How, Kind
@@ -19,9 +20,18 @@ from checkpoint_git.core.jsonplace import locate_all
 from checkpoint_git.core.jsontext import JsonTextError, decode, parse
 from checkpoint_git.merge.explain import THE_FILE, Entry
 from checkpoint_git.repo.merges.conflicts import read_line_merges
-from checkpoint_git.repo.merges.merges import UNSHALLOW, Commit, Versions, read_missing, read_touched
+from checkpoint_git.repo.merges.merges import (
+    UNSHALLOW,
+    Commit,
+    Touched,
+    Versions,
+    read_missing,
+    read_touched,
+    read_touched_all,
+)
 from checkpoint_git.repo.merges.plain import Made, Plain, is_dropped, merge_plainly, read_foreseen, read_made
 
+_AT_ONCE = 64  # merges that are read at once
 SIDES = ("the base branch", "the head branch")  # of a merge that is foreseen, and of a squash
 
 
@@ -101,12 +111,15 @@ def _say_kinds(kinds: Sequence[str]) -> str:
 # merges that were made
 
 
-def serve(plain: Plain, commit: Commit, event: Event, schemas: Schemas, now: int) -> Served:
+def serve(
+    plain: Plain, commit: Commit, event: Event, schemas: Schemas, now: int, read: Touched | None = None
+) -> Served:
     """What one merge did to every entry. commit: its parents are the sides, also of a squash that names only one.
 
-    Raises CheckpointError where this clone lacks what the sides have in common.
+    read: the merge's files, where they were read already. Raises CheckpointError where this clone lacks what the sides
+    have in common.
     """
-    touched = read_touched(plain.cwd, commit, plain.env)
+    touched = read or read_touched(plain.cwd, commit, plain.env)
     judged = [Judged(file, load_schema(schemas, file.path), schemas.choices.narrative) for file in touched.files]
     if event.squash:  # what the branch did not touch, the commit changed on its own account
         judged = [one for one in judged if one.file.second != one.base]
@@ -279,3 +292,22 @@ def try_serve(plain: Plain, commit: Commit, event: Event, schemas: Schemas, now:
         return serve(plain, commit, event, schemas, now)
     except CheckpointError as error:
         return Served(event, commit, [], reason=f"{error.message}; {error.hint}")
+
+
+def serve_all(plain: Plain, events: Sequence[tuple[Commit, Event]], schemas: Schemas, now: int) -> Iterator[Served]:
+    """The same of many merges, read in few processes, as many at a time as memory should hold."""
+    missing = set(read_missing(plain.cwd, sorted({parent for commit, _ in events for parent in commit.parents})))
+    whole = [(commit, event) for commit, event in events if not missing & set(commit.parents)]
+    for at in range(0, len(whole), _AT_ONCE):
+        some = whole[at : at + _AT_ONCE]
+        read: Sequence[Touched | CheckpointError | None] = [None] * len(some)
+        with suppress(CheckpointError):  # one of them is damaged: each by itself says what is wrong
+            read = read_touched_all(plain.cwd, [commit for commit, _ in some], plain.env)
+        for (commit, event), touched in zip(some, read, strict=True):
+            if isinstance(touched, Touched):
+                yield serve(plain, commit, event, schemas, now, touched)
+            else:
+                yield try_serve(plain, commit, event, schemas, now)
+    for commit, event in events:
+        if missing & set(commit.parents):
+            yield try_serve(plain, commit, event, schemas, now)

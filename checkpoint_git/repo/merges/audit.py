@@ -12,6 +12,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.safetext import escape_controls
 from checkpoint_git.protocols.registry import protocol_of
 from checkpoint_git.repo.git import run_git
+from checkpoint_git.repo.merges.bases import read_bases_of_all
 from checkpoint_git.repo.merges.merges import Commit, Env, read_commits, read_contents
 from checkpoint_git.repo.staged import pathspecs
 
@@ -66,10 +67,9 @@ def read_suspects(cwd: str, ids: Sequence[str], env: Env = None) -> list[Commit]
     changes = _read_changes(cwd, merges, env)
     suspects = {merge.id for merge in merges if any(_is_open(change) for change in changes[merge.id])}
     questions: dict[str, list[tuple[str, str]]] = {}  # merge -> (BASE:PATH, the blob that must stand there)
-    for merge in merges:
-        if merge.id in suspects or not changes[merge.id]:
-            continue
-        bases = run_git(["merge-base", "--all", *merge.parents], cwd, env=env, check=False).out.decode().split()
+    open_merges = [merge for merge in merges if merge.id not in suspects and changes[merge.id]]
+    found = read_bases_of_all(cwd, [merge.parents for merge in open_merges], env)
+    for merge, bases in zip(open_merges, found, strict=True):
         if len(bases) == 1:
             questions[merge.id] = [(f"{bases[0]}:{change.path}", _other(change)) for change in changes[merge.id]]
         else:

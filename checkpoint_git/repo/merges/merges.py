@@ -4,22 +4,32 @@ It judges nothing and merges nothing. It works in bare repositories too, and nev
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.safetext import escape_controls
-from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.repo.git import run_git
+from checkpoint_git.repo.merges import differing
+from checkpoint_git.repo.merges.bases import read_bases_of_all
+from checkpoint_git.repo.merges.differing import (
+    NO_RENAMES,
+    RENAMES,
+    Records,
+    Tree,
+    blob_in,
+    make_tree,
+    read_empty_tree,
+    read_records,
+    read_trees,
+)
 from checkpoint_git.repo.past.history import is_shallow
 from checkpoint_git.repo.staged import pathspecs, read_blobs, read_commit
 
-_FILE_MODES = ("100644", "100755")
+UNSHALLOW = differing.UNSHALLOW
+Env = differing.Env
 _DEEPEST = 8  # how far merge bases of merge bases are followed
-_DIFF_TREE = ("diff-tree", "-r", "-z", "--raw", "--no-ext-diff", "--no-relative", "--full-index")
-UNSHALLOW = "fetch the rest of the history: git fetch --unshallow"
-Env = Mapping[str, str] | None  # git's surroundings; None for this process's own
 
 
 class Commit(NamedTuple):
@@ -187,35 +197,86 @@ def _ids_of(bases: Iterable[Base]) -> list[str]:
 # the files of one merge
 
 
-class _Tree(NamedTuple):
-    """How a commit differs from the reference: path -> blob ("" for none), and old path -> new path of renames."""
-
-    blobs: dict[str, str]
-    renames: dict[str, str]
-
-
 def read_touched(cwd: str, merge: Commit, env: Env = None) -> Touched:
     """Every version of the checkpoint files that a parent or the merge itself changed.
 
     A file beyond the size that a checkpoint may have is not read: NULs of that size stand for it.
     Raises CheckpointError where a shallow clone lacks what the parents have in common.
     """
-    bases = read_bases(cwd, merge.parents, env)
-    if not bases and is_shallow(cwd):
-        raise CheckpointError("what its parents have in common is not in this clone", UNSHALLOW)
-    reference = bases[0].id if bases else _empty_tree(cwd, env)
-    known: dict[str, str] = {}  # path -> blob in the reference
-    parents = [_read_tree(cwd, reference, parent, known, env, renames=True) for parent in merge.parents]
-    result = _read_tree(cwd, reference, merge.id, known, env)
-    others = {one: _read_tree(cwd, reference, one, known, env) for one in sorted({*_ids_of(bases)})}
-    reader = _Reader(parents, result, others, known, bases)
-    rows = reader.list_rows()
-    contents = read_contents(cwd, [blob for row in rows for blob in row.blobs(others, known, bases)], env)
-    files = [reader.fill(row, contents) for row in rows if len(row.changed) <= 2]
-    crowded = sorted(row.path for row in rows if len(row.changed) > 2)
-    telling = [file for file in files if not _is_whole(file)]
-    ids = [base.id for base in bases]
-    return Touched(sorted(telling, key=lambda file: file.path), len(files) - len(telling), crowded, ids)
+    found = read_touched_all(cwd, [merge], env)[0]
+    if isinstance(found, CheckpointError):
+        raise found
+    return found
+
+
+def read_touched_all(cwd: str, merges: Sequence[Commit], env: Env = None) -> list[Touched | CheckpointError]:
+    """The same of many merges, in the same few processes; an error stands for a merge of which nothing can be told.
+
+    All that they hold is in memory at once. A merge's `tree` may be "": its id then says what it holds.
+    """
+    based = _read_all_bases(cwd, merges, env)
+    cut = not all(based) and is_shallow(cwd)
+    sources = _find_sources(cwd, merges, based, env)
+    records = {
+        **read_records(cwd, {(one.reference, tree) for one in sources for tree in one.parents}, RENAMES, env),
+        **read_records(cwd, {(one.reference, tree) for one in sources for tree in one.plain()}, NO_RENAMES, env),
+    }
+    readers = [source.open(records) for source in sources]
+    rows = [reader.list_rows() for reader in readers]
+    wanted = [blob for reader, some in zip(readers, rows, strict=True) for row in some for blob in reader.blobs(row)]
+    contents = read_contents(cwd, wanted, env)
+    lacking = CheckpointError("what its parents have in common is not in this clone", UNSHALLOW)
+    return [
+        lacking if cut and not reader.bases else reader.tell(some, contents)
+        for reader, some in zip(readers, rows, strict=True)
+    ]
+
+
+def _read_all_bases(cwd: str, merges: Sequence[Commit], env: Env) -> list[tuple[Base, ...]]:
+    """The merge bases of each merge; only where there are several, or more than two parents, git is asked again."""
+    if len(merges) == 1:
+        return [read_bases(cwd, merges[0].parents, env)]
+    found = read_bases_of_all(cwd, [merge.parents for merge in merges], env)
+    return [
+        (Base(ids[0], ()),) if len(ids) == 1 and len(merge.parents) == 2 else read_bases(cwd, merge.parents, env)
+        for merge, ids in zip(merges, found, strict=True)
+    ]
+
+
+class _Source(NamedTuple):
+    """The trees of one merge, by their ids. others: of its merge bases, by the bases' ids."""
+
+    reference: str
+    parents: tuple[str, ...]
+    result: str
+    others: dict[str, str]
+    bases: tuple[Base, ...]
+
+    def plain(self) -> list[str]:
+        """The trees that are compared without looking for renames."""
+        return [self.result, *self.others.values()]
+
+    def open(self, records: "Records") -> "_Reader":
+        known: dict[str, str] = {}  # path -> blob in the reference
+        parents = [make_tree(records[self.reference, tree, RENAMES], known) for tree in self.parents]
+        result, *others = (make_tree(records[self.reference, tree, NO_RENAMES], known) for tree in self.plain())
+        return _Reader(parents, result, dict(zip(self.others, others, strict=True)), known, self.bases)
+
+
+def _find_sources(cwd: str, merges: Sequence[Commit], based: Sequence[tuple[Base, ...]], env: Env) -> list[_Source]:
+    ids = {one for merge, bases in zip(merges, based, strict=True) for one in (*merge.parents, *_ids_of(bases))}
+    trees = read_trees(cwd, sorted(ids | {merge.id for merge in merges if not merge.tree}), env)
+    empty = "" if all(based) else read_empty_tree(cwd, env)
+    return [
+        _Source(
+            trees[bases[0].id] if bases else empty,
+            tuple(trees[parent] for parent in merge.parents),
+            merge.tree or trees[merge.id],
+            {one: trees[one] for one in sorted({*_ids_of(bases)})},
+            bases,
+        )
+        for merge, bases in zip(merges, based, strict=True)
+    ]
 
 
 class _Row(NamedTuple):
@@ -227,18 +288,13 @@ class _Row(NamedTuple):
     result: str
     changed: tuple[int, ...]
 
-    def blobs(self, others: dict[str, _Tree], known: dict[str, str], bases: tuple[Base, ...]) -> list[str]:
-        """Every object to be read for it."""
-        below = [_blob_in(others[one], known, self.old_path) for one in _ids_of(bases)]
-        return [blob for blob in (*self.parents, self.result, *below) if blob]
-
 
 class _Reader(NamedTuple):
     """The trees of one merge, all as differences from the same reference."""
 
-    parents: list[_Tree]
-    result: _Tree
-    others: dict[str, _Tree]
+    parents: list[Tree]
+    result: Tree
+    others: dict[str, Tree]
     known: dict[str, str]
     bases: tuple[Base, ...]
 
@@ -250,9 +306,21 @@ class _Reader(NamedTuple):
         paths = {path for tree in (*self.parents, self.result) for path in tree.blobs} - set(renames.values())
         return [self._row(path, renames.get(path, "")) for path in sorted(paths)]
 
+    def blobs(self, row: _Row) -> list[str]:
+        """Every object to be read for a row."""
+        below = [blob_in(self.others[one], self.known, row.old_path) for one in _ids_of(self.bases)]
+        return [blob for blob in (*row.parents, row.result, *below) if blob]
+
+    def tell(self, rows: list[_Row], contents: dict[str, bytes]) -> Touched:
+        """The merge's files, with what was read of them."""
+        files = [self.fill(row, contents) for row in rows if len(row.changed) <= 2]
+        crowded = sorted(row.path for row in rows if len(row.changed) > 2)
+        telling = sorted((file for file in files if not _is_whole(file)), key=lambda file: file.path)
+        return Touched(telling, len(files) - len(telling), crowded, [base.id for base in self.bases])
+
     def _row(self, old: str, new: str) -> _Row:
-        def find(tree: _Tree) -> str:
-            return (_blob_in(tree, self.known, new) if new else "") or _blob_in(tree, self.known, old)
+        def find(tree: Tree) -> str:
+            return (blob_in(tree, self.known, new) if new else "") or blob_in(tree, self.known, old)
 
         before = self.known.get(old, "")
         blobs = tuple(find(tree) for tree in self.parents)
@@ -275,15 +343,11 @@ class _Reader(NamedTuple):
     def _ancestors(self, bases: tuple[Base, ...], path: str, contents: dict[str, bytes]) -> tuple[Ancestor, ...]:
         return tuple(
             Ancestor(
-                contents.get(_blob_in(self.others[base.id], self.known, path)),
+                contents.get(blob_in(self.others[base.id], self.known, path)),
                 self._ancestors(base.below, path, contents),
             )
             for base in bases
         )
-
-
-def _blob_in(tree: _Tree, known: dict[str, str], path: str) -> str:
-    return tree.blobs.get(path, known.get(path, ""))
 
 
 def _is_whole(file: Versions) -> bool:
@@ -296,31 +360,6 @@ def _is_whole(file: Versions) -> bool:
     if base in (file.first, file.second):
         return file.result == (file.second if file.first == base else file.first)
     return False
-
-
-def _empty_tree(cwd: str, env: Env) -> str:
-    return run_git(["hash-object", "-t", "tree", "--stdin"], cwd, env=env).out.decode().strip()
-
-
-def _read_tree(cwd: str, reference: str, commit: str, known: dict[str, str], env: Env, renames: bool = False) -> _Tree:
-    words = [*_DIFF_TREE, "-M" if renames else "--no-renames", reference, commit, "--", *pathspecs()]
-    fields = run_git(words, cwd, env=env).out.split(b"\0")
-    tree = _Tree({}, {})
-    at = 0
-    while at + 1 < len(fields):
-        old_mode, new_mode, old_blob, new_blob, status = fields[at].decode().lstrip(":").split()
-        path = os.fsdecode(fields[at + 1])
-        new_path = os.fsdecode(fields[at + 2]) if status[0] in "RC" else path
-        at += 3 if status[0] in "RC" else 2
-        known.setdefault(path, old_blob if old_mode in _FILE_MODES else "")
-        if new_path != path:
-            known.setdefault(new_path, "")
-            tree.blobs[path] = ""
-            tree.renames[path] = new_path
-        tree.blobs[new_path] = new_blob if new_mode in _FILE_MODES else ""
-    for path in [path for path in tree.blobs if not is_merged(path)]:
-        del tree.blobs[path]
-    return tree
 
 
 def read_contents(cwd: str, blobs: Iterable[str], env: Env = None) -> dict[str, bytes]:
