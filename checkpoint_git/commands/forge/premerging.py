@@ -116,10 +116,10 @@ def _is_same(contents: Mapping[str, bytes], blobs: Iterable[str]) -> bool:
 
 def find_new_errors(file: MergedFile, now: int) -> list[Finding]:
     """What is wrong with a merged checkpoint that was wrong with neither side's."""
-    ours, _, theirs = file.sides
-    found = [_find_errors(file.path, data, now) for data in (file.data, ours, theirs)]
-    known = {(error.code, error.where) for errors in found[1:] for error in errors}
-    return [error for error in found[0] if (error.code, error.where) not in known]
+    found = _find_errors(file.path, file.data, now)
+    sides = [file.sides[0], file.sides[2]] if found else []
+    known = {(error.code, error.where) for data in sides for error in _find_errors(file.path, data, now)}
+    return [error for error in found if (error.code, error.where) not in known]
 
 
 def _find_errors(path: str, data: bytes | None, now: int) -> list[Finding]:
