@@ -31,6 +31,7 @@ from checkpoint_git.report.markup import Attributes, Child, Markup, element, fin
 
 GENERATOR = "checkpoint-git report"  # how a file is known as ours
 _SHORT = 22  # letters
+_FEW_COLUMNS, _HIGH = 3, 4  # with fewer columns, or more cards in one, cards stand beside each other
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -194,7 +195,11 @@ def _bar(bar: Bar) -> Markup:
 
 
 def _board(block: Board, level: int) -> Markup:
-    return element("div", {"class": "board"}, *(_column(column, level) for column in block.columns))
+    tallest = max((len(column.cards) for column in block.columns), default=0)
+    in_rows = len(block.columns) < _FEW_COLUMNS or tallest > _HIGH
+    return element(
+        "div", {"class": "board rows" if in_rows else "board"}, *(_column(column, level) for column in block.columns)
+    )
 
 
 def _column(column: Column, level: int) -> Markup:

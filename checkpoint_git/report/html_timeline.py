@@ -12,6 +12,7 @@ from checkpoint_git.report.markup import Markup, element
 
 _LANE, _TOP, _AXIS = 46, 8, 26  # pixels
 _PLACES = 90  # along the width: what is nearer together becomes one mark
+_FEW_DAYS = 5 * DAY
 _MOST_TOLD = 12  # of one mark
 _LEFT, _WIDE = 1.5, 97.0  # percent of the width
 _SHAPES: dict[Kind, str] = {
@@ -62,8 +63,14 @@ def _draw_axis(start: int, end: int, height: int) -> Iterator[Markup]:
     ):
         x = _share(step / 4)
         yield element("line", {"class": f"rule {name}".strip(), "x1": x, "x2": x, "y1": _TOP, "y2": bottom})
-        day = write_instant(start + (end - start) * step // 4)[:10]
-        yield element("text", {"class": f"day {name}".strip(), "x": x, "y": height - 6, "text-anchor": anchor}, day)
+        told = _tell_instant(start + (end - start) * step // 4, end - start)
+        yield element("text", {"class": f"day {name}".strip(), "x": x, "y": height - 6, "text-anchor": anchor}, told)
+
+
+def _tell_instant(instant: int, span: int) -> str:
+    """A day, or where there are only a few of them, a day of the year with its hour."""
+    at = write_instant(instant)
+    return at[:10] if span > _FEW_DAYS else f"{at[5:10]} {at[11:16]}"
 
 
 def _draw_lane(lane: Lane, at: int, start: int, span: int) -> Iterator[Markup]:
