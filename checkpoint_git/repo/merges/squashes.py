@@ -15,9 +15,9 @@ from checkpoint_git.repo.staged import pathspecs
 _REFS = (
     "refs/pull",
     "refs/merge-requests",
-    "refs/remotes/*/pull",
-    "refs/remotes/*/pr",
-    "refs/remotes/*/merge-requests",
+    "refs/remotes/*/pull/**",
+    "refs/remotes/*/pr/**",
+    "refs/remotes/*/merge-requests/**",
 )
 _NUMBERED = re.compile(r"/(pull|pr|merge-requests)/([1-9][0-9]{0,8})(?:/head)?$")
 _APPENDED = re.compile(r"\(#([1-9][0-9]{0,8})\)\s*$")
