@@ -148,7 +148,7 @@ OWNERS = {
     "mcp_types": (_SERVER,),
     "anyio": _SDK,
 }
-LATE = {f"{PACKAGE}.mcpserver.serving", f"{PACKAGE}.mcpserver.stdio"}
+LATE = {f"{PACKAGE}.mcpserver.{name}" for name in ("agent", "consent", "handling", "notices", "serving", "stdio")}
 
 
 def test_third_party_packages_have_their_owners_and_load_late() -> None:
