@@ -24,6 +24,7 @@ _FOOT = (
     "Before you go on with a skill: `checkpoint resume SKILL`. Ask the user about decisions that wait on them first.",
     "Write as you work: `checkpoint update SKILL --step=... --next_actions+=...`, `checkpoint done SKILL`.",
 )
+_PLAIN = "in progress"  # the reason of what just goes on
 _SHORT, _MIDDLE, _LONG = 120, 240, 600  # letters
 
 
@@ -72,7 +73,7 @@ def brief(facts: Facts, now: int, tokens: int = MOST_TOKENS) -> list[str]:
     sections = [
         _tell_decisions(facts.documents),
         _tell_resume(facts.plan),
-        _tell_next(facts.queue.actions),
+        _tell_next(facts.queue.actions, facts.plan),
         _tell_flags(facts, now),
         [clean(line, _MIDDLE) for line in facts.running],
         _tell_context(facts.context),
@@ -113,10 +114,11 @@ def _tell_resume(plan: Plan | None) -> list[str]:
     return [*lines, f"Stop and ask the user first: {clean(plan.why, _MIDDLE)}"] if plan.decision == "ask" else lines
 
 
-def _tell_next(actions: Sequence[NextAction]) -> list[str]:
-    if not actions:
+def _tell_next(actions: Sequence[NextAction], plan: Plan | None) -> list[str]:
+    """The first of all, unless it was told already: decisions are, and what the resumed skill does next."""
+    first = next((action for action in actions if action.rank != "decision"), None)
+    if first is None or (plan and plan.skill == first.skill and first.reason == _PLAIN):
         return []
-    first = actions[0]
     line = f"Next action of all: {clean(first.skill, 60)}: {clean(first.action, _MIDDLE)}"
     return [line, f"  why: {clean(first.reason, _MIDDLE)}"]
 

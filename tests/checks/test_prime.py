@@ -44,13 +44,19 @@ def test_a_session_reads_the_resuming_block_and_the_next_action() -> None:
         "Progress: 2/3 phases complete",
         "Next: Write the notes API",
     ]
-    assert "Next action of all: build: Write the notes API" in lines
+    assert not any(line.startswith("Next action of all") for line in lines)
     assert "  - Passkeys only" in lines
 
 
 def test_decisions_that_wait_on_the_user_come_first() -> None:
     lines = quoted(tell(document(), document("deploy", blockers=[decision()])))
     assert lines[:2] == ["Decisions waiting on the user: 1", "  deploy: Which region?"]
+
+
+def test_an_action_that_matters_more_than_the_resumed_one_is_named() -> None:
+    lines = quoted(tell(document(), document("deploy", status="failed")))
+    at = lines.index("Next action of all: deploy: Write the notes API")
+    assert lines[at + 1] == "  why: it failed"
 
 
 def test_work_that_may_go_on_is_resumed_before_work_that_must_ask() -> None:
