@@ -45,7 +45,8 @@ CLIENTS = {
 def find_config(name: str, options: list[str]) -> dict[str, Any]:
     """What a client's file has to hold, as a value. options: more words for `checkpoint mcp`."""
     client = CLIENTS[name]
-    return client.make(["mcp", *client.project, *options])
+    project = () if "--project" in options else client.project
+    return client.make(["mcp", *project, *options])
 
 
 def write_config(name: str, options: list[str]) -> str:

@@ -24,7 +24,7 @@ Work = Callable[[], Prepared]
 
 
 class Workers:
-    """Threads. What reads is given up when it takes too long or is cancelled; what writes is finished, one at a time."""
+    """Threads: what reads is given up when it takes too long or is cancelled; what writes is finished, in turn."""
 
     def __init__(self) -> None:
         self._readers = anyio.CapacityLimiter(_THREADS)

@@ -43,7 +43,7 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
     if args.skill is not None:
         check_skill_name(args.skill)
     if args.print_config is not None:
-        return _print_config(args)
+        return _print_config(args, invocation.cwd)
     owner = _find_owner(args.skill, invocation.env)
     project = _find_project(args.project, invocation.cwd)
     try:
@@ -77,8 +77,8 @@ def _find_project(wished: str | None, cwd: str) -> str:
     return folder
 
 
-def _print_config(args: Namespace) -> Answer:
-    name, options = args.print_config, _find_options(args)
+def _print_config(args: Namespace, cwd: str) -> Answer:
+    name, options = args.print_config, _find_options(args, cwd)
     client = CLIENTS[name]
     if args.format == "json":
         data = {"client": name, "file": client.file, "language": client.language}
@@ -87,7 +87,7 @@ def _print_config(args: Namespace) -> Answer:
     return Answer([write_config(name, options)], 0, f"this belongs into {client.file} in the project's root")
 
 
-def _find_options(args: Namespace) -> list[str]:
-    project = ["--project", os.path.abspath(args.project)] if args.project is not None else []
+def _find_options(args: Namespace, cwd: str) -> list[str]:
+    project = ["--project", _find_project(args.project, cwd)] if args.project is not None else []
     skill = ["--skill", args.skill] if args.skill is not None else []
     return [*project, *skill, *(["--read-only"] if args.read_only else [])]

@@ -26,6 +26,11 @@ def test_each_client_finds_its_own_keys() -> None:
     assert find_config("vscode", []) == {"servers": {"checkpoint": here}}
 
 
+def test_a_project_that_is_named_stands_in_place_of_the_clients_own(tmp_path: Path) -> None:
+    done = run_checkpoint("mcp", "--print-config", "vscode", "--project", ".", cwd=tmp_path)
+    assert json.loads(done.stdout)["servers"]["checkpoint"]["args"] == ["mcp", "--project", str(tmp_path)]
+
+
 def test_the_command_prints_the_file_alone_and_names_it_beside(tmp_path: Path) -> None:
     done = run_checkpoint("mcp", "--print-config", "codex", "--skill", "build", "--read-only", cwd=tmp_path)
     assert done.returncode == 0
