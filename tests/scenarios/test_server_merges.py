@@ -554,3 +554,80 @@ def test_a_hostile_file_does_no_harm(server: Server) -> None:
     assert verify(server, "--base", "main", "--head", "topic").codes == ["merge/conflict"]
     server.merge_by_hand("topic", "{" * 1000)
     assert look(server).outcome.code in (0, 1)
+
+
+# a queue of pull requests
+
+
+def make_request(number: int) -> Change:
+    """What pull request `number` of forty does: most rename a row; of each ten some collide with one another."""
+    group, kind = divmod(number, 10)
+    if kind == 3:
+        return put_row(number, id=f"new-{group}")
+    if kind == 7:
+        return put_row(number, id=f"new-{group}")  # the same row elsewhere: lines make two of it
+    if kind == 5:
+        return log_run(number % 28 + 1, notes=f"request {number}")  # lines stop from the second one on
+    return set_row(number, label=f"Named by request {number}")
+
+
+def test_of_forty_pull_requests_exactly_the_harmed_ones_are_told_and_mended(tmp_path: Path) -> None:
+    server = Server.__new__(Server)
+    server.repo = GitRepo.create(tmp_path / "server", "--bare")
+    rows = [{"id": f"row-{n}", "label": f"Row number {n}", "status": "not_started"} for n in range(42)]
+    base = changed(set_field(progress_table=rows))
+    heads = {number: text_of(changed(make_request(number), base=base)) for number in range(40)}
+    import_heads(server.repo, text_of(base), heads)
+    harmed = []
+    for number in range(40):
+        wrong = press_button(server.repo, number, heads[number])
+        if wrong:
+            harmed.append(wrong)
+    assert len(harmed) == 5
+    found = look(server)
+    assert sorted({finding.message.split()[1] for finding in found.outcome.findings}) == sorted(
+        commit[:12] for commit in harmed
+    )
+    assert {code for code, _, _ in told(found)} == {"merge/duplicated", "merge/lost-entry"}
+    assert (found.outcome.data["merges_looked_at"], found.outcome.code) == (40, 1)
+    assert told(look(server, "--fix")) == told(look(server)) == []
+    value = json.loads(server.repo.git("show", f"main:{PATH}"))
+    ids = [row["id"] for row in value["progress_table"]]
+    assert len(ids) == len(set(ids)) == 46
+    assert sum(one.get("notes", "").startswith("request") for one in value["skill_state"]["run_history"]) == 4
+    renamed = [row["label"] for row in value["progress_table"] if row["label"].startswith("Named")]
+    assert len(renamed) == 28
+
+
+def import_heads(repo: GitRepo, base: str, heads: dict[int, str]) -> None:
+    """Main with the base, and a branch for each request, all grown from it."""
+    lines = []
+    for mark, (branch, text) in enumerate([("main", base), *((f"request-{n}", text) for n, text in heads.items())], 1):
+        size = len(text.encode())
+        start_at = "" if mark == 1 else "from :1\n"
+        lines.append(
+            f"commit refs/heads/{branch}\nmark :{mark}\ncommitter a <a@b> {1_772_400_000 + mark} +0000\n"
+            f"data 1\nx\n{start_at}M 100644 inline {PATH}\ndata {size}\n{text}\n"
+        )
+    assert repo.run("git", "fast-import", "--quiet", stdin="".join(lines).encode()).returncode == 0
+
+
+def press_button(repo: GitRepo, number: int, head: str) -> str:
+    """One pull request merged by lines; where they stop, by a person. The merge's id where it did harm."""
+    branch, group = f"request-{number}", number // 10
+    done = repo.run("git", "merge-tree", "--write-tree", "-z", "--name-only", "main", branch)
+    tree = done.stdout.decode().split("\0")[0]
+    harm = number % 10 == 7
+    if done.returncode == 1:
+        ours, old = repo.git("show", f"main:{PATH}") + "\n", repo.git("show", f"request-0~1:{PATH}") + "\n"
+        lawful = group % 2 == 1
+        text = merge_texts(old, ours, head, skill_schema()).text if lawful else ours
+        blob = repo.run("git", "hash-object", "-w", "--stdin", stdin=text.encode()).stdout.decode().strip()
+        folder = repo.run("git", "mktree", stdin=f"100644 blob {blob}\tbuild.checkpoint.json\n".encode())
+        tree_of = f"040000 tree {folder.stdout.decode().strip()}\t.checkpoints\n"
+        tree = repo.run("git", "mktree", stdin=tree_of.encode()).stdout.decode().strip()
+        harm = not lawful
+    words = ["commit-tree", "-p", "main", "-p", branch, "-m", f"Merge request {number}", tree]
+    commit = repo.git(*words)
+    repo.git("update-ref", "refs/heads/main", commit)
+    return commit if harm else ""

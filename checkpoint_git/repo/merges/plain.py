@@ -22,7 +22,7 @@ from checkpoint_git.repo.merges.merges import (
     read_touched,
 )
 from checkpoint_git.repo.merges.sealed import Sealed, open_sealed
-from checkpoint_git.repo.merges.trees import merge_trees
+from checkpoint_git.repo.merges.trees import fetch_missing, merge_trees
 
 _OBJECTS, _OTHER_OBJECTS = "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"
 
@@ -66,6 +66,9 @@ def _quote(path: str) -> str:
 
 def merge_plainly(plain: Plain, first: str, second: str) -> Made:
     """The merge of two commits (full ids) by lines. Raises CheckpointError where git cannot merge them."""
+    if plain.sealed.partial:
+        bases = read_bases(plain.cwd, (first, second), plain.env)
+        fetch_missing(plain.cwd, [(base.id, side) for base in bases[:1] for side in (first, second)], plain.env)
     merged = merge_trees(plain.sealed, first, second)
     stopped = {one.path: one.kinds for one in merged.unsettled if is_merged(one.path)}
     for note in merged.notes:

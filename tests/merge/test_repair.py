@@ -1,0 +1,227 @@
+"""Harm of a merge undone in later versions, on texts; and the law that lines are silent only where they are right."""
+
+import copy
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from checkpoint_git.checks.served import Hit
+from checkpoint_git.commands.forge.serving import find_hits
+from checkpoint_git.commands.merges.explained import Parents
+from checkpoint_git.commands.merges.harm import Judged, list_harm
+from checkpoint_git.merge.document import merge_texts
+from checkpoint_git.merge.explain import Entry
+from checkpoint_git.merge.repair import CONTRADICTED, TOUCHED, Past, Repaired, remake, repair
+from checkpoint_git.repo.merges.merges import Ancestor, Versions
+from tests.merge.operations import Operation, Value, apply_operations, histories, start, text_of
+from tests.merge.schemas import skill_schema
+
+SCHEMA = skill_schema()
+NOW = 1_790_000_000
+
+
+def everything(_: Entry) -> bool:
+    return True
+
+
+def mend(base: Value, first: Value, second: Value, result: Value, later: Value | None = None) -> Repaired:
+    past = Past(text_of(base), text_of(first), text_of(second), text_of(result))
+    return repair(past, text_of(result if later is None else later), SCHEMA, everything, whole=False)
+
+
+def changed(**paths: Any) -> Value:
+    """The start with fields of skill_state replaced."""
+    value = start()
+    value["skill_state"].update(paths)
+    return value
+
+
+def judged(base: Value, first: Value, second: Value, result: str) -> Judged:
+    versions = (text_of(version).encode() for version in (base, first, second))
+    old, left, right = versions
+    file = Versions(
+        ".checkpoints/build.checkpoint.json", "", (Ancestor(old, ()),), left, right, result.encode(), (1, 2)
+    )
+    return Judged(file, SCHEMA)
+
+
+# single places
+
+
+def test_an_item_goes_back_behind_the_one_it_followed() -> None:
+    second = start()
+    second["next_actions"].insert(2, "between")
+    repaired = mend(start(), changed(iteration=1), second, changed(iteration=1))
+    assert json.loads(repaired.text)["next_actions"] == second["next_actions"]
+    assert json.loads(repaired.text)["skill_state"]["iteration"] == 1
+
+
+def test_a_field_that_was_lost_gets_the_changed_value() -> None:
+    second = start()
+    second["updated_at"] = "2026-05-01T00:00:00Z"
+    first = start()
+    first["updated_at"] = "2026-04-01T00:00:00Z"
+    assert json.loads(mend(start(), first, second, first).text) == second
+
+
+def test_costs_are_added_up_again_and_what_was_spent_since_stays() -> None:
+    first, second, later = start(), start(), start()
+    first["cost"]["total_usd"], second["cost"]["total_usd"] = 1.75, 2.25
+    later["cost"]["total_usd"] = 3.25
+    repaired = mend(start(), first, second, second, later)
+    assert json.loads(repaired.text)["cost"]["total_usd"] == 3.75
+    assert repaired.refused == ()
+
+
+def test_the_record_of_one_run_is_restored_as_a_whole() -> None:
+    first = changed(last_run={"at": "2026-04-01T00:00:00Z", "verdict": "FAIL", "notes": "the first's"})
+    second = changed(last_run={"at": "2026-04-02T00:00:00Z", "verdict": "PASS", "notes": "the second's"})
+    blend = changed(last_run={"at": "2026-04-02T00:00:00Z", "verdict": "FAIL", "notes": "the first's"})
+    assert (
+        json.loads(mend(start(), first, second, blend).text)["skill_state"]["last_run"]
+        == (second["skill_state"]["last_run"])
+    )
+
+
+def test_what_a_person_wrote_in_the_merge_stays() -> None:
+    second = start()
+    second["context_primer"]["key_decisions"].append("decision 9")
+    result = start()
+    result["progress_summary"] = "Written in the merge."
+    repaired = json.loads(mend(start(), changed(iteration=1), second, result).text)
+    assert repaired["progress_summary"] == "Written in the merge."
+    assert repaired["context_primer"]["key_decisions"][-1] == "decision 9"
+
+
+def test_a_place_that_changed_since_keeps_what_it_holds() -> None:
+    first, second, result, later = start(), start(), start(), start()
+    first["progress_table"][1]["label"] = "by the first"
+    later["progress_table"][1]["label"] = "written since"
+    repaired = mend(start(), first, second, result, later)
+    assert json.loads(repaired.text) == later
+    assert [(where, why) for where, why in repaired.refused] == [("/progress_table/1/label", TOUCHED)]
+
+
+def test_what_both_sides_contradict_each_other_on_is_refused() -> None:
+    first, second, result = start(), start(), start()
+    first["status"], first["progress_summary"] = "complete", "Done."
+    second["status"], second["progress_summary"] = "blocked", "Stuck."
+    result["status"], result["progress_summary"] = "complete", "Stuck."
+    repaired = mend(start(), first, second, result)
+    assert json.loads(repaired.text) == result
+    assert [why for _, why in repaired.refused] == [CONTRADICTED]
+
+
+def test_only_wanted_entries_are_mended() -> None:
+    second = start()
+    second["next_actions"].append("one")
+    second["blockers"].append({"id": "b9", "description": "two"})
+    past = Past(text_of(start()), text_of(start()), text_of(second), text_of(start()))
+    repaired = repair(past, text_of(start()), SCHEMA, lambda entry: entry.name.startswith("blockers"), whole=False)
+    value = json.loads(repaired.text)
+    assert (value["next_actions"], value["blockers"]) == (start()["next_actions"], second["blockers"])
+
+
+def test_a_result_that_is_no_json_is_made_anew_where_nothing_contradicts() -> None:
+    second = start()
+    second["next_actions"].append("one")
+    past = Past(text_of(start()), text_of(changed(iteration=1)), text_of(second), None)
+    made = json.loads(remake(past, SCHEMA) or "")
+    assert (made["skill_state"]["iteration"], made["next_actions"][-1]) == (1, "one")
+    first = start()
+    first["step"], second["step"] = "a", "b"
+    assert remake(Past(text_of(start()), text_of(first), text_of(second), None), SCHEMA) is None
+
+
+def test_bytes_that_nobody_touched_stay() -> None:
+    second = start()
+    second["next_actions"].append("one")
+    odd = text_of(start()).replace("1.25", "1.250").replace('"count": 3', '"count"  :  3')
+    past = Past(odd, odd, text_of(second).replace("1.25", "1.250").replace('"count": 3', '"count"  :  3'), odd)
+    repaired = repair(past, odd, SCHEMA, everything, whole=False)
+    assert '"total_usd": 1.250' in repaired.text
+    assert '"count"  :  3' in repaired.text
+    assert '"one"' in repaired.text
+
+
+# laws
+
+
+def merge_by_lines(folder: Path, base: str, first: str, second: str) -> str | None:
+    """What lines make of three texts; None where they stop."""
+    for name, text in (("first", first), ("base", base), ("second", second)):
+        (folder / name).write_text(text)
+    words = ["git", "merge-file", "-p", "-q", "first", "base", "second"]
+    done = subprocess.run(words, cwd=folder, capture_output=True)
+    return None if done.returncode else done.stdout.decode()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("lines")
+
+
+few = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@given(shared=histories("s"), ours=histories("o"), theirs=histories("t"))
+@few
+def test_lines_are_silent_exactly_where_they_do_what_the_rules_do(
+    folder: Path, shared: list[Operation], ours: list[Operation], theirs: list[Operation]
+) -> None:
+    base = start()
+    first = apply_operations(base, [*shared[:2], *ours[:2]])
+    second = apply_operations(base, [*theirs[:2], *shared[:2]])
+    result = merge_by_lines(folder, text_of(base), text_of(first), text_of(second))
+    if result is None:
+        return
+    file = judged(base, first, second, result)
+    hits = [found.hit for found in find_hits(file, "lines", Parents(1, 2), NOW)]
+    right = merge_texts(text_of(base), text_of(first), text_of(second), SCHEMA)
+    is_right = not right.conflicts and file.is_readable and json.loads(result) == json.loads(right.text)
+    assert bool(hits) != is_right
+    ours_is = file.found.ours
+    for place in () if ours_is is None else ours_is.differences or ours_is.conflicts:
+        assert any(is_related(hit, place) for hit in hits)
+
+
+def is_related(hit: Hit, place: str) -> bool:
+    return f"{hit.where}/".startswith(f"{place}/") or f"{place}/".startswith(f"{hit.where}/")
+
+
+@given(ours=histories("o"), theirs=histories("t"), later=histories("l"))
+@few
+def test_a_side_taken_whole_is_mended_and_what_came_later_stays(
+    ours: list[Operation], theirs: list[Operation], later: list[Operation]
+) -> None:
+    base = start()
+    first, second = apply_operations(base, ours), apply_operations(base, theirs)
+    now = apply_operations(first, later[:3])
+    repaired = mend(base, first, second, first, now)
+    file = judged(base, first, second, text_of(first))
+    assert bool(list_harm(file.found)) or repaired.text == text_of(now)
+    once = mend(base, first, second, first, json.loads(repaired.text))
+    assert json.loads(once.text) == json.loads(repaired.text), "a second repair finds nothing to do"
+    before, after = scalars(now), scalars(json.loads(repaired.text))
+    changing = scalars(base) | {json.dumps(value) for value in replaced(now)}
+    assert before - after <= changing
+
+
+def scalars(value: Any) -> set[str]:
+    if isinstance(value, dict):
+        return {leaf for child in value.values() for leaf in scalars(child)}
+    if isinstance(value, list):
+        return {leaf for child in value for leaf in scalars(child)}
+    return {json.dumps(value)}
+
+
+def replaced(value: Value) -> list[Any]:
+    """What rules replace or add up: instants, the latest run, costs; and an action done, which leaves its list."""
+    state = copy.deepcopy(value["skill_state"])
+    run = state["last_run"]
+    return [value["updated_at"], *run.values(), *state["streak"].values(), *value["cost"]["by_phase"].values(),
+            value["cost"]["total_usd"]]  # fmt: skip
