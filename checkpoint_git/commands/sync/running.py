@@ -28,7 +28,14 @@ from checkpoint_git.repo.sync import memory as remembering
 from checkpoint_git.repo.sync.branch import move_branch, stage_files
 from checkpoint_git.repo.sync.commits import Identity, write_commits
 from checkpoint_git.repo.sync.memory import Memory, Names
-from checkpoint_git.repo.sync.remote import Reply, UnreachableError, fetch_branch, network_env, push_commit
+from checkpoint_git.repo.sync.remote import (
+    Reply,
+    UnreachableError,
+    fetch_branch,
+    look_at_branch,
+    network_env,
+    push_commit,
+)
 from checkpoint_git.repo.sync.settings import Settings, read_sync_settings
 from checkpoint_git.repo.sync.trees import (
     Leaf,
@@ -40,6 +47,7 @@ from checkpoint_git.repo.sync.trees import (
 )
 
 ATTEMPTS, TIMEOUT = 200, 120.0
+LOOK_EVERY = 1.5  # seconds
 _LONGEST_QUESTION = 60.0  # seconds
 _BAD_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^[-/.]|/\.|[/.]$|\.lock(/|$)")
 _EMPTY_ID = "0" * 40
@@ -210,7 +218,22 @@ def _run(world: _World) -> SyncResult:
             return _give_up(world, meeting, reply, attempts, lost)
         lost += 1
         took = time.monotonic() - began
-        time.sleep(max(0.0, min(find_pause(lost, took, random.random()), world.ends - time.monotonic())))  # noqa: S311 (no secret)
+        _wait(world, find_pause(lost, took, random.random()))  # noqa: S311 (no secret)
+
+
+def _wait(world: _World, pause: float) -> None:
+    """Waits, and looks now and then whether the branch has come to rest: then there is nobody left to wait for."""
+    over = min(time.monotonic() + pause, world.ends)
+    last = ""
+    while (left := over - time.monotonic()) > 0:
+        if left <= LOOK_EVERY:
+            time.sleep(left)
+            return
+        time.sleep(LOOK_EVERY * (0.75 + random.random() / 2))  # noqa: S311 (no secret)
+        tip = look_at_branch(world.top, world.target.remote, world.target.branch, world.network, _LONGEST_QUESTION)
+        if tip and tip == last:
+            return
+        last = tip
 
 
 def _fetch(world: _World) -> bool:

@@ -70,6 +70,13 @@ def fetch_branch(cwd: str, remote: str, branch: str, into: str, env: Mapping[str
     raise UnreachableError(f"{escape_controls(remote)} gave no answer: {_reason(result)}")
 
 
+def look_at_branch(cwd: str, remote: str, branch: str, env: Mapping[str, str], timeout: float) -> str:
+    """The commit that the branch names on the remote; "" for no branch or no answer. Brings nothing here."""
+    words = [*_QUIET, "ls-remote", "--quiet", "--refs", "--end-of-options", remote, f"refs/heads/{branch}"]
+    result = _run(["-C", cwd, *words], cwd, env, timeout)
+    return result.out.partition(b"\t")[0].decode("ascii", "replace") if result.code == 0 else ""
+
+
 def push_commit(
     cwd: str, remote: str, branch: str, commit: str, expected: str, env: Mapping[str, str], timeout: float,
     *, hooks: bool = True,
