@@ -120,7 +120,7 @@ def read_received_losses(
 
 def _read_brought(repository: str, tips: Sequence[str], env: Mapping[str, str]) -> set[tuple[str, str, str]]:
     """(path, mode, blob) of every checkpoint file that a commit which is new here made so."""
-    commits = _list_new_commits(repository, tips, ["--", *pathspecs()], env)
+    commits = _list_new_commits(repository, tips, ["--full-history", "--", *pathspecs()], env)
     words = ["diff-tree", "--stdin", "-r", "-c", "--root", "--raw", "--no-commit-id", "--no-abbrev", "--no-renames"]
     out = run_git([*words, "-z", "--", *pathspecs()], repository, stdin=commits, env=env).out if commits else b""
     return {one for one in _parse_raw(out) if protocol_of(one[0])}
