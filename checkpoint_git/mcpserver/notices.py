@@ -13,6 +13,7 @@ from checkpoint_git.mcpserver import watching
 from checkpoint_git.mcpserver.handling import Context, find_named
 
 WATCH_EVERY = 1.0  # seconds
+_REST = 20  # times as long as a look took, where that is more: a folder may hold thousands
 _MOST_SUBSCRIPTIONS = 1_000
 
 
@@ -46,11 +47,12 @@ class Notices:
         """Looks at the folder again and again, and tells what changed, whoever changed it."""
         before: watching.Snapshot | None = None
         while True:
+            begun = anyio.current_time()
             after = await anyio.to_thread.run_sync(watching.take_snapshot, find_folder(), abandon_on_cancel=True)
             if before is not None:
                 await self._tell(watching.find_change(before, after))
             before = after
-            await anyio.sleep(WATCH_EVERY)
+            await anyio.sleep(max(WATCH_EVERY, _REST * (anyio.current_time() - begun)))
 
     async def _tell(self, change: watching.Change) -> None:
         for skill in change.skills:

@@ -157,6 +157,21 @@ def test_resources_hold_the_public_part_and_ones_own_whole(project: Path) -> Non
     run(talk)
 
 
+def test_a_long_list_of_resources_comes_in_pages(project: Path) -> None:
+    text = checkpoint_text()
+    for at in range(700):
+        (project / f".checkpoints/skill-{at:03}.checkpoint.json").write_text(text)
+
+    async def talk() -> None:
+        async with open_client(project) as client:
+            first = await client.list_resources()
+            second = await client.list_resources(cursor=first.next_cursor)
+            assert (len(first.resources), len(second.resources), second.next_cursor) == (500, 201, None)
+            assert len({each.uri for each in [*first.resources, *second.resources]}) == 701
+
+    run(talk)
+
+
 async def _read(client: Client, uri: str) -> dict[str, Any]:
     content = (await client.read_resource(uri)).contents[0]
     assert isinstance(content, TextResourceContents)

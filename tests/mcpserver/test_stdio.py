@@ -1,5 +1,6 @@
 import json
 import os
+import random
 import signal
 import subprocess
 import time
@@ -65,6 +66,21 @@ def test_a_message_that_is_too_long_is_refused_by_its_id(project: Path) -> None:
     assert [each["id"] for each in heard] == ["first", 8, 9]
     assert [each["error"]["code"] for each in heard[:2]] == [-32600, -32600]
     assert pipe.end()[0] == 0
+
+
+def test_nonsense_does_not_end_it(project: Path) -> None:
+    chance = random.Random(7)  # noqa: S311 (a repeatable mess, no secret)
+    whole = [
+        json.dumps(each).encode() for each in (PING, call(1, "checkpoint_list"), call(2, "restore_point_rollback"))
+    ]
+    mess = [bytes(chance.choices(range(11, 256), k=chance.randrange(80))) for _ in range(150)]
+    mess += [line[: chance.randrange(len(line))] for line in whole * 30]
+    chance.shuffle(mess)
+    pipe = Pipe(project)
+    pipe.greet()
+    pipe.say(*mess, {**PING, "id": "last"})
+    assert pipe.hear_answer("last")["result"] == {}
+    assert pipe.end()[::2] == (0, "")
 
 
 def test_errors_of_the_protocol_are_told_as_such(project: Path) -> None:
