@@ -7,6 +7,7 @@ from checkpoint_git.core.safetext import escape_controls
 from checkpoint_git.protocols.skill.events import (
     FIELD,
     SUFFIX,
+    Stored,
     broken_event,
     event_name,
     event_text,
@@ -56,6 +57,22 @@ def find_leftovers(value: dict[str, Any], path: str) -> list[Finding]:
                 hint=hint)
         for where, entries in find_leftover(value).items()
     ]  # fmt: skip
+
+
+def find_doubles(events: Iterable[Stored], folder: str) -> list[Finding]:
+    """Entries of one folder with one number and different content: two branches edited one entry, and both are kept."""
+    first: dict[tuple[str, str], Stored] = {}
+    found = []
+    for name, event in events:
+        number = event.content.get("number") if isinstance(event.content, dict) else None
+        if number is None:
+            continue
+        known = first.setdefault((event.where, repr(number)), Stored(name, event))
+        if known.event.content != event.content:
+            message = f"an entry with this number stands in {known.name} too, with other content"
+            hint = "two branches edited it: remove the file that is out of date"
+            found.append(Finding("layout/entry-twice", "warning", message, f"{folder}/{name}", hint=hint))
+    return found
 
 
 def find_orphans(events: Iterable[str], sharded: dict[str, bool], *, is_whole: bool) -> list[Finding]:

@@ -2,7 +2,7 @@
 
 import os
 
-from checkpoint_git.checks.layouts import find_leftovers, find_orphans
+from checkpoint_git.checks.layouts import find_doubles, find_leftovers, find_orphans
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.light import Iterable, NamedTuple
@@ -31,6 +31,7 @@ def read_folders(place: Place, skills: Iterable[str] | None = None) -> Folders:
         for each in folder.stored:
             if event_name(event_text(skill, each.event), each.event) != each.name:
                 findings.append(broken_event(f"{shown}/{each.name}", "its name does not fit what it holds"))
+        findings += find_doubles(folder.stored, shown)
         events += len(folder.stored)
         if folder.stored:
             owners.append(skill)

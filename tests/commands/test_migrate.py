@@ -259,6 +259,17 @@ def test_any_write_takes_in_what_was_left(sharded: Path, project: Path) -> None:
     assert shown(project)["skill_state"]["merged_prs"] == [*PRS, {"number": 9}]
 
 
+def test_an_entry_that_two_branches_edited_is_told(sharded: Path, project: Path) -> None:
+    before = events(project)
+    run_verb(update, "build", "--skill_state.merged_prs.0.title=ours", cwd=project)
+    ours = events(project)
+    assert len(ours) == len(before)
+    for name in before.keys() - ours.keys():
+        (project / ".checkpoints/history/build" / name).write_bytes(before[name])
+    assert run_verb(validate, cwd=project).codes == ["layout/entry-twice"]
+    assert len(shown(project)["skill_state"]["merged_prs"]) == 4
+
+
 # what it refuses
 
 
