@@ -46,9 +46,17 @@ class History(NamedTuple):
 
 def find_events(before: dict[str, Any], after: dict[str, Any]) -> list[Event]:
     """What differs between two versions, in the order of KINDS; [] where only what nobody else reads does."""
-    differing = (find for keys, find in _COMPARISONS if any(before.get(key) != after.get(key) for key in keys))
+    differing = (find for keys, find in _COMPARISONS if any(is_different(before, after, key) for key in keys))
     events = [_shortened(event) for find in differing for event in find(before, after)][:_MOST]
     return sorted(events, key=lambda event: KINDS.index(event.kind))
+
+
+def is_different(before: dict[str, Any], after: dict[str, Any], key: str) -> bool:
+    """Whether a field is not the same in two versions; where it is too deep to tell, it may well differ."""
+    try:
+        return bool(before.get(key) != after.get(key))
+    except RecursionError:
+        return True
 
 
 def find_own_events(parents: Sequence[dict[str, Any]], result: dict[str, Any]) -> list[Event]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from checkpoint_git.checks.life import Event, is_wanted
-from checkpoint_git.commands.life import LOOKS, Entry, Versions, read_entries, tell_event
+from checkpoint_git.checks.life import Event, is_different, is_wanted
+from checkpoint_git.commands.life import LOOKS, Entry, Version, Versions, read_entries, tell_event
 from checkpoint_git.commands.reading import missing_checkpoint
 from checkpoint_git.commands.status import read_since
 from checkpoint_git.core.clock import write_instant
@@ -127,9 +127,15 @@ def read_life(place: Place, skill: str, since: int | None, boundary: frozenset[s
 def _find_unsaved(path: str, head: str, versions: Versions, is_there: bool) -> list[Step]:
     """What a commit of the file as it is now would be; [] where it would change nothing."""
     now = _ON_DISK if is_there else ""
-    if (not head and not now) or versions.read(head) == versions.read(now):
+    if (not head and not now) or _is_same(versions.read(head), versions.read(now)):
         return []
     return [Step(Commit("", (), 0, 0, "", ""), [Touch(path, (head,), now)])]
+
+
+def _is_same(before: Version, after: Version) -> bool:
+    if isinstance(before, dict) and isinstance(after, dict):
+        return not any(is_different(before, after, key) for key in {**before, **after})
+    return before == after
 
 
 def history_specs(paths: Sequence[str], skill: str) -> list[str]:

@@ -273,3 +273,21 @@ def test_no_process_is_left_behind_when_the_log_is_cut(repo: GitRepo) -> None:
     run_log(repo, "-n", "1")
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
+
+
+def test_deep_versions_are_no_trouble(repo: GitRepo) -> None:
+    for depth, step in ((90, "a"), (960, "b"), (990, "c"), (200_000, "d")):
+        deep = "[" * depth + "]" * depth
+        repo.write(FILE, f'{{"step": "{step}", "status": "x", "progress_table": {deep}, "z": {deep}}}')
+        repo.commit(step)
+    repo.write(FILE, '{"step": "e"}')
+    subjects = [subject for subject, _ in told(run_log(repo))]
+    assert subjects == [None, "d", "c", "b", "a"]
+
+
+def test_versions_that_other_readers_of_json_take_are_taken(repo: GitRepo) -> None:
+    repo.write(FILE, '\ufeff{"step": "a"}')
+    repo.commit("byte order mark")
+    repo.write(FILE, '{"step": "x", "step": "b", "n": 1e999}')
+    repo.commit("twice")
+    assert told(run_log(repo)) == [("twice", ["step"]), ("byte order mark", ["started"])]
