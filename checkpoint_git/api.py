@@ -15,6 +15,7 @@ from checkpoint_git.checks.phases import Resumption
 from checkpoint_git.checks.resume import Plan
 from checkpoint_git.commands.done import DoneResult, done
 from checkpoint_git.commands.list import summarize
+from checkpoint_git.commands.log import LogResult, log
 from checkpoint_git.commands.memory.save import Request, Surroundings, save_checkpoint, update_checkpoint
 from checkpoint_git.commands.next import NextResult, next_actions
 from checkpoint_git.commands.pipeline import records
@@ -117,6 +118,13 @@ class Checkpoints:
     def next(self) -> NextResult:
         """The queue of next actions; queue.actions[0] matters most, queue.skipped is what the history shows as done."""
         return next_actions(self.place, self.now)
+
+    def log(self, skill: str, limit: int = 0, since: str | None = None) -> LogResult:
+        """A checkpoint's life through git's history: entries, the newest first, each with its commit and events.
+
+        limit: entries, 0 for all. since: an instant or a day as text.
+        """
+        return log(self.place, skill, limit=limit, since=None if since is None else read_since(since))
 
     def resume(self, skill: str) -> ResumeResult:
         """How to go on with a skill: plan.decision is "continue", "ask", "complete" or "start_fresh".

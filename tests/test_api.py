@@ -34,6 +34,17 @@ def test_next_is_the_queue(checkpoints: Checkpoints) -> None:
     assert result.queue.skipped == []
 
 
+def test_log_tells_what_each_commit_did(checkpoints: Checkpoints, repo: GitRepo) -> None:
+    repo.commit("Start")
+    checkpoints.update("build", replace={"step": "sprint-3"})
+    result = checkpoints.log("build")
+    assert [(entry.commit and entry.commit.subject, [one.kind for one in entry.events]) for entry in result.entries] == [
+        (None, ["step"]),
+        ("Start", ["started"]),
+    ]
+    assert checkpoints.log("build", limit=1).is_cut
+
+
 def test_resume_says_how_to_go_on_and_shows_the_public_part(checkpoints: Checkpoints) -> None:
     result = checkpoints.resume("build")
     assert result.plan.decision == "continue"
