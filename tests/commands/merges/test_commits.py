@@ -2,23 +2,23 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from checkpoint_git.commands.merges.commits import MergedTree, UnrelatedError, merge_commits, merge_plainly
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.repo.setup.settings import Choices
-from tests.merge.operations import Operation, apply_operations, histories, start, text_of
 from tests.scenarios.driven import PATH, drive
+from tests.support.beside import compare_merges
+from tests.support.histories import write_history
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
+from tests.support.streams import Stream
 
 OTHER = "sub/.checkpoints/audit.checkpoint.json"
 PHASE = "memory/state/phase.json"
@@ -281,36 +281,14 @@ def test_only_some_paths_can_be_merged(repo: GitRepo) -> None:
 # what `git merge` makes
 
 
-def really_merge(repo: GitRepo) -> str:
-    """The tree that `git merge theirs` leaves, conflicts and all."""
-    repo.run("git", "merge", "-q", "--no-commit", "theirs")
-    repo.git("add", "-A")
-    tree = repo.git("write-tree")
-    repo.git("reset", "-q", "--hard", "ours")
-    return tree
-
-
-def write_side(repo: GitRepo, name: str, start_at: str, operations: Sequence[Sequence[Operation]]) -> None:
-    branch(repo, name, start_at, {path_of(number): text_of(apply_operations(start(), list(some)))
-                                  for number, some in enumerate(operations)})  # fmt: skip
-
-
-def path_of(number: int) -> str:
-    return (PATH, OTHER, ".checkpoints/ship.checkpoint.json", ".checkpoints/late.checkpoint.json")[number]
-
-
-@settings(max_examples=6, deadline=None)
-@given(sessions=st.tuples(*(histories(side) for side in "abcdef")))
-def test_the_tree_is_the_one_that_git_makes_with_the_driver(
-    tmp_path_factory: pytest.TempPathFactory, sessions: tuple[list[Operation], ...]
-) -> None:
-    repo = GitRepo.create(tmp_path_factory.mktemp("law") / "repo")
+def test_the_tree_is_the_one_that_git_makes_with_the_driver(repo: GitRepo) -> None:
+    """Sessions, renames, removals, broken JSON, criss-crosses; many more in benchmarks/merged_commits.py."""
     drive(repo)
-    repo.commit("start")
-    write_side(repo, "base", "HEAD", [[], []])
-    a, b, c, d, e, f = sessions
-    write_side(repo, "theirs", "base", [a, [*b, *c], e])
-    write_side(repo, "ours", "base", [d, [*b, *f], e])
-    merged = merge(repo)
-    assert merged.tree == really_merge(repo)
-    assert merged.is_clean == (repo.run("git", "merge", "-q", "--no-commit", "theirs").returncode == 0)
+    seeds = (57, 80, 125, *range(100, 106))  # renames that collide, and whatever comes
+    stream = Stream()
+    crossed = [write_history(stream, f"s{seed}", seed) for seed in seeds]
+    stream.write(repo)
+    found = [compare_merges(repo, f"s{seed}/ours", f"s{seed}/theirs") for seed in seeds]
+    assert [(seed, one.differences) for seed, one in zip(seeds, found, strict=True) if one.differences] == []
+    assert any(crossed)
+    assert any(one.is_clean for one in found)
