@@ -25,13 +25,13 @@ __all__ = [
 
 _HOMES = {
     "CheckpointError": "checkpoint_git.core.errors",
-    "Checkpoints": "checkpoint_git.api",
+    "Checkpoints": "checkpoint_git.api.checkpoints",
     "Finding": "checkpoint_git.core.finding",
-    "MemoryCheckpoint": "checkpoint_git.api",
-    "Pipeline": "checkpoint_git.api",
-    "RestorePoints": "checkpoint_git.api",
-    "Workflow": "checkpoint_git.api",
-    "savepoint": "checkpoint_git.api",
+    "MemoryCheckpoint": "checkpoint_git.api.memory",
+    "Pipeline": "checkpoint_git.api.pipeline",
+    "RestorePoints": "checkpoint_git.api.restore",
+    "Workflow": "checkpoint_git.api.workflow",
+    "savepoint": "checkpoint_git.api.restore",
 }
 
 

@@ -1,0 +1,150 @@
+"""Skill checkpoints for Python: the everyday verbs as methods. It prints nothing and asks nobody."""
+
+import os
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from checkpoint_git.commands.done import DoneResult, done
+from checkpoint_git.commands.list import summarize
+from checkpoint_git.commands.log import LogResult, log
+from checkpoint_git.commands.log import LogResult, log
+from checkpoint_git.commands.next import NextResult, next_actions
+from checkpoint_git.commands.reading import check_files, read_documents
+from checkpoint_git.commands.refs import find_refs
+from checkpoint_git.commands.reset import reset
+from checkpoint_git.commands.resume import ResumeResult, resume
+from checkpoint_git.commands.rotate import RotateResult, rotate
+from checkpoint_git.commands.show import show
+from checkpoint_git.commands.status import StatusResult, read_since, status
+from checkpoint_git.commands.update import UpdateResult, make_edits, update
+from checkpoint_git.commands.validate import read_paths
+from checkpoint_git.commands.writing import check_owner
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.protocols.skill.views import public_view
+
+Objects = list[dict[str, Any]]
+Findings = list[Finding]
+
+
+class Checkpoints:
+    """The checkpoints of one project.
+
+    path: a folder in it; the nearest .checkpoints upward is looked for at every call, so it may be made later. now: a
+    fixed instant in seconds since 1970, None for the clock. CHECKPOINT_SKILL in the environment limits what may be
+    written, as it does on the command line.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] = ".", now: int | None = None) -> None:
+        self._path = os.path.abspath(os.fspath(path))
+        self._now = now
+
+    @property
+    def now(self) -> int:
+        """Seconds since 1970, UTC."""
+        return int(time.time()) if self._now is None else self._now
+
+    @property
+    def place(self) -> Place:
+        """Where the checkpoints lie. Raises CheckpointError where there are none."""
+        return find_place(self._path)
+
+    # reading
+
+    def status(self, skill: str | None = None, since: str | None = None) -> StatusResult:
+        """Where everything stands, or one skill: states, decisions that wait on the user, broken files.
+
+        since: an instant or a day as text; then `changes` holds what was written since.
+        """
+        return status(self.place, self.now, skill, None if since is None else read_since(since))
+
+    def next(self) -> NextResult:
+        """The queue of next actions; queue.actions[0] matters most, queue.skipped is what the history shows as done."""
+        return next_actions(self.place, self.now)
+
+    def log(self, skill: str, limit: int = 0, since: str | None = None) -> LogResult:
+        """A checkpoint's life through git's history: entries, the newest first, each with its commit and events.
+
+        limit: entries, 0 for all. since: an instant or a day as text.
+        """
+        return log(self.place, skill, limit=limit, since=None if since is None else read_since(since))
+
+    def log(self, skill: str, limit: int = 0, since: str | None = None) -> LogResult:
+        """A checkpoint's life through git's history: entries, the newest first, each with its commit and events.
+
+        limit: entries, 0 for all. since: an instant or a day as text.
+        """
+        return log(self.place, skill, limit=limit, since=None if since is None else read_since(since))
+
+    def resume(self, skill: str) -> ResumeResult:
+        """How to go on with a skill: plan.decision is "continue", "ask", "complete" or "start_fresh".
+
+        A missing or broken checkpoint is no error. The document holds the public part only: see show().
+        """
+        result = resume(self.place, skill, self.now, os.environ)
+        document = result.document
+        if document is None or document.value is None:
+            return result
+        return result._replace(document=document._replace(value=public_view(document.value), text=None))
+
+    def validate(self, paths: Iterable[str | os.PathLike[str]] = ()) -> Findings:
+        """Everything that is wrong; [] where nothing is. paths: files or folders, else all checkpoints."""
+        named = [os.fspath(path) for path in paths]
+        documents = (
+            check_files(read_paths(named, self._path), self.now) if named else read_documents(self.place, self.now)
+        )
+        return [finding for document in documents for finding in document.findings]
+
+    def show(self, skill: str, *, public: bool = True) -> dict[str, Any]:
+        """A checkpoint's content. public: without skill_state and unknown fields, which belong to the skill alone.
+
+        Raises CheckpointError for a file that cannot be read as a checkpoint.
+        """
+        document = show(self.place, skill, self.now)[0]
+        if document.value is None:
+            found = document.findings[0]
+            raise CheckpointError(f"{document.path}:{found.line}: {found.message}", found.hint)
+        return public_view(document.value) if public else document.value
+
+    def refs(self, role: str | None = None) -> Objects:
+        """The tickets of all skills, each with its skill, in order. role: source, child, deploy, incident, linked."""
+        return find_refs(read_documents(self.place, self.now), role)
+
+    # writing
+
+    def update(
+        self, skill: str, replace: Mapping[str, Any] | None = None, append: Mapping[str, Iterable[Any]] | None = None
+    ) -> UpdateResult:
+        """Changes fields, or starts a checkpoint; updated_at is stamped.
+
+        replace: dotted path -> new value. append: dotted path of a list -> the items to add. Paths are those of the
+        command line: "a.b", "rows.0.status", "rows[id].status". written.refused holds the new errors that kept
+        anything from being written.
+        """
+        return update(self._own_place(skill), skill, make_edits(replace, append), self.now)
+
+    def done(self, skill: str, *, next_action: str | None = None, complete: bool = False) -> DoneResult:
+        """Moves the first next action to recently_done. On the last one of work in progress, one of both is needed.
+
+        next_action: put first in the list. complete: the status becomes complete. Never runs a done_when.
+        """
+        return done(self._own_place(skill), skill, self.now, next_action=next_action, complete=complete)
+
+    def reset(self, skill: str) -> str:
+        """Archives a skill's checkpoint; the archive's path, relative to the repository."""
+        return reset(self._own_place(skill), skill, self.now)
+
+    def rotate(self, skill: str, *, dry_run: bool = False) -> RotateResult:
+        """Moves closed telemetry into history. dry_run: only says what would move."""
+        return rotate(self._own_place(skill), skill, self.now, dry_run=dry_run)
+
+    def _own_place(self, skill: str) -> Place:
+        """The place, where this process may write to the skill's checkpoint."""
+        check_owner(skill, os.environ)
+        return self.place
+
+    def list(self) -> Objects:
+        """One object a checkpoint: skill, path, valid, project, phase, step, status, updated_at."""
+        return [summarize(document) for document in read_documents(self.place, self.now)]
