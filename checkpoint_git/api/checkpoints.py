@@ -8,7 +8,6 @@ from typing import Any
 from checkpoint_git.commands.done import DoneResult, done
 from checkpoint_git.commands.list import summarize
 from checkpoint_git.commands.log import LogResult, log
-from checkpoint_git.commands.log import LogResult, log
 from checkpoint_git.commands.next import NextResult, next_actions
 from checkpoint_git.commands.reading import check_files, read_documents
 from checkpoint_git.commands.refs import find_refs
@@ -63,13 +62,6 @@ class Checkpoints:
     def next(self) -> NextResult:
         """The queue of next actions; queue.actions[0] matters most, queue.skipped is what the history shows as done."""
         return next_actions(self.place, self.now)
-
-    def log(self, skill: str, limit: int = 0, since: str | None = None) -> LogResult:
-        """A checkpoint's life through git's history: entries, the newest first, each with its commit and events.
-
-        limit: entries, 0 for all. since: an instant or a day as text.
-        """
-        return log(self.place, skill, limit=limit, since=None if since is None else read_since(since))
 
     def log(self, skill: str, limit: int = 0, since: str | None = None) -> LogResult:
         """A checkpoint's life through git's history: entries, the newest first, each with its commit and events.
