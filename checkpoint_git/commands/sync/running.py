@@ -27,7 +27,7 @@ from checkpoint_git.repo.setup.settings import DRIVER, Choices, read_driver_comm
 from checkpoint_git.repo.sync import memory as remembering
 from checkpoint_git.repo.sync.branch import move_branch, stage_files
 from checkpoint_git.repo.sync.commits import Identity, write_commits
-from checkpoint_git.repo.sync.memory import Memory, Names
+from checkpoint_git.repo.sync.memory import Base, Memory, Names
 from checkpoint_git.repo.sync.remote import (
     Reply,
     UnreachableError,
@@ -126,6 +126,8 @@ class _Meeting(NamedTuple):
     shape: Shape
     like: str
     arrived: list[str]
+    base: Base
+    queued: dict[str, bytes | None]
 
 
 def sync(
@@ -195,12 +197,14 @@ def find_target(settings: Settings, local: str, wish: Wish) -> Target:
 def _run(world: _World) -> SyncResult:
     attempts = lost = 0
     took = 0.0
-    reply = Reply("lost", "")
+    reply = Reply("unknown", "")
+    meeting: _Meeting | None = None
     while True:
         began = time.monotonic()
         try:
             work = _read_work(world)  # before the remote is asked: what comes after that, others race against
-            meeting = _meet(world, work, is_there=_fetch(world))
+            lost_one = meeting if reply.kind == "lost" else None
+            meeting = _meet(world, work, is_there=_fetch(world), lost=lost_one)
         except UnreachableError as error:
             return _queue_offline(world, error, attempts, lost)
         if world.wish.dry_run:
@@ -258,32 +262,38 @@ def _read_work(world: _World) -> Work:
     return read_work(world.place, world.top, world.env, with_ignored=not world.target.follows)
 
 
-def _meet(world: _World, work: Work, *, is_there: bool = True, seen: str = "") -> _Meeting:
-    """seen: a tip that is known from elsewhere; then the remote was not asked, and nothing is about to be sent."""
+def _meet(
+    world: _World, work: Work, *, is_there: bool = True, seen: str = "", lost: _Meeting | None = None
+) -> _Meeting:
+    """One look.
+
+    seen: a tip that is known from elsewhere; then the remote was not asked, and nothing is about to be sent. lost: the
+    meeting before, of which the remote said that others were faster: what is known from it is not asked again.
+    """
     top, env, names = world.top, world.env, world.names
     memory = remembering.read_memory(top, names, world.local, env)
     tip = seen or (memory.theirs if is_there else "")
     came_before: list[str] = []
     _check_ground(world, memory, tip)
-    older = remembering.list_older(memory.queue, tip)
-    queued_by = memory.queue.record if memory.queue else ""
-    arrived = remembering.find_arrived(top, memory.queue, tip, env)
+    queue = memory.queue if lost is None else None
+    older = remembering.list_older(queue, tip)
+    arrived = remembering.find_arrived(top, queue, tip, env)
     if arrived:
         came = run_git(["rev-parse", "--verify", f"{arrived}^1"], top, env=env).out.decode().strip()
-        memory, older, queued_by = memory._replace(partial=arrived, partial_of=came), (), ""
+        memory, older, queue = memory._replace(partial=arrived, partial_of=came), (), None
         came_before = _read_sent(world, arrived)
     base = remembering.find_base(top, memory, tip, env)
-    trees = _read_trees(world, memory, base.commit, tip)
+    trees = _read_trees(world, memory, base, tip, lost)
     like = tip or memory.head or _EMPTY_ID
-    queued = _read_queued(world, queued_by)
+    queued = lost.queued if lost else _read_queued(world, queue.record if queue else "")
     plan = _decide(world, work, trees, queued, like)
     is_whole = not plan.open and not work.sparse - work.contents.keys()
-    ground = _find_ground(world, memory, tip) if is_whole else None
-    common = {}
-    if ground is not None and ground.head:
+    ground = _find_ground(world, memory, tip, base) if is_whole else None
+    common = trees.base
+    if ground is not None and ground.head and ground.common != base.commit:
         common = read_differing(top, trees.theirs, tip, ground.common, is_wanted, pathspecs(), env)
     shape = planning.plan_commits(plan, trees, common, ground, tip, like, older, sent=not seen)
-    return _Meeting(memory, tip, trees, plan, ground, shape, like, came_before)
+    return _Meeting(memory, tip, trees, plan, ground, shape, like, came_before, base, queued)
 
 
 def _check_ground(world: _World, memory: Memory, tip: str) -> None:
@@ -294,12 +304,13 @@ def _check_ground(world: _World, memory: Memory, tip: str) -> None:
         raise CheckpointError(f"{remote} has no branch {branch} yet", hint)
 
 
-def _read_trees(world: _World, memory: Memory, base: str, tip: str) -> Trees:
+def _read_trees(world: _World, memory: Memory, base: Base, tip: str, lost: _Meeting | None) -> Trees:
     top, env = world.top, world.env
     specs = pathspecs()
-    leaves = read_leaves(top, base, is_wanted, env)
-    theirs = read_differing(top, leaves, base, tip, is_wanted, specs, env) if tip else {}
-    head = read_differing(top, leaves, base, memory.head, is_wanted, specs, env) if memory.head else {}
+    is_known = lost is not None and lost.base.commit == base.commit
+    leaves = lost.trees.base if lost is not None and is_known else read_leaves(top, base.commit, is_wanted, env)
+    theirs = read_differing(top, leaves, base.commit, tip, is_wanted, specs, env) if tip else {}
+    head = read_differing(top, leaves, base.commit, memory.head, is_wanted, specs, env) if memory.head else {}
     return Trees(leaves, theirs, head)
 
 
@@ -331,14 +342,14 @@ def _decide(world: _World, work: Work, trees: Trees, queued: Mapping[str, bytes 
     return planning.decide_all(work, trees, ours, contents.get, world.rules, like)
 
 
-def _find_ground(world: _World, memory: Memory, tip: str) -> Ground | None:
+def _find_ground(world: _World, memory: Memory, tip: str, base: Base) -> Ground | None:
     """Where the checked-out branch stands, None where it shall not move: it follows another, or git is at work."""
     wish = world.wish
     if wish.keep_branch or not world.target.follows or not memory.local or read_operation(world.place.git_dir or ""):
         return None
     if not memory.head:
         return Ground("", tip, "", False)
-    common = remembering.find_common(world.top, tip, memory.head, world.env)
+    common = base.of_head or remembering.find_common(world.top, tip, memory.head, world.env)
     if not common:
         return None
     is_behind = common == memory.head
@@ -435,7 +446,7 @@ def _remember(world: _World, meeting: _Meeting, ids: list[str], there: str, miss
     if ids or memory.queue is not None:
         updates[names.queue] = ""
     if (there, partial) == (memory.synced, had_partial) and names.queue not in updates:
-        return
+        return  # nothing to write down
     remembering.write_memory(world.top, updates, world.env)
 
 

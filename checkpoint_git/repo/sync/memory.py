@@ -128,10 +128,12 @@ def find_arrived(cwd: str, queue: Queued | None, tip: str, env: Mapping[str, str
 
 
 class Base(NamedTuple):
-    """commit: from which the files' base versions come, "" for none. met: the common commit itself."""
+    """commit: from which the files' base versions come, "" for none. of_head: the tip's merge base with HEAD, where it
+    was asked for, else "".
+    """
 
     commit: str
-    met: str
+    of_head: str
 
 
 def find_base(cwd: str, memory: Memory, tip: str, env: Mapping[str, str]) -> Base:
@@ -142,9 +144,9 @@ def find_base(cwd: str, memory: Memory, tip: str, env: Mapping[str, str]) -> Bas
     if met and not (head and is_ancestor(cwd, met, head, env)):
         bases = _merge_bases(cwd, [tip, *([head] if head else []), met], env)
         if met in bases:
-            return Base(memory.partial or memory.synced, met)
-    else:
-        bases = _merge_bases(cwd, [tip, head], env) if head else []
+            return Base(memory.partial or memory.synced, "")
+        return Base(bases[0], "") if bases else Base("", "")
+    bases = _merge_bases(cwd, [tip, head], env) if head else []
     return Base(bases[0], bases[0]) if bases else Base("", "")
 
 
