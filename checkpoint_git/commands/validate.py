@@ -7,7 +7,7 @@ from checkpoint_git.checks.facts import Document
 from checkpoint_git.commands.reading import Files, iterate_checked
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Any, ArgumentParser, Namespace
+from checkpoint_git.core.light import Any, ArgumentParser, Mapping, Namespace
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place, find_place, find_repository, relative_path
 from checkpoint_git.protocols.registry import fixed_paths
@@ -107,7 +107,7 @@ def _plural(count: int, word: str) -> str:
 
 def _read_files(args: Namespace, invocation: Invocation) -> Files:
     if args.staged or args.rev is not None:
-        return _read_from_git(args, invocation.cwd)
+        return _read_from_git(args, invocation.cwd, invocation.env)
     if args.paths:
         return read_paths(args.paths, invocation.cwd)
     return _read_project(invocation.cwd)
@@ -186,16 +186,24 @@ def _list_events(folder: str) -> list[str]:
 # the index and commits
 
 
-def _read_from_git(args: Namespace, cwd: str) -> Files:
+def _read_from_git(args: Namespace, cwd: str, env: Mapping[str, str]) -> Files:
     from checkpoint_git.repo import staged
 
-    repository = find_repository(cwd)
-    if repository is None:
-        raise CheckpointError(f"{cwd} is not inside a git repository", "--staged and --rev read from git")
-    work_tree = repository[0]
+    work_tree = _find_git_top(cwd, env, bare=not args.staged)
     read = staged.read_staged(work_tree) if args.staged else staged.read_revision(work_tree, args.rev)
     wanted = [relative_path(os.path.normpath(os.path.join(cwd, path)), work_tree) for path in args.paths]
     return [(path, data) for path, data in read if not wanted or _is_wanted(path, wanted)]
+
+
+def _find_git_top(cwd: str, env: Mapping[str, str], *, bare: bool) -> str:
+    """The work tree around a folder, or where one may be meant, the bare repository."""
+    from checkpoint_git.repo.git import clean_env, read_bare_top  # a server can look at a commit too
+
+    repository = find_repository(cwd)
+    top = repository[0] if repository else read_bare_top(cwd, clean_env(env)) if bare else None
+    if top is None:
+        raise CheckpointError(f"{cwd} is not inside a git repository", "--staged and --rev read from git")
+    return top
 
 
 def _is_wanted(path: str, wanted: list[str]) -> bool:

@@ -181,6 +181,14 @@ def is_local_variable(name: str) -> bool:
     return name in LOCAL_VARIABLES or name.startswith(("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"))
 
 
+def read_bare_top(cwd: str, env: Mapping[str, str]) -> str | None:
+    """The bare repository around a directory, None where there is none. env: a clean one."""
+    words = ["rev-parse", "--path-format=absolute", "--is-bare-repository", "--absolute-git-dir"]
+    answer = run_git(words, cwd, env=env, check=False)
+    bare, _, top = os.fsdecode(answer.out).removesuffix("\n").partition("\n")
+    return top if answer.code == 0 and bare == "true" else None
+
+
 def read_git_version(cwd: str) -> tuple[int, ...]:
     """The version of the git on PATH, as (2, 39, 5)."""
     words = run_git(["--version"], cwd).out.decode("utf-8", "replace").split()

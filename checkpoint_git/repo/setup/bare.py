@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.repo.git import check_git_version, clean_env, run_git
+from checkpoint_git.repo.git import check_git_version, clean_env, read_bare_top, run_git
 from checkpoint_git.repo.setup import attributes, hookfiles, settings
 from checkpoint_git.repo.setup.hookfiles import SERVER_HOOKS, HookFile
 from checkpoint_git.repo.setup.install import (
@@ -26,17 +26,15 @@ _FOR_WORK_TREES = (settings.MERGETOOL, settings.MERGETOOL_TRUST)
 def read_bare(start: str, env: Mapping[str, str]) -> Repository | None:
     """The bare repository that a directory belongs to, None for any other. Its work_tree is the directory itself."""
     own = clean_env(env)
-    words = ["rev-parse", "--path-format=absolute", "--is-bare-repository", "--absolute-git-dir"]
-    answer = run_git(words, start, env=own, check=False)
-    lines = os.fsdecode(answer.out).removesuffix("\n").split("\n", 1)
-    if answer.code != 0 or lines[0] != "true":
+    top = read_bare_top(start, own)
+    if top is None:
         return None
     check_git_version(start)
     named = env.get("GIT_DIR", "")
-    if named and os.path.realpath(os.path.join(start, named)) != os.path.realpath(lines[1]):
+    if named and os.path.realpath(os.path.join(start, named)) != os.path.realpath(top):
         raise CheckpointError("GIT_DIR names another repository than this one", "unset GIT_DIR, or go there")
-    hooks = run_git(["rev-parse", "--path-format=absolute", "--git-path", "hooks"], lines[1], env=own, check=False)
-    return Repository(lines[1], lines[1], lines[1], os.fsdecode(hooks.out).removesuffix("\n"))
+    hooks = run_git(["rev-parse", "--path-format=absolute", "--git-path", "hooks"], top, env=own, check=False)
+    return Repository(top, top, top, os.fsdecode(hooks.out).removesuffix("\n"))
 
 
 def may_be_bare(folder: str) -> bool:

@@ -91,3 +91,14 @@ def test_what_needs_a_work_tree_is_refused_with_a_hint(bare: GitRepo) -> None:
     done = run_checkpoint("doctor", "--fix", cwd=bare.path)
     assert done.returncode == 2
     assert "`checkpoint init` mends it" in done.stderr
+
+
+def test_a_commit_can_be_validated_in_a_bare_repository(bare: GitRepo, repo: GitRepo) -> None:
+    repo.write(PATH, checkpoint_text(status="nearly"))
+    repo.commit()
+    repo.git("push", "-q", str(bare.path), "main")
+    done = run_checkpoint("validate", "--rev", "main", cwd=bare.path)
+    assert done.returncode == 1
+    assert f"{PATH}:10" in done.stdout
+    done = run_checkpoint("validate", "--staged", cwd=bare.path)
+    assert done.returncode == 2
