@@ -1,7 +1,8 @@
-"""validate, status and next over twelve checkpoints, against an interpreter that does nothing.
+"""validate, status, next and prime over twelve checkpoints, against an interpreter that does nothing.
 
 The checkpoints are committed, and each names a pull request, so that `next` has to ask git what is merged. Files
-named on the command line are measured in place of the generated ones: `python -m benchmarks.commands FILE...`.
+named on the command line are measured in place of the generated ones: `python -m benchmarks.commands FILE...`. prime
+runs as a hook does, as JSON, when it was told once what is merged.
 """
 
 import os
@@ -86,11 +87,12 @@ def copy_files(paths: list[str], folder: str) -> tuple[int, int]:
 
 
 def list_contenders() -> list[Contender]:
-    """The base and the three commands; findings in the named files are no failure."""
+    """The base and the four commands; findings in the named files are no failure."""
     commands = [
         Contender(f"checkpoint {verb}", [CHECKPOINT, verb], codes=(0, 1)) for verb in ("validate", "status", "next")
     ]
-    return [Contender("python -c pass", [sys.executable, "-c", "pass"]), *commands]
+    hook = Contender("checkpoint prime", [CHECKPOINT, "prime", "--format=claude"])
+    return [Contender("python -c pass", [sys.executable, "-c", "pass"]), *commands, hook]
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ def _find_cwd(words: list[str], cwd: str) -> str:
 
 def _complete_verb(verb: str, words: list[str], typed: str, cwd: str) -> Completed:
     module = load_module(VERBS[verb][0])
-    formats = tuple(report.FORMATS) if verb in WITH_FINDINGS else PLAIN_FORMATS
+    formats = tuple(report.FORMATS) if verb in WITH_FINDINGS else getattr(module, "FORMATS", PLAIN_FORMATS)
     parser = build_parser(Request(f"checkpoint {verb}", verb, words), module, formats, "")
     if getattr(module, "RAW", False) and typed.startswith("--") and any(not word.startswith("-") for word in words):
         skill = [word for word in words if not word.startswith("-")][:1]

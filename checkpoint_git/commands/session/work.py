@@ -116,7 +116,7 @@ def _read_entry(line: bytes, after: int) -> _Entry | None:
 
 def _read_changed(top: str, env: Mapping[str, str]) -> Iterable[str]:
     """What git status names: changed and new files, relative to the top."""
-    words = ["status", "--porcelain", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=all"]
+    words = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all"]
     fields = _ask(words, top, env)
     return [field[3:] for field in fields if len(field) > 3]
 

@@ -176,6 +176,8 @@ def _add_schemas(place: Place, now: int, *, dry_run: bool) -> list[Step]:
 def _init_bare(bare: Repository, options: Options, cwd: str, env: Mapping[str, str]) -> InitResult:
     if options.ci:
         raise CheckpointError("--ci writes files into a work tree, and a bare repository has none", "run it in a clone")
+    if options.agents:
+        raise CheckpointError("--agent writes files into a work tree, and a bare repository has none", "go into a clone")
     survey = read_bare_survey(bare, read_settings(bare), env)
     steps = plan_bare_install(survey, find_wanted(survey, options, cwd))
     if not options.dry_run:

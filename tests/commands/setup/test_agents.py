@@ -171,6 +171,12 @@ def test_an_agent_that_nobody_knows_is_refused(repo: GitRepo, words: list[str]) 
     assert not (repo.path / ".checkpoints").exists()
 
 
+def test_a_bare_repository_has_no_agents(tmp_path: Path) -> None:
+    bare = GitRepo.create(tmp_path / "bare.git", "--bare")
+    done = run_checkpoint("init", "--agent=claude", cwd=bare.path)
+    assert (done.returncode, "bare" in done.stderr) == (2, True)
+
+
 def test_a_dry_run_writes_nothing(repo: GitRepo) -> None:
     before = take_snapshot(repo.path)
     assert (
