@@ -148,3 +148,12 @@ def test_a_plain_branch_can_stand_in_a_list(name: str) -> None:
 @pytest.mark.parametrize("name", ["", "a*", "it's", "a b", "!main", "-x", "é", "a\nb", "${{ x }}", "[a]", "a" * 300])
 def test_a_branch_with_letters_that_mean_more_cannot(name: str) -> None:
     assert not is_plain_branch(name)
+
+
+def test_the_docs_show_the_action_with_inputs_that_it_has() -> None:
+    page = (ROOT / "docs/forges.md").read_text()
+    (shown,) = [block for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "uses:" in block]
+    (step,) = yaml.safe_load(shown)
+    inputs = yaml.safe_load(ACTION.read_text())["inputs"]
+    assert set(step["with"]) <= set(inputs)
+    assert all(f"{name}:" in shown for name in inputs if name != "working-directory")
