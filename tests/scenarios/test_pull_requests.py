@@ -159,6 +159,18 @@ CASES: dict[str, Case] = {
         pair('it\'s "é"\n/.checkpoints/a b.checkpoint.json', decided("head's")[PATH]),
         "merged",
     ),
+    "a name that is no text": Case(
+        pair("\udcff/.checkpoints/x.checkpoint.json", decided()[PATH]),
+        pair("\udcff/.checkpoints/x.checkpoint.json", decided("main's")[PATH]),
+        pair("\udcff/.checkpoints/x.checkpoint.json", decided("head's")[PATH]),
+        "merged",
+    ),
+    "a conflict in a name full of control characters": Case(
+        pair("\x1b[31m\n::error::x\udcff/.checkpoints/x.checkpoint.json", one()[PATH]),
+        pair("\x1b[31m\n::error::x\udcff/.checkpoints/x.checkpoint.json", one(step="1")[PATH]),
+        pair("\x1b[31m\n::error::x\udcff/.checkpoints/x.checkpoint.json", one(step="2")[PATH]),
+        "conflicts", ("checkpoint",),
+    ),
     # what the forge would merge by itself
     "only the pull request changed it": Case({**decided(), **FILES}, {"a.txt": "2\n"}, decided("head's"), "mergeable"),
     "only the base changed it": Case({**decided(), **FILES}, decided("main's"), {"a.txt": "2\n"}, "mergeable"),
@@ -371,10 +383,16 @@ def check_merge(forge: GitRepo, asked: Request, done: Premerge) -> None:
         known = before + (ours - before) + (theirs - before)
         assert not [leaf for leaf in made - known if is_kept_whole(leaf)], "from neither side"
     for side in (asked.head, asked.base):
-        for path in filter(None, forge.git("diff", "-z", "--name-only", "--diff-filter=AM", base, side).split("\0")):
+        for path in list_written(forge, base, side):
             assert read(forge, done.commit, path) is not None or is_moved(forge, base, asked, path)
     button = merge_plainly(str(forge.path), asked.base, done.commit)
     assert (button.clean, button.tree) == (True, forge.git("rev-parse", f"{done.commit}^{{tree}}"))
+
+
+def list_written(forge: GitRepo, base: str, side: str) -> list[str]:
+    """The paths that a side added or changed."""
+    done = forge.run("git", "diff", "-z", "--name-only", "--diff-filter=AM", base, side)
+    return [path for path in os.fsdecode(done.stdout).split("\0") if path]
 
 
 def is_moved(forge: GitRepo, base: str, asked: Request, path: str) -> bool:
@@ -456,9 +474,12 @@ def test_a_merged_pull_request_is_done(forge: GitRepo) -> None:
     assert again.state == "up-to-date"
 
 
+@pytest.mark.parametrize(
+    "case", ["a conflict full of control characters", "a conflict in a name full of control characters"]
+)
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_a_strangers_text_reaches_no_terminal_page_or_log(forge: GitRepo, format_name: str) -> None:
-    number = list(CASES).index("a conflict full of control characters")
+def test_a_strangers_text_reaches_no_terminal_page_or_log(forge: GitRepo, format_name: str, case: str) -> None:
+    number = list(CASES).index(case)
     outcome = tell_premerge(*run(forge, f"{number}/main", f"{number}/head"))
     said = render("ci", outcome, format_name, Screen())
     assert "\x1b" not in said

@@ -1,5 +1,6 @@
 """Many small histories written by one `git fast-import`: quick, and free to hold what no work tree could."""
 
+import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -47,7 +48,7 @@ def _data(content: bytes) -> bytes:
 
 
 def _quoted(path: str) -> bytes:
-    return b'"' + path.encode().replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
+    return b'"' + os.fsencode(path).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
 
 
 def _change(path: str, content: Content) -> bytes:

@@ -39,13 +39,16 @@ def read_request(args: argparse.Namespace, cwd: str, env: Env) -> Request:
         raise CheckpointError("which branch the pull request goes into is not said", "give it: --base origin/main")
     remote, head_name = args.remote or DEFAULT_REMOTE, args.head or "HEAD"
     ref = _find_ref(args.branch, head_name, remote, cwd, env)
+    if args.branch and not args.head:
+        head_name = ref  # what a job has checked out may be anything, a trial merge for one
     push = bool(args.push) and not args.dry_run
     if push and not ref:
         hint = "give the pull request's branch as the remote calls it: --branch NAME"
         raise CheckpointError(f"{_shown(head_name)} does not say which branch to push to", hint)
     if push:
         check_remote(cwd, remote, env)
-    base, head = (_find_commit(name, remote, cwd, env) for name in (args.base, head_name))
+    base = _find_commit(args.base, remote, cwd, env)
+    head = _read_branch(ref, remote, cwd, env) if head_name == ref else _find_commit(head_name, remote, cwd, env)
     names = [_short_name(name, remote) for name in (args.base, ref or head_name)]
     return Request(cwd, remote, names[0], names[1], base, head, ref, push, args.dry_run)
 
@@ -61,6 +64,16 @@ def _find_ref(branch: str | None, head: str, remote: str, cwd: str, env: Env) ->
     if full.startswith(tracked):
         return f"{HEADS}{full.removeprefix(tracked)}"
     return full if full.startswith(HEADS) else ""
+
+
+def _read_branch(ref: str, remote: str, cwd: str, env: Env) -> str:
+    """What the remote has a branch at, fetched."""
+    check_remote(cwd, remote, env)
+    commit = _fetch_branch(ref, remote, cwd, env)
+    if not commit:
+        hint = "was the pull request closed? is --remote the repository that its branch lies in?"
+        raise CheckpointError(f"{_shown(remote)} has no branch {_shown(ref.removeprefix(HEADS))} to fetch", hint)
+    return commit
 
 
 def _find_commit(name: str, remote: str, cwd: str, env: Env) -> str:

@@ -43,7 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("action", metavar="VERB", choices=list(VERBS), help=", ".join(VERBS))
     add("--base", metavar="REF", help="the branch that the pull request goes into, as this clone knows it")
-    add("--head", metavar="REF", help="the pull request's last commit (default: HEAD)")
+    add(
+        "--head",
+        metavar="REF",
+        help="the pull request's last commit (default: HEAD, or what the remote has --branch at)",
+    )
     add("--remote", metavar="NAME", help="premerge: where to fetch and push (default: origin)")
     add("--branch", metavar="NAME", help="premerge: the pull request's branch on the remote")
     add("--push", action=argparse.BooleanOptionalAction, help="premerge: push the merge to the branch (default: no)")

@@ -154,6 +154,17 @@ def test_a_detached_head_needs_the_branchs_name(forge: Forge) -> None:
     assert forge.premerge("--head", "HEAD", "--branch", "topic", "--push").outcome.data["pushed"]
 
 
+def test_a_branch_alone_means_what_the_remote_has_it_at(forge: Forge) -> None:
+    """A job may have checked out anything: here a trial merge of the pull request, in which nothing is left to do."""
+    new = forge.add("topic", "topic", decided("head's", "more"))
+    forge.clone.git("checkout", "-q", "--detach", "origin/main")
+    ran = run_verb(verb, "premerge", "--base=origin/main", "--branch=topic", "--push", cwd=forge.clone.path,
+                   env={**os.environ})  # fmt: skip
+    assert (ran.outcome.data["pushed"], ran.outcome.data["head"]["commit"]) == (True, new)
+    with pytest.raises(CheckpointError, match="has no branch none to fetch"):
+        run_verb(verb, "premerge", "--base=origin/main", "--branch=none", cwd=forge.clone.path, env={**os.environ})
+
+
 # who made it
 
 
