@@ -307,3 +307,14 @@ def test_no_browser_is_a_note_and_the_page_is_there(repo: GitRepo, tmp_path: Pat
     answer = json.loads(done.stdout)
     assert Path(answer["path"]).exists()
     assert ([one["code"] for one in answer["findings"]], done.returncode) == (["report/not-opened"], 0)
+
+
+def test_a_skill_whose_name_begins_like_another_has_a_lane_of_its_own(repo: GitRepo) -> None:
+    repo.write(".checkpoints/build.checkpoint.json", checkpoint_text())
+    repo.commit("One")
+    repo.write(".checkpoints/build.two.checkpoint.json", checkpoint_text(skill="build.two", step="x"))
+    repo.commit("Two")
+    report(repo, "--no-doctor")
+    table = read_page(repo).partition("What happened, the newest first")[2].partition("</table>")[0]
+    skills = re.findall(r'<td class="short" data-head="Skill">([^<]*)</td>', table)
+    assert sorted(skills) == ["build", "build.two"]

@@ -291,3 +291,27 @@ def test_versions_that_other_readers_of_json_take_are_taken(repo: GitRepo) -> No
     repo.write(FILE, '{"step": "x", "step": "b", "n": 1e999}')
     repo.commit("twice")
     assert told(run_log(repo)) == [("twice", ["step"]), ("byte order mark", ["started"])]
+
+
+def test_what_a_partial_clone_lacks_is_said_and_not_fetched(repo: GitRepo) -> None:
+    for step in ("a", "b", "c"):
+        save(repo, step, step=step)
+    repo.git("config", "uploadpack.allowFilter", "true")
+    repo.git("clone", "-q", "--filter=blob:none", f"file://{repo.path}", "clone")
+    ran = run_log(repo, folder="clone")
+    assert told(ran) == [("c", ["mended"]), ("b", ["broken"]), ("a", ["broken"])]
+    assert "this clone does not have that version" in ran.text
+
+
+def test_settings_of_the_user_change_nothing(repo: GitRepo) -> None:
+    save(repo, "Start")
+    (repo.path / "app").mkdir()
+    repo.git("mv", ".checkpoints", "app/.checkpoints")
+    repo.commit("Move")
+    save(repo, "Later", name="app/.checkpoints/build.checkpoint.json", step="x")
+    before = run_log(repo, folder="app").outcome
+    for setting in ("log.showRoot=false", "log.follow=true", "diff.renames=false", "log.showSignature=true",
+                    "core.quotePath=true", "log.date=relative", "diff.relative=true", "log.diffMerges=first-parent",
+                    "color.ui=always", "core.abbrev=5", "log.decorate=full", "format.pretty=oneline"):  # fmt: skip
+        repo.git("config", *setting.split("=", 1))
+    assert run_log(repo, folder="app").outcome == before

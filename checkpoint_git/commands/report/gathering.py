@@ -170,4 +170,4 @@ def _steps_of(steps: Sequence[Step], skill: str) -> Iterator[Step]:
 
 def _is_of(touch: Touch, skill: str) -> bool:
     names = [os.path.basename(path) for path in (touch.path, touch.came_from) if path]
-    return any(layout.find_skill(name) == skill or name.startswith(f"{skill}.") for name in names)
+    return any((layout.find_skill(name) or skill) == skill and name.startswith(f"{skill}.") for name in names)

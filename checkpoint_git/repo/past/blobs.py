@@ -6,20 +6,20 @@ from typing import Self
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.repo.git import start_git
-from checkpoint_git.repo.past.log import environment
+from checkpoint_git.repo.past.log import OFFLINE, environment
 
 _PIECE = 1 << 20  # bytes
-# git before 2.44 does not know the variable that keeps it from fetching what a partial clone lacks
-_OFFLINE = {"GIT_ALLOW_PROTOCOL": "none", "GIT_TERMINAL_PROMPT": "0"}
+_MOST_ENDS = 20  # times that git may end over an object that a partial clone lacks
 
 
 class Blobs:
     """Reads blobs by their ids; the process lives as long as the `with` block. limit: bytes of one that are read."""
 
     def __init__(self, work_tree: str, limit: int) -> None:
+        self._work_tree = work_tree
         self._limit = limit
-        env = {**environment(), **_OFFLINE}
-        self._process = start_git(["cat-file", "--batch"], work_tree, env=env, stderr=subprocess.DEVNULL)
+        self._ends = 0
+        self._process = self._start()
 
     def __enter__(self) -> Self:
         return self
@@ -27,29 +27,49 @@ class Blobs:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._process.communicate()
+        self._end()
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        env = {**environment(), **OFFLINE}
+        return start_git(["cat-file", "--batch"], self._work_tree, env=env, stderr=subprocess.DEVNULL)
+
+    def _end(self) -> None:
+        try:
+            self._process.communicate()
+        except OSError:  # it is gone already
+            self._process.wait()
 
     def read(self, blob: str) -> bytes | int | None:
         """An object's content; its size in bytes where that is beyond the limit; None where this clone lacks it.
 
         Raises CheckpointError where git does not answer.
         """
-        questions, answers = self._process.stdin, self._process.stdout
-        assert questions
-        assert answers
-        try:
-            questions.write(f"{blob}\n".encode())
-            questions.flush()
-            header = answers.readline().split()
-        except OSError:
-            header = []
-        if not header:
-            raise CheckpointError("git cat-file ended before it answered", "the repository may be damaged: git fsck")
+        header = self._ask(blob)
+        if not header:  # git before 2.44 ends over an object that it may not fetch
+            self._end()
+            self._ends += 1
+            if self._ends > _MOST_ENDS:
+                hint = "the repository may be damaged, or lack too much: git fsck, git fetch --refetch"
+                raise CheckpointError("git cat-file ended again and again before it answered", hint)
+            self._process = self._start()
         if len(header) != 3 or not header[2].isdigit():
             return None
+        answers = self._process.stdout
+        assert answers
         left = int(header[2]) + 1
         if left <= self._limit:
             return answers.read(left)[:-1]
         while left > 0 and (piece := answers.read(min(left, _PIECE))):
             left -= len(piece)
         return int(header[2])
+
+    def _ask(self, blob: str) -> list[bytes]:
+        questions, answers = self._process.stdin, self._process.stdout
+        assert questions
+        assert answers
+        try:
+            questions.write(f"{blob}\n".encode())
+            questions.flush()
+            return answers.readline().split()
+        except OSError:
+            return []

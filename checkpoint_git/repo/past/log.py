@@ -18,6 +18,9 @@ _NAP = 0.004  # seconds
 
 PLAIN_LOG = ("log", "-z", "--no-show-signature", "--no-color", "--no-notes", "--encoding=UTF-8")
 
+# git before 2.44 does not know the variable that keeps it from fetching what a partial clone lacks
+OFFLINE = {"GIT_ALLOW_PROTOCOL": "none", "GIT_TERMINAL_PROMPT": "0"}
+
 
 def read_blocks(work_tree: str, words: Sequence[str]) -> Iterator[bytes]:
     """What `git WORDS` prints, in blocks of whole NUL-ended records; a record beyond the limit is cut.

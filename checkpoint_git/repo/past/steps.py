@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.repo.git import stream_git
-from checkpoint_git.repo.past.log import PLAIN_LOG, environment, has_commits, run
+from checkpoint_git.repo.past.log import OFFLINE, PLAIN_LOG, environment, has_commits, run
 
 _MOST_ORIGINS = 100  # names that one file is followed to
 _MAX_SUBJECT = 500  # characters
@@ -58,12 +58,22 @@ def read_steps(
 
     since: only commits from that instant on (seconds since 1970). most: steps. Raises CheckpointError where git fails.
     """
-    words = [*PLAIN_LOG, "--raw", "--no-abbrev", "-c", "-M", "--no-ext-diff", "--no-textconv", "--no-relative"]
+    words = [
+        *PLAIN_LOG,
+        "--raw",
+        "--root",
+        "--no-abbrev",
+        "-c",
+        "-M",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-relative",
+    ]
     words += [f"--since=@{max(since, 0)} +0000"] if since is not None else []
     words += [f"--max-count={most}"] if most is not None else []
     words += ["--format=%x01%H%x00%P%x00%ct%x00%at%x00%aN%x00%s", "HEAD", "--", *specs]
     try:
-        yield from _parse(_split(stream_git(words, work_tree, env=environment())))
+        yield from _parse(_split(stream_git(words, work_tree, env={**environment(), **OFFLINE})))
     except CheckpointError:
         if has_commits(work_tree):
             raise
