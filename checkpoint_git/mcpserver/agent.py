@@ -22,6 +22,7 @@ from checkpoint_git.mcpserver.tools import Tool, choose_tools, needs_consent
 
 ROOTS_TIMEOUT = 5.0  # seconds
 _PAGE = 500  # resources in one answer
+_MOST_COMPLETED = 100  # what the protocol allows
 
 
 class Wish(NamedTuple):
@@ -80,12 +81,17 @@ class Agent:
         self, ctx: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         """The checkpoints, a page at a time; the cursor is the last skill of the page before."""
+        found = await self._list_skills()
+        cursor = params.cursor if params is not None and params.cursor is not None else ""
+        left = [skill for skill in found if skill > cursor]
+        page = [_describe_resource(skill, found[skill]) for skill in left[:_PAGE]]
+        return types.ListResourcesResult(resources=page, next_cursor=left[_PAGE - 1] if len(left) > _PAGE else None)
+
+    async def _list_skills(self) -> dict[str, int]:
+        """The skills that have a checkpoint, sorted, and the sizes of its file."""
         world = await self._find_world()
         found = await anyio.to_thread.run_sync(watching.take_snapshot, world.cwd, abandon_on_cancel=True)
-        cursor = params.cursor if params is not None and params.cursor is not None else ""
-        left = [skill for skill in sorted(found) if skill > cursor]
-        page = [_describe_resource(skill, found[skill][0]) for skill in left[:_PAGE]]
-        return types.ListResourcesResult(resources=page, next_cursor=left[_PAGE - 1] if len(left) > _PAGE else None)
+        return {skill: found[skill][0] for skill in sorted(found)}
 
     async def list_templates(
         self, ctx: Context, params: types.PaginatedRequestParams | None
@@ -127,6 +133,14 @@ class Agent:
         text = prompts.write_prompt((params.arguments or {}).get("skill", ""))
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(description=prompts.DESCRIPTION, messages=[message])
+
+    async def complete(self, ctx: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
+        """The skills that begin as the argument does; all arguments of templates and prompts are skills."""
+        found = await self._list_skills()
+        fitting = [skill for skill in found if skill.startswith(params.argument.value)]
+        shown = fitting[:_MOST_COMPLETED]
+        completion = types.Completion(values=shown, total=len(fitting), has_more=len(fitting) > len(shown))
+        return types.CompleteResult(completion=completion)
 
     # where to work
 

@@ -52,6 +52,7 @@ def _make_server(agent: Agent) -> Server[Any]:
         on_subscriptions_listen=agent.notices.listen,
         on_list_prompts=agent.list_prompts,
         on_get_prompt=agent.get_prompt,
+        on_completion=agent.complete,
     )
     server.middleware = []  # the SDK's own would look for a tracing service
     server.add_notification_handler("notifications/initialized", types.NotificationParams, agent.take_session)

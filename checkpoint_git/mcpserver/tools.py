@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.mcpserver.answers import ANSWERS
 from checkpoint_git.mcpserver.calls import Reply, World, run_update, run_verb, run_writing
+from checkpoint_git.protocols.skill.layout import DIRECTORY, find_skill
 
 Arguments = Mapping[str, Any]
 
@@ -143,8 +144,18 @@ def _roll_back(asked: Arguments, world: World) -> Reply:
         raise CheckpointError(
             "confirm names another restore point, so nothing was changed", f"confirm is to say {point}"
         )
-    options = {"--scope": asked.get("scope"), "--dry-run": confirm is None}
-    return run_writing("restore-point", options, ["rollback", point], world)
+    scope, words = {"--scope": asked.get("scope")}, ["rollback", point]
+    plan = run_verb("restore-point", {**scope, "--dry-run": True}, words, world)
+    _check_owned([*(each["path"] for each in plan.document["restored"]), *plan.document["removed"]], world.owner)
+    return plan if confirm is None else run_verb("restore-point", scope, words, world)
+
+
+def _check_owned(paths: list[str], owner: str) -> None:
+    """Raises CheckpointError where a rollback would write another skill's checkpoint, or its past."""
+    foreign = [path for path in paths if owner and DIRECTORY in path.split("/") and find_skill(path) != owner]
+    if foreign:
+        message = f"this would write {foreign[0]}, and this session works as {owner}"
+        raise CheckpointError(message, "name the paths that are yours in scope, or let the user roll back")
 
 
 def needs_consent(tool: Tool, asked: Arguments) -> bool:

@@ -162,6 +162,20 @@ def test_a_restore_point_brings_a_file_back_once_it_is_confirmed(project: Path) 
     assert run("restore_point_show", project, checkpoint_id=point).document["entries"][0]["path"] == "notes.txt"
 
 
+def test_a_rollback_does_not_write_what_belongs_to_another_skill(project: Path) -> None:
+    (project / ".checkpoints/ship.checkpoint.json").write_text(checkpoint_text(skill="ship"))
+    point = run("restore_point_create", project, "build", scope=[".checkpoints"]).document["checkpoint_id"]
+    for skill in ("build", "ship"):
+        (project / f".checkpoints/{skill}.checkpoint.json").write_text("{}")
+    for asked in ({}, {"confirm": point}):
+        with pytest.raises(CheckpointError, match="this session works as build"):
+            run("restore_point_rollback", project, "build", checkpoint_id=point, **asked)
+    own = [".checkpoints/build.checkpoint.json"]
+    run("restore_point_rollback", project, "build", checkpoint_id=point, confirm=point, scope=own)
+    assert read_build(project)["skill"] == "build"
+    assert (project / ".checkpoints/ship.checkpoint.json").read_text() == "{}"
+
+
 def test_a_restore_point_takes_nothing_from_outside(project: Path) -> None:
     with pytest.raises(CheckpointError):
         run("restore_point_create", project, scope=["/etc/passwd"])
