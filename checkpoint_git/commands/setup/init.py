@@ -177,7 +177,7 @@ def _init_bare(bare: Repository, options: Options, cwd: str, env: Mapping[str, s
     if options.ci:
         raise CheckpointError("--ci writes files into a work tree, and a bare repository has none", "run it in a clone")
     if options.agents:
-        raise CheckpointError("--agent writes files into a work tree, and a bare repository has none", "go into a clone")
+        raise CheckpointError("--agent writes files into a work tree, and a bare repository has none", "use a clone")
     survey = read_bare_survey(bare, read_settings(bare), env)
     steps = plan_bare_install(survey, find_wanted(survey, options, cwd))
     if not options.dry_run:
