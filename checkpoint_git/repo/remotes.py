@@ -56,7 +56,7 @@ def check_branch(cwd: str, name: str) -> str:
 def check_remote(cwd: str, remote: str, env: Env = None) -> None:
     """Raises CheckpointError where a remote is neither configured nor an address."""
     known = run_git(["remote"], cwd, env=env).out.decode("utf-8", "replace").splitlines()
-    if remote in known or (remote and not remote.startswith("-") and re.search("[/:\\\\]", remote)):
+    if remote in (*known, ".") or (remote and not remote.startswith("-") and re.search("[/:\\\\]", remote)):
         return
     shown = escape_controls(shorten(remote, 100))
     raise CheckpointError(f"there is no remote {shown!r}", f"known are: {', '.join(known) or 'none'}; see --remote")

@@ -57,10 +57,14 @@ def _find_ref(branch: str | None, head: str, remote: str, cwd: str, env: Env) ->
     """The branch that was named, else the one that the head's name stands for."""
     if branch is not None:
         return check_branch(cwd, branch)
-    words = ["rev-parse", "--symbolic-full-name", "--verify", "--quiet", "--end-of-options", head]
-    lines = os.fsdecode(run_git(words, cwd, env=env, check=False).out).split("\n")
-    full = next((line for line in lines if line.startswith("refs/")), "")
     tracked = f"refs/remotes/{remote}/"
+    words = ["rev-parse", "--symbolic-full-name", "--verify", "--quiet", "--end-of-options"]
+    spelled = f"refs/remotes/{head}" if head.startswith(f"{remote}/") else head
+    known = run_git([*words, spelled], cwd, env=env, check=False)
+    if known.code != 0:  # then it is a branch that will be fetched, or nothing
+        return f"{HEADS}{_short_name(head, remote)}"
+    lines = os.fsdecode(known.out).split("\n")
+    full = next((line for line in lines if line.startswith("refs/")), "")
     if full.startswith(tracked):
         return f"{HEADS}{full.removeprefix(tracked)}"
     return full if full.startswith(HEADS) else ""
@@ -77,14 +81,18 @@ def _read_branch(ref: str, remote: str, cwd: str, env: Env) -> str:
 
 
 def _find_commit(name: str, remote: str, cwd: str, env: Env) -> str:
-    """The commit of a name; a branch that this clone does not have is fetched from the remote."""
-    try:
-        return read_commit(cwd, name, env)
-    except CheckpointError:
-        short = _short_name(name, remote)
-        found = _fetch_branch(short, remote, cwd, env) or _fetch_commit(name, remote, cwd, env)
-        if found:
-            return found
+    """The commit of a name; a branch that this clone does not have is fetched from the remote.
+
+    "origin/main" is the remote's branch, also where somebody has pushed a tag of that name.
+    """
+    for spelled in ([f"refs/remotes/{name}"] if name.startswith(f"{remote}/") else []) + [name]:
+        try:
+            return read_commit(cwd, spelled, env)
+        except CheckpointError:
+            continue
+    found = _fetch_branch(_short_name(name, remote), remote, cwd, env) or _fetch_commit(name, remote, cwd, env)
+    if found:
+        return found
     shown = _shown(name)
     hint = "give a branch such as origin/main, or a commit id; a job that checks out one branch has to fetch the other"
     raise CheckpointError(f"'{shown}' names no commit here, nor a branch of {_shown(remote)}", hint)

@@ -165,6 +165,13 @@ def test_a_branch_alone_means_what_the_remote_has_it_at(forge: Forge) -> None:
         run_verb(verb, "premerge", "--base=origin/main", "--branch=none", cwd=forge.clone.path, env={**os.environ})
 
 
+@pytest.mark.parametrize("remote", [".", "./"])
+def test_a_forge_can_merge_in_its_own_repository(forge: Forge, remote: str) -> None:
+    words = ["--remote", remote, "--base", "main", "--head", "topic", "--branch", "topic", "--push"]
+    assert forge.premerge(*words, cwd=forge.origin.path).outcome.data["pushed"]
+    assert decisions(forge.origin, "topic") == [*DECISIONS, "head's", "main's"]
+
+
 # who made it
 
 
@@ -224,6 +231,13 @@ def test_a_revision_that_is_none_is_refused(forge: Forge, rev: str) -> None:
         )
     assert caught.value.message.isprintable()
     assert caught.value.hint
+
+
+def test_a_tag_cannot_pass_for_a_remotes_branch(forge: Forge) -> None:
+    for name in ("main", "topic"):
+        forge.clone.git("tag", f"origin/{name}", "origin/old")
+    data = forge.premerge("--push").outcome.data
+    assert (data["base"]["commit"], data["pushed"]) == (forge.head("main"), True)
 
 
 def test_no_hook_of_the_clone_or_of_its_work_tree_runs(forge: Forge) -> None:
@@ -315,6 +329,16 @@ def test_a_branch_that_the_job_did_not_fetch_is_fetched(forge: Forge, tmp_path: 
     forge.origin.git("clone", "-q", "--single-branch", "-b", "topic", str(forge.origin.path), str(job))
     for base in ("origin/main", "main", "refs/heads/main", forge.head("main")):
         assert forge.premerge("--base", base, "--dry-run", cwd=job).outcome.data["state"] == "merged"
+
+
+@pytest.mark.parametrize("head", ["origin/topic", "topic", "refs/heads/topic"])
+def test_a_pull_request_that_the_job_did_not_fetch_is_fetched_and_pushed(
+    forge: Forge, tmp_path: Path, head: str
+) -> None:
+    job = tmp_path / "job"
+    forge.origin.git("clone", "-q", "--single-branch", "-b", "main", str(forge.origin.path), str(job))
+    assert forge.premerge("--head", head, "--push", cwd=job).outcome.data["pushed"]
+    assert decisions(forge.origin, "topic") == [*DECISIONS, "head's", "main's"]
 
 
 def test_a_shallow_clone_is_deepened(forge: Forge, tmp_path: Path) -> None:
