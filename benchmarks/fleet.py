@@ -217,7 +217,7 @@ def _cpu() -> float:
 
 
 def _work(number: int, clone: Path, fleet: Fleet, counts: _Counts, seed: int) -> None:
-    luck = random.Random(seed * 1_000 + number)  # noqa: S311 (no secret)
+    luck = random.Random(f"{seed} {number}")  # noqa: S311 (no secret)
     for update in range(fleet.updates):
         _change(clone, number, update)
         for _ in range(_MOST_RUNS):
@@ -234,7 +234,7 @@ def entry_of(number: int, update: int) -> str:
 
 def amount_of(number: int, update: int) -> int:
     """What it adds: no two clones come to the same sum, which a merge would take for one and the same change."""
-    return random.Random(number * 100_000 + update).randrange(10**9)  # noqa: S311 (no secret)
+    return random.Random(f"{number} {update}").randrange(10**9)  # noqa: S311 (no secret)
 
 
 def _change(clone: Path, number: int, update: int) -> None:

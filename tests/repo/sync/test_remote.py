@@ -1,0 +1,57 @@
+import pytest
+
+from checkpoint_git.repo.git import GitResult
+from checkpoint_git.repo.sync.remote import network_env, read_reply
+
+TO = b"To git://host/x\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "out", "err", "kind"),
+    [
+        (0, TO + b" \tabc:refs/heads/main\ta..b\nDone\n", b"", "arrived"),
+        (0, TO + b"=\tabc:refs/heads/main\t[up to date]\nDone\n", b"", "arrived"),
+        (1, TO + b"!\tabc:refs/heads/main\t[rejected] (stale info)\nDone\n", b"error: failed", "lost"),
+        (1, TO + b"!\tabc:refs/heads/main\t[rejected] (fetch first)\n", b"", "lost"),
+        (
+            1,
+            TO + b"!\tabc:refs/heads/main\t[remote rejected] (cannot lock ref 'refs/heads/main': is at)\n",
+            b"",
+            "lost",
+        ),
+        (1, TO + b"!\tabc:refs/heads/main\t[remote rejected] (failed to update ref)\n", b"", "lost"),
+        (
+            1,
+            TO + b"!\tabc:refs/heads/main\t[remote rejected] (pre-receive hook declined)\n",
+            b"remote: no\n",
+            "refused",
+        ),
+        (1, TO + b"!\tabc:refs/heads/main\t[remote rejected] (branch is currently checked out)\n", b"", "refused"),
+        (1, b"no\n", b"error: failed to push some refs to 'x'\n", "hook"),
+        (1, TO + b"*\tabc:refs/heads/main\t[new branch]\n", b"send-pack: unexpected disconnect\n", "unknown"),
+        (128, b"", b"fatal: Could not read from remote repository.\n", "unknown"),
+        (-9, b"", b"\nfatal: no end within 1 seconds", "unknown"),
+    ],
+)
+def test_what_git_says_about_a_push_is_understood(code: int, out: bytes, err: bytes, kind: str) -> None:
+    assert read_reply(GitResult(code, out, err)).kind == kind
+
+
+def test_what_a_remote_says_is_quoted_without_its_control_characters() -> None:
+    err = b"remote: \x1b[31mprotected\x1b[0m\nremote: \n" + b"x" * 5_000
+    said = read_reply(GitResult(1, TO + b"!\tx\t[remote rejected] (pre-receive hook declined)\n", err)).said
+    assert "protected" in said
+    assert "\x1b" not in said
+    assert len(said) < 700
+
+
+def test_nobody_is_asked_for_a_password() -> None:
+    env = network_env({"PATH": "/bin", "GIT_DIR": "/elsewhere"}, ssh_is_chosen=False)
+    assert env["GIT_TERMINAL_PROMPT"] == "0"
+    assert "BatchMode=yes" in env["GIT_SSH_COMMAND"]
+    assert "GIT_DIR" not in env
+
+
+def test_an_ssh_command_that_somebody_chose_stays() -> None:
+    assert "GIT_SSH_COMMAND" not in network_env({}, ssh_is_chosen=True)
+    assert network_env({"GIT_SSH_COMMAND": "mine"}, ssh_is_chosen=False)["GIT_SSH_COMMAND"] == "mine"

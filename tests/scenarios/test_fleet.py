@@ -1,0 +1,10 @@
+from pathlib import Path
+
+from benchmarks.fleet import Fleet, Verdict, run_fleet
+
+
+def test_clones_that_sync_one_skill_at_once_and_are_killed_lose_nothing(tmp_path: Path) -> None:
+    tally, verdict = run_fleet(tmp_path, Fleet(clones=5, updates=4, kill_rate=0.4), seed=7)
+    assert tally.killed > 0
+    assert verdict == Verdict(20, [], verdict.commits, [], [], 0, [])
+    assert verdict.commits == 21, "one commit an update, and the one it began with"
