@@ -62,7 +62,7 @@ def _find_ref(branch: str | None, head: str, remote: str, cwd: str, env: Env) ->
     spelled = f"refs/remotes/{head}" if head.startswith(f"{remote}/") else head
     known = run_git([*words, spelled], cwd, env=env, check=False)
     if known.code != 0:  # then it is a branch that will be fetched, or nothing
-        return f"{HEADS}{_short_name(head, remote)}"
+        return "" if _is_id(head) else f"{HEADS}{_short_name(head, remote)}"
     lines = os.fsdecode(known.out).split("\n")
     full = next((line for line in lines if line.startswith("refs/")), "")
     if full.startswith(tracked):
@@ -109,10 +109,13 @@ def _fetch_branch(short: str, remote: str, cwd: str, env: Env) -> str:
 
 
 def _fetch_commit(name: str, remote: str, cwd: str, env: Env) -> str:
-    is_id = len(name) in (40, 64) and set(name) <= set("0123456789abcdef")
-    if not is_id or not fetch_commits(cwd, remote, [name], env):
+    if not _is_id(name) or not fetch_commits(cwd, remote, [name], env):
         return ""
     return read_commit(cwd, name, env)
+
+
+def _is_id(name: str) -> bool:
+    return len(name) in (40, 64) and set(name) <= set("0123456789abcdef")
 
 
 def follow(request: Request, env: Env) -> Request:

@@ -59,7 +59,7 @@ def merge_commits(
     for how in ways:
         with open_sealed(cwd, _attributes(how), _drivers(how, decided), env) as sealed:
             if sealed.partial:
-                fetch_missing(cwd, [(bases[0], first), (bases[0], second)], env)
+                fetch_missing(cwd, [(base, side) for base in bases for side in (first, second)], env)
             merged = merge_trees(sealed, first, second)
             if how == "every" or not _is_entangled(merged):
                 joined = Joiner(cwd, sealed, Schemas(decided), env, how == "every").join(merged, only)
@@ -76,7 +76,7 @@ def merge_plainly(cwd: str, ours: str, theirs: str, *, env: Env = None) -> TreeM
     bases = read_checked_bases(cwd, first, second, env)
     with open_sealed(cwd, env=env) as sealed:
         if sealed.partial:
-            fetch_missing(cwd, [(bases[0], first), (bases[0], second)], env)
+            fetch_missing(cwd, [(base, side) for base in bases for side in (first, second)], env)
         return merge_trees(sealed, first, second)
 
 
