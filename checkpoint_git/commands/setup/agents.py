@@ -2,11 +2,12 @@
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.safetext import shorten
+from checkpoint_git.repo.git import clean_env, run_git
 from checkpoint_git.repo.setup.agents.plan import (
     AgentFile,
     count_missing_folders,
@@ -19,6 +20,7 @@ from checkpoint_git.repo.setup.agents.table import SIGNS, AgentName
 from checkpoint_git.repo.setup.steps import Step
 
 AUTO = "auto"
+_HIDDEN = "git tracks it, but it is not checked out"
 CHOICES = (AUTO, *get_args(AgentName))
 
 
@@ -34,19 +36,27 @@ def check_agents(words: Sequence[str], *, guard: bool = False) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def read_agent_steps(top: str, wanted: Sequence[str], *, guard: bool) -> list[Step]:
+def read_agent_steps(top: str, wanted: Sequence[str], env: Mapping[str, str], *, guard: bool) -> list[Step]:
     """The steps for the agents that are wanted. top: the work tree. guard: with the restore-point guard as a hook."""
     found = find_agents(lambda sign: os.path.lexists(os.path.join(top, sign))) if AUTO in wanted else []
     named = [name for name in get_args(AgentName) if name in wanted or name in found]
     if not named:
         looked_for = ", ".join(dict.fromkeys(sign for _, sign in SIGNS))
         return [Step("skip", "agents", f"no sign of any ({looked_for}); name one: checkpoint init --agent NAME")]
-    return plan_agents(named, _read_files(top), guard=guard)
+    files = _read_files(top)
+    hidden = {path: files[path]._replace(blocked=_HIDDEN) for path in _read_hidden(top, env) if path in files}
+    return plan_agents(named, {**files, **hidden}, guard=guard)
 
 
 def read_agent_removal(top: str) -> list[Step]:
     """The steps that take away what init wrote for agents."""
     return plan_agents_removal(_read_files(top))
+
+
+def _read_hidden(top: str, env: Mapping[str, str]) -> list[str]:
+    """The files that git tracks and a sparse checkout leaves out; [] outside git."""
+    listed = run_git(["ls-files", "-t", "-z", "--", *list_paths()], top, env=clean_env(env), check=False)
+    return [os.fsdecode(field[2:]) for field in listed.out.split(b"\0") if field.startswith(b"S ")]
 
 
 def _read_files(top: str) -> dict[str, AgentFile]:

@@ -146,7 +146,7 @@ def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
     steps = plan_folder(place)
     if options.agents:
         top = repository.work_tree if repository else place.root
-        steps += agents.read_agent_steps(top, options.agents, guard=options.guard)
+        steps += agents.read_agent_steps(top, options.agents, env, guard=options.guard)
     if repository is None:
         if options.ci:
             raise CheckpointError("--ci: this is no git repository", "run `git init` first")

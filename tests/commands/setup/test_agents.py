@@ -177,6 +177,17 @@ def test_a_bare_repository_has_no_agents(tmp_path: Path) -> None:
     assert (done.returncode, "bare" in done.stderr) == (2, True)
 
 
+def test_a_file_that_a_sparse_checkout_leaves_out_is_not_made_anew(repo: GitRepo) -> None:
+    repo.write(".claude/settings.json", THEIR_HOOKS % "Stop")
+    repo.write("src/a.py", "a\n")
+    repo.commit()
+    repo.git("sparse-checkout", "set", "--no-cone", "src")
+    steps = {step["what"]: step for step in init(repo, "--agent=claude")}
+    assert steps[".claude/settings.json"]["deed"] == "advise"
+    assert "not checked out" in steps[".claude/settings.json"]["text"]
+    assert not (repo.path / ".claude/settings.json").exists()
+
+
 def test_a_dry_run_writes_nothing(repo: GitRepo) -> None:
     before = take_snapshot(repo.path)
     assert (
