@@ -360,3 +360,20 @@ def test_many_refs_cost_one_question(clone: GitRepo, server: GitRepo) -> None:
     assert said(done).count(f"{PATH}:10") == 1
     clone.git("branch", "-q", "-D", "many/bad")
     assert push(clone, "refs/heads/many/*:refs/heads/many/*").returncode == 0
+
+
+def test_a_server_that_lacks_a_tool_lets_nothing_through_unseen(
+    clone: GitRepo, server: GitRepo, tmp_path: Path
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("sh", "cat", "git", "cut", "sed"):  # but for head
+        (tools / name).symlink_to(shutil.which(name) or name)
+    clone.write(PATH, BAD)
+    clone.commit()
+    lines = f"{server.git('rev-parse', 'main')} {clone.git('rev-parse', 'HEAD')} refs/heads/main\n"
+    server.git("fetch", "-q", str(clone.path), "HEAD")
+    env = {"PATH": str(tools), "HOME": os.environ["HOME"], "GIT_DIR": "."}
+    done = server.run("/bin/sh", "hooks/pre-receive", stdin=lines.encode(), env=env)
+    assert done.returncode == 1
+    assert f"{PATH}:10" in said(done)
