@@ -87,7 +87,8 @@ def _migrate(place: Place, skill: str, wanted: str, *, write: bool) -> MigrateRe
     if plan is None:
         return nothing._replace(findings=[Finding("json/not-an-object", "error", "it is no checkpoint", path)])
     moved: dict[str, int] = {}
-    going = [each for each in plan.stored if each.name in set(plan.split.remove)]
+    names = frozenset(plan.split.remove)
+    going = [each for each in plan.stored if each.name in names]
     for each in [*plan.split.create, *going]:
         moved[each.event.where] = moved.get(each.event.where, 0) + 1
     if write:

@@ -101,7 +101,7 @@ def _rotate(place: Place, skill: str, now: int, reverted: Mapping[str, str], *, 
     if write:
         path = store.write_history(place, skill, marks, past)
         store.write_checkpoint(place, skill, rest)
-    saved = document.size - len(rest)
+    saved = len(document.text.encode()) - len(rest)
     return RotateResult(skill, rotation.moved, relative_path(path, place.top), rotation.kept, saved, [])
 
 

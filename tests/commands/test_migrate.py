@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from checkpoint_git.commands.doctor import verb as doctor
 from checkpoint_git.core import jsonedit
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import find_place
-from tests.commands.running import run_verb
+from tests.commands.running import NOON, run_verb, seconds
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint, checkpoint_text
 
@@ -349,8 +350,8 @@ def test_a_new_checkpoint_can_be_sharded_from_the_start(project: Path) -> None:
 # killed at any instant
 
 
-def run_killed(step: int, project: Path, layout: str) -> bool:
-    """Migrates in a process of its own that is killed at its n-th touch of the file system; whether it got that far."""
+def run_killed(step: int, action: Callable[[], object]) -> bool:
+    """Acts in a process of its own that is killed at its n-th touch of the file system; whether it got that far."""
     child = os.fork()
     if child == 0:
         seen = 0
@@ -364,8 +365,7 @@ def run_killed(step: int, project: Path, layout: str) -> bool:
 
         sys.addaudithook(count)
         try:
-            place = find_place(str(project))
-            migrate.migrate(place, "build", layout)
+            action()
         finally:
             os._exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
@@ -384,7 +384,7 @@ def test_a_migration_that_is_killed_at_any_instant_loses_nothing_and_the_next_on
         if layout == "single":
             run_verb(migrate, "--layout", "sharded", cwd=project)
             run_verb(update, "build", spent, cwd=project)
-        was_killed = run_killed(step, project, layout)
+        was_killed = run_killed(step, lambda: migrate.migrate(find_place(str(project)), "build", layout))
         found = shown(project)
         assert (found["skill_state"], found["cost"]["total_usd"]) == (state, 2.75 if layout == "single" else 2.5)
         run_verb(migrate, "--layout", layout, cwd=project)
@@ -395,6 +395,49 @@ def test_a_migration_that_is_killed_at_any_instant_loses_nothing_and_the_next_on
         if not was_killed:
             break
     assert 10 < step < 400
+
+
+def test_a_rotation_that_is_killed_at_any_instant_loses_nothing_and_the_next_one_completes_it(
+    build: Path, project: Path
+) -> None:
+    for step in range(1, 500):
+        shutil.rmtree(project / ".checkpoints/history", ignore_errors=True)
+        build.write_text(checkpoint_text(skill_state={"merged_prs": PRS[:2], "run_history": RUNS[:1]}), "utf-8")
+        run_verb(migrate, "--layout", "sharded", cwd=project)
+        was_killed = run_killed(step, lambda: rotate.rotate(find_place(str(project)), "build", seconds(NOON)))
+        assert find_entries(project) == {json.dumps(entry) for entry in [*PRS[:2], RUNS[0]]}
+        run_verb(rotate, "build", cwd=project)
+        assert find_entries(project) == {json.dumps(entry) for entry in [*PRS[:2], RUNS[0]]}
+        assert shown(project)["skill_state"] == {"merged_prs": [], "run_history": RUNS[:1]}
+        if not was_killed:
+            break
+    assert 10 < step < 400
+
+
+def find_entries(project: Path) -> set[str]:
+    """Every entry that the checkpoint and its history files hold."""
+    past = [read(path)["entries"] for path in (project / ".checkpoints/history").glob("build.*.json")]
+    moved = [item for entries in past for part in entries for item in part["items"]]
+    state = shown(project)["skill_state"]
+    return {json.dumps(entry) for entry in [*state["merged_prs"], *state["run_history"], *moved]}
+
+
+def test_processes_that_append_at_once_all_are_heard(sharded: Path, project: Path) -> None:
+    children = []
+    for writer in range(4):
+        children.append(os.fork())
+        if children[-1] == 0:
+            try:
+                for turn in range(5):
+                    words = f'--skill_state.merged_prs+:json={{"number": {100 + 10 * writer + turn}}}'
+                    run_verb(update, "build", words, "--cost.total_usd:json=3", cwd=project)
+            finally:
+                os._exit(0)
+    for child in children:
+        os.waitpid(child, 0)
+    numbers = [entry["number"] for entry in shown(project)["skill_state"]["merged_prs"]]
+    assert sorted(numbers[3:]) == [100 + 10 * writer + turn for writer in range(4) for turn in range(5)]
+    assert shown(project)["cost"]["total_usd"] == 3
 
 
 def test_whoever_reads_while_it_is_moved_there_and_back_sees_every_entry(full: Path, project: Path) -> None:

@@ -194,7 +194,8 @@ def plan_split(before: dict[str, Any], stored: Sequence[Stored], after: dict[str
     create, remove = _split_logs(active, before, groups, stamp)
     more, gone = _split_amounts(active, before, was, groups, stamp, list(marks))
     create, remove = create + more, remove + gone
-    kept = [each for each in stored if each.name not in set(remove)]
+    gone_names = frozenset(remove)
+    kept = [each for each in stored if each.name not in gone_names]
     return Split(_settle_time(active, before, [*kept, *create]), create, remove)
 
 
