@@ -46,7 +46,7 @@ _KINDS: tuple[tuple[str, Kind], ...] = (
     ("content", "file"),
     ("modes", "type"),
     ("submodule", "type"),
-    ("file/directory", "type"),
+    ("directory", "type"),
 )
 _CONTENT_ALONE = frozenset(("contents", "content", "binary"))
 _LONGEST_VALUE = 200  # characters of one side's value
