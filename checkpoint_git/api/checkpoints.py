@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from checkpoint_git.commands.done import DoneResult, done
+from checkpoint_git.commands.layouts import read_layout_findings
 from checkpoint_git.commands.list import summarize
 from checkpoint_git.commands.log import LogResult, log
+from checkpoint_git.commands.migrate import MigrateResult, migrate
 from checkpoint_git.commands.next import NextResult, next_actions
 from checkpoint_git.commands.reading import check_files, read_documents
 from checkpoint_git.commands.refs import find_refs
@@ -22,6 +24,7 @@ from checkpoint_git.commands.writing import check_owner
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.protocols.skill import store
 from checkpoint_git.protocols.skill.views import public_view
 
 Objects = list[dict[str, Any]]
@@ -84,10 +87,12 @@ class Checkpoints:
     def validate(self, paths: Iterable[str | os.PathLike[str]] = ()) -> Findings:
         """Everything that is wrong; [] where nothing is. paths: files or folders, else all checkpoints."""
         named = [os.fspath(path) for path in paths]
-        documents = (
-            check_files(read_paths(named, self._path), self.now) if named else read_documents(self.place, self.now)
-        )
-        return [finding for document in documents for finding in document.findings]
+        if named:
+            documents, others = check_files(read_paths(named, self._path), self.now), Findings()
+        else:
+            documents = check_files(store.read_files(self.place, joined=False), self.now)
+            others = read_layout_findings(self.place) if store.has_folders(self.place) else []
+        return [finding for document in documents for finding in document.findings] + others
 
     def show(self, skill: str, *, public: bool = True) -> dict[str, Any]:
         """A checkpoint's content. public: without skill_state and unknown fields, which belong to the skill alone.
@@ -131,6 +136,12 @@ class Checkpoints:
     def rotate(self, skill: str, *, dry_run: bool = False) -> RotateResult:
         """Moves closed telemetry into history. dry_run: only says what would move."""
         return rotate(self._own_place(skill), skill, self.now, dry_run=dry_run)
+
+    def migrate(self, skill: str, layout: str, *, dry_run: bool = False) -> MigrateResult:
+        """Gives a checkpoint the layout "sharded" or "single". dry_run: only says what would be done."""
+        if layout not in ("sharded", "single"):
+            raise CheckpointError(f"there is no layout {layout!r}", 'say "sharded" or "single"')
+        return migrate(self._own_place(skill), skill, layout, dry_run=dry_run)
 
     def _own_place(self, skill: str) -> Place:
         """The place, where this process may write to the skill's checkpoint."""
