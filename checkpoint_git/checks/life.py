@@ -51,6 +51,15 @@ def find_events(before: dict[str, Any], after: dict[str, Any]) -> list[Event]:
     return sorted(events, key=lambda event: KINDS.index(event.kind))
 
 
+def find_first_events(value: dict[str, Any]) -> list[Event]:
+    """What the first version of a checkpoint holds already: rows that have begun, decisions, open blockers."""
+    events = find_events({}, value)
+    return [event for event in events if event.kind in _EARLY and (event.kind, event.after) != ("row", "not_started")]
+
+
+_EARLY = frozenset(("completed", "row", "decided", "opened"))
+
+
 def is_different(before: dict[str, Any], after: dict[str, Any], key: str) -> bool:
     """Whether a field is not the same in two versions; where it is too deep to tell, it may well differ."""
     try:

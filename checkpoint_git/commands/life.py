@@ -5,7 +5,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from checkpoint_git.checks.life import Event, History, find_events, find_own_events, fold_rotation, read_history
+from checkpoint_git.checks.life import (
+    Event,
+    History,
+    find_events,
+    find_first_events,
+    find_own_events,
+    fold_rotation,
+    read_history,
+)
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.outcome import Glyph, Style
 from checkpoint_git.protocols.skill import layout
@@ -195,7 +203,7 @@ def _judge(
         return _Waiting(entry._replace(events=[*moved, mended]), blob, after)
     if commit.id in boundary:
         return entry._replace(events=[Event("known", "", "what came before is not in this shallow clone")])
-    return entry._replace(events=[Event("started", "", _describe_start(after))])
+    return entry._replace(events=[Event("started", "", _describe_start(after)), *find_first_events(after)])
 
 
 def _describe_start(value: dict[str, Any]) -> str:

@@ -30,8 +30,9 @@ def run_log(repo: GitRepo, *words: str, skill: str = "build", folder: str = "") 
 
 
 def told(ran: Ran) -> list[tuple[str | None, list[str]]]:
-    """For each entry its subject and the kinds of its events."""
-    return [(each["subject"], [one["kind"] for one in each["events"]]) for each in ran.outcome.data["entries"]]
+    """For each entry its subject and the kinds of its events; of a start only that it is one."""
+    kinds = [(each["subject"], [one["kind"] for one in each["events"]]) for each in ran.outcome.data["entries"]]
+    return [(subject, ["started"] if "started" in found else found) for subject, found in kinds]
 
 
 def texts(ran: Ran, kinds: Sequence[str] = ("decided",)) -> list[str]:
@@ -47,6 +48,21 @@ def test_each_commit_is_told_newest_first_with_who_and_when(repo: GitRepo) -> No
     assert (first["commit"], first["author"], first["merge"]) == (tip, "Ada", False)
     assert f"{tip[:9]}  {first['at'][:10]}" in ran.text
     assert "step: sprint-2 -> sprint-3" in ran.text
+
+
+def test_a_start_tells_what_is_there_already(repo: GitRepo) -> None:
+    save(repo, "Start", blockers=[{"id": "b1", "description": "Which host?"}])
+    events = run_log(repo).outcome.data["entries"][0]["events"]
+    assert [(one["kind"], one["text"]) for one in events] == [
+        ("started", "tidepool, build-loop, sprint-2, in_progress"),
+        ("completed", "Plan"),
+        ("completed", "Sprint 1: sign-in"),
+        ("row", "Sprint 2: notes: new -> in_progress"),
+        ("decided", "SQLite for storage"),
+        ("decided", "Passkeys only"),
+        ("opened", "Which host?"),
+    ]
+    assert texts(run_log(repo, "--decisions")) == ["SQLite for storage", "Passkeys only"]
 
 
 def test_commits_that_change_nothing_of_what_is_told_are_counted(repo: GitRepo) -> None:
@@ -94,10 +110,10 @@ def test_rows_and_decisions_narrow_the_log(repo: GitRepo) -> None:
     rows[2]["status"] = "complete"
     save(repo, "Row", progress_table=rows)
     save(repo, "Decide", progress_table=rows, **decisions("Passkeys only", "No cache"))
-    assert told(run_log(repo, "--rows", "sprint-2")) == [("Row", ["completed"])]
-    assert told(run_log(repo, "--rows")) == [("Row", ["completed"])]
-    assert told(run_log(repo, "--rows", "plan")) == []
-    assert told(run_log(repo, "--decisions")) == [("Decide", ["decided"])]
+    assert told(run_log(repo, "--rows", "sprint-2")) == [("Row", ["completed"]), ("Start", ["row"])]
+    assert told(run_log(repo, "--rows")) == [("Row", ["completed"]), ("Start", ["completed", "completed", "row"])]
+    assert told(run_log(repo, "--rows", "other")) == []
+    assert told(run_log(repo, "--decisions")) == [("Decide", ["decided"]), ("Start", ["decided", "decided"])]
 
 
 def test_what_came_by_a_merge_is_told_where_it_was_made_and_the_merge_tells_its_own(repo: GitRepo) -> None:
@@ -134,7 +150,7 @@ def test_what_a_merge_threw_away_whole_is_not_told(repo: GitRepo) -> None:
     save(repo, "Side", **decisions("side"))
     repo.git("checkout", "-q", "main")
     repo.git("merge", "-q", "-s", "ours", "-m", "Ours", "side")
-    assert texts(run_log(repo)) == []
+    assert texts(run_log(repo)) == ["SQLite for storage"]
 
 
 def test_a_moved_project_is_followed_and_branches_of_then_too(repo: GitRepo) -> None:
