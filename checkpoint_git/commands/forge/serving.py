@@ -7,17 +7,18 @@ meant.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from checkpoint_git.checks.served import Event, Hit, How, Kind
 from checkpoint_git.checks.validate import check_document
 from checkpoint_git.commands.doctor.meeting import load_schema
-from checkpoint_git.commands.merges.explain_merge import Schemas
+from checkpoint_git.commands.merges.explain_merge import AT_ONCE, Schemas, merge_ancestors
 from checkpoint_git.commands.merges.explained import Parents, say_entry
 from checkpoint_git.commands.merges.harm import Judged, key_of, list_harm, place_of
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsonplace import locate_all
 from checkpoint_git.core.jsontext import JsonTextError, decode, parse
+from checkpoint_git.merge.document import merge_texts
 from checkpoint_git.merge.explain import THE_FILE, Entry
 from checkpoint_git.repo.merges.conflicts import read_line_merges
 from checkpoint_git.repo.merges.merges import (
@@ -31,7 +32,6 @@ from checkpoint_git.repo.merges.merges import (
 )
 from checkpoint_git.repo.merges.plain import Made, Plain, is_dropped, merge_plainly, read_foreseen, read_made
 
-_AT_ONCE = 64  # merges that are read at once
 SIDES = ("the base branch", "the head branch")  # of a merge that is foreseen, and of a squash
 
 
@@ -120,7 +120,9 @@ def serve(
     have in common.
     """
     touched = read or read_touched(plain.cwd, commit, plain.env)
-    judged = [Judged(file, load_schema(schemas, file.path), schemas.choices.narrative) for file in touched.files]
+    narrative = schemas.choices.narrative
+    telling = [(file, load_schema(schemas, file.path)) for file in touched.files]
+    judged = [Judged(file, schema, narrative) for file, schema in telling if not _is_ours(file, schema, narrative)]
     if event.squash:  # what the branch did not touch, the commit changed on its own account
         judged = [one for one in judged if one.file.second != one.base]
     open_files = [one for one in judged if one.harmed or not _is_right(one)]
@@ -134,6 +136,19 @@ def serve(
             found = _mark_meant(plain.cwd, one, found)
         files.append(ServedFile(one, ways[one.file.path], found))
     return Served(event, commit, files, touched.whole, tuple(touched.crowded))
+
+
+def _is_ours(file: Versions, schema: dict[str, Any], narrative: str) -> bool:
+    """Whether a result is our own merge byte for byte: then there is nothing to explain, which costs twice as much."""
+    if file.first is None or file.second is None or file.result is None:
+        return False
+    base = merge_ancestors(file.bases, schema)
+    try:
+        texts = None if base is None else decode(base), decode(file.first), decode(file.second)
+        merged = merge_texts(*texts, schema, narrative)
+    except JsonTextError:
+        return False
+    return not merged.conflicts and merged.text.encode() == file.result
 
 
 def find_parents(judged: Judged, event: Event) -> Parents:
@@ -298,8 +313,8 @@ def serve_all(plain: Plain, events: Sequence[tuple[Commit, Event]], schemas: Sch
     """The same of many merges, read in few processes, as many at a time as memory should hold."""
     missing = set(read_missing(plain.cwd, sorted({parent for commit, _ in events for parent in commit.parents})))
     whole = [(commit, event) for commit, event in events if not missing & set(commit.parents)]
-    for at in range(0, len(whole), _AT_ONCE):
-        some = whole[at : at + _AT_ONCE]
+    for at in range(0, len(whole), AT_ONCE):
+        some = whole[at : at + AT_ONCE]
         read: Sequence[Touched | CheckpointError | None] = [None] * len(some)
         with suppress(CheckpointError):  # one of them is damaged: each by itself says what is wrong
             read = read_touched_all(plain.cwd, [commit for commit, _ in some], plain.env)

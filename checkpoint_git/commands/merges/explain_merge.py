@@ -28,6 +28,7 @@ from checkpoint_git.repo.merges.merges import (
     read_merges,
     read_missing,
     read_touched,
+    read_touched_all,
 )
 from checkpoint_git.repo.merges.repairs import read_repaired
 from checkpoint_git.repo.setup.settings import Choices
@@ -41,6 +42,7 @@ EXAMPLES = """\
   checkpoint explain-merge --range main --json"""
 
 Schema = dict[str, Any]
+AT_ONCE = 64  # merges whose files are in memory at once
 
 
 class Explained(NamedTuple):
@@ -136,19 +138,35 @@ def _narrow(touched: Touched, paths: Sequence[str]) -> Touched:
 def explain_range(cwd: str, revisions: str) -> list[ExplainedMerge]:
     """The same for every merge of a range, newest first; those that touched no checkpoint are left out."""
     schemas = Schemas(read_choices(cwd))
+    merges = read_merges(cwd, revisions)
+    missing = set(read_missing(cwd, sorted({parent for commit in merges for parent in commit.parents})))
     found = []
-    for commit in read_merges(cwd, revisions):
-        try:
-            missing = read_missing(cwd, commit.parents)
-            touched = None if missing else read_touched(cwd, commit)
-            reason = "" if touched else UNSHALLOW
-        except CheckpointError as error:
-            touched, reason = None, f"{error.message}; {error.hint}"
-        found.append(ExplainedMerge(commit, None, [], reason) if touched is None
-                     else _explain(cwd, commit, touched, schemas))  # fmt: skip
+    for at in range(0, len(merges), AT_ONCE):
+        some = merges[at : at + AT_ONCE]
+        touched = iter(_read_some(cwd, [commit for commit in some if not missing & set(commit.parents)]))
+        for commit in some:
+            read = UNSHALLOW if missing & set(commit.parents) else next(touched)
+            found.append(_explain(cwd, commit, read, schemas) if isinstance(read, Touched)
+                         else ExplainedMerge(commit, None, [], read))  # fmt: skip
     cut = [ExplainedMerge(commit, None, [], f"this clone was cut off there; {UNSHALLOW}")
            for commit in read_cut_merges(cwd, revisions)]  # fmt: skip
     return found + cut
+
+
+def _read_some(cwd: str, merges: Sequence[Commit]) -> list[Touched | str]:
+    """What some merges touched, in few processes; or why it is not known. Where one is damaged, each by itself."""
+    try:
+        read = read_touched_all(cwd, merges) if merges else []
+    except CheckpointError:
+        read = [_try_read(cwd, commit) for commit in merges]
+    return [f"{one.message}; {one.hint}" if isinstance(one, CheckpointError) else one for one in read]
+
+
+def _try_read(cwd: str, commit: Commit) -> Touched | CheckpointError:
+    try:
+        return read_touched(cwd, commit)
+    except CheckpointError as error:
+        return error
 
 
 def _explain(cwd: str, commit: Commit, touched: Touched, schemas: "Schemas") -> ExplainedMerge:
