@@ -467,6 +467,19 @@ def test_unrelated_histories_are_refused(forge: GitRepo) -> None:
         run(forge, "shape/base", "stranger")
 
 
+@pytest.mark.parametrize("name", [".git", "..", ".GIT"])
+def test_a_path_that_git_checks_out_nowhere_is_refused(forge: GitRepo, name: str) -> None:
+    number = list(CASES).index("both decided something")
+    blob = forge.run("git", "hash-object", "-w", "--stdin", stdin=b"[core]\n\tfsmonitor = touch /tmp/x\n").stdout
+    inner = forge.run("git", "mktree", stdin=b"100644 blob %s\tconfig\n" % blob.strip()).stdout.decode().strip()
+    listed = forge.git("ls-tree", f"{number}/head") + f"\n040000 tree {inner}\t{name}\n"
+    tree = forge.run("git", "mktree", stdin=listed.encode()).stdout.decode().strip()
+    evil = forge.git("commit-tree", tree, "-p", f"{number}/head", "-m", "evil")
+    with pytest.raises(CheckpointError, match="invalid path") as caught:
+        run(forge, f"{number}/main", evil)
+    assert "made it by hand" in caught.value.hint
+
+
 def test_a_merged_pull_request_is_done(forge: GitRepo) -> None:
     number = list(CASES).index("both decided something")
     asked, done = run(forge, f"{number}/main", f"{number}/head")

@@ -125,5 +125,8 @@ def run_sealed(sealed: Sealed, words: Sequence[str], stdin: bytes = b"", answers
     """`git WORDS` in the sealed directory. answers: exit codes that are none of an error's."""
     result = run_git(words, sealed.cwd, stdin=stdin, env=sealed.env, check=False)
     if result.code not in answers:
-        raise git_error(words, result, sealed.cwd)
+        error = git_error(words, result, "a merge in memory")
+        if b"invalid path" in result.err:
+            error.hint = "one of the commits holds a path that git checks out nowhere: somebody made it by hand"
+        raise error
     return result

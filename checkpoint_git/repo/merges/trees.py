@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.repo.git import run_git
+from checkpoint_git.repo.git import git_error, run_git
 from checkpoint_git.repo.merges.sealed import Env, Sealed, name_commits, run_sealed
 
 FILE_MODES = ("100644", "100755")
@@ -74,6 +74,8 @@ def merge_trees(sealed: Sealed, ours: str, theirs: str) -> TreeMerge:
     result = run_sealed(sealed, words, answers=(0, 1, _USAGE_ERROR))
     if result.code == _USAGE_ERROR:
         raise CheckpointError("this git cannot merge without a work tree", "install git 2.39 or newer")
+    if not result.out.partition(b"\0")[0]:  # git answers 1 also where it has not merged at all
+        raise git_error(words, result, "a merge in memory")
     return parse_merge(result.out, clean=result.code == 0)
 
 
