@@ -150,8 +150,10 @@ def _check_pushed(request: Request, commit: str, pushed: Pushed) -> None:
     if not pushed.now:
         raise MovedError(f"{branch} is gone from the remote", "was the pull request closed?")
     if pushed.now != request.head:
-        message = f"{branch} moved on the remote, from {request.head[:12]} to {pushed.now[:12]}: nothing was pushed"
-        raise MovedError(message, "run it again for the new commits; --retries N does so by itself")
+        message = (
+            f"{branch} moved: the remote has {pushed.now[:12]}, merged was {request.head[:12]}; nothing was pushed"
+        )
+        raise MovedError(message, "fetch, and run it again for what is there now; --retries N does so by itself")
     hint = f"{made}; may this job's identity push to the branch? a protected branch has to let it"
     raise CheckpointError(f"the remote refused the push to {branch}: {pushed.said}", hint)
 

@@ -256,7 +256,7 @@ def test_no_hook_of_the_clone_or_of_its_work_tree_runs(forge: Forge) -> None:
 
 def test_a_branch_that_moved_is_not_overwritten(forge: Forge) -> None:
     new = forge.add("topic", "topic", decided("head's", "more"))
-    with pytest.raises(CheckpointError, match="moved on the remote"):
+    with pytest.raises(CheckpointError, match="topic moved: the remote has"):
         forge.premerge("--push")
     assert forge.head() == new
 
