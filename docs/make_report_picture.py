@@ -9,13 +9,14 @@ import shutil
 import subprocess
 import sys
 import time
+import zlib
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import DAY, HOUR, write_instant
 from demo.stage import Stage
 
 TARGET = os.path.join(os.path.dirname(os.path.abspath(__file__)), "report.png")
-WIDTH, HEIGHT = 1200, 1130  # pixels
+WIDTH, HEIGHT, SPARE = 1130, 1540, 300  # pixels; a browser may leave the lowest part of its window empty
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [
     "--headless",
@@ -298,9 +299,36 @@ def take_picture(page: str, target: str, profile: str) -> None:
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         raise SystemExit("install Chromium, which takes the picture")
-    size = f"--window-size={WIDTH},{HEIGHT}"
+    size = f"--window-size={WIDTH},{HEIGHT + SPARE}"
     words = [browser, *FLAGS, f"--user-data-dir={profile}", size, f"--screenshot={target}", f"file://{page}"]
     subprocess.run(words, check=True, capture_output=True, timeout=120)
+    with open(target, "rb") as stream:
+        picture = stream.read()
+    with open(target, "wb") as stream:
+        stream.write(crop(picture, HEIGHT))
+
+
+def crop(picture: bytes, height: int) -> bytes:
+    """The upper rows of a PNG. Each row is written in terms of the one above it, so the lower ones can just go."""
+    chunks, at = list[tuple[bytes, bytes]](), 8
+    while at < len(picture):
+        size = int.from_bytes(picture[at : at + 4], "big")
+        chunks.append((picture[at + 4 : at + 8], picture[at + 8 : at + 8 + size]))
+        at += 12 + size
+    head = chunks[0][1]
+    rows = zlib.decompress(b"".join(data for kind, data in chunks if kind == b"IDAT"))
+    kept = rows[: len(rows) // int.from_bytes(head[4:8], "big") * height]
+    parts = [
+        (b"IHDR", head[:4] + height.to_bytes(4, "big") + head[8:]),
+        (b"IDAT", zlib.compress(kept, 9)),
+        (b"IEND", b""),
+    ]
+    return picture[:8] + b"".join(write_chunk(kind, data) for kind, data in parts)
+
+
+def write_chunk(kind: bytes, data: bytes) -> bytes:
+    """One chunk of a PNG, with its length and checksum."""
+    return len(data).to_bytes(4, "big") + kind + data + zlib.crc32(kind + data).to_bytes(4, "big")
 
 
 if __name__ == "__main__":
