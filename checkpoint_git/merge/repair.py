@@ -11,21 +11,22 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from checkpoint_git.core.jsonedit import rewrite
-from checkpoint_git.core.jsontext import JsonTextError, Node, parse, split_pointer
+from checkpoint_git.core.jsontext import Node, parse, split_pointer
 from checkpoint_git.core.jsonwrite import OURS, THEIRS
 from checkpoint_git.merge.chosen import decide_each
-from checkpoint_git.merge.document import merge_texts
-from checkpoint_git.merge.explain import Entry, Explanation, explain
+from checkpoint_git.merge.document import Merged, merge_texts
+from checkpoint_git.merge.explain import Entry, explain
 from checkpoint_git.merge.explain_lists import find_names
-from checkpoint_git.merge.identity import identify, item_key
+from checkpoint_git.merge.identity import canonical_text, identify, item_key
 from checkpoint_git.merge.places import members_of
 from checkpoint_git.merge.strategy import Strategies, merge_rule
 from checkpoint_git.merge.verdict import FAILURES
 
 if TYPE_CHECKING:
+    from checkpoint_git.merge.identity import Identity
     from checkpoint_git.merge.strategy import Schema
 
-MOST_MENDED = 200  # entries of one file; each is looked for in a fresh explanation
+MOST_CONTAINERS = 100  # lists and objects of one file; for each the rest is looked for in a fresh explanation
 CONTRADICTED = "both sides changed it, and a person has to choose"
 TOUCHED = "it was changed since"
 _NO_PLACE = "its place is not found any more"
@@ -82,40 +83,39 @@ def _merge_both_ways(past: Past, schema: Schema) -> list[str]:
     merged = merge_texts(past.base, past.first, past.second, schema)
     if not merged.conflicts:
         return [merged.text]
-    return [decide_each(merged, lambda _, side=side: side, 7).merged.text for side in (OURS, THEIRS)]  # type: ignore[misc]  # the default is bound at once
+    return [_decide_for(merged, side) for side in (OURS, THEIRS)]
 
 
-# entry by entry
+def _decide_for(merged: Merged, side: int) -> str:
+    return decide_each(merged, lambda _: side, 7).merged.text
+
+
+# container by container
 
 
 def _mend(
     past: Past, text: str, schema: Schema, variants: Sequence[str], is_wanted: IsMeant
 ) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """A text with each harmed entry as the rules have it, found anew after every step because places move."""
+    """A text with each harmed entry as the rules have it. What is left is found anew for every container that is
+    mended, the inner ones first, because places move.
+    """
     roots = [None if version is None else parse(version) for version in past[:3]]
     right = [parse(variant) for variant in variants]
     refused: list[tuple[str, str]] = []
     tried: set[tuple[str, str, str | None]] = set()
-    for _ in range(MOST_MENDED):
-        entry = next((one for one in _list_harm(_explain(past, text, schema))
-                      if is_wanted(one) and _name(one) not in tried), None)  # fmt: skip
-        if entry is None:
+    for _ in range(MOST_CONTAINERS):
+        found = explain(past.base, past.first, past.second, text, schema).entries
+        left = [one for one in found if one.verdict in FAILURES and is_wanted(one) and _name(one) not in tried]
+        if not left:
             break
-        tried.add(_name(entry))
-        changed = _mend_entry(roots, parse(text), right, schema, entry)
-        if isinstance(changed, str):
-            refused.append((entry.where, changed))
-        else:
-            text = rewrite(parse(text), changed[0])
+        holder = max((one.where.rpartition("/")[0] for one in left), key=lambda where: where.count("/"))
+        entries = [one for one in left if one.where.rpartition("/")[0] == holder]
+        tried.update(map(_name, entries))
+        root = parse(text)
+        value, troubles = _mend_container([*roots, root, *right], schema, holder, entries)
+        refused += troubles
+        text = rewrite(root, value)
     return text, tuple(refused)
-
-
-def _explain(past: Past, text: str, schema: Schema) -> Explanation:
-    return explain(past.base, past.first, past.second, text, schema)
-
-
-def _list_harm(found: Explanation) -> list[Entry]:
-    return [entry for entry in found.entries if entry.verdict in FAILURES]
 
 
 def _name(entry: Entry) -> tuple[str, str, str | None]:
@@ -129,29 +129,22 @@ class _Step(NamedTuple):
     names: tuple[str, ...] | None
 
 
-def _mend_entry(
-    roots: list[Node | None], text: Node, right: list[Node], schema: Schema, entry: Entry
-) -> tuple[Any] | str:
-    """The whole document's value with one entry mended, in a tuple of its own; else why it is not."""
-    keys = split_pointer(entry.where)
-    if not keys:
-        return _NO_PLACE
-    gone = entry.result is None and entry.name.endswith("]")
-    found = _walk([*roots, text, *right], schema, keys[:-1])
-    if found is None or found.nodes[3] is None:
-        return _NO_PLACE
+def _mend_container(
+    nodes: list[Node | None], schema: Schema, where: str, entries: Sequence[Entry]
+) -> tuple[Any, list[tuple[str, str]]]:
+    """The whole document's value with these entries of one container mended; and (place, why) of those that are not."""
+    text = nodes[3]
+    assert text is not None  # it was parsed
+    keys = split_pointer(where)
+    found = _walk(nodes, schema, keys)
+    if found is None or found.nodes[3] is None or not all(entry.where for entry in entries):
+        return text.value, [(entry.where, _NO_PLACE) for entry in entries]
     value = deepcopy(text.value)
     holder: Any = value
-    for key in keys[:-1]:
+    for key in keys:
         holder = holder[int(key)] if type(holder) is list else holder[key]
-    if type(holder) is list:
-        names = found.names
-        if names is None:
-            return CONTRADICTED
-        trouble = _mend_item(holder, found, names, entry, None if gone else int(keys[-1]))
-    else:
-        trouble = _mend_member(holder, found, keys[-1])
-    return trouble or (value,)
+    mend = _mend_items if type(holder) is list else _mend_members
+    return value, mend(holder, found, entries)
 
 
 def _walk(nodes: list[Node | None], schema: Schema, keys: Sequence[str]) -> _Step | None:
@@ -181,84 +174,78 @@ def _items(nodes: Sequence[Node | None]) -> list[list[Node]]:
     return [node.members if node is not None and type(node.members) is list else [] for node in nodes]
 
 
-def _mend_member(holder: dict[str, Any], found: _Step, key: str) -> str:
-    """One member of an object as the right versions have it; "" or why not."""
-    wanted = [members_of(node).get(key) for node in found.nodes[4:]]
-    if len({_text(node) for node in wanted}) > 1:
-        return CONTRADICTED
-    if wanted[0] is None:
-        holder.pop(key, None)
-    else:
-        holder[key] = deepcopy(wanted[0].value)
-    return ""
+def _mend_members(holder: dict[str, Any], found: _Step, entries: Sequence[Entry]) -> list[tuple[str, str]]:
+    """Members of an object as the right versions have them; what could not be."""
+    troubles = []
+    for entry in entries:
+        key = split_pointer(entry.where)[-1]
+        wanted = [members_of(node).get(key) for node in found.nodes[4:]]
+        if len({None if node is None else canonical_text(node.value) for node in wanted}) > 1:
+            troubles.append((entry.where, CONTRADICTED))
+        elif wanted[0] is None:
+            holder.pop(key, None)
+        else:
+            holder[key] = deepcopy(wanted[0].value)
+    return troubles
 
 
-def _text(node: Node | None) -> str:
-    return "" if node is None else item_key(node.value, ())
-
-
-def _mend_item(holder: list[Any], found: _Step, names: tuple[str, ...], entry: Entry, at: int | None) -> str:
-    """One item of a list put back, taken away or replaced; "" or why not. at: where it stands, None where it does not.
-
-    An item that is too many goes, and the one that is left becomes what the rules make of all of them.
+def _mend_items(holder: list[Any], found: _Step, entries: Sequence[Entry]) -> list[tuple[str, str]]:
+    """Items of a list put back, taken away or replaced, so that each is there as often and as the right versions have
+    it; what could not be.
     """
-    items = _items(found.nodes)
-    right = [identify(version, names) for version in items[4:]]
-    if at is not None:
-        key = item_key(items[3][at].value, names)
-        here = [number for number, item in enumerate(items[3]) if item_key(item.value, names) == key]
-        wanted = [[node.value for (known, _), node in version.items() if known == key] for version in right]
-        if any(each != wanted[0] for each in wanted):
-            return CONTRADICTED
-        _replace(holder, here, wanted[0])
-        return ""
-    value = _find_value(found, names, entry)
-    if value is None:
-        return _NO_PLACE
-    key = item_key(value.value, names)
-    if not all(any(known == key for known, _ in version) for version in right):
-        return CONTRADICTED
-    wanted = [[node.value for (known, _), node in version.items() if known == key] for version in right]
-    if any(each != wanted[0] for each in wanted):
-        return CONTRADICTED
-    count = sum(item_key(item.value, names) == key for item in items[3])
-    if count >= len(wanted[0]):
-        return _NO_PLACE
-    holder.insert(_find_spot(holder, right[0], names, (key, count), items[3]), deepcopy(wanted[0][count]))
-    return ""
+    names, items = found.names, _items(found.nodes)
+    if names is None:
+        return [(entry.where, CONTRADICTED) for entry in entries]
+    present = list(identify(items[3], names))
+    right = [_group(version, names) for version in items[4:]]
+    wanted: dict[str, list[Node]] = {}
+    troubles = []
+    for entry in entries:
+        key = _key_of(entry, items[3], names)
+        versions = [version.get(key, []) for version in right]
+        if any([node.value for node in each] != [node.value for node in versions[0]] for each in versions):
+            troubles.append((entry.where, CONTRADICTED))
+        elif not versions[0] and entry.verdict == "lost":
+            troubles.append((entry.where, _NO_PLACE))
+        else:
+            wanted[key] = versions[0]
+    kept = [(one, item) for one, item in zip(present, holder, strict=True)
+            if one[0] not in wanted or one[1] < len(wanted[one[0]])]  # fmt: skip
+    merged = _put_in(kept, list(identify(items[4], names)), wanted)
+    holder[:] = [deepcopy(wanted[key][count].value) if key in wanted else item for (key, count), item in merged]
+    return troubles
 
 
-def _replace(holder: list[Any], here: list[int], wanted: list[Any]) -> None:
-    for number, value in zip(here, wanted, strict=False):
-        holder[number] = deepcopy(value)
-    for number in reversed(here[len(wanted) :]):
-        del holder[number]
+def _group(items: list[Node], names: tuple[str, ...]) -> dict[str, list[Node]]:
+    groups: dict[str, list[Node]] = {}
+    for (key, _), node in identify(items, names).items():
+        groups.setdefault(key, []).append(node)
+    return groups
 
 
-def _find_value(found: _Step, names: tuple[str, ...], entry: Entry) -> Node | None:
-    """The item that is gone, as a side or the base has it."""
-    texts = [text for text in (entry.first, entry.second, entry.base) if text is not None]
-    for text in texts:
-        node = parse(text)
-        key = item_key(node.value, names)
-        if any(item_key(item.value, names) == key for version in _items(found.nodes)[:3] for item in version):
-            return node
-    return None
+def _key_of(entry: Entry, items: list[Node], names: tuple[str, ...]) -> str:
+    """What an entry is known by among the items of its list."""
+    if entry.result is None:
+        text = next(text for text in (entry.first, entry.second, entry.base) if text is not None)
+        return item_key(parse(text).value, names)
+    return item_key(items[int(split_pointer(entry.where)[-1])].value, names)
 
 
-def _find_spot(
-    holder: list[Any], right: dict[Any, Node], names: tuple[str, ...], identity: Any, present: list[Node]
-) -> int:
-    """Behind the nearest item before it that the list has; at the front where there is none."""
-    known = {one: number for number, one in enumerate(identify(present, names))}
-    before = list(right)[: list(right).index(identity)] if identity in right else list(right)
-    return next((known[one] + 1 for one in reversed(before) if one in known), 0)
-
-
-def reads_as_json(text: str) -> bool:
-    """Whether a text is JSON as we accept it."""
-    try:
-        parse(text)
-    except JsonTextError:
-        return False
-    return True
+def _put_in(
+    kept: list[tuple[Identity, Any]], order: Sequence[Identity], wanted: dict[str, list[Node]]
+) -> list[tuple[Identity, Any]]:
+    """The kept items and those that are wanted and missing, each of these behind the nearest one before it in `order`
+    that is there; at the front where there is none.
+    """
+    known = {one for one, _ in kept}
+    behind: dict[Identity | None, list[Identity]] = {}
+    last: Identity | None = None
+    for one in order:
+        if one in known:
+            last = one
+        elif one[0] in wanted:
+            behind.setdefault(last, []).append(one)
+    merged: list[tuple[Identity, Any]] = [(one, None) for one in behind.get(None, ())]
+    for one, item in kept:
+        merged += [(one, item), *((each, None) for each in behind.get(one, ()))]
+    return merged
