@@ -72,7 +72,7 @@ class Wire:
                 message = item.message
                 await self._write(message.model_dump_json(by_alias=True, exclude_unset=True).encode())
                 if isinstance(message, JSONRPCResponse | JSONRPCError):
-                    self._pending.discard(repr(message.id))
+                    self._pending.discard(str(message.id))
 
     # reading
 
@@ -83,9 +83,9 @@ class Wire:
             await self._refuse(line)
             return
         if isinstance(message, JSONRPCRequest) and message.method != _LISTEN:
-            self._pending.add(repr(message.id))
+            self._pending.add(str(message.id))
         if isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
-            self._pending.discard(repr((message.params or {}).get("requestId")))  # which is not answered any more
+            self._pending.discard(str((message.params or {}).get("requestId")))  # which is not answered any more
         await messages.send(SessionMessage(message))
 
     async def _refuse(self, line: bytes) -> None:
