@@ -156,7 +156,7 @@ def write_events(records: list[Record], before: Files) -> Files:
     """The sharded layout, by the code that writes it."""
     after = to_tokens({FIELD: SHARDED, **head(records)})
     own = to_tokens({FIELD: SHARDED, **json.loads(before[PATH])}) if before else to_tokens(head([]))
-    plan = plan_split(own, read_stored(before), after, [])
+    plan = plan_split("build", own, read_stored(before), after, [])
     files = {path: data for path, data in before.items() if path not in plan.remove}
     files |= {each.name: event_text("build", each.event).encode() for each in plan.create}
     return {**files, PATH: before.get(PATH) or text_of({FIELD: SHARDED, **head([])})}

@@ -172,7 +172,7 @@ def plan_write(place: Place, skill: str, data: bytes) -> Write | None:
     before = _parse(own) if isinstance(own, bytes) else None
     stored = read_folder(place, skill).stored
     marks = [os.urandom(8).hex() for _ in find_amounts(root.value)]
-    split = plan_split(before.value if before else {}, stored, root.value, marks)
+    split = plan_split(skill, before.value if before else {}, stored, root.value, marks)
     texts = {each.name: event_text(skill, each.event) for each in split.create}
     _refuse_oversize(split.create, texts)
     return Write(root, split, stored, own if isinstance(own, bytes) else None, texts)

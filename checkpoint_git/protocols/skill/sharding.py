@@ -179,10 +179,13 @@ def empty_logs(text: str) -> str:
 # taking apart
 
 
-def plan_split(before: dict[str, Any], stored: Sequence[Stored], after: dict[str, Any], marks: Sequence[str]) -> Split:
+def plan_split(
+    skill: str, before: dict[str, Any], stored: Sequence[Stored], after: dict[str, Any], marks: Sequence[str]
+) -> Split:
     """What to write so that joining gives `after`. It is empty of changes where that is so already.
 
-    before: the checkpoint's own file, {} for none. marks: fresh words for amounts, as many as the cost may have.
+    skill: whose folder it is. before: the checkpoint's own file, {} for none. marks: fresh words for amounts, as many
+    as the cost may have.
     """
     if not is_sharded(after):
         return Split(after, [], [each.name for each in stored])
@@ -191,8 +194,8 @@ def plan_split(before: dict[str, Any], stored: Sequence[Stored], after: dict[str
     stamp = at if isinstance(at, str) and at != was.get("updated_at") and read_instant(at) is not None else ""
     groups = _group(stored)
     active = dict(after)
-    create, remove = _split_logs(active, before, groups, stamp)
-    more, gone = _split_amounts(active, before, was, groups, stamp, list(marks))
+    create, remove = _split_logs(skill, active, before, groups, stamp)
+    more, gone = _split_amounts(skill, active, before, was, groups, stamp, list(marks))
     create, remove = create + more, remove + gone
     gone_names = frozenset(remove)
     kept = [each for each in stored if each.name not in gone_names]
@@ -200,7 +203,7 @@ def plan_split(before: dict[str, Any], stored: Sequence[Stored], after: dict[str
 
 
 def _split_logs(
-    active: dict[str, Any], before: dict[str, Any], groups: dict[str, list[Stored]], stamp: str
+    skill: str, active: dict[str, Any], before: dict[str, Any], groups: dict[str, list[Stored]], stamp: str
 ) -> tuple[list[Stored], list[str]]:
     state, own = active.get("skill_state", {}), before.get("skill_state", {})
     create: list[Stored] = []
@@ -212,7 +215,7 @@ def _split_logs(
     for where, key in places.items():
         if isinstance(state[key], list):
             plan = plan_entries(where, state[key], groups.get(where, []), stamp)
-            create += [store_event(str(active.get("skill", "")), event) for event in plan[0]]
+            create += [store_event(skill, event) for event in plan[0]]
             remove += plan[1]
             left[key] = []
             if key not in own:
@@ -270,6 +273,7 @@ def _find_first_number(entries: list[Any], united: Sequence[Stored], spots: dict
 
 
 def _split_amounts(
+    skill: str,
     active: dict[str, Any],
     before: dict[str, Any],
     was: dict[str, Any],
@@ -289,11 +293,11 @@ def _split_amounts(
         own, wanted = _find_amount(before, where), _find_amount(active, where)
         grown = _find_growth(_find_amount(was, where), wanted)
         if grown == 0:
-            if live:
+            if live and own is not None:
                 _put_amount(active, where, own)
         elif grown is not None and is_sharded(before) and marks:
             event = Event(where, 0, 0, stamp, grown, marks.pop())
-            create.append(store_event(str(active.get("skill", "")), event))
+            create.append(store_event(skill, event))
             _put_amount(active, where, own)
         else:
             remove += live

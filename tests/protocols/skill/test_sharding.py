@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from checkpoint_git.core.decimals import read_decimal
 from checkpoint_git.core.jsontext import to_tokens
 from checkpoint_git.protocols.skill.events import CLOSING, FIELD, SHARDED, Event, Stored, store_event
-from checkpoint_git.protocols.skill.sharding import Split, join_value, plan_entries, plan_split
+from checkpoint_git.protocols.skill.sharding import Split, identify, join_value, plan_entries, plan_split
 from tests.support.samples import checkpoint
 
 PRS = "/skill_state/merged_prs"
@@ -47,7 +47,7 @@ class Folder:
     def write(self, after: dict[str, Any]) -> Split:
         self.marks += 100
         marks = [f"{self.marks + number:016x}" for number in range(20)]
-        plan = plan_split(self.active, self.stored, after, marks)
+        plan = plan_split("build", self.active, self.stored, after, marks)
         assert set(plan.remove) <= {each.name for each in self.stored}
         files = {each.name: each for each in [*self.stored, *plan.create] if each.name not in plan.remove}
         self.active, self.stored = plan.active, [files[name] for name in sorted(files)]
@@ -226,7 +226,7 @@ def test_an_amount_that_was_taken_in_already_is_not_counted_again() -> None:
     value = tokens(cost={"total_usd": b"1.5"}, **{CLOSING: [MARKS[1]]})
     assert join_value(value, [event])["cost"]["total_usd"] == b"1.5"
     assert CLOSING not in join_value(value, [event])
-    plan = plan_split(value, [event], join_value(value, [event]), MARKS)
+    plan = plan_split("build", value, [event], join_value(value, [event]), MARKS)
     assert plan.remove == [event.name]
 
 
@@ -249,3 +249,56 @@ def test_a_plan_for_a_list_gives_that_list(entries: list[Any], old: list[Any]) -
     assert len({each.name for each in after}) == len(after)
     joined = join_value(sharded(skill_state={"run_history": []}), after)
     assert joined["skill_state"]["run_history"] == entries
+
+
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.sampled_from([b"1", b"0", b"-2", b"1e999", "x"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["merged_prs", "run_history", "total_usd", "by_phase", "by_model", "plan"]),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=10,
+)
+DOCUMENTS = st.dictionaries(
+    st.sampled_from(["skill_state", "cost", "updated_at", "skill", CLOSING]), JUNK, max_size=5
+).flatmap(lambda value: st.sampled_from([value, {**value, FIELD: SHARDED}]))
+EVENTS = st.lists(
+    st.one_of(
+        st.builds(
+            Event, st.sampled_from([PRS, RUNS]), st.integers(0, 9), st.integers(0, 2), st.just(""), JUNK, st.just("")
+        ),
+        st.builds(
+            Event,
+            st.sampled_from(["/cost/total_usd", "/cost/by_phase/plan"]),
+            st.just(0),
+            st.just(0),
+            st.just(LATER),
+            st.sampled_from([b"1", b"0.5"]),
+            st.sampled_from(MARKS),
+        ),
+    ),
+    max_size=5,
+).map(
+    lambda events: sorted(
+        {store_event("build", event).name: store_event("build", event) for event in events}.values(),
+        key=lambda each: each.name,
+    )
+)
+
+
+@given(before=DOCUMENTS, after=DOCUMENTS, stored=EVENTS)
+def test_a_document_that_breaks_the_schema_breaks_nothing(
+    before: dict[str, Any], after: dict[str, Any], stored: list[Stored]
+) -> None:
+    whole = join_value(before, stored)
+    folder = Folder(before, stored)
+    folder.write(after)
+    if after.get(FIELD) != SHARDED:
+        assert (folder.active, folder.stored) == (after, [])
+    again = Folder(before, stored)
+    again.write(whole)
+    assert identify(again.whole) == identify(whole)
