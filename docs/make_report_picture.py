@@ -16,7 +16,7 @@ from checkpoint_git.core.clock import DAY, HOUR, write_instant
 from demo.stage import Stage
 
 TARGET = os.path.join(os.path.dirname(os.path.abspath(__file__)), "report.png")
-WIDTH, HEIGHT, SPARE = 1130, 1540, 300  # pixels; a browser may leave the lowest part of its window empty
+WIDTH, HEIGHT, SPARE = 1130, 1435, 500  # pixels; a browser may leave the lowest part of its window empty
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [
     "--headless",
@@ -28,6 +28,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--hide-scrollbars",
+    "--disable-lcd-text",
+    "--force-device-scale-factor=0.9",
 ]
 
 
