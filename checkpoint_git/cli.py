@@ -152,7 +152,8 @@ def _write_job_summary(verb: str, outcome: Outcome, invocation: Invocation) -> N
         from checkpoint_git.report.markdown import cut_page
 
         screen = read_screen(invocation.stdout, invocation.env, colour=False, quiet=False)
-        text = f"### checkpoint {verb}\n\n{report.render(verb, outcome, 'md', screen)}\n"
+        title = f"{verb} {outcome.data.get('action', '')}".rstrip()
+        text = f"### checkpoint {title}\n\n{report.render(verb, outcome, 'md', screen)}\n"
         try:
             with open(path, "ab") as page:
                 page.write(cut_page(text.encode("utf-8", "replace"), page.tell()))

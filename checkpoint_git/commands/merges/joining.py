@@ -56,7 +56,7 @@ class Remaining(NamedTuple):
     """What a merge leaves to a person.
 
     path: "" for a conflict of no single path. kind: "checkpoint" (both sides say different things, at clashes), "text"
-    (a checkpoint that is no JSON), "too-large", "record" (an append-only record that both sides have differently),
+    (a checkpoint that is no JSON), "too-large", "record" (only ever added, and both sides have it differently),
     "file" and "binary" (an ordinary file), "removed" (changed here, removed there), "renamed", "mode", "type" (file,
     folder, link or submodule). detail: a sentence, may hold a stranger's text. clashes: ours and theirs at a pointer.
     """
@@ -280,8 +280,11 @@ def _kind_of(name: str) -> Kind:
 
 
 def _is_record(path: str) -> bool:
-    """Whether a path is a record's of a pipeline, which may only ever be added."""
-    return protocol_of(path) == "pipeline" and bool(open_room("pipeline").layout.find_skill(path))
+    """Whether a path is of a kind that has no merge, because its files may only ever be added."""
+    kind = protocol_of(path)
+    if kind is None or is_merged(path):
+        return False
+    return kind != "pipeline" or bool(open_room(kind).layout.find_skill(path))  # whose pattern fits other files too
 
 
 def _counts(only: Only | None, path: str) -> bool:

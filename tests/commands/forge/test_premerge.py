@@ -395,7 +395,7 @@ def test_the_answer_is_appended_to_the_jobs_page(forge: Forge, tmp_path: Path) -
     done = run_checkpoint(*words, cwd=forge.clone.path, env={"GITHUB_STEP_SUMMARY": str(page)})
     assert done.returncode == 1
     assert done.stdout.startswith(f"::error file={PATH},line=4,col=3,title=premerge/conflict::both sides changed")
-    assert page.read_text().startswith("before\n### checkpoint ci\n")
+    assert page.read_text().startswith("before\n### checkpoint ci premerge\n")
     assert "| error |" in page.read_text()
 
 
