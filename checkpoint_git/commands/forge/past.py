@@ -46,6 +46,7 @@ def read_asked(cwd: str, env: dict[str, str], revisions: str) -> Asked:
     trouble = CheckpointError(
         f"git knows no range {escape_controls(shorten(revisions, 80))!r}", "give one such as main~20..main, or a branch"
     )
+    run_git(["rev-parse", "--git-dir"], cwd, env=env)
     if revisions.startswith("-") or not revisions:
         raise trouble
     result = run_git(["rev-parse", "--revs-only", revisions], cwd, env=env, check=False)

@@ -5,6 +5,7 @@ import argparse
 from checkpoint_git.checks.served import NOT_AUDITED, list_rules
 from checkpoint_git.commands.forge.serving import Served, find_event, foresee, serve, try_serve
 from checkpoint_git.commands.forge.telling import count_kinds, describe, served_data, summarize, tell_all
+from checkpoint_git.commands.merges.commits import read_checked_bases
 from checkpoint_git.commands.merges.explain_merge import Schemas
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
@@ -42,6 +43,7 @@ def _foresee(plain: Plain, base: str | None, head: str | None, schemas: Schemas,
         )
     names = (base, head or "HEAD")
     commits = [read_commit(plain.cwd, name, plain.env) for name in names]
+    read_checked_bases(plain.cwd, commits[0], commits[1], plain.env)
     return foresee(plain, commits[0], commits[1], names, schemas, now)
 
 
