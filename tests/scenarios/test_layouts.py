@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from checkpoint_git.commands import migrate, rotate, show, update, validate
+from checkpoint_git.commands.doctor import verb as doctor
+from checkpoint_git.commands.merges import explain_merge
 from tests.commands.running import run_verb
 from tests.support.command import run_checkpoint
 from tests.support.repos import GitRepo
@@ -113,6 +115,8 @@ def test_a_branch_that_migrates_and_one_that_appends_to_the_file_lose_nothing(
         repo.commit("resolved")
     else:
         assert code == 0
+        assert run_verb(explain_merge, "HEAD", cwd=repo.path).outcome.code == 0
+        assert not [code for code in run_verb(doctor, cwd=repo.path).codes if code.startswith("merge/")]
     assert prs(repo) == [0, 1, 2, 10, 20]
     assert run_verb(validate, cwd=repo.path).codes == ["layout/leftover"]
     assert move(repo, "sharded")[0]["written"] == 1
