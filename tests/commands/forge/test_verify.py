@@ -112,7 +112,7 @@ def test_a_repair_that_would_be_invalid_is_refused(server: Server) -> None:
     before = server.repo.git("rev-parse", "HEAD")
     ran = run_verb(audit, "--fix", cwd=server.repo.path, now=NOON, env=dict(os.environ))
     assert ran.codes == ["merge/lost-entry", "merge/not-repaired"]
-    assert "would become invalid: the action is empty" in ran.outcome.findings[-1].message
+    assert "would become invalid: the action's text is empty" in ran.outcome.findings[-1].message
     assert server.repo.git("rev-parse", "HEAD") == before
 
 
