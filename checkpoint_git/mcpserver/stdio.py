@@ -50,7 +50,8 @@ class Wire:
     def __init__(self, source: int | None, target: int | None) -> None:
         self._source = source
         self._target = target
-        self._pending: set[str] = set()
+        self._pending: set[str] = set()  # ids of the client's requests that we have not answered
+        self._asked: set[str] = set()  # ids of our requests that the client has not answered
         self._turn = anyio.Lock()
 
     async def receive(self, messages: MemoryObjectSendStream[Incoming]) -> None:
@@ -62,7 +63,7 @@ class Wire:
                 while len(self._pending) >= MOST_PENDING:
                     await anyio.sleep(0.01)
             with anyio.move_on_after(GRACE):
-                while self._pending:
+                while self._pending and not self._asked:  # a client that is gone answers nothing
                     await anyio.sleep(0.01)
 
     async def send(self, messages: MemoryObjectReceiveStream[SessionMessage]) -> None:
@@ -70,6 +71,8 @@ class Wire:
         async with messages:
             async for item in messages:
                 message = item.message
+                if isinstance(message, JSONRPCRequest):
+                    self._asked.add(str(message.id))
                 await self._write(message.model_dump_json(by_alias=True, exclude_unset=True).encode())
                 if isinstance(message, JSONRPCResponse | JSONRPCError):
                     self._pending.discard(str(message.id))
@@ -84,6 +87,8 @@ class Wire:
             return
         if isinstance(message, JSONRPCRequest) and message.method != _LISTEN:
             self._pending.add(str(message.id))
+        if isinstance(message, JSONRPCResponse | JSONRPCError):
+            self._asked.discard(str(message.id))
         if isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
             self._pending.discard(str((message.params or {}).get("requestId")))  # which is not answered any more
         await messages.send(SessionMessage(message))

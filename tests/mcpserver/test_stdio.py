@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from checkpoint_git.mcpserver.stdio import LONGEST_LINE
+from checkpoint_git.mcpserver.stdio import GRACE, LONGEST_LINE
 from tests.support.agents import HELLO, PATIENCE, READY, Pipe, call
 from tests.support.command import BIN, run_checkpoint
 
@@ -127,6 +127,16 @@ def test_a_signal_ends_it_at_once_and_without_a_word(number: signal.Signals, cod
     pipe.process.send_signal(number)
     assert pipe.process.wait(PATIENCE) == code
     assert pipe.end()[1:] == ([], "")
+
+
+def test_a_client_that_goes_while_its_user_is_asked_is_not_waited_for(project: Path) -> None:
+    pipe = Pipe(project)
+    pipe.say({**HELLO, "params": {**HELLO["params"], "capabilities": {"elicitation": {}}}}, READY)
+    pipe.say(call(1, "restore_point_create", scope=[".checkpoints"]))
+    point = pipe.hear_answer(1)["result"]["structuredContent"]["checkpoint_id"]
+    pipe.say(call(2, "restore_point_rollback", checkpoint_id=point, confirm=point))
+    assert pipe.hear()["method"] == "elicitation/create"
+    assert pipe.end(patience=GRACE)[0] == 0
 
 
 def test_a_client_that_reads_no_more_ends_it(project: Path) -> None:

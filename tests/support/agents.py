@@ -104,9 +104,9 @@ class Pipe:
         self.say(HELLO, READY)
         return self.hear_answer(0)
 
-    def end(self) -> tuple[int, list[dict[str, Any]], str]:
+    def end(self, patience: float = PATIENCE) -> tuple[int, list[dict[str, Any]], str]:
         """Closes our end: the exit code, what was still said, and standard error."""
-        said, log = self.process.communicate(timeout=PATIENCE)
+        said, log = self.process.communicate(timeout=patience)
         return self.process.returncode, [json.loads(line) for line in said.splitlines()], log.decode()
 
 
