@@ -52,6 +52,15 @@ def is_wanted(path: str) -> bool:
     return bool(kind_of(path))
 
 
+def skill_of(path: str) -> str:
+    """Whose checkpoint, entry or past it is, "" for what is no skill's."""
+    parts = path.split("/")
+    kind = kind_of(path)
+    if kind == "history":
+        return parts[-1].removesuffix(".json").rpartition(".")[0]
+    return parts[-2] if kind == "skill-event" else find_skill(path) if kind == "skill" else ""
+
+
 def find_path_trouble(path: str) -> str:
     """Why a path is not to be read or written, "" where it may be."""
     parts = path.split("/")
@@ -85,12 +94,17 @@ def read_work(place: Place, top: str, env: Mapping[str, str], *, with_ignored: b
 def _list_own(place: Place, top: str) -> list[str]:
     """The files of this place, whatever git thinks of them."""
     names = [os.path.join(place.root, *path.split("/")) for path in fixed_paths()]
-    for folder in (place.directory, os.path.join(place.directory, HISTORY)):
-        try:
-            names += [os.path.join(folder, name) for name in os.listdir(folder)]
-        except OSError:
-            continue
+    past = os.path.join(place.directory, HISTORY)
+    for folder in (place.directory, past, *(os.path.join(past, name) for name in _list(past))):
+        names += [os.path.join(folder, name) for name in _list(folder)]
     return [os.path.relpath(name, top).replace(os.sep, "/") for name in names if os.path.isfile(name)]
+
+
+def _list(folder: str) -> list[str]:
+    try:
+        return [] if os.path.islink(folder) else os.listdir(folder)
+    except OSError:
+        return []
 
 
 def _take(work: Work, top: str, path: str, *, is_unmerged: bool) -> None:

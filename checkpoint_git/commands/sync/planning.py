@@ -2,9 +2,10 @@
 
 from checkpoint_git.commands.sync import deciding
 from checkpoint_git.commands.sync.deciding import Decision, Read, Rules, Sides
-from checkpoint_git.commands.sync.files import Work, kind_of
+from checkpoint_git.commands.sync.files import Work, kind_of, skill_of
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.light import Iterable, Literal, Mapping, NamedTuple
+from checkpoint_git.protocols.skill.layout import DIRECTORY
 from checkpoint_git.repo.sync.commits import Change, Draft
 from checkpoint_git.repo.sync.memory import SENT, WAITING
 from checkpoint_git.repo.sync.trees import Leaf, Leaves, blob_id
@@ -58,11 +59,9 @@ def find_ours(
 
 
 def _owner(path: str) -> str:
-    """What a skill's checkpoint and its past have in common: the folder's parent and the skill's name."""
-    folder, _, name = path.rpartition("/")
-    if kind_of(path) == "history":
-        return f"{folder.rpartition('/')[0]}/{name.partition('.')[0]}"
-    return f"{folder}/{name.removesuffix('.checkpoint.json')}" if kind_of(path) == "skill" else f"\0{path}"
+    """What a skill's checkpoint, its entries and its past have in common: the project's folder and the skill."""
+    skill = skill_of(path)
+    return f"{path.rpartition(f'{DIRECTORY}/')[0]}{skill}" if skill else f"\0{path}"
 
 
 def list_blobs(trees: Trees, ours: Mapping[str, bytes | Leaf | None], like: str) -> set[str]:
@@ -83,11 +82,14 @@ def list_blobs(trees: Trees, ours: Mapping[str, bytes | Leaf | None], like: str)
 
 
 def decide_all(
-    work: Work, trees: Trees, ours: Mapping[str, bytes | Leaf | None], read: Read, rules: Rules, like: str
+    work: Work, trees: Trees, ours: Mapping[str, bytes | Leaf | None], read: Read, rules: Rules, like: str, only: str
 ) -> Plan:
-    """Every file that is not the same on both sides."""
+    """Every file that is not the same on both sides. only: a skill, whose files alone are meant; the others stay."""
     plan = Plan({}, {}, set(), list(work.findings))
     hidden = work.sparse - work.contents.keys()
+    if only:
+        hidden |= {path for path in {*trees.base, *trees.theirs, *ours} if skill_of(path) != only}
+        plan.open.update(path for path in hidden if trees.theirs.get(path) != trees.base.get(path))
     for path in sorted({*trees.base, *trees.theirs, *ours} - work.refused - hidden):
         base, theirs, mine = trees.base.get(path), trees.theirs.get(path), ours.get(path)
         held = _name(mine, like)

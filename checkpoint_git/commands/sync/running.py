@@ -56,6 +56,7 @@ _EMPTY_ID = "0" * 40
 class Wish(NamedTuple):
     """What was asked for. remote, branch: "" for what the clone's settings say. attempts: pushes at most. timeout: in
     seconds, for everything. hooks: the pre-push hook is asked. keep_branch: the checked-out branch never moves.
+    only: a skill whose files alone are meant, "" for all.
     """
 
     remote: str = ""
@@ -66,6 +67,7 @@ class Wish(NamedTuple):
     hooks: bool = True
     keep_branch: bool = False
     dry_run: bool = False
+    only: str = ""
 
 
 class SyncResult(NamedTuple):
@@ -287,7 +289,7 @@ def _meet(
     like = tip or memory.head or _EMPTY_ID
     queued = lost.queued if lost else _read_queued(world, queue.record if queue else "")
     plan = _decide(world, work, trees, queued, like)
-    is_whole = not plan.open and not work.sparse - work.contents.keys()
+    is_whole = not plan.open and not world.wish.only and not work.sparse - work.contents.keys()
     ground = _find_ground(world, memory, tip, base) if is_whole else None
     common = trees.base
     if ground is not None and ground.head and ground.common != base.commit:
@@ -339,7 +341,7 @@ def _decide(world: _World, work: Work, trees: Trees, queued: Mapping[str, bytes 
 
             ours[path] = read_as_stored(world.top, path, content)
     contents = read_contents(world.top, planning.list_blobs(trees, ours, like), world.env)
-    return planning.decide_all(work, trees, ours, contents.get, world.rules, like)
+    return planning.decide_all(work, trees, ours, contents.get, world.rules, like, world.wish.only)
 
 
 def _find_ground(world: _World, memory: Memory, tip: str, base: Base) -> Ground | None:

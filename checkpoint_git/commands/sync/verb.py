@@ -24,6 +24,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """What to sync with, and how patiently."""
     parser.add_argument("--remote", metavar="NAME", default="", help="a remote of this clone")
     parser.add_argument("--branch", metavar="NAME", default="", help="its branch; it is made where it is missing")
+    parser.add_argument("--only", metavar="SKILL", default="", help="this skill's files alone; the branch stays")
     parser.add_argument("--take", metavar="SIDE", choices=("ours", "theirs"), help="decide conflicts: ours or theirs")
     parser.add_argument(
         "--attempts", metavar="N", type=_positive, default=ATTEMPTS, help=f"pushes at most ({ATTEMPTS})"
@@ -56,6 +57,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     wish = Wish(
         args.remote, args.branch, args.attempts, args.timeout, args.take or "", not args.no_verify, args.keep_branch,
         args.dry_run,
+        args.only,
     )  # fmt: skip
     try:
         place = find_place(invocation.cwd)

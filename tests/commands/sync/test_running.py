@@ -448,3 +448,35 @@ def test_a_full_disk_loses_nothing(hub: Hub, ann: Clone, bob: Clone) -> None:
         (ann.path / ".checkpoints").chmod(0o755)
     assert set(codes(result)) <= {"sync/not-written", "sync/not-readable"}
     assert codes(result)
+
+
+def test_one_skill_can_be_synced_alone_with_a_branch_of_its_own(hub: Hub, ann: Clone, bob: Clone) -> None:
+    past = ".checkpoints/history/build.2026-03-02-abcd.json"
+    ann.change(step="sprint-3")
+    ann.change(QA, step="sprint-4")
+    ann.write(past, "{}\n")
+    ann.sync(branch="checkpoints/build", only="build")
+    assert hub.git("ls-tree", "-r", "--name-only", "checkpoints/build").split("\n") == [BUILD, past]
+    assert codes(bob.sync(branch="checkpoints/build", only="build")) == ["sync/conflict"], "two beginnings"
+    assert bob.sync(branch="checkpoints/build", only="build", take="theirs").state == "synced"
+    assert (bob.load()["step"], bob.load(QA)["step"]) == ("sprint-3", "sprint-2")
+
+
+def test_what_was_left_out_of_a_sync_is_merged_by_the_next(hub: Hub, ann: Clone, bob: Clone) -> None:
+    bob.change(QA, context_primer=primer("b"))
+    bob.change(step="sprint-3")
+    bob.sync()
+    ann.change(QA, context_primer=primer("a"))
+    assert ann.sync(only="build").brought == [BUILD]
+    ann.sync()
+    assert set(hub.load(QA)["context_primer"]["key_decisions"]) == {"a", "b"}
+    assert ann.status() == []
+
+
+def test_entries_of_the_sharded_layout_come_along(hub: Hub, ann: Clone, bob: Clone) -> None:
+    entry = ".checkpoints/history/build/20260302T120000Z-0123456789ab.event.json"
+    ann.write(entry, "{}\n")
+    result = ann.sync()
+    assert entry in result.sent or result.findings, "it is known, whatever its rules say"
+    ann.write(".git/info/exclude", ".checkpoints/\n")
+    assert entry in ann.sync(branch="checkpoints").sent or result.findings
