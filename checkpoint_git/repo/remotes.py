@@ -18,7 +18,14 @@ from checkpoint_git.repo.past.history import is_shallow
 
 HEADS = "refs/heads/"
 _DEEPER = (64, 512)  # commits, before all the rest is fetched
-_NO_HOOKS = ("-c", f"core.hooksPath={os.devnull}", "-c", "gc.auto=0", "-c", "maintenance.auto=false")
+_SETTINGS = (
+    f"core.hooksPath={os.devnull}",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "http.lowSpeedLimit=1",  # bytes a second, for so many seconds: then the connection is dead
+    "http.lowSpeedTime=120",
+)
+_ALONE = tuple(word for setting in _SETTINGS for word in ("-c", setting))
 _FETCH = ("fetch", "-q", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance")
 _LONGEST_SAID = 300  # characters of what a server says
 
@@ -64,7 +71,7 @@ def check_remote(cwd: str, remote: str, env: Env = None) -> None:
 
 def read_remote_branch(cwd: str, remote: str, ref: str, env: Env = None) -> str | None:
     """What a full ref is at on the remote, "" where it has no such ref; None where the remote does not answer."""
-    result = run_git([*_NO_HOOKS, "ls-remote", "-q", "--", remote, ref], cwd, env=env, check=False)
+    result = run_git([*_ALONE, "ls-remote", "-q", "--", remote, ref], cwd, env=env, check=False)
     if result.code != 0:
         return None
     rows = (line.split("\t") for line in os.fsdecode(result.out).splitlines())
@@ -73,7 +80,7 @@ def read_remote_branch(cwd: str, remote: str, ref: str, env: Env = None) -> str 
 
 def fetch_commits(cwd: str, remote: str, wanted: Sequence[str], env: Env = None) -> bool:
     """Whether git could fetch refs or full ids from the remote; only objects come."""
-    return run_git([*_NO_HOOKS, *_FETCH, "--", remote, *wanted], cwd, env=env, check=False).code == 0
+    return run_git([*_ALONE, *_FETCH, "--", remote, *wanted], cwd, env=env, check=False).code == 0
 
 
 # shallow clones
@@ -88,11 +95,11 @@ def read_full_bases(cwd: str, remote: str, ours: str, theirs: str, env: Env = No
     for depth in _DEEPER:
         if not is_shallow(cwd) or not _is_cut(cwd, ours, theirs, env):
             return read_bases_of(cwd, ours, theirs, env)
-        words = [*_NO_HOOKS, *_FETCH, f"--deepen={depth}", "--", remote, ours, theirs]
+        words = [*_ALONE, *_FETCH, f"--deepen={depth}", "--", remote, ours, theirs]
         run_git(words, cwd, env=env, check=False)
     for wanted in ([ours, theirs], []):
         if is_shallow(cwd):
-            run_git([*_NO_HOOKS, *_FETCH, "--unshallow", "--", remote, *wanted], cwd, env=env, check=False)
+            run_git([*_ALONE, *_FETCH, "--unshallow", "--", remote, *wanted], cwd, env=env, check=False)
     if is_shallow(cwd) and _is_cut(cwd, ours, theirs, env):
         message = f"this clone is too shallow to tell what {ours[:12]} and {theirs[:12]} have in common"
         raise CheckpointError(f"{message}, and the rest could not be fetched", UNSHALLOW)
@@ -122,7 +129,7 @@ def push_commit(cwd: str, remote: str, commit: str, ref: str, expected: str, env
     """
     words = ["push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no"]
     lease = f"--force-with-lease={ref}:{expected}"
-    result = run_git([*_NO_HOOKS, *words, lease, "--", remote, f"{commit}:{ref}"], cwd, env=env, check=False)
+    result = run_git([*_ALONE, *words, lease, "--", remote, f"{commit}:{ref}"], cwd, env=env, check=False)
     if result.code == 0:
         return Pushed(True, commit, "")
     now = read_remote_branch(cwd, remote, ref, env)
