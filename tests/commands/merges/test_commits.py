@@ -203,6 +203,18 @@ def test_attributes_of_neither_branch_nor_the_work_tree_count(repo: GitRepo, lin
     assert not merge_plainly(str(repo.path), "ours", "theirs").clean
 
 
+def test_attributes_and_settings_of_the_user_do_not_count(repo: GitRepo, tmp_path: Path) -> None:
+    (tmp_path / "attributes").write_text("* merge=union\n")
+    repo.git("config", "--global", "core.attributesFile", str(tmp_path / "attributes"))
+    repo.git("config", "--global", "merge.default", "union")
+    repo.git("config", "--global", "merge.conflictStyle", "diff3")
+    diverge(repo, {PATH: decided(), "f": "1\n"}, {PATH: decided(step="1"), "f": "2\n"},
+            {PATH: decided(step="2"), "f": "3\n"})  # fmt: skip
+    merged = merge(repo)
+    assert [one.kind for one in merged.remaining] == ["checkpoint", "file"]
+    assert show(repo, merged.tree, "f") == "<<<<<<< ours\n2\n=======\n3\n>>>>>>> theirs\n"
+
+
 def test_no_driver_of_the_clones_configuration_runs(repo: GitRepo, tmp_path: Path) -> None:
     repo.git("config", "merge.checkpoint.driver", f"touch {tmp_path}/ran; exit 0")
     repo.git("config", "merge.default", "checkpoint")
