@@ -43,6 +43,7 @@ from checkpoint_git.repo.sync.trees import (
     differs_elsewhere,
     read_contents,
     read_differing,
+    read_object_format,
     read_leaves,
 )
 
@@ -50,7 +51,7 @@ ATTEMPTS, TIMEOUT = 200, 120.0
 LOOK_EVERY = 1.5  # seconds
 _LONGEST_QUESTION = 60.0  # seconds
 _BAD_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^[-/.]|/\.|[/.]$|\.lock(/|$)")
-_EMPTY_ID = "0" * 40
+_EMPTY_IDS = {"sha1": "0" * 40, "sha256": "0" * 64}
 
 
 class Wish(NamedTuple):
@@ -286,7 +287,7 @@ def _meet(
         came_before = _read_sent(world, arrived)
     base = remembering.find_base(top, memory, tip, env)
     trees = _read_trees(world, memory, base, tip, lost)
-    like = tip or memory.head or _EMPTY_ID
+    like = tip or memory.head or _EMPTY_IDS[read_object_format(top, env)]
     queued = lost.queued if lost else _read_queued(world, queue.record if queue else "")
     plan = _decide(world, work, trees, queued, like)
     is_whole = not plan.open and not world.wish.only and not work.sparse - work.contents.keys()

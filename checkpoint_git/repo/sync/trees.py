@@ -104,3 +104,8 @@ def blob_id(data: bytes, like: str) -> str:
 
     make = hashlib.sha256 if len(like) == 64 else hashlib.sha1
     return make(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def read_object_format(cwd: str, env: Mapping[str, str]) -> str:
+    """How this repository names its objects: "sha1" or "sha256"."""
+    return run_git(["rev-parse", "--show-object-format"], cwd, env=env).out.decode().strip()
