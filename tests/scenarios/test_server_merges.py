@@ -388,6 +388,24 @@ def test_a_file_with_changes_of_its_own_is_refused_and_the_others_are_mended(ser
     assert held(server)["step"] == "mine"
 
 
+def test_a_stranger_who_only_says_that_a_merge_was_taken_back_is_not_heard(server: Server) -> None:
+    lost(server)
+    server.repo.write("code.py", "print(4)\n")
+    server.repo.commit(f"Tidy\n\nThis reverts commit {server.repo.git('rev-parse', 'HEAD')}.")
+    assert look(server).codes == ["merge/lost-entry"]
+
+
+def test_it_works_from_any_folder_of_the_work_tree(server: Server) -> None:
+    lost(server)
+    server.repo.write("deep/down/file", "x\n")
+    server.repo.commit("deep")
+    below = Server.__new__(Server)
+    below.repo = GitRepo(server.repo.path / "deep/down")
+    assert look(below).codes == ["merge/lost-entry"]
+    assert look(below, "--fix").codes == []
+    assert server.repo.git("status", "--porcelain") == ""
+
+
 def test_a_dry_run_shows_the_diff_and_writes_nothing(server: Server) -> None:
     lost(server)
     before = server.repo.git("rev-parse", "HEAD")

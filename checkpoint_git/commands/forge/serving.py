@@ -203,7 +203,7 @@ def find_hits(judged: Judged, how: How, parents: Parents, now: int) -> list[Foun
     if how in ("lines", "foreseen") and not unreadable:
         found += [Found(hit) for hit in _find_strange(judged, parents, [one.hit for one in found])]
         found += [] if found else [Found(hit) for hit in _find_new_errors(judged, now)]
-    return place_lines(judged.file.result, found)
+    return place_lines(judged.file.second if how == "foreseen" else judged.file.result, found)
 
 
 _KIND_OF_BROKEN: dict[str, Kind] = {"doubled": "duplicate-key", "blended": "not-json"}

@@ -23,7 +23,8 @@ def tell(served: Served) -> list[Finding]:
     if served.event.commit:
         hint = f"checkpoint explain-merge {served.event.commit[:12]} tells all that it did"
         if served.event.squash:
-            hint = "checkpoint audit --fix puts back what is gone, once it is merged"
+            sides = served.commit.parents if served.commit else ("BASE", "HEAD")
+            hint = f"checkpoint audit {served.event.commit[:12]} --base {sides[0][:12]} --head {sides[1][:12]} --json"
     else:
         hint = "checkpoint ci premerge merges it by the rules, before the server does"
     return tell_hits(served.event, served.hits, hint)

@@ -105,14 +105,17 @@ def _is_apart(cwd: str, sides: Sequence[str], env: Env) -> bool:
 
 
 def read_reverts(cwd: str, ids: Iterable[str], head: str, env: Env = None) -> dict[str, str]:
-    """Of these commits, those that a commit of `head`'s history takes back by name, and which; the last word counts."""
+    """Of these commits, those that a commit of `head`'s history takes back by name, and which; the last word counts.
+
+    Only a commit that changes a checkpoint is heard.
+    """
     wanted = set(ids)
     if not wanted:
         return {}
-    words = ["log", "-z", "--topo-order", "-F", "--grep=This reverts commit ", f"--format={_FORMAT}", head, "--"]
+    words = ["log", "-z", "--topo-order", "--full-history", "-F", "--grep=This reverts commit ", f"--format={_FORMAT}"]
     reverts: dict[str, str] = {}
     gone: set[str] = set()
-    for commit in _parse_log(run_git(words, cwd, env=env).out):  # newest first
+    for commit in _parse_log(run_git([*words, head, "--", *pathspecs()], cwd, env=env).out):  # newest first
         for one in _REVERTS.findall(commit.message[:_MOST_MESSAGE]):
             gone.update([one] if commit.id not in gone else [])
             if one in wanted and commit.id not in gone:
