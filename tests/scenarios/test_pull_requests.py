@@ -16,6 +16,7 @@ from checkpoint_git.commands.forge.premerging import Premerge, premerge
 from checkpoint_git.commands.forge.requests import Request
 from checkpoint_git.commands.merges.commits import merge_plainly
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.outcome import Line
 from checkpoint_git.report import FORMATS, render
 from checkpoint_git.report.screen import Screen
 from tests.commands.running import NOON, seconds
@@ -362,6 +363,8 @@ def test_a_pull_request_is_merged_or_explained(forge: GitRepo, name: str) -> Non
     if case.state == "conflicts":
         assert not done.commit
         assert {finding.path for finding in outcome.findings} == {one.path for one in done.merged.remaining}
+        button = any(line.text.endswith("should not be pressed") for line in outcome.blocks if isinstance(line, Line))
+        assert button == merge_plainly(asked.cwd, asked.base, asked.head).clean
     if case.state == "merged":
         check_merge(forge, asked, done)
 

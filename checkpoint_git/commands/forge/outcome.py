@@ -127,8 +127,13 @@ def _describe(request: Request, done: Premerge) -> list[Block]:
         (done.plain_conflicts, "in conflict where they are merged by lines", "dim"),
         (done.blended, "merged by lines without a word, into something that neither side meant", "warn"),
     )
-    return [Line(f"{_plural(len(paths), 'file')} {what}: {_listed(paths)}", style)
+    lines: list[Block] = [Line(f"{_plural(len(paths), 'file')} {what}: {_listed(paths)}", style)
             for paths, what, style in named if paths]  # fmt: skip
+    if done.state in ("conflicts", "invalid") and not done.plain_conflicts:
+        lines.append(
+            Line("the forge's own merge by lines would be clean: its button works, and should not be pressed", "warn")
+        )
+    return lines
 
 
 def _advise(request: Request, done: Premerge) -> list[Block]:
