@@ -23,6 +23,7 @@ _NUMBERED = re.compile(r"/(pull|pr|merge-requests)/([1-9][0-9]{0,8})(?:/head)?$"
 _APPENDED = re.compile(r"\(#([1-9][0-9]{0,8})\)\s*$")
 _SEEN = re.compile(r"^See merge request [^\s!]{0,200}!([1-9][0-9]{0,8})\s*$", re.MULTILINE)
 _REVERTS = re.compile(r"This reverts commit ([0-9a-f]{40}(?:[0-9a-f]{24})?)\b")
+_LOG = ("log", "--no-show-signature", "--no-color", "--no-mailmap")  # whatever is configured
 _FORMAT = "%H%x00%P%x00%ct%x00%T%x00%B%x00"
 _MOST_MESSAGE = 20_000  # characters of one message
 
@@ -45,7 +46,7 @@ def read_squashes(cwd: str, revisions: Sequence[str], head: str, env: Env = None
     heads = read_pull_heads(cwd, env)
     if not heads:
         return []
-    words = ["log", "-z", "--no-merges", "--reverse", f"--format={_FORMAT}", head, "--", *pathspecs()]
+    words = [*_LOG, "-z", "--no-merges", "--reverse", f"--format={_FORMAT}", head, "--", *pathspecs()]
     first: dict[tuple[str, str], _Logged] = {}
     for commit in _parse_log(run_git(words, cwd, env=env).out):
         number = _number_of(commit.message)
@@ -92,7 +93,7 @@ def _parse_log(out: bytes) -> Iterable[_Logged]:
 
 
 def _read_times(cwd: str, ids: Iterable[str], env: Env) -> dict[str, int]:
-    words = ["log", "--no-walk=unsorted", "--stdin", "--format=%H %ct"]
+    words = [*_LOG, "--no-walk=unsorted", "--stdin", "--format=%H %ct"]
     stdin = "".join(f"{one}\n" for one in sorted(set(ids))).encode()
     rows = (line.split() for line in run_git(words, cwd, stdin=stdin, env=env).out.decode().splitlines())
     return {row[0]: int(row[1]) for row in rows if len(row) == 2}
@@ -112,7 +113,7 @@ def read_reverts(cwd: str, ids: Iterable[str], head: str, env: Env = None) -> di
     wanted = set(ids)
     if not wanted:
         return {}
-    words = ["log", "-z", "--topo-order", "--full-history", "-F", "--grep=This reverts commit ", f"--format={_FORMAT}"]
+    words = [*_LOG, "-z", "--topo-order", "--full-history", "-F", "--grep=This reverts commit ", f"--format={_FORMAT}"]
     reverts: dict[str, str] = {}
     gone: set[str] = set()
     for commit in _parse_log(run_git([*words, head, "--", *pathspecs()], cwd, env=env).out):  # newest first
