@@ -3,7 +3,7 @@
 import os
 
 from checkpoint_git.commands.sync.files import is_wanted
-from checkpoint_git.commands.sync.running import Wish, find_target
+from checkpoint_git.commands.sync.world import Wish, find_target
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding

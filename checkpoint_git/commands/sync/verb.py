@@ -1,7 +1,8 @@
 """`checkpoint sync`: the checkpoints of this work tree, and those of a branch that others write to as well."""
 
-from checkpoint_git.commands.sync.running import ATTEMPTS, TIMEOUT, SyncResult, Wish, sync
+from checkpoint_git.commands.sync.running import SyncResult, sync
 from checkpoint_git.commands.sync.standing import read_standing
+from checkpoint_git.commands.sync.world import ATTEMPTS, TIMEOUT, Wish
 from checkpoint_git.commands.writing import say_waiting
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.light import Any, ArgumentParser, Namespace

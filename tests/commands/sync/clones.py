@@ -5,7 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from checkpoint_git.commands.sync.running import SyncResult, Wish, sync
+from checkpoint_git.commands.sync.running import SyncResult, sync
+from checkpoint_git.commands.sync.world import Wish
 from checkpoint_git.disk.discover import find_repository, plan_place
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint

@@ -1,0 +1,137 @@
+"""One look at the work tree and the branch together, and what it comes to. It asks no remote and changes nothing."""
+
+import os
+
+from checkpoint_git.commands.sync import planning
+from checkpoint_git.commands.sync.files import Work, is_wanted, pathspecs, read_work
+from checkpoint_git.commands.sync.planning import Ground, Plan, Shape, Trees
+from checkpoint_git.commands.sync.world import World
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.light import Mapping, NamedTuple
+from checkpoint_git.core.safetext import escape_controls
+from checkpoint_git.repo.git import run_git
+from checkpoint_git.repo.merges.conflicts import read_operation
+from checkpoint_git.repo.sync import memory as remembering
+from checkpoint_git.repo.sync.memory import Base, Memory
+from checkpoint_git.repo.sync.trees import (
+    blob_id,
+    differs_elsewhere,
+    read_contents,
+    read_differing,
+    read_leaves,
+    read_object_format,
+)
+
+_EMPTY_IDS = {"sha1": "0" * 40, "sha256": "0" * 64}
+
+
+class Meeting(NamedTuple):
+    """One look at both sides and what it comes to. arrived: what an earlier attempt sent, and now is there."""
+
+    memory: Memory
+    tip: str
+    trees: Trees
+    plan: Plan
+    ground: Ground | None
+    shape: Shape
+    like: str
+    arrived: list[str]
+    base: Base
+    queued: dict[str, bytes | None]
+
+
+def read_own(world: World) -> Work:
+    return read_work(world.place, world.top, world.env, with_ignored=not world.target.follows)
+
+
+def meet(world: World, work: Work, *, is_there: bool = True, seen: str = "", lost: Meeting | None = None) -> Meeting:
+    """One look.
+
+    seen: a tip that is known from elsewhere; then the remote was not asked, and nothing is about to be sent. lost: the
+    meeting before, of which the remote said that others were faster: what is known from it is not asked again.
+    """
+    top, env, names = world.top, world.env, world.names
+    memory = remembering.read_memory(top, names, world.local, env)
+    tip = seen or (memory.theirs if is_there else "")
+    came_before: list[str] = []
+    _check_ground(world, memory, tip)
+    queue = memory.queue if lost is None else None
+    older = remembering.list_older(queue, tip)
+    arrived = remembering.find_arrived(top, queue, tip, env)
+    if arrived:
+        came = run_git(["rev-parse", "--verify", f"{arrived}^1"], top, env=env).out.decode().strip()
+        memory, older, queue = memory._replace(partial=arrived, partial_of=came), (), None
+        came_before = _read_sent(world, arrived)
+    base = remembering.find_base(top, memory, tip, env)
+    trees = _read_trees(world, memory, base, tip, lost)
+    like = tip or memory.head or _EMPTY_IDS[read_object_format(top, env)]
+    queued = lost.queued if lost else _read_queued(world, queue.record if queue else "")
+    plan = _decide(world, work, trees, queued, like)
+    is_whole = not plan.open and not world.wish.only and not work.sparse - work.contents.keys()
+    ground = _find_ground(world, memory, tip, base) if is_whole else None
+    common = trees.base
+    if ground is not None and ground.head and ground.common != base.commit:
+        common = read_differing(top, trees.theirs, tip, ground.common, is_wanted, pathspecs(), env)
+    shape = planning.plan_commits(plan, trees, common, ground, tip, like, older, sent=not seen)
+    return Meeting(memory, tip, trees, plan, ground, shape, like, came_before, base, queued)
+
+
+def _check_ground(world: World, memory: Memory, tip: str) -> None:
+    """Raises CheckpointError where the first push of a branch would be ours: it would have no history but ours."""
+    if world.target.follows and memory.head and not tip:
+        remote, branch, _ = (escape_controls(str(part)) for part in world.target)
+        hint = f"git push -u {remote} {branch}, or sync with a branch of its own: --branch checkpoints"
+        raise CheckpointError(f"{remote} has no branch {branch} yet", hint)
+
+
+def _read_trees(world: World, memory: Memory, base: Base, tip: str, lost: Meeting | None) -> Trees:
+    top, env = world.top, world.env
+    specs = pathspecs()
+    is_known = lost is not None and lost.base.commit == base.commit
+    leaves = lost.trees.base if lost is not None and is_known else read_leaves(top, base.commit, is_wanted, env)
+    theirs = read_differing(top, leaves, base.commit, tip, is_wanted, specs, env) if tip else {}
+    head = read_differing(top, leaves, base.commit, memory.head, is_wanted, specs, env) if memory.head else {}
+    return Trees(leaves, theirs, head)
+
+
+def _read_queued(world: World, record: str) -> dict[str, bytes | None]:
+    """What an earlier sync wanted to send and could not, by path."""
+    if not record:
+        return {}
+    paths = set(_read_sent(world, record))
+    leaves = read_leaves(world.top, record, lambda path: path in paths, world.env) if paths else {}
+    contents = read_contents(world.top, [leaf.blob for leaf in leaves.values()], world.env)
+    return {path: contents[leaves[path].blob] for path in paths if path in leaves}
+
+
+def _read_sent(world: World, record: str) -> list[str]:
+    """The paths that a record says are on their way."""
+    body = run_git(["log", "-1", "--format=%b", record], world.top, env=world.env).out
+    return [path for path in os.fsdecode(body).split("\n") if path and is_wanted(path)]
+
+
+def _decide(world: World, work: Work, trees: Trees, queued: Mapping[str, bytes | None], like: str) -> Plan:
+    ours = planning.find_ours(work, trees, queued, like)
+    for path, content in ours.items():
+        leaf = trees.base.get(path)
+        if isinstance(content, bytes) and b"\r\n" in content and leaf and blob_id(content, like) != leaf.blob:
+            from checkpoint_git.repo.merges.conflicts import read_as_stored  # git may keep other line ends than we see
+
+            ours[path] = read_as_stored(world.top, path, content)
+    contents = read_contents(world.top, planning.list_blobs(trees, ours, like), world.env)
+    return planning.decide_all(work, trees, ours, contents.get, world.rules, like, world.wish.only)
+
+
+def _find_ground(world: World, memory: Memory, tip: str, base: Base) -> Ground | None:
+    """Where the checked-out branch stands, None where it shall not move: it follows another, or git is at work."""
+    wish = world.wish
+    if wish.keep_branch or not world.target.follows or not memory.local or read_operation(world.place.git_dir or ""):
+        return None
+    if not memory.head:
+        return Ground("", tip, "", False)
+    common = base.of_head or remembering.find_common(world.top, tip, memory.head, world.env)
+    if not common:
+        return None
+    is_behind = common == memory.head
+    elsewhere = is_behind and differs_elsewhere(world.top, memory.head, tip, is_wanted, world.env)
+    return Ground(memory.head, tip, common, elsewhere)
