@@ -169,6 +169,28 @@ def test_two_branches_that_rotate_the_same_entries_merge_cleanly(repo: GitRepo, 
     assert len(list((repo.path / ".checkpoints/history").glob("build.*.json"))) == 1
 
 
+def test_entries_of_one_shape_are_no_renames_of_each_other(repo: GitRepo, way: str) -> None:
+    entries = [
+        {"number": number, "title": f"feat: change {number} of many", "method": "squash", "at": "2026-03-01T00:00:00Z"}
+        for number in range(100, 130)
+    ]
+    value = json.loads(repo.read(FILE))
+    value["skill_state"]["merged_prs"] = entries[:10]
+    repo.write(FILE, json.dumps(value, indent=2) + "\n")
+    move(repo, "sharded")
+    repo.commit("sharded")
+    for name, mine in (("a", entries[10:20]), ("b", entries[20:])):
+        branch(repo, name)
+        run_verb(rotate, "build", cwd=repo.path)
+        for entry in mine:
+            append(repo, entry, "2026-03-02T12:00:00Z")
+        repo.commit(name)
+        renames = repo.git("diff", "--name-status", "-M50%", "--diff-filter=R", "main", "HEAD")
+        assert renames == ""
+    assert merge(repo, "a", "b") == 0
+    assert sorted(prs(repo)) == list(range(110, 130))
+
+
 def test_the_hooks_look_at_events(repo: GitRepo, tmp_path: Path) -> None:
     repo.write(FILE, checkpoint_text(skill_state={"merged_prs": PRS}))
     assert run_checkpoint("init", cwd=repo.path).returncode == 0
