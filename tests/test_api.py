@@ -166,3 +166,12 @@ def test_a_path_that_would_name_another_field_is_refused(checkpoints: Checkpoint
     with pytest.raises(CheckpointError):
         checkpoints.update("build", replace={path: 5})
     assert repo.read(FILE) == before
+
+
+def test_clones_sync_from_python_too(checkpoints: Checkpoints, repo: GitRepo, tmp_path: Path) -> None:
+    repo.commit()
+    repo.git("init", "-q", "--bare", str(tmp_path / "hub.git"))
+    repo.git("remote", "add", "origin", str(tmp_path / "hub.git"))
+    result = checkpoints.sync(branch="checkpoints")
+    assert (result.state, result.sent) == ("synced", [".checkpoints/build.checkpoint.json"])
+    assert repo.git("rev-parse", "--verify", "origin/checkpoints") == result.commit

@@ -18,6 +18,8 @@ from checkpoint_git.commands.resume import ResumeResult, resume
 from checkpoint_git.commands.rotate import RotateResult, rotate
 from checkpoint_git.commands.show import show
 from checkpoint_git.commands.status import StatusResult, read_since, status
+from checkpoint_git.commands.sync.running import SyncResult, sync
+from checkpoint_git.commands.sync.world import TIMEOUT, Wish
 from checkpoint_git.commands.update import UpdateResult, make_edits, update
 from checkpoint_git.commands.validate import read_paths
 from checkpoint_git.commands.writing import check_owner
@@ -142,6 +144,14 @@ class Checkpoints:
         if layout not in ("sharded", "single"):
             raise CheckpointError(f"there is no layout {layout!r}", 'say "sharded" or "single"')
         return migrate(self._own_place(skill), skill, layout, dry_run=dry_run)
+
+    def sync(self, remote: str = "", branch: str = "", *, only: str = "", timeout: float = TIMEOUT) -> SyncResult:
+        """Exchanges checkpoints with a branch that other clones write to; see `checkpoint sync`. It may take a while.
+
+        remote, branch: "" for the settings, or what the checked-out branch follows. only: a skill whose files alone are
+        meant. timeout: seconds. state says what came of it; findings what is left to decide, or waits to be sent.
+        """
+        return sync(self.place, Wish(remote, branch, timeout=timeout, only=only), self.now, os.environ)
 
     def _own_place(self, skill: str) -> Place:
         """The place, where this process may write to the skill's checkpoint."""
