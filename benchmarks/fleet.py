@@ -311,8 +311,8 @@ def find_strays(clones: list[Path]) -> list[str]:
 # the bases
 
 
-def push_in_turn(folder: Path, pushes: int) -> tuple[float, float]:
-    """(wall, CPU) seconds of bare pushes, one after another: nothing else is counted."""
+def push_in_turn(folder: Path, pushes: int) -> tuple[float, float, int]:
+    """(wall, CPU, pushes): seconds of bare pushes, one after another: nothing else is counted."""
     with serve(folder) as address:
         (clone,) = make_clones(folder, address, 1)
         commits = []
@@ -325,7 +325,7 @@ def push_in_turn(folder: Path, pushes: int) -> tuple[float, float]:
         for commit in commits:
             git("push", "-q", "origin", f"{commit}:refs/heads/main", cwd=clone)
         seconds = time.monotonic() - began
-    return seconds, _cpu() - before
+    return seconds, _cpu() - before, pushes
 
 
 def push_in_a_storm(folder: Path, clones: int, updates: int) -> tuple[float, float, int]:
@@ -384,35 +384,34 @@ def main() -> int:
     args = parser.parse_args()
     fleet = Fleet(args.clones, args.updates, args.kill_rate, args.pace)
     total = fleet.clones * fleet.updates
-    bases = [] if args.no_bases else [_in_folder(lambda folder: push_in_turn(folder, total))]
-    tally, verdict = _in_folder(lambda folder: run_fleet(folder, fleet, args.seed))
-    storm = None
-    if not args.no_bases:
-        storm = _in_folder(lambda folder: push_in_a_storm(folder, fleet.clones, fleet.updates))
     print(f"{fleet.clones} clones x {fleet.updates} updates, kill rate {fleet.kill_rate}, pace {fleet.pace}")
-    print(f"{'':36} {'wall s':>8} {'CPU s':>8} {'pushes':>7} {'per update':>11}")
+    print(f"{'':36} {'wall s':>8} {'CPU s':>8} {'pushes':>7} {'per update':>11}", flush=True)
+    bases: list[tuple[float, float, int]] = []
+    if not args.no_bases:
+        bases.append(_in_folder(lambda folder: push_in_turn(folder, total)))
+        _row("bare pushes, one after another", *bases[-1], total)
+        bases.append(_in_folder(lambda folder: push_in_a_storm(folder, fleet.clones, fleet.updates)))
+        _row("plain commit, push, pull --rebase", *bases[-1], total)
+    tally, verdict = _in_folder(lambda folder: run_fleet(folder, fleet, args.seed))
     _row("updates and syncs", tally.seconds, tally.cpu, tally.pushes, total)
-    for seconds, cpu in bases:
-        _row("bare pushes, one after another", seconds, cpu, total, total)
-        print(f"{'ratio':36} {tally.seconds / seconds:8.2f} {tally.cpu / cpu:8.2f}")
-    if storm:
-        _row("plain commit, push, pull --rebase", storm[0], storm[1], storm[2], total)
-        print(f"{'ratio':36} {tally.seconds / storm[0]:8.2f} {tally.cpu / storm[1]:8.2f}")
-    print(
-        f"a sync: median {tally.median_sync:.2f} s, slowest {tally.slowest:.2f} s;"
-        f" {tally.killed} of {tally.syncs} killed"
-    )
+    for name, (seconds, cpu, _) in zip(("bare pushes", "the plain storm"), bases, strict=False):
+        print(f"{f'  times {name}':36} {tally.seconds / seconds:8.2f} {tally.cpu / cpu:8.2f}")
+    return report(tally, verdict, total)
+
+
+def report(tally: Tally, verdict: Verdict, total: int) -> int:
+    """The verdict, said; 0 where it is good."""
+    times = f"median {tally.median_sync:.2f} s, slowest {tally.slowest:.2f} s"
+    print(f"a sync: {times}; {tally.lost_races} races lost; {tally.killed} of {tally.syncs} killed")
     print(f"entries {verdict.entries} of {total}, missing {len(verdict.missing)}, excess of the sum {verdict.excess}")
-    print(
-        f"{verdict.commits} commits, invalid {len(verdict.invalid)}, shrunk {len(verdict.shrunk)},"
-        f" strays {verdict.strays}"
-    )
+    found = f"invalid {len(verdict.invalid)}, shrunk {len(verdict.shrunk)}, strays {verdict.strays}"
+    print(f"{verdict.commits} commits, {found}")
     is_whole = not (verdict.missing or verdict.invalid or verdict.shrunk or verdict.strays)
     return 0 if is_whole and not verdict.excess and verdict.entries == total else 1
 
 
 def _row(name: str, seconds: float, cpu: float, pushes: int, total: int) -> None:
-    print(f"{name:36} {seconds:8.1f} {cpu:8.1f} {pushes:7} {cpu / total * 1000:8.0f} ms")
+    print(f"{name:36} {seconds:8.1f} {cpu:8.1f} {pushes:7} {cpu / total * 1000:8.0f} ms", flush=True)
 
 
 if __name__ == "__main__":
