@@ -7,7 +7,7 @@ from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.outcome import Rule
 from checkpoint_git.core.safetext import shorten
 
-Kind = Literal["conflict", "not-json", "duplicate-key", "lost", "doubled", "blended", "undecided", "differs", "invalid"]
+Kind = Literal["conflict", "not-json", "duplicate-key", "lost", "doubled", "blended", "undecided", "differs"]
 How = Literal["foreseen", "lines", "hand", "changed", "dropped", "unknown"]
 
 _LONGEST_SUBJECT = 60
@@ -73,12 +73,6 @@ _KINDS: dict[Kind, tuple[str, str, str, str]] = {
         "makes something else than the rules do",
         "made something else than the rules do",
         "the result is another than what the merge rules make of the same versions",
-    ),
-    "invalid": (
-        "merge/invalid",
-        "makes an invalid checkpoint",
-        "made an invalid checkpoint",
-        "both sides were valid, and what they became together is not",
     ),
 }
 CODES: dict[Kind, str] = {kind: row[0] for kind, row in _KINDS.items()}

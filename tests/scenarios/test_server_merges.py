@@ -215,6 +215,15 @@ def test_where_lines_stop_it_is_said_what_the_rules_make_of_it(server: Server) -
     assert (found.where, "only /step would be left to a person" in found.message) == ("/step", True)
 
 
+def test_two_valid_sides_that_become_an_invalid_checkpoint_are_told_before(server: Server) -> None:
+    score = {"rubric": "r", "score": 4, "at": "2026-03-01T00:00:00Z", "notes": "one", "by": "Ada", "max": 10}
+    base = server.commit(changed(set_field(eval_scores=[score])))
+    server.branch("topic", changed(set_field(eval_scores=[{**score, "max": 5}])), base)
+    server.commit(changed(set_field(eval_scores=[{**score, "score": 8}])))
+    ran = verify(server, "--base", "main", "--head", "topic")
+    assert told(ran) == [("merge/undecided", "error", "/eval_scores/0")]
+
+
 def test_attributes_and_drivers_of_the_clone_have_no_say(server: Server) -> None:
     drive(server.repo)
     server.branch("topic", changed(put_row(6)))

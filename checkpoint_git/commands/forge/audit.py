@@ -47,7 +47,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     asked = _read_asked(args, cwd, env)
     schemas = Schemas(read_choices(cwd))
     with open_plain(cwd, env) as plain:
-        found = _look(plain, asked, schemas, invocation.now, args.strict)
+        found = _look(plain, asked, schemas, args.strict)
         if not (args.fix or args.dry_run):
             return _answer(found, args.strict)
         if asked.ahead:
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         if args.dry_run or not plan.files:
             return _add_plan(_answer(found, args.strict), plan, None, args.dry_run)
         commit = write_plan(plan, say_waiting(invocation.stderr))
-        left = _look(plain, asked._replace(head=commit), schemas, invocation.now, args.strict)
+        left = _look(plain, asked._replace(head=commit), schemas, args.strict)
         return _add_plan(_answer(left, args.strict), plan, commit, False)
 
 
@@ -76,8 +76,8 @@ def _read_asked(args: argparse.Namespace, cwd: str, env: dict[str, str]) -> Aske
     return read_asked(cwd, env, revisions)
 
 
-def _look(plain: Plain, asked: Asked, schemas: Schemas, now: int, strict: bool) -> Look:
-    found = look(plain, asked, schemas, now)
+def _look(plain: Plain, asked: Asked, schemas: Schemas, strict: bool) -> Look:
+    found = look(plain, asked, schemas)
     return found._replace(served=[_count_all(one) for one in found.served]) if strict else found
 
 

@@ -1,7 +1,6 @@
 """What merges of the past did to checkpoints and still stands: the hits of each merge held against a later commit."""
 
 from checkpoint_git.checks.served import Hit
-from checkpoint_git.checks.validate import check_document
 from checkpoint_git.commands.forge.serving import Found, Served, ServedFile, find_parents, hit_of, place_lines
 from checkpoint_git.commands.merges.harm import Judged, key_of
 from checkpoint_git.core.jsontext import JsonTextError, Node, decode, parse, split_pointer
@@ -10,7 +9,7 @@ from checkpoint_git.repo.merges.merges import read_contents
 from checkpoint_git.repo.merges.plain import Plain
 
 
-def keep_lasting(plain: Plain, served: Served, head: str, now: int) -> Served:
+def keep_lasting(plain: Plain, served: Served, head: str) -> Served:
     """The merge with only what a commit still shows, and nobody brought back in between. head: a full id."""
     if served.commit is None or not served.files:
         return served
@@ -20,13 +19,13 @@ def keep_lasting(plain: Plain, served: Served, head: str, now: int) -> Served:
     files = []
     for file in served.files:
         data = contents.get(blobs[file.judged.file.path])
-        found = _keep(plain, served, file, data, head, now) if file.found else []
+        found = _keep(plain, served, file, data, head) if file.found else []
         if found:
             files.append(file._replace(found=place_lines(data, found)))
     return served._replace(files=files)
 
 
-def _keep(plain: Plain, served: Served, file: ServedFile, data: bytes | None, head: str, now: int) -> list[Found]:
+def _keep(plain: Plain, served: Served, file: ServedFile, data: bytes | None, head: str) -> list[Found]:
     judged = file.judged
     path = judged.file.path
     left = judged.find_left(data)
@@ -36,14 +35,14 @@ def _keep(plain: Plain, served: Served, file: ServedFile, data: bytes | None, he
     keys = {key_of(entry) for entry in left or ()}
     if judged.is_readable:
         kept = [one for one in file.found if one.entry is not None and key_of(one.entry) in keys]
-        return kept + [one for one in file.found if one.entry is None and _stands(judged, one.hit, data, now)]
+        return kept + [one for one in file.found if one.entry is None and _stands(judged, one.hit, data)]
     if left == judged.harmed:
         return file.found
     parents = find_parents(judged, served.event)
     return [Found(hit_of(judged, entry, parents, False), entry) for entry in left or ()]
 
 
-def _stands(judged: Judged, hit: Hit, data: bytes | None, now: int) -> bool:
+def _stands(judged: Judged, hit: Hit, data: bytes | None) -> bool:
     """Whether a place of the file is still as the merge made it."""
     if data is None or judged.file.result is None:
         return False
@@ -52,8 +51,6 @@ def _stands(judged: Judged, hit: Hit, data: bytes | None, now: int) -> bool:
     places = [_find(version, hit.where) for version in (judged.file.result, data)]
     if places[0] is None or places[1] is None:
         return False
-    if hit.kind == "invalid":
-        return any(one.where == hit.where for one in check_document(hit.path, data, now=now).findings)
     return bool(places[0].value == places[1].value)
 
 

@@ -72,8 +72,8 @@ def read_squash(cwd: str, env: dict[str, str], rev: str, base: str | None, head:
     return asked._replace(squash=commit._replace(parents=sides), names=(base or first[:8], head))
 
 
-def look(plain: Plain, asked: Asked, schemas: Schemas, now: int) -> Look:
-    """What the merges did and still shows. now: seconds since 1970, for validating."""
+def look(plain: Plain, asked: Asked, schemas: Schemas) -> Look:
+    """What the merges did and still shows."""
     cwd, env = plain.cwd, plain.env
     if asked.squash is not None:
         names = dict(zip(asked.squash.parents, asked.names, strict=True))
@@ -86,9 +86,9 @@ def look(plain: Plain, asked: Asked, schemas: Schemas, now: int) -> Look:
         events = [(commit, find_event(commit)) for commit in suspects]
         events += [(commit, find_event(commit, True)) for commit in apart]
         cut, merges, squashes = read_cut_merges(cwd, asked.revisions), len(ids), len(apart)
-    found = serve_all(plain, events, schemas, now)
+    found = serve_all(plain, events, schemas)
     telling = [one for one in found if one.hits or one.reason or one.crowded]
-    lasting = [keep_lasting(plain, one, asked.head, now) for one in telling]
+    lasting = [keep_lasting(plain, one, asked.head) for one in telling]
     reverts = read_reverts(cwd, [one.event.commit for one in lasting if one.hits], asked.head, env)
     kept = [one for one in lasting if (one.hits or one.reason or one.crowded) and one.event.commit not in reverts]
     reason = f"this clone was cut off there; {UNSHALLOW}"

@@ -10,7 +10,6 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from checkpoint_git.checks.served import Event, Hit, How, Kind
-from checkpoint_git.checks.validate import check_document
 from checkpoint_git.commands.doctor.meeting import load_schema
 from checkpoint_git.commands.merges.explain_merge import AT_ONCE, Schemas, merge_ancestors
 from checkpoint_git.commands.merges.explained import Parents, say_entry
@@ -69,7 +68,7 @@ class Served(NamedTuple):
         return [found.hit for file in self.files for found in file.found]
 
 
-def foresee(plain: Plain, first: str, second: str, names: tuple[str, str], schemas: Schemas, now: int) -> Served:
+def foresee(plain: Plain, first: str, second: str, names: tuple[str, str], schemas: Schemas) -> Served:
     """What a server's merge of two commits (full ids) would do; nothing is kept of it."""
     made = merge_plainly(plain, first, second)
     touched = read_foreseen(plain, made, first, second)
@@ -78,7 +77,7 @@ def foresee(plain: Plain, first: str, second: str, names: tuple[str, str], schem
     for file in touched.files:
         judged = Judged(file, load_schema(schemas, file.path), schemas.choices.narrative)
         kinds = made.stopped.pop(file.path, None) or made.stopped.pop(file.old_path, None)
-        found = _tell_stop(judged, kinds) if kinds is not None else find_hits(judged, "foreseen", parents, now)
+        found = _tell_stop(judged, kinds) if kinds is not None else find_hits(judged, "foreseen", parents)
         files.append(ServedFile(judged, "foreseen", found))
     rest = [Found(Hit("conflict", path, "", "", _say_kinds(kinds))) for path, kinds in made.stopped.items()]
     if rest:
@@ -111,9 +110,7 @@ def _say_kinds(kinds: Sequence[str]) -> str:
 # merges that were made
 
 
-def serve(
-    plain: Plain, commit: Commit, event: Event, schemas: Schemas, now: int, read: Touched | None = None
-) -> Served:
+def serve(plain: Plain, commit: Commit, event: Event, schemas: Schemas, read: Touched | None = None) -> Served:
     """What one merge did to every entry. commit: its parents are the sides, also of a squash that names only one.
 
     read: the merge's files, where they were read already. Raises CheckpointError where this clone lacks what the sides
@@ -131,7 +128,7 @@ def serve(
     files = []
     for one in open_files:
         parents = find_parents(one, event)
-        found = find_hits(one, ways[one.file.path], parents, now)
+        found = find_hits(one, ways[one.file.path], parents)
         if ways[one.file.path] == "hand":
             found = _mark_meant(plain.cwd, one, found)
         files.append(ServedFile(one, ways[one.file.path], found))
@@ -193,8 +190,8 @@ def _find_ways(plain: Plain, commit: Commit, made: Made | None, files: Iterable[
 # what is told of one file
 
 
-def find_hits(judged: Judged, how: How, parents: Parents, now: int) -> list[Found]:
-    """What the rules would not have, in one file. now: seconds since 1970, for validating the result."""
+def find_hits(judged: Judged, how: How, parents: Parents) -> list[Found]:
+    """What the rules would not have, in one file."""
     unreadable = {version for version, _ in judged.found.unreadable}
     if unreadable & {"base", "first", "second"}:
         return []
@@ -202,7 +199,6 @@ def find_hits(judged: Judged, how: How, parents: Parents, now: int) -> list[Foun
     found = [Found(hit_of(judged, entry, parents, meant), entry) for entry in list_harm(judged.found)]
     if how in ("lines", "foreseen") and not unreadable:
         found += [Found(hit) for hit in _find_strange(judged, parents, [one.hit for one in found])]
-        found += [] if found else [Found(hit) for hit in _find_new_errors(judged, now)]
     return place_lines(judged.file.second if how == "foreseen" else judged.file.result, found)
 
 
@@ -242,17 +238,6 @@ def _say_place(judged: Judged, where: str, parents: Parents) -> str:
 
 def _is_related(left: str, right: str) -> bool:
     return f"{left}/".startswith(f"{right}/") or f"{right}/".startswith(f"{left}/")
-
-
-def _find_new_errors(judged: Judged, now: int) -> list[Hit]:
-    """What is wrong with the result, where both sides were right."""
-    file = judged.file
-    if None in (file.first, file.second, file.result):
-        return []
-    if any(not check_document(file.path, data or b"", now=now).is_valid for data in (file.first, file.second)):
-        return []
-    errors = [one for one in check_document(file.path, file.result or b"", now=now).findings if one.level == "error"]
-    return [Hit("invalid", file.path, one.where, "", f"{one.where or '/'}: {one.message}") for one in errors]
 
 
 def place_lines(text_of: bytes | None, found: list[Found]) -> list[Found]:
@@ -298,18 +283,18 @@ def find_event(commit: Commit, squash: bool = False, names: Mapping[str, str] | 
     return Event(commit.id, (first, f"{second} and {more} more" if more > 0 else second), commit.subject, squash)
 
 
-def try_serve(plain: Plain, commit: Commit, event: Event, schemas: Schemas, now: int) -> Served:
+def try_serve(plain: Plain, commit: Commit, event: Event, schemas: Schemas) -> Served:
     """The same as serve; where this clone lacks something, that is the reason why nothing is known."""
     missing = read_missing(plain.cwd, commit.parents)
     if missing:
         return Served(event, commit, [], reason=f"{missing[0][:12]} is not in this clone; {UNSHALLOW}")
     try:
-        return serve(plain, commit, event, schemas, now)
+        return serve(plain, commit, event, schemas)
     except CheckpointError as error:
         return Served(event, commit, [], reason=f"{error.message}; {error.hint}")
 
 
-def serve_all(plain: Plain, events: Sequence[tuple[Commit, Event]], schemas: Schemas, now: int) -> Iterator[Served]:
+def serve_all(plain: Plain, events: Sequence[tuple[Commit, Event]], schemas: Schemas) -> Iterator[Served]:
     """The same of many merges, read in few processes, as many at a time as memory should hold."""
     missing = set(read_missing(plain.cwd, sorted({parent for commit, _ in events for parent in commit.parents})))
     whole = [(commit, event) for commit, event in events if not missing & set(commit.parents)]
@@ -320,9 +305,9 @@ def serve_all(plain: Plain, events: Sequence[tuple[Commit, Event]], schemas: Sch
             read = read_touched_all(plain.cwd, [commit for commit, _ in some], plain.env)
         for (commit, event), touched in zip(some, read, strict=True):
             if isinstance(touched, Touched):
-                yield serve(plain, commit, event, schemas, now, touched)
+                yield serve(plain, commit, event, schemas, touched)
             else:
-                yield try_serve(plain, commit, event, schemas, now)
+                yield try_serve(plain, commit, event, schemas)
     for commit, event in events:
         if missing & set(commit.parents):
-            yield try_serve(plain, commit, event, schemas, now)
+            yield try_serve(plain, commit, event, schemas)

@@ -27,15 +27,15 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     with open_plain(cwd, env) as plain:
         if args.candidate is not None:
             candidate = read_commit(cwd, args.candidate, env)
-            served, singles = _verify_candidate(plain, candidate, args.base, args.head, schemas, invocation.now)
+            served, singles = _verify_candidate(plain, candidate, args.base, args.head, schemas)
         else:
-            served, singles = [_foresee(plain, args.base, args.head, schemas, invocation.now)], []
+            served, singles = [_foresee(plain, args.base, args.head, schemas)], []
     findings = [*tell_all(served), *map(_tell_single, singles)]
     data = {"candidate": args.candidate, "merges": [served_data(one) for one in served], "counts": count_kinds(served)}
     return Outcome(data, [describe(one) for one in served], findings, None, [summarize(served)], list_rules())
 
 
-def _foresee(plain: Plain, base: str | None, head: str | None, schemas: Schemas, now: int) -> Served:
+def _foresee(plain: Plain, base: str | None, head: str | None, schemas: Schemas) -> Served:
     if not base:
         raise CheckpointError(
             "it is not said what is to be merged into what",
@@ -44,11 +44,11 @@ def _foresee(plain: Plain, base: str | None, head: str | None, schemas: Schemas,
     names = (base, head or "HEAD")
     commits = [read_commit(plain.cwd, name, plain.env) for name in names]
     read_checked_bases(plain.cwd, commits[0], commits[1], plain.env)
-    return foresee(plain, commits[0], commits[1], names, schemas, now)
+    return foresee(plain, commits[0], commits[1], names, schemas)
 
 
 def _verify_candidate(
-    plain: Plain, candidate: str, base: str | None, head: str | None, schemas: Schemas, now: int
+    plain: Plain, candidate: str, base: str | None, head: str | None, schemas: Schemas
 ) -> tuple[list[Served], list[Commit]]:
     """What each merge of a candidate did; and the commits of it of whose other side nothing is known."""
     cwd, env = plain.cwd, plain.env
@@ -58,21 +58,18 @@ def _verify_candidate(
             raise CheckpointError("of a squash both sides must be named", "add --base REF")
         sides = (read_commit(cwd, base, env), read_commit(cwd, head, env))
         squash = commit._replace(parents=sides)
-        return [
-            serve(plain, squash, find_event(squash, True, dict(zip(sides, (base, head), strict=True))), schemas, now)
-        ], []
+        event = find_event(squash, True, dict(zip(sides, (base, head), strict=True)))
+        return [serve(plain, squash, event, schemas)], []
     if base is None:
         if len(commit.parents) < 2:
             raise CheckpointError(
                 f"{escape_controls(candidate[:12])} is no merge", "of a squash name both sides: --base REF --head REF"
             )
-        return [try_serve(plain, commit, find_event(commit), schemas, now)], []
-    return _verify_chain(plain, read_commit(cwd, base, env), candidate, schemas, now)
+        return [try_serve(plain, commit, find_event(commit), schemas)], []
+    return _verify_chain(plain, read_commit(cwd, base, env), candidate, schemas)
 
 
-def _verify_chain(
-    plain: Plain, base: str, candidate: str, schemas: Schemas, now: int
-) -> tuple[list[Served], list[Commit]]:
+def _verify_chain(plain: Plain, base: str, candidate: str, schemas: Schemas) -> tuple[list[Served], list[Commit]]:
     """A candidate that stacks several merges on its base: each of them, the oldest first."""
     cwd, env = plain.cwd, plain.env
     if run_git(["merge-base", "--is-ancestor", base, candidate], cwd, env=env, check=False).code != 0:
@@ -90,11 +87,11 @@ def _verify_chain(
     for commit in chain:
         if len(commit.parents) > 1:
             event = find_event(commit)
-            served.append(try_serve(plain, commit, event, schemas, now) if commit.id in suspects
+            served.append(try_serve(plain, commit, event, schemas) if commit.id in suspects
                           else Served(event, commit, []))  # fmt: skip
         elif commit.id in squashes:
             squash = squashes[commit.id]
-            served.append(try_serve(plain, squash, find_event(squash, True), schemas, now))
+            served.append(try_serve(plain, squash, find_event(squash, True), schemas))
         elif commit.id in touching:
             singles.append(commit)
     return served, singles
