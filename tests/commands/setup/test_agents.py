@@ -11,6 +11,7 @@ import pytest
 
 from checkpoint_git.commands.session.record import FOLDER
 from checkpoint_git.repo.setup.agents.table import TABLE, AgentName, Moment
+from checkpoint_git.repo.setup.agents.texts import TEXTS
 from tests.support.command import BIN, run_checkpoint
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
@@ -205,6 +206,16 @@ def test_outside_git_agents_are_set_up_too(tmp_path: Path) -> None:
     assert (folder / ".claude/settings.json").exists()
     run_checkpoint("uninstall", cwd=folder)
     assert take_snapshot(folder) == before
+
+
+def test_what_the_skill_tells_to_run_can_be_run(repo: GitRepo) -> None:
+    init(repo, "--agent=generic")
+    told = TEXTS["skill"].partition("```sh\n")[2].partition("```")[0]
+    assert told.count("\ncheckpoint ") > 8
+    script = f"set -e\n{told}\ncheckpoint validate --strict\ncheckpoint resume SKILL"
+    done = run_hook(repo, script, b"", PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"Status: complete" in done.stdout
 
 
 @pytest.fixture

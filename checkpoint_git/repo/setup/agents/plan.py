@@ -1,7 +1,7 @@
 """The steps that set agents up and take that back: from the files as they are to those that are missing. Pure."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -14,7 +14,7 @@ from checkpoint_git.repo.setup.agents.hooks import (
     write_recipe,
 )
 from checkpoint_git.repo.setup.agents.stamped import read_stamped, render_stamped
-from checkpoint_git.repo.setup.agents.table import SIGNS, TABLE, AgentName, Hooks, Moment, TextKind
+from checkpoint_git.repo.setup.agents.table import SHARED, SIGNS, TABLE, AgentName, Hooks, Moment, TextKind
 from checkpoint_git.repo.setup.agents.texts import NOTES, TEXTS
 from checkpoint_git.repo.setup.blocks import MARKDOWN, find_block, insert_block, remove_block, replace_block
 from checkpoint_git.repo.setup.steps import RemoveFile, Step, WriteFile
@@ -56,16 +56,28 @@ def find_agents(present: Callable[[str], bool]) -> list[AgentName]:
 def plan_agents(names: Sequence[AgentName], files: Files, *, guard: bool) -> list[Step]:
     """Every step for these agents, one that is made already as a "keep". guard: with the hook before each tool call."""
     moments: tuple[Moment, ...] = (*_EVERY, "guard") if guard else _EVERY
+    planned = {path for name in names for _, path in TABLE[name].files}
     steps = dict[str, Step]()
     for name in names:
         agent = TABLE[name]
-        for kind, path in agent.files:
+        for kind, own in agent.files:
+            path = _find_shared(own, files, planned) if agent.shares else own
             steps.setdefault(path, _plan_file(kind, path, files[path]))
         if agent.notes:
             steps.setdefault(agent.notes, _plan_notes(agent.notes, files[agent.notes]))
         if agent.hooks:
             steps[agent.hooks.path] = _plan_hooks(agent.hooks, name, moments, files[agent.hooks.path])
     return list(steps.values())
+
+
+def _find_shared(path: str, files: Files, planned: Container[str]) -> str:
+    """The shared copy of a skill where there is one or will be, and none at the agent's own place; else the path."""
+    shared = f"{SHARED}/{path.partition('/')[2]}"
+    file = files.get(shared)
+    if file is None or file.blocked or files[path].data is not None:
+        return path
+    serves = shared in planned if file.data is None else read_stamped(file.data).state != "foreign"
+    return shared if serves else path
 
 
 def plan_agents_removal(files: Files) -> list[Step]:

@@ -30,13 +30,15 @@ class Hooks(NamedTuple):
 class Agent(NamedTuple):
     """signs: paths that show that a repository is worked on with it. files: (text, path) of files of our own.
 
-    notes: the file of standing notes that gets a block of ours, "" for none. hooks: None where it has none.
+    notes: the file of standing notes that gets a block of ours, "" for none. hooks: None where it has none. shares: it
+    reads the skills of SHARED too, and some agents complain of a second skill of one name.
     """
 
     signs: tuple[str, ...]
     files: tuple[tuple[TextKind, str], ...] = ()
     notes: str = ""
     hooks: Hooks | None = None
+    shares: bool = False
 
 
 _CLAUDE_EVENTS: dict[Moment, str] = {
@@ -45,6 +47,12 @@ _CLAUDE_EVENTS: dict[Moment, str] = {
     "precompact": "PreCompact",
     "guard": "PreToolUse",
 }
+
+SHARED = ".agents"  # the folder that agents agreed upon for skills; some have one of their own besides
+_SHARED_FILES: tuple[tuple[TextKind, str], ...] = (
+    ("skill", f"{SHARED}/skills/checkpoint-protocol/SKILL.md"),
+    ("command-skill", f"{SHARED}/skills/checkpoint/SKILL.md"),
+)
 
 TABLE: dict[AgentName, Agent] = {
     "claude": Agent(
@@ -57,15 +65,12 @@ TABLE: dict[AgentName, Agent] = {
     ),
     "codex": Agent(
         signs=(".codex",),
-        files=(
-            ("skill", ".agents/skills/checkpoint-protocol/SKILL.md"),
-            ("command-skill", ".agents/skills/checkpoint/SKILL.md"),
-        ),
+        files=_SHARED_FILES,
         notes="AGENTS.md",
         hooks=Hooks(".codex/hooks.json", _CLAUDE_EVENTS),
     ),
     "gemini": Agent(
-        signs=(".gemini", "GEMINI.md"),
+        signs=(".gemini", ".geminiignore", "GEMINI.md"),
         files=(
             ("skill", ".gemini/skills/checkpoint-protocol/SKILL.md"),
             ("toml", ".gemini/commands/checkpoint.toml"),
@@ -77,10 +82,12 @@ TABLE: dict[AgentName, Agent] = {
             matcher=".*",
             second=1000,
         ),
+        shares=True,
     ),
     "cursor": Agent(
-        signs=(".cursor", ".cursorrules"),
+        signs=(".cursor", ".cursorignore", ".cursorrules"),
         files=(
+            ("skill", ".cursor/skills/checkpoint-protocol/SKILL.md"),
             ("rule", ".cursor/rules/checkpoint-protocol.mdc"),
             ("prompt", ".cursor/commands/checkpoint.md"),
         ),
@@ -92,8 +99,9 @@ TABLE: dict[AgentName, Agent] = {
             skeleton={"version": 1},
             extra={"failClosed": True},
         ),
+        shares=True,
     ),
-    "generic": Agent(signs=("AGENTS.md",), notes="AGENTS.md"),
+    "generic": Agent(signs=("AGENTS.md", SHARED), files=_SHARED_FILES, notes="AGENTS.md"),
 }
 
 SIGNS = tuple((name, sign) for name, agent in TABLE.items() for sign in agent.signs)

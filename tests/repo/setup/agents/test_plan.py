@@ -51,6 +51,19 @@ def test_agents_that_share_a_file_share_its_step() -> None:
     assert len([step for step in steps if step.what == "AGENTS.md"]) == 1
 
 
+@pytest.mark.parametrize("name", ["gemini", "cursor"])
+def test_who_reads_the_shared_skills_gets_no_second_copy(name: AgentName) -> None:
+    shared, own = ".agents/skills/checkpoint-protocol/SKILL.md", f".{name}/skills/checkpoint-protocol/SKILL.md"
+    together = {step.what for step in plan_agents([name, "generic"], files(), guard=False)}
+    assert (shared in together, own in together) == (True, False)
+    after = apply(files(), plan_agents(["generic"], files(), guard=False))
+    assert own not in {step.what for step in plan_agents([name], after, guard=False)}
+    foreign = {**after, shared: AgentFile("/top/x", b"somebody else's")}
+    assert own in {step.what for step in plan_agents([name, "generic"], foreign, guard=False)}
+    both = {**after, **apply(files(), plan_agents([name], files(), guard=False))}
+    assert {step.what: step.deed for step in plan_agents([name], both, guard=False)}[own] == "keep"
+
+
 def test_what_may_not_be_written_gets_a_recipe() -> None:
     blocked = AgentFile("/top/x", b"{}", "it is read-only")
     steps = plan_agents(["claude"], files(DOTclaude__settingsDOTjson=blocked), guard=False)
@@ -91,7 +104,7 @@ def test_an_older_text_of_ours_is_renewed() -> None:
 
 def test_damaged_marks_in_notes_are_left_to_a_person() -> None:
     given = files(AGENTSDOTmd=AgentFile("/top/AGENTS.md", b"<!-- >>> checkpoint-git >>> -->\nno end\n"))
-    assert [step.deed for step in plan_agents(["generic"], given, guard=False)] == ["skip"]
+    assert [step.deed for step in plan_agents(["generic"], given, guard=False) if step.what == "AGENTS.md"] == ["skip"]
     assert [step.deed for step in plan_agents_removal(given)] == ["skip"]
 
 

@@ -44,8 +44,14 @@ def test_the_toml_command_has_a_prompt_with_the_words_in_it() -> None:
 
 
 def test_no_file_belongs_to_two_texts() -> None:
-    paths = [path for agent in TABLE.values() for _, path in agent.files]
-    assert len(paths) == len(set(paths))
+    files = {file for agent in TABLE.values() for file in agent.files}
+    assert len(files) == len({path for _, path in files})
+
+
+def test_every_agent_gets_the_protocol_as_a_skill() -> None:
+    for agent in TABLE.values():
+        path = next(path for kind, path in agent.files if kind == "skill")
+        assert path.endswith("/skills/checkpoint-protocol/SKILL.md")
 
 
 def test_every_agent_has_a_sign_and_something_to_get() -> None:
