@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from checkpoint_git.core.jsontext import Node
 
 
-
 def merge_latest(rule: "dict[str, Any]", base: "Node | None", ours: "Node", theirs: "Node") -> "Node | None":
     """The later instant; of one instant in two spellings the shorter, then the smaller by code point."""
     return _by_instant(ours, theirs, latest=True)
