@@ -11,7 +11,7 @@ from checkpoint_git.commands.list import summarize
 from checkpoint_git.commands.log import LogResult, log
 from checkpoint_git.commands.migrate import MigrateResult, migrate
 from checkpoint_git.commands.next import NextResult, next_actions
-from checkpoint_git.commands.reading import check_files, read_documents
+from checkpoint_git.commands.reading import check_files, iterate_documents
 from checkpoint_git.commands.refs import find_refs
 from checkpoint_git.commands.reset import reset
 from checkpoint_git.commands.resume import ResumeResult, resume
@@ -109,7 +109,7 @@ class Checkpoints:
 
     def refs(self, role: str | None = None) -> Objects:
         """The tickets of all skills, each with its skill, in order. role: source, child, deploy, incident, linked."""
-        return find_refs(read_documents(self.place, self.now), role)
+        return find_refs(iterate_documents(self.place, self.now), role)
 
     # writing
 
@@ -160,4 +160,4 @@ class Checkpoints:
 
     def list(self) -> Objects:
         """One object a checkpoint: skill, path, valid, project, phase, step, status, updated_at."""
-        return [summarize(document) for document in read_documents(self.place, self.now)]
+        return [summarize(document) for document in iterate_documents(self.place, self.now)]

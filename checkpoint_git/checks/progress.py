@@ -1,5 +1,6 @@
 """What one checkpoint says about its progress: rows, age, budget, gates. Pure; the value may break the schema."""
 
+from checkpoint_git.checks.facts import Document
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.light import Any
 from checkpoint_git.core.safetext import shorten
@@ -25,6 +26,48 @@ def count_rows(value: dict[str, Any]) -> tuple[int, int]:
     """(rows that are complete, all rows) of progress_table."""
     rows = read_objects(value, "progress_table")
     return sum(row.get("status") == "complete" for row in rows), len(rows)
+
+
+_KEPT = (
+    "protocol_version",
+    "project",
+    "updated_at",
+    "phase",
+    "step",
+    "status",
+    "progress_summary",
+    "next_actions",
+    "blockers",
+    "pm_refs",
+    "cost",
+)
+
+
+def outline(document: Document) -> Document:
+    """The document as far as anybody asks it who looks at all documents: an eighth of it, for there may be thousands.
+
+    Of most rows stays the status, of the findings the errors, of the text nothing.
+    """
+    value = document.value
+    if value is None:
+        return document._replace(text=None)
+    kept = {key: value[key] for key in _KEPT if key in value}
+    if "progress_table" in value:
+        kept["progress_table"] = [_outline_row(row) for row in read_objects(value, "progress_table")]
+    errors = [finding for finding in document.findings if finding.level == "error"]
+    return document._replace(value=kept, text=None, findings=errors)
+
+
+def _outline_row(row: dict[str, Any]) -> dict[str, Any]:
+    status = row.get("status")
+    shared = _ROWS.get(status) if type(status) is str else None
+    return shared or {key: row[key] for key in ("status", "label") if key in row}
+
+
+# what the rows of thousands of checkpoints say is one object each
+_ROWS: dict[str, dict[str, Any]] = {
+    status: {"status": status} for status in ("complete", "in_progress", "not_started", "skipped", "deferred")
+}
 
 
 def is_unstarted(value: dict[str, Any]) -> bool:

@@ -1,7 +1,8 @@
 """`checkpoint list`: which checkpoints there are."""
 
 from checkpoint_git.checks.facts import Document
-from checkpoint_git.commands.reading import read_documents
+from checkpoint_git.commands.reading import iterate_documents
+from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.light import ArgumentParser, Namespace
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
 from checkpoint_git.disk.discover import find_place
@@ -29,16 +30,19 @@ def summarize(document: Document) -> dict[str, object]:
 def run(args: Namespace, invocation: Invocation) -> Outcome:
     """The verb. Files that cannot be read are findings; the others are listed all the same."""
     place = find_place(invocation.cwd)
-    documents = read_documents(place, invocation.now)
+    summaries, findings = list[dict[str, object]](), list[Finding]()
+    rows = list[tuple[str, ...]]()
+    for document in iterate_documents(place, invocation.now):
+        summaries.append(summarize(document))
+        rows.append(_row(document, summaries[-1]))
+        findings += document.findings if document.value is None else ()
     blocks: list[Block] = [Line(f"no checkpoints in {place.directory} yet: checkpoint update SKILL starts one", "dim")]
-    if documents:
-        blocks = [Table(_HEADERS, [_row(document) for document in documents], (0, 1, 2), has_tail=True)]
-    findings = [finding for document in documents if document.value is None for finding in document.findings]
-    return Outcome({"checkpoints": [summarize(document) for document in documents]}, blocks, findings)
+    if rows:
+        blocks = [Table(_HEADERS, rows, (0, 1, 2), has_tail=True)]
+    return Outcome({"checkpoints": summaries}, blocks, findings)
 
 
-def _row(document: Document) -> tuple[str, ...]:
-    summary = summarize(document)
+def _row(document: Document, summary: dict[str, object]) -> tuple[str, ...]:
     status = "unreadable" if document.value is None else str(summary["status"] or "?")
     if document.value is not None and not document.is_valid:
         status += " (invalid)"

@@ -2,8 +2,8 @@
 
 from checkpoint_git.checks.facts import Document, find_broken
 from checkpoint_git.checks.next_action import NextAction, Queue, Skipped, plan_queue
-from checkpoint_git.checks.progress import text_field
-from checkpoint_git.commands.reading import read_documents
+from checkpoint_git.checks.progress import outline, text_field
+from checkpoint_git.commands.reading import iterate_documents
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.light import Any, ArgumentParser, NamedTuple, Namespace, Sequence
@@ -48,7 +48,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def next_actions(place: Place, now: int) -> NextResult:
     """The queue of a place's checkpoints. Never fails for want of history: a finding says so."""
-    documents = read_documents(place, now)
+    documents = [outline(document) for document in iterate_documents(place, now)]
     merged, findings = read_evidence(place, documents)
     if not merged:
         return NextResult(plan_queue(documents, now=now), [*find_broken(documents), *findings])

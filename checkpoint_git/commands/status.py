@@ -4,9 +4,9 @@ import os
 
 from checkpoint_git.checks.facts import find_broken
 from checkpoint_git.checks.next_action import describe_blocker
-from checkpoint_git.checks.progress import UNREADABLE
+from checkpoint_git.checks.progress import UNREADABLE, outline
 from checkpoint_git.checks.status import Decision, State, find_decisions, find_states
-from checkpoint_git.commands.reading import missing_checkpoint, read_documents
+from checkpoint_git.commands.reading import iterate_documents, missing_checkpoint
 from checkpoint_git.core.clock import DAY, age_text, read_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
@@ -58,12 +58,18 @@ class StatusResult(NamedTuple):
     changes: "list[Change]"
 
 
-def status(place: Place, now: int, skill: str | None = None, since: int | None = None) -> StatusResult:
-    """Where everything stands, or one skill. since: seconds since 1970, None for no changes.
+def status(
+    place: Place, now: int, skill: str | None = None, since: int | None = None, *, in_full: bool = True
+) -> StatusResult:
+    """Where everything stands, or one skill. since: seconds since 1970, None for no changes. in_full: with the ids and
+    labels of all rows, not of that one skill's alone; it takes eight times the memory.
 
     Raises CheckpointError for a skill without a checkpoint.
     """
-    documents = read_documents(place, now)
+    documents = [
+        document if in_full or document.skill == skill else outline(document)
+        for document in iterate_documents(place, now)
+    ]
     states = find_states(documents, now)  # of all: a skill's tickets can lead to another's
     if skill is not None:
         check_skill_name(skill)
@@ -84,8 +90,9 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when a checkpoint is broken; the others are shown all the same."""
     since = None if args.since is None else read_since(args.since)
     place = find_place(invocation.cwd) if args.skill or since else _find_place(invocation.cwd)
-    nothing = StatusResult([], [], [], [])
-    result = status(place, invocation.now, args.skill, since) if os.path.isdir(place.directory) else nothing
+    result = StatusResult([], [], [], [])
+    if os.path.isdir(place.directory):
+        result = status(place, invocation.now, args.skill, since, in_full=since is not None)
     if since is not None:
         from checkpoint_git.commands.digest import tell_changes
 

@@ -1,7 +1,12 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from checkpoint_git.checks.facts import Document, find_broken
+from checkpoint_git.checks.next_action import plan_queue
+from checkpoint_git.checks.prime import Facts, brief, find_resumable
 from checkpoint_git.checks.progress import (
     count_rows,
     describe_budget,
@@ -10,8 +15,12 @@ from checkpoint_git.checks.progress import (
     is_over_budget,
     is_stale,
     is_unstarted,
+    outline,
 )
+from checkpoint_git.checks.resume import find_context
+from checkpoint_git.checks.status import find_state
 from checkpoint_git.core.clock import DAY, read_instant
+from tests.checks.documents import NOW, broken, decision, document
 from tests.support.samples import checkpoint
 
 WRITTEN = (read_instant("2026-03-02T09:30:00Z") or (0, ""))[0]
@@ -95,3 +104,57 @@ def test_over_budget_is_a_total_above_its_budget(cost: Any, over: bool) -> None:
 )
 def test_by_how_much_the_budget_was_exceeded_is_told(total: float, told: str) -> None:
     assert describe_budget(checkpoint(cost={"total_usd": total, "budget_usd": 1})) == f"over budget ({told} of 1 USD)"
+
+
+# what is kept of a document where there are thousands
+
+STATUSES: st.SearchStrategy[Any] = st.sampled_from(
+    ["complete", "in_progress", "not_started", "failed", "skipped", "blocked", "odd", 7, None, []]
+)
+ROWS = st.lists(
+    st.one_of(
+        st.fixed_dictionaries({"label": st.text(max_size=3)}, optional={"status": STATUSES, "id": st.text(max_size=2)}),
+        st.sampled_from(["x", None]),
+    ),
+    max_size=4,
+)
+DOCUMENTS = st.builds(
+    document,
+    skill=st.sampled_from(["build", "deploy"]),
+    status=STATUSES,
+    phase=st.sampled_from(["build-loop", "gate", 3]),
+    updated_at=st.sampled_from(["2026-03-02T09:30:00Z", "2026-01-01T00:00:00Z", "soon"]),
+    progress_table=st.one_of(ROWS, st.just({"status": "failed"})),
+    next_actions=st.lists(st.sampled_from(["Merge #12", {"text": "Test", "done_when": "make"}, 3]), max_size=3),
+    blockers=st.lists(st.sampled_from([decision(), decision(resolved=True), decision(needs="time"), "x"]), max_size=2),
+    cost=st.sampled_from([{"total_usd": 3, "budget_usd": 2}, None]),
+    pm_refs=st.lists(st.sampled_from([{"id": "T-1", "role": "source"}, {"id": "T-2", "role": "deploy"}]), max_size=2),
+)  # fmt: skip
+
+
+@given(DOCUMENTS)
+def test_the_outline_of_a_document_answers_what_is_asked_of_all_documents_as_the_whole_does(whole: Document) -> None:
+    kept = outline(whole)
+    assert kept.text is None
+    assert (kept.path, kept.skill, kept.size, kept.is_valid) == (whole.path, whole.skill, whole.size, whole.is_valid)
+    assert find_broken([kept]) == find_broken([whole])
+    for shipped in ({}, {"Merge #12": "by a1b2c3d"}):
+        queue = plan_queue([whole], shipped.get, now=NOW)
+        assert plan_queue([kept], shipped.get, now=NOW) == queue
+        plan = find_resumable([whole], queue, NOW, shipped)
+        assert find_resumable([kept], queue, NOW, shipped) == plan
+        facts = Facts([whole], queue, plan, find_context(whole.value or {}, shipped))
+        assert brief(facts._replace(documents=[kept]), NOW) == brief(facts, NOW)
+    state, full = find_state(kept, NOW), find_state(whole, NOW)
+    assert state._replace(rows=[]) == full._replace(rows=[])
+    assert [row.get("status") for row in state.rows] == [row.get("status") for row in full.rows]
+
+
+def test_the_outline_of_an_unreadable_file_keeps_why_it_is() -> None:
+    assert outline(broken(data=b"{")).findings == broken(data=b"{").findings
+    assert find_broken([outline(broken(data=b"{"))]) == find_broken([broken(data=b"{")])
+
+
+def test_the_outline_of_a_large_document_is_small() -> None:
+    whole = document(context_primer={"key_decisions": ["x" * 99] * 99}, skill_state={"runs": ["y" * 99] * 99})
+    assert len(repr(outline(whole))) < len(repr(whole)) / 8

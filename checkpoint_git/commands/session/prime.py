@@ -4,22 +4,24 @@ goes wrong, the session starts.
 
 import os
 
+from checkpoint_git.checks.facts import Document
 from checkpoint_git.checks.next_action import plan_queue
 from checkpoint_git.checks.prime import LEAST_TOKENS, MOST_TOKENS, Facts, brief, find_resumable
-from checkpoint_git.checks.progress import find_age
+from checkpoint_git.checks.progress import find_age, outline
 from checkpoint_git.checks.resume import LOOK_AFTER, find_context
-from checkpoint_git.commands.reading import read_documents
+from checkpoint_git.commands.reading import check_files, iterate_documents
 from checkpoint_git.commands.session import shapes
 from checkpoint_git.commands.session.hookinput import HookInput, read_hook_input
 from checkpoint_git.commands.session.record import find_quietly, write_start
 from checkpoint_git.commands.session.shipped import read_shipped
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.fence import count_tokens
-from checkpoint_git.core.light import ArgumentParser, Mapping, Namespace, Sequence
+from checkpoint_git.core.light import Any, ArgumentParser, Mapping, Namespace, Sequence
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.safetext import escape_controls
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.disk.recordbases import may_have_records
+from checkpoint_git.protocols.skill import store
 
 SUMMARY = "tell a new session where the work stands: for the hook that an agent runs when it starts"
 EXAMPLES = """\
@@ -38,6 +40,7 @@ exit codes:
 
 FORMATS = shapes.FORMATS  # what --format takes here
 _COULD_NOT_TELL = 2
+_FEW = 64  # checkpoints that are kept whole; of more, the one to go on with is read again
 _MOST_GONE = 100  # listed files looked at
 
 
@@ -78,15 +81,30 @@ def prime(
 
 
 def _read_facts(place: Place, now: int, env: Mapping[str, str], told: HookInput | None) -> Facts:
-    documents = read_documents(place, now)
+    documents = [
+        document if at < _FEW else outline(document) for at, document in enumerate(iterate_documents(place, now))
+    ]
     shipped = read_shipped(place, documents)
     queue = plan_queue(documents, shipped.get, now=now)
     plan = find_resumable(documents, queue, now, shipped)
-    value = next((document.value for document in documents if plan and document.skill == plan.skill), None) or {}
+    found = next((document for document in documents if plan and document.skill == plan.skill), None)
+    value = _read_whole(place, found, now) if found else {}
     context = find_context(value, shipped)
     gone = _find_gone(place, context.generated_files, find_age(value, now))
     running, unwritten = _read_running(place, now, env), _find_unwritten(place, env, told)
     return Facts(documents, queue, plan, context, gone, running, unwritten)
+
+
+def _read_whole(place: Place, document: Document, now: int) -> dict[str, Any]:
+    """All that a document says; one of which the outline alone was kept is read again, as far as it is still there."""
+    if document.text is not None:
+        return document.value or {}
+    try:
+        content = store.read_skill(place, document.skill)
+    except CheckpointError:  # its name is none that a skill may have
+        content = None
+    again = document if content is None else check_files([(document.path, content)], now)[0]
+    return again.value or document.value or {}
 
 
 def _find_gone(place: Place, listed: Sequence[str], age: int | None) -> list[str]:
