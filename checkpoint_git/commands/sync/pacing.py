@@ -1,8 +1,8 @@
 """How long to wait after a lost race. Pure: luck is an argument."""
 
-_LONGEST = 20.0  # seconds
+_LONGEST = 40.0  # seconds
 _SHORTEST_TURN = 0.05
-_MOST_DOUBLINGS = 8
+_GROWTH, _MOST_GROWN = 3, 6
 
 
 def find_pause(lost: int, took: float, luck: float) -> float:
@@ -11,5 +11,5 @@ def find_pause(lost: int, took: float, luck: float) -> float:
     lost: races lost in a row. took: seconds that the last attempt took, which is what the others take too: it is long
     where the machine or the remote is busy. luck: between 0 and 1.
     """
-    turns = 1 << min(lost, _MOST_DOUBLINGS)
+    turns = float(_GROWTH) ** min(lost, _MOST_GROWN)
     return min(max(took, _SHORTEST_TURN) * turns, _LONGEST) * luck
