@@ -6,12 +6,11 @@ meant.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 from checkpoint_git.checks.served import Event, Hit, How, Kind
 from checkpoint_git.commands.doctor.meeting import load_schema
-from checkpoint_git.commands.merges.explain_merge import AT_ONCE, Schemas, merge_ancestors
+from checkpoint_git.commands.merges.explain_merge import Schemas, merge_ancestors, read_in_parts
 from checkpoint_git.commands.merges.explained import Parents, say_entry
 from checkpoint_git.commands.merges.harm import Judged, key_of, list_harm, place_of
 from checkpoint_git.core.errors import CheckpointError
@@ -27,7 +26,6 @@ from checkpoint_git.repo.merges.merges import (
     Versions,
     read_missing,
     read_touched,
-    read_touched_all,
 )
 from checkpoint_git.repo.merges.plain import Made, Plain, is_dropped, merge_plainly, read_foreseen, read_made
 
@@ -298,16 +296,12 @@ def serve_all(plain: Plain, events: Sequence[tuple[Commit, Event]], schemas: Sch
     """The same of many merges, read in few processes, as many at a time as memory should hold."""
     missing = set(read_missing(plain.cwd, sorted({parent for commit, _ in events for parent in commit.parents})))
     whole = [(commit, event) for commit, event in events if not missing & set(commit.parents)]
-    for at in range(0, len(whole), AT_ONCE):
-        some = whole[at : at + AT_ONCE]
-        read: Sequence[Touched | CheckpointError | None] = [None] * len(some)
-        with suppress(CheckpointError):  # one of them is damaged: each by itself says what is wrong
-            read = read_touched_all(plain.cwd, [commit for commit, _ in some], plain.env)
-        for (commit, event), touched in zip(some, read, strict=True):
-            if isinstance(touched, Touched):
-                yield serve(plain, commit, event, schemas, touched)
-            else:
-                yield try_serve(plain, commit, event, schemas)
+    read = read_in_parts(plain.cwd, [commit for commit, _ in whole], plain.env)
+    for (commit, event), touched in zip(whole, read, strict=True):
+        if isinstance(touched, CheckpointError):
+            yield Served(event, commit, [], reason=f"{touched.message}; {touched.hint}")
+        else:
+            yield serve(plain, commit, event, schemas, touched)
     for commit, event in events:
         if missing & set(commit.parents):
             yield try_serve(plain, commit, event, schemas)

@@ -3,7 +3,8 @@
 import argparse
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple, get_args
 
 from checkpoint_git.commands.merges.explained import Parents, describe_entry, describe_ours, file_data
@@ -20,9 +21,12 @@ from checkpoint_git.repo.merges.conflicts import read_choices
 from checkpoint_git.repo.merges.merges import (
     UNSHALLOW,
     Ancestor,
+    Base,
     Commit,
+    Env,
     Touched,
     Versions,
+    read_all_bases,
     read_cut_merges,
     read_merge,
     read_merges,
@@ -140,31 +144,40 @@ def explain_range(cwd: str, revisions: str) -> list[ExplainedMerge]:
     schemas = Schemas(read_choices(cwd))
     merges = read_merges(cwd, revisions)
     missing = set(read_missing(cwd, sorted({parent for commit in merges for parent in commit.parents})))
+    whole = [commit for commit in merges if not missing & set(commit.parents)]
+    touched = _read_each(cwd, whole)
     found = []
-    for at in range(0, len(merges), AT_ONCE):
-        some = merges[at : at + AT_ONCE]
-        touched = iter(_read_some(cwd, [commit for commit in some if not missing & set(commit.parents)]))
-        for commit in some:
-            read = UNSHALLOW if missing & set(commit.parents) else next(touched)
-            found.append(_explain(cwd, commit, read, schemas) if isinstance(read, Touched)
-                         else ExplainedMerge(commit, None, [], read))  # fmt: skip
+    for commit in merges:
+        read = UNSHALLOW if missing & set(commit.parents) else next(touched)
+        found.append(_explain(cwd, commit, read, schemas) if isinstance(read, Touched)
+                     else ExplainedMerge(commit, None, [], read))  # fmt: skip
     cut = [ExplainedMerge(commit, None, [], f"this clone was cut off there; {UNSHALLOW}")
            for commit in read_cut_merges(cwd, revisions)]  # fmt: skip
     return found + cut
 
 
-def _read_some(cwd: str, merges: Sequence[Commit]) -> list[Touched | str]:
-    """What some merges touched, in few processes; or why it is not known. Where one is damaged, each by itself."""
-    try:
-        read = read_touched_all(cwd, merges) if merges else []
-    except CheckpointError:
-        read = [_try_read(cwd, commit) for commit in merges]
-    return [f"{one.message}; {one.hint}" if isinstance(one, CheckpointError) else one for one in read]
+def _read_each(cwd: str, merges: Sequence[Commit]) -> Iterator[Touched | str]:
+    """What each merge touched, read in few processes; or why it is not known."""
+    for read in read_in_parts(cwd, merges):
+        yield f"{read.message}; {read.hint}" if isinstance(read, CheckpointError) else read
 
 
-def _try_read(cwd: str, commit: Commit) -> Touched | CheckpointError:
+def read_in_parts(cwd: str, merges: Sequence[Commit], env: Env = None) -> Iterator[Touched | CheckpointError]:
+    """What each merge touched, as many at a time as memory should hold. Where one is damaged, it alone is an error."""
+    based: Sequence[tuple[Base, ...]] | None = None
+    with suppress(CheckpointError):
+        based = read_all_bases(cwd, merges, env)
+    for at in range(0, len(merges), AT_ONCE):
+        some = merges[at : at + AT_ONCE]
+        try:
+            yield from read_touched_all(cwd, some, env, None if based is None else based[at : at + AT_ONCE])
+        except CheckpointError:
+            yield from (_try_read(cwd, commit, env) for commit in some)
+
+
+def _try_read(cwd: str, commit: Commit, env: Env) -> Touched | CheckpointError:
     try:
-        return read_touched(cwd, commit)
+        return read_touched(cwd, commit, env)
     except CheckpointError as error:
         return error
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.repo.git import run_git
 
-_FEW = 24  # merges whose bases git is asked for one by one
+_FEW = 200  # merges whose bases git is asked for one by one: a walk through all of a long history costs as much
 _FIRST, _SECOND, _OLD = 1, 2, 4
 
 Env = Mapping[str, str] | None

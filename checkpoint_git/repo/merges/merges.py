@@ -209,12 +209,15 @@ def read_touched(cwd: str, merge: Commit, env: Env = None) -> Touched:
     return found
 
 
-def read_touched_all(cwd: str, merges: Sequence[Commit], env: Env = None) -> list[Touched | CheckpointError]:
+def read_touched_all(
+    cwd: str, merges: Sequence[Commit], env: Env = None, based: "Sequence[tuple[Base, ...]] | None" = None
+) -> list[Touched | CheckpointError]:
     """The same of many merges, in the same few processes; an error stands for a merge of which nothing can be told.
 
-    All that they hold is in memory at once. A merge's `tree` may be "": its id then says what it holds.
+    All that they hold is in memory at once. A merge's `tree` may be "": its id then says what it holds. based: the
+    merge bases of each, where they are known.
     """
-    based = _read_all_bases(cwd, merges, env)
+    based = read_all_bases(cwd, merges, env) if based is None else based
     cut = not all(based) and is_shallow(cwd)
     sources = _find_sources(cwd, merges, based, env)
     records = {
@@ -232,7 +235,7 @@ def read_touched_all(cwd: str, merges: Sequence[Commit], env: Env = None) -> lis
     ]
 
 
-def _read_all_bases(cwd: str, merges: Sequence[Commit], env: Env) -> list[tuple[Base, ...]]:
+def read_all_bases(cwd: str, merges: Sequence[Commit], env: Env) -> list[tuple[Base, ...]]:
     """The merge bases of each merge; only where there are several, or more than two parents, git is asked again."""
     if len(merges) == 1:
         return [read_bases(cwd, merges[0].parents, env)]

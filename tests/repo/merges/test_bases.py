@@ -27,7 +27,8 @@ def grow(repo: GitRepo, seed: int, count: int = 60) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_one_walk_names_the_bases_that_git_names(seed: int, repo: GitRepo) -> None:
+def test_one_walk_names_the_bases_that_git_names(seed: int, repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bases, "_FEW", 10)
     ids = grow(repo, seed)
     pairs = [(left, right) for left in ids for right in ids[:5]]
     found = read_bases_of_all(str(repo.path), pairs)
