@@ -1,6 +1,5 @@
 """What a merge by lines did to entries of checkpoints, or would do, as findings. Pure: others read the merges."""
 
-import shlex
 from typing import Literal, NamedTuple
 
 from checkpoint_git.core.finding import Finding, Level
@@ -126,8 +125,3 @@ def _name_event(event: Event) -> str:
     subject = f' ("{shorten(event.subject, _LONGEST_SUBJECT)}")' if event.subject else ""
     kind = "squash" if event.squash else "merge"
     return f"{kind} {event.commit[:12]} of {first} and {second}{subject}"
-
-
-def explain_command(commit: str, path: str) -> str:
-    """The command that tells all that a merge did to a file."""
-    return f"checkpoint explain-merge {commit[:12]} -- {shlex.quote(path)}"

@@ -3,7 +3,7 @@
 It reads nothing and tells nobody: versions of files in, entries out.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from checkpoint_git.commands.merges.explain_merge import merge_ancestors
@@ -81,11 +81,6 @@ def place_of(entry: Entry) -> str:
 def is_gone_item(entry: Entry) -> bool:
     """Whether the entry is an item that its list has lost."""
     return entry.verdict == "lost" and entry.result is None and entry.name.endswith("]")
-
-
-def is_same_harm(left: Sequence[Entry], right: Sequence[Entry]) -> bool:
-    """Whether two lists tell of the same entries."""
-    return {key_of(entry) for entry in left} == {key_of(entry) for entry in right}
 
 
 def _may_hold(version: bytes, entry: Entry) -> bool:
