@@ -38,6 +38,21 @@ def hold_lock(
         os.close(descriptor)
 
 
+@contextmanager
+def hold_passing_lock(path: str, timeout: float = DEFAULT_TIMEOUT) -> Iterator[None]:
+    """The same with a lock file that is gone afterwards: who waits for it meanwhile locks a new one."""
+    descriptor = _lock(path, timeout, lambda: None)
+    try:
+        yield
+    finally:
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            pass
+        finally:
+            os.close(descriptor)
+
+
 def remove_lock(path: str) -> None:
     """Removes a lock file that nobody holds: who waits for it meanwhile finds it gone, and locks a new one."""
     descriptor = _lock(path, DEFAULT_TIMEOUT, lambda: None)

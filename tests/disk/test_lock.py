@@ -11,7 +11,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import Place
-from checkpoint_git.disk.lock import hold_lock, lock_path, remove_lock
+from checkpoint_git.disk.lock import hold_lock, hold_passing_lock, lock_path, remove_lock
 
 HOLDER = (
     "import sys, time\n"
@@ -42,6 +42,13 @@ def test_a_second_process_waits_and_then_says_who_is_in_the_way(tmp_path: Path) 
         holder.kill()
         holder.communicate()
     assert told == ["waiting"]
+
+
+def test_a_passing_lock_keeps_others_out_and_is_gone_afterwards(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with hold_passing_lock(str(path)), pytest.raises(CheckpointError), hold_passing_lock(str(path), 0.1):
+        pass
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_kill_releases_the_lock(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import NamedTuple, get_args
 import checkpoint_git
 from checkpoint_git.commands.setup import agents, forge_files, schemas
 from checkpoint_git.commands.setup.applying import apply_steps, describe_steps, steps_data
+from checkpoint_git.commands.setup.turns import apply_in_turn, take_turn
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
@@ -142,6 +143,11 @@ def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
     if options.hooks == "update":
         raise CheckpointError("--hooks update is for bare repositories", "here: native, pre-commit or none")
     repository = read_repository(cwd, env)
+    with take_turn(None if options.dry_run else repository):
+        return _init_here(repository, cwd, options, env)
+
+
+def _init_here(repository: Repository | None, cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
     place = _find_or_plan_place(cwd)
     steps = plan_folder(place)
     if options.agents:
@@ -151,13 +157,13 @@ def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
         if options.ci:
             raise CheckpointError("--ci: this is no git repository", "run `git init` first")
         if not options.dry_run:
-            apply_steps(steps, None)
+            apply_in_turn(steps, None)
         return InitResult(place.root, None, steps, [])
     survey = read_survey(repository, read_settings(repository), env, place.root)
     steps += plan_install(survey, find_wanted(survey, options, cwd))
     steps += forge_files.plan_forges(repository.work_tree, options.ci, env)
     if not options.dry_run:
-        apply_steps(steps, repository)
+        apply_in_turn(steps, repository)
         _compile_package()
     findings = _check_result(survey, place, env, options)
     forge = None if options.ci else forge_files.find_forge(repository.work_tree, env)

@@ -9,6 +9,7 @@ from checkpoint_git.commands.setup import schemas
 from checkpoint_git.commands.setup.agents import read_agent_removal
 from checkpoint_git.commands.setup.applying import apply_steps, describe_steps, steps_data
 from checkpoint_git.commands.setup.forge_files import plan_forges_removal
+from checkpoint_git.commands.setup.turns import apply_in_turn, take_turn
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.disk.atomic import write_file
@@ -57,12 +58,19 @@ def uninstall(cwd: str, env: Mapping[str, str], *, dry_run: bool = False) -> Uni
     if bare is not None:
         return _uninstall_bare(bare, env, dry_run=dry_run)
     repository = read_repository(cwd, env)
+    with take_turn(None if dry_run else repository):
+        return _uninstall_here(repository, cwd, env, dry_run=dry_run)
+
+
+def _uninstall_here(
+    repository: Repository | None, cwd: str, env: Mapping[str, str], *, dry_run: bool
+) -> UninstallResult:
     steps = plan_folder_removal(_read_place(cwd))
     place = _read_place(cwd)
     steps += read_agent_removal(repository.work_tree if repository else place.root if place else os.path.abspath(cwd))
     if repository is None:
         if not dry_run:
-            apply_steps(steps, None)
+            apply_in_turn(steps, None)
         return UninstallResult(None, steps)
     own = read_settings(repository)
     steps += plan_uninstall(read_survey(repository, own, env, repository.work_tree))
@@ -71,7 +79,7 @@ def uninstall(cwd: str, env: Mapping[str, str], *, dry_run: bool = False) -> Uni
     steps += plan_exclusion_removal(repository, env)
     steps += plan_forges_removal(repository.work_tree)
     if not dry_run:
-        apply_steps(steps, repository)
+        apply_in_turn(steps, repository)
         _restore_config(repository, own.get(settings.UNENDED_SIZE, ""))
     return UninstallResult(repository.work_tree, steps)
 
@@ -102,7 +110,7 @@ def plan_folder_removal(place: Place | None) -> list[Step]:
         return []
     locks = plan_left_files(place.directory, [] if place.git_dir else os.listdir(place.directory))
     path = os.path.join(place.directory, readme.FILE)
-    if read_file(path).data != readme.TEXT.encode():
+    if (read_file(path).data or b"").replace(b"\r\n", b"\n") != readme.TEXT.encode():
         return locks
     return [*locks, Step("remove", os.path.relpath(path, place.top), "", RemoveFile(path, folder=True))]
 

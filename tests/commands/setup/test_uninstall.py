@@ -271,3 +271,12 @@ def test_the_lines_that_hide_restore_points_go_with_the_last_point(repo: GitRepo
     assert run_checkpoint("rp", "drop", point, cwd=repo.path).returncode == 0
     uninstall(str(repo.path), os.environ)
     assert (repo.path / ".git/info/exclude").read_bytes() == before
+
+
+def test_the_readme_of_a_clone_with_other_line_ends_is_ours_too(repo: GitRepo) -> None:
+    before = take_snapshot(repo.path)
+    run_checkpoint("init", cwd=repo.path)
+    readme = repo.path / ".checkpoints/README.md"
+    readme.write_bytes(readme.read_bytes().replace(b"\n", b"\r\n"))
+    run_checkpoint("uninstall", cwd=repo.path)
+    assert take_snapshot(repo.path) == before
