@@ -3,7 +3,7 @@
 import argparse
 
 from checkpoint_git import __version__
-from checkpoint_git.core.light import ModuleType, NoReturn, Sequence
+from checkpoint_git.core.light import Any, ModuleType, NoReturn, Sequence
 from checkpoint_git.core.safetext import escape_controls
 from checkpoint_git.words import Request, UsageError, global_span
 
@@ -11,13 +11,21 @@ HELP_WIDTH = 100
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse with one change: what it has to complain about goes through our door."""
+    """argparse with two changes: what it complains about goes through our door, and an option's value may be `--`."""
 
     def error(self, message: str) -> NoReturn:
         """Raises UsageError; its hint is what was probably meant, else the usage."""
         meant = find_meant(message, list(self._option_string_actions))
         hint = f"did you mean {meant}?" if meant else " ".join(self.format_usage().split()) + ";"
         raise UsageError(escape_controls(message), f"{hint} `{self.prog} --help` says more")
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        # in `--next=--` Python 3.11 takes the value for the end of the options, and leaves it out
+        if arg_strings != ["--"] or not action.option_strings or action.nargs is not None:
+            return super()._get_values(action, arg_strings)
+        value = self._get_value(action, "--")
+        self._check_value(action, value)
+        return value
 
 
 def find_meant(message: str, options: Sequence[str]) -> str:
