@@ -85,6 +85,9 @@ class Wire:
         except ValueError:
             await self._refuse(line)
             return
+        if isinstance(message, JSONRPCNotification) and _has_id(line):  # one that no request may have
+            await self._refuse(line)
+            return
         if isinstance(message, JSONRPCRequest) and message.method != _LISTEN:
             self._pending.add(str(message.id))
         if isinstance(message, JSONRPCResponse | JSONRPCError):
@@ -161,6 +164,10 @@ class Wire:
                     rest = rest[os.write(self._target, rest[:_PIECE]) :]
             except OSError:
                 raise ClientGoneError from None
+
+
+def _has_id(line: bytes) -> bool:
+    return b"id" in line and "id" in json.loads(line)
 
 
 def take_streams() -> Wire:

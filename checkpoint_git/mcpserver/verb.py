@@ -45,6 +45,8 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
     if args.print_config is not None:
         return _print_config(args, invocation.cwd)
     owner = _find_owner(args.skill, invocation.env)
+    if owner:
+        check_skill_name(owner)
     project = _find_project(args.project, invocation.cwd)
     try:
         from checkpoint_git.mcpserver import serving

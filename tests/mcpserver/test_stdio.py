@@ -42,15 +42,16 @@ def test_lines_that_are_no_message_are_answered_with_what_is_wrong(project: Path
     pipe = Pipe(project)
     pipe.greet()
     wrong = [b"{", b"\xff\xfe", b"[]", b"[" * 100_000, b'{"jsonrpc": "2.0", "id": "x"}', b"", b"  ", b'"\\ud800"']
+    wrong += [b'{"jsonrpc": "2.0", "id": %s, "method": "ping"}' % known for known in (b"1.5", b"null", b"{}")]
     pipe.say(*wrong, PING)
-    heard = [pipe.hear() for _ in range(6)]
+    heard = [pipe.hear() for _ in range(9)]
     assert [(each["id"], each["error"]["code"]) for each in heard] == [
         (None, -32700),
         (None, -32700),
         (None, -32600),
         (None, -32700),
         ("x", -32600),
-        (None, -32600),
+        *[(None, -32600)] * 4,
     ]
     assert pipe.hear() == {"jsonrpc": "2.0", "id": 9, "result": {}}
     assert pipe.end()[::2] == (0, "")
@@ -189,6 +190,7 @@ def test_where_the_extra_is_missing_it_says_how_to_get_it(project: Path) -> None
         (["--project", "no/such"], {}, "there is no such folder"),
         (["--skill", "../x"], {}, "cannot be the name of a skill"),
         (["--skill", "a"], {"CHECKPOINT_SKILL": "b"}, "CHECKPOINT_SKILL says b"),
+        ([], {"CHECKPOINT_SKILL": "../x"}, "cannot be the name of a skill"),
         (["--print-config", "emacs"], {}, "invalid choice"),
     ],
 )
