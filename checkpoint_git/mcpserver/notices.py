@@ -25,22 +25,23 @@ class Notices:
 
     def __init__(self) -> None:
         self.session: ServerSession | None = None
-        self._subscribed: dict[str, str] = {}  # skill -> URI as the client spells it
+        self._subscribed: dict[str, str] = {}  # URI as the client spells it -> skill
         self._bus = InMemorySubscriptionBus()
         self.listen = ListenHandler(self._bus, max_subscriptions=16, max_buffered_events=256)
 
     async def subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
         """From now on the client is told when this checkpoint changes."""
         skill = find_named(params.uri)
-        if len(self._subscribed) >= _MOST_SUBSCRIPTIONS and skill not in self._subscribed:
+        if len(self._subscribed) >= _MOST_SUBSCRIPTIONS and params.uri not in self._subscribed:
             raise MCPError(types.INVALID_PARAMS, f"more than {_MOST_SUBSCRIPTIONS} subscriptions")
-        self._subscribed[skill] = params.uri
+        self._subscribed[params.uri] = skill
         self.session = ctx.session
         return types.EmptyResult()
 
     async def unsubscribe(self, ctx: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
         """And now it is not any more."""
-        self._subscribed.pop(find_named(params.uri), None)
+        find_named(params.uri)
+        self._subscribed.pop(params.uri, None)
         return types.EmptyResult()
 
     async def watch(self, find_folder: Callable[[], str]) -> None:
@@ -57,8 +58,9 @@ class Notices:
     async def _tell(self, change: watching.Change) -> None:
         for skill in change.skills:
             await self._bus.publish(ResourceUpdated(watching.find_uri(skill)))
-            if self.session is not None and skill in self._subscribed:
-                await self.session.send_resource_updated(self._subscribed[skill])
+            for uri in [uri for uri, wanted in self._subscribed.items() if wanted == skill]:
+                if self.session is not None:
+                    await self.session.send_resource_updated(uri)
         if change.listed:
             await self._bus.publish(ResourcesListChanged())
             if self.session is not None:

@@ -190,6 +190,8 @@ def test_who_subscribes_is_told_of_changes_on_the_disk(project: Path) -> None:
         async with open_client(project, message_handler=listen) as client:
             with pytest.warns(MCPDeprecationWarning):  # the client says that there is a newer way
                 await client.subscribe_resource("checkpoint://build")
+            with pytest.warns(MCPDeprecationWarning):
+                await client.subscribe_resource("checkpoint://build/")
             await anyio.to_thread.run_sync(_change_outside, project)
             while not (_has(heard, ResourceUpdatedNotification) and _has(heard, ResourceListChangedNotification)):
                 await anyio.sleep(0.05)
@@ -197,9 +199,8 @@ def test_who_subscribes_is_told_of_changes_on_the_disk(project: Path) -> None:
                 await client.unsubscribe_resource("checkpoint://build")
 
     run(talk)
-    assert [each.params.uri for each in heard if isinstance(each, ResourceUpdatedNotification)] == [
-        "checkpoint://build"
-    ]
+    told = [each.params.uri for each in heard if isinstance(each, ResourceUpdatedNotification)]
+    assert told == ["checkpoint://build", "checkpoint://build/"], "as the client spells them"
 
 
 def _change_outside(project: Path) -> None:
