@@ -227,6 +227,14 @@ def test_a_link_within_the_repository_is_written_through(build: Path, project: P
     assert read(project / "state.json")["step"] == "x"
 
 
+def test_a_link_to_another_skills_checkpoint_is_not_written_through(build: Path, project: Path) -> None:
+    before = build.read_bytes()
+    build.with_name("alias.checkpoint.json").symlink_to(build.name)
+    with pytest.raises(CheckpointError, match="symbolic link to that of build"):
+        run_verb(update, "alias", "--step=x", cwd=project)
+    assert build.read_bytes() == before
+
+
 def test_a_full_disk_leaves_the_checkpoint_as_it_was(build: Path, project: Path) -> None:
     before = build.read_bytes()
     script = (

@@ -118,6 +118,9 @@ def _replace_active(place: Place, skill: str, data: bytes) -> None:
     path = layout.checkpoint_path(place, skill)
     if os.path.islink(path) and is_inside(path, place.top):
         path = os.path.realpath(path)
+        if layout.find_skill(path) not in ("", skill):
+            message = f"the checkpoint of {skill} is a symbolic link to that of {layout.find_skill(path)}"
+            raise CheckpointError(message, "a skill writes its own alone: put a real file in its place")
     atomic.write_file(path, data)
 
 
