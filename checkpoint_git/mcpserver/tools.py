@@ -118,6 +118,8 @@ def _update(asked: Arguments, world: World) -> Reply:
 
 def _done(asked: Arguments, world: World) -> Reply:
     options = {"--next": asked.get("next_action"), "--complete": asked.get("complete")}
+    if all(options.values()):
+        raise CheckpointError("next_action and complete exclude one another", "give next_action while work is left")
     return run_writing("done", options, _operand(asked), world)
 
 
@@ -324,10 +326,12 @@ TOOLS = (
     Tool(
         "restore_point_verify",
         "Prove a way back",
-        "Can this restore point be relied on? Reads all it holds and compares hashes; `findings` say what is damaged.",
+        "Can this restore point be relied on? Reads all it holds and compares hashes; `findings` say what is damaged. "
+        "That it was looked at goes into the log of the restore points; nothing else is written.",
         _verify_point,
         {"checkpoint_id": _POINT},
         ("checkpoint_id",),
+        writes=True,
     ),
     Tool(
         "restore_point_rollback",

@@ -181,11 +181,40 @@ def test_a_restore_point_takes_nothing_from_outside(project: Path) -> None:
         run("restore_point_create", project, scope=["/etc/passwd"])
 
 
+@pytest.mark.parametrize(
+    ("tool", "asked"),
+    [("checkpoint_status", {"since": "--"}), ("checkpoint_doctor", {"checks": ["--"]})],
+    ids=["status", "doctor"],
+)
+def test_two_dashes_are_a_value_like_any_other(tool: str, asked: dict[str, Any], project: Path) -> None:
+    with pytest.raises(CheckpointError, match='"--"'):
+        run(tool, project, **asked)
+
+
+def test_an_action_is_not_finished_and_followed_at_once(project: Path) -> None:
+    with pytest.raises(CheckpointError, match="next_action and complete exclude one another"):
+        run("checkpoint_done", project, skill="build", next_action="x", complete=True)
+
+
+def test_a_tool_that_says_it_only_reads_changes_no_file(project: Path) -> None:
+    point = run("restore_point_create", project, scope=["README.md"], reason="a try").document["checkpoint_id"]
+    before = read_files(project)
+    for tool in choose_tools(read_only=True).values():
+        run(tool.name, project, **{name: {"skill": "build", "checkpoint_id": point}[name] for name in tool.needs})
+    assert read_files(project) == before
+
+
+def read_files(project: Path) -> dict[Path, bytes]:
+    """All that lies in a project, its git directory too."""
+    return {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
+
+
 def test_read_only_offers_no_tool_that_writes() -> None:
     assert [tool.name for tool in choose_tools(read_only=True).values() if tool.writes] == []
     assert {tool.name for tool in TOOLS if tool.writes} == {
         "checkpoint_update",
         "checkpoint_done",
         "restore_point_create",
+        "restore_point_verify",
         "restore_point_rollback",
     }
