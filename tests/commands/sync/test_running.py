@@ -480,3 +480,41 @@ def test_entries_of_the_sharded_layout_come_along(hub: Hub, ann: Clone, bob: Clo
     assert entry in result.sent or result.findings, "it is known, whatever its rules say"
     ann.write(".git/info/exclude", ".checkpoints/\n")
     assert entry in ann.sync(branch="checkpoints").sent or result.findings
+
+
+def test_a_staged_checkpoint_counts_as_what_the_work_tree_holds(hub: Hub, ann: Clone, bob: Clone) -> None:
+    bob.change(context_primer=primer("b"))
+    bob.sync()
+    ann.change(step="sprint-3")
+    ann.git("add", BUILD)
+    ann.change(step="sprint-4")
+    ann.sync()
+    assert ann.status() == []
+    assert (hub.load()["step"], ann.load()["context_primer"]["key_decisions"]) == ("sprint-4", ["b"])
+
+
+def test_a_commit_after_a_sync_takes_nothing_back(hub: Hub, ann: Clone, bob: Clone) -> None:
+    bob.change(step="sprint-3")
+    bob.sync()
+    ann.write("code.txt", "mine\n")
+    ann.sync()
+    ann.git("commit", "-q", "-a", "-m", "Code")
+    ann.git("push", "-q")
+    assert hub.git("diff", "--name-only", "main~1", "main") == "code.txt"
+    assert hub.load()["step"] == "sprint-3"
+
+
+def test_in_the_middle_of_a_merge_the_branch_stays_and_what_is_unresolved_is_left_out(hub: Hub, ann: Clone) -> None:
+    ann.git("switch", "-q", "-c", "side")
+    ann.change(QA, step="theirs")
+    ann.git("commit", "-q", "-a", "-m", "Side")
+    ann.git("switch", "-q", "main")
+    ann.change(QA, step="mine")
+    ann.git("commit", "-q", "-a", "-m", "Main")
+    assert ann.exit_code("merge", "side") == 1
+    head = ann.git("rev-parse", "HEAD")
+    ann.change(step="sprint-3")
+    result = ann.sync()
+    assert (codes(result), result.sent) == (["sync/not-readable"], [BUILD])
+    assert (ann.git("rev-parse", "HEAD"), hub.load(QA)["step"]) == (head, "sprint-2")
+    assert (ann.path / ".git/MERGE_HEAD").exists()
