@@ -20,6 +20,8 @@ from checkpoint_git.repo.setup.blocks import MARKDOWN, find_block, insert_block,
 from checkpoint_git.repo.setup.steps import RemoveFile, Step, WriteFile
 
 _TRACKED = "commit it, and the others get it too"
+_TO_RENEW = "delete it to have ours again"
+_YOURS = "was changed since init wrote it, so it is yours; delete it by hand"
 _EVERY: tuple[Moment, ...] = ("prime", "stop", "precompact")
 
 
@@ -106,7 +108,7 @@ def _plan_file(kind: TextKind, path: str, file: AgentFile) -> Step:
     if found.state == "foreign":
         return Step("skip", path, "somebody else's file has that name")
     if found.state == "changed":
-        return Step("skip", path, "it was changed since init wrote it; delete it to have ours again")
+        return Step("skip", path, f"it was changed since init wrote it; {_TO_RENEW}")
     if found.text == TEXTS[kind].encode():
         return Step("keep", path)
     return Step("update", path, _TRACKED, WriteFile(file.path, render_stamped(path, TEXTS[kind], found.folders)))
@@ -119,7 +121,7 @@ def _remove_file(path: str, file: AgentFile) -> dict[str, Step]:
     if found.state == "foreign":
         return {}
     if found.state == "changed":
-        return {path: Step("keep", path, "it was changed since init wrote it, so it is yours; delete it by hand")}
+        return {path: Step("keep", path, f"it {_YOURS}")}
     return {path: Step("remove", path, "", RemoveFile(file.path, found.folders))}
 
 
@@ -127,7 +129,7 @@ def _remove_file(path: str, file: AgentFile) -> dict[str, Step]:
 
 
 def _plan_notes(path: str, file: AgentFile) -> Step:
-    body = NOTES.encode()
+    body = render_stamped(path, NOTES, 0)
     if file.blocked:
         return Step(
             "advise", path, f"{file.blocked}; add to it what `checkpoint init --agent` would: {_one_line(NOTES)}"
@@ -142,6 +144,8 @@ def _plan_notes(path: str, file: AgentFile) -> Step:
         return Step("skip", path, f"{error.message}: {error.hint}")
     if block and block.body == body:
         return Step("keep", path)
+    if block and read_stamped(block.body).state == "changed":
+        return Step("skip", path, f"our block was changed since init wrote it; {_TO_RENEW}")
     after = (
         replace_block(file.data, body) if block else insert_block(file.data, len(file.data), body, (), b"", MARKDOWN)
     )
@@ -155,6 +159,8 @@ def _remove_notes(path: str, file: AgentFile) -> dict[str, Step]:
         return {path: Step("skip", path, f"{error.message}: {error.hint}")}
     if block is None or file.data is None:
         return {}
+    if read_stamped(block.body).state == "changed":
+        return {path: Step("keep", path, f"our block {_YOURS}")}
     after = remove_block(file.data)
     if not after and "new file" in block.notes:
         return {path: Step("remove", path, "", RemoveFile(file.path))}

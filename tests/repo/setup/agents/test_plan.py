@@ -102,6 +102,30 @@ def test_an_older_text_of_ours_is_renewed() -> None:
     assert b"folders=2" in step.change.data
 
 
+def test_notes_that_somebody_changed_are_neither_renewed_nor_removed() -> None:
+    after = apply(files(), plan_agents(["generic"], files(), guard=False))
+    notes = after["AGENTS.md"]
+    for old, new in (
+        (b"## Checkpoints", b"## Our checkpoints"),
+        (b"- At the start", b"- Ask Ada first.\n- At the start"),
+    ):
+        given = {**after, "AGENTS.md": notes._replace(data=(notes.data or b"").replace(old, new))}
+        changed = next(step for step in plan_agents(["generic"], given, guard=False) if step.what == "AGENTS.md")
+        assert (changed.deed, changed.change) == ("skip", None)
+        kept = next(step for step in plan_agents_removal(given) if step.what == "AGENTS.md")
+        assert (kept.deed, kept.change) == ("keep", None)
+
+
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
+def test_older_notes_of_ours_are_renewed_and_removed(newline: bytes) -> None:
+    older = b"# Agents\n<!-- >>> checkpoint-git >>> -->\nwhat we said once\n<!-- <<< checkpoint-git <<< -->\n"
+    given = files(AGENTSDOTmd=AgentFile("/top/AGENTS.md", older.replace(b"\n", newline)))
+    after = apply(given, plan_agents(["generic"], given, guard=False))
+    assert b"what we said once" not in (after["AGENTS.md"].data or b"")
+    for notes in (given, after):
+        assert apply(notes, plan_agents_removal(notes))["AGENTS.md"].data == b"# Agents" + newline
+
+
 def test_damaged_marks_in_notes_are_left_to_a_person() -> None:
     given = files(AGENTSDOTmd=AgentFile("/top/AGENTS.md", b"<!-- >>> checkpoint-git >>> -->\nno end\n"))
     assert [step.deed for step in plan_agents(["generic"], given, guard=False) if step.what == "AGENTS.md"] == ["skip"]
