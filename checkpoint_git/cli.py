@@ -142,7 +142,7 @@ def _run(words: list[str], program: str) -> int:
     if args.format == "github" or hasattr(module, "JOB_SUMMARY"):
         _write_job_summary(request.verb, outcome, invocation)
     screen = read_screen(invocation.stdout, invocation.env, colour=not args.no_color, quiet=args.quiet)
-    return _say(Answer([report.render(request.verb, outcome, args.format, screen)], outcome.code))
+    return _say(Answer(report.render_pieces(request.verb, outcome, args.format, screen), outcome.code))
 
 
 def _write_job_summary(verb: str, outcome: Outcome, invocation: Invocation) -> None:

@@ -399,3 +399,25 @@ def test_what_an_encoding_lacks_is_spelled_plainly_or_escaped() -> None:
     assert encode_text("a → b — “c” ☃", "ascii") == b'a -> b - "c" \\u2603'
     assert encode_text("é", "latin-1") == b"\xe9"
     assert encode_text("half \ud800", "utf-8") == b"half \\ud800"
+
+
+def test_what_is_written_in_pieces_is_the_whole() -> None:
+    outcome = Outcome(
+        {"rows": [{"n": at, "x": "é"} for at in range(9_000)]}, [Line(f"{at}") for at in range(5_001)], [BAD]
+    )
+    for form in report.FORMATS:
+        pieces = list(report.render_pieces("status", outcome, form, PLAIN))
+        assert "".join(pieces) == report.render("status", outcome, form, PLAIN)
+        assert all(pieces)
+    assert [text.count("\n") for text in report.render_pieces("status", outcome, "text", PLAIN)] == [
+        2_000,
+        2_000,
+        1_003,
+    ]
+    document = json.loads("".join(report.render_pieces("status", outcome, "json", PLAIN)))
+    assert document["rows"] == outcome.data["rows"]
+
+
+def test_a_number_that_json_cannot_spell_is_null_and_nothing_is_written_twice() -> None:
+    outcome = Outcome({"rows": [*range(30_000), float("inf")]})
+    assert load("".join(report.render_pieces("status", outcome, "json", PLAIN)))["rows"] == [*range(30_000), None]

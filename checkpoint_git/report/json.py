@@ -2,6 +2,8 @@
 
 import json
 import math
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from checkpoint_git.core.outcome import Outcome
@@ -13,6 +15,11 @@ SCHEMA_VERSION = 1
 def render(command: str, outcome: Outcome, screen: Screen) -> str:
     """The command's document as text."""
     return write(make_document(command, outcome))
+
+
+def render_pieces(command: str, outcome: Outcome, screen: Screen) -> list[str]:
+    """The same in pieces."""
+    return _write_pieces(make_document(command, outcome))
 
 
 def make_document(command: str, outcome: Outcome) -> dict[str, Any]:
@@ -33,10 +40,24 @@ def make_error(command: str, message: str, hint: str, **more: Any) -> dict[str, 
 
 def write(document: dict[str, Any]) -> str:
     """JSON text with a final newline."""
+    return "".join(_write_pieces(document))
+
+
+def _write_pieces(document: dict[str, Any]) -> list[str]:
+    """All are made before the first is shown: what comes late may be impossible to write."""
     try:
-        return json.dumps(document, indent=2, allow_nan=False) + "\n"
+        return [*_join_pieces(_ENCODER.iterencode(document)), "\n"]
     except ValueError:  # a number like 1e999, which JSON can spell and a float cannot hold
-        return json.dumps(_without_infinities(document), indent=2) + "\n"
+        return [*_join_pieces(_ENCODER.iterencode(_without_infinities(document))), "\n"]
+
+
+_ENCODER = json.JSONEncoder(indent=2, allow_nan=False)
+_PIECE = 10_000  # of the encoder's, which are a few letters each
+
+
+def _join_pieces(small: Iterator[str]) -> Iterator[str]:
+    while piece := "".join(islice(small, _PIECE)):
+        yield piece
 
 
 def _without_infinities(value: Any) -> Any:

@@ -1,32 +1,51 @@
 """Outcomes as text for people. All text is a stranger's: nothing reaches the terminal unescaped."""
 
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Iterator, Sequence
+from checkpoint_git.core.light import Iterable, Iterator, Sequence
 from checkpoint_git.core.outcome import Block, Line, Outcome, Style, Table
 from checkpoint_git.core.safetext import escape_controls
 from checkpoint_git.report.screen import GLYPHS, Screen
 
 _LEVEL_STYLES: dict[str, Style] = {"error": "bad", "warning": "warn", "note": "dim"}
 GAP = "  "
+_PIECE = 2_000  # lines
 _WIDTHLESS = ("Mn", "Me", "Cf")  # categories of marks and joiners, which stand on the letter before
 
 
 def render(command: str, outcome: Outcome, screen: Screen) -> str:
     """Blocks, findings, summary; a quiet screen gets the findings alone."""
+    return "".join(render_pieces(command, outcome, screen))
+
+
+def render_pieces(command: str, outcome: Outcome, screen: Screen) -> Iterator[str]:
+    """The same, some thousand lines at a time."""
     lines: list[str] = []
+    for line in _render_lines(outcome, screen):
+        lines.append(line)
+        if len(lines) == _PIECE:
+            yield _end_lines(lines)
+            lines.clear()
+    if lines:
+        yield _end_lines(lines)
+
+
+def _end_lines(lines: Sequence[str]) -> str:
+    return "\n".join(lines) + "\n"
+
+
+def _render_lines(outcome: Outcome, screen: Screen) -> Iterator[str]:
     for block in () if screen.quiet else outcome.blocks:
-        lines += render_block(block, screen)
+        yield from render_block(block, screen)
     for finding in outcome.findings:
-        lines += render_finding(finding, screen)
+        yield from render_finding(finding, screen)
     for block in () if screen.quiet else outcome.summary:
-        lines += render_block(block, screen)
-    return "".join(f"{line}\n" for line in lines)
+        yield from render_block(block, screen)
 
 
-def render_block(block: Block, screen: Screen) -> list[str]:
+def render_block(block: Block, screen: Screen) -> Iterable[str]:
     """The lines of a Line or a Table."""
     if isinstance(block, Table):
-        return list(_render_table(block, screen))
+        return _render_table(block, screen)
     text = _said(block, screen)
     if block.hang < 0 or not screen.width or measure(text) <= screen.width:
         return [paint(text, block.style, screen)]
@@ -67,8 +86,7 @@ def paint(text: str, style: Style, screen: Screen) -> str:
 
 def _render_table(table: Table, screen: Screen) -> Iterator[str]:
     header = tuple(Line(text, "strong") for text in table.headers)
-    cells = [header, *(tuple(_cell(cell) for cell in row) for row in table.rows)]
-    said = [tuple(cell._replace(text=_said(cell, screen)) for cell in row) for row in cells]
+    said = [tuple(_said_cell(cell, screen) for cell in row) for row in (header, *table.rows)]
     widths = [max(measure(row[at].text) for row in said) for at in range(len(header))]
     if screen.width and sum(widths) + len(GAP) * (len(widths) - 1) > screen.width:
         from checkpoint_git.report.narrow import squeeze
@@ -77,8 +95,10 @@ def _render_table(table: Table, screen: Screen) -> Iterator[str]:
     return (join(row, widths, screen) for row in said)
 
 
-def _cell(cell: str | Line) -> Line:
-    return Line(cell) if isinstance(cell, str) else cell
+def _said_cell(cell: str | Line, screen: Screen) -> Line:
+    if isinstance(cell, str):
+        return Line(escape_controls(cell))
+    return cell._replace(text=_said(cell, screen))
 
 
 def join(row: Sequence[Line], widths: Sequence[int], screen: Screen) -> str:
