@@ -1,7 +1,7 @@
 """Where everything stands: one state a checkpoint, decisions first. Pure."""
 
 from checkpoint_git.checks.facts import Document
-from checkpoint_git.checks.next_action import plan_queue
+from checkpoint_git.checks.next_action import NextAction, plan_queue, sort_actions
 from checkpoint_git.checks.progress import (
     UNREADABLE,
     count_rows,
@@ -11,9 +11,9 @@ from checkpoint_git.checks.progress import (
     is_unstarted,
     text_field,
 )
-from checkpoint_git.checks.tickets import find_threads
+from checkpoint_git.checks.tickets import Ticket, find_threads, read_tickets
 from checkpoint_git.core.clock import read_instant
-from checkpoint_git.core.light import Any, NamedTuple, Sequence
+from checkpoint_git.core.light import Any, Iterable, NamedTuple, Sequence
 from checkpoint_git.protocols.skill.views import (
     action_done_when,
     action_text,
@@ -63,11 +63,19 @@ class Decision(NamedTuple):
     blocker: dict[str, Any]
 
 
-def find_states(documents: Sequence[Document], now: int) -> list[State]:
-    """The states of all documents, what matters most first; those with nothing to do last, the newest of them first."""
-    order = {action.skill: at for at, action in enumerate(plan_queue(documents).actions)}
-    threads = {skill: thread.text for skill, thread in find_threads(documents).items()}
-    states = [find_state(document, now, threads.get(document.skill, "")) for document in documents]
+def find_states(documents: Iterable[Document], now: int) -> list[State]:
+    """The states of all documents, what matters most first; those with nothing to do last, the newest of them first.
+
+    No document is held longer than it is looked at.
+    """
+    states, actions, tickets = list[State](), list[NextAction](), dict[str, list[Ticket]]()
+    for document in documents:
+        states.append(find_state(document, now))
+        actions += plan_queue([document]).actions
+        tickets[document.skill] = read_tickets(document.value or {})
+    order = {action.skill: at for at, action in enumerate(sort_actions(actions))}
+    threads = {skill: thread.text for skill, thread in find_threads(tickets).items()}
+    states = [state._replace(tickets=threads[state.skill]) if state.skill in threads else state for state in states]
     newest = sorted(states, key=lambda state: read_instant(state.updated_at) or (0, ""), reverse=True)
     return sorted(newest, key=lambda state: order.get(state.skill, len(order)))
 

@@ -1,9 +1,10 @@
 """The tickets of a checkpoint in one line, and the thread from one skill's ticket to another's. Pure."""
 
-from checkpoint_git.checks.facts import Document
+from itertools import chain
+
 from checkpoint_git.checks.progress import text_field
 from checkpoint_git.core.clock import read_instant
-from checkpoint_git.core.light import Any, NamedTuple, Sequence
+from checkpoint_git.core.light import Any, Mapping, NamedTuple
 from checkpoint_git.protocols.skill.views import read_objects
 
 # which ticket stands for a checkpoint: the first of these roles that it has, and of those the one added last
@@ -44,11 +45,19 @@ class Thread(NamedTuple):
         return " + ".join(words)
 
 
-def find_threads(documents: Sequence[Document]) -> dict[str, Thread]:
-    """The thread of every skill that has tickets."""
-    tickets = {document.skill: read_tickets(document.value or {}) for document in documents}
-    threads = {skill: _find_thread(skill, own, tickets) for skill, own in tickets.items() if own}
-    return {skill: thread for skill, thread in threads.items() if thread}
+def find_threads(tickets: Mapping[str, list[Ticket]]) -> dict[str, Thread]:
+    """The thread of every skill that has tickets, by the tickets of all skills."""
+    by_role: dict[str, list[_Seen]] = {}
+    for skill, own in tickets.items():
+        for ticket in own:
+            found = by_role.setdefault(ticket.role, [])
+            found.append((ticket.seen, -len(found), skill, ticket.id))
+    for found in by_role.values():
+        found.sort()
+    return {skill: _find_thread(skill, own, by_role) for skill, own in tickets.items() if own}
+
+
+_Seen = tuple[Instant, int, str, str]  # when, whose turn it is among equals, whose it is, its id
 
 
 def read_tickets(value: dict[str, Any]) -> list[Ticket]:
@@ -65,10 +74,10 @@ def read_tickets(value: dict[str, Any]) -> list[Ticket]:
     return list(tickets.values())
 
 
-def _find_thread(skill: str, own: list[Ticket], all_tickets: dict[str, list[Ticket]]) -> Thread | None:
+def _find_thread(skill: str, own: list[Ticket], by_role: dict[str, list[_Seen]]) -> Thread:
     leading = _choose_leading(own)
     others = [ticket for ticket in own if ticket.id != leading.id]
-    target = _find_target(leading, others, [t for name, found in all_tickets.items() if name != skill for t in found])
+    target = _find_target(leading, others, skill, by_role)
     children = sum(ticket.role == "child" for ticket in others)
     rest = len(others) - children - any(ticket.id == target for ticket in others)
     return Thread(leading, target, children, rest)
@@ -82,7 +91,7 @@ def _choose_leading(own: list[Ticket]) -> Ticket:
     return own[-1]
 
 
-def _find_target(leading: Ticket, others: list[Ticket], siblings: list[Ticket]) -> str:
+def _find_target(leading: Ticket, others: list[Ticket], skill: str, by_role: dict[str, list[_Seen]]) -> str:
     """The ticket that the leading one goes back to: what the skill itself says first, then what its siblings have.
 
     Of a sibling's, the one seen last before the leading ticket was: later work has not led to it.
@@ -94,8 +103,19 @@ def _find_target(leading: Ticket, others: list[Ticket], siblings: list[Ticket]) 
     if said:
         return said[-1].id
     for role in wanted:
-        of_role = [ticket for ticket in siblings if ticket.role == role and ticket.id != leading.id]
-        earlier = [ticket for ticket in of_role if ticket.seen <= leading.seen] or of_role
-        if earlier:
-            return max(earlier, key=lambda ticket: ticket.seen).id
+        of_role = by_role.get(role, [])
+        later = _find_later(of_role, leading.seen)
+        for at in chain(range(later - 1, -1, -1), range(len(of_role) - 1, later - 1, -1)):
+            _, _, owner, name = of_role[at]
+            if owner != skill and name != leading.id:
+                return name
     return ""
+
+
+def _find_later(seen: list[_Seen], instant: Instant) -> int:
+    """Where those begin that were seen after an instant."""
+    low, high = 0, len(seen)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if seen[middle][0] > instant else (middle + 1, high)
+    return low

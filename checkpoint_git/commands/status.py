@@ -2,7 +2,7 @@
 
 import os
 
-from checkpoint_git.checks.facts import find_broken
+from checkpoint_git.checks.facts import Document, find_broken
 from checkpoint_git.checks.next_action import describe_blocker
 from checkpoint_git.checks.progress import UNREADABLE, outline
 from checkpoint_git.checks.status import Decision, State, find_decisions, find_states
@@ -10,7 +10,7 @@ from checkpoint_git.commands.reading import iterate_documents, missing_checkpoin
 from checkpoint_git.core.clock import DAY, age_text, read_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import TYPE_CHECKING, Any, ArgumentParser, NamedTuple, Namespace
+from checkpoint_git.core.light import TYPE_CHECKING, Any, ArgumentParser, Iterator, NamedTuple, Namespace
 from checkpoint_git.core.outcome import Block, Glyph, Invocation, Line, Outcome, Style, Table
 from checkpoint_git.core.safetext import escape_controls, shorten
 from checkpoint_git.disk.discover import Place, find_place, plan_place
@@ -66,18 +66,24 @@ def status(
 
     Raises CheckpointError for a skill without a checkpoint.
     """
-    documents = [
-        document if in_full or document.skill == skill else outline(document)
-        for document in iterate_documents(place, now)
-    ]
-    states = find_states(documents, now)  # of all: a skill's tickets can lead to another's
+    broken, documents = list[Finding](), list[Document]()
+
+    def look() -> Iterator[Document]:
+        for document in iterate_documents(place, now):
+            is_asked = skill is None or document.skill == skill
+            if is_asked:
+                broken.extend(find_broken([document]))
+            if is_asked and since is not None:
+                documents.append(document)
+            yield document if in_full or document.skill == skill else outline(document)
+
+    states = find_states(look(), now)  # of all: a skill's tickets can lead to another's
     if skill is not None:
         check_skill_name(skill)
-        documents = [document for document in documents if document.skill == skill]
         states = [state for state in states if state.skill == skill]
         if not states:
             raise missing_checkpoint(place, skill)
-    result = StatusResult(states, find_decisions(states), find_broken(documents), [])
+    result = StatusResult(states, find_decisions(states), broken, [])
     if since is None:
         return result
     from checkpoint_git.commands.digest import read_changes
@@ -101,7 +107,9 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         result = result._replace(states=result.states[:1])
         data, blocks = _data(result), _brief_blocks(result)
     else:
-        data, blocks = _data(result), _blocks(result, in_full=args.skill is not None)
+        form = getattr(args, "format", "")  # what this one does not show of thousands of checkpoints is not made
+        data = _data(result) if form not in ("text", "md") else {}
+        blocks = _blocks(result, in_full=args.skill is not None) if form != "json" else []
     if not result.states:
         blocks = [Line(f"no checkpoints in {place.directory} yet: checkpoint update SKILL starts one", "dim")]
     if since is None and not args.brief and args.skill is None and may_have_records(place):

@@ -1,6 +1,9 @@
 from typing import Any
 
-from checkpoint_git.checks.tickets import find_threads
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checkpoint_git.checks.tickets import Ticket, find_threads, read_tickets
 from tests.checks.documents import document
 
 
@@ -9,8 +12,8 @@ def ref(name: str, role: str, **more: Any) -> dict[str, Any]:
 
 
 def lines(**skills: list[dict[str, Any]]) -> dict[str, str]:
-    documents = [document(skill, pm_refs=refs) for skill, refs in skills.items()]
-    return {skill: thread.text for skill, thread in find_threads(documents).items()}
+    tickets = {skill: read_tickets(document(skill, pm_refs=refs).value or {}) for skill, refs in skills.items()}
+    return {skill: thread.text for skill, thread in find_threads(tickets).items()}
 
 
 def test_the_thread_goes_from_skill_to_skill() -> None:
@@ -53,3 +56,20 @@ def test_entries_without_a_role_or_an_id_do_no_harm() -> None:
     assert lines(a=[{"provider": "jira", "id": "X-1"}, {"provider": "jira"}, {"id": None}, {"id": " "}]) == {"a": "X-1"}
     assert lines(a=[{"provider": "github-issues", "id": 12, "role": "source"}]) == {"a": "12 (source)"}
     assert lines(a=[{"provider": "jira"}]) == {}
+
+
+TICKETS = st.builds(
+    Ticket, st.just(""), st.sampled_from("abc"), st.sampled_from(["source", "deploy", "incident"]),
+    st.tuples(st.integers(0, 3), st.just("")),
+)  # fmt: skip
+
+
+@given(st.lists(st.lists(TICKETS, max_size=3, unique_by=lambda ticket: ticket.id), min_size=1, max_size=5))
+def test_a_deployment_leads_to_the_last_source_of_another_skill_before_it(lists: list[list[Ticket]]) -> None:
+    skills = {f"skill-{at}": own for at, own in enumerate(lists)}
+    for skill, thread in find_threads(skills).items():
+        if thread.leading.role == "deploy" and len(skills[skill]) == 1:
+            others = [one for name, found in skills.items() if name != skill for one in found]
+            sources = [one for one in others if one.role == "source" and one.id != thread.leading.id]
+            earlier = [one for one in sources if one.seen <= thread.leading.seen] or sources
+            assert thread.leads_to == (max(earlier, key=lambda one: one.seen).id if earlier else "")
