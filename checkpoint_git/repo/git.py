@@ -163,6 +163,14 @@ def git_error(words: Sequence[str], result: GitResult, cwd: str) -> CheckpointEr
     return CheckpointError(f"git {words[0]} failed in {escape_controls(cwd)}: {what}", hint)
 
 
+def quote_path(path: bytes) -> bytes:
+    """A path as git reads it from a line: in quotes, with octal escapes, where it holds what a line cannot."""
+    if not path.startswith(b'"') and not any(byte < 0x20 or byte == 0x7F for byte in path):
+        return path
+    plain = (b"\\%03o" % byte if byte < 0x20 or byte in b'"\\' or byte >= 0x7F else bytes([byte]) for byte in path)
+    return b'"' + b"".join(plain) + b'"'
+
+
 def clean_env(env: Mapping[str, str]) -> dict[str, str]:
     """The environment without what ties git to one repository: for work in any other one."""
     return {name: value for name, value in env.items() if not is_local_variable(name)}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.repo.git import GitResult, clean_env, git_error, run_git, start_git
+from checkpoint_git.repo.git import GitResult, clean_env, git_error, quote_path, run_git, start_git
 
 _CHUNK = 1 << 20
 _UNSTABLE = (b"unstable object", b"short read", b"could not open")  # in git's own words, LC_ALL=C
@@ -46,7 +46,7 @@ def write_files(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) ->
         return []
     # Compressing costs most of the time, and `git gc` does it for all that lasts.
     words = [*_LASTING, "-c", "core.looseCompression=0", "hash-object", "-w", "--no-filters", "--stdin-paths"]
-    stdin = b"".join(_quote(os.fsencode(path)) + b"\n" for path in paths)
+    stdin = b"".join(quote_path(os.fsencode(path)) + b"\n" for path in paths)
     result = run_git(words, work_tree, stdin=stdin, env=quiet_env(env), check=False)
     if result.code == _BUS_ERROR or any(sign in result.err for sign in _UNSTABLE):
         raise CutShortError
@@ -68,14 +68,6 @@ def write_contents(work_tree: str, contents: Sequence[bytes], env: Mapping[str, 
             with open(path, "wb") as stream:
                 stream.write(content)
         return write_files(work_tree, paths, env)
-
-
-def _quote(path: bytes) -> bytes:
-    """A path as git reads it from a line: in quotes, with octal escapes, where it holds what a line cannot."""
-    if not path.startswith(b'"') and not any(byte < 0x20 or byte == 0x7F for byte in path):
-        return path
-    plain = (b"\\%03o" % byte if byte < 0x20 or byte in b'"\\' or byte >= 0x7F else bytes([byte]) for byte in path)
-    return b'"' + b"".join(plain) + b'"'
 
 
 def write_commit(work_tree: str, leaves: Sequence[Leaf], message: str, env: Mapping[str, str]) -> str:

@@ -6,7 +6,7 @@ Everything is handed over in a file that is complete before git starts, so that 
 import tempfile
 
 from checkpoint_git.core.light import Mapping, NamedTuple, Sequence
-from checkpoint_git.repo.git import GitResult, git_error
+from checkpoint_git.repo.git import GitResult, git_error, quote_path
 from checkpoint_git.repo.sync.trees import Leaf
 
 Change = tuple[str, Leaf | bytes | None]  # path, and the file it becomes: git's, new content, or none
@@ -68,7 +68,7 @@ def _describe(drafts: Sequence[Draft], ref: str, who: Identity) -> list[bytes]:
 
 
 def _change(path: str, content: Leaf | bytes | None, marks: Mapping[bytes, int]) -> bytes:
-    name = path.encode("utf-8", "surrogateescape")
+    name = quote_path(path.encode("utf-8", "surrogateescape"))
     if content is None:
         return b"D " + name + b"\n"
     if isinstance(content, bytes):

@@ -37,6 +37,25 @@ def test_commits_are_made_beside_the_index_and_build_on_one_another(repo: GitRep
     assert repo.git("log", "-1", "--format=%an|%ae|%ct", two) == "Ada x|ada@example.org|1700000000"
 
 
+def test_no_path_of_a_stranger_is_read_as_a_command(repo: GitRepo) -> None:
+    repo.write("code.txt", "code\n")
+    head = repo.commit()
+    hostile = [
+        f"x\nreset refs/heads/stolen\nfrom {head}\n\nprogress q/.checkpoints/a.checkpoint.json",
+        '"q/.checkpoints/b.checkpoint.json',
+        "q\\n\x7f/.checkpoints/ü.checkpoint.json",
+        " q/.checkpoints/c.checkpoint.json ",
+    ]
+    drafts = [
+        Draft((head,), [(path, b"{}") for path in hostile], "one"),
+        Draft((0,), [(path, None) for path in [*hostile, *(f"{path}x" for path in hostile)]], "two"),
+    ]
+    one, two = write_commits(str(repo.path), drafts, REF, WHO, os.environ)
+    assert sorted(read_leaves(str(repo.path), one, every, os.environ)) == sorted([*hostile, "code.txt"])
+    assert sorted(read_leaves(str(repo.path), two, every, os.environ)) == ["code.txt"]
+    assert "stolen" not in repo.git("for-each-ref")
+
+
 def test_differences_give_the_same_files_as_the_whole_tree(repo: GitRepo) -> None:
     repo.write("a.json", "1")
     repo.write("b.json", "1")
