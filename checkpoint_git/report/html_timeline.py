@@ -35,8 +35,9 @@ _STRONGEST: tuple[Kind, ...] = ("broken", "blocker", "progress", "decision", "ot
 def draw_timeline(timeline: Timeline) -> Markup:
     """The drawing and what its marks mean."""
     times = [mark.at for lane in timeline.lanes for mark in lane.marks]
-    start, end = min(times, default=0), max(times, default=0)
-    span = max(end - start, DAY)
+    end = max(times, default=0)
+    span = max(end - min(times, default=0), DAY)
+    start = end - span  # a short time ends where it ended: nothing stands in the days to come
     height = _TOP + _LANE * len(timeline.lanes) + _AXIS
     names = "timeline-name timeline-words"
     drawing = element(

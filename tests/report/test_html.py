@@ -84,8 +84,9 @@ def test_marks_stand_at_their_share_of_the_time_and_near_ones_are_one() -> None:
 
 
 def test_a_short_time_is_told_with_hours_and_no_time_at_all_is_no_trouble() -> None:
-    reader = draw_block(Timeline("Timeline", "", [Lane("build", [Mark(0, "other", "x")])]))
-    assert "01-01 00:00" in reader.texts
+    reader = draw_block(Timeline("Timeline", "", [Lane("build", [Mark(9 * DAY, "other", "x")])]))
+    days = [text for text in reader.texts if re.fullmatch(r"\d\d-\d\d \d\d:\d\d", text)]
+    assert (days[0], days[-1]) == ("01-09 00:00", "01-10 00:00"), "up to the last mark, and not beyond"
     assert draw_block(Timeline("Timeline", "", [])).elements
 
 

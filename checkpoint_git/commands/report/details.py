@@ -71,7 +71,7 @@ def _rows(state: State) -> Iterator[Block]:
     shown = state.rows[:_MOST_ROWS]
     rows: list[list[Cell]] = [
         [
-            shorten(words_of(row.get("label")) or words_of(row.get("id")), 200),
+            shorten(words_of(row.get("label")) or words_of(row.get("id")), 200) or "(no name)",
             _row_status(row),
             shorten(words_of(row.get("id")), 80),
         ]

@@ -30,7 +30,8 @@ def tell_timeline(facts: Facts) -> Section | None:
     )
     counted = f"{count_of(len(newest), 'commit')} of {count_of(len(lives), 'skill')}"
     words = f"{counted}; the table below tells the same in words."
-    more = f"; {len(order) - len(lanes)} skills more are in the table alone" if len(order) > len(lanes) else ""
+    left = len(order) - len(lanes)
+    more = f"; in the table alone: {count_of(left, 'more skill')}" if left else ""
     shown = newest[:_MOST_EVENTS]
     rows = [_event_row(skill, entry) for skill, entry in shown]
     headers = ("When", "Skill", "What happened", "Who", "Commit")

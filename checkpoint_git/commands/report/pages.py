@@ -119,7 +119,9 @@ def _decisions(facts: Facts) -> Section | None:
 def _next(facts: Facts) -> Section:
     actions, skipped = facts.queue
     if not actions:
-        return Section("next", "Next", [Prose("Nothing is left to do: no checkpoint has an action left.", "good")])
+        words = "no checkpoint has an action left." if facts.states else "there is no checkpoint yet."
+        tone: Tone = "good" if facts.states else "dim"
+        return Section("next", "Next", [Prose(f"Nothing is left to do: {words}", tone)])
     first, others = actions[0], actions[1 : 1 + _MOST_ACTIONS]
     above = first.rank == "decision"
     told = Item(
@@ -147,11 +149,13 @@ def _action_item(action: NextAction) -> Item:
 
 def _board(facts: Facts) -> Section:
     if not facts.states:
-        prose = Prose("There are no checkpoints yet: checkpoint update SKILL starts one.", "dim")
+        start = 'checkpoint update build --phase=plan --next_actions+="Say what comes first"'
+        prose = Prose(f"There are no checkpoints yet. A first one, of a skill named build: {start}", "dim")
         return Section("board", "Board", [prose])
     cards: dict[str, list[Card]] = {}
+    troubles = {one.path: one.findings[0].message for one in facts.documents if one.value is None and one.findings}
     for at, state in enumerate(facts.states[: 2 * MOST_SKILLS]):
-        cards.setdefault(_find_column(state), []).append(_card(at, state))
+        cards.setdefault(_find_column(state), []).append(_card(at, state, troubles.get(state.path, "")))
     tones = {title: tone for title, tone, _ in _COLUMNS}
     columns = [Column(title, tones[title], cards[title]) for title in _ORDER if title in cards]
     more = len(facts.states) - 2 * MOST_SKILLS
@@ -163,10 +167,10 @@ def _find_column(state: State) -> str:
     return next(title for title, _, fits in _COLUMNS if fits(state))
 
 
-def _card(at: int, state: State) -> Card:
+def _card(at: int, state: State, trouble: str) -> Card:
     where = " / ".join(filter(None, (shorten(state.phase, 60), shorten(state.step, 60))))
     first = state.actions[0][0] if state.actions else ""
-    lead = _first_blocker(state) or (f"Next: {first}" if first else "")
+    lead = trouble or _first_blocker(state) or (f"Next: {first}" if first else "")
     return Card(
         title=shorten(state.skill, 100),
         link=f"#skill-{at + 1}" if at < MOST_SKILLS else "",

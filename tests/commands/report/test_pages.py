@@ -121,3 +121,23 @@ def test_whatever_a_checkpoint_holds_there_is_a_page_without_its_markup(changes:
     reader.feed(page)
     assert "b" not in {name for name, _ in reader.elements}
     assert page.endswith("</body></html>\n")
+
+
+def test_a_card_of_what_cannot_be_read_says_why() -> None:
+    facts = make_facts(checkpoint())
+    documents = check_files([(".checkpoints/build.checkpoint.json", b'{"skill": ')], NOW)
+    page = make_page(facts._replace(documents=documents, states=find_states(documents, NOW)))
+    board = find_section(page, "board").blocks[0]
+    assert isinstance(board, Board)
+    assert [card.text for column in board.columns for card in column.cards] == [documents[0].findings[0].message]
+
+
+def test_where_nothing_is_the_page_says_how_to_begin() -> None:
+    text = render(make_page(make_facts()))
+    assert "there is no checkpoint yet" in text
+    assert "checkpoint update build" in text
+
+
+def test_a_row_without_a_name_has_a_header_that_can_be_read_aloud() -> None:
+    page = make_page(make_facts(checkpoint(progress_table=[{"status": "complete"}])))
+    assert '<th class="short" scope="row">(no name)</th>' in render(page)
