@@ -7,6 +7,7 @@ from typing import get_args
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.safetext import shorten
+from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.repo.git import clean_env, run_git
 from checkpoint_git.repo.setup.agents.plan import (
     AgentFile,
@@ -36,26 +37,35 @@ def check_agents(words: Sequence[str], *, guard: bool = False) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def read_agent_steps(top: str, wanted: Sequence[str], env: Mapping[str, str], *, guard: bool) -> list[Step]:
-    """The steps for the agents that are wanted. top: the work tree. guard: with the restore-point guard as a hook."""
-    found = find_agents(lambda sign: os.path.lexists(os.path.join(top, sign))) if AUTO in wanted else []
+def read_agent_steps(place: Place, wanted: Sequence[str], env: Mapping[str, str], *, guard: bool) -> list[Step]:
+    """The steps for the agents that are wanted, beside the checkpoints. guard: with the restore-point guard as a hook.
+
+    Signs count at the top of the repository too.
+    """
+    folders = {place.root, place.top}
+    found = find_agents(lambda sign: any(os.path.lexists(os.path.join(folder, sign)) for folder in folders))
+    found = found if AUTO in wanted else []
     named = [name for name in get_args(AgentName) if name in wanted or name in found]
     if not named:
         looked_for = ", ".join(dict.fromkeys(sign for _, sign in SIGNS))
         return [Step("skip", "agents", f"no sign of any ({looked_for}); name one: checkpoint init --agent NAME")]
-    files = _read_files(top)
-    hidden = {path: files[path]._replace(blocked=_HIDDEN) for path in _read_hidden(top, env) if path in files}
-    return plan_agents(named, {**files, **hidden}, guard=guard)
+    files = _read_files(place.root)
+    hidden = {path: files[path]._replace(blocked=_HIDDEN) for path in _read_hidden(place.root, env) if path in files}
+    return _label(plan_agents(named, {**files, **hidden}, guard=guard), place.root, place.top)
 
 
-def read_agent_removal(top: str) -> list[Step]:
-    """The steps that take away what init wrote for agents."""
-    return plan_agents_removal(_read_files(top))
+def read_agent_removal(folders: Sequence[str], top: str) -> list[Step]:
+    """The steps that take away what init wrote for agents in any of the folders. top: what names are relative to."""
+    return [step for folder in folders for step in _label(plan_agents_removal(_read_files(folder)), folder, top)]
 
 
-def _read_hidden(top: str, env: Mapping[str, str]) -> list[str]:
+def _label(steps: Sequence[Step], folder: str, top: str) -> list[Step]:
+    return [step._replace(what=relative_path(os.path.join(folder, step.what), top)) for step in steps]
+
+
+def _read_hidden(folder: str, env: Mapping[str, str]) -> list[str]:
     """The files that git tracks and a sparse checkout leaves out; [] outside git."""
-    listed = run_git(["ls-files", "-t", "-z", "--", *list_paths()], top, env=clean_env(env), check=False)
+    listed = run_git(["ls-files", "-t", "-z", "--", *list_paths()], folder, env=clean_env(env), check=False)
     return [os.fsdecode(field[2:]) for field in listed.out.split(b"\0") if field.startswith(b"S ")]
 
 

@@ -151,8 +151,7 @@ def _init_here(repository: Repository | None, cwd: str, options: Options, env: M
     place = _find_or_plan_place(cwd)
     steps = plan_folder(place)
     if options.agents:
-        top = repository.work_tree if repository else place.root
-        steps += agents.read_agent_steps(top, options.agents, env, guard=options.guard)
+        steps += agents.read_agent_steps(place, options.agents, env, guard=options.guard)
     if repository is None:
         if options.ci:
             raise CheckpointError("--ci: this is no git repository", "run `git init` first")

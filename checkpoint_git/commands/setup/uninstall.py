@@ -67,7 +67,9 @@ def _uninstall_here(
 ) -> UninstallResult:
     steps = plan_folder_removal(_read_place(cwd))
     place = _read_place(cwd)
-    steps += read_agent_removal(repository.work_tree if repository else place.root if place else os.path.abspath(cwd))
+    top = repository.work_tree if repository else place.root if place else os.path.abspath(cwd)
+    inner = [place.root] if place and not os.path.samefile(place.root, top) else []
+    steps += read_agent_removal([*inner, top], top)
     if repository is None:
         if not dry_run:
             apply_in_turn(steps, None)

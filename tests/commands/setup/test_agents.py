@@ -151,6 +151,21 @@ def test_auto_finds_what_the_repository_is_worked_on_with(repo: GitRepo) -> None
     assert not any(path.startswith((".claude", ".cursor", ".codex", "AGENTS")) for path in touched)
 
 
+def test_in_a_monorepo_agents_are_set_up_beside_the_checkpoints_around(repo: GitRepo) -> None:
+    repo.write("packages/web/.checkpoints/build.checkpoint.json", checkpoint_text())
+    repo.write("packages/web/.cursor/rules/style.mdc", "---\n---\n")
+    repo.write("CLAUDE.md", "# Rules\n")
+    before = take_snapshot(repo.path)
+    web = GitRepo(repo.path / "packages/web")
+    steps = {step["what"]: step["deed"] for step in init(web, "--agent=auto")}
+    assert steps["packages/web/.cursor/hooks.json"] == steps["packages/web/.claude/settings.json"] == "add"
+    assert not (repo.path / ".claude").exists()
+    assert b"RESUMING: build" in run_hook(web, find_command(web, "claude", "prime"), b"{}").stdout
+    assert {step["deed"] for step in init(web, "--agent=auto")} == {"keep"}
+    assert run_checkpoint("uninstall", cwd=web.path).returncode == 0
+    assert take_snapshot(repo.path) == before
+
+
 def test_without_a_sign_of_an_agent_auto_says_so(repo: GitRepo) -> None:
     told = next(step for step in init(repo, "--agent=auto") if step["what"] == "agents")
     assert (told["deed"], "init --agent NAME" in told["text"]) == ("skip", True)
