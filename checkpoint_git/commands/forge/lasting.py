@@ -33,6 +33,9 @@ def _keep(plain: Plain, served: Served, file: ServedFile, data: bytes | None, he
         later = read_later_versions(plain.cwd, served.commit.id, path, plain.env, head)
         left = judged.find_never_back(left, later)
     keys = {key_of(entry) for entry in left or ()}
+    if judged.file.result is None and served.commit is not None and data is None:
+        later = read_later_versions(plain.cwd, served.commit.id, path, plain.env, head)
+        return [] if later else file.found
     if judged.is_readable:
         kept = [one for one in file.found if one.entry is not None and key_of(one.entry) in keys]
         return kept + [one for one in file.found if one.entry is None and _stands(judged, one.hit, data)]

@@ -78,7 +78,9 @@ def plan_repair(plain: Plain, served: Sequence[Served], schemas: Schemas, now: i
         reason = _find_obstacle(path, dirty, env)
         if reason:
             plan.refused.append(_refuse(path, "", *reason))
-        elif blobs[path]:
+        elif not blobs[path]:
+            plan.refused.append(_refuse_gone(path, *files[-1]))
+        else:
             _plan_file(plan, path, contents[blobs[path]], files, load_schema(schemas, path), now)
     return plan
 
@@ -97,6 +99,16 @@ def _find_obstacle(path: str, dirty: set[str], env: Mapping[str, str]) -> tuple[
 
 def _refuse(path: str, where: str, why: str, hint: str) -> Finding:
     return Finding(NOT_REPAIRED, "warning", f"not repaired: {why}", path, where, hint=hint)
+
+
+def _refuse_gone(path: str, served: Served, file: ServedFile) -> Finding:
+    """A file that a merge left out is not made again by itself: perhaps it was meant to go."""
+    hint = f"checkpoint explain-merge {served.event.commit[:12]} -- {shlex.quote(path)}"
+    versions = file.judged.file
+    if served.commit is not None and (versions.first is None or versions.second is None):
+        side = served.commit.parents[versions.parents[1 if versions.first is None else 0] - 1]
+        hint = f"git checkout {side[:12]} -- {shlex.quote(path)} brings it back, to be kept or removed in a commit"
+    return _refuse(path, "", "the merge left the file out, and a person has to choose", hint)
 
 
 def _plan_file(

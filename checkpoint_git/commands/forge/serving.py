@@ -197,6 +197,7 @@ def find_hits(judged: Judged, how: How, parents: Parents) -> list[Found]:
     found = [Found(hit_of(judged, entry, parents, meant), entry) for entry in list_harm(judged.found)]
     if how in ("lines", "foreseen") and not unreadable:
         found += [Found(hit) for hit in _find_strange(judged, parents, [one.hit for one in found])]
+        found += [Found(hit) for hit in _find_followed(judged.file, judged.base, parents)]
     return place_lines(judged.file.second if how == "foreseen" else judged.file.result, found)
 
 
@@ -226,6 +227,19 @@ def _find_strange(judged: Judged, parents: Parents, hits: Sequence[Hit]) -> list
             said = _say_place(judged, where, parents)
             found.append(Hit(kind, judged.file.path, where, where.lstrip("/").replace("/", "."), said))
     return found
+
+
+def _find_followed(file: Versions, base: bytes | None, parents: Parents) -> list[Hit]:
+    """A checkpoint that one side moved to where none is, as an archive is, and the other changed.
+
+    Lines follow the rename: what the other side wrote stands in the archive, and the checkpoint is gone.
+    """
+    gone = (file.first is None, file.second is None)
+    if file.result is not None or gone[0] == gone[1] or base in (None, file.first, file.second):
+        return []
+    removed, changed = parents.name("second" if gone[1] else "first"), parents.name("first" if gone[1] else "second")
+    said = f"{removed} archived or moved the file, {changed} changed it, and that change is in no checkpoint any more"
+    return [Hit("undecided", file.path, "", "", said)]
 
 
 def _say_place(judged: Judged, where: str, parents: Parents) -> str:

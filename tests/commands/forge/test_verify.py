@@ -124,3 +124,24 @@ def test_outside_of_a_repository_it_says_so(tmp_path: Path) -> None:
 def test_an_empty_repository_has_no_range(repo: GitRepo) -> None:
     with pytest.raises(CheckpointError, match="git knows no range"):
         run_verb(audit, cwd=repo.path, now=NOON, env=dict(os.environ))
+
+
+def test_a_file_archived_here_and_changed_there_is_not_settled_by_following_the_rename(server: Server) -> None:
+    archive = ".checkpoints/history/build.20260301T120000Z.json"
+    server.repo.git("checkout", "-q", "-b", "archived", "main~1")
+    server.repo.write(archive, server.repo.read(PATH))
+    server.repo.git("rm", "-q", PATH)
+    server.repo.commit("archived")
+    server.repo.git("checkout", "-q", "main")
+    ran = verify(server.repo, "--base", "main", "--head", "archived")
+    assert (ran.codes, ran.outcome.findings[0].path) == (["merge/undecided"], PATH)
+    server.merge("archived")
+    ran = run_verb(audit, "--fix", cwd=server.repo.path, now=NOON, env=dict(os.environ))
+    assert ran.codes == ["merge/undecided", "merge/not-repaired"]
+    assert "git checkout" in ran.outcome.findings[-1].hint
+    server.repo.git("checkout", "-q", "HEAD^", "--", PATH)
+    server.repo.commit("brought back")
+    assert run_verb(audit, cwd=server.repo.path, now=NOON, env=dict(os.environ)).codes == []
+    server.repo.git("rm", "-q", PATH)
+    server.repo.commit("and removed on purpose")
+    assert run_verb(audit, cwd=server.repo.path, now=NOON, env=dict(os.environ)).codes == []
