@@ -77,7 +77,7 @@ def brief(facts: Facts, now: int, tokens: int = MOST_TOKENS) -> list[str]:
         _tell_flags(facts, now),
         [clean(line, _MIDDLE) for line in facts.running],
         _tell_context(facts.context),
-        _tell_others(facts.documents, facts.plan, now),
+        _tell_others(facts, now),
     ]
     lines = [line for section in sections for line in section]
     return _fit(lines, max(tokens, LEAST_TOKENS)) if lines else []
@@ -154,12 +154,16 @@ def _tell_context(context: Context) -> list[str]:
     return lines
 
 
-def _tell_others(documents: Sequence[Document], plan: Plan | None, now: int) -> list[str]:
-    others = [document for document in documents if plan is None or document.skill != plan.skill]
-    return _listed(f"Other checkpoints: {len(others)}", [_tell_other(document, now) for document in others], 8)
+def _tell_others(facts: Facts, now: int) -> list[str]:
+    """In the order in which they matter; what asks for nothing comes last."""
+    asked = {action.skill: (at, action) for at, action in enumerate(facts.queue.actions)}
+    others = [one for one in facts.documents if facts.plan is None or one.skill != facts.plan.skill]
+    others.sort(key=lambda one: asked[one.skill][0] if one.skill in asked else len(asked))
+    lines = [_tell_other(one, asked[one.skill][1] if one.skill in asked else None, now) for one in others]
+    return _listed(f"Other checkpoints: {len(others)}", lines, 12)
 
 
-def _tell_other(document: Document, now: int) -> str:
+def _tell_other(document: Document, action: NextAction | None, now: int) -> str:
     value: dict[str, Any] = document.value or {}
     done, rows = count_rows(value)
     age = find_age(value, now)
@@ -169,7 +173,13 @@ def _tell_other(document: Document, now: int) -> str:
         f"{done}/{rows}" if rows else "",
         age_text(age) if age is not None else "",
     ]
-    return f"  {clean(document.skill, 60)}: {clean(', '.join(filter(None, words)), _SHORT)}"
+    line = f"  {clean(document.skill, 60)}: {clean(', '.join(filter(None, words)), _SHORT)}"
+    blockers = [blocker for blocker in open_blockers(value) if not waits_on_user(blocker)]
+    if blockers:
+        return f"{line}; in the way: {clean(describe_blocker(blockers[0]), _SHORT)}"
+    if action is None or action.rank == "decision":  # decisions are told of already
+        return line
+    return f"{line}; next: {clean(action.action, _SHORT)}"
 
 
 def _listed(title: str, lines: Sequence[str], most: int) -> list[str]:

@@ -62,7 +62,7 @@ def test_an_action_that_matters_more_than_the_resumed_one_is_named() -> None:
 def test_work_that_may_go_on_is_resumed_before_work_that_must_ask() -> None:
     lines = quoted(tell(document("blocked", status="blocked"), document("zeal")))
     assert lines[0] == "RESUMING: zeal on tidepool"
-    assert "  blocked: blocked, sprint-2, 2/3, 2h" in lines
+    assert "  blocked: blocked, sprint-2, 2/3, 2h; next: Write the notes API" in lines
 
 
 def test_where_nothing_may_go_on_it_says_to_ask() -> None:
@@ -87,6 +87,23 @@ def test_private_state_is_never_told() -> None:
 def test_only_complete_work_is_listed_without_a_block_to_resume() -> None:
     lines = quoted(tell(document(status="complete", next_actions=[])))
     assert lines == ["Other checkpoints: 1", "  build: complete, sprint-2, 2/3, 2h"]
+
+
+def test_other_checkpoints_say_what_is_next_or_in_the_way_and_the_done_come_last() -> None:
+    lines = quoted(
+        tell(
+            document("a", status="complete", next_actions=[]),
+            document("b", status="blocked", blockers=[decision(description="CI is red", needs="code_fix")]),
+            document("build"),
+            document("c", next_actions=["Merge #7", "Write the docs"], updated_at="2026-03-02T08:00:00Z"),
+            shipped={"Merge #7": "abc"},
+        )
+    )
+    assert lines[lines.index("Other checkpoints: 3") + 1 :] == [
+        "  c: in_progress, sprint-2, 2/3, 4h; next: Write the docs",
+        "  b: blocked, sprint-2, 2/3, 2h; in the way: CI is red",
+        "  a: complete, sprint-2, 2/3, 2h",
+    ]
 
 
 @pytest.mark.parametrize("tokens", [0, LEAST_TOKENS, 400, MOST_TOKENS, 10**6])
