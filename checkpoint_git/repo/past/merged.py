@@ -10,7 +10,7 @@ from checkpoint_git.repo.past.log import PLAIN_LOG, read_blocks
 from checkpoint_git.repo.past.spots import MAX_MESSAGE, find_keys, find_revert_key
 
 if TYPE_CHECKING:
-    from checkpoint_git.repo.past.evidence import Commit
+    from checkpoint_git.repo.past.claims import Commit
 
 Rule = Literal["decide_merged", "decide_taken_back"]
 
@@ -103,7 +103,7 @@ def _read_commits(work_tree: str, ids: list[str]) -> "list[Commit]":
 
 
 def _parse_commit(record: bytes) -> "tuple[int, Commit]":
-    from checkpoint_git.repo.past.evidence import Commit
+    from checkpoint_git.repo.past.claims import Commit
 
     header, _, message = record.decode("utf-8", "replace").partition("\n")
     subject, _, body = message.partition("\n")

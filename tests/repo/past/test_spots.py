@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkpoint_git.repo.past.evidence import Commit, find_claims
+from checkpoint_git.repo.past.claims import Commit, find_claims
 from checkpoint_git.repo.past.spots import (
     MAX_KEYS,
     MAX_MESSAGE,
