@@ -323,7 +323,7 @@ def _find_answer(words: list[str], program: str) -> str:
 
 def overview(program: str) -> str:
     """What `checkpoint --help` says."""
-    verbs = "".join(f"  {name:13} {summary}\n" for name, (_, summary) in VERBS.items() if summary)
+    verbs = "".join(f"  {name:13}  {summary}\n" for name, (_, summary) in VERBS.items() if summary)
     return (
         f"usage: {program} [COMMAND] [OPTIONS]\n\n"
         "State that survives sessions: checkpoints in a git repository, validated and merged by meaning.\n\n"

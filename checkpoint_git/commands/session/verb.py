@@ -15,11 +15,11 @@ from checkpoint_git.disk.discover import Place
 
 SUMMARY = "remind a session that work went on and no checkpoint was written: for the hooks of an agent"
 EXAMPLES = """\
-  checkpoint session stop                       when a turn ends; a reminder at most every 15 minutes
-  checkpoint session stop --block               ... that keeps the session going until it is heeded, once
-  checkpoint session precompact --format claude before the context is made shorter, as the hook's JSON
-  checkpoint session start                      note the start (checkpoint prime does so too)
-  checkpoint session end                        forget the session
+  checkpoint session stop                        when a turn ends; a reminder at most every 15 minutes
+  checkpoint session stop --block                ... that keeps the session going until it is heeded, once
+  checkpoint session precompact --format claude  before the context is made shorter, as the hook's JSON
+  checkpoint session start                       note the start (checkpoint prime does so too)
+  checkpoint session end                         forget the session
 
 Work is a file that changed, in the work tree or in a commit, after the session started and after a checkpoint was
 written. It says nothing where there is none, outside git, and where there is no .checkpoints. `git config
