@@ -21,6 +21,7 @@ _CHANGING = (
     (re.compile(r"chk_\d{8}_\d{6}_[a-z0-9]{6}"), "POINT"),
     (re.compile(r"\b[0-9a-f]{7,40}\b"), "COMMIT"),
     (re.compile(r"\b\d+ (seconds?|s) ago\b|\b\d+s\b"), "SOON"),
+    (re.compile(r"\b\d+ checks:"), "CHECKS"),  # which grow in number
     (re.compile(r"[ \t]+$", re.MULTILINE), ""),
     (re.compile(r"  +"), "  "),
 )

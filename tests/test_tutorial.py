@@ -23,6 +23,8 @@ def test_a_newcomer_who_follows_the_tutorial_sees_what_it_shows(tmp_path: Path) 
     ("shown", "printed", "same"),
     [
         ("saved at 2026-01-01T10:00:00Z\n", "saved at 2026-11-21T17:38:06Z\n", True),
+        ("1 checkpoint, 35 checks: 1 warning\n", "1 checkpoint, 36 checks: 1 warning\n", True),
+        ("1 checkpoint, 35 checks: 1 warning\n", "1 checkpoint, 35 checks: clean\n", False),
         ("by d9d4d9a62 now\n", "by 8850727a8 now\n", True),
         ("first\n...\nlast\n", "first\nmore\nand more\nlast\n", True),
         ("first\n...\nlast\n", "first\nlast, but not least\n", False),
