@@ -91,7 +91,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--agent",
         metavar="NAME",
         action="append",
-        help=f"set up a coding agent: {', '.join(agents.CHOICES)} (auto: those that left signs); several allowed",
+        nargs="?",
+        const=agents.AUTO,
+        help=f"set up a coding agent: {', '.join(agents.CHOICES)} (auto, or no name: those that left signs); "
+        "several allowed",
     )
     parser.add_argument(
         "--agent-guard",

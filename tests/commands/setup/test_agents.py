@@ -144,9 +144,10 @@ def test_what_is_left_alone_gets_a_recipe(repo: GitRepo) -> None:
         assert json.loads(steps[path]["text"].partition("add by hand: ")[2])["hooks"]
 
 
-def test_auto_finds_what_the_repository_is_worked_on_with(repo: GitRepo) -> None:
+@pytest.mark.parametrize("word", ["--agent=auto", "--agent"])
+def test_auto_finds_what_the_repository_is_worked_on_with(repo: GitRepo, word: str) -> None:
     repo.write(".gemini/settings.json", "{}")
-    touched = {step["what"] for step in init(repo, "--agent=auto", "--hooks=none")}
+    touched = {step["what"] for step in init(repo, word, "--hooks=none")}
     assert {".gemini/settings.json", ".gemini/commands/checkpoint.toml", "GEMINI.md"} < touched
     assert not any(path.startswith((".claude", ".cursor", ".codex", "AGENTS")) for path in touched)
 
