@@ -42,6 +42,13 @@ FRAME = """\
 </g>
 </svg>
 """
+# signs are drawn, because not every machine has a font for them; around the middle of two cells
+SIGNS = {
+    "⛔": '<circle r="7" fill="#f85149"/><path d="M-4 0H4" stroke="#fff" stroke-width="3"/>',
+    "🔄": '<rect x="-7" y="-7" width="14" height="14" rx="3" fill="#388bfd"/>'
+    '<path d="M-4-1A4 4 0 0 1 3-2.6M4 1A4 4 0 0 1-3 2.6M4-5V-1.6H.8M-4 5V1.6H-.8" stroke="#fff" stroke-width="1.4" '
+    'fill="none"/>',
+}
 _SEQUENCE = re.compile(r"\x1b\[([0-9;]*)([A-Za-z])")
 
 
@@ -166,6 +173,8 @@ def draw_run(run: Run, y: int) -> str:
     left = len(run.text) - len(run.text.lstrip())
     text = run.text.strip()
     x = MARGIN + (run.column + left) * CELL
+    if text in SIGNS:
+        return f'<g transform="translate({x + CELL:.1f} {y - 5})">{SIGNS[text]}</g>'
     looks = f' fill="{run.style.colour}"' if run.style.colour != INK else ""
     looks += ' font-weight="bold"' if run.style.bold else ""
     looks += ' opacity="0.65"' if run.style.dim else ""
