@@ -188,6 +188,8 @@ _HOOK_STATES = {
     "missing": "not there",
     "foreign": "another's script, without ours",
     "not-executable": "not executable, so git skips it",
+    "no-interpreter": "its first line names a program that is not there",
+    "passed-over": "a line above ours ends the script",
     "outdated": "of another version",
     "damaged": "with broken marks",
 }
@@ -221,7 +223,8 @@ def _tell_failures(failures: Sequence[HookFailure]) -> Finding:
 
 def _is_reached(hook: Hook, setup: Setup) -> bool:
     by_framework = hook.name == "pre-commit" and setup.framework_entry and hook.state != "missing"
-    return hook.state not in _HOOK_STATES or hook.calls_us or by_framework
+    calls_us = hook.calls_us and hook.state not in ("no-interpreter", "passed-over")
+    return hook.state not in _HOOK_STATES or calls_us or by_framework
 
 
 def _tell_hooks(hooks: list[Hook], setup: Setup) -> Iterator[Finding]:

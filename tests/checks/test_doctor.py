@@ -232,6 +232,12 @@ def test_a_hook_that_calls_us_or_the_frameworks_entry_counts() -> None:
     assert find_unreachable_hooks(world(hooks=foreign, framework_entry=True)) == []
 
 
+@pytest.mark.parametrize("state", ["no-interpreter", "passed-over"])
+def test_words_of_ours_that_never_run_do_not_count_as_a_call(state: str) -> None:
+    hooks = tuple(hook._replace(state=state, calls_us=True) for hook in HEALTHY.hooks)
+    assert told(find_unreachable_hooks(world(hooks=hooks))) == [("warning", "hooks/unreachable")]
+
+
 def test_a_hooks_path_outside_is_told_once_and_not_where_its_hooks_call_us() -> None:
     missing = tuple(hook._replace(state="missing") for hook in HEALTHY.hooks)
     (finding,) = find_unreachable_hooks(world(hooks=missing, hooks_place="outside", hooks_path="/elsewhere"))

@@ -69,7 +69,10 @@ def find_server_hook(survey: Survey, wanted: Wanted) -> str:
 
 
 def _is_there(hook: HookFile, wanted: Wanted) -> bool:
-    return hookfiles.find_state(hook, wanted.shims[hook.name]) in ("ours", "block", "outdated", "not-executable")
+    return hookfiles.find_state(hook, wanted.shims[hook.name]) in _THERE
+
+
+_THERE = ("ours", "block", "outdated", "not-executable", "no-interpreter", "passed-over")
 
 
 def _plan_attributes(survey: Survey, *, adopt: bool) -> Step:

@@ -7,12 +7,24 @@ from typing import Literal, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.repo.setup.blocks import Note, find_block, has_block, insert_block, remove_block, replace_block
+from checkpoint_git.repo.setup.hookends import ends_before
 from checkpoint_git.repo.staged import pathspecs
 
 HOOKS = ("pre-commit", "pre-merge-commit", "pre-push", "post-commit", "post-merge", "post-rewrite")
 SERVER_HOOKS = ("pre-receive", "update")  # of a bare repository, one or the other
 
-State = Literal["missing", "ours", "block", "outdated", "moved", "not-executable", "foreign", "damaged"]
+State = Literal[
+    "missing",
+    "ours",
+    "block",
+    "outdated",
+    "moved",
+    "not-executable",
+    "no-interpreter",
+    "passed-over",
+    "foreign",
+    "damaged",
+]
 
 _SHEBANG = b"#!/bin/sh\n"
 _SHELLS = frozenset((b"sh", b"bash", b"dash", b"ash", b"ksh", b"mksh"))
@@ -29,8 +41,9 @@ _PATHS = "@PATHS@"
 class HookFile(NamedTuple):
     """One file of a hooks folder as it was read. data: None when there is none, or when it cannot be read.
 
-    link: it is a symbolic link. runs: git can start it. legacy: the file NAME.legacy beside it, where the pre-commit
-    framework puts a hook that it found, to run it from there.
+    link: it is a symbolic link. runs: git may start it. legacy: the file NAME.legacy beside it, where the pre-commit
+    framework puts a hook that it found, to run it from there. interpreter: the program that its first line names is
+    there.
     """
 
     name: str
@@ -40,6 +53,7 @@ class HookFile(NamedTuple):
     link: bool = False
     runs: bool = False
     legacy: bytes | None = None
+    interpreter: bool = True
 
 
 def load_shims(package: str) -> dict[str, bytes]:
@@ -66,6 +80,10 @@ def find_state(hook: HookFile, body: bytes) -> State:
         return "moved" if is_framework_hook(hook) and has_block(hook.legacy or b"") else "foreign"
     if not hook.runs:
         return "not-executable"
+    if not hook.interpreter:
+        return "no-interpreter"
+    if _is_passed_over(hook.data or b""):
+        return "passed-over"
     if block.body != body:
         return "outdated"
     return "ours" if is_only_ours(hook.data or b"") else "block"
@@ -75,6 +93,24 @@ def is_only_ours(data: bytes) -> bool:
     """Whether a hook is the script that we made, with nothing added to it."""
     block = find_block(data)
     return block is not None and "new file" in block.notes and remove_block(data) == _SHEBANG
+
+
+def is_ours_below(data: bytes) -> bool:
+    """Whether a hook is the script that we made, whatever its first line names by now."""
+    block = find_block(data)
+    return block is not None and "new file" in block.notes and not remove_block(data)[_first_line_end(data) :]
+
+
+def find_interpreter(data: bytes) -> str:
+    """The program that a script's first line names, "" where it names none."""
+    named = re.match(rb"#![ \t]*([^ \t\n\0]*)", data)  # with a carriage return, as the kernel reads it
+    return os.fsdecode(named[1]) if named else ""
+
+
+def _is_passed_over(data: bytes) -> bool:
+    """Whether something above our block ends the script, so that the block never runs."""
+    block = find_block(data)
+    return block is not None and ends_before(data[: block.start])
 
 
 def made_folder(data: bytes) -> bool:
@@ -96,6 +132,8 @@ def why_not_extend(hook: HookFile) -> str:
         return "it cannot be read"
     if not hook.runs:
         return "it is not executable, so git does not run it"
+    if not hook.interpreter:
+        return "its first line names a program that is not there, so git cannot run it"
     if b"\0" in hook.data or not is_shell_script(hook.data):
         return "it is not a shell script"
     tool = next((tool for sign, tool in _GENERATORS if sign in hook.data), "")
@@ -105,13 +143,23 @@ def why_not_extend(hook: HookFile) -> str:
 def put_into(data: bytes | None, body: bytes, notes: tuple[Note, ...] = ()) -> bytes:
     """A hook with our block: in place of an older one, else right below the first line, else a script of its own.
 
-    At the top it runs whatever the rest does; many hooks end in exec or exit.
+    At the top it runs whatever the rest does; many hooks end in exec or exit. A block that something above it keeps
+    from running goes up there too.
     """
     if data is None:
         return insert_block(_SHEBANG, len(_SHEBANG), body, ("new file", *notes))
-    if find_block(data) is not None:
+    block = find_block(data)
+    if block is None:
+        return insert_block(data, _first_line_end(data), body)
+    if not _is_passed_over(data):
         return replace_block(data, body)
-    return insert_block(data, _first_line_end(data), body)
+    rest, kept = remove_block(data), tuple(note for note in block.notes if note != "no newline before")
+    return insert_block(rest, _first_line_end(rest), body, kept)
+
+
+def renew_first_line(data: bytes) -> bytes:
+    """A script of ours with the first line that we write."""
+    return _SHEBANG + data[_first_line_end(data) :]
 
 
 def take_out_of(data: bytes) -> bytes | None:

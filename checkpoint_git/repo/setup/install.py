@@ -145,14 +145,16 @@ def plan_attributes_file(label: str, state: FileState) -> Step:
         return Step("skip", label, f"{error.message}: {error.hint}")
     if after == state.data:
         return Step("keep", label)
-    return Step("update" if state.data else "add", label, lines, WriteFile(state.path, after))
+    told = lines if state.lost is None else "it was deleted: as git has it, with our lines"
+    return Step("update" if state.data else "add", label, told, WriteFile(state.path, after))
 
 
 def _attributes_after(state: FileState) -> bytes:
-    if state.data is None:
+    data = state.lost if state.data is None else state.data
+    if data is None:
         return attributes.add_attributes(None, () if state.has_folder else ("new folder",))
-    adopted = attributes.adopt_lines(state.data)
-    by_hand = attributes.has_attributes(state.data) and not has_block(state.data)
+    adopted = attributes.adopt_lines(data)
+    by_hand = attributes.has_attributes(data) and not has_block(data)
     return adopted if by_hand else attributes.add_attributes(adopted)
 
 
@@ -198,14 +200,17 @@ def plan_hook(survey: Survey, hook: HookFile, body: bytes) -> Step:
         return Step("keep", label, "the pre-commit framework runs ours from its .legacy copy")
     if state == "damaged":
         return Step("skip", label, "the marks of our block in it are damaged: take it out by hand and run this again")
-    ours = hook.present and hookfiles.is_only_ours(hook.data or b"")
+    ours = hook.present and hookfiles.is_ours_below(hook.data or b"")
     reason = "" if state == "missing" or ours else hookfiles.why_not_extend(hook)
     if reason:
         return Step("skip", label, f"{reason}; {hookfiles.recipe(hook.name, label)}")
     notes: tuple[Note, ...] = () if survey.folder.exists else ("new folder",)
     after = hookfiles.put_into(hook.data, body, notes)
+    if ours and not hook.interpreter:
+        after = hookfiles.renew_first_line(after)
     text = _TRACKED if survey.folder.place == "work tree" else ""
     text = text if state != "foreign" else "; ".join(filter(None, ["above what is there, which still runs", text]))
+    text = text or ("to the top: a line above it ended the script" if state == "passed-over" else "")
     executable = state == "missing" or ours
     return Step("add" if state == "missing" else "update", label, text, WriteFile(hook.path, after, executable))
 

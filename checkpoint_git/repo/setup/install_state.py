@@ -22,7 +22,8 @@ from checkpoint_git.repo.setup.survey import (
 class InstalledHook(NamedTuple):
     """One hook. state: "ours" (a script of ours), "block" (our lines in another's script), "moved" (the pre-commit
     framework runs ours from NAME.legacy), "outdated" (ours, of another version), "not-executable" (ours, and git skips
-    it), "foreign" (another's, without us), "damaged" (our marks are broken), "missing".
+    it), "no-interpreter" (ours, and its first line names nothing that is there), "passed-over" (ours, below a line that
+    ends the script), "foreign" (another's, without us), "damaged" (our marks are broken), "missing".
     """
 
     name: str

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from checkpoint_git.repo.git import clean_env, run_git
 from checkpoint_git.repo.setup import attributes, framework
-from checkpoint_git.repo.setup.hookfiles import HOOKS, SERVER_HOOKS, HookFile
+from checkpoint_git.repo.setup.hookfiles import HOOKS, SERVER_HOOKS, HookFile, find_interpreter
 from checkpoint_git.repo.setup.repository import Repository, config_path
 
 HooksPlace = Literal["repository", "work tree", "outside", "nowhere"]
@@ -19,13 +19,14 @@ _HUSKY, _HUSKY_STUBS = ".husky", "_"
 class FileState(NamedTuple):
     """A file as it was read. data: None when there is none. blocked: why it must not be written, "" when it may.
 
-    has_folder: the folder it belongs to is there.
+    has_folder: the folder it belongs to is there. lost: what git's index holds of a file that somebody deleted.
     """
 
     path: str
     data: bytes | None
     blocked: str = ""
     has_folder: bool = True
+    lost: bytes | None = None
 
 
 class HooksFolder(NamedTuple):
@@ -172,16 +173,27 @@ def _read_hook(folder: str, name: str, started_by_stub: bool) -> HookFile:
         link=link,
         runs=started_by_stub or os.access(path, os.X_OK),
         legacy=read_file(f"{path}.legacy").data,
+        interpreter=started_by_stub or _has_interpreter(file.data or b""),
     )
+
+
+def _has_interpreter(data: bytes) -> bool:
+    name = find_interpreter(data)
+    return not name.startswith("/") or os.access(name, os.X_OK)
 
 
 def _read_attributes_file(place: Repository, env: Mapping[str, str]) -> FileState:
     state = read_file(os.path.join(place.work_tree, attributes.FILE))
-    if state.data is None and not state.blocked:
-        tracked = run_git(["ls-files", "--error-unmatch", "--", attributes.FILE], place.work_tree, env=env, check=False)
-        if tracked.code == 0:
-            return state._replace(blocked="git tracks it, but it is not checked out")
-    return state
+    if state.data is not None or state.blocked:
+        return state
+    words = ["ls-files", "-t", "--error-unmatch", "--", attributes.FILE]
+    tracked = run_git(words, place.work_tree, env=env, check=False)
+    if tracked.code != 0:
+        return state
+    index = run_git(["cat-file", "blob", f":{attributes.FILE}"], place.work_tree, env=env, check=False)
+    if tracked.out.startswith(b"S ") or index.code != 0:
+        return state._replace(blocked="git tracks it, but it is not checked out")
+    return state._replace(lost=index.out)
 
 
 def _read_ignore_rule(root: str, env: Mapping[str, str]) -> str:

@@ -132,6 +132,38 @@ def test_a_backup_is_for_its_owners_eyes(project: GitRepo) -> None:
     assert (kept.stat().st_mode & 0o077, (project.path / backup).stat().st_mode & 0o077) == (0, 0)
 
 
+def test_hooks_that_never_run_are_mended_where_they_are_ours(project: GitRepo) -> None:
+    hooks = project.path / ".git/hooks"
+    ours = (hooks / "pre-commit").read_bytes()
+    (hooks / "pre-commit").write_bytes(ours.replace(b"#!/bin/sh\n", b"#!/bin/sh\nexit 0\n"))
+    (hooks / "pre-push").write_bytes((hooks / "pre-push").read_bytes().replace(b"#!/bin/sh", b"#!/gone/sh"))
+    (hooks / "post-merge").chmod(0o644)
+    theirs = (hooks / "post-commit").read_bytes().replace(b"#!/bin/sh", b"#!/gone/sh") + b"npm test\n"
+    (hooks / "post-commit").write_bytes(theirs)
+    (told,) = [one for one in examine(project.path).outcome.findings if one.code == "hooks/unreachable"]
+    for name in ("pre-commit (a line above ours", "pre-push (its first", "post-merge (not", "post-commit (its first"):
+        assert name in told.message
+    (left,) = [one for one in examine(project.path, "--fix").outcome.findings if one.code == "hooks/unreachable"]
+    assert "1 of our hooks" in left.message
+    assert (hooks / "post-commit").read_bytes() == theirs
+    assert (hooks / "pre-commit").read_bytes() == ours + b"exit 0\n"
+
+
+@pytest.mark.parametrize("text_left", [None, "*.png binary\n"])
+def test_attributes_that_were_lost_come_back(project: GitRepo, text_left: str | None) -> None:
+    path = project.path / ".gitattributes"
+    before = path.read_bytes()
+    if text_left is None:
+        path.unlink()
+    else:
+        path.write_text(text_left)
+    assert "driver/inert" in {finding.code for finding in examine(project.path).outcome.findings}
+    ran = examine(project.path, "--fix")
+    assert "driver/inert" not in {one.code for one in ran.outcome.findings if one.level != "note"}
+    assert path.read_bytes().splitlines()[-4:] == before.splitlines()[-4:]
+    assert path.read_text().startswith(text_left or "#")
+
+
 def test_another_merge_driver_and_others_hooks_are_never_taken_over(project: GitRepo) -> None:
     project.git("config", "merge.checkpoint.driver", "somebody-elses %O %A %B")
     hook = project.path / ".git/hooks/pre-push"

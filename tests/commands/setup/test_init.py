@@ -354,9 +354,18 @@ def test_our_native_hook_goes_when_the_framework_takes_over(repo: GitRepo) -> No
     assert _deed(_init(repo), ".git/hooks/pre-commit") == "remove"
 
 
+def test_an_attributes_file_that_somebody_deleted_comes_back_with_all_its_lines(repo: GitRepo) -> None:
+    repo.write(".gitattributes", "*.png binary\n")
+    repo.commit()
+    (repo.path / ".gitattributes").unlink()
+    assert _deed(_init(repo), ".gitattributes") == "add"
+    assert repo.read(".gitattributes").startswith("*.png binary\n# >>> checkpoint-git")
+
+
 def test_an_attributes_file_that_is_tracked_but_not_checked_out_is_not_replaced(repo: GitRepo) -> None:
     repo.write(".gitattributes", "*.png binary\n")
     repo.commit()
+    repo.git("update-index", "--skip-worktree", ".gitattributes")
     (repo.path / ".gitattributes").unlink()
     assert _deed(_init(repo), ".gitattributes") == "skip"
     assert _attribute(repo) == "checkpoint"
