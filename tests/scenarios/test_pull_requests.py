@@ -240,7 +240,7 @@ CASES: dict[str, Case] = {
         raw(*KEYS), raw(*KEYS[:5], '"e": 6', "}"), raw(*KEYS[:5], '"e": 7,', '"e": 8', "}"), "conflicts", ("text",)
     ),
     "a link in its place": Case(
-        decided(), decided("main's"), {PATH: Entry("120000", b"/etc/passwd")}, "conflicts", ("type", "type")
+        decided(), decided("main's"), {PATH: Entry("120000", b"/etc/passwd")}, "conflicts", ("type",)
     ),
     "a folder in its place": Case(
         FILES, {"x": "a file\n"}, {"x/.checkpoints/build.checkpoint.json": decided()[PATH]}, "conflicts", ("type",)

@@ -56,7 +56,8 @@ def find_troubles(request: Request, done: Premerge) -> list[Finding]:
 def _find_remaining(request: Request, remaining: Remaining, ours: bytes | None) -> Iterable[Finding]:
     code = _CODES[remaining.kind]
     if not remaining.clashes:
-        yield Finding(code, "error", _sided(request, remaining), remaining.path)
+        hint = _advise_on(request, remaining)
+        yield Finding(code, "error", _sided(request, remaining), remaining.path, hint=hint)
         return
     lines = _locate(ours, [clash.where for clash in remaining.clashes])
     for clash, (line, column) in zip(remaining.clashes, lines, strict=True):
@@ -69,12 +70,34 @@ def _find_remaining(request: Request, remaining: Remaining, ours: bytes | None) 
 
 
 def _sided(request: Request, remaining: Remaining) -> str:
-    if remaining.kind != "removed":
+    who, _, did = remaining.detail.partition(" ")
+    if remaining.kind != "removed" or who not in ("ours", "theirs"):
         return remaining.detail
-    names = {"ours": request.head_name, "theirs": request.base_name}
-    who = remaining.detail.partition(" ")[0]
-    other = names["theirs" if who == "ours" else "ours"]
-    return f"{names.get(who, who)} removed it, {other} changed it"
+    names = [request.head_name, request.base_name]
+    mover, other = names if who == "ours" else names[::-1]
+    return f"{mover} {did.removesuffix('the other side changed it')}{other} changed it"
+
+
+# what to type for it, in a merge on one's own machine
+_HINTS: dict[Kind, str] = {
+    "text": "write it as JSON in a merge on your machine, then git add {path}",
+    "too-large": "checkpoint rotate, on the branch that has it so large, moves what is closed into history",
+    "file": "settle the marked lines in a merge on your machine, then git add {path}",
+    "binary": "git checkout --ours|--theirs {path}, then git add {path}, in a merge on your machine",
+    "removed": "git checkout {changed} -- {path} keeps it, git rm {path} does not, in a merge on your machine",
+    "renamed": "git add the name that shall stay and git rm the other, in a merge on your machine",
+    "mode": "chmod +x or chmod -x {path}, then git add {path}, in a merge on your machine",
+    "type": "keep one of the two in a merge on your machine, then git add {path}",
+}
+_MOVED = "git checkout {changed} -- {path} after git merge brings it back; git merge itself says nothing of it"
+
+
+def _advise_on(request: Request, remaining: Remaining) -> str:
+    """What settles one file that no rule settles."""
+    who, _, did = remaining.detail.partition(" ")
+    hint = _MOVED if remaining.kind == "removed" and did.startswith("moved it") else _HINTS.get(remaining.kind, "")
+    changed = request.head if who == "theirs" else request.base
+    return hint.format(path=_spell(remaining.path), changed=changed[:12])
 
 
 def _locate(data: bytes | None, places: list[str]) -> list[tuple[int, int]]:
@@ -89,7 +112,12 @@ def _locate(data: bytes | None, places: list[str]) -> list[tuple[int, int]]:
 
 def _resolve(path: str, where: str) -> str:
     named = f" --where {shlex.quote(where)}" if where else ""
-    return f"checkpoint resolve {shlex.quote(f'./{path}' if path.startswith('-') else path)}{named} --take ours|theirs"
+    return f"checkpoint resolve {_spell(path)}{named} --take ours|theirs"
+
+
+def _spell(path: str) -> str:
+    """A path as a shell takes it, for no option."""
+    return shlex.quote(f"./{path}" if path.startswith("-") else path)
 
 
 # for people

@@ -62,7 +62,7 @@ def merge_commits(
                 fetch_missing(cwd, [(base, side) for base in bases for side in (first, second)], env)
             merged = merge_trees(sealed, first, second)
             if how == "every" or not _is_entangled(merged):
-                joined = Joiner(cwd, sealed, Schemas(decided), env, how == "every").join(merged, only)
+                joined = Joiner(cwd, sealed, Schemas(decided), env, how == "every").join(merged, bases, only)
                 break
     return joined._replace(ours=first, theirs=second, bases=tuple(bases))
 

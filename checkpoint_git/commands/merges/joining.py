@@ -15,6 +15,7 @@ from checkpoint_git.merge.document import merge_texts
 from checkpoint_git.merge.identity import canonical_text
 from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.registry import is_merged, protocol_of
+from checkpoint_git.repo.merges.followed import Followed, read_followed
 from checkpoint_git.repo.merges.merges import read_contents
 from checkpoint_git.repo.merges.sealed import Env, Sealed
 from checkpoint_git.repo.merges.trees import (
@@ -119,8 +120,8 @@ class Joiner(NamedTuple):
     env: Env
     driven: bool = False
 
-    def join(self, merged: TreeMerge, only: Only | None) -> MergedTree:
-        """Git's merge with our merge of each checkpoint in it."""
+    def join(self, merged: TreeMerge, bases: Sequence[str], only: Only | None) -> MergedTree:
+        """Git's merge with our merge of each checkpoint in it. bases: the merge bases of the two."""
         ours = [file for file in merged.unsettled if _is_for_us(file) and _counts(only, file.path)]
         blobs = [side.blob for file in ours for side in file.sides if side is not None]
         contents = read_contents(self.cwd, blobs, self.env)
@@ -129,13 +130,17 @@ class Joiner(NamedTuple):
         settled = {file.path for file in ours}
         remaining = [outcome.remaining for outcome in outcomes if outcome.remaining]
         remaining += [one for one in _list_others(merged, settled) if _counts(only, one.path)]
+        known = {one.path for one in remaining}
+        followed = [one for one in read_followed(self.sealed, bases, merged.tree) if one.path not in known]
+        remaining += [_tell_followed(one) for one in followed if _counts(only, one.path)]
         files = [outcome.file for outcome in outcomes]
         if self.driven:
             done = sorted(path for path in merged.texts - settled if is_merged(path) and _counts(only, path))
             files += self._read_driven(merged.tree, done)
         if only is not None:
             tree = self._narrow(tree, only)
-        return MergedTree(tree, "", "", (), tuple(sorted(files, key=_path)), tuple(sorted(remaining, key=_order)))
+        told = sorted(dict.fromkeys(remaining), key=_order)
+        return MergedTree(tree, "", "", (), tuple(sorted(files, key=_path)), tuple(told))
 
     def _read_driven(self, tree: str, paths: Sequence[str]) -> list[MergedFile]:
         """What the driver has merged; a file that a side has under another name counts as one that it has not."""
@@ -246,18 +251,32 @@ _RECORD = (
 )
 
 
+def _tell_followed(one: Followed) -> Remaining:
+    target = shorten(one.target, _LONGEST_VALUE)
+    where = f"moved it to {target}, where no checkpoint is" if target else "moved it away"
+    return Remaining(one.path, "removed", f"{one.mover} {where}, and the other side changed it")
+
+
 def _describe(file: Unsettled, notes: Sequence[Note]) -> Remaining:
     if _is_record(file.path) and file.sides[OURS] and file.sides[THEIRS]:
         return Remaining(file.path, "record", _RECORD)
+    path = _find_own_name(file)
     kinds = [_kind_of(kind) for kind in file.kinds]
     kind = next((one for one in _WEIGHTS if one in kinds), _WEIGHTS[-1])
     if kind == "removed":
         who = "theirs" if file.sides[OURS] else "ours"
-        return Remaining(file.path, kind, f"{who} removed it, the other side changed it")
+        return Remaining(path, kind, f"{who} removed it, and the other side changed it")
     if kind == "mode":
-        return Remaining(file.path, kind, "one side made it executable, the other did not")
+        return Remaining(path, kind, "one side made it executable, the other did not")
     said = next((note.text for note in notes if _kind_of(note.kind) == kind), "")
-    return Remaining(file.path, kind, _DETAILS.get(kind, said) or said)
+    return Remaining(path, kind, _DETAILS.get(kind, said) or said)
+
+
+def _find_own_name(file: Unsettled) -> str:
+    """A path as the commits have it: git calls what lies in another's way after the side, "PATH~theirs"."""
+    if any(word in kind for kind in file.kinds for word in ("directory", "types", "modes")):
+        return file.path.removesuffix("~ours").removesuffix("~theirs")
+    return file.path
 
 
 # of several, the more telling first

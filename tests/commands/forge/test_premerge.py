@@ -17,7 +17,7 @@ from tests.scenarios.driven import PATH
 from tests.support.command import run_checkpoint
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
-from tests.support.streams import Stream
+from tests.support.streams import Entry, Stream
 
 DECISIONS = [f"decision {n}" for n in range(6)]
 
@@ -421,3 +421,46 @@ def test_an_error_that_neither_side_has_is_found() -> None:
     found = find_new_errors(MergedFile(PATH, (good, good, good), bad), seconds(NOON))
     assert [error.code for error in found] == ["skill/empty-field", "skill/next-actions-empty"]
     assert find_new_errors(MergedFile(PATH, (bad, good, good), bad), seconds(NOON)) == []
+
+
+# what is left to a person
+
+
+def test_a_checkpoint_archived_on_one_side_does_not_take_the_others_work_with_it(forge: Forge) -> None:
+    archive = ".checkpoints/history/build.20260301T120000Z.json"
+    stream = Stream()
+    stream.commit("reset", ["old"], {PATH: None, archive: decided()})
+    stream.commit("moved", ["old"], {PATH: None, f"sub/{PATH}": decided()})
+    stream.write(forge.origin)
+    ran = forge.premerge("--base", "reset", "--push")
+    (finding,) = ran.outcome.findings
+    assert (ran.outcome.code, ran.outcome.data["state"]) == (1, "conflicts")
+    assert (finding.code, finding.path) == ("premerge/removed", PATH)
+    assert finding.message == f"reset moved it to {archive}, where no checkpoint is, and topic changed it"
+    assert f"git checkout {forge.head()[:12]} -- {PATH}" in finding.hint
+    assert "its button works, and should not be pressed" in ran.text
+    assert forge.premerge("--base", "topic", "--head", "origin/reset").codes == ["premerge/removed"]
+    assert forge.premerge("--base", "moved").outcome.data["state"] == "mergeable"
+
+
+def test_what_no_rule_settles_says_what_to_type(forge: Forge) -> None:
+    stream = Stream()
+    stream.commit("left", ["old"], {"a.txt": "2\n", PATH: Entry("120000", b"elsewhere"), "b": "1\n"})
+    stream.commit("right", ["old"], {"a.txt": "3\n", PATH: decided("right's"), "b": b"\0"})
+    stream.write(forge.origin)
+    found = forge.premerge("--base", "left", "--head", "origin/right").outcome.findings
+    hints = {finding.path: (finding.code, finding.hint) for finding in found}
+    assert len(found) == len(hints) == 3
+    assert hints["a.txt"][0] == "premerge/file"
+    assert "then git add a.txt" in hints["a.txt"][1]
+    assert "git checkout --ours|--theirs b, then git add b" in hints["b"][1]
+    assert hints[PATH] == ("premerge/type", f"keep one of the two in a merge on your machine, then git add {PATH}")
+
+
+def test_a_folder_in_a_files_way_is_told_under_its_own_name(forge: Forge) -> None:
+    stream = Stream()
+    stream.commit("folder", ["old"], {PATH: None, f"{PATH}/x": "1\n"})
+    stream.write(forge.origin)
+    (finding,) = forge.premerge("--base", "folder").outcome.findings
+    assert (finding.code, finding.path) == ("premerge/removed", PATH)
+    assert f"git checkout {forge.head()[:12]} -- {PATH} keeps it" in finding.hint
