@@ -21,6 +21,7 @@ Kind = Literal["arrived", "lost", "refused", "hook", "unknown"]
 
 _MOST_SAID = 1 << 20  # bytes of one stream
 _CHUNK = 1 << 16
+_PATIENCE, _NAP = 5.0, 0.05  # seconds
 _LONGEST_REASON = 600
 _QUIET = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "advice.pushFetchFirst=false")
 _NO_SUCH_BRANCH = b"couldn't find remote ref"
@@ -62,7 +63,14 @@ def fetch_branch(cwd: str, remote: str, branch: str, into: str, env: Mapping[str
     Raises UnreachableError where no answer came. timeout: seconds.
     """
     words = [*_QUIET, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"]
-    result = _run(["-C", cwd, *words, "--end-of-options", remote, f"+refs/heads/{branch}:{into}"], cwd, env, timeout)
+    ends = time.monotonic() + timeout
+    while True:
+        result = _run(
+            ["-C", cwd, *words, "--end-of-options", remote, f"+refs/heads/{branch}:{into}"], cwd, env, timeout
+        )
+        if result.code == 0 or not _LOST.search(result.err) or time.monotonic() > min(ends, ends - timeout + _PATIENCE):
+            break
+        time.sleep(_NAP)  # the fetch of a sync that was killed still holds the ref
     if result.code == 0:
         return True
     if _NO_SUCH_BRANCH in result.err:
