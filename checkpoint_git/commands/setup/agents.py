@@ -80,6 +80,8 @@ def _read_file(top: str, relative: str) -> AgentFile:
     if link:
         return AgentFile(path, None, f"{link} is a symbolic link")
     missing = count_missing_folders(relative, lambda folder: os.path.isdir(os.path.join(top, folder)))
+    folder = "/".join(relative.split("/")[: -1 - missing])
+    locked = f"{folder or 'the folder'} is read-only" if _is_read_only(os.path.join(top, folder)) else ""
     try:
         status = os.lstat(path)
         if not stat.S_ISREG(status.st_mode):
@@ -87,10 +89,15 @@ def _read_file(top: str, relative: str) -> AgentFile:
         with open(path, "rb") as stream:
             data = stream.read()
     except FileNotFoundError:
-        return AgentFile(path, None, "", missing)
+        return AgentFile(path, None, locked, missing)
     except OSError as error:
         return AgentFile(path, None, f"it cannot be read: {error.strerror}")
-    return AgentFile(path, data, "" if status.st_mode & 0o222 else "it is read-only")
+    return AgentFile(path, data, locked if status.st_mode & 0o222 else "it is read-only")
+
+
+def _is_read_only(folder: str) -> bool:
+    """Whether a folder takes no new file; root asks its owner's mode too, as it does of a file."""
+    return not (os.access(folder, os.W_OK) and os.stat(folder).st_mode & 0o222)
 
 
 def _find_link(top: str, relative: str) -> str:

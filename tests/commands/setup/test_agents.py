@@ -144,6 +144,17 @@ def test_what_is_left_alone_gets_a_recipe(repo: GitRepo) -> None:
         assert json.loads(steps[path]["text"].partition("add by hand: ")[2])["hooks"]
 
 
+def test_a_folder_that_is_read_only_is_left_alone(repo: GitRepo) -> None:
+    repo.write(".claude/theirs.txt", "x")
+    (repo.path / ".claude").chmod(0o555)
+    before = take_snapshot(repo.path / ".claude")
+    steps = {step["what"]: step for step in init(repo, "--agent=claude,codex")}
+    assert steps[".claude/settings.json"]["deed"] == "advise"
+    assert steps[".claude/commands/checkpoint.md"]["text"] == ".claude is read-only"
+    assert steps[".codex/hooks.json"]["deed"] == "add"
+    assert take_snapshot(repo.path / ".claude") == before
+
+
 @pytest.mark.parametrize("word", ["--agent=auto", "--agent"])
 def test_auto_finds_what_the_repository_is_worked_on_with(repo: GitRepo, word: str) -> None:
     repo.write(".gemini/settings.json", "{}")

@@ -122,6 +122,8 @@ def _remove_file(path: str, file: AgentFile) -> dict[str, Step]:
         return {}
     if found.state == "changed":
         return {path: Step("keep", path, f"it {_YOURS}")}
+    if file.blocked:
+        return {path: Step("skip", path, f"{file.blocked}; delete it by hand")}
     return {path: Step("remove", path, "", RemoveFile(file.path, found.folders))}
 
 
@@ -161,6 +163,8 @@ def _remove_notes(path: str, file: AgentFile) -> dict[str, Step]:
         return {}
     if read_stamped(block.body).state == "changed":
         return {path: Step("keep", path, f"our block {_YOURS}")}
+    if file.blocked:
+        return {path: Step("skip", path, f"{file.blocked}; take out our block by hand")}
     after = remove_block(file.data)
     if not after and "new file" in block.notes:
         return {path: Step("remove", path, "", RemoveFile(file.path))}

@@ -126,6 +126,15 @@ def test_older_notes_of_ours_are_renewed_and_removed(newline: bytes) -> None:
         assert apply(notes, plan_agents_removal(notes))["AGENTS.md"].data == b"# Agents" + newline
 
 
+@pytest.mark.parametrize("name", AGENTS)
+def test_what_may_not_be_written_is_not_removed_either(name: AgentName) -> None:
+    after = apply(files(), plan_agents([name], files(), guard=False))
+    blocked = {path: file._replace(blocked="its folder is read-only") for path, file in after.items()}
+    steps = plan_agents_removal(blocked)
+    assert {(step.deed, step.change) for step in steps} == {("skip", None)}
+    assert all("by hand" in step.text for step in steps)
+
+
 def test_damaged_marks_in_notes_are_left_to_a_person() -> None:
     given = files(AGENTSDOTmd=AgentFile("/top/AGENTS.md", b"<!-- >>> checkpoint-git >>> -->\nno end\n"))
     assert [step.deed for step in plan_agents(["generic"], given, guard=False) if step.what == "AGENTS.md"] == ["skip"]
