@@ -278,6 +278,7 @@ TOOLS = (
         },
         ("skill",),
         writes=True,
+        destructive=True,
     ),
     Tool(
         "checkpoint_done",

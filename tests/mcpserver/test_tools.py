@@ -209,6 +209,10 @@ def read_files(project: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
 
 
+def test_what_takes_the_place_of_something_is_called_destructive() -> None:
+    assert {tool.name for tool in TOOLS if tool.destructive} == {"checkpoint_update", "restore_point_rollback"}
+
+
 def test_read_only_offers_no_tool_that_writes() -> None:
     assert [tool.name for tool in choose_tools(read_only=True).values() if tool.writes] == []
     assert {tool.name for tool in TOOLS if tool.writes} == {
