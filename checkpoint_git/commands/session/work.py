@@ -6,7 +6,7 @@ from checkpoint_git.commands.session.record import read_session
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.light import Iterable, Mapping, NamedTuple
 from checkpoint_git.disk.discover import Place
-from checkpoint_git.protocols.skill.layout import find_skill
+from checkpoint_git.protocols.skill.layout import HISTORY, find_skill
 from checkpoint_git.repo.git import clean_env, stream_git
 
 _OURS = (".checkpoints/", ".audit/", "memory/state/")
@@ -74,6 +74,7 @@ def _find_last_write(place: Place) -> int:
     except OSError:
         names = []
     paths = [os.path.join(place.directory, name) for name in names]
+    paths += [os.path.join(place.directory, HISTORY, find_skill(name)) for name in names]  # an entry changes its folder
     times = (_read_time(path) for path in [*paths, *(os.path.join(place.root, name) for name in _STATES)])
     return max(times, default=0)
 
