@@ -43,7 +43,8 @@ class SyncResult(NamedTuple):
 
     state: "synced", "current" (nothing to do), "planned" (a dry run), or, with something waiting in the queue,
     "offline", "refused", "contended". commit: what the branch names now, as far as this clone knows. sent, brought,
-    merged: paths. attempts: pushes begun. lost: of those, races lost. branch_moved: the checked-out branch went along.
+    merged, waiting: paths. attempts: pushes begun. lost: of those, races lost. branch_moved: the checked-out branch went
+    along.
     """
 
     remote: str
@@ -53,6 +54,7 @@ class SyncResult(NamedTuple):
     sent: list[str]
     brought: list[str]
     merged: list[str]
+    waiting: list[str]
     attempts: int
     lost: int
     branch_moved: bool
@@ -279,6 +281,9 @@ def _give_up(world: World, meeting: Meeting, reply: Reply, attempts: int, lost: 
     return _result(world, meeting, state, meeting.tip, attempts, lost, False, findings)
 
 
+_UNSENT = ("offline", "refused", "contended")
+
+
 def _result(
     world: World, meeting: Meeting, state: str, commit: str, attempts: int, lost: int, moved: bool,
     findings: list[Finding],
@@ -288,6 +293,9 @@ def _result(
     sent, brought, merged = (
         sorted(p for p, how in ways.items() if how == name) for name in ("sent", "brought", "merged")
     )
-    sent = sorted({*sent, *meeting.arrived} - {*merged})
+    waiting: list[str] = []
+    if state in _UNSENT:
+        waiting, sent, brought, merged = sorted({*sent, *merged}), [], [], []
+    sent = sorted({*sent, *meeting.arrived} - {*merged, *waiting})
     remote, branch, _ = world.target
-    return SyncResult(remote, branch, state, commit, sent, brought, merged, attempts, lost, moved, findings)
+    return SyncResult(remote, branch, state, commit, sent, brought, merged, waiting, attempts, lost, moved, findings)

@@ -85,11 +85,13 @@ _TITLES = {
     "refused": ("not sent to", "bad"),
     "contended": ("not sent yet to", "warn"),
 }
-_WAYS = (("sent", "sent"), ("merged", "merged"), ("brought", "taken in"))
+_LEFT_OPEN = ("nothing could be exchanged with", "warn")
+_WAYS = (("sent", "sent"), ("merged", "merged"), ("brought", "taken in"), ("waiting", "waits"))
 
 
 def _blocks(result: SyncResult) -> list[Block]:
-    what, style = _TITLES[result.state]
+    is_open = result.state == "current" and any(one.level == "error" for one in result.findings)
+    what, style = _LEFT_OPEN if is_open else _TITLES[result.state]
     commit = f" at {result.commit[:12]}" if result.commit else ""
     races = f", after {result.lost} lost {'race' if result.lost == 1 else 'races'}" if result.lost else ""
     lines: list[Block] = [Line(f"{what} {result.remote}/{result.branch}{commit}{races}", style)]  # type: ignore[arg-type]  # the table's words are styles
