@@ -19,7 +19,7 @@ from checkpoint_git.repo.sync.remote import (
 from checkpoint_git.repo.sync.settings import Settings, read_sync_settings
 
 ATTEMPTS, TIMEOUT = 200, 120.0
-_BAD_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^[-/.]|/\.|[/.]$|\.lock(/|$)")
+_BAD_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^[-/.]|/\.|[/.]$|\.lock(/|$)|^refs/|^(HEAD|@)$")
 
 
 class Wish(NamedTuple):
@@ -101,13 +101,14 @@ def find_target(settings: Settings, local: str, wish: Wish) -> Target:
     if not branch and upstream and upstream.remote == remote:
         branch = upstream.branch
     if not branch:
+        why = "the checked-out branch follows none" if local else "HEAD is detached and follows no branch"
         raise CheckpointError(
-            "the checked-out branch follows none, so there is none to sync with",
+            f"{why}, so there is none to sync with",
             "name one: --branch NAME, for good: git config checkpoint.syncBranch NAME, or: git push -u origin BRANCH",
         )
     if _BAD_BRANCH.search(branch) or len(branch) > 200:
         raise CheckpointError(
-            f"{escape_controls(branch)} cannot be the name of a branch", "git check-ref-format --branch"
+            f"{escape_controls(branch)} cannot be the name of a branch", "give its short name, such as checkpoints"
         )
     own = upstream or (remote, local.removeprefix("refs/heads/") if local.startswith("refs/heads/") else "")
     return Target(remote, branch, tuple(own) == (remote, branch))

@@ -34,6 +34,29 @@ def test_what_waits_is_shown_without_asking_the_remote(hub: Hub, ann: Clone) -> 
     assert (done.returncode, json.loads(done.stdout)["waiting"]) == (1, [BUILD])
 
 
+def test_what_was_not_sent_is_never_said_to_be_sent(hub: Hub, ann: Clone) -> None:
+    hub.hook("pre-receive", "exit 1")
+    ann.change(step="sprint-3")
+    refused = run_checkpoint("sync", cwd=ann.path).stdout
+    os.rename(hub.path, hub.path.with_name("away"))
+    offline = run_checkpoint("sync", cwd=ann.path).stdout
+    for said in (refused, offline):
+        assert f"waits: {BUILD}" in said
+        assert f"sent: {BUILD}" not in said
+
+
+def test_a_sync_that_leaves_something_open_does_not_say_that_nothing_is_new(hub: Hub, ann: Clone) -> None:
+    ann.write(BUILD, "{")
+    done = run_checkpoint("sync", cwd=ann.path)
+    assert (done.returncode, "nothing new" in done.stdout) == (1, False)
+
+
+def test_a_detached_head_is_named_as_what_it_is(ann: Clone) -> None:
+    ann.git("checkout", "-q", "--detach")
+    done = run_checkpoint("sync", cwd=ann.path)
+    assert (done.returncode, "detached" in done.stderr) == (2, True)
+
+
 def test_a_branch_that_follows_none_needs_a_name_and_settings_can_give_it(hub: Hub, ann: Clone) -> None:
     ann.git("switch", "-q", "-c", "side")
     done = run_checkpoint("sync", cwd=ann.path)
@@ -44,7 +67,7 @@ def test_a_branch_that_follows_none_needs_a_name_and_settings_can_give_it(hub: H
 
 
 def test_names_that_could_be_options_or_paths_are_refused(ann: Clone) -> None:
-    for branch in ("-x", "a..b", "x:y", "a b", "/x", "x.lock"):
+    for branch in ("-x", "a..b", "x:y", "a b", "/x", "x.lock", "HEAD", "@", "refs/heads/main"):
         assert run_checkpoint("sync", f"--branch={branch}", cwd=ann.path).returncode == 2
     assert run_checkpoint("sync", "--remote=--upload-pack=true", cwd=ann.path).returncode == 2
 
