@@ -29,6 +29,7 @@ _LOST = re.compile(
     rb"stale info|fetch first|non-fast-forward|failed to update ref|cannot lock ref|incorrect old value|already exists"
     rb"|but expected|unable to create .*\.lock|failed to lock"
 )
+_NO_ROOM = b"exists; cannot create"  # a/b beside a branch a: no attempt will ever succeed
 _NOISE = re.compile(rb"^(To |error: failed to push some refs|hint: |fatal: the remote end hung up upon initial)")
 
 
@@ -105,7 +106,7 @@ def read_reply(result: GitResult) -> Reply:
     if result.code == 0 and not rows:
         return Reply("arrived", "")
     for row in rows:
-        if _LOST.search(row):
+        if _LOST.search(row) and _NO_ROOM not in result.err:
             return Reply("lost", _shown(row.rpartition(b"\t")[2]))
         if b"[remote rejected]" in row or b"[rejected]" in row:
             return Reply("refused", _said(row.rpartition(b"\t")[2], result.err))

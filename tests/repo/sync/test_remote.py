@@ -22,6 +22,12 @@ TO = b"To git://host/x\n"
         (1, TO + b"!\tabc:refs/heads/main\t[remote rejected] (failed to update ref)\n", b"", "lost"),
         (
             1,
+            TO + b"!\tabc:refs/heads/a/b\t[remote rejected] (failed to update ref)\n",
+            b"remote: error: cannot lock ref 'refs/heads/a/b': 'refs/heads/a' exists; cannot create 'refs/heads/a/b'\n",
+            "refused",
+        ),
+        (
+            1,
             TO + b"!\tabc:refs/heads/main\t[remote rejected] (pre-receive hook declined)\n",
             b"remote: no\n",
             "refused",
