@@ -43,8 +43,8 @@ class SyncResult(NamedTuple):
 
     state: "synced", "current" (nothing to do), "planned" (a dry run), or, with something waiting in the queue,
     "offline", "refused", "contended". commit: what the branch names now, as far as this clone knows. sent, brought,
-    merged, waiting: paths. attempts: pushes begun. lost: of those, races lost. branch_moved: the checked-out branch went
-    along.
+    merged, waiting: paths. attempts: pushes begun. lost: of those, races lost. branch_moved: the checked-out branch
+    went along.
     """
 
     remote: str
