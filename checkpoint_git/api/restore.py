@@ -8,6 +8,7 @@ from typing import Any
 
 from checkpoint_git.commands.restore import parts as restore_parts
 from checkpoint_git.commands.restore import points as restore_points
+from checkpoint_git.commands.restore.workspace import find_workspace, open_world
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.protocols.restore import contract_output
@@ -34,7 +35,7 @@ class RestorePoints:
     @property
     def _world(self) -> World:
         now = int(time.time()) if self._now is None else self._now
-        return restore_points.open_world(restore_points.find_workspace(self._root), self._root, now, os.environ)
+        return open_world(find_workspace(self._root), self._root, now, os.environ)
 
     def create(
         self,

@@ -59,7 +59,7 @@ def read_points(asked: Asked) -> Iterable[Candidate]:
     """The ids of restore points, where an action is about one; what `create` keeps are files."""
     if asked.words[:1] == ["create"]:
         return [Candidate(FILES)]
-    from checkpoint_git.commands.restore.points import find_workspace
+    from checkpoint_git.commands.restore.workspace import find_workspace
     from checkpoint_git.protocols.restore.layout import list_ids
 
     return (Candidate(point) for point in reversed(list_ids(find_workspace(asked.cwd))))

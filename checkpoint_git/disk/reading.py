@@ -20,6 +20,15 @@ def read_content(path: str, boundary: str) -> FileContent:
     return _read_carefully(path, boundary) if data is None else data
 
 
+def read_if_there(path: str) -> bytes | None:
+    """All bytes of a file that is the user's own or ours, None where there is none. Raises OSError otherwise."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read()
+    except FileNotFoundError:
+        return None
+
+
 # of what is no plain file, a link is refused and nothing else can make the opening wait
 _PLAIN = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.jsontext import MAX_BYTES
-from checkpoint_git.disk.reading import read_content
+from checkpoint_git.disk.reading import read_content, read_if_there
 
 
 def read(path: Path, boundary: Path) -> bytes:
@@ -74,3 +74,11 @@ def test_a_file_over_the_limit_is_refused(tmp_path: Path) -> None:
 
 def test_what_is_missing_says_so(tmp_path: Path) -> None:
     assert error_of(tmp_path / "nothing", tmp_path) == errno.ENOENT
+
+
+def test_a_file_of_any_size_is_read_where_there_is_one(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"a\r\n\xff")
+    assert read_if_there(str(tmp_path / "file")) == b"a\r\n\xff"
+    assert read_if_there(str(tmp_path / "nothing")) is None
+    with pytest.raises(IsADirectoryError):
+        read_if_there(str(tmp_path))

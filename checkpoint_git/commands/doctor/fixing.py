@@ -12,6 +12,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.linediff import diff_lines
 from checkpoint_git.core.outcome import Block, Invocation, Line, Style
 from checkpoint_git.disk.discover import Place, relative_path
+from checkpoint_git.disk.reading import read_if_there
 from checkpoint_git.repo.setup.steps import RemoveFile, RemoveSettings, Step, WriteFile, WriteSetting
 
 _MOST_ROUNDS = 3  # one mend can bring out what another hid
@@ -117,7 +118,10 @@ def _show_step(step: Step, place: Place) -> dict[str, Any] | None:
     """The exact change of one step of init: a diff, or a command that does the same."""
     match step.change:
         case WriteFile(path, data, _):
-            return {"path": path, "diff": _diff(_read(path), data, relative_path(path, place.top).lstrip("/"))}
+            return {
+                "path": path,
+                "diff": _diff(read_if_there(path) or b"", data, relative_path(path, place.top).lstrip("/")),
+            }
         case RemoveFile(path, _):
             return {"command": shlex.join(["rm", path])}
         case WriteSetting(key, value):
@@ -130,11 +134,3 @@ def _show_step(step: Step, place: Place) -> dict[str, Any] | None:
 
 def _diff(before: bytes, after: bytes, path: str) -> list[str]:
     return diff_lines(before.decode("utf-8", "replace"), after.decode("utf-8", "replace"), path)
-
-
-def _read(path: str) -> bytes:
-    try:
-        with open(path, "rb") as stream:
-            return stream.read()
-    except FileNotFoundError:
-        return b""

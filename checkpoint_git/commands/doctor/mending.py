@@ -20,6 +20,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.safetext import escape_controls, shorten
 from checkpoint_git.disk.backup import Copy, write_backup
 from checkpoint_git.disk.discover import Place, relative_path
+from checkpoint_git.disk.reading import read_if_there
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.rotation import find_merged, history_document, history_marks
 from checkpoint_git.repo.past.shipped import read_evidence_times
@@ -203,18 +204,14 @@ def _copy_others(place: Place, plan: Plan) -> list[Copy]:
     paths = [change.path for change in changes if isinstance(change, WriteFile | RemoveFile)]
     if any(change is not None and not isinstance(change, WriteFile | RemoveFile) for change in changes):
         paths.append(config_path(plan.repository))
-    return [Copy(_copy_name(path, place, plan.repository), data) for path in paths if (data := _read(path)) is not None]
+    return [
+        Copy(_copy_name(path, place, plan.repository), data)
+        for path in paths
+        if (data := read_if_there(path)) is not None
+    ]
 
 
 def _copy_name(path: str, place: Place, repository: Repository) -> str:
     if path.startswith(repository.common_dir + os.sep):
         return f"git/{relative_path(path, repository.common_dir)}"
     return relative_path(path, place.top).lstrip("/")
-
-
-def _read(path: str) -> bytes | None:
-    try:
-        with open(path, "rb") as stream:
-            return stream.read()
-    except FileNotFoundError:
-        return None

@@ -1,107 +1,27 @@
 """Restore points as the command line and the Python API use them: under the lock, noted in the log, never half done.
 
-It brings together the room of restore points, git's list of what to leave alone, and the world (time, chance, folders).
+It brings together the room of restore points and the workspace that they are of.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
+from checkpoint_git.commands.restore.workspace import changing, exclude, find_git_dir
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.safetext import escape_controls
 from checkpoint_git.disk.atomic import write_file
-from checkpoint_git.disk.discover import find_place, find_repository, plan_place
-from checkpoint_git.disk.lock import hold_lock
+from checkpoint_git.disk.reading import read_if_there
 from checkpoint_git.protocols.restore import audit, layout, parts, points, rollback, store
 from checkpoint_git.protocols.restore.expiry import is_expired, read_expiry
 from checkpoint_git.protocols.restore.part import FOLDER, Means, Wanted, is_part_name
 from checkpoint_git.protocols.restore.points import Made, World
 from checkpoint_git.repo import keeping
 
-_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _ALIVE = ("active", "restored")
-
-
-def make_mark() -> str:
-    """Six letters and digits by chance."""
-    return "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(6))
-
-
-def find_workspace(cwd: str) -> str:
-    """The repository's root; outside git the folder that holds .checkpoints upward, else the folder itself."""
-    repository = find_repository(cwd)
-    if repository is not None:
-        return repository[0]
-    _refuse_inside_git(cwd)
-    try:
-        return find_place(cwd).root
-    except CheckpointError:
-        return plan_place(cwd).root
-
-
-def _refuse_inside_git(cwd: str) -> None:
-    """A bare repository, or the inside of one, holds nobody's files."""
-    folder = os.path.abspath(cwd)
-    while True:
-        there = [os.path.exists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs")]
-        if all(there):
-            hint = "go to a work tree: restore points keep files that you work on"
-            raise CheckpointError(f"{escape_controls(folder)} is a repository without a work tree", hint)
-        if os.path.dirname(folder) == folder:
-            return
-        folder = os.path.dirname(folder)
-
-
-def open_world(
-    root: str, cwd: str, now: int, env: Mapping[str, str], tell: Callable[[int], None] | None = None
-) -> World:
-    """The world for a workspace."""
-    return World(root, cwd, now, make_mark, env, tell or (lambda size: None))
-
-
-def _git_dir(root: str) -> str | None:
-    repository = find_repository(root)
-    return repository[1] if repository else None
-
-
-@contextmanager
-def changing(world: World) -> Iterator[None]:
-    """Holds the workspace's lock for restore points. It lies in the git directory, where git status does not see it."""
-    folder = _git_dir(world.root)
-    if folder is None:
-        folder = os.path.join(world.root, layout.FOLDER)
-        os.makedirs(folder, exist_ok=True)
-    with hold_lock(os.path.join(folder, "checkpoint-restore.lock")):
-        yield
-
-
-def _exclude(world: World) -> None:
-    """Tells git to leave our folders alone, in this clone's own list, which no commit takes along."""
-    if _git_dir(world.root) is None:
-        return
-    from checkpoint_git.repo.git import run_git
-    from checkpoint_git.repo.setup.blocks import find_block, insert_block, replace_block
-
-    words = ["rev-parse", "--path-format=absolute", "--git-path", "info/exclude"]
-    path = os.fsdecode(run_git(words, world.root, env=keeping.quiet_env(world.env)).out.rstrip(b"\n"))
-    body = "".join(f"/{pattern}\n" for pattern in layout.OWN_PATHS).encode()
-    data = _read(path)
-    block = find_block(data)
-    if block is not None and block.body == body:
-        return
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    write_file(path, insert_block(data, len(data), body) if block is None else replace_block(data, body))
-
-
-def _read(path: str) -> bytes:
-    try:
-        with open(path, "rb") as stream:
-            return stream.read()
-    except FileNotFoundError:
-        return b""
 
 
 @contextmanager
@@ -138,7 +58,7 @@ def create_point(
     expires = read_expiry(expiry, world.now)
     chosen = choose_type(world, scope, kind, wanted)
     with changing(world):
-        _exclude(world)
+        exclude(world)
         named = [*scope, *(one.name for one in wanted)]
         details: dict[str, Any] = {"scope": named, "reason": reason, "type": chosen}
         with _noted(world, "create", "", details):
@@ -204,7 +124,7 @@ def _bring_back(world: World, *, locked: bool = False) -> None:
     Not those of another work tree of the same repository: their files are not this one's. locked: the caller holds the
     lock, without which a point that is just being made would be taken for a lost one.
     """
-    if _git_dir(world.root) is None or not _find_lost(world):
+    if find_git_dir(world.root) is None or not _find_lost(world):
         return None
     if not locked:
         with changing(world):
@@ -214,7 +134,7 @@ def _bring_back(world: World, *, locked: bool = False) -> None:
         names = [os.fsdecode(leaf.path) for leaf in keeping.read_leaves(world.root, commit, FOLDER, world.env)]
         kept = [f"{FOLDER}/{name}" for name in names if "/" not in name]
         files |= {name: keeping.read_file_of(world.root, commit, name, world.env) for name in kept}
-        _exclude(world)
+        exclude(world)
         folder = store.begin_folder(world.root, point)
         os.mkdir(os.path.join(folder, FOLDER), 0o700)
         for name, data in files.items():
@@ -284,7 +204,7 @@ def _find_troubles(world: World, manifest: store.Manifest) -> Iterator[Finding]:
         yield Finding("restore/content", "error", "its content is lost or damaged", name, hint=_LOST)
     for name, trouble in parts.find_damage(held, parts.read_parts(manifest)).items():
         yield Finding("restore/content", "error", trouble, name, hint=_LOST)
-    script = _read(os.path.join(held.folder, layout.RESTORE_SCRIPT))
+    script = read_if_there(os.path.join(held.folder, layout.RESTORE_SCRIPT)) or b""
     if store.hash_script(script) != value["restore_script"]:
         message = "restore.sh is not the one that was made with the point"
         yield Finding("restore/script", "error", message, f"{layout.FOLDER}/{manifest.id}/{layout.RESTORE_SCRIPT}",
@@ -440,7 +360,7 @@ def _remove(world: World, manifest: store.Manifest) -> None:
     """First the state, then the ref, then the folder: what a crash leaves is a point that says it was dropped."""
     if not manifest.trouble and manifest.value["state"] != "dropped":
         store.write_state(world.root, manifest, "dropped", "drop", world.now)
-    if _git_dir(world.root) is not None:
+    if find_git_dir(world.root) is not None:
         ref = layout.ref_name(manifest.id)
         commit = keeping.read_ref(world.root, ref, world.env)
         if commit and not keeping.remove_ref(world.root, ref, commit, world.env):

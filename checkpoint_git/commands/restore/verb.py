@@ -6,6 +6,7 @@ from typing import Any
 
 from checkpoint_git.commands.restore import parts as restore_parts
 from checkpoint_git.commands.restore import points as use
+from checkpoint_git.commands.restore.workspace import find_workspace, open_world
 from checkpoint_git.commands.telling import make_teller
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
@@ -59,11 +60,11 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     strange = [name for name in _OPTIONS if getattr(args, name) not in (None, False) and name not in takes]
     if strange:
         raise CheckpointError(f"{args.action} takes no --{strange[0].replace('_', '-')}", _HELP)
-    root = use.find_workspace(invocation.cwd)
+    root = find_workspace(invocation.cwd)
     tell = _progress(invocation)
     args.stdin = invocation.stdin
     try:
-        return act(args, use.open_world(root, invocation.cwd, invocation.now, invocation.env, tell))
+        return act(args, open_world(root, invocation.cwd, invocation.now, invocation.env, tell))
     finally:
         tell(-1)
 
