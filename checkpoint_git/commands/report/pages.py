@@ -174,7 +174,7 @@ def _card(at: int, state: State, trouble: str) -> Card:
     return Card(
         title=shorten(state.skill, 100),
         link=f"#skill-{at + 1}" if at < MOST_SKILLS else "",
-        badges=list(make_badges(state)),
+        badges=list(make_badges(state))[_find_column(state) == "Not started" :],  # its status would say the contrary
         facts=[where, _age(state), shorten(state.tickets, 120)],
         bar=Bar(state.complete_rows, len(state.rows), "rows complete") if state.rows else None,
         text=shorten(lead, 220),

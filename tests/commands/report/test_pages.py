@@ -132,6 +132,14 @@ def test_a_card_of_what_cannot_be_read_says_why() -> None:
     assert [card.text for column in board.columns for card in column.cards] == [documents[0].findings[0].message]
 
 
+def test_a_card_of_what_is_not_started_does_not_say_that_it_is_in_progress() -> None:
+    rows = [{"id": "a", "label": "A", "status": "not_started"}]
+    facts = make_facts(checkpoint(status="in_progress", progress_table=rows, blockers=[]))
+    board = find_section(make_page(facts), "board").blocks[0]
+    assert isinstance(board, Board)
+    assert [(column.title, column.cards[0].badges) for column in board.columns] == [("Not started", [])]
+
+
 def test_where_nothing_is_the_page_says_how_to_begin() -> None:
     text = render(make_page(make_facts()))
     assert "there is no checkpoint yet" in text
