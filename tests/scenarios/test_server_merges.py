@@ -12,6 +12,7 @@ from checkpoint_git.commands.forge import verb as ci
 from checkpoint_git.commands.merges import explain_merge
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.merge.document import merge_texts
+from checkpoint_git.repo.merges.merges import UNSHALLOW
 from tests.commands.running import NOON, Ran, run_verb
 from tests.merge.schemas import skill_schema
 from tests.scenarios.driven import drive
@@ -518,6 +519,19 @@ def test_the_ends_of_a_shallow_clone_are_named(server: Server, tmp_path: Path) -
     shallow.repo = GitRepo(tmp_path / "shallow")
     (found,) = look(shallow).outcome.findings
     assert (found.code, found.level, "--unshallow" in found.hint) == ("merge/not-audited", "warning", True)
+
+
+def test_a_shallow_clone_without_a_merge_does_not_pass_for_a_history_without_harm(
+    server: Server, tmp_path: Path
+) -> None:
+    lost(server)
+    last = server.commit(changed(set_field(step="later"), base=held(server)))
+    server.repo.git("clone", "-q", "--depth", "1", f"file://{server.repo.path}", str(tmp_path / "shallow"))
+    shallow = Server.__new__(Server)
+    shallow.repo = GitRepo(tmp_path / "shallow")
+    (found,) = look(shallow).outcome.findings
+    assert (found.code, found.level, found.hint) == ("merge/not-audited", "warning", UNSHALLOW)
+    assert found.message == f"this clone was cut off at {last[:12]}: of the merges before it nothing is known"
 
 
 def test_a_criss_cross_is_held_against_the_merge_of_its_bases(server: Server) -> None:

@@ -6,7 +6,7 @@ from checkpoint_git.checks.served import list_rules
 from checkpoint_git.commands.forge.past import Asked, Look, look, read_asked, read_squash
 from checkpoint_git.commands.forge.repairing import Plan, list_diff, plan_data, plan_repair, write_plan
 from checkpoint_git.commands.forge.serving import Served
-from checkpoint_git.commands.forge.telling import count_kinds, describe, served_data, tell_all
+from checkpoint_git.commands.forge.telling import count_kinds, describe, served_data, tell_all, tell_end
 from checkpoint_git.commands.merges.explain_merge import Schemas
 from checkpoint_git.commands.writing import say_waiting
 from checkpoint_git.core.errors import CheckpointError
@@ -100,7 +100,8 @@ def _answer(found: Look, strict: bool) -> Outcome:
         "merges": [served_data(one) for one in found.served],
     }
     blocks = [describe(one) for one in found.served]
-    return Outcome(data, blocks, tell_all(found.served), None, [_summarize(found)], list_rules())
+    findings = [*tell_all(found.served), *([tell_end(found.end)] if found.end else [])]
+    return Outcome(data, blocks, findings, None, [_summarize(found)], list_rules())
 
 
 def _summarize(found: Look) -> Line:

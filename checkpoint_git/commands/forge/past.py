@@ -10,7 +10,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.safetext import escape_controls, shorten
 from checkpoint_git.repo.git import run_git
 from checkpoint_git.repo.merges.audit import read_outside, read_suspects
-from checkpoint_git.repo.merges.merges import UNSHALLOW, Commit, Env, read_commits, read_cut_merges, read_missing
+from checkpoint_git.repo.merges.merges import UNSHALLOW, Commit, Env, read_commits, read_cut_ends, read_missing
 from checkpoint_git.repo.merges.plain import Plain
 from checkpoint_git.repo.merges.squashes import read_reverts, read_squashes
 from checkpoint_git.repo.staged import read_commit
@@ -32,13 +32,15 @@ class Asked(NamedTuple):
 class Look(NamedTuple):
     """merges, squashes: how many there are in the range. served: those with something to tell, newest first.
 
-    reverted: how many that did harm a later commit took back as a whole.
+    reverted: how many that did harm a later commit took back as a whole. end: a commit before which a shallow clone
+    knows nothing of the range, "" for none.
     """
 
     merges: int
     squashes: int
     served: list[Served]
     reverted: int = 0
+    end: str = ""
 
 
 def read_asked(cwd: str, env: dict[str, str], revisions: str) -> Asked:
@@ -78,22 +80,24 @@ def look(plain: Plain, asked: Asked, schemas: Schemas) -> Look:
     if asked.squash is not None:
         names = dict(zip(asked.squash.parents, asked.names, strict=True))
         events = [(asked.squash, find_event(asked.squash, True, names))]
-        cut, merges, squashes = list[Commit](), 0, 1
+        ends, merges, squashes = list[Commit](), 0, 1
     else:
         ids = _read_ids(cwd, asked.revisions, env)
         suspects = _find_suspects(plain, ids)
         apart = read_squashes(cwd, [asked.revisions], asked.head, env)
         events = [(commit, find_event(commit)) for commit in suspects]
         events += [(commit, find_event(commit, True)) for commit in apart]
-        cut, merges, squashes = read_cut_merges(cwd, asked.revisions), len(ids), len(apart)
+        ends, merges, squashes = read_cut_ends(cwd, asked.revisions), len(ids), len(apart)
     found = serve_all(plain, events, schemas)
     telling = [one for one in found if one.hits or one.reason or one.crowded]
     lasting = [keep_lasting(plain, one, asked.head) for one in telling]
     reverts = read_reverts(cwd, [one.event.commit for one in lasting if one.hits], asked.head, env)
     kept = [one for one in lasting if (one.hits or one.reason or one.crowded) and one.event.commit not in reverts]
     reason = f"this clone was cut off there; {UNSHALLOW}"
+    cut = [commit for commit in ends if len(commit.parents) > 1]
     kept += [Served(find_event(commit), commit, [], reason=reason) for commit in cut]
-    return Look(merges + len(cut), squashes, kept, len(reverts))
+    end = next((commit.id for commit in ends if len(commit.parents) == 1), "")
+    return Look(merges + len(cut), squashes, kept, len(reverts), end)
 
 
 def _read_ids(cwd: str, revisions: str, env: Env) -> list[str]:

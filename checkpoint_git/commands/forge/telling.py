@@ -10,6 +10,7 @@ from checkpoint_git.commands.merges.explained import file_data
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Line
 from checkpoint_git.core.safetext import shorten
+from checkpoint_git.repo.merges.merges import UNSHALLOW
 
 
 def tell_all(served: Sequence[Served]) -> list[Finding]:
@@ -26,7 +27,7 @@ def tell(served: Served) -> list[Finding]:
             sides = served.commit.parents if served.commit else ("BASE", "HEAD")
             hint = f"checkpoint audit {served.event.commit[:12]} --base {sides[0][:12]} --head {sides[1][:12]} --json"
     else:
-        hint = "checkpoint ci premerge merges it by the rules, before the server does"
+        hint = "checkpoint ci premerge merges by the rules before the server does, and says what a person has to decide"
     return tell_hits(served.event, served.hits, hint)
 
 
@@ -41,6 +42,12 @@ def tell_unknown(served: Served) -> list[Finding]:
         message = f"{name}: more than two parents changed this file, so nothing is told of it"
         found.append(Finding(NOT_AUDITED, "warning", message, path))
     return found
+
+
+def tell_end(commit: str) -> Finding:
+    """That a shallow clone ends at a commit. commit: its full id."""
+    message = f"this clone was cut off at {commit[:12]}: of the merges before it nothing is known"
+    return Finding(NOT_AUDITED, "warning", message, hint=UNSHALLOW)
 
 
 def describe(served: Served) -> Line:

@@ -136,14 +136,18 @@ def read_merges(cwd: str, revisions: str) -> list[Commit]:
 
 def read_cut_merges(cwd: str, revisions: str) -> list[Commit]:
     """The merges of a range that lie where a shallow clone was cut off, so that nothing can be told of them."""
+    return [commit for commit in read_cut_ends(cwd, revisions) if len(commit.parents) > 1]
+
+
+def read_cut_ends(cwd: str, revisions: str) -> list[Commit]:
+    """The commits of a range at which a shallow clone was cut off, with the parents that they were made with."""
     if not is_shallow(cwd):
         return []
     path = os.fsdecode(run_git(["rev-parse", "--path-format=absolute", "--git-path", "shallow"], cwd).out).rstrip("\n")
     with open(path, encoding="ascii") as stream:
         ends = set(stream.read().split())
     ids = run_git(["rev-list", "--end-of-options", revisions, "--"], cwd).out.decode().split()
-    commits = read_commits(cwd, [commit for commit in ids if commit in ends])
-    return [commit for commit in commits if len(commit.parents) > 1]
+    return read_commits(cwd, [commit for commit in ids if commit in ends])
 
 
 def _keep_differing(cwd: str, merges: list[Commit]) -> list[Commit]:
