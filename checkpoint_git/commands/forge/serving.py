@@ -27,7 +27,7 @@ from checkpoint_git.repo.merges.merges import (
     read_missing,
     read_touched,
 )
-from checkpoint_git.repo.merges.plain import Made, Plain, is_dropped, merge_plainly, read_foreseen, read_made
+from checkpoint_git.repo.merges.plain import Made, Plain, is_dropped, merge_lines, read_foreseen, read_made
 
 SIDES = ("the base branch", "the head branch")  # of a merge that is foreseen, and of a squash
 
@@ -68,7 +68,7 @@ class Served(NamedTuple):
 
 def foresee(plain: Plain, first: str, second: str, names: tuple[str, str], schemas: Schemas) -> Served:
     """What a server's merge of two commits (full ids) would do; nothing is kept of it."""
-    made = merge_plainly(plain, first, second)
+    made = merge_lines(plain, first, second)
     touched = read_foreseen(plain, made, first, second)
     parents = Parents(1, 2, SIDES)
     files = []
@@ -161,7 +161,7 @@ def _make_again(plain: Plain, commit: Commit) -> Made | None:
     if len(commit.parents) != 2:
         return None
     try:
-        return merge_plainly(plain, *commit.parents)
+        return merge_lines(plain, *commit.parents)
     except CheckpointError:
         return None
 

@@ -6,11 +6,10 @@ from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 
 from checkpoint_git.repo.git import run_git
-from checkpoint_git.repo.merges.sealed import Env
+from checkpoint_git.repo.merges.sealed import OBJECTS, OTHER_OBJECTS, Env, list_folders
 
 # Whoever runs this without a name of their own, as a job of a forge mostly does.
 FALLBACK_NAME, FALLBACK_EMAIL = "checkpoint-git", "checkpoint-git@localhost"
-_OBJECTS, _OTHERS = "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"
 
 
 def write_merge_commit(cwd: str, tree: str, parents: tuple[str, str], message: str, env: Mapping[str, str]) -> str:
@@ -38,6 +37,5 @@ def open_aside(cwd: str, env: Env = None) -> Iterator[dict[str, str]]:
     own = dict(os.environ if env is None else env)
     words = ["rev-parse", "--path-format=absolute", "--git-path", "objects"]
     objects = os.fsdecode(run_git(words, cwd, env=own).out).removesuffix("\n")
-    quoted = '"' + objects.replace("\\", "\\\\").replace('"', '\\"') + '"'
     with TemporaryDirectory(prefix="checkpoint-", ignore_cleanup_errors=True) as folder:
-        yield {**own, _OBJECTS: folder, _OTHERS: os.pathsep.join(filter(None, [quoted, own.get(_OTHERS)]))}
+        yield {**own, OBJECTS: folder, OTHER_OBJECTS: list_folders(objects, own.get(OTHER_OBJECTS))}

@@ -21,10 +21,8 @@ from checkpoint_git.repo.merges.merges import (
     read_contents,
     read_touched,
 )
-from checkpoint_git.repo.merges.sealed import Sealed, open_sealed
+from checkpoint_git.repo.merges.sealed import OBJECTS, OTHER_OBJECTS, Sealed, list_folders, open_sealed
 from checkpoint_git.repo.merges.trees import fetch_missing, merge_trees
-
-_OBJECTS, _OTHER_OBJECTS = "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"
 
 
 class Plain(NamedTuple):
@@ -53,18 +51,13 @@ def open_plain(cwd: str, env: Env = None) -> Iterator[Plain]:
     own = os.environ if env is None else env
     with open_sealed(cwd, env=env) as sealed:
         objects = os.path.join(sealed.env["GIT_DIR"], "objects")
-        known = [_quote(sealed.env[_OBJECTS]), *filter(None, [sealed.env.get(_OTHER_OBJECTS)])]
-        apart = {**sealed.env, _OBJECTS: objects, _OTHER_OBJECTS: os.pathsep.join(known)}
-        more = os.pathsep.join([_quote(objects), *filter(None, [own.get(_OTHER_OBJECTS)])])
-        yield Plain(sealed._replace(env=apart), cwd, {**own, _OTHER_OBJECTS: more})
+        known = list_folders(sealed.env[OBJECTS], sealed.env.get(OTHER_OBJECTS))
+        apart = {**sealed.env, OBJECTS: objects, OTHER_OBJECTS: known}
+        more = list_folders(objects, own.get(OTHER_OBJECTS))
+        yield Plain(sealed._replace(env=apart), cwd, {**own, OTHER_OBJECTS: more})
 
 
-def _quote(path: str) -> str:
-    """A folder as git reads it from a list of folders."""
-    return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def merge_plainly(plain: Plain, first: str, second: str) -> Made:
+def merge_lines(plain: Plain, first: str, second: str) -> Made:
     """The merge of two commits (full ids) by lines. Raises CheckpointError where git cannot merge them."""
     if plain.sealed.partial:
         bases = read_bases(plain.cwd, (first, second), plain.env)

@@ -14,8 +14,10 @@ from checkpoint_git.repo.git import GitResult, clean_env, git_error, run_git
 
 Env = Mapping[str, str] | None  # git's surroundings; None for this process's own
 
+OBJECTS, OTHER_OBJECTS = "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"
+
 # A hook's new objects lie in a folder of their own, the first of these names the others.
-_KEPT_VARIABLES = ("GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_EXEC_PATH")
+_KEPT_VARIABLES = (OTHER_OBJECTS, "GIT_EXEC_PATH")
 _KEPT_SETTINGS = r"^(core\.sharedrepository|extensions\.partialclone|remote\..*\.promisor)$"
 _CONFIG = """\
 [core]
@@ -74,7 +76,7 @@ def open_sealed(
             **{name: own[name] for name in _KEPT_VARIABLES if name in own},
             **({"GIT_SHALLOW_FILE": shallow} if os.path.exists(shallow) else {}),
             "GIT_DIR": git_dir,
-            "GIT_OBJECT_DIRECTORY": objects,
+            OBJECTS: objects,
             "GIT_INDEX_FILE": os.path.join(folder, "index"),
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_CONFIG_SYSTEM": os.devnull,
@@ -112,6 +114,12 @@ def _as_environment(settings: Mapping[str, str]) -> dict[str, str]:
     for number, (key, value) in enumerate(settings.items()):
         pairs |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return pairs
+
+
+def list_folders(first: str, others: str | None) -> str:
+    """A folder of objects before others, as OTHER_OBJECTS names them. others: what that holds already."""
+    quoted = '"' + first.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return os.pathsep.join(filter(None, [quoted, others]))
 
 
 def name_commits(sealed: Sealed, commits: Mapping[str, str]) -> None:
