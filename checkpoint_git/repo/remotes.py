@@ -34,12 +34,14 @@ class Pushed(NamedTuple):
     """What became of a push.
 
     arrived: the remote has the commit on the branch. now: what the branch is at, "" where it is gone, None where the
-    remote does not answer any more. said: the server's reason, one line, not escaped.
+    remote does not answer any more. said: the server's reason, one line, not escaped. refused: the server said no to
+    the branch; else the push has ended before it said anything.
     """
 
     arrived: bool
     now: str | None
     said: str
+    refused: bool = False
 
 
 def quiet_env(env: Mapping[str, str]) -> dict[str, str]:
@@ -133,7 +135,7 @@ def push_commit(cwd: str, remote: str, commit: str, ref: str, expected: str, env
     if result.code == 0:
         return Pushed(True, commit, "")
     now = read_remote_branch(cwd, remote, ref, env)
-    return Pushed(now == commit, now, find_reason(result))
+    return Pushed(now == commit, now, find_reason(result), b"\n!\t" in b"\n" + result.out)
 
 
 def find_reason(result: GitResult) -> str:

@@ -154,6 +154,9 @@ def _check_pushed(request: Request, commit: str, pushed: Pushed) -> None:
             f"{branch} moved: the remote has {pushed.now[:12]}, merged was {request.head[:12]}; nothing was pushed"
         )
         raise MovedError(message, "fetch, and run it again for what is there now; --retries N does so by itself")
+    if not pushed.refused:
+        hint = f"{made}; run it again: it is safe to. If this comes back, may this job's identity push there?"
+        raise CheckpointError(f"the push to {branch} did not arrive: {pushed.said}", hint)
     hint = f"{made}; may this job's identity push to the branch? a protected branch has to let it"
     raise CheckpointError(f"the remote refused the push to {branch}: {pushed.said}", hint)
 
