@@ -4,8 +4,12 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 
 from tests.support.repos import GitRepo
+
+hypothesis_settings.register_profile("untimed", deadline=None)  # a busy machine is no fault of ours
+hypothesis_settings.load_profile("untimed")
 
 
 @pytest.fixture(autouse=True)
