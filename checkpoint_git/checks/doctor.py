@@ -32,11 +32,11 @@ class Check(NamedTuple):
 def choose_checks(wanted: Sequence[str]) -> list[Check]:
     """The checks of these codes; "drift" stands for all of "drift/...". Unknown ones are left out.
 
-    No codes: all but those that ask a server.
+    No codes: all but those that run only by name, or ask a server.
     """
     if not wanted:
         return list(CHECKS)
-    return [check for check in (*CHECKS, *ONLINE) if any(is_meant(check, code) for code in wanted)]
+    return [check for check in ALL if any(is_meant(check, code) for code in wanted)]
 
 
 def is_meant(check: Check, code: str) -> bool:
@@ -413,6 +413,28 @@ CHECKS: tuple[Check, ...] = (
         "workflow",
         phased.find_workflow_trouble,
     ),
+    Check(
+        "restore",
+        "error",
+        "restore points: whole, not expired, as their log tells?",
+        "as each finding says",
+        "no",
+        "points",
+        phased.find_point_trouble,
+    ),
+)
+
+# These take long, so they run only where somebody names them or their group.
+NAMED: tuple[Check, ...] = (
+    Check(
+        "restore/content",
+        "error",
+        "restore points: every byte that they keep (--check restore)",
+        "checkpoint restore-point drop ID",
+        "no",
+        "contents",
+        phased.find_content_trouble,
+    ),
 )
 
 # These ask a server, so they run only where somebody says --online.
@@ -472,3 +494,5 @@ ONLINE: tuple[Check, ...] = (
         deployed.find_unconfigured,
     ),
 )
+
+ALL = (*CHECKS, *NAMED, *ONLINE)

@@ -1,4 +1,4 @@
-"""What is wrong with the workflow beside the checkpoints, as far as the doctor tells it. Pure."""
+"""What is wrong with the workflow and the restore points beside the checkpoints, as the doctor tells it. Pure."""
 
 from checkpoint_git.checks.world import World
 from checkpoint_git.core.finding import Finding
@@ -7,3 +7,17 @@ from checkpoint_git.core.finding import Finding
 def find_workflow_trouble(world: World) -> list[Finding]:
     """Everything that speaks against resuming the workflow, as `checkpoint workflow validate` finds it."""
     return list(world.workflow)
+
+
+def find_point_trouble(world: World) -> list[Finding]:
+    """Restore points that are damaged, have expired, or are not as their log tells.
+
+    What every byte was read for is said by the other check.
+    """
+    said = {(finding.code, finding.path) for finding in world.contents}
+    return [finding for finding in world.points if (finding.code, finding.path) not in said]
+
+
+def find_content_trouble(world: World) -> list[Finding]:
+    """Restore points that do not hold what was kept."""
+    return list(world.contents)

@@ -159,7 +159,8 @@ class World(NamedTuple):
     hook_failures: none either when the hooks were not tried.
     deployed: None when no server was asked. upstream: None where there is nothing to merge with. audit: recent merges.
     records: the pipeline records that are not as they should be. workflow: what speaks against resuming it. layout:
-    what does not fit between checkpoints and the files of their telemetry.
+    what does not fit between checkpoints and the files of their telemetry. points: what is wrong with restore points;
+    contents: with what they keep, where somebody asked for that.
 
     skill: the only one that was asked for, "" for all. since: the commit after which merges are audited, "" for lately.
     """
@@ -184,5 +185,7 @@ class World(NamedTuple):
     records: Sequence[RecordTrouble] = ()
     workflow: Sequence[Finding] = ()
     layout: Sequence[Finding] = ()
+    points: Sequence[Finding] = ()
+    contents: Sequence[Finding] = ()
     skill: str = ""
     since: str = ""

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from checkpoint_git.checks.doctor import CHECKS, ONLINE, Check, find_all, is_meant, locate_all
+from checkpoint_git.checks.doctor import ALL, CHECKS, Check, find_all, is_meant, locate_all
 from checkpoint_git.checks.suppression import (
     BAD,
     MAX_BYTES,
@@ -93,7 +93,7 @@ def read_settings(place: Place) -> Settings:
 def is_code(word: str) -> bool:
     """Whether a check, or a group of them, is called so."""
     room = word.partition("/")[0]  # of a check that tells everything a room's rules say
-    return any(is_meant(check, word) or check.code == room for check in (*CHECKS, *ONLINE))
+    return any(is_meant(check, word) or check.code == room for check in ALL)
 
 
 def _find_untried(settings: Settings, checks: Sequence[Check]) -> set[int]:

@@ -14,6 +14,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.disk.recordbases import may_have_records
 from checkpoint_git.protocols.registry import protocol_of
+from checkpoint_git.protocols.restore.layout import AUDIT_LOG, list_ids
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.repo import paths, worktree
 from checkpoint_git.repo.git import clean_env, run_git
@@ -311,7 +312,27 @@ def _read_layout(world: World, place: Place, env: Mapping[str, str]) -> World:
     return world._replace(layout=read_layout_findings(place, world.skill))
 
 
-_WITHOUT_GIT = frozenset(("absent_dirs", "files", "records", "workflow", "layout"))
+def _read_points(world: World, place: Place, env: Mapping[str, str]) -> World:
+    if world.skill or not _has_points(place):
+        return world
+    from checkpoint_git.commands.restore.glance import read_troubles
+
+    return world._replace(points=read_troubles(place, env, world.now))
+
+
+def _read_contents(world: World, place: Place, env: Mapping[str, str]) -> World:
+    if world.skill or not _has_points(place):
+        return world
+    from checkpoint_git.commands.restore.glance import read_content_troubles
+
+    return world._replace(contents=read_content_troubles(place, env, world.now))
+
+
+def _has_points(place: Place) -> bool:
+    return bool(list_ids(place.top)) or os.path.lexists(os.path.join(place.top, AUDIT_LOG))
+
+
+_WITHOUT_GIT = frozenset(("absent_dirs", "files", "records", "workflow", "layout", "points", "contents"))
 # by World's names, in the order in which they build on one another
 _READERS: dict[str, tuple[str, Callable[[World, Place, Mapping[str, str]], World]]] = {
     "absent_dirs": ("the project folders", _read_absent_dirs),
@@ -331,4 +352,6 @@ _READERS: dict[str, tuple[str, Callable[[World, Place, Mapping[str, str]], World
     "records": ("the pipeline records", _read_records),
     "workflow": ("the workflow", _read_workflow),
     "layout": ("the histories", _read_layout),
+    "points": ("the restore points", _read_points),
+    "contents": ("the content of restore points", _read_contents),
 }

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from checkpoint_git.checks.doctor import CHECKS, ONLINE, Check, choose_checks, is_meant
+from checkpoint_git.checks.doctor import ALL, CHECKS, ONLINE, Check, choose_checks, is_meant
 from checkpoint_git.commands.doctor.examining import Diagnosis, diagnose
 from checkpoint_git.commands.telling import make_teller
 from checkpoint_git.core.errors import CheckpointError
@@ -52,9 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 on errors, with --fail-on-warnings on warnings too."""
-    checks = find_wanted_checks(args.check, online=args.online or (args.list and not args.check))
     if args.list:
-        return _list_checks(checks)
+        return _list_checks(find_wanted_checks(args.check) if args.check else ALL)
+    checks = find_wanted_checks(args.check, online=args.online)
     if not args.online and any(check in ONLINE for check in checks):
         raise CheckpointError("the checks online/... ask a server", "add --online")
     skill, words = _split_fix_words(args.skill, args.fix or ([SAFE] if args.dry_run else []))
@@ -119,7 +119,7 @@ def find_wanted_checks(codes: Sequence[str], *, online: bool = False) -> list[Ch
     Raises CheckpointError for a code that no check has.
     """
     for code in codes:
-        if not any(is_meant(check, code) for check in (*CHECKS, *ONLINE)):
+        if not any(is_meant(check, code) for check in ALL):
             shown = escape_controls(shorten(code, 60))
             raise CheckpointError(f'there is no check "{shown}"', "`checkpoint doctor --list` shows them")
     chosen = choose_checks(codes)
@@ -143,7 +143,7 @@ def _tell_diagnosis(found: Diagnosis, fail_on_warnings: bool) -> Outcome:
     told += [f"{silent} suppressed"] if silent else []
     text = f"{_plural(documents, 'checkpoint')}, {_plural(len(found.checks), 'check')}: {', '.join(told)}"
     style: Style = "bad" if failed else "warn" if counts["warnings"] else "good"
-    rules = [Rule(check.code, check.level, check.looks_at, check.mend) for check in (*CHECKS, *ONLINE)]
+    rules = [Rule(check.code, check.level, check.looks_at, check.mend) for check in ALL]
     return Outcome(data, (), found.findings, int(failed), [Line(text, style)], rules)
 
 

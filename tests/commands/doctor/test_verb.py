@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from checkpoint_git.checks.doctor import CHECKS, ONLINE
+from checkpoint_git.checks.doctor import ALL, CHECKS
 from checkpoint_git.commands.doctor import verb as doctor
 from checkpoint_git.commands.setup.init import Options, init
 from checkpoint_git.core.errors import CheckpointError
@@ -130,8 +130,8 @@ def test_one_skill_or_one_check_can_be_asked_for(healthy: GitRepo) -> None:
 
 def test_the_list_shows_every_check_and_runs_none(repo: GitRepo) -> None:
     ran = examine(repo, "--list")
-    assert [row["code"] for row in ran.outcome.data["checks"]] == [check.code for check in (*CHECKS, *ONLINE)]
-    assert all(check.code in ran.text for check in (*CHECKS, *ONLINE))
+    assert [row["code"] for row in ran.outcome.data["checks"]] == [check.code for check in ALL]
+    assert all(check.code in ran.text for check in ALL)
 
 
 def test_a_project_without_checkpoints_folder_is_told_what_to_do(repo: GitRepo) -> None:
