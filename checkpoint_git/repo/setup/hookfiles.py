@@ -103,7 +103,7 @@ def is_ours_below(data: bytes) -> bool:
 
 def find_interpreter(data: bytes) -> str:
     """The program that a script's first line names, "" where it names none."""
-    named = re.match(rb"#![ \t]*([^ \t\n\0]*)", data)  # with a carriage return, as the kernel reads it
+    named = re.match(rb"#![ \t]*([^ \t\r\n\0]*)", data)
     return os.fsdecode(named[1]) if named else ""
 
 
