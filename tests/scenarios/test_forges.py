@@ -111,7 +111,9 @@ def list_pulls(api: Server, *pulls: dict[str, Any]) -> None:
         api.paths[f"{address}{page}"] = reply(json.dumps(some).encode())
 
 
-def premerge(forge: GitRepo, api: Server, tmp_path: Path, only: str = "") -> subprocess.CompletedProcess[bytes]:
+def premerge(
+    forge: GitRepo, api: Server, tmp_path: Path, only: str = "", code: int = 0
+) -> subprocess.CompletedProcess[bytes]:
     """The job of checkpoint-premerge.yml; what its last step said."""
     repo = job(forge, "main", tmp_path)
     env = surroundings(
@@ -119,7 +121,7 @@ def premerge(forge: GitRepo, api: Server, tmp_path: Path, only: str = "") -> sub
     )
     answers = {"github.token": TOKEN, "github.event.pull_request.number": only}
     done = run_steps(read_file("github", "premerge.yml"), repo, env, answers)
-    assert [one.returncode for one in done] == [0, 0], b"\n".join(one.stdout + one.stderr for one in done).decode()
+    assert [one.returncode for one in done] == [0, code], b"\n".join(one.stdout + one.stderr for one in done).decode()
     return done[-1]
 
 
@@ -162,6 +164,22 @@ def test_a_pull_requests_own_event_looks_at_that_one_and_other_bases_are_left_al
     premerge(forge, api, tmp_path, only="2")
     assert len(parents(forge, HOSTILE)) == 2
     assert len(parents(forge, "topic")) == 1
+
+
+def test_a_branch_that_is_called_like_anothers_ref_leaves_that_one_alone(
+    forge: GitRepo, api: Server, tmp_path: Path
+) -> None:
+    for name in ("release", "refs/heads/release"):
+        forge.git("update-ref", f"refs/heads/{name}", "refs/heads/topic" if name == "release" else "main~1")
+    work = GitRepo(tmp_path / "work")
+    work.git("checkout", "-q", HOSTILE)
+    work.git("push", "-q", "-f", str(forge.path), "HEAD:refs/heads/refs/heads/release")
+    before = forge.git("rev-parse", "refs/heads/release")
+    list_pulls(api, pull(1, "refs/heads/release"), pull(2, "topic"))
+    done = premerge(forge, api, tmp_path, code=2)
+    assert forge.git("rev-parse", "refs/heads/release") == before
+    assert b"'refs/heads/refs/heads/release' cannot be a branch" in done.stderr
+    assert len(parents(forge, "topic")) == 2
 
 
 def test_what_is_left_to_a_person_is_told_and_the_rest_is_merged_all_the_same(

@@ -19,7 +19,8 @@ COMMANDS = {
     "doctor": "doctor --check content --check merge --check pipeline --check drift/action-shipped "
     "--check drift/blocker-shipped --check drift/file-missing",
     "verify": 'ci verify --base "origin/$BASE" --head HEAD',
-    "premerge": 'ci premerge --base "origin/$BASE" --head "origin/$HEAD" --branch="$HEAD" --push --retries 2',
+    "premerge": 'ci premerge --base "origin/$BASE" --head "origin/$HEAD" --branch="refs/heads/$HEAD" '
+    "--push --retries 2",
 }
 
 _MARK = re.compile(rb"\A# Written by `checkpoint init --ci [a-z]+`, mark ([0-9a-f]{16})\.[^\n]*\n")
