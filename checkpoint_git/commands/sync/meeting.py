@@ -7,15 +7,17 @@ from checkpoint_git.commands.sync.files import Work, is_wanted, pathspecs, read_
 from checkpoint_git.commands.sync.planning import Ground, Plan, Shape, Trees
 from checkpoint_git.commands.sync.world import World
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.light import Mapping, NamedTuple
+from checkpoint_git.core.light import NamedTuple
 from checkpoint_git.core.safetext import escape_controls
 from checkpoint_git.repo.git import run_git
 from checkpoint_git.repo.merges.conflicts import read_operation
 from checkpoint_git.repo.sync import memory as remembering
 from checkpoint_git.repo.sync.memory import Base, Memory
 from checkpoint_git.repo.sync.trees import (
+    Leaf,
     blob_id,
     differs_elsewhere,
+    had_blob,
     read_contents,
     read_differing,
     read_leaves,
@@ -66,7 +68,8 @@ def meet(world: World, work: Work, *, is_there: bool = True, seen: str = "", los
     trees = _read_trees(world, memory, base, tip, lost)
     like = tip or memory.head or _EMPTY_IDS[read_object_format(top, env)]
     queued = lost.queued if lost else _read_queued(world, queue.record if queue else "")
-    plan = _decide(world, work, trees, queued, like)
+    put_back = _find_put_back(world, work, memory, base, trees, like)
+    plan = _decide(world, work, trees, planning.find_ours(work, trees, queued, like, put_back), like)
     is_whole = not plan.open and not world.wish.only and not work.sparse - work.contents.keys()
     ground = _find_ground(world, memory, tip, base) if is_whole else None
     common = trees.base
@@ -110,8 +113,15 @@ def _read_sent(world: World, record: str) -> list[str]:
     return [path for path in os.fsdecode(body).split("\n") if path and is_wanted(path)]
 
 
-def _decide(world: World, work: Work, trees: Trees, queued: Mapping[str, bytes | None], like: str) -> Plan:
-    ours = planning.find_ours(work, trees, queued, like)
+def _find_put_back(world: World, work: Work, memory: Memory, base: Base, trees: Trees, like: str) -> set[str]:
+    """Files that git put back to a version which the branch has left behind: a switch or a reset, nobody's change."""
+    if not base.commit or base.commit not in (memory.partial, memory.synced) or base.of_head:
+        return set()
+    clean = planning.find_clean(work, trees, like)
+    return {path for path, blob in clean.items() if had_blob(world.top, memory.met, path, blob, world.env)}
+
+
+def _decide(world: World, work: Work, trees: Trees, ours: dict[str, bytes | Leaf | None], like: str) -> Plan:
     for path, content in ours.items():
         leaf = trees.base.get(path)
         if isinstance(content, bytes) and b"\r\n" in content and leaf and blob_id(content, like) != leaf.blob:

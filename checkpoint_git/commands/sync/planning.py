@@ -34,17 +34,29 @@ class Plan(NamedTuple):
     findings: list[Finding]
 
 
+def find_clean(work: Work, trees: Trees, like: str) -> dict[str, str]:
+    """The files that are as HEAD has them and otherwise than the base has them, each with its blob's name."""
+    names = {path: blob_id(data, like) for path, data in work.contents.items() if path in trees.head}
+    return {
+        path: name
+        for path, name in names.items()
+        if name == trees.head[path].blob and name != _blob(trees.base.get(path))
+    }
+
+
 def find_ours(
-    work: Work, trees: Trees, queued: Mapping[str, bytes | None], like: str
+    work: Work, trees: Trees, queued: Mapping[str, bytes | None], like: str, put_back: Iterable[str] = ()
 ) -> dict[str, bytes | Leaf | None]:
     """The work tree's side, file by file; a Leaf where it has nothing of its own to say, and base's version stands.
 
     A file that is missing was removed only where HEAD has it or a skill's new history shows that it was archived: else
     it may be that another branch is checked out. queued: what an earlier sync could not send; it counts where the work
-    tree is back at the base's version. like: any object's name.
+    tree is back at the base's version. put_back: files that git put back to a version which the branch has left
+    behind, in a switch or a reset. like: any object's name.
     """
     archived = {_owner(path) for path in work.contents if kind_of(path) == "history" and path not in trees.base}
     ours: dict[str, bytes | Leaf | None] = {**work.contents}
+    ours.update((path, trees.base.get(path)) for path in put_back)
     for path, leaf in trees.base.items():
         if path in work.contents or path in work.refused or path in work.sparse:
             continue

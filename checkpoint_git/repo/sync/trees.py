@@ -67,6 +67,21 @@ def differs_elsewhere(cwd: str, one: str, other: str, wanted: Wanted, env: Mappi
     return any(name and not wanted(os.fsdecode(name)) for name in run_git(words, cwd, env=env).out.split(b"\0"))
 
 
+def had_blob(cwd: str, commit: str, path: str, blob: str, env: Mapping[str, str]) -> bool:
+    """Whether a file was this blob somewhere in a commit's history."""
+    words = [
+        "log",
+        "-1",
+        "-m",
+        "--full-history",
+        "--format=%h",
+        "--no-renames",
+        "--no-ext-diff",
+        f"--find-object={blob}",
+    ]
+    return bool(run_git([*words, commit, "--", f":(top,literal){path}"], cwd, env=env, check=False).out.strip())
+
+
 def read_contents(cwd: str, blobs: Iterable[str], env: Mapping[str, str]) -> dict[str, bytes | None]:
     """Blobs by their ids; None for one that is larger than a checkpoint may be.
 

@@ -278,6 +278,31 @@ def test_a_file_that_is_missing_because_another_branch_is_checked_out_is_not_rem
     assert ann.load()["step"] == "sprint-3"
 
 
+def test_a_commit_checked_out_again_takes_nothing_back_on_the_branch(hub: Hub, ann: Clone, bob: Clone) -> None:
+    ann.change(step="sprint-3")
+    ann.sync()
+    ann.git("checkout", "-q", "--detach", "HEAD~1")
+    assert (ann.sync(branch="main").brought, hub.load()["step"]) == ([BUILD], "sprint-3")
+    assert ann.load()["step"] == "sprint-3"
+
+
+def test_a_file_restored_from_the_last_commit_takes_in_the_branch_again(hub: Hub, ann: Clone, bob: Clone) -> None:
+    ann.sync(branch="checkpoints")
+    bob.change(step="sprint-3")
+    bob.sync(branch="checkpoints", take="ours")
+    assert ann.sync(branch="checkpoints").brought == [BUILD]
+    ann.git("checkout", "--", ".checkpoints")
+    assert ann.sync(branch="checkpoints").brought == [BUILD]
+    assert (ann.load()["step"], hub.load(branch="checkpoints")["step"]) == ("sprint-3", "sprint-3")
+
+
+def test_a_commit_of_something_new_is_sent_wherever_head_stands(hub: Hub, ann: Clone) -> None:
+    ann.sync(branch="checkpoints")
+    ann.change(step="sprint-3")
+    ann.git("commit", "-q", "-a", "-m", "Go on")
+    assert ann.sync(branch="checkpoints").sent == [BUILD]
+
+
 def test_history_is_only_ever_added(hub: Hub, ann: Clone, bob: Clone) -> None:
     past = ".checkpoints/history/build.2026-03-02-abcd.json"
     bob.write(past, '{"theirs": 1}\n')
