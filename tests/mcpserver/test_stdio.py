@@ -6,10 +6,13 @@ import subprocess
 import time
 from pathlib import Path
 
+import anyio
 import pytest
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCResponse
 
-from checkpoint_git.mcpserver.stdio import GRACE, LONGEST_LINE
-from tests.support.agents import HELLO, PATIENCE, READY, Pipe, call
+from checkpoint_git.mcpserver.stdio import GRACE, LONGEST_LINE, MOST_PENDING, Incoming, Wire
+from tests.support.agents import HELLO, PATIENCE, READY, Pipe, call, run
 from tests.support.command import BIN, run_checkpoint
 
 PING = {"jsonrpc": "2.0", "id": 9, "method": "ping"}
@@ -82,6 +85,33 @@ def test_nonsense_does_not_end_it(project: Path) -> None:
     pipe.say(*mess, {**PING, "id": "last"})
     assert pipe.hear_answer("last")["result"] == {}
     assert pipe.end()[::2] == (0, "")
+
+
+def test_no_more_is_read_while_too_many_requests_wait_for_their_answers() -> None:
+    async def converse() -> None:
+        source, theirs = os.pipe()
+        ours, target = os.pipe()
+        wire = Wire(source, target)
+        arriving, arrived = anyio.create_memory_object_stream[Incoming](MOST_PENDING * 2)
+        answers, leaving = anyio.create_memory_object_stream[SessionMessage]()
+        os.write(theirs, b"".join(json.dumps({**PING, "id": at}).encode() + b"\n" for at in range(MOST_PENDING + 1)))
+        async with anyio.create_task_group() as group:
+            group.start_soon(wire.receive, arriving)
+            group.start_soon(wire.send, leaving)
+            for _ in range(MOST_PENDING):
+                await arrived.receive()
+            with anyio.move_on_after(0.2) as waiting:
+                await arrived.receive()
+            assert waiting.cancelled_caught
+            await answers.send(SessionMessage(JSONRPCResponse(jsonrpc="2.0", id=3, result={})))
+            await arrived.receive()
+            group.cancel_scope.cancel()
+        for stream in (arriving, arrived, answers, leaving):
+            await stream.aclose()
+        for descriptor in (source, theirs, ours, target):
+            os.close(descriptor)
+
+    run(converse)
 
 
 def test_errors_of_the_protocol_are_told_as_such(project: Path) -> None:

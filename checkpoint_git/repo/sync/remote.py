@@ -146,7 +146,7 @@ def _run(words: Sequence[str], cwd: str, env: Mapping[str, str], timeout: float)
             raise
         if trouble:
             _end(process)
-            return GitResult(-signal.SIGKILL, out, err + b"\nfatal: " + trouble.encode())
+            return GitResult(-signal.SIGKILL, out, b"fatal: " + trouble.encode() + b"\n" + err)
         return GitResult(process.wait(), out, err)
 
 

@@ -1,7 +1,10 @@
+import os
+
 import pytest
 
 from checkpoint_git.repo.git import GitResult
-from checkpoint_git.repo.sync.remote import network_env, read_reply
+from checkpoint_git.repo.sync.remote import UnreachableError, fetch_branch, network_env, read_reply
+from tests.support.repos import GitRepo
 
 TO = b"To git://host/x\n"
 
@@ -61,3 +64,15 @@ def test_nobody_is_asked_for_a_password() -> None:
 def test_an_ssh_command_that_somebody_chose_stays() -> None:
     assert "GIT_SSH_COMMAND" not in network_env({}, ssh_is_chosen=True)
     assert network_env({"GIT_SSH_COMMAND": "mine"}, ssh_is_chosen=False)["GIT_SSH_COMMAND"] == "mine"
+
+
+@pytest.mark.parametrize(
+    ("answer", "seconds", "reason"),
+    [("yes no >&2", 60.0, "more than a megabyte"), ("sleep 60", 0.2, "no end within 0 seconds")],
+)
+def test_a_remote_that_talks_or_waits_without_end_is_left(
+    answer: str, seconds: float, reason: str, repo: GitRepo
+) -> None:
+    env = {**os.environ, "GIT_SSH_COMMAND": f"{answer} #", "GIT_SSH_VARIANT": "ssh"}
+    with pytest.raises(UnreachableError, match=reason):
+        fetch_branch(str(repo.path), "ssh://host.invalid/x", "main", "refs/worktree/seen", env, seconds)
