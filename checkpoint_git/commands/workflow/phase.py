@@ -225,13 +225,9 @@ def _find_result(place: Place, value: Value, execution: Value, wished: str | Non
     phase = str(value["current_phase"])
     hint = "checkpoint workflow advance --force goes on without it"
     if phase == PHASES[2] and wished is None:
-        rest = [row for row in execution["tasks"] if isinstance(row, dict) and row.get("status") != "complete"]
-        if rest:
-            message = f"{len(rest)} of {len(execution['tasks'])} tasks are not complete"
-            return "memory/state/execution.json", Finding(
-                "workflow/tasks-open", "error", message, where="/tasks", hint=hint
-            )
-        return "memory/state/execution.json", None
+        why = _find_open(phase, value, execution)
+        finding = Finding("workflow/tasks-open", "error", why, where="/tasks", hint=hint)
+        return "memory/state/execution.json", finding if why else None
     if wished is not None:
         return wished, find_output_trouble(place, wished)
     found = find_output(place, phase, find_beginning(value))
@@ -239,6 +235,16 @@ def _find_result(place: Place, value: Value, execution: Value, wished: str | Non
         return found.path, None
     message = f"{phase}: {tell_missing(phase, found)}"
     return "", Finding("workflow/output-missing", "error", message, where="/current_phase", hint=hint)
+
+
+def _find_open(phase: str, value: Value, execution: Value) -> str:
+    """Why the tasks do not say that the implementation is done, "" where they do."""
+    tasks = [row for row in execution["tasks"] if isinstance(row, dict)]
+    rest = [row for row in tasks if row.get("status") != "complete"]
+    noted = any(isinstance(row, dict) and row.get("phase") == phase for row in value.get("completed_phases") or ())
+    if not tasks and not noted:
+        return "no tasks are written down, so none is complete"
+    return f"{len(rest)} of {len(execution['tasks'])} tasks are not complete" if rest else ""
 
 
 # archive

@@ -1,6 +1,7 @@
 """`checkpoint workflow task` and `recover`: each task's status, and what became of those whose session is gone."""
 
 import argparse
+import os
 from collections.abc import Callable
 
 from checkpoint_git.commands.workflow.state import (
@@ -20,7 +21,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.light import Any, NamedTuple
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
-from checkpoint_git.disk.discover import Place
+from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.protocols.workflow import changes, layout, store
 from checkpoint_git.protocols.workflow.recovery import Step
 
@@ -150,7 +151,7 @@ def recover_tasks(place: Place, now: int, on_wait: store.Tell = lambda: None) ->
         steps = find_recovery(state)
         if not steps:
             return Recovered(Changed(state, [], []), [], [])
-        aside = [step.keep_aside for step in steps if step.keep_aside and store.is_movable(place, step.keep_aside)]
+        aside = _find_movable(place, [step.keep_aside for step in steps if step.keep_aside])
 
         def change(phase: Value, execution: Value, now: int) -> None:
             changes.apply_recovery(execution, steps)
@@ -161,6 +162,19 @@ def recover_tasks(place: Place, now: int, on_wait: store.Tell = lambda: None) ->
         # after the state: a kill in between leaves a file that is older than the next attempt, and so aside then
         kept = [(path, store.keep_aside(place, path, write_instant(now))) for path in aside]
     return Recovered(changed, steps, kept)
+
+
+def _find_movable(place: Place, paths: list[str]) -> list[str]:
+    """Of outputs that are not trusted, those to move away: not what git has just so, which no session left behind."""
+    movable = [path for path in dict.fromkeys(paths) if store.is_movable(place, path)]
+    if place.work_tree is None or not movable:
+        return movable
+    from checkpoint_git.repo.git import clean_env
+    from checkpoint_git.repo.worktree import read_as_committed
+
+    names = {path: relative_path(os.path.normpath(os.path.join(place.root, path)), place.top) for path in movable}
+    kept = read_as_committed(place.top, list(names.values()), clean_env(os.environ))
+    return [path for path, name in names.items() if name not in kept]
 
 
 def recovery_data(recovered: Recovered) -> dict[str, Any]:
