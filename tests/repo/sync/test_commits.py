@@ -3,6 +3,7 @@ import os
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.repo.sync.commits import Draft, Identity, write_commits
 from checkpoint_git.repo.sync.trees import blob_id, differs_elsewhere, read_contents, read_differing, read_leaves
 from tests.support.repos import GitRepo
@@ -69,6 +70,14 @@ def test_differences_give_the_same_files_as_the_whole_tree(repo: GitRepo) -> Non
     assert read_differing(where, known, one, two, every, ["."], env) == read_leaves(where, two, every, env)
     assert differs_elsewhere(where, one, two, lambda path: path.endswith(".json"), env)
     assert not differs_elsewhere(where, one, two, every, env)
+
+
+def test_a_file_larger_than_a_checkpoint_may_be_is_told_and_not_kept(repo: GitRepo) -> None:
+    repo.write("large.json", "x" * (MAX_BYTES + 1))
+    repo.write("small.json", "x")
+    repo.commit()
+    large, small = (repo.git("rev-parse", f"HEAD:{name}.json").strip() for name in ("large", "small"))
+    assert read_contents(str(repo.path), [large, small], os.environ) == {large: None, small: b"x"}
 
 
 def test_a_missing_object_is_said(repo: GitRepo) -> None:
