@@ -14,7 +14,7 @@ from checkpoint_git.core.safetext import escape_controls
 from checkpoint_git.repo.git import clean_env, run_git
 from checkpoint_git.repo.merges.audit import read_suspects
 from checkpoint_git.repo.merges.conflicts import read_choices
-from checkpoint_git.repo.merges.merges import Commit, read_commits
+from checkpoint_git.repo.merges.merges import Commit, Env, read_commits
 from checkpoint_git.repo.merges.plain import Plain, open_plain
 from checkpoint_git.repo.merges.squashes import read_squashes
 from checkpoint_git.repo.staged import pathspecs, read_commit
@@ -26,13 +26,22 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     schemas = Schemas(read_choices(cwd))
     with open_plain(cwd, env) as plain:
         if args.candidate is not None:
-            candidate = read_commit(cwd, args.candidate, env)
+            candidate = _read_named(cwd, args.candidate, env)
             served, singles = _verify_candidate(plain, candidate, args.base, args.head, schemas)
         else:
             served, singles = [_foresee(plain, args.base, args.head, schemas)], []
     findings = [*tell_all(served), *map(_tell_single, singles)]
     data = {"candidate": args.candidate, "merges": [served_data(one) for one in served], "counts": count_kinds(served)}
     return Outcome(data, [describe(one) for one in served], findings, None, [summarize(served)], list_rules())
+
+
+def _read_named(cwd: str, name: str, env: Env) -> str:
+    """The full id of a commit that the words name. Raises CheckpointError where it is not here: nothing is fetched."""
+    try:
+        return read_commit(cwd, name, env)
+    except CheckpointError as error:
+        hint = "fetch it first (git fetch origin '+refs/heads/*:refs/remotes/origin/*'): a job has one branch as a rule"
+        raise CheckpointError(error.message, hint) from None
 
 
 def _foresee(plain: Plain, base: str | None, head: str | None, schemas: Schemas) -> Served:
@@ -42,7 +51,7 @@ def _foresee(plain: Plain, base: str | None, head: str | None, schemas: Schemas)
             "checkpoint ci verify --base origin/main --head HEAD, or --candidate COMMIT",
         )
     names = (base, head or "HEAD")
-    commits = [read_commit(plain.cwd, name, plain.env) for name in names]
+    commits = [_read_named(plain.cwd, name, plain.env) for name in names]
     read_checked_bases(plain.cwd, commits[0], commits[1], plain.env)
     return foresee(plain, commits[0], commits[1], names, schemas)
 
@@ -56,7 +65,7 @@ def _verify_candidate(
     if head is not None:
         if not base:
             raise CheckpointError("of a squash both sides must be named", "add --base REF")
-        sides = (read_commit(cwd, base, env), read_commit(cwd, head, env))
+        sides = (_read_named(cwd, base, env), _read_named(cwd, head, env))
         squash = commit._replace(parents=sides)
         event = find_event(squash, True, dict(zip(sides, (base, head), strict=True)))
         return [serve(plain, squash, event, schemas)], []
@@ -66,7 +75,7 @@ def _verify_candidate(
                 f"{escape_controls(candidate[:12])} is no merge", "of a squash name both sides: --base REF --head REF"
             )
         return [try_serve(plain, commit, find_event(commit), schemas)], []
-    return _verify_chain(plain, read_commit(cwd, base, env), candidate, schemas)
+    return _verify_chain(plain, _read_named(cwd, base, env), candidate, schemas)
 
 
 def _verify_chain(plain: Plain, base: str, candidate: str, schemas: Schemas) -> tuple[list[Served], list[Commit]]:

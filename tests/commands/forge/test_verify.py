@@ -145,3 +145,10 @@ def test_a_file_archived_here_and_changed_there_is_not_settled_by_following_the_
     server.repo.git("rm", "-q", PATH)
     server.repo.commit("and removed on purpose")
     assert run_verb(audit, cwd=server.repo.path, now=NOON, env=dict(os.environ)).codes == []
+
+
+def test_a_branch_that_the_job_has_not_fetched_is_asked_for(server: Server) -> None:
+    for words in (("--base", "origin/main"), ("--candidate", "origin/queue"), ("--base", "main", "--head", "gone")):
+        with pytest.raises(CheckpointError, match="names no commit") as caught:
+            verify(server.repo, *words)
+        assert "git fetch origin" in caught.value.hint
