@@ -22,6 +22,9 @@ EXAMPLES = """\
   checkpoint validate --strict --format github"""
 
 _EVENT = ".event.json"  # how the files of sharded checkpoints end
+_RECORD = ".yaml"  # and pipeline records
+_DEEPEST = 3  # folders: tickets, their runs, and what is in a run
+_MOST_ENTRIES = 100_000  # that are looked at for records
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -58,7 +61,9 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         "strict": args.strict,
     }
     failed = data["errors"] or (args.strict and data["warnings"])
-    return Outcome(data, [_summary(len(checked), entries, findings, bool(failed))], findings, 1 if failed else 0)
+    records = sum(row["path"].endswith(_RECORD) for row in checked)
+    summary = _summary(len(checked) - records, entries, records, findings, bool(failed))
+    return Outcome(data, [summary], findings, 1 if failed else 0)
 
 
 def _count(findings: list[Finding], level: str) -> int:
@@ -94,10 +99,12 @@ def _check_layout(args: Namespace, cwd: str, events: list[str], sharded: dict[st
     return folders.events, folders.findings + find_folder_orphans(place, folders.owners, sharded)
 
 
-def _summary(files: int, entries: int, findings: list[Finding], failed: bool) -> Block:
+def _summary(files: int, entries: int, records: int, findings: list[Finding], failed: bool) -> Block:
     errors, warnings = _count(findings, "error"), _count(findings, "warning")
     more = f" and {entries} of their history" if entries else ""
-    text = f"{_plural(files, 'checkpoint')}{more}: {_plural(errors, 'error')}, {_plural(warnings, 'warning')}"
+    told = [f"{_plural(files, 'checkpoint')}{more}"] if files or entries or not records else []
+    told += [_plural(records, "pipeline record")] if records else []
+    text = f"{', '.join(told)}: {_plural(errors, 'error')}, {_plural(warnings, 'warning')}"
     return Line(text, "bad" if failed else "warn" if warnings else "good")
 
 
@@ -172,7 +179,28 @@ def _find_in_folder(folder: str, top: str) -> dict[str, tuple[str, str]]:
     if os.path.isdir(os.path.join(folder, layout.HISTORY)):
         paths += _list_events(folder)
     paths += [path for name in fixed_paths() if os.path.lexists(path := os.path.join(os.path.dirname(inner), name))]
-    return {relative_path(path, top): (path, top) for path in paths}
+    return {relative_path(path, top): (path, top) for path in paths} or _find_records(folder, top)
+
+
+def _find_records(folder: str, top: str) -> dict[str, tuple[str, str]]:
+    """The pipeline records of a folder without checkpoints: a project's, or a base, ticket or run of such."""
+    from checkpoint_git.disk.recordbases import PROJECT_BASE
+    from checkpoint_git.protocols.pipeline.layout import find_skill
+
+    inner, seen = os.path.join(folder, PROJECT_BASE), 0
+    start = inner if os.path.isdir(inner) else folder
+    found = {}
+    for parent, folders, files in os.walk(start):
+        seen += len(folders) + len(files)
+        is_end = parent.count(os.sep) - start.count(os.sep) + 1 >= _DEEPEST or seen > _MOST_ENTRIES
+        folders[:] = [] if is_end else sorted(name for name in folders if name != ".git")
+        for path in (os.path.join(parent, name) for name in sorted(files)):
+            own = find_skill(path)
+            if own:  # named from its base at least: what it must say depends on its folders
+                base = path.removesuffix(f"/{own}")
+                wall = top if base == top or base.startswith(f"{top}/") else base
+                found[relative_path(path, wall)] = (path, wall)
+    return found
 
 
 def _list_events(folder: str) -> list[str]:

@@ -1,5 +1,6 @@
 """checkpoint validate: work tree, index, commits, named files."""
 
+import json
 import os
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from checkpoint_git.commands import validate
 from checkpoint_git.core.errors import CheckpointError
 from tests.commands.running import run_verb
+from tests.support.command import run_checkpoint
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 
@@ -126,3 +128,39 @@ def test_an_unreadable_file_is_a_finding(project: Path, build: Path) -> None:
     if os.access(build, os.R_OK):
         pytest.skip("this user may read every file")
     assert run_verb(validate, cwd=project).codes == ["file/unreadable"]
+
+
+RUN = "4fa2159f-9c61-5f8b-9ae5-28692b46cbd7"
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Path:
+    """A base of two records of one run, outside git."""
+    base = tmp_path / "records"
+    payload = {"branch_name": "b", "commit_sha": "a1b2c3d", "files_changed": ["src/foo.py"]}
+    for _ in range(2):
+        words = ["write", "--ticket-id", "T-1", "--run-id", "a1b2c3d4", "--phase", "implement"]
+        words += ["--timestamp", "2026-03-01T09:00:00Z"]
+        done = run_checkpoint("pipeline", *words, "--base", str(base), "--payload", json.dumps(payload), cwd=tmp_path)
+        assert done.returncode == 0, done.stdout
+    return base
+
+
+@pytest.mark.parametrize("below", ["", "T-1", f"T-1/{RUN}"])
+def test_a_folder_of_pipeline_records_is_checked(below: str, records: Path) -> None:
+    ran = run_verb(validate, str(records / below), cwd=records)
+    assert (ran.outcome.exit_code, ran.text) == (0, "2 pipeline records: 0 errors, 0 warnings")
+    first = records / f"T-1/{RUN}/phase_1_implement_a1.yaml"
+    first.write_text(first.read_text("utf-8").replace("attempt_number: 1", "attempt_number: 2"), "utf-8")
+    ran = run_verb(validate, str(records / below), cwd=records)
+    assert (ran.outcome.exit_code, ran.codes) == (1, ["pipeline/misplaced"])
+    assert ran.outcome.findings[0].path == f"T-1/{RUN}/phase_1_implement_a1.yaml"
+
+
+def test_a_projects_records_are_named_from_its_repository(repo: GitRepo, records: Path) -> None:
+    (repo.path / ".claude").mkdir()
+    records.rename(repo.path / ".claude/checkpoints")
+    ran = run_verb(validate, str(repo.path), cwd=repo.path)
+    assert [row["path"] for row in ran.outcome.data["checked"]] == [
+        f".claude/checkpoints/T-1/{RUN}/phase_1_implement_a{number}.yaml" for number in (1, 2)
+    ]
