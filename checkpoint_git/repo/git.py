@@ -84,11 +84,13 @@ def start_git(
     cwd: str,
     *,
     env: Mapping[str, str] | None = None,
+    stdin: int | None = None,
     stderr: "int | IO[bytes] | None" = None,
     own_group: bool = False,
 ) -> "subprocess.Popen[bytes]":
     """A running `git WORDS` whose output the caller reads as it comes; for answers too long to hold in memory.
 
+    stdin: a pipe unless the caller gives a file's descriptor.
     stderr: a pipe unless the caller says otherwise; who reads only stdout passes a file, or a chatty git may block.
     own_group: it and all that it starts can be ended together, and no key pressed here reaches them.
     """
@@ -101,7 +103,7 @@ def start_git(
             ["git", *words],
             cwd=cwd,
             env=surroundings,
-            stdin=subprocess.PIPE,
+            stdin=subprocess.PIPE if stdin is None else stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE if stderr is None else stderr,
             start_new_session=own_group,

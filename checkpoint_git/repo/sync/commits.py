@@ -6,7 +6,7 @@ Everything is handed over in a file that is complete before git starts, so that 
 import tempfile
 
 from checkpoint_git.core.light import Mapping, NamedTuple, Sequence
-from checkpoint_git.repo.git import GitResult, git_error, quote_path
+from checkpoint_git.repo.git import GitResult, git_error, quote_path, start_git
 from checkpoint_git.repo.sync.trees import Leaf
 
 Change = tuple[str, Leaf | bytes | None]  # path, and the file it becomes: git's, new content, or none
@@ -33,18 +33,14 @@ def write_commits(cwd: str, drafts: Sequence[Draft], ref: str, who: Identity, en
     with tempfile.TemporaryFile() as stream:
         stream.write(b"".join(_describe(drafts, ref, who)))
         stream.seek(0)
-        result = _run(["fast-import", "--quiet", "--force", "--done"], cwd, stream.fileno(), env)
+        words = ["fast-import", "--quiet", "--force", "--done"]
+        with start_git(words, cwd, env=env, stdin=stream.fileno()) as process:
+            out, err = process.communicate()
+    result = GitResult(process.returncode, out, err)
     ids = result.out.decode("ascii", "replace").split()
     if result.code != 0 or len(ids) != len(drafts):
         raise git_error(["fast-import"], result, cwd)
     return ids
-
-
-def _run(words: Sequence[str], cwd: str, stdin: int, env: Mapping[str, str]) -> GitResult:
-    import subprocess
-
-    done = subprocess.run(["git", *words], cwd=cwd, env=dict(env), stdin=stdin, capture_output=True, check=False)
-    return GitResult(done.returncode, done.stdout, done.stderr)
 
 
 def _describe(drafts: Sequence[Draft], ref: str, who: Identity) -> list[bytes]:
