@@ -112,15 +112,17 @@ def _read_drift(place: Place, document: Document, now: int, env: Mapping[str, st
 
 def _locate_all(findings: list[Finding], document: Document) -> list[Finding]:
     """The findings with the lines and columns that they lack."""
-    if document.text is None or all(finding.line or not finding.where for finding in findings):
+    lacking = [finding.where for finding in findings if finding.where and not finding.line]
+    if document.text is None or not lacking:
         return findings
-    from checkpoint_git.core.jsontext import locate_in, parse
+    from checkpoint_git.core.jsonplace import locate_all
 
-    root = parse(document.text)
+    places = dict(zip(lacking, locate_all(document.text, lacking), strict=True))
     return [
-        finding if finding.line or not finding.where else finding._replace(line=at[0], column=at[1])
+        finding._replace(line=places[finding.where][0], column=places[finding.where][1])
+        if finding.where and not finding.line
+        else finding
         for finding in findings
-        for at in (locate_in(root, finding.where),)
     ]
 
 

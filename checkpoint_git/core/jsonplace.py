@@ -37,8 +37,20 @@ def locate_all(text: str, places: list[str]) -> list[tuple[int, int]]:
     """Line and column (from 1) of each JSON Pointer's value, or of its nearest parent that exists."""
     if len(places) > _FEW:
         root = jsontext.parse(text)
-        return [jsontext.locate_in(root, where) for where in places]
+        return _find_positions(text, [jsontext.find_node(root, where).key_start for where in places])
     return [locate(text, where) for where in places]
+
+
+def _find_positions(text: str, offsets: list[int]) -> list[tuple[int, int]]:
+    """Line and column of each offset. The text is gone through once, however many there are."""
+    found: dict[int, tuple[int, int]] = {}
+    line, begins, last = 1, 0, 0
+    for offset in sorted(set(offsets)):
+        line += text.count("\n", last, offset)
+        begins = text.rfind("\n", last, offset) + 1 or begins
+        found[offset] = line, offset - begins + 1
+        last = offset
+    return [found[offset] for offset in offsets]
 
 
 def locate(text: str, where: str) -> tuple[int, int]:

@@ -360,12 +360,18 @@ def locate(text: str, where: str) -> "tuple[int, int]":
 
 def locate_in(node: Node, where: str) -> "tuple[int, int]":
     """The same in a tree that is already there."""
+    found = find_node(node, where)
+    return position_of(found.text, found.key_start)
+
+
+def find_node(node: Node, where: str) -> Node:
+    """The node at a JSON Pointer, or the nearest parent that exists."""
     for key in split_pointer(where):
         child = _child_of(node, key)
         if child is None:
             break
         node = child
-    return position_of(node.text, node.key_start)
+    return node
 
 
 def _child_of(node: Node, key: str) -> "Node | None":

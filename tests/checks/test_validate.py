@@ -168,3 +168,21 @@ def test_no_real_file_is_refused() -> None:
         document = check_document(f".checkpoints/{name}", data, now=seconds("2027-01-01T00:00:00Z"))
         refused += [(path.name, finding) for finding in document.findings if finding.level == "error"]
     assert refused == []
+
+
+def test_a_misspelt_field_is_found_among_thousands_of_unknown_ones() -> None:
+    data = checkpoint_text(**{f"zone_{number}": 1 for number in range(30_000)}, handofs=[]).encode()
+    found = check_document(".checkpoints/build.checkpoint.json", data, now=seconds(NOON)).findings
+    assert [finding.where for finding in found if finding.code == "skill/unknown-field"] == ["/handofs"]
+
+
+def test_each_of_hundreds_of_errors_has_its_line() -> None:
+    rows = [{"id": f"r{number}", "label": "x", "status": "odd"} for number in range(500)]
+    text = checkpoint_text(progress_table=rows)
+    found = check_document(".checkpoints/build.checkpoint.json", text.encode(), now=seconds(NOON)).findings
+    placed = {finding.where: (finding.line, finding.column) for finding in found if finding.where.endswith("/status")}
+    assert len(placed) == 500
+    lines = text.split("\n")
+    assert all(
+        '"status"' in lines[line - 1] and lines[line - 1][: column - 1].isspace() for line, column in placed.values()
+    )

@@ -80,9 +80,10 @@ def _split_humps(key: str) -> str:
 
 
 def _is_misspelt(spelled: str, name: str, shortest: int) -> bool:
-    if len(name) < shortest:
-        return False
-    return count_edits(spelled, name, 2 if len(name) >= _LONG else 1) is not None
+    limit = 2 if len(name) >= _LONG else 1
+    if len(name) < shortest or abs(len(spelled) - len(name)) > limit or len(set(spelled) ^ set(name)) > 2 * limit:
+        return False  # an edit brings one letter and takes another away, at most
+    return count_edits(spelled, name, limit) is not None
 
 
 def count_edits(first: str, second: str, limit: int) -> int | None:

@@ -442,13 +442,17 @@ def _check_operators(value: dict[str, Any], where: str) -> Sequence[Finding]:
     return found
 
 
+_MOST_SPELLED = 1_000  # unknown names of one object; nobody means that many
+
+
 def _check_spelling(value: dict[str, Any], where: str, known: frozenset[str]) -> Sequence[Finding]:
     present = value.keys()
     if present <= known:
         return _NOTHING
     found: list[Finding] = []
-    for key in present - known:
-        meant = None if names.is_misplaced_operator(key) else names.find_near_miss(key, known, frozenset(present))
+    unknown, there = present - known, frozenset(present)
+    for key in unknown if len(unknown) <= _MOST_SPELLED else sorted(unknown)[:_MOST_SPELLED]:
+        meant = None if names.is_misplaced_operator(key) else names.find_near_miss(key, known, there)
         if meant:
             message = f"the field {quote(key)} is not known; {meant} is"
             found.append(_warning("skill/unknown-field", message, join_pointer(where, key), f"did you mean {meant}?"))
