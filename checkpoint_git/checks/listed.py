@@ -3,12 +3,15 @@
 import re
 from collections.abc import Callable
 
-_NOTE = re.compile(r"\s+(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]]*\])\s*$")
-_JOINTS = re.compile(r"\s+(?:\+|&|and)\s+|\s*[,;]\s+")
-_COMMENT = re.compile(r"\s+(?:[\u2014\u2013#|]|--?|//|->|=>|\u2192)\s+|:\s")
+# Blanks are looked at from their first one only: a thousand of them would else be gone through a thousand times.
+_BLANKS = r"(?<!\s)\s+"
+_NOTE = r"(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\[\]]*\])"
+_NOTES = re.compile(_BLANKS + _NOTE + r"(?:\s+" + _NOTE + r")*\s*$")
+_JOINTS = re.compile(_BLANKS + r"(?:\+|&|and)\s+|" + _BLANKS + r"[,;]\s+|[,;]\s+")
+_COMMENT = re.compile(_BLANKS + r"(?:[\u2014\u2013#|]|--?|//|->|=>|\u2192)\s+|:\s")
 _LOOKS_LIKE_PATH = re.compile(r"^(?![A-Za-z][\w+.-]*://)[^\s]+$")
 _HAS_ENDING = re.compile(r"\.[A-Za-z0-9]{1,10}$")
-_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_BRACES = re.compile(r"\{([^{},]*,[^{}]*)\}")
 _PLACE = re.compile(r"(?::\d+(?:[-:]\d+)?|#L\d+(?:-L?\d+)?)$")  # a line in the file
 _GONE = re.compile(  # "(deleted)", "[removed in #12]"; "(removed dead code)" is no such note
     r"[(\[](?:now |since )?(?:deleted|removed|retired)"
@@ -69,9 +72,7 @@ def expand_braces(path: str) -> list[str]:
 
 
 def _strip_notes(entry: str) -> str:
-    while (shorter := _NOTE.sub("", entry)) != entry:
-        entry = shorter
-    return entry
+    return _NOTES.sub("", entry)
 
 
 def _split_joints(bare: str) -> list[str]:
