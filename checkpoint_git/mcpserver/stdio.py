@@ -103,9 +103,11 @@ class Wire:
         except (ValueError, RecursionError):
             await self._write_error(None, PARSE_ERROR, "Parse error: the line is not JSON")
             return
-        found = value.get("id") if isinstance(value, dict) else None
-        known = found if isinstance(found, int | str) and not isinstance(found, bool) else None
-        await self._write_error(known, INVALID_REQUEST, "Invalid request: the line is not a JSON-RPC 2.0 message")
+        text = "Invalid request: the line is not a JSON-RPC 2.0 message"
+        if isinstance(value, list) and value:
+            text = "Invalid request: batches are not taken, send one message a line"
+        for part in value[:MOST_PENDING] if isinstance(value, list) and value else [value]:
+            await self._write_error(_find_id(part), INVALID_REQUEST, text)
 
     async def _read_lines(self) -> AsyncIterator[bytes]:
         """The lines; one that is too long is refused and passed over. What stands after the last newline counts too."""
@@ -164,6 +166,11 @@ class Wire:
                     rest = rest[os.write(self._target, rest[:_PIECE]) :]
             except OSError:
                 raise ClientGoneError from None
+
+
+def _find_id(value: Any) -> int | str | None:
+    found = value.get("id") if isinstance(value, dict) else None
+    return found if isinstance(found, int | str) and not isinstance(found, bool) else None
 
 
 def _has_id(line: bytes) -> bool:

@@ -60,6 +60,16 @@ def test_lines_that_are_no_message_are_answered_with_what_is_wrong(project: Path
     assert pipe.end()[::2] == (0, "")
 
 
+def test_each_request_of_a_batch_is_told_that_there_are_none(project: Path) -> None:
+    pipe = Pipe(project)
+    pipe.greet()
+    pipe.say(json.dumps([PING, {**PING, "id": "b"}, 7]).encode(), {**PING, "id": 3})
+    heard = [pipe.hear() for _ in range(4)]
+    assert [each["id"] for each in heard] == [9, "b", None, 3]
+    assert "batches are not taken" in heard[0]["error"]["message"]
+    assert pipe.end()[0] == 0
+
+
 def test_a_message_that_is_too_long_is_refused_by_its_id(project: Path) -> None:
     pipe = Pipe(project)
     pipe.greet()
