@@ -111,6 +111,8 @@ def read_reply(result: GitResult) -> Reply:
         if b"[remote rejected]" in row or b"[rejected]" in row:
             return Reply("refused", _said(row.rpartition(b"\t")[2], result.err))
     has_talked = any(line.startswith(b"To ") for line in result.out.split(b"\n"))
+    if result.code == 1 and b"error: dst refspec " in result.err:  # the remote has a branch called refs/heads/...
+        return Reply("refused", _reason(result))
     if result.code == 1 and not has_talked and b"fatal:" not in result.err:
         return Reply("hook", _reason(result))
     return Reply("unknown", _reason(result))

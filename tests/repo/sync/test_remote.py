@@ -37,6 +37,7 @@ TO = b"To git://host/x\n"
         ),
         (1, TO + b"!\tabc:refs/heads/main\t[remote rejected] (branch is currently checked out)\n", b"", "refused"),
         (1, b"no\n", b"error: failed to push some refs to 'x'\n", "hook"),
+        (1, b"", b"error: dst refspec refs/heads/main matches more than one\n", "refused"),
         (1, TO + b"*\tabc:refs/heads/main\t[new branch]\n", b"send-pack: unexpected disconnect\n", "unknown"),
         (128, b"", b"fatal: Could not read from remote repository.\n", "unknown"),
         (-9, b"", b"\nfatal: no end within 1 seconds", "unknown"),
