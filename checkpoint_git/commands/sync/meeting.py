@@ -15,6 +15,7 @@ from checkpoint_git.repo.sync import memory as remembering
 from checkpoint_git.repo.sync.memory import Base, Memory
 from checkpoint_git.repo.sync.trees import (
     Leaf,
+    Leaves,
     blob_id,
     differs_elsewhere,
     had_blob,
@@ -28,7 +29,9 @@ _EMPTY_IDS = {"sha1": "0" * 40, "sha256": "0" * 64}
 
 
 class Meeting(NamedTuple):
-    """One look at both sides and what it comes to. arrived: what an earlier attempt sent, and now is there."""
+    """One look at both sides and what it comes to. arrived: what an earlier attempt sent, and now is there. leaves: the
+    files of the base's commit, while trees.base has what each file was made from.
+    """
 
     memory: Memory
     tip: str
@@ -39,6 +42,7 @@ class Meeting(NamedTuple):
     like: str
     arrived: list[str]
     base: Base
+    leaves: Leaves
     queued: dict[str, bytes | None]
 
 
@@ -66,17 +70,19 @@ def meet(world: World, work: Work, *, is_there: bool = True, seen: str = "", los
         came_before = _read_sent(world, arrived)
     base = remembering.find_base(top, memory, tip, env)
     trees = _read_trees(world, memory, base, tip, lost)
+    leaves = trees.base
+    trees = trees._replace(base={**leaves, **_find_switched(world, memory, base, trees)})
     like = tip or memory.head or _EMPTY_IDS[read_object_format(top, env)]
     queued = lost.queued if lost else _read_queued(world, queue.record if queue else "")
     put_back = _find_put_back(world, work, memory, base, trees, like)
     plan = _decide(world, work, trees, planning.find_ours(work, trees, queued, like, put_back), like)
     is_whole = not plan.open and not world.wish.only and not work.sparse - work.contents.keys()
     ground = _find_ground(world, memory, tip, base) if is_whole else None
-    common = trees.base
+    common = leaves
     if ground is not None and ground.head and ground.common != base.commit:
         common = read_differing(top, trees.theirs, tip, ground.common, is_wanted, pathspecs(), env)
     shape = planning.plan_commits(plan, trees, common, ground, tip, like, older, sent=not seen)
-    return Meeting(memory, tip, trees, plan, ground, shape, like, came_before, base, queued)
+    return Meeting(memory, tip, trees, plan, ground, shape, like, came_before, base, leaves, queued)
 
 
 def _check_ground(world: World, memory: Memory, tip: str) -> None:
@@ -91,7 +97,7 @@ def _read_trees(world: World, memory: Memory, base: Base, tip: str, lost: Meetin
     top, env = world.top, world.env
     specs = pathspecs()
     is_known = lost is not None and lost.base.commit == base.commit
-    leaves = lost.trees.base if lost is not None and is_known else read_leaves(top, base.commit, is_wanted, env)
+    leaves = lost.leaves if lost is not None and is_known else read_leaves(top, base.commit, is_wanted, env)
     theirs = read_differing(top, leaves, base.commit, tip, is_wanted, specs, env) if tip else {}
     head = read_differing(top, leaves, base.commit, memory.head, is_wanted, specs, env) if memory.head else {}
     return Trees(leaves, theirs, head)
@@ -113,9 +119,23 @@ def _read_sent(world: World, record: str) -> list[str]:
     return [path for path in os.fsdecode(body).split("\n") if path and is_wanted(path)]
 
 
+def _is_met(base: Base, memory: Memory) -> bool:
+    """Whether the base is what was last taken in, and nothing that HEAD has."""
+    return bool(base.commit) and base.commit in (memory.partial, memory.synced) and not base.of_head
+
+
+def _find_switched(world: World, memory: Memory, base: Base, trees: Trees) -> Leaves:
+    """Files that a switch of HEAD put back to an older version of the branch's: what they hold was made from that."""
+    if not _is_met(base, memory) or memory.was_at in ("", memory.head):
+        return {}
+    before = read_differing(world.top, trees.head, memory.head, memory.was_at, is_wanted, pathspecs(), world.env)
+    changed = {path: leaf for path, leaf in trees.head.items() if leaf not in (before.get(path), trees.base.get(path))}
+    return {path: leaf for path, leaf in changed.items() if had_blob(world.top, memory.met, path, leaf.blob, world.env)}
+
+
 def _find_put_back(world: World, work: Work, memory: Memory, base: Base, trees: Trees, like: str) -> set[str]:
     """Files that git put back to a version which the branch has left behind: a switch or a reset, nobody's change."""
-    if not base.commit or base.commit not in (memory.partial, memory.synced) or base.of_head:
+    if not _is_met(base, memory):
         return set()
     clean = planning.find_clean(work, trees, like)
     return {path for path, blob in clean.items() if had_blob(world.top, memory.met, path, blob, world.env)}

@@ -160,14 +160,14 @@ def _take_in(world: World, meeting: Meeting, ids: list[str], attempts: int, lost
         taken, troubles = write_arrivals(lock_path(world.place), world.top, arrivals, _merger(world), world.tell)
         missed = {arrival.path for arrival in arrivals} - set(taken)
         findings += troubles
-    moved = False
+    moved = ""
     if not missed and meeting.ground is not None:
         moved, left = _move(world, meeting, ids)
         findings += left
-    _remember(world, meeting, ids, now_there, missed)
+    _remember(world, meeting, ids, now_there, missed, moved or meeting.memory.head)
     did_anything = bool(arrivals or meeting.arrived) or shape.send >= 0
     state = "synced" if did_anything else "current"
-    return _result(world, meeting, state, now_there, attempts, lost, moved, findings)
+    return _result(world, meeting, state, now_there, attempts, lost, bool(moved), findings)
 
 
 def _merger(world: World) -> Callable[[str, "bytes | None", bytes, bytes], "bytes | None"]:
@@ -177,24 +177,26 @@ def _merger(world: World) -> Callable[[str, "bytes | None", bytes, bytes], "byte
     return merge
 
 
-def _move(world: World, meeting: Meeting, ids: list[str]) -> tuple[bool, list[Finding]]:
-    """Lets the checked-out branch go along, its index first: a kill between them leaves changes staged."""
+def _move(world: World, meeting: Meeting, ids: list[str]) -> tuple[str, list[Finding]]:
+    """Lets the checked-out branch go along, its index first: a kill between them leaves changes staged. Returns where
+    it is now, "" where it stayed.
+    """
     ground, shape, memory = meeting.ground, meeting.shape, meeting.memory
     assert ground is not None
     goal = ids[shape.local] if shape.local >= 0 else ""
     if not goal and ground.common == ground.head and not ground.elsewhere:
         goal = meeting.tip
     if not goal or goal == ground.head:
-        return False, []
+        return "", []
     files = _list_moved(meeting)
     if not ground.head and ground.tip:  # a pull into a branch without commits goes over files that the index names so
         stage_files(world.top, files, world.env)
-        return False, []
+        return "", []
     if stage_files(world.top, files, world.env) and move_branch(world.top, memory.local, goal, memory.head, world.env):
-        return True, []
+        return goal, []
     hint = "run the sync again; until then its files show as changed"
     message = "another git command was at work, so the checked-out branch stays where it was"
-    return False, [Finding("sync/branch-left", "note", message, hint=hint)]
+    return "", [Finding("sync/branch-left", "note", message, hint=hint)]
 
 
 def _list_moved(meeting: Meeting) -> list[tuple[str, Leaf | None]]:
@@ -212,7 +214,7 @@ def _list_moved(meeting: Meeting) -> list[tuple[str, Leaf | None]]:
     return files
 
 
-def _remember(world: World, meeting: Meeting, ids: list[str], there: str, missed: set[str]) -> None:
+def _remember(world: World, meeting: Meeting, ids: list[str], there: str, missed: set[str], at: str) -> None:
     names, memory, shape = world.names, meeting.memory, meeting.shape
     if not there:
         return
@@ -226,7 +228,9 @@ def _remember(world: World, meeting: Meeting, ids: list[str], there: str, missed
         updates[names.partial] = partial
     if ids or memory.queue is not None:
         updates[names.queue] = ""
-    if (there, partial) == (memory.synced, had_partial) and names.queue not in updates:
+    if at:
+        updates[names.head] = at
+    if (there, partial, at) == (memory.synced, had_partial, memory.was_at) and names.queue not in updates:
         return  # nothing to write down
     remembering.write_memory(world.top, updates, world.env)
 

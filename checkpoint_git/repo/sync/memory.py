@@ -3,8 +3,8 @@
 They lie below refs/worktree/, so that every linked work tree has its own while all share the objects. `theirs` is the
 tip as last fetched. `synced` is the last commit whose checkpoints this work tree has taken in; `partial` stands in its
 place where some file was left undecided: its tree says, file by file, which version was taken in, its parent is the
-commit that was met. `queue` is what is on its way: its tree is what the work tree held, its first parent the commit to
-send, more parents are older ones that may still arrive.
+commit that was met. `head` is where HEAD stood then. `queue` is what is on its way: its tree is what the work tree
+held, its first parent the commit to send, more parents are older ones that may still arrive.
 """
 
 import os
@@ -13,7 +13,7 @@ from checkpoint_git.core.light import Mapping, NamedTuple, Sequence
 from checkpoint_git.repo.git import run_git
 
 _HOME = "refs/worktree/checkpoint"
-_KINDS = ("theirs", "synced", "partial", "queue")
+_KINDS = ("theirs", "synced", "partial", "queue", "head")
 SENT, WAITING = "checkpoint sync: sent, not confirmed", "checkpoint sync: waiting to be sent"
 _MOST_OLDER = 4
 
@@ -25,6 +25,7 @@ class Names(NamedTuple):
     synced: str
     partial: str
     queue: str
+    head: str
 
 
 class Queued(NamedTuple):
@@ -41,7 +42,9 @@ class Queued(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """head: HEAD's commit, "". local: the ref that HEAD names, "" where it is detached. Other fields: commits or ""."""
+    """head: HEAD's commit, "". local: the ref that HEAD names, "" where it is detached. was_at: HEAD's commit after the
+    last sync. Other fields: commits or "".
+    """
 
     head: str
     local: str
@@ -50,6 +53,7 @@ class Memory(NamedTuple):
     partial: str
     partial_of: str
     queue: Queued | None
+    was_at: str = ""
 
     @property
     def met(self) -> str:
@@ -85,9 +89,8 @@ def read_memory(cwd: str, names: Names, local: str, env: Mapping[str, str]) -> M
     head = commit_of(local) if local else _answer(["rev-parse", "-q", "--verify", "HEAD^{commit}"], cwd, env)
     partial_of = known[names.partial][1].split(" ")[0] if names.partial in known else ""
     queue = _read_queue(cwd, known[names.queue], env) if names.queue in known else None
-    return Memory(
-        head, local, commit_of(names.theirs), commit_of(names.synced), commit_of(names.partial), partial_of, queue
-    )
+    seen, synced, partial, was_at = map(commit_of, (names.theirs, names.synced, names.partial, names.head))
+    return Memory(head, local, seen, synced, partial, partial_of, queue, was_at)
 
 
 def _read_queue(cwd: str, row: list[str], env: Mapping[str, str]) -> Queued:

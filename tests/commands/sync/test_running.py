@@ -296,6 +296,18 @@ def test_a_file_restored_from_the_last_commit_takes_in_the_branch_again(hub: Hub
     assert (ann.load()["step"], hub.load(branch="checkpoints")["step"]) == ("sprint-3", "sprint-3")
 
 
+def test_what_is_written_to_an_older_commit_takes_nothing_back_on_the_branch(hub: Hub, ann: Clone) -> None:
+    ann.change(blockers=[{"id": "b1", "description": "No key yet", "needs": "user_decision"}])
+    ann.sync()
+    ann.git("checkout", "-q", "--detach", "HEAD~1")
+    ann.change(step="sprint-9")
+    assert ann.sync(branch="main").merged == [BUILD]
+    assert (len(hub.load()["blockers"]), hub.load()["step"]) == (1, "sprint-9")
+    ann.change(step="sprint-10")
+    assert ann.sync(branch="main").sent == [BUILD]
+    assert len(hub.load()["blockers"]) == 1
+
+
 def test_a_commit_of_something_new_is_sent_wherever_head_stands(hub: Hub, ann: Clone) -> None:
     ann.sync(branch="checkpoints")
     ann.change(step="sprint-3")
