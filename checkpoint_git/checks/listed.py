@@ -11,6 +11,9 @@ _JOINTS = re.compile(_BLANKS + r"(?:\+|&|and)\s+|" + _BLANKS + r"[,;]\s+|[,;]\s+
 _COMMENT = re.compile(_BLANKS + r"(?:[\u2014\u2013#|]|--?|//|->|=>|\u2192)\s+|:\s")
 _LOOKS_LIKE_PATH = re.compile(r"^(?![A-Za-z][\w+.-]*://)[^\s]+$")
 _HAS_ENDING = re.compile(r"\.[A-Za-z0-9]{1,10}$")
+_NAMED_ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}$")  # "v2.0" is no file
+_PLAIN_WORD = re.compile(r"[\w./&+-]+")
+_MOST_WORDS = 5
 _BRACES = re.compile(r"\{([^{},]*,[^{}]*)\}")
 _PLACE = re.compile(r"(?::\d+(?:[-:]\d+)?|#L\d+(?:-L?\d+)?)$")  # a line in the file
 _GONE = re.compile(  # "(deleted)", "[removed in #12]"; "(removed dead code)" is no such note
@@ -47,6 +50,9 @@ def choose_reading(readings: list[list[str]], is_there: Callable[[str], bool]) -
     for reading in readings:
         if all(is_there(path) for path in reading):
             return reading
+    spaced = next((reading for reading in readings if len(reading) == 1 and _is_spaced_path(reading[0])), None)
+    if spaced is not None:
+        return spaced
     likely = [reading for reading in readings if all(is_path_like(path) for path in reading)]
     return min(likely, key=lambda reading: any(_PLACE.search(path) or "`" in path for path in reading), default=[])
 
@@ -54,6 +60,14 @@ def choose_reading(readings: list[list[str]], is_there: Callable[[str], bool]) -
 def is_path_like(path: str) -> bool:
     """Whether a text would be a path to anybody: no spaces, and a slash or an ending in it."""
     return bool(_LOOKS_LIKE_PATH.match(path)) and ("/" in path or bool(_HAS_ENDING.search(path)) or path[:1] == ".")
+
+
+def _is_spaced_path(text: str) -> bool:
+    """Whether a text would be a path with blanks in it: a folder in front, an ending at the very end, few words."""
+    words = text.split(" ")
+    if not 1 < len(words) <= _MOST_WORDS or not all(_PLAIN_WORD.fullmatch(word) for word in words):
+        return False
+    return "/" in words[0] and not _HAS_ENDING.search(words[0]) and bool(_NAMED_ENDING.search(words[-1]))
 
 
 def expand_braces(path: str) -> list[str]:

@@ -133,7 +133,7 @@ def _passage(where: str, text: str) -> Iterator[Passage]:
 
 # recorded commits
 
-_COMMIT_ID = re.compile(r"[0-9a-f]{7,40}|[0-9a-f]{64}")
+_COMMIT_ID = re.compile(r"[0-9a-fA-F]{7,40}|[0-9a-fA-F]{64}")
 _COMMIT_KEY = re.compile(r"(?:.*_)?sha|(?:.*_)?commit|(?:.*_)?commit_(?:id|hash)")
 # An open branch's head never becomes part of history where pull requests are squashed; the others name no commits.
 _OTHER_KEY = re.compile(
@@ -143,25 +143,41 @@ _MAX_DEPTH = 50
 # Such a key ends like this in the file's text; a document without any need not be walked. Two patterns that each begin
 # with plain letters are found ten times as fast as one that may begin with either.
 _SHA_SIGN = re.compile(r'sha\+?"')
-_COMMIT_SIGN = re.compile(r'commit(?:\+?"|_id|_hash)')
+_COMMIT_SIGN = re.compile(r'commit(?:\+?"|_id|_hash|Id|Hash)')
+_CAPITAL_SIGNS = (
+    ("Sha", re.compile(r'Sha\+?"')),
+    ("SHA", re.compile(r'SHA\+?"')),
+    ("Commit", re.compile(r'Commit(?:\+?"|Id|Hash)')),
+)
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def _may_record(text: str) -> bool:
-    return bool(("sha" in text and _SHA_SIGN.search(text)) or ("commit" in text and _COMMIT_SIGN.search(text)))
+    if ("sha" in text and _SHA_SIGN.search(text)) or ("commit" in text and _COMMIT_SIGN.search(text)):
+        return True
+    return any(word in text and sign.search(text) for word, sign in _CAPITAL_SIGNS)
 
 
 def find_recorded_commits(value: Any) -> list[Recorded]:
-    """Every commit id in a document, by the name of its field: sha, commit, and what ends in _sha or _commit."""
+    """Every commit id in a document, by the name of its field: sha, commit, and what ends in _sha or _commit.
+
+    A key in another style counts as well: mergeCommit, headSHA.
+    """
     found: list[Recorded] = []
     waiting: list[tuple[str, str, Any, int]] = [("", "", value, 0)]
     while waiting:
         where, key, item, depth = waiting.pop()
         if isinstance(item, str):
-            if _COMMIT_KEY.fullmatch(key) and not _OTHER_KEY.fullmatch(key) and _COMMIT_ID.fullmatch(item):
+            if _COMMIT_ID.fullmatch(item) and _names_commit(key):
                 found.append(Recorded(where, key, item))
         elif depth < _MAX_DEPTH:
             waiting += [(*child, depth + 1) for child in reversed(_children(where, key, item))]
     return found
+
+
+def _names_commit(key: str) -> bool:
+    plain = key if key.islower() else _HUMP.sub("_", key).lower()
+    return bool(_COMMIT_KEY.fullmatch(plain)) and not _OTHER_KEY.fullmatch(plain)
 
 
 def _children(where: str, key: str, item: Any) -> list[tuple[str, str, Any]]:

@@ -210,7 +210,7 @@ def _read_removed(top: str, paths: Sequence[str]) -> dict[str, Fate]:
                 continue
             fates[path] = Fate("deleted", removal.commit[:9])
             if removal.new_name and os.path.lexists(os.path.join(top, removal.new_name)):
-                fates[path] = Fate("renamed", removal.new_name)
+                fates[path] = Fate("renamed", f"{removal.new_name}/" if path.endswith("/") else removal.new_name)
             elif removal.new_name:
                 following[path] = removal.new_name
         if not following:

@@ -208,6 +208,11 @@ def test_recorded_commits_are_found_by_the_name_of_their_field() -> None:
         "note": "1111111",
         "release_sha": "v1.2.3",
         "image_sha": "1111111",
+        "mergeCommit": "2222222",
+        "mergeSHA": "ABCDEF2",
+        "commitId": "3333333",
+        "headSha": "1111111",
+        "Shape": "1111111",
     }
     assert [(one.where, one.id) for one in find_recorded_commits(value)] == [
         ("/verified_for_sha", "abcdef1"),
@@ -216,7 +221,15 @@ def test_recorded_commits_are_found_by_the_name_of_their_field() -> None:
         ("/commits/sha/0", "89abcde"),
         ("/commits/sha/1", "89abcdf"),
         ("/merged_prs+/merge_sha", "7654321"),
+        ("/mergeCommit", "2222222"),
+        ("/mergeSHA", "ABCDEF2"),
+        ("/commitId", "3333333"),
     ]
+
+
+@pytest.mark.parametrize("key", ["sha", "merge_sha", "mergeSha", "mergeSHA", "mergeCommit", "commitHash", "SHA"])
+def test_a_document_is_walked_for_every_style_of_key(key: str) -> None:
+    assert [one.id for one in document(skill_state={key: "ABCDEF1"}).recorded] == ["ABCDEF1"]
 
 
 def test_a_commit_that_history_does_not_hold_is_told_and_in_a_shallow_clone_as_a_note() -> None:

@@ -25,6 +25,11 @@ def read(entry: str, *there: str) -> list[str]:
         ("docs/plan.md - the plan", ["docs/plan.md"]),
         ("docs/plan.md: the plan", ["docs/plan.md"]),
         ("packs/x/pack.yml updated with frameworks: [a, b]", ["packs/x/pack.yml"]),
+        ("docs/my file.md (new)", ["docs/my file.md"]),
+        ("docs/My Big Plan/all of it.md", ["docs/My Big Plan/all of it.md"]),
+        ("src/api rewritten in v2.0", ["src/api"]),
+        ("src/x.ts reads config.json", ["src/x.ts"]),
+        ("src/api, which reads config.json", ["src/api"]),
         ("README.md", ["README.md"]),
         ("src/", ["src/"]),
         ("Branch ref claude/add-instructions", []),
@@ -76,3 +81,8 @@ def test_braces_that_would_grow_too_much_stay_as_they_are() -> None:
 @pytest.mark.parametrize("piece", ["{", "{a,", "(", "((", " + ", "{a,b}", "[", " (a)"])
 def test_a_hostile_entry_is_read_in_bounded_time(piece: str) -> None:
     read(piece * 400)
+
+
+def test_a_path_with_blanks_is_not_cut_while_its_first_word_is_no_path_either() -> None:
+    assert read("docs/my file.md (new)", "docs/my file.md") == ["docs/my file.md"]
+    assert read("bin/deploy reads config.json", "bin/deploy") == ["bin/deploy"]

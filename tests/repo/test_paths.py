@@ -88,6 +88,33 @@ def test_a_renamed_file_is_followed_to_its_present_name(repo: GitRepo) -> None:
     }
 
 
+def test_a_renamed_folder_is_followed_like_a_file(repo: GitRepo) -> None:
+    for name in "abc":
+        repo.write(f"src/old/{name}.py", f"{name} is long enough to be recognised\n" * 5)
+    repo.commit()
+    repo.git("mv", "src/old", "src/mid")
+    repo.git("mv", "src/mid/c.py", "elsewhere.py")
+    repo.commit()
+    repo.git("mv", "src", "lib")
+    repo.commit()
+    assert read_fates(str(repo.path), ["src/old", "src/old/", "src"]) == {
+        "src/old": Fate("renamed", "lib/mid"),
+        "src/old/": Fate("renamed", "lib/mid/"),
+        "src": Fate("renamed", "lib"),
+    }
+
+
+def test_a_folder_whose_files_went_different_ways_was_deleted(repo: GitRepo) -> None:
+    for name in "ab":
+        repo.write(f"src/{name}.py", f"{name} is long enough to be recognised\n" * 5)
+    repo.commit()
+    for name in "ab":
+        (repo.path / name).mkdir()
+        repo.git("mv", f"src/{name}.py", f"{name}/{name}.py")
+    commit = repo.commit()[:9]
+    assert read_fates(str(repo.path), ["src"]) == {"src": Fate("deleted", commit)}
+
+
 def test_a_deleted_file_names_its_commit_and_a_folder_too(repo: GitRepo) -> None:
     repo.write("gone/a.txt", "a")
     repo.write("ä b.txt", "b")

@@ -6,7 +6,7 @@ Commit messages are a stranger's text: they come in as bytes, whatever their enc
 import os
 import re
 
-from checkpoint_git.core.light import Collection, Iterator, NamedTuple, Sequence
+from checkpoint_git.core.light import Collection, Iterator, Mapping, NamedTuple, Sequence
 from checkpoint_git.repo.names import read_own_names
 from checkpoint_git.repo.past.log import PLAIN_LOG, has_commits, read_blocks, read_words, run
 
@@ -159,7 +159,25 @@ def read_removals(work_tree: str, paths: Sequence[str]) -> dict[str, Removal]:
         return {}
     removed = _read_removed_in(work_tree, paths)
     renames = _read_renames(work_tree, set(removed.values()))
+    unnamed = {(commit, path) for path, commit in removed.items() if (commit, path) not in renames}
+    renames |= _find_renamed_folders(renames, unnamed)
     return {path: Removal(commit, renames.get((commit, path), "")) for path, commit in removed.items()}
+
+
+def _find_renamed_folders(
+    renames: Mapping[tuple[str, str], str], asked: Collection[tuple[str, str]]
+) -> dict[tuple[str, str], str]:
+    """What folders are called since, by commit and old name: where most of the files went that the commit renamed."""
+    seen: dict[tuple[str, str], dict[str, int]] = {}
+    for (commit, old), new in renames.items() if asked else ():
+        for folder in _folders_of(old):
+            if (commit, folder) in asked:
+                rest = old[len(folder) :]
+                target = new.removesuffix(rest) if new.endswith(rest) else ""
+                counts = seen.setdefault((commit, folder), {})
+                counts[target] = counts.get(target, 0) + 1
+    best = {key: max(counts, key=lambda target: counts[target]) for key, counts in seen.items()}
+    return {key: target for key, target in best.items() if target and 2 * seen[key][target] > sum(seen[key].values())}
 
 
 def _read_removed_in(work_tree: str, paths: Sequence[str]) -> dict[str, str]:
