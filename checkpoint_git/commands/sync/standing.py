@@ -34,10 +34,12 @@ def read_standing(place: Place, wish: Wish, env: Mapping[str, str]) -> Outcome:
     met = f"last met at {memory.met[:12]}" if memory.met else "never met from this work tree"
     blocks: list[Block] = [Line(f"{target.remote}/{target.branch}: {met}", "strong")]
     if memory.queue is None:
-        return Outcome(data, [*blocks, Line("nothing waits to be sent", "dim")])
+        return Outcome(data, [*blocks, Line("nothing waits from an earlier sync", "dim")])
     body = os.fsdecode(run_git(["log", "-1", "--format=%b", memory.queue.record], top, env=own).out).split("\n")
     data["waiting"] = [path for path in body if path and is_wanted(path)]
     data["waiting_since"] = write_instant(memory.queue.since)
     blocks += [Line(f"  waits: {path}", "warn") for path in data["waiting"]]
-    message = f"{len(data['waiting'])} checkpoint files wait to be sent since {data['waiting_since']}"
+    count = len(data["waiting"])
+    what = "1 checkpoint file waits" if count == 1 else f"{count} checkpoint files wait"
+    message = f"{what} to be sent since {data['waiting_since']}"
     return Outcome(data, blocks, [Finding("sync/queued", "error", message, hint="checkpoint sync")])

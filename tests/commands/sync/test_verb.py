@@ -32,6 +32,7 @@ def test_what_waits_is_shown_without_asking_the_remote(hub: Hub, ann: Clone) -> 
     assert run_checkpoint("sync", cwd=ann.path).returncode == 1
     done = run_checkpoint("sync", "--status", "--json", cwd=ann.path)
     assert (done.returncode, json.loads(done.stdout)["waiting"]) == (1, [BUILD])
+    assert "1 checkpoint file waits" in done.stdout
 
 
 def test_what_was_not_sent_is_never_said_to_be_sent(hub: Hub, ann: Clone) -> None:
