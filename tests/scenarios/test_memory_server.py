@@ -258,9 +258,20 @@ def test_a_server_that_hangs_is_given_up(tmp_path: Path) -> None:
     lock = graph_lock(str(tmp_path), str(tmp_path))
     with (
         pytest.raises(UnavailableError, match="did not answer in time"),
-        open_server(words, os.environ, str(tmp_path), lock, start_timeout=0.5),
+        open_server(words, os.environ, str(tmp_path), lock, start_timeout=0.5, call_timeout=0.5),
     ):
         pass
+
+
+def test_how_long_a_server_may_take_is_a_setting(repo: GitRepo, tmp_path: Path) -> None:
+    told = "x" * 500
+    configure(repo, write_server(tmp_path / "server.py", f"print({told!r}, file=sys.stderr); time.sleep(600)"))
+    repo.git("config", "checkpoint.memoryTimeout", "1")
+    (finding,) = memory(repo, "load")["findings"]
+    assert finding["code"] == "memory/unavailable"
+    assert "it did not answer in time; it said: xxx" in finding["message"]
+    assert len(finding["message"]) < 400
+    assert "checkpoint.memoryTimeout" in finding["hint"]
 
 
 @pytest.mark.parametrize("command", ["no-such-program --api-key s3cret", "TOKEN=s3cret false --url=http://u:s3cret@h"])

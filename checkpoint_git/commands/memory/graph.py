@@ -9,7 +9,7 @@ from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation
-from checkpoint_git.core.safetext import escape_controls
+from checkpoint_git.core.safetext import escape_controls, shorten
 from checkpoint_git.disk.backup import Copy, write_backup
 from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.protocols.memory import layout
@@ -18,16 +18,22 @@ from checkpoint_git.protocols.memory.transports.contract import Transport, Unava
 from checkpoint_git.protocols.memory.transports.jsonl import JsonlTransport, graph_lock
 from checkpoint_git.repo.git import clean_env, run_git
 
+TIMEOUT = 20.0  # seconds; a cold start that has to load everything takes most of it
+_LONGEST = 600
 _SETUP = "`checkpoint memory setup` installs one and asks first; or: git config checkpoint.memoryCommand COMMAND"
 
 
 class Settings(NamedTuple):
-    """What git's configuration says. command and file: "" where unset. entity: the checkpoint's name."""
+    """What git's configuration says. command and file: "" where unset. entity: the checkpoint's name.
+
+    timeout: seconds that the server may take to start, and for each answer.
+    """
 
     command: str
     file: str
     entity: str
     on_commit: bool
+    timeout: float = TIMEOUT
 
 
 def read_settings(cwd: str, entity: str | None = None) -> Settings:
@@ -38,7 +44,23 @@ def read_settings(cwd: str, entity: str | None = None) -> Settings:
     name = entity if entity is not None else found.get("checkpoint.memoryentity", "") or layout.ENTITY
     on_commit = run_git(["config", "--type=bool", "checkpoint.memoryOnCommit"], cwd, check=False).out.strip() == b"true"
     command, file = found.get("checkpoint.memorycommand", ""), found.get("checkpoint.memoryfile", "")
-    return Settings(command, file, layout.check_entity_name(name), on_commit)
+    timeout = _read_timeout(found.get("checkpoint.memorytimeout", ""))
+    return Settings(command, file, layout.check_entity_name(name), on_commit, timeout)
+
+
+def _read_timeout(text: str) -> float:
+    """Raises CheckpointError for what is no number of seconds that anybody would wait."""
+    if not text.strip():
+        return TIMEOUT
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if 1 <= seconds <= _LONGEST:
+        return seconds
+    shown = escape_controls(shorten(text, 40))
+    hint = f"git config checkpoint.memoryTimeout {TIMEOUT:g}"
+    raise CheckpointError(f'checkpoint.memoryTimeout is "{shown}", and 1 to {_LONGEST} seconds are meant', hint)
 
 
 def find_server(settings: Settings, env: Mapping[str, str]) -> layout.Server:
@@ -69,7 +91,8 @@ def open_graph(settings: Settings, cwd: str, env: Mapping[str, str], *, offline:
 
     server = find_server(settings, env)
     lock = graph_lock(server.graph or settings.command, folder)
-    with open_server(server.words, {**clean_env(env), **server.env}, cwd, lock) as transport:
+    limits = (settings.timeout, settings.timeout)
+    with open_server(server.words, {**clean_env(env), **server.env}, cwd, lock, *limits) as transport:
         yield transport
 
 

@@ -201,3 +201,9 @@ def test_a_person_at_a_terminal_is_asked_once_how_to_go_on(
     assert said in output
     assert output.count("Resume from checkpoint?") == 1
     assert ("initiative-checkpoint" in graph.read_text()) == (answer != b"f")
+
+
+@pytest.mark.parametrize("value", ["0", "-3", "soon", "601", "nan", "inf"])
+def test_a_time_that_nobody_waits_is_refused(repo: GitRepo, graph: Path, value: str) -> None:
+    repo.git("config", "checkpoint.memoryTimeout", value)
+    assert "1 to 600 seconds" in json.dumps(memory(repo, "load", code=2))

@@ -18,10 +18,12 @@ from checkpoint_git.protocols.memory.transports.contract import GraphError, Unav
 if TYPE_CHECKING:
     from mcp.client.session import ClientSession
 
-START_TIMEOUT = 30.0  # seconds; a cold start that has to load everything takes half of it
-CALL_TIMEOUT = 30.0
 TOOLS = ("read_graph", "open_nodes", "create_entities", "add_observations", "delete_observations", "delete_entities")
-_SAID = 300  # characters of what a server says that are shown
+_SAID = 300  # characters of what a server answers that are shown
+_LAST = 120  # and of the last line that it said besides
+_PATIENCE_HINT = (
+    "git config checkpoint.memoryTimeout SECONDS gives it more time, or less; `checkpoint memory doctor` says more"
+)
 _SDK_HINT = "pip install 'checkpoint-git[memory]'"
 _SERVER_HINT = "`checkpoint memory doctor` says more; `checkpoint memory setup` installs a server"
 
@@ -85,10 +87,13 @@ def open_server(
     env: Mapping[str, str],
     cwd: str,
     lock: Lock,
-    start_timeout: float = START_TIMEOUT,
-    call_timeout: float = CALL_TIMEOUT,
+    start_timeout: float,
+    call_timeout: float,
 ) -> Iterator[StdioTransport]:
-    """Starts a server for the length of a `with` block. env: its whole environment. Raises UnavailableError."""
+    """Starts a server for the length of a `with` block. env: its whole environment. Raises UnavailableError.
+
+    start_timeout, call_timeout: seconds, for the start and for each answer.
+    """
     try:
         from anyio.from_thread import start_blocking_portal
         from mcp.client.session import ClientSession  # noqa: F401 - imported here so that its absence is told apart
@@ -173,14 +178,17 @@ def _telling(what: str, words: Sequence[str], said: IO[str]) -> Iterator[None]:
         last = _last_words(said)
         program = _shown(words[0]) + (" ..." if len(words) > 1 else "")  # the words after it may hold secrets
         message = f"the memory server could not be {what} ({program}): {reason}{last}"
-        raise UnavailableError(message, _SERVER_HINT) from None
+        raise UnavailableError(message, _PATIENCE_HINT if reason == _SLOW else _SERVER_HINT) from None
+
+
+_SLOW = "it did not answer in time"
 
 
 def _reason(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, TimeoutError):
-        return "it did not answer in time"
+        return _SLOW
     if isinstance(error, OSError):
         return error.strerror or str(error)
     return _shown(str(error)) or type(error).__name__
@@ -191,7 +199,7 @@ def _last_words(said: IO[str]) -> str:
     said.seek(0, 2)
     said.seek(max(0, said.tell() - 4096))
     lines = [line for line in said.read().splitlines() if line.strip()]
-    return f"; it said: {_shown(lines[-1])}" if lines else ""
+    return f"; it said: {escape_controls(shorten(lines[-1].strip(), _LAST))}" if lines else ""
 
 
 def _shown(text: str) -> str:
