@@ -3,6 +3,7 @@
 from checkpoint_git.checks.sheet import MAX_SIZE
 from checkpoint_git.checks.world import World
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.safetext import quote_word
 
 
 def find_invalid(world: World) -> list[Finding]:
@@ -27,7 +28,7 @@ def find_unreviewed(world: World) -> list[Finding]:
         if sheet.unreviewed:
             count = f"{sheet.unreviewed} narrative{'' if sheet.unreviewed == 1 else 's'}"
             message = f"{count} that a merge set aside: nobody has reviewed them"
-            hint = f"compare them with the present one, then move them to history: checkpoint rotate {sheet.skill}"
+            hint = f"compare them with the present one; to history: checkpoint rotate {quote_word(sheet.skill)}"
             findings.append(Finding("content/unreviewed", "warning", message, sheet.path, "/superseded", hint=hint))
     return findings
 
@@ -36,7 +37,7 @@ def find_overdue_rotations(world: World) -> list[Finding]:
     """Files that grew too big, and lists of merged pull requests that git knows anyway."""
     findings = []
     for sheet in world.sheets:
-        hint = f"checkpoint rotate {sheet.skill} moves what is closed into .checkpoints/history"
+        hint = f"checkpoint rotate {quote_word(sheet.skill)} moves what is closed into .checkpoints/history"
         if not sheet.rotates:
             hint = "nothing in it is closed, so rotate cannot help: say it in fewer words, or in files of their own"
         if sheet.size > MAX_SIZE:

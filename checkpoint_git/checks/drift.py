@@ -11,7 +11,7 @@ from checkpoint_git.checks.shipped import Use, find_shipped, find_uses, is_resol
 from checkpoint_git.checks.world import NamedFile, Release, Step, World
 from checkpoint_git.core.clock import DAY, write_instant
 from checkpoint_git.core.finding import Finding, Level
-from checkpoint_git.core.safetext import shorten
+from checkpoint_git.core.safetext import quote_word, shorten
 
 _GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
 _FEW = 5  # items that a message spells out
@@ -45,7 +45,7 @@ def find_moving_completions(world: World) -> list[Finding]:
         since = _tell_changes(changed) if changed else _tell_release(sheet, world.release)
         if since:
             message = f"it was complete {age // DAY} days ago, and {since} since"
-            hint = f"if its work goes on, say so; else put it away: checkpoint reset {sheet.skill}"
+            hint = f"if its work goes on, say so; else put it away: checkpoint reset {quote_word(sheet.skill)}"
             findings.append(_finding("drift/complete-but-moving", "note", message, sheet, "/status", hint))
     return findings
 
@@ -178,7 +178,7 @@ def _find_old(world: World, code: str, status: str, says: str, hint: str) -> lis
         age, limit = _age_of(sheet, status, world.now), world.limits[status]
         if age > limit * DAY:
             message = f"{sheet.skill} {says}, and nothing was written for {age // DAY} days (more than {limit})"
-            told = hint.format(skill=sheet.skill)
+            told = hint.format(skill=quote_word(sheet.skill))
             findings.append(_finding(code, "warning", message, sheet, "/updated_at", told))
     return findings
 
@@ -191,7 +191,7 @@ def _check_project_dir(sheet: Sheet, world: World) -> Iterator[Finding]:
     message = f"project_dir is {shown}, and this machine has no such folder"
     if not path.startswith("/"):
         message = f"project_dir is {shown}, which is no absolute path of this machine"
-    hint = f"if this checkout is the project's home: checkpoint update {sheet.skill} --project_dir=PATH"
+    hint = f"if this checkout is the project's home: checkpoint update {quote_word(sheet.skill)} --project_dir=PATH"
     yield _finding("drift/project-dir", "warning", message, sheet, "/project_dir", hint)
 
 
@@ -289,7 +289,7 @@ def _tell_action(sheet: Sheet, passage: Passage, use: Use, world: World) -> Find
     level, told, hint = _TOLD_BY_ROLE[use.role]
     if find_shipped(passage.text, world.merged):
         first = passage.where == "/next_actions/0"
-        hint = f"it is done: checkpoint done {sheet.skill}" if first else "it is done: take it off the list"
+        hint = f"it is done: checkpoint done {quote_word(sheet.skill)}" if first else "it is done: take it off the list"
     message = f"{told.format(name=use.reference)}: by {world.merged[use.reference]}"
     return _finding("drift/action-shipped", level, message, sheet, passage.where, hint)
 

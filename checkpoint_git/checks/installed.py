@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from checkpoint_git.checks.world import GitFacts, Hook, HookFailure, Setup, World
 from checkpoint_git.core.finding import Finding, Level
-from checkpoint_git.core.safetext import shorten
+from checkpoint_git.core.safetext import quote_word, shorten
 
 REPOSITORY = ".checkpoints"  # what a finding about the repository and not about one file points at
 _DRIVER = "checkpoint"
@@ -32,7 +32,9 @@ def find_unresolved(world: World) -> list[Finding]:
 
 def _tell_unmerged(path: str) -> Finding:
     message = "a merge left this file unresolved: the index holds both sides"
-    hint = f"resolve it and `git add` it; `git checkout --merge -- {path}` runs the merge driver on it again"
+    hint = (
+        f"resolve it and `git add` it; `git checkout --merge -- {quote_word(path)}` runs the merge driver on it again"
+    )
     return Finding("merge/unresolved", "error", message, path, hint=hint)
 
 

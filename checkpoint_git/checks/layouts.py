@@ -3,7 +3,7 @@
 from checkpoint_git.checks.facts import Document
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.light import Any, Iterable
-from checkpoint_git.core.safetext import escape_controls
+from checkpoint_git.core.safetext import escape_controls, quote_word
 from checkpoint_git.protocols.skill.events import (
     FIELD,
     SUFFIX,
@@ -89,7 +89,9 @@ def find_orphans(events: Iterable[str], sharded: dict[str, bool], *, is_whole: b
         if folder in found or (sharded[owner] if is_there else not is_whole):
             continue
         state = "is of the single layout" if is_there else "does not exist"
-        hint = f"nothing is lost: checkpoint migrate --layout single {skill} (or sharded) puts them in order"
+        hint = (
+            f"nothing is lost: checkpoint migrate --layout single {quote_word(skill)} (or sharded) puts them in order"
+        )
         if not is_there:
             hint = "bring the checkpoint back from git, or move the folder away"
         message = f"there are entries of {escape_controls(skill)} here, and its checkpoint {state}"

@@ -12,6 +12,7 @@ from checkpoint_git.checks.progress import (
 )
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.light import Any, Callable, NamedTuple, Sequence
+from checkpoint_git.core.safetext import quote_word
 from checkpoint_git.protocols.skill.views import (
     action_done_when,
     action_text,
@@ -176,11 +177,11 @@ def _unblock(skill: str, value: dict[str, Any]) -> str:
 
 
 def _mend(skill: str, value: dict[str, Any]) -> str:
-    return f"Find out why it failed, then mend it or start again: checkpoint resume {skill}"
+    return f"Find out why it failed, then mend it or start again: checkpoint resume {quote_word(skill)}"
 
 
 def _plan(skill: str, value: dict[str, Any]) -> str:
-    return f"Say what comes next: checkpoint update {skill} --next_actions+=..."
+    return f"Say what comes next: checkpoint update {quote_word(skill)} --next_actions+=..."
 
 
 _HEADLINES: dict[str, Callable[[str, dict[str, Any]], str]] = {

@@ -9,7 +9,7 @@ from checkpoint_git.checks.progress import count_rows, find_age, is_stale, text_
 from checkpoint_git.core.clock import DAY, age_text
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.light import Any, Iterator, Literal, Mapping, NamedTuple
-from checkpoint_git.core.safetext import shorten
+from checkpoint_git.core.safetext import quote_word, shorten
 from checkpoint_git.protocols.skill.views import (
     action_done_when,
     action_text,
@@ -166,15 +166,6 @@ def _complete_answers(document: Document) -> tuple[Answer, ...]:
         Answer("restart", f"checkpoint reset {word}"),
         Answer("elsewhere", "checkpoint next"),
     )
-
-
-def quote_word(text: str) -> str:
-    """A text as one word of a shell command."""
-    if text.replace("-", "").replace("_", "").replace(".", "").replace("/", "").isalnum() and text.isascii():
-        return text
-    from shlex import quote
-
-    return quote(text)
 
 
 # what a session must know

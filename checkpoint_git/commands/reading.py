@@ -5,7 +5,7 @@ from checkpoint_git.checks.validate import check_document, unreadable_document
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.light import Iterable, Iterator
-from checkpoint_git.core.safetext import escape_controls
+from checkpoint_git.core.safetext import escape_controls, quote_word
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.skill import layout, store
 
@@ -61,7 +61,9 @@ def missing_checkpoint(place: Place, skill: str) -> CheckpointError:
     """The error for a skill without a checkpoint."""
     known = [escape_controls(name) for name in store.list_skills(place)]
     if not known:
-        return CheckpointError(f"{place.directory} holds no checkpoints yet", f"run `checkpoint update {skill}`")
+        return CheckpointError(
+            f"{place.directory} holds no checkpoints yet", f"run `checkpoint update {quote_word(skill)}`"
+        )
     shown = ", ".join(known[:_MOST_SHOWN]) + (" ..." if len(known) > _MOST_SHOWN else "")
-    hint = f"there are: {shown}; `checkpoint update {skill}` makes a new one"
+    hint = f"there are: {shown}; `checkpoint update {quote_word(skill)}` makes a new one"
     return CheckpointError(f"{skill} has no checkpoint in {place.directory}", hint)

@@ -7,6 +7,7 @@ from checkpoint_git.commands.writing import check_owner, say_waiting
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
+from checkpoint_git.core.safetext import quote_word
 from checkpoint_git.disk.discover import Place, find_place, relative_path
 from checkpoint_git.protocols.skill import layout, store
 
@@ -54,5 +55,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     check_owner(args.skill, invocation.env)
     place = find_place(invocation.cwd)
     archive = reset(place, args.skill, invocation.now, say_waiting(invocation.stderr))
-    line = Line(f"{args.skill}: archived to {archive}; checkpoint update {args.skill} starts afresh", "good")
+    line = Line(
+        f"{args.skill}: archived to {archive}; checkpoint update {quote_word(args.skill)} starts afresh", "good"
+    )
     return Outcome({"skill": args.skill, "archive": archive}, [line])

@@ -23,6 +23,7 @@ from checkpoint_git.commands.reading import check_files
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
+from checkpoint_git.core.safetext import quote_word
 from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.views import action_text, open_blockers, read_list
@@ -165,7 +166,9 @@ def _fresh_lines(result: ResumeResult, others: list[str]) -> list[Block]:
     plan = result.plan
     if "missing" in plan.reasons:
         known = f" (there are: {', '.join(others)})" if others else ""
-        how = f"Start fresh: checkpoint update {plan.skill}" + ("" if others else " (after checkpoint init)")
+        how = f"Start fresh: checkpoint update {quote_word(plan.skill)}" + (
+            "" if others else " (after checkpoint init)"
+        )
         return [Line(f"{plan.why}{known}.", "warn", hang=2), Line(how)]
     kept = "Start fresh; the file is kept until you say so:"
     return [Line(f"{plan.why}.", "bad", "failed", 2), Line(kept), *_answer_lines(plan), Line("")]
@@ -215,7 +218,7 @@ def _first_line(result: ResumeResult) -> Line:
     if actions:
         return Line(f"Resuming from next_actions[{actions[0].at}]: {actions[0].text}", "good", "in_progress", 2)
     why = "every noted action has shipped" if result.shipped else "nothing is noted"
-    how = f"say what comes next: checkpoint update {result.plan.skill} --next_actions+=..."
+    how = f"say what comes next: checkpoint update {quote_word(result.plan.skill)} --next_actions+=..."
     return Line(f"Resuming, though {why}: {how}", "warn", "stale", 2)
 
 

@@ -12,7 +12,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.light import TYPE_CHECKING, Any, ArgumentParser, Iterator, NamedTuple, Namespace
 from checkpoint_git.core.outcome import Block, Glyph, Invocation, Line, Outcome, Style, Table
-from checkpoint_git.core.safetext import escape_controls, shorten
+from checkpoint_git.core.safetext import escape_controls, quote_word, shorten
 from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.disk.recordbases import may_have_records
 from checkpoint_git.protocols.skill.layout import check_skill_name
@@ -207,7 +207,7 @@ def _outline(state: State) -> list[Block]:
     lines = _action_lines([(shorten(text, _SHOWN_LETTERS), None) for text, _ in state.actions[:count]])
     more = len(state.actions) - count
     if more > 0:
-        lines.append(Line(f"  and {more} more: checkpoint status {state.skill}", "dim", hang=4))
+        lines.append(Line(f"  and {more} more: checkpoint status {quote_word(state.skill)}", "dim", hang=4))
     return [*lines, *_blocker_lines(state)]
 
 

@@ -12,6 +12,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import scan_tokens
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
+from checkpoint_git.core.safetext import quote_word
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.skill import changes, names
 from checkpoint_git.protocols.skill.edits import Edit, make_edit, parse_edits
@@ -153,5 +154,7 @@ def outcome_of_write(skill: str, verb: str, written: Written, fields: list[str],
     changed = f" ({', '.join(fields)})" if fields else ""
     blocks: list[Block] = [Line(f"{skill}: {what}{changed} in {document.path}", "good"), *lines]
     if left:
-        blocks.append(Line(f"errors left from before: {left} (see checkpoint validate {document.path})", "warn"))
+        blocks.append(
+            Line(f"errors left from before: {left} (see checkpoint validate {quote_word(document.path)})", "warn")
+        )
     return Outcome(data, blocks, written.arisen, 0)

@@ -26,6 +26,15 @@ def _shown(character: str) -> str:
     return character
 
 
+def quote_word(text: str) -> str:
+    """A text as one word of a shell command that somebody may copy."""
+    if text.replace("-", "").replace("_", "").replace(".", "").replace("/", "").isalnum() and text.isascii():
+        return text
+    from shlex import quote
+
+    return quote(text)
+
+
 def shorten(text: str, limit: int) -> str:
     """At most `limit` characters of the text, with "..." where something was cut."""
     return text if len(text) <= limit else text[: max(limit - 3, 0)] + "..."

@@ -56,6 +56,14 @@ def test_work_that_is_complete_with_nothing_queued_is_not_in_the_queue() -> None
     assert plan_queue([document(status="complete", next_actions=[])]).actions == []
 
 
+@pytest.mark.parametrize(
+    "changes", [{"next_actions": [], "status": status} for status in ("failed", "in_progress")], ids=["mend", "plan"]
+)
+def test_a_strangers_name_is_one_word_of_the_command_that_is_told(changes: dict[str, Any]) -> None:
+    (action,) = plan_queue([document("$(reboot)", **changes)]).actions
+    assert " '$(reboot)'" in action.action
+
+
 def test_a_file_that_cannot_be_read_has_no_action() -> None:
     assert plan_queue([broken()]).actions == []
 

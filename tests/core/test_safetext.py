@@ -1,8 +1,10 @@
 """Untrusted text is shown, never obeyed."""
 
+import shlex
+
 import pytest
 
-from checkpoint_git.core.safetext import escape_controls, shorten
+from checkpoint_git.core.safetext import escape_controls, quote_word, shorten
 
 
 @pytest.mark.parametrize(
@@ -29,3 +31,15 @@ def test_a_kept_control_stays() -> None:
 def test_a_long_text_is_cut_with_a_sign() -> None:
     assert shorten("abcdefgh", 6) == "abc..."
     assert shorten("abcdef", 6) == "abcdef"
+
+
+@pytest.mark.parametrize("text", ["build", "a b", "$(reboot)", "`id`", "a;id", "it's", "a&b", "größe", "a\nb", ""])
+def test_a_strangers_name_in_a_command_stays_one_word(text: str) -> None:
+    assert shlex.split(f"checkpoint show {quote_word(text)}") == ["checkpoint", "show", text]
+
+
+def test_a_plain_name_needs_no_quotes() -> None:
+    assert [quote_word(text) for text in ("oc-app_architect", "app/.checkpoints/a.json")] == [
+        "oc-app_architect",
+        "app/.checkpoints/a.json",
+    ]
