@@ -8,7 +8,7 @@ from checkpoint_git.commands.sync.planning import Ground, Plan, Shape, Trees
 from checkpoint_git.commands.sync.world import World
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.light import NamedTuple
-from checkpoint_git.core.safetext import escape_controls
+from checkpoint_git.core.safetext import escape_controls, quote_word
 from checkpoint_git.repo.git import run_git
 from checkpoint_git.repo.merges.conflicts import read_operation
 from checkpoint_git.repo.sync import memory as remembering
@@ -89,7 +89,7 @@ def _check_ground(world: World, memory: Memory, tip: str) -> None:
     """Raises CheckpointError where the first push of a branch would be ours: it would have no history but ours."""
     if world.target.follows and memory.head and not tip:
         remote, branch, _ = (escape_controls(str(part)) for part in world.target)
-        hint = f"git push -u {remote} {branch}, or sync with a branch of its own: --branch checkpoints"
+        hint = f"git push -u {quote_word(remote)} {quote_word(branch)}, or sync with a branch of its own: --branch checkpoints"
         raise CheckpointError(f"{remote} has no branch {branch} yet", hint)
 
 

@@ -35,8 +35,8 @@ class Installation(NamedTuple):
     """What is installed in a work tree's repository.
 
     driver, base_driver, recursive, textconv: git's configuration of any scope, "" when not set. parts: the driver
-    command taken apart, None when it is not one that init wrote. python, package: what the hooks use; the *_exists
-    say whether the interpreter can be run and the driver's file is there. merge_attribute: what git answers for a
+    command taken apart, None when it is not one that init wrote. python, package: what the hooks use; driver_exists
+    says whether the driver's file is there. merge_attribute: what git answers for a
     checkpoint in the work tree. attributes_in_*: whether all our lines are in that file (head: as committed).
     hooks_path: the folder where hooks go, "" where core.hooksPath is set to nothing. framework, framework_entry:
     whether there is a .pre-commit-config.yaml, and whether it runs our hook.
@@ -49,7 +49,6 @@ class Installation(NamedTuple):
     parts: settings.Installed | None
     python: str
     package: str
-    python_exists: bool
     driver_exists: bool
     merge_attribute: str
     attributes_in_work_tree: bool
@@ -72,7 +71,6 @@ def read_installation(work_tree: str, env: Mapping[str, str] | None = None) -> I
     values = _read_values(work_tree, own)
     parts = settings.read_driver_command(values.get(settings.DRIVER, ""))
     python, package = values.get(settings.PYTHON, ""), values.get(settings.PACKAGE, "")
-    interpreters = {path for path in (python, parts.python if parts else "") if path}
     folder = read_hooks_folder(place)
     config = read_file(os.path.join(work_tree, framework.FILE)).data
     return Installation(
@@ -83,7 +81,6 @@ def read_installation(work_tree: str, env: Mapping[str, str] | None = None) -> I
         parts=parts,
         python=python,
         package=package,
-        python_exists=bool(interpreters) and all(os.access(path, os.X_OK) for path in interpreters),
         driver_exists=parts is not None and os.path.isfile(parts.driver),
         merge_attribute=read_merge_attribute(work_tree, own),
         attributes_in_work_tree=_holds_lines(read_file(os.path.join(work_tree, attributes.FILE)).data),
@@ -114,7 +111,6 @@ def read_bare_installation(bare: Repository, env: Mapping[str, str]) -> Installa
         parts=parts,
         python=values.get(settings.PYTHON, ""),
         package=values.get(settings.PACKAGE, ""),
-        python_exists=os.access(values.get(settings.PYTHON, ""), os.X_OK),
         driver_exists=parts is not None and os.path.isfile(parts.driver),
         merge_attribute=survey.merge_attribute,
         attributes_in_work_tree=True,  # what is committed is the business of who commits

@@ -25,7 +25,7 @@ def _states(facts: Installation) -> dict[str, str]:
 def test_nothing_installed_is_a_set_of_absent_facts(repo: GitRepo) -> None:
     facts = read_installation(str(repo.path))
     assert (facts.driver, facts.base_driver, facts.recursive, facts.textconv, facts.parts) == ("", "", "", "", None)
-    assert (facts.python_exists, facts.driver_exists, facts.framework) == (False, False, False)
+    assert (facts.driver_exists, facts.framework) == (False, False)
     assert facts.merge_attribute == "unspecified"
     assert set(_states(facts).values()) == {"missing"}
 
@@ -35,7 +35,6 @@ def test_a_fresh_installation_is_whole(repo: GitRepo) -> None:
     assert facts.parts is not None
     assert facts.parts.python == facts.python
     assert Path(facts.python).samefile(sys.executable)
-    assert facts.python_exists
     assert facts.driver_exists
     assert (facts.recursive, facts.merge_attribute) == ("checkpoint-base", "checkpoint")
     assert (facts.attributes_in_work_tree, facts.attributes_in_head, facts.attributes_in_info) == (True, False, True)
@@ -44,11 +43,10 @@ def test_a_fresh_installation_is_whole(repo: GitRepo) -> None:
     assert read_installation(str(repo.path)).attributes_in_head
 
 
-def test_a_vanished_interpreter_and_driver_are_seen(repo: GitRepo) -> None:
+def test_a_vanished_driver_is_seen(repo: GitRepo) -> None:
     _facts(repo)
     repo.git("config", settings.DRIVER, settings.driver_command("/gone/python", "/gone", settings.Choices()))
     facts = read_installation(str(repo.path))
-    assert not facts.python_exists
     assert not facts.driver_exists
 
 
