@@ -106,8 +106,8 @@ def _said(line: Line) -> str:
 
 
 def escape_markup(text: str) -> str:
-    """Text that Markdown shows as it stands: no emphasis, link, HTML, list or table border comes of it, and nobody is
-    notified: a blank without width stands between @ and a name.
+    """Text that Markdown shows as it stands: no emphasis, HTML, list or table border comes of it, no link but of an
+    address that is read in full, and nobody is notified: a blank without width stands between @ and a name.
     """
     shown = escape_controls(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     marker = _MARKER.match(shown)
