@@ -47,3 +47,10 @@ def find_overdue_rotations(world: World) -> list[Finding]:
             message = f"{length} merged pull requests are listed; git log tells them too"
             findings.append(Finding("content/rotation-due", "warning", message, sheet.path, where, hint=hint))
     return findings
+
+
+def find_strays(world: World) -> list[Finding]:
+    """Files that were probably meant as checkpoints, and that nobody reads for their names."""
+    message = "it looks like a checkpoint, and is not read: its name does not end in .checkpoint.json, in small letters"
+    hint = "git mv it to SKILL.checkpoint.json, or move it elsewhere"
+    return [Finding("content/not-read", "note", message, path, hint=hint) for path in world.strays]

@@ -225,6 +225,15 @@ CHECKS: tuple[Check, ...] = (
         content.find_overdue_rotations,
     ),
     Check(
+        "content/not-read",
+        "note",
+        "files that look like checkpoints, but for the ending of their names",
+        "git mv FILE SKILL.checkpoint.json",
+        "no",
+        "strays",
+        content.find_strays,
+    ),
+    Check(
         "layout",
         "error",
         "entries of sharded checkpoints: is each where it belongs, and sound?",

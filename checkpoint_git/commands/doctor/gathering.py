@@ -312,6 +312,14 @@ def _read_layout(world: World, place: Place, env: Mapping[str, str]) -> World:
     return world._replace(layout=read_layout_findings(place, world.skill))
 
 
+def _read_strays(world: World, place: Place, env: Mapping[str, str]) -> World:
+    if world.skill:
+        return world
+    from checkpoint_git.protocols.skill.strays import list_strays
+
+    return world._replace(strays=[relative_path(path, place.top) for path in list_strays(place)])
+
+
 def _read_points(world: World, place: Place, env: Mapping[str, str]) -> World:
     if world.skill or not _has_points(place):
         return world
@@ -332,7 +340,7 @@ def _has_points(place: Place) -> bool:
     return bool(list_ids(place.top)) or os.path.lexists(os.path.join(place.top, AUDIT_LOG))
 
 
-_WITHOUT_GIT = frozenset(("absent_dirs", "files", "records", "workflow", "layout", "points", "contents"))
+_WITHOUT_GIT = frozenset(("absent_dirs", "files", "records", "workflow", "layout", "strays", "points", "contents"))
 # by World's names, in the order in which they build on one another
 _READERS: dict[str, tuple[str, Callable[[World, Place, Mapping[str, str]], World]]] = {
     "absent_dirs": ("the project folders", _read_absent_dirs),
@@ -352,6 +360,7 @@ _READERS: dict[str, tuple[str, Callable[[World, Place, Mapping[str, str]], World
     "records": ("the pipeline records", _read_records),
     "workflow": ("the workflow", _read_workflow),
     "layout": ("the histories", _read_layout),
+    "strays": ("the other files", _read_strays),
     "points": ("the restore points", _read_points),
     "contents": ("the content of restore points", _read_contents),
 }

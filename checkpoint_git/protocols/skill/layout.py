@@ -8,6 +8,7 @@ from checkpoint_git.disk.discover import Place, relative_path
 
 DIRECTORY = ".checkpoints"
 SUFFIX = ".checkpoint.json"
+WORD = ".checkpoint."  # what a checkpoint's name holds, whatever its ending
 HISTORY = "history"
 MAX_NAME_BYTES = 128
 
@@ -21,6 +22,17 @@ def find_skill(file_name: str) -> str:
     """The skill that a file's name (or path) says, "" where the name is not one of a checkpoint."""
     name = file_name.rpartition("/")[2]
     return name.removesuffix(SUFFIX) if name.endswith(SUFFIX) else ""
+
+
+def may_be_meant(file_name: str) -> bool:
+    """Whether a file's name may be a slip of a checkpoint's: another ending, capital letters; no editor's copy."""
+    name = file_name.lower()
+    if find_skill(file_name) or name.startswith(".") or name.endswith(_COPIES):
+        return False
+    return WORD in name or name.endswith(".json")
+
+
+_COPIES = ("~", ".bak", ".orig", ".rej", ".tmp", ".swp", ".lock", ".old")
 
 
 def check_skill_name(name: str) -> None:

@@ -376,3 +376,19 @@ def test_real_files_are_examined_without_trouble(healthy: GitRepo) -> None:
         healthy.write(f".checkpoints/{path.name.partition('__')[2]}", path.read_bytes())
         ran = examine(healthy, "--check", "drift", "--check", "content")
         assert all(finding.code in {check.code for check in CHECKS} for finding in ran.outcome.findings), path.name
+
+
+def test_files_that_are_not_read_for_their_names_are_noted(healthy: GitRepo) -> None:
+    text = checkpoint_text()
+    meant = ("a.checkpoint.jsonc", "b.json", "c.checkpoint.yaml")
+    fine = ("d.checkpoint.json.bak", ".e.checkpoint.json.tmp", "notes.json", "README.txt")
+    for name in (*meant, *fine):
+        healthy.write(f".checkpoints/{name}", text if name != "notes.json" else "{}")
+    healthy.write(".checkpoints/f.json/inner.txt", text)
+    if not (healthy.path / ".checkpoints/A.CHECKPOINT.JSONC").exists():
+        meant = ("D.Checkpoint.JSON", *meant)
+        healthy.write(".checkpoints/D.Checkpoint.JSON", text)
+    ran = examine(healthy, "--check", "content/not-read")
+    assert [one.path for one in ran.outcome.findings] == [f".checkpoints/{name}" for name in meant]
+    assert {one.level for one in ran.outcome.findings} == {"note"}
+    assert found(healthy, "build", "--check", "content/not-read") == []
