@@ -89,7 +89,8 @@ def _check_ground(world: World, memory: Memory, tip: str) -> None:
     """Raises CheckpointError where the first push of a branch would be ours: it would have no history but ours."""
     if world.target.follows and memory.head and not tip:
         remote, branch, _ = (escape_controls(str(part)) for part in world.target)
-        hint = f"git push -u {quote_word(remote)} {quote_word(branch)}, or sync with a branch of its own: --branch checkpoints"
+        push = f"git push -u {quote_word(remote)} {quote_word(branch)}"
+        hint = f"{push}, or sync with a branch of its own: --branch checkpoints"
         raise CheckpointError(f"{remote} has no branch {branch} yet", hint)
 
 
