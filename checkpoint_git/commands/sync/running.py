@@ -36,6 +36,7 @@ from checkpoint_git.repo.sync.trees import (
 
 LOOK_EVERY = 1.5  # seconds
 _LONGEST_QUESTION = 60.0  # seconds
+_MOST_UNHEARD = 3  # pushes in a row without an answer: who may only read, or a setting that hinders every push
 
 
 class SyncResult(NamedTuple):
@@ -78,7 +79,7 @@ def sync(
 
 
 def _run(world: World) -> SyncResult:
-    attempts = lost = 0
+    attempts = lost = unheard = 0
     took = 0.0
     reply = Reply("unknown", "")
     meeting: Meeting | None = None
@@ -94,7 +95,8 @@ def _run(world: World) -> SyncResult:
             return _result(world, meeting, "planned", meeting.tip, attempts, lost, False, meeting.plan.findings)
         if meeting.shape.send < 0:
             return _take_in(world, meeting, [], attempts, lost)
-        if attempts >= world.wish.attempts or (attempts and time.monotonic() > world.ends):
+        is_over = attempts >= world.wish.attempts or unheard >= _MOST_UNHEARD
+        if is_over or (attempts and time.monotonic() > world.ends):
             return _give_up(world, meeting, reply, attempts, lost)
         ids = _write(world, meeting)
         attempts += 1
@@ -103,9 +105,10 @@ def _run(world: World) -> SyncResult:
             return _take_in(world, meeting, ids, attempts, lost)
         if reply.kind in ("refused", "hook"):
             return _give_up(world, meeting, reply, attempts, lost)
-        lost += 1
+        lost += reply.kind == "lost"
+        unheard = unheard + 1 if reply.kind == "unknown" else 0
         took = time.monotonic() - began
-        _wait(world, find_pause(lost, took, random.random()))  # noqa: S311 (no secret)
+        _wait(world, find_pause(lost + unheard, took, random.random()))  # noqa: S311 (no secret)
 
 
 def _wait(world: World, pause: float) -> None:

@@ -393,6 +393,14 @@ def test_a_race_lost_every_time_leaves_the_change_waiting(hub: Hub, ann: Clone, 
     assert hub.load()["step"] == "sprint-3"
 
 
+def test_a_remote_that_can_be_read_and_not_written_is_given_up_soon(ann: Clone) -> None:
+    ann.git("config", "remote.origin.pushurl", str(ann.path / "nowhere.git"))
+    ann.change(step="sprint-3")
+    result = ann.sync(timeout=20.0)
+    assert (result.state, result.waiting, result.attempts, result.lost) == ("contended", [BUILD], 3, 0)
+    assert "nowhere.git" in result.findings[0].message
+
+
 def test_what_arrived_although_the_line_broke_is_not_sent_twice(hub: Hub, ann: Clone) -> None:
     hub.hook("post-receive", f"rm '{hub.path}/hooks/post-receive'; kill -9 $PPID")
     ann.change(cost={"total_usd": 5.0})
