@@ -14,6 +14,7 @@ import pytest
 from checkpoint_git import __version__, cli
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Outcome
+from checkpoint_git.verbs import VERBS
 from tests.support.command import BIN, run_checkpoint, run_on_terminal
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
@@ -36,7 +37,7 @@ def make_verb(monkeypatch: pytest.MonkeyPatch, run: Any, **names: Any) -> None:
         setattr(module, name, value)
     module.run = run  # type: ignore[attr-defined]  # a module made by hand
     monkeypatch.setitem(sys.modules, "probe_verb", module)
-    monkeypatch.setitem(cli.VERBS, "probe", ("probe_verb", "try things"))
+    monkeypatch.setitem(VERBS, "probe", ("probe_verb", "try things"))
 
 
 def watch_verb(monkeypatch: pytest.MonkeyPatch, **names: Any) -> list[tuple[argparse.Namespace, Invocation]]:
@@ -85,7 +86,7 @@ def test_a_word_like_no_verb_gets_no_suggestion(project: Path) -> None:
 
 
 def test_every_listed_verb_has_help_with_examples_and_exit_codes(project: Path) -> None:
-    for verb in cli.VERBS:
+    for verb in VERBS:
         done = run_checkpoint(verb, "--help", cwd=project)
         assert done.returncode == 0, f"{verb}: {done.stderr}"
         assert "examples:" in done.stdout
@@ -357,7 +358,7 @@ def test_a_terminal_gets_signs_and_colours_within_its_width(project: Path) -> No
 def test_every_verb_with_a_summary_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--help"]) == 0
     lines = [line.split(None, 1) for line in capsys.readouterr().out.splitlines()]
-    for verb, (_, summary) in cli.VERBS.items():
+    for verb, (_, summary) in VERBS.items():
         assert not summary or [verb, summary] in lines
 
 

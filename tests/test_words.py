@@ -7,9 +7,9 @@ from types import ModuleType
 
 import pytest
 
-from checkpoint_git.cli import EXIT_CODES, PLAIN_FORMATS
+from checkpoint_git.cli import EXIT_CODES
 from checkpoint_git.parsing import build_parser, parse
-from checkpoint_git.verbs import VERBS
+from checkpoint_git.verbs import PLAIN_FORMATS, VERBS
 from checkpoint_git.words import Request, UsageError, read_quickly
 
 GLOBAL_FLAGS = ["--json", "-q", "--quiet", "--no-color"]

@@ -9,7 +9,6 @@ from checkpoint_git.checks.resume import (
     find_contradictions,
     is_covered,
     plan_resume,
-    quote_word,
 )
 from checkpoint_git.core.clock import DAY
 from tests.checks.documents import NOW, broken, decision, document
@@ -75,11 +74,6 @@ def test_an_incompatible_version_is_a_fresh_start_that_says_why(version: Any) ->
     plan = plan_resume(document(protocol_version=version), "build", NOW)
     assert (plan.decision, plan.reasons) == ("start_fresh", ("incompatible",))
     assert "1.0 and 1.1" in plan.why
-
-
-def test_an_answer_quotes_what_the_shell_would_read() -> None:
-    assert quote_word("oc-app_1.x") == "oc-app_1.x"
-    assert quote_word("two words; $(x)") == "'two words; $(x)'"
 
 
 def test_the_context_is_what_a_session_reads_first() -> None:

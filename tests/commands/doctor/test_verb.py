@@ -380,7 +380,7 @@ def test_real_files_are_examined_without_trouble(healthy: GitRepo) -> None:
 
 def test_files_that_are_not_read_for_their_names_are_noted(healthy: GitRepo) -> None:
     text = checkpoint_text()
-    meant = ("a.checkpoint.jsonc", "b.json", "c.checkpoint.yaml")
+    meant: tuple[str, ...] = ("a.checkpoint.jsonc", "b.json", "c.checkpoint.yaml")
     fine = ("d.checkpoint.json.bak", ".e.checkpoint.json.tmp", "notes.json", "README.txt")
     for name in (*meant, *fine):
         healthy.write(f".checkpoints/{name}", text if name != "notes.json" else "{}")
