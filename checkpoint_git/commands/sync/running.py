@@ -170,7 +170,8 @@ def _take_in(world: World, meeting: Meeting, ids: list[str], attempts: int, lost
     _remember(world, meeting, ids, now_there, missed, moved or meeting.memory.head)
     did_anything = bool(arrivals or meeting.arrived) or shape.send >= 0
     state = "synced" if did_anything else "current"
-    return _result(world, meeting, state, now_there, attempts, lost, bool(moved), findings)
+    result = _result(world, meeting, state, now_there, attempts, lost, bool(moved), findings)
+    return result._replace(brought=[path for path in result.brought if path not in missed])
 
 
 def _merger(world: World) -> Callable[[str, "bytes | None", bytes, bytes], "bytes | None"]:

@@ -361,6 +361,14 @@ def test_a_link_in_the_work_tree_is_neither_read_nor_written_through(
     assert outside.read_text() == "{}"
 
 
+def test_what_could_not_be_written_is_not_said_to_be_taken_in(ann: Clone, bob: Clone) -> None:
+    bob.change("sub/" + BUILD, step="sprint-3")
+    bob.sync()
+    ann.write("sub", "a file\n")
+    result = ann.sync()
+    assert (result.brought, codes(result)) == ([], ["sync/not-written"])
+
+
 def test_a_path_that_no_skill_can_have_is_not_made(hub: Hub, ann: Clone, bob: Clone) -> None:
     bob.write(".checkpoints/~x.checkpoint.json", "{}\n")
     bob.commit("odd name")
