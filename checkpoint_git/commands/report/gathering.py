@@ -6,13 +6,16 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.checks.facts import Document, find_broken
 from checkpoint_git.checks.next_action import Queue
-from checkpoint_git.checks.status import Decision, State, find_decisions, find_states
+from checkpoint_git.checks.progress import outline
+from checkpoint_git.checks.status import Decision, State, find_decisions, find_state, find_states
 from checkpoint_git.commands.life import Entry, Versions, read_entries
 from checkpoint_git.commands.next import next_actions
 from checkpoint_git.commands.pipeline.overview import RunState, read_runs
-from checkpoint_git.commands.reading import read_documents
+from checkpoint_git.commands.reading import check_files, iterate_documents
 from checkpoint_git.commands.refs import find_refs
-from checkpoint_git.commands.restore.points import Standing, find_state
+from checkpoint_git.commands.report.pieces import MOST_SKILLS
+from checkpoint_git.commands.restore.points import Standing
+from checkpoint_git.commands.restore.points import find_state as find_standing
 from checkpoint_git.commands.telling import Tell
 from checkpoint_git.commands.workflow.glance import read_glance
 from checkpoint_git.core.errors import CheckpointError
@@ -21,7 +24,8 @@ from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.disk.recordbases import may_have_records
 from checkpoint_git.protocols.restore import store as points
-from checkpoint_git.protocols.skill import layout
+from checkpoint_git.protocols.skill import layout, store
+from checkpoint_git.protocols.skill.views import open_blockers
 from checkpoint_git.repo.past.blobs import Blobs
 from checkpoint_git.repo.past.steps import Step, Touch, read_boundary, read_branch, read_steps
 
@@ -64,8 +68,7 @@ def gather(place: Place, now: int, env: Mapping[str, str], tell: Tell, *, doctor
         tell(f"looking at {what}..." if what else "")
 
     look("the checkpoints")
-    documents = read_documents(place, now)
-    states = find_states(documents, now)
+    documents, states = _read_checkpoints(place, now)
     queue = next_actions(place, now)
     look("the history")
     lives, branch, trouble = _read_past(place, [document.skill for document in documents])
@@ -90,6 +93,23 @@ def gather(place: Place, now: int, env: Mapping[str, str], tell: Tell, *, doctor
     )
 
 
+def _read_checkpoints(place: Place, now: int) -> tuple[list[Document], list[State]]:
+    """The documents and their states; of many, whole are only those of which a page tells more than an outline."""
+    documents = list[Document]()
+    for document in iterate_documents(place, now):
+        is_whole = len(documents) < MOST_SKILLS or open_blockers(document.value or {})  # blockers name rows
+        documents.append(document if is_whole else outline(document))
+    states = find_states(documents, now)
+    if len(documents) <= MOST_SKILLS:
+        return documents, states
+    shown = {state.path for state in states[:MOST_SKILLS]}
+    whole = {one.path: one for one in check_files(store.read_files(place, only=shown), now)}
+    documents = [whole.get(document.path, document) for document in documents]
+    return documents, [
+        find_state(whole[state.path], now, state.tickets) if state.path in whole else state for state in states
+    ]
+
+
 def _examine(place: Place, now: int, env: Mapping[str, str], tell: Tell) -> tuple[list[Finding] | None, list[str]]:
     from checkpoint_git.commands.doctor.examining import diagnose  # the doctor brings much along
 
@@ -101,7 +121,7 @@ def _examine(place: Place, now: int, env: Mapping[str, str], tell: Tell) -> tupl
 
 def _read_points(place: Place, now: int) -> list[Standing]:
     try:
-        return [Standing(manifest, find_state(manifest, now)) for manifest in points.read_manifests(place.top)]
+        return [Standing(manifest, find_standing(manifest, now)) for manifest in points.read_manifests(place.top)]
     except CheckpointError:
         return []
 

@@ -99,11 +99,7 @@ def _read_whole(place: Place, document: Document, now: int) -> dict[str, Any]:
     """All that a document says; one of which the outline alone was kept is read again, as far as it is still there."""
     if document.text is not None:
         return document.value or {}
-    try:
-        content = store.read_skill(place, document.skill)
-    except CheckpointError:  # its name is none that a skill may have
-        content = None
-    again = document if content is None else check_files([(document.path, content)], now)[0]
+    again = [*check_files(store.read_files(place, only={document.path}), now), document][0]
     return again.value or document.value or {}
 
 

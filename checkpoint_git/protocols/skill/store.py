@@ -7,7 +7,7 @@ wants it.
 import os
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.light import TYPE_CHECKING, Callable, Iterator
+from checkpoint_git.core.light import TYPE_CHECKING, Callable, Collection, Iterator
 from checkpoint_git.disk.discover import Place, is_inside, relative_path
 from checkpoint_git.disk.reading import FileContent, read_content
 from checkpoint_git.protocols.skill import layout
@@ -21,15 +21,19 @@ __all__ = ["FileContent", "Tell", "has_folders", "list_skills", "read_content", 
 Tell = Callable[[], None]  # called once when another process keeps us waiting
 
 
-def read_files(place: Place, *, joined: bool = True) -> Iterator[tuple[str, FileContent]]:
+def read_files(
+    place: Place, *, joined: bool = True, only: Collection[str] | None = None
+) -> Iterator[tuple[str, FileContent]]:
     """Every active checkpoint as (path relative to place.top, content or the error of reading it), sorted.
 
-    joined: with the events of its folder; else each file as it is.
+    joined: with the events of its folder; else each file as it is. only: those with these paths, as they are returned.
 
     Each file is read when its turn comes, so that ten thousand of them are never in memory together. Raises
     CheckpointError at once where the folder cannot be read.
     """
     paths = [os.path.join(place.directory, name) for name in _list_names(place)]
+    if only is not None:
+        paths = [path for path in paths if relative_path(path, place.top) in only]
     if not joined:
         return ((relative_path(path, place.top), read_content(path, place.top)) for path in paths)
     may_have = has_folders(place)
