@@ -206,9 +206,13 @@ def test_a_submodule_is_a_repository_of_its_own(healthy: GitRepo, tmp_path: Path
     assert "install/missing" in codes_of(run_all(tmp_path / "outer/inner")["doctor"])
 
 
-def test_a_bare_repository_has_no_checkpoints_to_look_at(healthy: GitRepo, tmp_path: Path) -> None:
+def test_a_bare_repository_has_no_checkpoints_to_look_at_but_a_server_to_set_up(
+    healthy: GitRepo, tmp_path: Path
+) -> None:
     healthy.git("clone", "-q", "--bare", str(healthy.path), str(tmp_path / "bare.git"))
-    run_all(tmp_path / "bare.git", (2,))
+    answers = run_all(tmp_path / "bare.git", (0, 2))
+    assert "error" in answers["status"]
+    assert {finding["hint"] for finding in answers["doctor"]["findings"]} == {"run `checkpoint init`"}
     run_all(healthy.path / ".git", (0, 1, 2))
 
 
