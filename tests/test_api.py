@@ -1,3 +1,4 @@
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -107,7 +108,7 @@ def test_done_moves_the_first_action(checkpoints: Checkpoints) -> None:
 def test_reset_and_rotate_keep_the_past(checkpoints: Checkpoints, repo: GitRepo) -> None:
     assert checkpoints.rotate("build", dry_run=True).moved == []
     archive = checkpoints.reset("build")
-    assert (repo.path / archive).read_text("utf-8") == checkpoint_text()
+    assert json.loads((repo.path / archive).read_text("utf-8")) == json.loads(checkpoint_text())
     assert checkpoints.list() == []
 
 

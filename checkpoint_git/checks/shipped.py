@@ -127,7 +127,7 @@ def find_uses(text: str) -> list[Use]:
 def find_shipped(action_text: str, merged: Mapping[str, str]) -> str | None:
     """The evidence that an action is done: all it asks for is merged, and it asks for nothing else. Else None.
 
-    merged: reference -> evidence, as repo.history.read_merged answers.
+    merged: reference -> evidence, as repo.past.history.read_merged answers.
     """
     asked = [mention for mention, role in _find_roles(action_text) if role == "asked"]
     if not asked or any(mention.reference not in merged for mention in asked) or not _is_all(action_text, asked):

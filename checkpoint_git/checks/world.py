@@ -38,7 +38,7 @@ class Release(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One step of HEAD's own line, as repo.history.Change says it."""
+    """One step of HEAD's own line, as repo.past.history.Change says it."""
 
     id: str
     when: int

@@ -4,6 +4,7 @@ import argparse
 
 from checkpoint_git.commands.reading import missing_checkpoint
 from checkpoint_git.commands.writing import check_owner, say_waiting
+from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
@@ -26,9 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def reset(place: Place, skill: str, now: int, on_wait: store.Tell = lambda: None) -> str:
-    """Archives a skill's active file, byte for byte, then removes it; returns the archive's path.
+    """Archives a skill's active file, then removes it; returns the archive's path.
 
-    A kill in between leaves both. Raises CheckpointError where there is no file or it cannot be read.
+    Of JSON every line stands a column further right, all else is kept byte for byte. A kill in between leaves both.
+    Raises CheckpointError where there is no file or it cannot be read.
     """
     layout.check_skill_name(skill)
     with store.writing(place, on_wait):
@@ -38,9 +40,27 @@ def reset(place: Place, skill: str, now: int, on_wait: store.Tell = lambda: None
         if isinstance(content, OSError):
             path = layout.relative_checkpoint_path(place, skill)
             raise CheckpointError(f"{path} cannot be archived: {content.strerror}", "move it away by hand")
-        archive = store.write_history(place, skill, _marks(now), content)
+        archive = store.write_history(place, skill, _marks(now), set_apart(content))
         store.remove_checkpoint(place, skill)
     return relative_path(archive, place.top)
+
+
+def set_apart(content: bytes) -> bytes:
+    """A checkpoint's text as its archive has it: a blank more in front of every line, which JSON does not mind.
+
+    git tells renames by equal lines. It would take the archive for the renamed checkpoint, and a merge would put into
+    it what another branch wrote meanwhile, without a word. What is no JSON stays as it is. Pure.
+    """
+    try:
+        jsontext.load(jsontext.decode(content))
+    except jsontext.JsonTextError:
+        return content
+    mark = _BOM if content.startswith(_BOM) else b""
+    lines = content.removeprefix(_BOM).splitlines(keepends=True)
+    return mark + b"".join(b" " + line if line.strip() else line for line in lines)
+
+
+_BOM = b"\xef\xbb\xbf"
 
 
 def _marks(now: int) -> list[str]:

@@ -1,5 +1,6 @@
 """checkpoint reset."""
 
+import json
 import subprocess
 import sys
 import time
@@ -10,16 +11,50 @@ import pytest
 from checkpoint_git.commands import reset, update
 from checkpoint_git.core.errors import CheckpointError
 from tests.commands.running import run_verb
+from tests.support.repos import GitRepo
 
 ARCHIVE = ".checkpoints/history/build.20260302T120000Z.json"
 
 
-def test_the_file_moves_to_history_byte_for_byte(build: Path, project: Path) -> None:
-    before = build.read_bytes()
+def test_the_file_moves_to_history_with_every_line_a_column_further_right(build: Path, project: Path) -> None:
+    before = build.read_text("utf-8")
     ran = run_verb(reset, "build", cwd=project)
     assert ran.outcome.data["archive"] == ARCHIVE
-    assert (project / ARCHIVE).read_bytes() == before
+    assert (project / ARCHIVE).read_text("utf-8") == "".join(f" {line}\n" for line in before.splitlines())
+    assert json.loads((project / ARCHIVE).read_text("utf-8")) == json.loads(before)
     assert not build.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [
+        (b'{"a": 1e400}', b' {"a": 1e400}'),
+        (b'\xef\xbb\xbf{\r\n\t"a": "\\n"\r\n}\r\n', b'\xef\xbb\xbf {\r\n \t"a": "\\n"\r\n }\r\n'),
+        (b'{\n\n"a": 1\n}', b' {\n\n "a": 1\n }'),
+        (b"{\n<<<<<<< ours\n", b"{\n<<<<<<< ours\n"),
+        (b"", b""),
+    ],
+)
+def test_an_archive_holds_the_same_tokens_and_what_is_no_json_as_it_is(content: bytes, kept: bytes) -> None:
+    assert reset.set_apart(content) == kept
+
+
+@pytest.mark.parametrize("indent", [None, 0, 1, 2, 4, "\t"])
+def test_what_another_branch_wrote_meanwhile_does_not_vanish_into_the_archive(
+    repo: GitRepo, indent: int | str | None
+) -> None:
+    path = ".checkpoints/build.checkpoint.json"
+    value = {"skill": "build", "progress_summary": "as far as this", "next_actions": [f"action {n}" for n in range(40)]}
+    repo.write(path, json.dumps(value, indent=indent) + "\n")
+    repo.commit("base")
+    repo.git("checkout", "-q", "-b", "side")
+    repo.write(path, json.dumps({**value, "progress_summary": "much further"}, indent=indent) + "\n")
+    repo.commit("go on")
+    repo.git("checkout", "-q", "-")
+    run_verb(reset, "build", cwd=repo.path)
+    repo.commit("archive")
+    assert repo.exit_code("merge", "-q", "-m", "merge", "side") == 1
+    assert "much further" in repo.git("show", f":3:{path}")
 
 
 def test_a_corrupt_file_can_be_reset_and_is_kept(build: Path, project: Path) -> None:
@@ -38,7 +73,7 @@ def test_two_resets_in_one_second_keep_both(build: Path, project: Path) -> None:
 
 def test_a_reset_that_was_killed_half_way_is_finished_by_the_next(build: Path, project: Path) -> None:
     (project / ".checkpoints/history").mkdir()
-    (project / ARCHIVE).write_bytes(build.read_bytes())
+    (project / ARCHIVE).write_bytes(reset.set_apart(build.read_bytes()))
     assert run_verb(reset, "build", cwd=project).outcome.data["archive"] == ARCHIVE
     assert not build.exists()
 
@@ -61,8 +96,8 @@ def test_a_kill_at_any_instant_loses_nothing(build: Path, project: Path) -> None
         time.sleep(kill * 0.0001)
         process.kill()
         process.communicate()
-        archives = [path for path in (project / ".checkpoints").glob("history/*.json") if path.read_bytes() == before]
-        assert archives or build.read_bytes() == before
+        archives = [path.read_bytes() for path in (project / ".checkpoints").glob("history/*.json")]
+        assert reset.set_apart(before) in archives or build.read_bytes() == before
     run_verb(update, "build", cwd=project)
     assert not list((project / ".checkpoints").rglob(".*.tmp"))
 
