@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from checkpoint_git import report
-from checkpoint_git.checks.doctor import CHECKS
+from checkpoint_git.checks.doctor import ALL
 from checkpoint_git.cli import EXIT_CODES
 from checkpoint_git.commands.setup.schemas import list_schemas
 from checkpoint_git.parsing import build_parser
@@ -96,7 +96,7 @@ def _option_row(action: argparse.Action) -> str:
 def list_checks() -> Iterator[str]:
     """The table of the doctor."""
     yield "# Checks of the doctor\n\n| code | level | looks at | mended by | `--fix` |\n|---|---|---|---|---|"
-    for check in CHECKS:
+    for check in ALL:
         yield f"| `{check.code}` | {check.level} | {_cell(check.looks_at)} | {_cell(check.mend)} | {check.fix} |"
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import NamedTuple
 
-from checkpoint_git.checks.doctor import CHECKS, is_meant
+from checkpoint_git.checks.doctor import ALL, CHECKS, is_meant
 from checkpoint_git.checks.facts import Document
 from checkpoint_git.checks.mends import BYTE_ORDER_MARK, MENDS, Done, Facts, mend_value
 from checkpoint_git.checks.world import World
@@ -65,10 +65,10 @@ def find_fixable(wanted: Sequence[str]) -> set[str]:
     for word in wanted:
         if word == SAFE:
             continue
-        meant = [check for check in CHECKS if check.code == word]
+        meant = [check for check in ALL if check.code == word]
         if not meant or meant[0].fix == "no":
             shown = escape_controls(shorten(word, 60))
-            group = any(is_meant(check, word) for check in CHECKS)
+            group = any(is_meant(check, word) for check in ALL)
             message = f'"{shown}" has no mend' if meant else f'there is no check "{shown}"'
             message = f'"{shown}" is a group, and --fix= wants one code' if group and not meant else message
             raise CheckpointError(message, "`checkpoint doctor --list` shows what can be mended")

@@ -61,12 +61,18 @@ def skill_of(path: str) -> str:
     return parts[-2] if kind == "skill-event" else find_skill(path) if kind == "skill" else ""
 
 
+def _is_git_folder(name: str) -> bool:
+    """Whether some file system takes a name for `.git`: letters of any case, a short name, blanks or a stream behind."""
+    plain = name.lower().partition(":")[0].rstrip(". ")
+    return plain == ".git" or plain.startswith("git~")
+
+
 def find_path_trouble(path: str) -> str:
     """Why a path is not to be read or written, "" where it may be."""
     parts = path.split("/")
     if escape_controls(path) != path or "\\" in path or len(os.fsencode(path)) > _LONGEST_PATH:
         return "its path holds characters that no checkpoint's path has, or is too long"
-    if any(part in ("", ".", "..") or part.lower().startswith((".git", "git~")) for part in parts):
+    if any(part in ("", ".", "..") or _is_git_folder(part) for part in parts):
         return "its path leads where no checkpoint may lie"
     name = find_skill(path) if kind_of(path) == "skill" else parts[-1].removesuffix(".json")
     return find_name_trouble(name)

@@ -68,6 +68,7 @@ def test_a_session_that_works_for_one_skill_mends_its_own_alone(project: GitRepo
     [
         ("--fix=drift/stale-in-progress", "has no mend"),
         ("--fix=schema", "has no mend"),
+        ("--fix=restore/content", "has no mend"),
         ("--fix=drift", "is a group"),
         ("--fix=drift/nothing", "no check"),
     ],

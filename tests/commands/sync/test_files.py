@@ -37,6 +37,9 @@ def test_a_path_tells_its_kind_and_its_skill(path: str, kind: str, skill: str) -
         ".git/.checkpoints/a.checkpoint.json",
         "app/.GIT/.checkpoints/a.checkpoint.json",
         "git~1/.checkpoints/a.checkpoint.json",
+        ".git /.checkpoints/a.checkpoint.json",
+        ".git. ./.checkpoints/a.checkpoint.json",
+        ".git::$INDEX_ALLOCATION/.checkpoints/a.checkpoint.json",
         "../.checkpoints/a.checkpoint.json",
         "/.checkpoints/a.checkpoint.json",
         "app//.checkpoints/a.checkpoint.json",
@@ -54,7 +57,8 @@ def test_a_path_that_leads_astray_is_refused(path: str) -> None:
 
 def test_plain_paths_are_taken() -> None:
     plain = [".checkpoints/build.checkpoint.json", "app/.checkpoints/größe.checkpoint.json", "memory/state/phase.json"]
-    assert [find_path_trouble(path) for path in plain] == ["", "", ""]
+    plain.append(".github/.checkpoints/build.checkpoint.json")
+    assert [find_path_trouble(path) for path in plain] == ["", "", "", ""]
 
 
 def test_nothing_is_written_behind_a_link(tmp_path: Path) -> None:
