@@ -62,7 +62,7 @@ def skill_of(path: str) -> str:
 
 
 def _is_git_folder(name: str) -> bool:
-    """Whether some file system takes a name for `.git`: letters of any case, a short name, blanks or a stream behind."""
+    """Whether some file system takes a name for `.git`: letters of any case, a short name, blanks or a stream."""
     plain = name.lower().partition(":")[0].rstrip(". ")
     return plain == ".git" or plain.startswith("git~")
 

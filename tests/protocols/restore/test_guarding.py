@@ -4,13 +4,13 @@ import pytest
 
 from checkpoint_git.protocols.restore.guarding import Cover, decide, is_looking, read_call
 
-ROOT = "/home/me/app"
+ROOT = "/app"
 ALL = Cover(("",), frozenset())
 SRC = Cover(("src",), frozenset({"src/a.py"}))
 
 
 def ask(tool: str, covers: list[Cover], **given: Any) -> bool:
-    call = read_call({"tool_name": tool, "tool_input": given, "cwd": "/home/me/app/src"}, ROOT)
+    call = read_call({"tool_name": tool, "tool_input": given, "cwd": "/app/src"}, ROOT)
     return call is not None and decide(call, ROOT, covers).allowed
 
 
@@ -19,9 +19,9 @@ def test_reading_is_always_allowed() -> None:
 
 
 def test_an_edit_needs_a_point_that_covers_its_file() -> None:
-    assert not ask("Edit", [], file_path="/home/me/app/src/a.py")
-    assert ask("Edit", [SRC], file_path="/home/me/app/src/a.py")
-    assert not ask("Edit", [SRC], file_path="/home/me/app/lib/a.py")
+    assert not ask("Edit", [], file_path="/app/src/a.py")
+    assert ask("Edit", [SRC], file_path="/app/src/a.py")
+    assert not ask("Edit", [SRC], file_path="/app/lib/a.py")
 
 
 def test_a_relative_path_counts_from_the_calls_folder() -> None:
@@ -30,11 +30,11 @@ def test_a_relative_path_counts_from_the_calls_folder() -> None:
 
 
 def test_a_neighbour_by_name_is_not_covered() -> None:
-    assert not ask("Write", [SRC], file_path="/home/me/app/src2/a.py")
+    assert not ask("Write", [SRC], file_path="/app/src2/a.py")
 
 
 @pytest.mark.parametrize(
-    "path", ["/etc/passwd", "/home/me/app/../etc/x", "/home/me/app/.git/config", "/home/me/app/.checkpoints/chk_x/restore.sh"]
+    "path", ["/etc/passwd", "/app/../etc/x", "/app/.git/config", "/app/.checkpoints/chk_x/restore.sh"]
 )
 def test_no_point_covers_what_lies_outside_or_is_gits(path: str) -> None:
     assert not ask("Write", [ALL], file_path=path)
@@ -91,6 +91,6 @@ def test_any_other_command_may_change_things(command: str) -> None:
 
 
 def test_a_refusal_says_what_is_not_covered() -> None:
-    call = read_call({"tool_name": "Edit", "tool_input": {"file_path": "/home/me/app/lib/x"}}, ROOT)
+    call = read_call({"tool_name": "Edit", "tool_input": {"file_path": "/app/lib/x"}}, ROOT)
     assert call is not None
     assert decide(call, ROOT, [SRC]).reason == "no live restore point covers lib/x"
