@@ -15,7 +15,7 @@ from checkpoint_git.core.light import Any, Callable, ModuleType, Namespace, Sequ
 from checkpoint_git.core.outcome import Answer, Invocation, Outcome
 from checkpoint_git.core.safetext import escape_controls, shorten
 from checkpoint_git.report.screen import encode_text, read_screen
-from checkpoint_git.verbs import DEFAULT_VERB, PLAIN_FORMATS, SHORT_VERBS, VERBS, WITH_FINDINGS
+from checkpoint_git.verbs import DEFAULT_VERB, SHORT_VERBS, VERBS
 from checkpoint_git.words import Request, UsageError, find_verb_at, read_quickly
 
 CLEAN, FINDINGS, COULD_NOT_RUN, BUG, INTERRUPTED = 0, 1, 2, 3, 130
@@ -179,11 +179,9 @@ def _say(answer: Answer) -> int:
 
 
 def _parse(request: Request, module: ModuleType) -> Namespace:
-    from checkpoint_git.parsing import parse  # most commands are so plain that argparse is never loaded
+    from checkpoint_git.parsing import list_formats, parse  # most commands are so plain that argparse is never loaded
 
-    own = getattr(module, "FORMATS", PLAIN_FORMATS)
-    formats = tuple(report.FORMATS) if request.verb in WITH_FINDINGS else own
-    return parse(request, module, formats, EXIT_CODES)
+    return parse(request, module, list_formats(request.verb, module, tuple(report.FORMATS)), EXIT_CODES)
 
 
 def _fetch_world(args: Namespace) -> Invocation:

@@ -5,6 +5,7 @@ import argparse
 from checkpoint_git import __version__
 from checkpoint_git.core.light import Any, ModuleType, NoReturn, Sequence
 from checkpoint_git.core.safetext import escape_controls
+from checkpoint_git.verbs import PLAIN_FORMATS, WITH_FINDINGS
 from checkpoint_git.words import Request, UsageError, global_span
 
 HELP_WIDTH = 100
@@ -50,6 +51,12 @@ def _find_near(word: str, known: Sequence[str]) -> str:
 def _formatter(prog: str) -> argparse.HelpFormatter:
     # a width of our own keeps argparse from importing shutil for every option that is added
     return argparse.RawDescriptionHelpFormatter(prog, width=HELP_WIDTH)
+
+
+def list_formats(verb: str, module: ModuleType, every: Sequence[str]) -> Sequence[str]:
+    """What a verb's --format takes: all there are for verbs with findings, else its own FORMATS or the plain ones."""
+    own: Sequence[str] = getattr(module, "FORMATS", PLAIN_FORMATS)
+    return every if verb in WITH_FINDINGS else own
 
 
 def build_parser(

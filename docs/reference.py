@@ -11,8 +11,8 @@ from checkpoint_git import report
 from checkpoint_git.checks.doctor import ALL
 from checkpoint_git.cli import EXIT_CODES
 from checkpoint_git.commands.setup.schemas import list_schemas
-from checkpoint_git.parsing import build_parser
-from checkpoint_git.verbs import PLAIN_FORMATS, VERBS, WITH_FINDINGS
+from checkpoint_git.parsing import build_parser, list_formats
+from checkpoint_git.verbs import VERBS
 from checkpoint_git.words import Request
 
 _GLOBAL = "options of every command"
@@ -47,7 +47,7 @@ def list_commands() -> Iterator[str]:
 
 def _open_parser(verb: str) -> argparse.ArgumentParser:
     module = importlib.import_module(VERBS[verb][0])
-    formats = tuple(report.FORMATS) if verb in WITH_FINDINGS else PLAIN_FORMATS
+    formats = list_formats(verb, module, tuple(report.FORMATS))
     return build_parser(Request(f"checkpoint {verb}", verb, []), module, formats, EXIT_CODES)
 
 

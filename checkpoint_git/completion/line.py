@@ -9,8 +9,8 @@ from checkpoint_git import report
 from checkpoint_git.completion.candidates import Candidate, find_wanted, keep_fitting
 from checkpoint_git.completion.values import FILES, FOLDERS, Asked, read_values
 from checkpoint_git.core.light import load_module
-from checkpoint_git.parsing import build_parser
-from checkpoint_git.verbs import DEFAULT_VERB, PLAIN_FORMATS, SHORT_VERBS, VERBS, WITH_FINDINGS
+from checkpoint_git.parsing import build_parser, list_formats
+from checkpoint_git.verbs import DEFAULT_VERB, SHORT_VERBS, VERBS
 from checkpoint_git.words import Request, find_verb_at
 
 _PROGRAMS = ("checkpoint", "git-checkpoint", "checkpoint-doctor")
@@ -66,11 +66,11 @@ def _find_cwd(words: list[str], cwd: str) -> str:
 
 def _complete_verb(verb: str, words: list[str], typed: str, cwd: str) -> Completed:
     module = load_module(VERBS[verb][0])
-    formats = tuple(report.FORMATS) if verb in WITH_FINDINGS else getattr(module, "FORMATS", PLAIN_FORMATS)
-    parser = build_parser(Request(f"checkpoint {verb}", verb, words), module, formats, "")
     if getattr(module, "RAW", False) and typed.startswith("--") and any(not word.startswith("-") for word in words):
         skill = [word for word in words if not word.startswith("-")][:1]
         return Completed(keep_fitting(read_values("EDIT", Asked(verb, skill, typed, cwd)), typed))
+    formats = list_formats(verb, module, tuple(report.FORMATS))
+    parser = build_parser(Request(f"checkpoint {verb}", verb, words), module, formats, "")
     wanted = find_wanted(parser, words, typed)
     found = [*wanted.given, *read_values(wanted.kind, Asked(verb, wanted.words, wanted.typed, cwd))]
     shell = next((one.value for one in found if one.value in (FILES, FOLDERS)), "")

@@ -10,8 +10,8 @@ from checkpoint_git import report
 from checkpoint_git.cli import find_request
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.light import load_module
-from checkpoint_git.parsing import parse
-from checkpoint_git.verbs import PLAIN_FORMATS, VERBS, WITH_FINDINGS
+from checkpoint_git.parsing import list_formats, parse
+from checkpoint_git.verbs import VERBS
 from docs import console
 from tests.architecture.imports import ROOT, module_files
 from tests.support.command import run_checkpoint
@@ -128,8 +128,7 @@ def find_fault(words: list[str]) -> str:
     try:
         request = find_request(words)
         module = load_module(VERBS[request.verb][0])
-        formats = tuple(report.FORMATS) if request.verb in WITH_FINDINGS else getattr(module, "FORMATS", PLAIN_FORMATS)
-        parse(request, module, formats, "")
+        parse(request, module, list_formats(request.verb, module, tuple(report.FORMATS)), "")
     except CheckpointError as error:
         return error.message
     return ""

@@ -37,7 +37,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "mcpserver": {"", "core", "disk", "protocols/*", "commands", "report", "verbs", "words", "parsing"},
     "htmlreport": {"core", "disk", "commands", "report"},  # the one verb that gathers and draws
     "words": {"core"},
-    "parsing": {"", "core", "words"},
+    "parsing": {"", "core", "verbs", "words"},
     "cli": {"", "core", "commands", "report", "verbs", "words", "parsing"},
     "api": {"", "core", "disk", "repo", "protocols", "protocols/*", REGISTRY, "checks", "commands"},
     "__main__": {"cli"},

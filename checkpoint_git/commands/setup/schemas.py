@@ -12,7 +12,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.registry import KINDS, pattern_of
-from checkpoint_git.protocols.skill import store
+from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.changes import SCHEMA_FILE
 from checkpoint_git.repo.setup.steps import RemoveFile, Step, WriteFile
 from checkpoint_git.repo.setup.survey import read_file
@@ -54,9 +54,13 @@ def _export(schema: Any) -> Any:
 
 def write_text(document: dict[str, Any]) -> str:
     """A schema as a file's text, which says who wrote it and whether it is still as it was written."""
-    digest = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
     head = {key: document[key] for key in ("$schema", "$id") if key in document}
-    return json.dumps({**head, "$comment": _COMMENT + digest, **document}, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps({**head, "$comment": _sign(document), **document}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _sign(document: Any) -> str:
+    """The comment of a schema that is as it was written."""
+    return _COMMENT + hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
 
 def is_own_text(data: bytes) -> bool:
@@ -66,8 +70,7 @@ def is_own_text(data: bytes) -> bool:
     except jsontext.JsonTextError:
         return False
     comment = document.pop("$comment", "") if isinstance(document, dict) else ""
-    digest = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
-    return comment == _COMMENT + digest
+    return bool(comment == _sign(document))
 
 
 def plan_schemas(place: Place) -> list[Step]:
@@ -131,5 +134,5 @@ def _list_checkpoints(place: Place, reference: str | None) -> list[tuple[str, st
         except (CheckpointError, jsontext.JsonTextError):
             continue
         if isinstance(value, dict) and value.get("$schema") == reference:
-            found.append((skill, os.path.join(place.directory, f"{skill}.checkpoint.json")))
+            found.append((skill, layout.checkpoint_path(place, skill)))
     return found
