@@ -30,7 +30,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from benchmarks.measure import HERMETIC
-from checkpoint_git.checks.validate import check_document
+from checkpoint_git.protocols.validate import check_document
 
 SKILL = ".checkpoints/build.checkpoint.json"
 ROOT = Path(__file__).resolve().parent.parent
@@ -188,7 +188,7 @@ def sync_words(pace: str) -> list[str]:
     if not PACES[pace]:
         return [sys.executable, "-P", "-m", "checkpoint_git", "sync", "--json"]
     program = (
-        "import sys; from checkpoint_git.commands.sync import running; from checkpoint_git import cli; "
+        "import sys; from checkpoint_git.tools.sync import run as running; from checkpoint_git import cli; "
         f"running.find_pause = {PACES[pace]}; running.LOOK_EVERY = 1e9; "
         "sys.exit(cli.main(['sync', '--json']))"
     )

@@ -25,8 +25,8 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from benchmarks.fleet import SKILL, Fleet, _change, environment, git, make_clones, run_fleet, serve, sync_words
-from checkpoint_git.commands.sync.pacing import find_pause
-from checkpoint_git.commands.sync.running import LOOK_EVERY
+from checkpoint_git.tools.sync.backoff import find_pause
+from checkpoint_git.tools.sync.run import LOOK_EVERY
 
 Step = tuple[str, float]  # ("work", processor seconds on the server or the shared machine), ("wait", seconds)
 Agent = Generator[Step, None, None]

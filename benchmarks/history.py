@@ -19,7 +19,7 @@ LENGTHS = (10_000, 100_000)
 ROUNDS = 9
 ASK = """
 import sys
-from checkpoint_git.repo.past.history import read_merged
+from checkpoint_git.git.history.history import read_merged
 first, count = int(sys.argv[1]), int(sys.argv[2])
 read_merged(".", {f"#{number}" for number in range(first, first + 7 * count, 7)} | {"ABC-70"})
 """

@@ -15,13 +15,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from checkpoint_git.checks.validate import check_document
 from checkpoint_git.core.jsonedit import rewrite
 from checkpoint_git.core.jsontext import decode, parse, scan_tokens
 from checkpoint_git.merge.document import Merged, merge_texts
 from checkpoint_git.merge.explain import explain
 from checkpoint_git.merge.verdict import TAKEN
 from checkpoint_git.protocols.registry import schema_path
+from checkpoint_git.protocols.validate import check_document
 from tests.merge.choosing import OURS, THEIRS, keep_side
 from tests.merge.operations import KINDS, Operation, Value, apply_operations, start, text_of
 

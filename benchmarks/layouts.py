@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from benchmarks.files import make_checkpoint
 from checkpoint_git.core.jsontext import to_tokens
 from checkpoint_git.protocols.skill.events import FIELD, SHARDED, Stored, event_text, read_event
-from checkpoint_git.protocols.skill.sharding import join_value, plan_split
+from checkpoint_git.protocols.skill.sharded import join_value, plan_split
 
 Record = dict[str, Any]
 Files = dict[str, bytes]

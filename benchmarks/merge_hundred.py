@@ -12,7 +12,7 @@ import checkpoint_git
 from benchmarks.driver import PEER
 from benchmarks.many_files import FILES, contender, make_repository
 from benchmarks.measure import Figure, measure, print_table
-from checkpoint_git.repo.setup.settings import DRIVER, Choices, plan_settings
+from checkpoint_git.git.driver_settings import DRIVER, Choices, plan_settings
 
 ROUNDS = 7
 

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.measure import HERMETIC
-from checkpoint_git.repo.setup.settings import Choices
+from checkpoint_git.git.driver_settings import Choices
 from tests.scenarios.driven import drive
 from tests.support.beside import compare_merges
 from tests.support.histories import write_history

@@ -22,7 +22,7 @@ _PAYLOAD = json.dumps({"branch_name": "feat/x", "commit_sha": "a1b2c3d", "files_
 # Writes records one after another and says each on stdout as soon as the write has returned.
 _WRITER = """
 import sys, time
-from checkpoint_git.commands.pipeline import records
+from checkpoint_git.protocols.pipeline.verbs import records
 run = records.open_run(sys.argv[1], "OMN-2144", "a1b2c3d4")
 draft = records.Draft("implement", {"branch_name": "x", "commit_sha": "a1b2c3d", "files_changed": []}, {}, ["a" * 4000])
 print("ready", flush=True)
@@ -74,8 +74,8 @@ def write(base: str) -> None:
 
 def fill(base: str) -> None:
     """MANY records in RUNS runs, put there by hand: as many writes would wait for the disk for minutes."""
-    from checkpoint_git.commands.pipeline import records
     from checkpoint_git.core.yamlblock import write_block
+    from checkpoint_git.protocols.pipeline import records
 
     for number in range(RUNS):
         run = records.open_run(base, "OMN-2144", f"run-{number}")

@@ -11,7 +11,7 @@ from pathlib import Path
 import checkpoint_git
 from benchmarks.many_files import FILES, contender, make_repository
 from benchmarks.measure import Contender, measure, print_table
-from checkpoint_git.repo.setup.settings import DRIVER, Choices, plan_settings
+from checkpoint_git.git.driver_settings import DRIVER, Choices, plan_settings
 
 ROUNDS = 9
 

@@ -27,11 +27,11 @@ _HOMES = {
     "CheckpointError": "checkpoint_git.core.errors",
     "Checkpoints": "checkpoint_git.api.checkpoints",
     "Finding": "checkpoint_git.core.finding",
-    "MemoryCheckpoint": "checkpoint_git.api.memory",
-    "Pipeline": "checkpoint_git.api.pipeline",
-    "RestorePoints": "checkpoint_git.api.restore",
-    "Workflow": "checkpoint_git.api.workflow",
-    "savepoint": "checkpoint_git.api.restore",
+    "MemoryCheckpoint": "checkpoint_git.protocols.memory.api",
+    "Pipeline": "checkpoint_git.protocols.pipeline.api",
+    "RestorePoints": "checkpoint_git.protocols.restore.api",
+    "Workflow": "checkpoint_git.protocols.workflow.api",
+    "savepoint": "checkpoint_git.protocols.restore.api",
 }
 
 

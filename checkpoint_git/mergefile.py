@@ -8,7 +8,7 @@ git's hot path: only what the interpreter is made of beside the merge itself.
 import gc
 
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
-from checkpoint_git.disk.replacing import replace_file, system
+from checkpoint_git.disk.replace import replace_file, system
 from checkpoint_git.merge.document import merge_texts
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 
@@ -101,7 +101,7 @@ def _load_schema(request: Request) -> "dict[str, Any]":
 
 
 def _say(text: str) -> None:
-    from checkpoint_git.core.safetext import escape_controls
+    from checkpoint_git.core.terminal_text import escape_controls
 
     data = f"checkpoint: {escape_controls(text)}\n".encode("utf-8", "backslashreplace")
     try:
@@ -111,7 +111,7 @@ def _say(text: str) -> None:
 
 
 def _say_conflict(path: str, conflict: "Choice") -> None:
-    from checkpoint_git.core.safetext import shorten
+    from checkpoint_git.core.terminal_text import shorten
     from checkpoint_git.merge.identity import canonical_text
 
     def said(side: "Any") -> str:

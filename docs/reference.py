@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from checkpoint_git import report
-from checkpoint_git.checks.doctor import ALL
-from checkpoint_git.cli import EXIT_CODES
-from checkpoint_git.commands.setup.schemas import list_schemas
-from checkpoint_git.parsing import build_parser, list_formats
-from checkpoint_git.verbs import VERBS
-from checkpoint_git.words import Request
+from checkpoint_git.cli import render
+from checkpoint_git.cli.app import EXIT_CODES
+from checkpoint_git.cli.argv import Request
+from checkpoint_git.cli.parser import build_parser, list_formats
+from checkpoint_git.cli.verbs import VERBS
+from checkpoint_git.tools.doctor.table import ALL
+from checkpoint_git.tools.setup.schemas import list_schemas
 
 _GLOBAL = "options of every command"
 _MADE = "% Made from the code at every build of the site; nothing written here lasts.\n\n"
@@ -47,7 +47,7 @@ def list_commands() -> Iterator[str]:
 
 def _open_parser(verb: str) -> argparse.ArgumentParser:
     module = importlib.import_module(VERBS[verb][0])
-    formats = list_formats(verb, module, tuple(report.FORMATS))
+    formats = list_formats(verb, module, tuple(render.FORMATS))
     return build_parser(Request(f"checkpoint {verb}", verb, []), module, formats, EXIT_CODES)
 
 

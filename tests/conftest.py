@@ -7,6 +7,7 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 
 from tests.support.repos import GitRepo
+from tests.support.samples import checkpoint_text
 
 hypothesis_settings.register_profile("untimed", deadline=None)  # a busy machine is no fault of ours
 hypothesis_settings.load_profile("untimed")
@@ -40,3 +41,16 @@ def hermetic_seal(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.Temp
 def repo(tmp_path: Path) -> GitRepo:
     """An empty git repository on branch main."""
     return GitRepo.create(tmp_path / "repo")
+
+
+@pytest.fixture
+def project(repo: GitRepo) -> Path:
+    """A repository whose .checkpoints holds the sample checkpoint "build"."""
+    repo.write(".checkpoints/build.checkpoint.json", checkpoint_text())
+    return repo.path
+
+
+@pytest.fixture
+def build(project: Path) -> Path:
+    """The path of the sample checkpoint."""
+    return project / ".checkpoints/build.checkpoint.json"

@@ -8,21 +8,21 @@ that who needs one system loads no other.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from checkpoint_git.api.checkpoints import Checkpoints
-    from checkpoint_git.api.memory import MemoryCheckpoint
-    from checkpoint_git.api.pipeline import Pipeline
-    from checkpoint_git.api.restore import RestorePoints, savepoint
-    from checkpoint_git.api.workflow import Workflow
-    from checkpoint_git.checks.next_action import NextAction
-    from checkpoint_git.checks.phases import Resumption
-    from checkpoint_git.checks.resume import Plan
-    from checkpoint_git.commands.done import DoneResult
-    from checkpoint_git.commands.next import NextResult
-    from checkpoint_git.commands.resume import ResumeResult
-    from checkpoint_git.commands.rotate import RotateResult
-    from checkpoint_git.commands.status import StatusResult
-    from checkpoint_git.commands.update import UpdateResult
     from checkpoint_git.core.errors import CheckpointError
     from checkpoint_git.core.finding import Finding
+    from checkpoint_git.protocols.memory.api import MemoryCheckpoint
+    from checkpoint_git.protocols.pipeline.api import Pipeline
+    from checkpoint_git.protocols.pipeline.phases import Resumption
+    from checkpoint_git.protocols.restore.api import RestorePoints, savepoint
+    from checkpoint_git.protocols.skill.next_action import NextAction
+    from checkpoint_git.protocols.skill.resume_brief import Plan
+    from checkpoint_git.protocols.skill.verbs.done import DoneResult
+    from checkpoint_git.protocols.skill.verbs.next import NextResult
+    from checkpoint_git.protocols.skill.verbs.resume import ResumeResult
+    from checkpoint_git.protocols.skill.verbs.rotate import RotateResult
+    from checkpoint_git.protocols.skill.verbs.update import UpdateResult
+    from checkpoint_git.protocols.workflow.api import Workflow
+    from checkpoint_git.tools.status.verb import StatusResult
 
 __all__ = [
     "CheckpointError",
@@ -47,21 +47,21 @@ __all__ = [
 _HOMES = {
     "CheckpointError": "core.errors",
     "Checkpoints": "api.checkpoints",
-    "DoneResult": "commands.done",
+    "DoneResult": "protocols.skill.verbs.done",
     "Finding": "core.finding",
-    "MemoryCheckpoint": "api.memory",
-    "NextAction": "checks.next_action",
-    "NextResult": "commands.next",
-    "Pipeline": "api.pipeline",
-    "Plan": "checks.resume",
-    "RestorePoints": "api.restore",
-    "ResumeResult": "commands.resume",
-    "Resumption": "checks.phases",
-    "RotateResult": "commands.rotate",
-    "StatusResult": "commands.status",
-    "UpdateResult": "commands.update",
-    "Workflow": "api.workflow",
-    "savepoint": "api.restore",
+    "MemoryCheckpoint": "protocols.memory.api",
+    "NextAction": "protocols.skill.next_action",
+    "NextResult": "protocols.skill.verbs.next",
+    "Pipeline": "protocols.pipeline.api",
+    "Plan": "protocols.skill.resume_brief",
+    "RestorePoints": "protocols.restore.api",
+    "ResumeResult": "protocols.skill.verbs.resume",
+    "Resumption": "protocols.pipeline.phases",
+    "RotateResult": "protocols.skill.verbs.rotate",
+    "StatusResult": "tools.status.verb",
+    "UpdateResult": "protocols.skill.verbs.update",
+    "Workflow": "protocols.workflow.api",
+    "savepoint": "protocols.restore.api",
 }
 
 

@@ -5,29 +5,29 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from checkpoint_git.commands.done import DoneResult, done
-from checkpoint_git.commands.layouts import read_layout_findings
-from checkpoint_git.commands.list import summarize
-from checkpoint_git.commands.log import LogResult, log
-from checkpoint_git.commands.migrate import MigrateResult, migrate
-from checkpoint_git.commands.next import NextResult, next_actions
-from checkpoint_git.commands.reading import check_files, iterate_documents
-from checkpoint_git.commands.refs import find_refs
-from checkpoint_git.commands.reset import reset
-from checkpoint_git.commands.resume import ResumeResult, resume
-from checkpoint_git.commands.rotate import RotateResult, rotate
-from checkpoint_git.commands.show import show
-from checkpoint_git.commands.status import StatusResult, read_since, status
-from checkpoint_git.commands.sync.running import SyncResult, sync
-from checkpoint_git.commands.sync.world import TIMEOUT, Wish
-from checkpoint_git.commands.update import UpdateResult, make_edits, update
-from checkpoint_git.commands.validate import read_paths
-from checkpoint_git.commands.writing import check_owner
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.skill import store
+from checkpoint_git.protocols.skill.event_findings import read_layout_findings
+from checkpoint_git.protocols.skill.read import check_files, iterate_documents
+from checkpoint_git.protocols.skill.verbs.done import DoneResult, done
+from checkpoint_git.protocols.skill.verbs.list import summarize
+from checkpoint_git.protocols.skill.verbs.log import LogResult, log
+from checkpoint_git.protocols.skill.verbs.migrate import MigrateResult, migrate
+from checkpoint_git.protocols.skill.verbs.next import NextResult, next_actions
+from checkpoint_git.protocols.skill.verbs.refs import find_refs
+from checkpoint_git.protocols.skill.verbs.reset import reset
+from checkpoint_git.protocols.skill.verbs.resume import ResumeResult, resume
+from checkpoint_git.protocols.skill.verbs.rotate import RotateResult, rotate
+from checkpoint_git.protocols.skill.verbs.show import show
+from checkpoint_git.protocols.skill.verbs.update import UpdateResult, make_edits, update
 from checkpoint_git.protocols.skill.views import public_view
+from checkpoint_git.protocols.skill.write import check_owner
+from checkpoint_git.tools.status.verb import StatusResult, read_since, status
+from checkpoint_git.tools.sync.context import TIMEOUT, Wish
+from checkpoint_git.tools.sync.run import SyncResult, sync
+from checkpoint_git.tools.validate.verb import read_paths
 
 Objects = list[dict[str, Any]]
 Findings = list[Finding]

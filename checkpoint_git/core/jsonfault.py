@@ -7,7 +7,7 @@ import json
 import re
 
 from checkpoint_git.core.jsontext import BYTE_ORDER_MARK, MAX_DEPTH, JsonTextError, find_marker
-from checkpoint_git.core.safetext import escape_controls, shorten
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")

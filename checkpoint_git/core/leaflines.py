@@ -3,7 +3,7 @@
 Knows no protocol: what identifies a row is its natural key, and which keys come first is an argument.
 """
 
-from checkpoint_git.core.safetext import escape_controls
+from checkpoint_git.core.terminal_text import escape_controls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What goes into a command and what comes out of one: values that cli.py makes and the report renders."""
+"""What goes into a command and what comes out of one: values that the command line makes and the report renders."""
 
 from checkpoint_git.core.finding import Finding, Level, has_errors
 from checkpoint_git.core.light import Any, Iterable, Literal, Mapping, NamedTuple, Sequence, TextIO
@@ -8,7 +8,7 @@ Glyph = Literal["", "complete", "in_progress", "not_started", "blocked", "failed
 
 
 class Invocation(NamedTuple):
-    """The world as a command may see it: fetched once, in cli.py, and handed down.
+    """The world as a command may see it: fetched once, in cli, and handed down.
 
     cwd: absolute path. now: seconds since 1970, UTC. interactive: a person sits at a terminal and can be asked.
     """

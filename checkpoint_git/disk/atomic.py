@@ -6,7 +6,7 @@ It knows nothing of what it writes.
 import os
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.disk.replacing import TEMPORARY_ENDING, remove_quietly, write_temporary
+from checkpoint_git.disk.replace import TEMPORARY_ENDING, remove_quietly, write_temporary
 
 _TRIES = 5
 

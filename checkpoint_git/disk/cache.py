@@ -8,7 +8,7 @@ import os
 import zlib
 from typing import Any
 
-from checkpoint_git.disk.replacing import remove_quietly, write_temporary
+from checkpoint_git.disk.replace import remove_quietly, write_temporary
 
 _MOST_BYTES = 16 * 1024 * 1024
 

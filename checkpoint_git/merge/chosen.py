@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.jsontext import JsonTextError, Node, join_pointer, split_pointer
 from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS, Built, Choice
-from checkpoint_git.core.safetext import escape_controls
+from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.merge.decide import decide
 from checkpoint_git.merge.document import Merged
 from checkpoint_git.merge.markers import split_lines

@@ -76,7 +76,7 @@ def write_result(merging: Merging, result: "Result", marker_size: int = 7, inner
 
 
 def _marked(segments: "list[str | Alternatives]", size: int, eol: str) -> str:
-    from checkpoint_git.core.safetext import escape_controls
+    from checkpoint_git.core.terminal_text import escape_controls
     from checkpoint_git.merge.markers import split_regions, write_markers
 
     return write_markers(split_regions(segments), size, eol, lambda where: escape_controls(where) or "/")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.jsontext import Node, join_pointer, scan_tokens
-from checkpoint_git.core.safetext import shorten
+from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.merge.explain import Entry, Explaining, Place, explain_place, judge_record
 from checkpoint_git.merge.identity import canonical_text, find_natural_key, identify
 from checkpoint_git.merge.places import is_same, members_of

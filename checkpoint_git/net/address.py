@@ -3,7 +3,7 @@
 from typing import NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
-from checkpoint_git.core.safetext import escape_controls, shorten
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 
 DEFAULT_PATH = "/api/health"
 _PORTS = {"http": 80, "https": 443}

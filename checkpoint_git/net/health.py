@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core import jsontext
-from checkpoint_git.core.safetext import shorten
+from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.net.address import Address, AddressError, follow_redirect, parse_address
 from checkpoint_git.net.proxy import find_proxy
 

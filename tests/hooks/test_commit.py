@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from checkpoint_git.commands.setup.init import Options, init
+from checkpoint_git.tools.setup.init import Options, init
 from tests.hooks.conftest import BAD, GOOD, PATH
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text

@@ -6,9 +6,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkpoint_git.checks.validate import check_document
 from checkpoint_git.core.finding import has_errors
 from checkpoint_git.merge.document import Merged, merge_texts
+from checkpoint_git.protocols.validate import check_document
 from tests.merge.choosing import OURS, THEIRS, keep_side
 from tests.merge.operations import Operation, Value, apply_operations, histories, start, text_of
 from tests.merge.schemas import skill_schema

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from checkpoint_git.checks.served import Hit
-from checkpoint_git.commands.forge.serving import find_hits
-from checkpoint_git.commands.merges.explained import Parents
-from checkpoint_git.commands.merges.harm import Judged, key_of, list_harm
+from checkpoint_git.git.merges.merges import Ancestor, Versions
 from checkpoint_git.merge.document import merge_texts
 from checkpoint_git.merge.explain import Entry
 from checkpoint_git.merge.repair import CONTRADICTED, TOUCHED, Past, Repaired, remake, repair
-from checkpoint_git.repo.merges.merges import Ancestor, Versions
+from checkpoint_git.tools.merges.explained import Parents
+from checkpoint_git.tools.merges.harm import Judged, key_of, list_harm
+from checkpoint_git.tools.merges.line_merge import find_hits
+from checkpoint_git.tools.merges.line_merge_findings import Hit
 from tests.merge.operations import Operation, Value, apply_operations, histories, start, text_of
 from tests.merge.schemas import skill_schema
 

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 import checkpoint_git
+from checkpoint_git.git.driver_settings import Choices, plan_settings
 from checkpoint_git.protocols.registry import attribute_patterns
-from checkpoint_git.repo.setup.settings import Choices, plan_settings
 from tests.support.repos import GitRepo
 
 PACKAGE = os.path.dirname(checkpoint_git.__file__)

@@ -5,8 +5,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from checkpoint_git.commands.setup.init import Options, init
 from checkpoint_git.core.clock import DAY, read_instant, write_instant
+from checkpoint_git.tools.setup.init import Options, init
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint
 

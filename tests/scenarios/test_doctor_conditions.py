@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.commands.setup.init import Options, init
+from checkpoint_git.tools.setup.init import Options, init
 from tests.support.command import run_checkpoint
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.repo.setup.settings import Choices
+from checkpoint_git.git.driver_settings import Choices
 from tests.merge.choosing import OURS, THEIRS, keep_side
 from tests.scenarios.driven import PACKAGE, PATH, branch_with, drive
 from tests.support.repos import GitRepo

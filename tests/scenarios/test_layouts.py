@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.commands import migrate, rotate, show, update, validate
-from checkpoint_git.commands.doctor import verb as doctor
-from checkpoint_git.commands.merges import explain_merge
-from tests.commands.running import run_verb
+from checkpoint_git.protocols.skill.verbs import migrate, rotate, show, update
+from checkpoint_git.tools.doctor import verb as doctor
+from checkpoint_git.tools.merges import explain_merge
+from checkpoint_git.tools.validate import verb as validate
 from tests.support.command import run_checkpoint
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
+from tests.support.verbs import run_verb
 
 FILE = ".checkpoints/build.checkpoint.json"
 PRS = [{"number": number} for number in range(3)]

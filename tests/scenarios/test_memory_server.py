@@ -247,7 +247,9 @@ for line in sys.stdin.buffer:
 
 
 def test_without_the_sdk_a_warning_says_what_to_install(repo: GitRepo, graph: Path) -> None:
-    program = "import sys; sys.modules['mcp'] = None; from checkpoint_git.cli import main; sys.exit(main(sys.argv[1:]))"
+    program = (
+        "import sys; sys.modules['mcp'] = None; from checkpoint_git.cli.app import main; sys.exit(main(sys.argv[1:]))"
+    )
     done = repo.run(sys.executable, "-c", program, "memory", "load")
     assert done.returncode == 0
     assert b"checkpoint-git[memory]" in done.stdout

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from checkpoint_git.commands.setup.init import Options, init
+from checkpoint_git.tools.setup.init import Options, init
 from tests.scenarios.driven import PATH, branch_with
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.commands.doctor import verb as doctor
-from checkpoint_git.commands.setup.init import Options, init
 from checkpoint_git.core.clock import write_instant
-from tests.commands.running import Ran, run_verb
+from checkpoint_git.tools.doctor import verb as doctor
+from checkpoint_git.tools.setup.init import Options, init
 from tests.scenarios import planted
 from tests.scenarios.planted import HOUR, NOON, NOW, WRITTEN, ago, path_of, primer, text_of
 from tests.support.repos import GitRepo
 from tests.support.snapshot import take_snapshot
+from tests.support.verbs import Ran, run_verb
 
 Place = tuple[str, str, str, str]  # level, code, the skill (or path), where
 ACTION, BLOCKER = "/next_actions", "/blockers/0/proposed_resolution"

@@ -11,19 +11,19 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from checkpoint_git.commands.forge.outcome import tell_premerge
-from checkpoint_git.commands.forge.premerging import Premerge, premerge
-from checkpoint_git.commands.forge.requests import Request
-from checkpoint_git.commands.merges.commits import merge_plainly
+from checkpoint_git.cli.render import FORMATS, render
+from checkpoint_git.cli.render.screen import Screen
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Line
-from checkpoint_git.report import FORMATS, render
-from checkpoint_git.report.screen import Screen
-from tests.commands.running import NOON, seconds
+from checkpoint_git.tools.merges.commits import merge_plainly
+from checkpoint_git.tools.merges.premerge_outcome import tell_premerge
+from checkpoint_git.tools.merges.premerge_run import Premerge, premerge
+from checkpoint_git.tools.merges.pull_request import Request
 from tests.scenarios.driven import PATH
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint, checkpoint_text
 from tests.support.streams import Entry, Files, Stream
+from tests.support.verbs import NOON, seconds
 
 R1, R2, R3 = ({"at": f"2026-03-0{day}T00:00:00Z", "verdict": "PASS"} for day in (1, 2, 3))
 ROWS = [{"id": f"row-{n}", "label": f"Row {n}", "status": "not_started"} for n in range(5)]

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from checkpoint_git.commands.doctor import verb as doctor
-from checkpoint_git.commands.setup.init import Options, init
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from tests.commands.running import NOON, run_verb
+from checkpoint_git.tools.doctor import verb as doctor
+from checkpoint_git.tools.setup.init import Options, init
 from tests.scenarios.driven import PATH
 from tests.support.command import run_checkpoint
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
+from tests.support.verbs import NOON, run_verb
 from tests.support.workflows import execution, phase, task, text_of
 
 PHASE, EXECUTION = "memory/state/phase.json", "memory/state/execution.json"

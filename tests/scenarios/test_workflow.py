@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.checks.validate import check_document
-from checkpoint_git.commands.setup.init import Options, init
+from checkpoint_git.protocols.validate import check_document
+from checkpoint_git.tools.setup.init import Options, init
 from tests.support.command import BIN, run_checkpoint
 from tests.support.repos import GitRepo
 from tests.support.workflows import OUTPUTS, execution, phase, read_json, task, text_of, write_output, write_workflow

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.safetext import escape_controls, shorten
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 
 SUFFIX = ".jsonl"
 ENTITY = "initiative-checkpoint"

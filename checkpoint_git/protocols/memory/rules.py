@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.safetext import shorten
+from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.protocols.memory.entity import Entity, Reading, read_entity
 
 STALE_DAYS = 7

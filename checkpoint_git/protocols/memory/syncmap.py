@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.safetext import escape_controls, shorten
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 
 Path = tuple[str | int, ...]
 Winner = Literal["", "document", "checkpoint"]

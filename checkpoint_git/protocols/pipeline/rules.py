@@ -11,8 +11,8 @@ from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.light import Any, Iterator
-from checkpoint_git.core.safetext import escape_controls, shorten
 from checkpoint_git.core.schema import Mismatch, Schema, load_schema
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.core.yamlblock import MAX_KEY, key_text
 from checkpoint_git.protocols.pipeline import layout
 

@@ -9,7 +9,7 @@ import stat
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.light import Iterator, NamedTuple
-from checkpoint_git.core.safetext import escape_controls
+from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.core.yamltext import MAX_BYTES
 from checkpoint_git.disk.discover import is_inside
 from checkpoint_git.protocols.pipeline import layout

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from checkpoint_git.protocols.restore import layout, parts, store
-from checkpoint_git.protocols.restore.part import RESTORE_ORDER, TYPES, Part
+from checkpoint_git.protocols.restore import artifacts, layout, store
+from checkpoint_git.protocols.restore.artifact import RESTORE_ORDER, TYPES, Part
 from checkpoint_git.protocols.restore.points import Made
 
 _UNITS = (("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10))
@@ -29,7 +29,7 @@ def describe(made: Made) -> dict[str, Any]:
         "pre_mutation_state": {"hash": value["hash"], "summary": summarize(made)},
         "parts": [_describe_part(part) for part in made.parts],
         "restore_order": find_order(made),
-        "prerequisites": parts.find_prerequisites(made.parts),
+        "prerequisites": artifacts.find_prerequisites(made.parts),
         "next_safe_actions": [
             *(f"edit: {path}" for path in value["scope"]["asked"][:10]),
             *(f"change: {part.name}" for part in made.parts[:10]),

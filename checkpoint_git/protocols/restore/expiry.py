@@ -4,7 +4,7 @@ import re
 
 from checkpoint_git.core.clock import DAY, HOUR, MINUTE
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.safetext import escape_controls, shorten
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 
 NEVER = "never"
 _UNITS = {"m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}

@@ -4,7 +4,7 @@ import os
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.safetext import escape_controls, shorten
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 
 FOLDER = ".checkpoints"
 MANIFEST = "manifest.json"

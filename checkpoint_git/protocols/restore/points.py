@@ -9,9 +9,12 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.safetext import escape_controls, shorten
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import find_repository
-from checkpoint_git.protocols.restore import layout, parts, restoring, script, store
+from checkpoint_git.git import private_objects
+from checkpoint_git.protocols.restore import artifacts as parts
+from checkpoint_git.protocols.restore import file_writes, layout, script, store
+from checkpoint_git.protocols.restore.artifact import Part, Wanted, add_parts, write_part
 from checkpoint_git.protocols.restore.entries import (
     Entry,
     combine_hashes,
@@ -19,11 +22,9 @@ from checkpoint_git.protocols.restore.entries import (
     read_entry,
     write_entry,
 )
-from checkpoint_git.protocols.restore.held import Chunks, FileMechanism, Held, Tell
-from checkpoint_git.protocols.restore.part import Part, Wanted, add_parts, write_part
-from checkpoint_git.protocols.restore.reading import changing_error, read_entries
+from checkpoint_git.protocols.restore.mechanism import Chunks, FileMechanism, Held, Tell
+from checkpoint_git.protocols.restore.read import changing_error, read_entries
 from checkpoint_git.protocols.restore.scope import Named, Scope, read_scope
-from checkpoint_git.repo import keeping
 
 _MAX_REASON = 500
 _TRIES = 3
@@ -122,7 +123,7 @@ def _some(paths: Sequence[str]) -> str:
 
 def _without_ignored(world: World, scope: Scope) -> tuple[list[Named], list[str]]:
     """What is found but for what git ignores, unless it was named itself or lies in an ignored folder that was."""
-    ignored = keeping.read_ignored(world.root, world.env)
+    ignored = private_objects.read_ignored(world.root, world.env)
     folders = tuple(path for path in ignored if path.endswith("/"))
     files = frozenset(path for path in ignored if not path.endswith("/"))
 
@@ -188,7 +189,7 @@ def create(
         text = _write_script(held, point, kind, entries, kept)
         value = _describe(world, point, kind, captured, entries, kept, reason, expires, store.hash_script(text))
         held = _write_point(held, point, value, entries, text, parts.read_small_contents(held, kept))
-        if held.commit and not keeping.create_ref(world.root, layout.ref_name(point), held.commit, world.env):
+        if held.commit and not private_objects.create_ref(world.root, layout.ref_name(point), held.commit, world.env):
             raise CheckpointError(f"there is a restore point {point} already", "run the same command again")
         _check_complete(held, point, entries)
         store.finish_folder(world.root, folder, point)
@@ -205,8 +206,8 @@ def create(
 def _check_complete(held: Held, point: str, entries: Sequence[Entry]) -> None:
     """Raises CheckpointError where git threw objects away before the ref could hold them, as a prune may do."""
     blobs = sorted({entry.blob for entry in entries if entry.blob})
-    if held.commit and keeping.find_missing(held.root, [held.commit, *blobs], held.env):
-        keeping.remove_ref(held.root, layout.ref_name(point), held.commit, held.env)
+    if held.commit and private_objects.find_missing(held.root, [held.commit, *blobs], held.env):
+        private_objects.remove_ref(held.root, layout.ref_name(point), held.commit, held.env)
         raise CheckpointError("git threw content away while it was kept", "run it again once no `git gc` runs")
 
 
@@ -229,7 +230,7 @@ def _find_uncommitted(world: World, found: Sequence[Named]) -> list[str] | None:
     if find_repository(world.root) is None:
         return None
     paths = {named.path for named in found}
-    return [path for path in keeping.read_changed(world.root, world.env) if path in paths]
+    return [path for path in private_objects.read_changed(world.root, world.env) if path in paths]
 
 
 def _capture_proven(held: Held, kind: str, found: Sequence[Named], tell: Tell) -> list[Entry]:
@@ -373,7 +374,7 @@ def apply_entries(
     target: str,
     *,
     sync: bool = True,
-    check: restoring.Check = lambda path: None,
+    check: file_writes.Check = lambda path: None,
 ) -> None:
     """Puts folders, files and links in a target folder as they stood, and removes nothing there.
 
@@ -384,15 +385,15 @@ def apply_entries(
     folders = [entry for entry in entries if entry.kind == "folder"]
     holding = [entry for entry in entries if entry.kind in ("file", "link")]
     try:
-        restoring.make_folders(target, folders)
+        file_writes.make_folders(target, folders)
 
         def put(at: int, content: Chunks | None) -> None:
             if content is None:
                 raise CheckpointError(f"the content of {escape_controls(holding[at].path)} is lost", "verify the point")
-            restoring.write_path(target, holding[at], content, workshop, sync=sync, check=check)
+            file_writes.write_path(target, holding[at], content, workshop, sync=sync, check=check)
 
         open_mechanism(kind).read_contents(held, holding, put)
-        restoring.set_modes(target, folders)
+        file_writes.set_modes(target, folders)
     finally:
         shutil.rmtree(workshop, ignore_errors=True)
 
@@ -417,5 +418,5 @@ def find_held(world: World, point: str) -> Held:
     """Where a point is kept."""
     commit = ""
     if find_repository(world.root) is not None:
-        commit = keeping.read_ref(world.root, layout.ref_name(point), world.env)
+        commit = private_objects.read_ref(world.root, layout.ref_name(point), world.env)
     return Held(world.root, layout.point_folder(world.root, point), world.env, commit)

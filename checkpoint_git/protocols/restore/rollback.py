@@ -9,14 +9,15 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.safetext import escape_controls
+from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.atomic import remove_file, write_file
-from checkpoint_git.protocols.restore import audit, halting, layout, parts, points, restoring, store
+from checkpoint_git.protocols.restore import artifacts as parts
+from checkpoint_git.protocols.restore import audit, file_writes, layout, points, rollback_preflight, store
+from checkpoint_git.protocols.restore.artifact import Means, Part
 from checkpoint_git.protocols.restore.entries import Difference, Entry, compare_entries
-from checkpoint_git.protocols.restore.held import Held
-from checkpoint_git.protocols.restore.part import Means, Part
+from checkpoint_git.protocols.restore.mechanism import Held
 from checkpoint_git.protocols.restore.points import World
-from checkpoint_git.protocols.restore.reading import read_entries
+from checkpoint_git.protocols.restore.read import read_entries
 from checkpoint_git.protocols.restore.scope import Named
 
 _JOURNAL = "rollback.json"
@@ -152,11 +153,11 @@ def roll_back(
     safety = found_safety or _make_safety(world, manifest, within, means)
     plan = plan_rollback(world, manifest, within, means)
     changed = [*plan.remove, *(one.path for one in plan.restore)]
-    halting.check_kept(plan.present, changed, _read_safety_entries(world, safety))
-    halting.check_ways(world.root, plan.remove, plan.restore, plan.present)
+    rollback_preflight.check_kept(plan.present, changed, _read_safety_entries(world, safety))
+    rollback_preflight.check_ways(world.root, plan.remove, plan.restore, plan.present)
     told = parts.restore_parts(held, plan.parts, means, states=False)
     _change_files(world, manifest, held, plan)
-    restoring.sync_folders(world.root, changed)
+    file_writes.sync_folders(world.root, changed)
     told += parts.restore_parts(held, plan.parts, means, states=True)
     told += _check_result(world, manifest, within, means, safety)
     return RolledBack(plan, safety, bool(found_safety), told)
@@ -171,10 +172,10 @@ def end_rollback(world: World, manifest: store.Manifest) -> None:
 
 def _change_files(world: World, manifest: store.Manifest, held: Held, plan: Plan) -> None:
     """Removes what was made since, then puts back folders, files and links; each only while it is as it was planned."""
-    watch = halting.Watch(world.root, plan.found)
+    watch = rollback_preflight.Watch(world.root, plan.found)
     other_kinds = sorted((one.path for one in plan.restore if one.how == "kind"), reverse=True)
     for path in [*plan.remove, *other_kinds]:
-        restoring.remove_path(world.root, path, watch.check)
+        file_writes.remove_path(world.root, path, watch.check)
         watch.forget(path)
     wanted = {one.path for one in plan.restore}
     folders = [entry for entry in plan.entries if entry.kind == "folder"]
@@ -187,12 +188,12 @@ def _find_resumed(world: World, manifest: store.Manifest, within: Sequence[str] 
 
     A second safety point of a state that nobody made would only hide the first.
     """
-    safety = halting.read_safety(_load_journal(world, manifest.id), within)
+    safety = rollback_preflight.read_safety(_load_journal(world, manifest.id), within)
     kept = store.load_manifest(world.root, safety) if safety else None
     if kept is None or kept.trouble or kept.value["state"] == "dropped":
         return ""
     plan = plan_rollback(world, manifest, within, means)
-    if not halting.is_half_way(plan.present, plan.entries, points.read_held_entries(kept)):
+    if not rollback_preflight.is_half_way(plan.present, plan.entries, points.read_held_entries(kept)):
         return ""
     changed = parts.find_differing(points.find_held(world, safety), parts.read_parts(kept), means)
     return "" if {part.name for part in changed} & {part.name for part in plan.parts} else safety
@@ -243,7 +244,7 @@ def _check_result(
 ) -> list[str]:
     """Sentences on what stays although it was made since. Raises CheckpointError where anything is not as it stood."""
     left = plan_rollback(world, manifest, within, means)
-    staying = halting.find_staying(world.root, left.remove)
+    staying = rollback_preflight.find_staying(world.root, left.remove)
     others = [part.name for part in left.parts if part.kind != "state" or means.hand_over is None]
     wrong = [*(path for path in left.remove if path not in staying), *(one.path for one in left.restore), *others]
     if wrong:

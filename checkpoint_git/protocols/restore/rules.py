@@ -10,9 +10,9 @@ from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.protocols.restore import layout
+from checkpoint_git.protocols.restore.artifact import FOLDER, add_parts, read_part
 from checkpoint_git.protocols.restore.entries import combine_hashes, read_entry
 from checkpoint_git.protocols.restore.mechanisms.postgresql_url import is_connection
-from checkpoint_git.protocols.restore.part import FOLDER, add_parts, read_part
 
 _HINT = "do not use this point: somebody wrote its manifest by hand, or the disk damaged it"
 _FORBIDDEN = frozenset(("", ".", "..", ".git", ".audit"))

@@ -10,7 +10,7 @@ from fnmatch import translate
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.safetext import escape_controls, shorten
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.protocols.restore.entries import Kind
 from checkpoint_git.protocols.restore.sensitive import is_sensitive
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.safetext import shorten
 from checkpoint_git.core.schema import Schema, explain, is_surely_valid, load_schema
+from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.atomic import make_folder, sync_folder, write_error, write_file
 from checkpoint_git.protocols.restore import layout, rules
 

@@ -9,7 +9,7 @@ from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.decimals import read_decimal
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.light import Any, NamedTuple
-from checkpoint_git.core.safetext import escape_controls, shorten
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 
 FIELD = "layout"  # of the checkpoint: says where the next entry goes
 SHARDED = "sharded"

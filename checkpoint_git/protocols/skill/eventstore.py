@@ -12,7 +12,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.light import Any, Callable, Iterator, NamedTuple, Sequence
 from checkpoint_git.disk.discover import Place, is_inside, relative_path
-from checkpoint_git.disk.reading import FileContent, read_content
+from checkpoint_git.disk.read import FileContent, read_content
 from checkpoint_git.protocols.skill import layout
 from checkpoint_git.protocols.skill.events import (
     CLOSING,
@@ -27,7 +27,7 @@ from checkpoint_git.protocols.skill.events import (
     is_too_deep,
     read_event,
 )
-from checkpoint_git.protocols.skill.sharding import Split, find_amounts, join_value, plan_split
+from checkpoint_git.protocols.skill.sharded import Split, find_amounts, join_value, plan_split
 
 _TRIES = 5  # times that a checkpoint may be replaced under a reader
 _MOST_TOLD = 20  # broken files of one skill that are named one by one

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from checkpoint_git.core import jsonedit, jsontext
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.references import find_references, unqualify
-from checkpoint_git.core.safetext import shorten
+from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.protocols.skill.views import action_text, open_blockers, read_list, read_objects
 
 KEPT_RUNS = 5

@@ -2,8 +2,8 @@
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.light import Any
-from checkpoint_git.core.safetext import escape_controls, shorten
 from checkpoint_git.core.schema import Mismatch
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 
 _INSTANT_HINT = "write an instant as 2026-03-31T14:00:00Z"
 

@@ -9,7 +9,7 @@ import os
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.light import TYPE_CHECKING, Callable, Collection, Iterator
 from checkpoint_git.disk.discover import Place, is_inside, relative_path
-from checkpoint_git.disk.reading import FileContent, read_content
+from checkpoint_git.disk.read import FileContent, read_content
 from checkpoint_git.protocols.skill import layout
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 import os
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.safetext import escape_controls, shorten
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import Place
 
 DIRECTORY = "memory/state"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.light import Any, Literal, NamedTuple
-from checkpoint_git.core.safetext import shorten
+from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.protocols.workflow.resume import max_attempts, read_count
 
 Verdict = Literal["orphan", "done", "failed"]

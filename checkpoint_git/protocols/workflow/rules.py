@@ -10,8 +10,8 @@ from itertools import pairwise
 from checkpoint_git.core.clock import MINUTE, read_instant, write_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.light import Any
-from checkpoint_git.core.safetext import escape_controls, shorten
 from checkpoint_git.core.schema import Mismatch
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.protocols.workflow.layout import EXECUTION, PHASE
 from checkpoint_git.protocols.workflow.phases import MAX_ATTEMPTS, PHASES, TASK_STATUSES
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import Place, find_repository, is_inside
-from checkpoint_git.disk.reading import FileContent, read_content
+from checkpoint_git.disk.read import FileContent, read_content
 from checkpoint_git.protocols.workflow import layout
 
 __all__ = ["FileContent", "archive_state", "find_workflow_place", "has_state", "is_movable", "keep_aside",

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore import layout, parts, points, rollback, store
+from checkpoint_git.protocols.restore import artifacts, layout, points, rollback, store
+from checkpoint_git.protocols.restore.artifact import Means
 from checkpoint_git.protocols.restore.mechanisms import postgresql_tools
 from checkpoint_git.protocols.restore.mechanisms.database_savepoint import want_database
-from checkpoint_git.protocols.restore.part import Means
 from tests.protocols.restore.test_points import world_of
 from tests.support.command import run_checkpoint
 from tests.support.postgres import Server
@@ -219,7 +219,7 @@ def test_a_tampered_dump_is_found_and_stops_the_rollback(server: Server, shop: s
     data = bytearray(path.read_bytes())
     data[-40] ^= 1
     path.write_bytes(data)
-    assert len(parts.find_damage(made.held, made.parts)) == 1
+    assert len(artifacts.find_damage(made.held, made.parts)) == 1
     with pytest.raises(CheckpointError, match="lost or damaged"):
         go_back(tmp_path, made.manifest.id)
     done = run_script(tmp_path, made)

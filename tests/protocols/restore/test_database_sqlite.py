@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore import layout, parts, points, rollback, store
+from checkpoint_git.protocols.restore import artifacts, layout, points, rollback, store
 from checkpoint_git.protocols.restore.mechanisms import sqlite
 from checkpoint_git.protocols.restore.mechanisms.database_savepoint import want_database
 from tests.protocols.restore.test_points import world_of
@@ -287,7 +287,7 @@ def test_a_damaged_database_can_be_rolled_back(tmp_path: Path) -> None:
     done = go_back(tmp_path, made)
     assert read_money(path) == [500, 500]
     safety = load(tmp_path, done.safety)
-    kept = parts.read_parts(safety)[0]
+    kept = artifacts.read_parts(safety)[0]
     assert (tmp_path / layout.FOLDER / done.safety / kept.content).read_bytes().startswith(b"SQLite format 3\0\xee")
 
 
@@ -329,7 +329,7 @@ def test_a_tampered_copy_is_found_and_stops_the_rollback(tmp_path: Path) -> None
     data = bytearray(copy.read_bytes())
     data[-1] ^= 1
     copy.write_bytes(data)
-    assert list(parts.find_damage(made.held, made.parts)) == ["sqlite:///app.db"]
+    assert list(artifacts.find_damage(made.held, made.parts)) == ["sqlite:///app.db"]
     with pytest.raises(CheckpointError, match="lost or damaged"):
         go_back(tmp_path, made)
     assert read_money(path) == [0, 0]
@@ -498,7 +498,7 @@ def test_a_full_disk_is_no_reason_to_keep_less_than_the_database(tmp_path: Path)
     spend(tmp_path / "app.db")
     program = "import resource, sys, runpy; resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)); "
     program += "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); sys.argv[0] = 'checkpoint'; "
-    program += "from checkpoint_git.cli import main; sys.exit(main())"
+    program += "from checkpoint_git.cli.app import main; sys.exit(main())"
     words = [sys.executable, "-c", program, "rp", "rollback", made.manifest.id]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2, done.stderr

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore import layout, parts, points, rollback, store
+from checkpoint_git.protocols.restore import artifacts, layout, points, rollback, store
+from checkpoint_git.protocols.restore.artifact import Means
 from checkpoint_git.protocols.restore.mechanisms.state_snapshot import want_state
-from checkpoint_git.protocols.restore.part import Means
 from tests.protocols.restore.test_points import world_of
 from tests.support.command import run_checkpoint
 from tests.support.repos import GitRepo
@@ -120,7 +120,7 @@ def test_a_tampered_state_is_found_and_stops_the_rollback(repo: GitRepo) -> None
     made = make(repo.path, want_state("run", b"{}", "run.json"))
     repo.write("run.json", "[]")
     (repo.path / layout.FOLDER / made.manifest.id / "parts/00.json").write_bytes(b"[]")
-    assert list(parts.find_damage(made.held, made.parts)) == ["state:run"]
+    assert list(artifacts.find_damage(made.held, made.parts)) == ["state:run"]
     with pytest.raises(CheckpointError, match="state:run is lost or damaged"):
         rollback.roll_back(world_of(repo.path), made.manifest)
     assert repo.read("run.json") == "[]"

@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-import checkpoint_git.checks.validate as validate
 import checkpoint_git.protocols.skill as room
-from checkpoint_git.checks.validate import check_document
-from tests.commands.running import NOON, seconds
+import checkpoint_git.protocols.validate as validate
+from checkpoint_git.protocols.validate import check_document
+from tests.support.verbs import NOON, seconds
 
 FOLDER = Path(room.__file__).parent
 README = (FOLDER / "README.md").read_text("utf-8")

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkpoint_git.checks.validate import check_document
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.finding import has_errors
 from checkpoint_git.core.jsonwrite import OURS, THEIRS
 from checkpoint_git.merge.decide import decide
 from checkpoint_git.merge.document import Merged, merge_texts
 from checkpoint_git.protocols.merge_schema import load_merge_schema
+from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.protocols.workflow.phases import PHASES
-from tests.commands.running import seconds
+from tests.support.verbs import seconds
 from tests.support.workflows import execution, phase, task, text_of
 
 PHASE, EXECUTION = "memory/state/phase.json", "memory/state/execution.json"

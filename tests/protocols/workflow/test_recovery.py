@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from checkpoint_git.protocols.workflow.recovery import Step, TaskOutput, plan_recovery
-from tests.commands.running import seconds
+from tests.support.verbs import seconds
 from tests.support.workflows import task
 
 STARTED = "2026-03-02T09:00:00Z"

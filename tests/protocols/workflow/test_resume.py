@@ -6,7 +6,7 @@ import pytest
 
 from checkpoint_git.protocols.workflow.phases import DEFAULT_APPROVALS, PHASES
 from checkpoint_git.protocols.workflow.resume import STALE_AFTER, Facts, Output, Plan, is_stale, plan_resume
-from tests.commands.running import seconds
+from tests.support.verbs import seconds
 from tests.support.workflows import OUTPUTS, phase, task
 
 MISSING, INVALID, OLDER = Output("missing"), Output("invalid", "x.json", "line 1: broken"), Output("older", "x.json")

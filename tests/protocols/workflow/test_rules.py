@@ -8,14 +8,14 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import checkpoint_git.protocols.workflow as room
-from checkpoint_git.checks.facts import Document
-from checkpoint_git.checks.validate import check_document
 from checkpoint_git.core.schema import explain
 from checkpoint_git.merge.lint import lint_schema
 from checkpoint_git.protocols.contract import open_room
+from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.protocols.workflow.phases import PHASES, STATUSES
 from tests.architecture.imports import ROOT
-from tests.commands.running import NOON, seconds
+from tests.support.verbs import NOON, seconds
 from tests.support.workflows import execution, phase, task, text_of
 
 EXAMPLES = ROOT / "tests/examples/workflow"

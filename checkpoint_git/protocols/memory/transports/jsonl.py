@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.safetext import escape_controls
+from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.lock import hold_lock
 from checkpoint_git.protocols.memory.entity import Entity

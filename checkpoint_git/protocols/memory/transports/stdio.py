@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
-from checkpoint_git.core.safetext import escape_controls, shorten
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.protocols.memory.entity import Entity
 from checkpoint_git.protocols.memory.transports.contract import GraphError, UnavailableError
 

@@ -8,8 +8,8 @@ import os
 from collections.abc import Sequence
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.safetext import escape_controls, shorten
-from checkpoint_git.protocols.restore.part import Wanted
+from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.protocols.restore.artifact import Wanted
 from checkpoint_git.protocols.restore.rules import is_plain_path
 from checkpoint_git.protocols.restore.sensitive import is_sensitive
 

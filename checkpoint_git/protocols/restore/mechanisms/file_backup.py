@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from checkpoint_git.disk.atomic import write_error
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.entries import Entry
-from checkpoint_git.protocols.restore.held import Held, Take, Tell
-from checkpoint_git.protocols.restore.reading import ChangedError, changing_error, read_entry_at, read_error, read_file
+from checkpoint_git.protocols.restore.mechanism import Held, Take, Tell
+from checkpoint_git.protocols.restore.read import ChangedError, changing_error, read_entry_at, read_error, read_file
 from checkpoint_git.protocols.restore.scope import Named
 
 TYPE = "file_backup"

@@ -8,12 +8,12 @@ changes a byte.
 import os
 from collections.abc import Sequence
 
+from checkpoint_git.git import private_objects
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.entries import Entry
-from checkpoint_git.protocols.restore.held import Held, Take, Tell
-from checkpoint_git.protocols.restore.reading import changing_error, read_entry_at
+from checkpoint_git.protocols.restore.mechanism import Held, Take, Tell
+from checkpoint_git.protocols.restore.read import changing_error, read_entry_at
 from checkpoint_git.protocols.restore.scope import Named
-from checkpoint_git.repo import keeping
 
 TYPE = "git_stash"
 _TRIES = 3
@@ -25,7 +25,7 @@ def capture(held: Held, found: Sequence[Named], tell: Tell) -> list[Entry]:
     for _ in range(_TRIES):
         try:
             return _write_all(held, found, tell)
-        except keeping.CutShortError:
+        except private_objects.CutShortError:
             continue
     changed = next((named for named in found if _is_changed(held, named)), found[0])
     raise changing_error(changed.path)
@@ -44,10 +44,10 @@ def _write_all(held: Held, found: Sequence[Named], tell: Tell) -> list[Entry]:
     entries = [read_entry_at(held.root, named) for named in found]
     files = [entry.path for entry in entries if entry.kind == "file"]
     links = [entry.path for entry in entries if entry.kind == "link"]
-    written = keeping.write_files(held.root, [os.path.join(held.root, path) for path in files], held.env)
+    written = private_objects.write_files(held.root, [os.path.join(held.root, path) for path in files], held.env)
     targets = [os.fsencode(os.readlink(os.path.join(held.root, path))) for path in links]
     blobs = dict(zip(files, written, strict=True))
-    blobs.update(zip(links, keeping.write_contents(held.root, targets, held.env), strict=True))
+    blobs.update(zip(links, private_objects.write_contents(held.root, targets, held.env), strict=True))
     tell(sum(entry.size for entry in entries))
     return [entry._replace(blob=blobs.get(entry.path, "")) for entry in entries]
 
@@ -55,20 +55,20 @@ def _write_all(held: Held, found: Sequence[Named], tell: Tell) -> list[Entry]:
 def read_contents(held: Held, entries: Sequence[Entry], take: Take) -> None:
     """The blobs, one after another."""
     if entries:
-        keeping.read_blobs(held.root, [entry.blob for entry in entries], held.env, take)
+        private_objects.read_blobs(held.root, [entry.blob for entry in entries], held.env, take)
 
 
 def write_commit(held: Held, point: str, reason: str, entries: Sequence[Entry], others: dict[str, bytes]) -> str:
     """A commit of all entries' blobs and of the point's own files (name -> content); its id."""
     names = list(others)
-    blobs = keeping.write_contents(held.root, [others[name] for name in names], held.env)
-    own = [keeping.Leaf(name.encode(), _PLAIN, blob) for name, blob in zip(names, blobs, strict=True)]
+    blobs = private_objects.write_contents(held.root, [others[name] for name in names], held.env)
+    own = [private_objects.Leaf(name.encode(), _PLAIN, blob) for name, blob in zip(names, blobs, strict=True)]
     content = [
-        keeping.Leaf(f"{layout.CONTENT}/".encode() + os.fsencode(entry.path), _mode_of(entry), entry.blob)
+        private_objects.Leaf(f"{layout.CONTENT}/".encode() + os.fsencode(entry.path), _mode_of(entry), entry.blob)
         for entry in entries
         if entry.blob
     ]
-    return keeping.write_commit(held.root, [*content, *own], f"checkpoint:{point}:{reason}\n", held.env)
+    return private_objects.write_commit(held.root, [*content, *own], f"checkpoint:{point}:{reason}\n", held.env)
 
 
 def _mode_of(entry: Entry) -> int:

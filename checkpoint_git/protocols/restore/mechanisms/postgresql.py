@@ -7,13 +7,13 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
-from checkpoint_git.protocols.restore.held import Held, Tell
+from checkpoint_git.protocols.restore.artifact import Means, Part, Wanted
+from checkpoint_git.protocols.restore.mechanism import Held, Tell
 from checkpoint_git.protocols.restore.mechanisms import postgresql_catalog as catalog
 from checkpoint_git.protocols.restore.mechanisms.postgresql_catalog import Relation
 from checkpoint_git.protocols.restore.mechanisms.postgresql_tools import Ask, find_env, open_session, run_tool
 from checkpoint_git.protocols.restore.mechanisms.postgresql_url import find_options
-from checkpoint_git.protocols.restore.part import Means, Part, Wanted
-from checkpoint_git.protocols.restore.reading import hash_file
+from checkpoint_git.protocols.restore.read import hash_file
 from checkpoint_git.protocols.restore.script import quote
 
 

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.safetext import escape_controls, shorten
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.protocols.restore.mechanisms.postgresql_tools import Ask
 
 

@@ -5,8 +5,8 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.safetext import escape_controls, shorten
-from checkpoint_git.protocols.restore.part import Wanted
+from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.protocols.restore.artifact import Wanted
 
 # what a connection is made of -> the variable by which the client programs are told
 VARIABLES = {

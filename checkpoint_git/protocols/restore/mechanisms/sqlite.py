@@ -13,12 +13,12 @@ from hashlib import sha256
 from urllib.parse import quote as quote_uri
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.safetext import escape_controls
+from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.atomic import sync_folder, write_error
-from checkpoint_git.protocols.restore import restoring
-from checkpoint_git.protocols.restore.held import Held, Tell
-from checkpoint_git.protocols.restore.part import Means, Part, Wanted
-from checkpoint_git.protocols.restore.reading import hash_file
+from checkpoint_git.protocols.restore import file_writes
+from checkpoint_git.protocols.restore.artifact import Means, Part, Wanted
+from checkpoint_git.protocols.restore.mechanism import Held, Tell
+from checkpoint_git.protocols.restore.read import hash_file
 from checkpoint_git.protocols.restore.script import quote
 
 SIDES = ("-wal", "-shm", "-journal")
@@ -32,7 +32,7 @@ def capture(held: Held, wanted: Wanted, content: str, tell: Tell) -> Part:
     """Copies the database by SQLite's own backup, which is consistent whoever writes; then checks the copy."""
     path = str(wanted.details["path"])
     source, target = os.path.join(held.root, path), os.path.join(held.folder, content)
-    restoring.check_way(held.root, path)
+    file_writes.check_way(held.root, path)
     status = _read_status(source)
     if status is None and wanted.may_lack:
         return Part("sqlite", wanted.name, "", 0, "", {"path": path, "mode": "0600", "logical": ""})
@@ -202,7 +202,7 @@ def _read_open_files() -> Iterator[tuple[int, tuple[int, int]]]:
 def check_ready(held: Held, part: Part, means: Means) -> None:
     """Nobody may be connected: a connection would go on writing into the file that is replaced."""
     path = str(part.details["path"])
-    restoring.check_way(held.root, path)
+    file_writes.check_way(held.root, path)
     full, shown = os.path.join(held.root, path), escape_controls(path)
     if os.path.isdir(full) or os.path.islink(full):
         raise CheckpointError(f"no database stands at {shown}, but a folder or a link", "move it away")

@@ -10,12 +10,12 @@ from hashlib import sha256
 from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.safetext import escape_controls, shorten
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.atomic import create_file
-from checkpoint_git.protocols.restore import restoring
+from checkpoint_git.protocols.restore import file_writes
+from checkpoint_git.protocols.restore.artifact import Means, Part, Wanted
 from checkpoint_git.protocols.restore.entries import Entry
-from checkpoint_git.protocols.restore.held import Held, Tell
-from checkpoint_git.protocols.restore.part import Means, Part, Wanted
+from checkpoint_git.protocols.restore.mechanism import Held, Tell
 from checkpoint_git.protocols.restore.script import quote
 from checkpoint_git.protocols.restore.sensitive import is_sensitive
 
@@ -108,13 +108,13 @@ def check_ready(held: Held, part: Part, means: Means) -> None:
         hint = f"say where it goes: --state-to {key}=FILE; or leave it out by naming the other parts with --scope"
         raise CheckpointError(f"the state {key} came from no file of the workspace", hint)
     if means.hand_over is None and place is not None:
-        restoring.check_way(*place)
+        file_writes.check_way(*place)
         if os.path.isdir(os.path.join(*place)):
             raise CheckpointError(f"a folder stands where {escape_controls(place[1])} belongs", "move it away")
 
 
 def _read_present(place: tuple[str, str]) -> tuple[bytes | None, int]:
-    restoring.check_way(*place)
+    file_writes.check_way(*place)
     path = os.path.join(*place)
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as stream:
@@ -156,12 +156,12 @@ def restore(held: Held, part: Part, means: Means) -> list[str]:
     place = _find_place(held, part, means)
     assert place is not None
     if data is None:
-        restoring.remove_path(*place)
+        file_writes.remove_path(*place)
         return []
     workshop = os.path.join(held.folder, ".workshop")
     os.makedirs(workshop, exist_ok=True)
     try:
-        restoring.write_path(place[0], _entry_of(part, place[1], data), _once(data), workshop)
+        file_writes.write_path(place[0], _entry_of(part, place[1], data), _once(data), workshop)
     finally:
         os.rmdir(workshop)
     return []

@@ -1,1 +1,0 @@
-"""Pure: what is true about a set of documents. Facts in, findings and answers out."""

@@ -1,0 +1,335 @@
+"""The command line: finds the verb, builds its parser alone, and is the one door that errors leave through.
+
+It fetches the world (arguments, streams, time, environment) and sets exit codes; what a verb does lies in commands/.
+"""
+
+import atexit
+import gc
+import os
+import sys
+import time
+
+from checkpoint_git import __version__
+from checkpoint_git.cli import render
+from checkpoint_git.cli.argv import Request, UsageError, find_verb_at, read_quickly
+from checkpoint_git.cli.render.screen import encode_text, read_screen
+from checkpoint_git.cli.verbs import DEFAULT_VERB, SHORT_VERBS, VERBS
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.light import Any, Callable, ModuleType, Namespace, Sequence, TextIO, load_module
+from checkpoint_git.core.outcome import Answer, Invocation, Outcome
+from checkpoint_git.core.terminal_text import escape_controls, shorten
+
+CLEAN, FINDINGS, COULD_NOT_RUN, BUG, INTERRUPTED = 0, 1, 2, 3, 130
+
+_MANY_OBJECTS = 200_000  # allocations between two runs of the garbage collector
+
+EXIT_CODES = """\
+exit codes:
+  0    clean
+  1    there are findings (errors; warnings too with --strict), or the answer is "stop and ask"
+  2    it could not run; a message and a hint say why
+  3    a bug in this tool; the message names a log file
+  130  interrupted"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The `checkpoint` command. argv: without the program's name; the exit code is returned, nothing is raised.
+
+    Without argv it is the process's own, which then ends here.
+    """
+    return _run_process([], _program_name()) if argv is None else _run_behind_door(list(argv), _program_name())
+
+
+def main_doctor(argv: Sequence[str] | None = None) -> int:
+    """The `checkpoint-doctor` command: `checkpoint doctor`."""
+    if argv is None:
+        return _run_process(["doctor"], "checkpoint-doctor")
+    return _run_behind_door(["doctor", *argv], "checkpoint-doctor")
+
+
+def _run_process(first: list[str], program: str) -> int:
+    """Runs with the process's own arguments. What lives so short needs no collector, and mostly no tearing down."""
+    gc.set_threshold(_MANY_OBJECTS)
+    code = _run_behind_door([*first, *sys.argv[1:]], program)
+    if _has_exit_callbacks():
+        return code
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (AttributeError, OSError, ValueError):  # closed, or the reader is gone: nobody is left to be told
+            continue
+    os._exit(code)
+
+
+def _has_exit_callbacks() -> bool:
+    """Whether a library wants to be called when the interpreter ends; on an interpreter that cannot tell: yes."""
+    return bool(getattr(atexit, "_ncallbacks", lambda: 1)())
+
+
+def _program_name() -> str:
+    name = os.path.basename(sys.argv[0] if sys.argv else "")
+    return {"git-checkpoint": "git checkpoint", "__main__.py": "python -m checkpoint_git"}.get(name, "checkpoint")
+
+
+# the verb and its words
+
+
+def find_request(words: list[str], program: str = "checkpoint") -> Request:
+    """Splits the verb from its words: the first word that is not a global option names it. Raises UsageError."""
+    at = find_verb_at(words)
+    if at is None:
+        return Request(program, DEFAULT_VERB, words)
+    verb = words[at]
+    if verb not in VERBS and verb not in SHORT_VERBS:
+        raise _unknown_verb(verb, program)
+    verb = SHORT_VERBS.get(verb, verb)
+    if program == "checkpoint-doctor":
+        return Request(program, verb, words[1:])
+    if verb == "restore-point" and words[at + 1 : at + 2] == ["guard"]:
+        return Request(f"{program} {verb} guard", "guard", words[:at] + words[at + 2 :])
+    return Request(f"{program} {verb}", verb, words[:at] + words[at + 1 :])
+
+
+def _unknown_verb(verb: str, program: str) -> UsageError:
+    from difflib import get_close_matches
+
+    near = get_close_matches(verb, [name for name, (_, summary) in VERBS.items() if summary], 1, 0.5)
+    meant = f"did you mean {near[0]}? " if near else ""
+    shown = escape_controls(shorten(verb, 60))
+    return UsageError(f'"{shown}" is not a command', f"{meant}`{program} --help` lists the commands")
+
+
+def _wants_json(words: list[str]) -> bool:
+    """Whether errors are to be JSON; asked before anything is parsed, because parsing can fail."""
+    words = words[: words.index("--")] if "--" in words else words
+    pairs = zip(words, [*words, ""][1:], strict=True)
+    return any(word in ("--json", "--format=json") or (word, after) == ("--format", "json") for word, after in pairs)
+
+
+# running
+
+
+def _run_behind_door(words: list[str], program: str) -> int:
+    """Runs the request and turns whatever leaves it into a message and an exit code."""
+    try:
+        return _run(words, program)
+    except SystemExit as finished:  # --help and --version
+        return finished.code if isinstance(finished.code, int) else CLEAN
+    except BrokenPipeError:  # the reader has seen enough
+        _silence_stdout()
+        return CLEAN
+    except KeyboardInterrupt:
+        return _say_interrupted(words)
+    except CheckpointError as error:
+        return _say_error(words, error)
+    except OSError as error:
+        return _say_error(words, _from_os_error(error))
+    except Exception as error:
+        return _say_bug(words, error)
+
+
+def _run(words: list[str], program: str) -> int:
+    answer = _find_answer(words, program)
+    if answer:
+        _write(_stream("stdout"), answer)
+        return CLEAN
+    request = find_request(words, program)
+    module = load_module(VERBS[request.verb][0])
+    args = read_quickly(request.words, module) or _parse(request, module)
+    invocation = _fetch_world(args)
+    if hasattr(module, "answer"):
+        return _say(module.answer(args, invocation))
+    outcome: Outcome = module.run(args, invocation)
+    if args.format == "github" or hasattr(module, "JOB_SUMMARY"):
+        _write_job_summary(request.verb, outcome, invocation)
+    screen = read_screen(invocation.stdout, invocation.env, colour=not args.no_color, quiet=args.quiet)
+    return _say(Answer(render.render_pieces(request.verb, outcome, args.format, screen), outcome.code))
+
+
+def _write_job_summary(verb: str, outcome: Outcome, invocation: Invocation) -> None:
+    """Appends the answer as Markdown to the page of the job that runs us, as far as that has room."""
+    path = invocation.env.get("GITHUB_STEP_SUMMARY", "")
+    if path:
+        from checkpoint_git.cli.render.markdown import cut_page
+
+        screen = read_screen(invocation.stdout, invocation.env, colour=False, quiet=False)
+        title = f"{verb} {outcome.data.get('action', '')}".rstrip()
+        text = f"### checkpoint {title}\n\n{render.render(verb, outcome, 'md', screen)}\n"
+        try:
+            with open(path, "ab") as page:
+                page.write(cut_page(text.encode("utf-8", "replace"), page.tell()))
+        except OSError as error:
+            _write(_stream("stderr"), f"checkpoint: the job's summary could not be written: {error.strerror}\n")
+
+
+def _say(answer: Answer) -> int:
+    """Writes what a verb has to say; its exit code."""
+    try:
+        for text in answer.text:
+            _write(_stream("stdout"), text)
+    except BrokenPipeError:
+        _silence_stdout()
+    except OSError as error:
+        message = f"the answer could not be shown: {error.strerror or error}"
+        raise CheckpointError(
+            message, "what you asked for is done all the same; look before you run it again"
+        ) from None
+    if answer.warning:
+        _write(_stream("stderr"), f"{escape_controls(answer.warning)}\n")
+    return answer.code
+
+
+def _parse(request: Request, module: ModuleType) -> Namespace:
+    from checkpoint_git.cli.parser import (  # most commands are so plain that argparse is never loaded
+        list_formats,
+        parse,
+    )
+
+    return parse(request, module, list_formats(request.verb, module, tuple(render.FORMATS)), EXIT_CODES)
+
+
+def _fetch_world(args: Namespace) -> Invocation:
+    stdin, stdout, stderr = _stream("stdin"), _stream("stdout"), _stream("stderr")
+    interactive = args.format == "text" and stdin.isatty() and stderr.isatty()
+    return Invocation(_find_directory(args.directory), os.environ, int(time.time()), stdin, stdout, stderr, interactive)
+
+
+def _find_directory(wished: str) -> str:
+    try:
+        directory = os.path.abspath(wished)
+    except FileNotFoundError:
+        raise CheckpointError("the current folder no longer exists", "go to another one") from None
+    if wished and not os.path.isdir(directory):
+        raise CheckpointError(f"-C {escape_controls(wished)}: there is no such folder", "name a folder that exists")
+    return directory
+
+
+def _stream(name: str) -> TextIO:
+    """A standard stream; where the process was started without it, one that leads nowhere."""
+    stream: TextIO | None = getattr(sys, name)
+    return stream if stream is not None else open(os.devnull, "r" if name == "stdin" else "w")
+
+
+# output
+
+
+def _write(stream: TextIO, text: str) -> None:
+    """Writes text in the stream's encoding; what that cannot spell is escaped."""
+    buffer = getattr(stream, "buffer", None)
+    stream.flush()
+    if buffer is None:
+        stream.write(text)
+    else:
+        buffer.write(encode_text(text, stream.encoding))
+        buffer.flush()
+
+
+def _silence_stdout() -> None:
+    """Keeps the interpreter from complaining about a closed pipe when it flushes at the end."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _find_own_teller(words: list[str]) -> Callable[[list[str], CheckpointError], Answer] | None:
+    """How a verb tells of errors that has a form of its own for them; None where the verb was not even loaded."""
+    at = find_verb_at(words)
+    home = VERBS.get(words[at] if at is not None else DEFAULT_VERB, ("", ""))[0]
+    return getattr(sys.modules.get(home), "tell_error", None)
+
+
+def _say_error(words: list[str], error: CheckpointError, code: int = COULD_NOT_RUN, **more: Any) -> int:
+    teller = _find_own_teller(words)
+    if teller is not None:
+        answer = teller(words, error)
+        try:
+            return _say(answer)
+        except CheckpointError:  # stdout takes nothing
+            return _tell(error, answer.code)
+    if not _wants_json(words):
+        return _tell(error, code)
+    from checkpoint_git.cli.render.json import render_error
+
+    at = find_verb_at(words)
+    verb = words[at] if at is not None else DEFAULT_VERB
+    try:
+        _write(_stream("stdout"), render_error(verb, error.message, error.hint, **more))
+    except OSError:
+        _silence_stdout()
+    return code
+
+
+def _say_interrupted(words: list[str]) -> int:
+    """A program that waits for a document gets one; a person knows what the keys did."""
+    if _find_own_teller(words) is not None or _wants_json(words):
+        hint = "what it was writing is there whole or not at all: look, then run it again"
+        _say_error(words, CheckpointError("interrupted", hint), INTERRUPTED)
+    return INTERRUPTED
+
+
+def _tell(error: CheckpointError, code: int) -> int:
+    """Writes an error for a person; the exit code."""
+    hint = f"  {escape_controls(error.hint, keep=_NEWLINE)}\n" if error.hint else ""
+    try:
+        _write(_stream("stderr"), f"checkpoint: {escape_controls(error.message, keep=_NEWLINE)}\n{hint}")
+    except OSError:
+        _silence_stdout()
+    return code
+
+
+_NEWLINE = "\n"
+
+
+def _from_os_error(error: OSError) -> CheckpointError:
+    """An error of the file system that no command foresaw: a full disk, a folder that may not be read."""
+    place = f"{error.filename}: " if isinstance(error.filename, str) else ""
+    return CheckpointError(f"{place}{error.strerror or error}", "nothing more could be done; mend that and try again")
+
+
+def _say_bug(words: list[str], error: Exception) -> int:
+    log = _write_log(words, error)
+    message = f"a bug in this tool: {type(error).__name__}: {shorten(str(error), 200)}"
+    hint = f"please report it with the log: {log}" if log else "the log could not be written"
+    return _say_error(words, CheckpointError(message, hint), BUG, log=log)
+
+
+def _write_log(words: list[str], error: Exception) -> str | None:
+    """The traceback in a new file that only this user can read; its path."""
+    import tempfile
+    import traceback
+
+    head = f"checkpoint {__version__}, Python {sys.version}\n{words!r}\n\n"
+    text = head + "".join(traceback.format_exception(error))
+    try:
+        descriptor, path = tempfile.mkstemp(prefix="checkpoint-", suffix=".log")
+        with open(descriptor, "wb") as stream:
+            stream.write(text.encode("utf-8", "backslashreplace"))
+    except OSError:
+        return None
+    return path
+
+
+# the overview
+
+
+def _find_answer(words: list[str], program: str) -> str:
+    """What is said where no verb is named and none is meant: the overview or the version; else ""."""
+    if words == ["help"]:
+        return overview(program)
+    for word in words if find_verb_at(words) is None else ():
+        if word in ("-h", "--help"):
+            return overview(program)
+        if word == "--version":
+            return f"checkpoint {__version__}\n"
+    return ""
+
+
+def overview(program: str) -> str:
+    """What `checkpoint --help` says."""
+    verbs = "".join(f"  {name:13}  {summary}\n" for name, (_, summary) in VERBS.items() if summary)
+    return (
+        f"usage: {program} [COMMAND] [OPTIONS]\n\n"
+        "State that survives sessions: checkpoints in a git repository, validated and merged by meaning.\n\n"
+        f"commands (without one: {DEFAULT_VERB}):\n{verbs}\n"
+        f"`{program} COMMAND --help` shows a command's options and examples.\n\n"
+        f"examples:\n  {program}\n  {program} next\n  {program} update build --step=sprint-3\n\n{EXIT_CODES}\n"
+    )

@@ -1,0 +1,103 @@
+"""The edits that `checkpoint update` takes, a step of the path at a time, from a schema and a document. Pure."""
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from checkpoint_git.cli.completion.candidates import Candidate, say_shortly
+
+Schema = Mapping[str, Any]
+_ID_NAMES = ("id", "number", "name")
+_TEXT_NAMES = ("label", "description", "text")
+
+
+def find_edits(schema: Schema, document: Any, typed: str, most: int) -> Iterator[Candidate]:
+    """What an edit may go on with.
+
+    schema: the whole JSON Schema. document: the checkpoint's value. typed: such as `--progress_table[a].st`; with its
+    `=` there, the values that the place may have. most: items named of one list.
+    """
+    path, equals, _ = typed.partition("=")
+    stem = path.removeprefix("--").removesuffix(":json").removesuffix("+")
+    if equals:
+        rules, _ = _descend(schema, document, _split(stem))
+        return (Candidate(f"{path}={value}") for value in _list_choices(rules))
+    head = stem[: max(stem.rfind("."), stem.rfind("[")) + 1]
+    rules, held = _descend(schema, document, _split(head.rstrip(".[")))
+    if head.endswith("["):
+        return (Candidate(f"--{head}{name}]", text) for name, text in _list_items(held, most))
+    return _list_children(schema, rules, held, f"--{head}")
+
+
+def _split(path: str) -> list[str]:
+    """The names on a path: `a.b[c].d` is a, b, c, d."""
+    return [name for name in path.replace("[", ".").replace("]", "").split(".") if name]
+
+
+def _descend(schema: Schema, document: Any, names: list[str]) -> tuple[Schema, Any]:
+    """The schema and the value of a place; {} and None where they know nothing of it."""
+    rules, held = _resolve(schema, schema), document
+    for name in names:
+        inner = rules.get("properties", {}).get(name) or rules.get("items") or rules.get("additionalProperties")
+        rules = _resolve(schema, inner)
+        held = _find_child(held, name)
+    return rules, held
+
+
+def _resolve(schema: Schema, rules: Any) -> Schema:
+    """Rules with the reference followed that they may consist of; of several alternatives the first that is a shape."""
+    for _ in range(10):
+        if not isinstance(rules, Mapping):
+            return {}
+        if str(rules.get("$ref", "")).startswith("#/$defs/"):
+            rules = schema.get("$defs", {}).get(rules["$ref"].removeprefix("#/$defs/"))
+        elif "anyOf" in rules or "oneOf" in rules:
+            options = [_resolve(schema, each) for each in rules.get("anyOf") or rules["oneOf"]]
+            rules = next((each for each in options if "properties" in each or "items" in each or "enum" in each), {})
+        else:
+            return rules
+    return {}
+
+
+def _find_child(held: Any, name: str) -> Any:
+    if isinstance(held, dict):
+        return held.get(name)
+    if isinstance(held, list):
+        return next((item for item in held if name in _names_of(item)), None)
+    return None
+
+
+def _names_of(item: Any) -> list[str]:
+    return [str(item[key]) for key in _ID_NAMES if isinstance(item, dict) and key in item]
+
+
+def _list_choices(rules: Schema) -> list[str]:
+    return [str(value) for value in rules.get("enum", ()) if isinstance(value, str)]
+
+
+def _list_items(held: Any, most: int) -> Iterator[tuple[str, str]]:
+    """(id, what it is) of a list's items that have one."""
+    for item in islice(held if isinstance(held, list) else (), most):
+        text = next(
+            (item[key] for key in ("label", "description", "text") if isinstance(item, dict) and key in item), ""
+        )
+        yield from ((name, say_shortly(str(text))) for name in _names_of(item)[:1])
+
+
+def _list_children(schema: Schema, rules: Schema, held: Any, head: str) -> Iterator[Candidate]:
+    """The fields below a place, each with what goes on after it: a dot, a bracket, or the equals sign."""
+    known: Mapping[str, Any] = rules.get("properties", {})
+    own = held if isinstance(held, dict) else {}
+    for name in [*known, *(name for name in own if name not in known)]:
+        inner, value = _resolve(schema, known.get(name, {})), own.get(name)
+        text = say_shortly(known.get(name, {}).get("description") or inner.get("description") or inner.get("title"))
+        if name == "$schema" or "." in name:
+            continue
+        if inner.get("type") == "array" or isinstance(value, list):
+            yield Candidate(f"{head}{name}+=", text)
+            if any(True for _ in _list_items(value, 1)):
+                yield Candidate(f"{head}{name}[", text)
+        elif isinstance(value, dict) or "properties" in inner:
+            yield Candidate(f"{head}{name}.", text)
+        else:
+            yield Candidate(f"{head}{name}=", text)

@@ -1,0 +1,113 @@
+"""The words of a command line read by argparse: all options, help, and what is wrong with them. It runs no verb."""
+
+import argparse
+
+from checkpoint_git import __version__
+from checkpoint_git.cli.argv import Request, UsageError, global_span
+from checkpoint_git.cli.verbs import PLAIN_FORMATS, WITH_FINDINGS
+from checkpoint_git.core.light import Any, ModuleType, NoReturn, Sequence
+from checkpoint_git.core.terminal_text import escape_controls
+
+HELP_WIDTH = 100
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with two changes: what it complains about goes through our door, and an option's value may be `--`."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raises UsageError; its hint is what was probably meant, else the usage."""
+        meant = find_meant(message, list(self._option_string_actions))
+        hint = f"did you mean {meant}?" if meant else " ".join(self.format_usage().split()) + ";"
+        raise UsageError(escape_controls(message), f"{hint} `{self.prog} --help` says more")
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        # in `--next=--` Python 3.11 takes the value for the end of the options, and leaves it out
+        if arg_strings != ["--"] or not action.option_strings or action.nargs is not None:
+            return super()._get_values(action, arg_strings)
+        value = self._get_value(action, "--")
+        self._check_value(action, value)
+        return value
+
+
+def find_meant(message: str, options: Sequence[str]) -> str:
+    """The word that was probably meant by the one that argparse complains about, "" where none is near. Pure.
+
+    options: the verb's own. The choices of an argument stand in the message.
+    """
+    _, is_strange, rest = message.partition("unrecognized arguments: ")
+    if is_strange:
+        return _find_near(rest.split(" ")[0].split("=")[0], options)
+    _, is_choice, rest = message.partition("invalid choice: ")
+    word, _, names = rest.partition(" (choose from ")
+    return _find_near(word.strip("'"), [name.strip(" ')") for name in names.split(",")]) if is_choice else ""
+
+
+def _find_near(word: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word[:60], known, 1, 0.6)), "")
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    # a width of our own keeps argparse from importing shutil for every option that is added
+    return argparse.RawDescriptionHelpFormatter(prog, width=HELP_WIDTH)
+
+
+def list_formats(verb: str, module: ModuleType, every: Sequence[str]) -> Sequence[str]:
+    """What a verb's --format takes: all there are for verbs with findings, else its own FORMATS or the plain ones."""
+    own: Sequence[str] = getattr(module, "FORMATS", PLAIN_FORMATS)
+    return every if verb in WITH_FINDINGS else own
+
+
+def build_parser(
+    request: Request, module: ModuleType, formats: Sequence[str], exit_codes: str
+) -> argparse.ArgumentParser:
+    """The parser of one verb: its own arguments and those of every command. formats: what --format takes."""
+    parser = _Parser(
+        prog=request.program,
+        description=module.SUMMARY,
+        epilog=f"examples:\n{module.EXAMPLES}\n\n{getattr(module, 'EXIT_CODES', exit_codes)}",
+        formatter_class=_formatter,
+        add_help=False,
+        allow_abbrev=False,
+    )
+    module.add_arguments(parser)
+    group = parser.add_argument_group("options of every command")
+    group.add_argument("--format", choices=formats, default="text", help="how to answer (default: text)")
+    group.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
+    group.add_argument("-C", dest="directory", metavar="DIR", default="", help="work as if started in DIR")
+    group.add_argument("-q", "--quiet", action="store_true", help="show findings and errors only")
+    group.add_argument("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
+    group.add_argument("--version", action="version", version=f"checkpoint {__version__}")
+    group.add_argument("-h", "--help", action="help", help="show this")
+    return parser
+
+
+def parse(request: Request, module: ModuleType, formats: Sequence[str], exit_codes: str) -> argparse.Namespace:
+    """The verb's arguments. A RAW verb gets the words that its parser cannot know as args.words, as they were typed."""
+    parser = build_parser(request, module, formats, exit_codes)
+    if not getattr(module, "RAW", False):
+        args, rest = parser.parse_known_args(request.words)
+        if rest and not any(word.startswith("-") for word in rest):
+            return parser.parse_intermixed_args(request.words)
+        if rest:
+            parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        return args
+    options, words = _split_raw(request.words)
+    skill = [word for word in words[:1] if not word.startswith("-")]
+    args = parser.parse_args([*options, *skill])
+    args.words = words[1:]
+    return args
+
+
+def _split_raw(words: list[str]) -> tuple[list[str], list[str]]:
+    """(global options, the others: first the word without a dash, which names the skill, then all in order)."""
+    options, others, at = list[str](), list[str](), 0
+    while at < len(words):
+        span = global_span(words, at) or int(words[at] in ("-h", "--help", "--version"))
+        (options if span else others).extend(words[at : at + (span or 1)])
+        at += span or 1
+    skill = next((word for word in others if not word.startswith("-")), None)
+    if skill is not None:
+        others.remove(skill)
+    return options, others if skill is None else [skill, *others]

@@ -1,0 +1,28 @@
+"""Outcomes rendered: text for people, JSON for programs, annotations and SARIF for services. It knows core only."""
+
+from checkpoint_git.cli.render.screen import Screen
+from checkpoint_git.core.light import Iterable, cast, load_module
+from checkpoint_git.core.outcome import Outcome
+
+# name of the format -> the module that renders it; only the one asked for is imported
+FORMATS = {
+    "text": "checkpoint_git.cli.render.text",
+    "json": "checkpoint_git.cli.render.json",
+    "md": "checkpoint_git.cli.render.markdown",
+    "github": "checkpoint_git.cli.render.github",
+    "sarif": "checkpoint_git.cli.render.sarif",
+}
+
+
+def render(command: str, outcome: Outcome, format_name: str, screen: Screen) -> str:
+    """The whole output of a command, "" for none, else ending in a newline. format_name: a key of FORMATS."""
+    return "".join(render_pieces(command, outcome, format_name, screen))
+
+
+def render_pieces(command: str, outcome: Outcome, format_name: str, screen: Screen) -> Iterable[str]:
+    """The same in pieces of a size to write at once: of thousands of checkpoints it is long."""
+    renderer = load_module(FORMATS[format_name])
+    in_pieces = getattr(renderer, "render_pieces", None)
+    if in_pieces is not None:
+        return cast(Iterable[str], in_pieces(command, outcome, screen))
+    return (cast(str, renderer.render(command, outcome, screen)),)

@@ -1,0 +1,39 @@
+"""Findings as workflow commands, which GitHub Actions shows as annotations beside the lines."""
+
+from checkpoint_git.cli.render.screen import Screen
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.outcome import Outcome
+from checkpoint_git.core.terminal_text import escape_controls
+
+_SHOWN = 10  # annotations of one level that GitHub shows of one step
+_COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+_IN_DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_IN_PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
+
+
+def render(command: str, outcome: Outcome, screen: Screen) -> str:
+    """One annotation a finding. Nothing else is printed: the log's reader obeys every line that begins with ::.
+
+    What weighs most comes first: of one step, ten errors, ten warnings and ten notices become annotations. The others
+    stand in the log, and where there are any, the first of the ten says so.
+    """
+    lines: list[str] = []
+    for level, command_name in _COMMANDS.items():
+        found = [annotate(finding) for finding in outcome.findings if finding.level == level]
+        if len(found) > _SHOWN:
+            told = f"{len(found)} of these; {_SHOWN - 1} are shown beside their lines, and the job's log has all"
+            lines.append(f"::{command_name} title=checkpoint {_property(command)}::{told}")
+        lines += found
+    return "".join(f"{line}\n" for line in lines)
+
+
+def annotate(finding: Finding) -> str:
+    """One finding as a workflow command."""
+    places = {"file": finding.path, "line": finding.line or "", "col": finding.column or "", "title": finding.code}
+    properties = ",".join(f"{name}={_property(value)}" for name, value in places.items() if value)
+    text = f"{finding.message} ({finding.hint})" if finding.hint else finding.message
+    return f"::{_COMMANDS[finding.level]} {properties}::{escape_controls(text).translate(_IN_DATA)}"
+
+
+def _property(value: object) -> str:
+    return escape_controls(str(value)).translate(_IN_PROPERTY)

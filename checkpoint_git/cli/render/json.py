@@ -1,0 +1,68 @@
+"""Outcomes as one JSON document for programs. ASCII only, so that every stream and terminal takes it."""
+
+import json
+import math
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from checkpoint_git.cli.render.screen import Screen
+from checkpoint_git.core.outcome import Outcome
+
+SCHEMA_VERSION = 1
+
+
+def render(command: str, outcome: Outcome, screen: Screen) -> str:
+    """The command's document as text."""
+    return write(make_document(command, outcome))
+
+
+def render_pieces(command: str, outcome: Outcome, screen: Screen) -> list[str]:
+    """The same in pieces."""
+    return _write_pieces(make_document(command, outcome))
+
+
+def make_document(command: str, outcome: Outcome) -> dict[str, Any]:
+    """The command's data between schema_version and findings."""
+    findings = [finding._asdict() for finding in outcome.findings]
+    return {"schema_version": SCHEMA_VERSION, "command": command, **outcome.data, "findings": findings}
+
+
+def render_error(command: str, message: str, hint: str, **more: Any) -> str:
+    """The document for a command that could not run, as text."""
+    return write(make_error(command, message, hint, **more))
+
+
+def make_error(command: str, message: str, hint: str, **more: Any) -> dict[str, Any]:
+    """The document for a command that could not run."""
+    return {"schema_version": SCHEMA_VERSION, "command": command, "error": {"message": message, "hint": hint, **more}}
+
+
+def write(document: dict[str, Any]) -> str:
+    """JSON text with a final newline."""
+    return "".join(_write_pieces(document))
+
+
+def _write_pieces(document: dict[str, Any]) -> list[str]:
+    """All are made before the first is shown: what comes late may be impossible to write."""
+    try:
+        return [*_join_pieces(_ENCODER.iterencode(document)), "\n"]
+    except ValueError:  # a number like 1e999, which JSON can spell and a float cannot hold
+        return [*_join_pieces(_ENCODER.iterencode(_without_infinities(document))), "\n"]
+
+
+_ENCODER = json.JSONEncoder(indent=2, allow_nan=False)
+_PIECE = 10_000  # of the encoder's, which are a few letters each
+
+
+def _join_pieces(small: Iterator[str]) -> Iterator[str]:
+    while piece := "".join(islice(small, _PIECE)):
+        yield piece
+
+
+def _without_infinities(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_infinities(member) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_infinities(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,89 @@
+"""Findings as SARIF 2.1.0, which code scanning services read."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from checkpoint_git.cli.render.screen import Screen
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.outcome import Outcome, Rule
+from checkpoint_git.core.terminal_text import escape_controls
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_ROOT = "%SRCROOT%"  # what services take for the repository's root
+_FINGERPRINT = "checkpointFinding/v1"
+
+
+def render(command: str, outcome: Outcome, screen: Screen) -> str:
+    """One run of one tool; every code that occurs is a rule. What is suppressed is there with its reason."""
+    suppressed = [_split_reason(one) for one in outcome.data.get("suppressed", ())]
+    findings = [(finding, "") for finding in outcome.findings] + suppressed
+    codes = sorted({finding.code for finding, _ in findings})
+    known = {rule.code: rule for rule in outcome.rules}
+    seen: Counter[str] = Counter()
+    run = {
+        "tool": {"driver": {"name": "checkpoint", "rules": [_describe_rule(code, known) for code in codes]}},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
+        "results": [
+            {**describe(finding, reason), "ruleIndex": codes.index(finding.code), **_fingerprint(finding, seen)}
+            for finding, reason in findings
+        ],
+    }
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def _split_reason(entry: Mapping[str, Any]) -> tuple[Finding, str]:
+    return Finding(**{key: value for key, value in entry.items() if key != "reason"}), str(entry["reason"])
+
+
+def _describe_rule(code: str, known: Mapping[str, Rule]) -> dict[str, Any]:
+    if code not in known:
+        return {"id": code}
+    rule = known[code]
+    return {
+        "id": code,
+        "shortDescription": {"text": rule.text},
+        "help": {"text": f"Mended by: {rule.help}"},
+        "defaultConfiguration": {"level": rule.level},
+    }
+
+
+def describe(finding: Finding, reason: str = "") -> dict[str, Any]:
+    """One finding as a SARIF result. reason: why it is suppressed, "" where it is not."""
+    text = f"{finding.message} ({finding.hint})" if finding.hint else finding.message
+    result: dict[str, Any] = {
+        "ruleId": finding.code,
+        "level": finding.level,
+        "message": {"text": escape_controls(text)},
+    }
+    if reason:
+        result["suppressions"] = [{"kind": "external", "justification": escape_controls(reason)}]
+    return {**result, "locations": [_locate(finding)]} if finding.path else result
+
+
+def _locate(finding: Finding) -> dict[str, Any]:
+    address = quote(finding.path.encode("utf-8", "surrogateescape"))
+    place: dict[str, Any] = {"artifactLocation": {"uri": address, "uriBaseId": _ROOT}}
+    if finding.line:
+        columns = {"startColumn": finding.column} if finding.column else {}
+        place["region"] = {"startLine": finding.line, **columns}
+    return {"physicalLocation": place}
+
+
+# What changes from day to day though the finding is the same: ages, sizes, counts; and commits, after a rebase.
+_PASSING = re.compile(r"(?<![#\w./-])(?:\d+(?:\.\d+)?(?= [a-zA-Z])|[0-9a-f]{9,64}\b)")
+_INDEX = re.compile(r"(?<=/)\d+(?=/|$)")
+
+
+def _fingerprint(finding: Finding, seen: Counter[str]) -> dict[str, Any]:
+    """What a service knows a finding by from run to run: lines move, items move in their lists, days pass."""
+    from hashlib import sha256
+
+    parts = (finding.code, finding.path, _INDEX.sub("#", finding.where), _PASSING.sub("#", finding.message))
+    mark = sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    seen[mark] += 1
+    return {"partialFingerprints": {_FINGERPRINT: f"{mark}:{seen[mark]}"}}

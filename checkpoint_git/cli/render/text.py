@@ -1,0 +1,134 @@
+"""Outcomes as text for people. All text is a stranger's: nothing reaches the terminal unescaped."""
+
+from checkpoint_git.cli.render.screen import GLYPHS, Screen
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.light import Iterable, Iterator, Sequence
+from checkpoint_git.core.outcome import Block, Line, Outcome, Style, Table
+from checkpoint_git.core.terminal_text import escape_controls
+
+_LEVEL_STYLES: dict[str, Style] = {"error": "bad", "warning": "warn", "note": "dim"}
+GAP = "  "
+_PIECE = 2_000  # lines
+_WIDTHLESS = ("Mn", "Me", "Cf")  # categories of marks and joiners, which stand on the letter before
+
+
+def render(command: str, outcome: Outcome, screen: Screen) -> str:
+    """Blocks, findings, summary; a quiet screen gets the findings alone."""
+    return "".join(render_pieces(command, outcome, screen))
+
+
+def render_pieces(command: str, outcome: Outcome, screen: Screen) -> Iterator[str]:
+    """The same, some thousand lines at a time."""
+    lines: list[str] = []
+    for line in _render_lines(outcome, screen):
+        lines.append(line)
+        if len(lines) == _PIECE:
+            yield _end_lines(lines)
+            lines.clear()
+    if lines:
+        yield _end_lines(lines)
+
+
+def _end_lines(lines: Sequence[str]) -> str:
+    return "\n".join(lines) + "\n"
+
+
+def _render_lines(outcome: Outcome, screen: Screen) -> Iterator[str]:
+    for block in () if screen.quiet else outcome.blocks:
+        yield from render_block(block, screen)
+    for finding in outcome.findings:
+        yield from render_finding(finding, screen)
+    for block in () if screen.quiet else outcome.summary:
+        yield from render_block(block, screen)
+
+
+def render_block(block: Block, screen: Screen) -> Iterable[str]:
+    """The lines of a Line or a Table."""
+    if isinstance(block, Table):
+        return _render_table(block, screen)
+    text = _said(block, screen)
+    if block.hang < 0 or not screen.width or measure(text) <= screen.width:
+        return [paint(text, block.style, screen)]
+    from checkpoint_git.cli.render.narrow import wrap
+
+    return [paint(line, block.style, screen) for line in wrap(text, screen.width, block.hang)]
+
+
+def render_finding(finding: Finding, screen: Screen) -> list[str]:
+    """`path:line:column: level: message [code]`, and the hint below."""
+    place = ":".join([finding.path, *(str(number) for number in (finding.line, finding.column) if number)])
+    level = paint(finding.level, _LEVEL_STYLES[finding.level], screen)
+    start = f"{escape_controls(place)}: " if finding.path else ""
+    code = paint(f"[{escape_controls(finding.code)}]", "dim", screen)
+    lines = [f"{start}{level}: {escape_controls(finding.message)} {code}"]
+    if finding.hint:
+        lines.append(paint(f"  {escape_controls(finding.hint)}", "dim", screen))
+    return lines
+
+
+def _said(line: Line, screen: Screen) -> str:
+    """The line's text, its sign in front of what is indented."""
+    text = escape_controls(line.text)
+    if not (line.glyph and screen.glyphs):
+        return text
+    bare = text.lstrip(" ")
+    return f"{text[: len(text) - len(bare)]}{GLYPHS[line.glyph]} {bare}"
+
+
+def paint(text: str, style: Style, screen: Screen) -> str:
+    """The text in its style's colour, where the screen has colours."""
+    code = screen.theme[style] if screen.colour and style else ""
+    return f"\x1b[{code}m{text}\x1b[0m" if code and text else text
+
+
+# tables
+
+
+def _render_table(table: Table, screen: Screen) -> Iterator[str]:
+    header = tuple(Line(text, "strong") for text in table.headers)
+    said = [tuple(_said_cell(cell, screen) for cell in row) for row in (header, *table.rows)]
+    widths = [max(measure(row[at].text) for row in said) for at in range(len(header))]
+    if screen.width and sum(widths) + len(GAP) * (len(widths) - 1) > screen.width:
+        from checkpoint_git.cli.render.narrow import squeeze
+
+        return squeeze(table, said, widths, screen)
+    return (join(row, widths, screen) for row in said)
+
+
+def _said_cell(cell: str | Line, screen: Screen) -> Line:
+    if isinstance(cell, str):
+        return Line(escape_controls(cell))
+    return cell._replace(text=_said(cell, screen))
+
+
+def join(row: Sequence[Line], widths: Sequence[int], screen: Screen) -> str:
+    """One row; nothing is padded behind its last text."""
+    last = max((at for at, cell in enumerate(row) if cell.text), default=0)
+    parts = []
+    for at, (cell, width) in enumerate(zip(row[: last + 1], widths, strict=False)):
+        shown = cut(cell.text, width)
+        parts.append(paint(shown, cell.style, screen) + (" " * (width - measure(shown)) if at < last else ""))
+    return GAP.join(parts)
+
+
+def measure(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import category, east_asian_width
+
+    return sum(category(letter) not in _WIDTHLESS and 1 + (east_asian_width(letter) in "WF") for letter in text)
+
+
+def cut(text: str, width: int) -> str:
+    """As much of a text as goes into a width, with "..." where something was cut."""
+    if measure(text) <= width:
+        return text
+    room = width - 3
+    kept = ""
+    for letter in text:
+        room -= measure(letter)
+        if room < 0:
+            break
+        kept += letter
+    return f"{kept}..."

@@ -1,1 +1,0 @@
-"""One verb a file: each gathers facts, calls the checks and returns an Outcome."""

@@ -1,0 +1,57 @@
+"""Strangers' words quoted for a reader that may take words for orders: each line is marked as a quotation. Pure.
+
+It knows nothing of what is quoted. A quoted line begins with a mark that its content cannot take away, and content has
+no line ends, so that no content stands outside the fence.
+"""
+
+from checkpoint_git.core.light import Iterable
+from checkpoint_git.core.terminal_text import shorten
+
+OPENING = "<<<<< data"
+CLOSING = ">>>>> end of data"
+MARK = "| "
+
+# Letters that are printable by their kind and show nothing: whole sentences hide in them.
+_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+_MOST_READ = 4  # letters looked at for each that is wanted
+
+
+def clean(text: str, limit: int) -> str:
+    """At most `limit` letters on one line, without control, format or invisible letters, tags made harmless.
+
+    Unlike safetext.escape_controls it leaves nothing of them: what reads it has no use for an escape.
+    """
+    text = text[: limit * _MOST_READ]
+    if not (text.isascii() and text.isprintable()):
+        text = "".join(" " if letter.isspace() else letter for letter in text if _is_shown(letter))
+    return shorten(_disarm(" ".join(text.split())), limit)
+
+
+def quote(lines: Iterable[str]) -> list[str]:
+    """The lines between the two lines of the fence. lines: as clean() returns them, with blanks in front or not."""
+    return [OPENING, *(f"{MARK}{line}" for line in lines), CLOSING]
+
+
+def count_tokens(text: str) -> int:
+    """About how many tokens a text has: a quarter of its bytes in UTF-8, rounded up."""
+    return -(-len(text.encode("utf-8", "replace")) // 4)
+
+
+def _is_shown(letter: str) -> bool:
+    if letter.isascii() or letter.isspace():
+        return letter.isprintable() or letter.isspace()
+    if "\ufe00" <= letter <= "\ufe0f" or "\U000e0100" <= letter <= "\U000e01ef":  # selectors of variants
+        return False
+    return letter.isprintable() and letter not in _UNSEEN
+
+
+def _disarm(text: str) -> str:
+    """What looks like a tag or like an end of the fence, written with other brackets."""
+    if "<" not in text and ">>>" not in text:
+        return text
+    letters = list(text.replace(">>>", "\u203a\u203a\u203a"))
+    for at, letter in enumerate(letters):
+        after = letters[at + 1] if at + 1 < len(letters) else ""
+        if letter == "<" and (after.isalpha() or after in ("/", "!", "?", "|", "<")):
+            letters[at] = "\u2039"
+    return "".join(letters)

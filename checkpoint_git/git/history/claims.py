@@ -1,0 +1,321 @@
+"""What one commit's message claims: which pull requests and tickets it merged, which it took back. Pure.
+
+A claim is what a tool or a person writes when work lands (a merge commit's subject, the number a squash merge appends,
+a closing keyword); that a number is mentioned claims nothing. What becomes of the claims of many commits together is
+evidence.py's.
+"""
+
+import re
+from bisect import bisect_left
+from functools import cached_property
+
+from checkpoint_git.core.light import Iterator, NamedTuple
+from checkpoint_git.core.references import MAX_TEXT, Mention, find_mentions, find_references
+from checkpoint_git.git.history.reference_scan import REVERTED_IDS
+
+
+class Commit(NamedTuple):
+    """One commit as the rules see it. id: its full hash. parents: how many. body: the message below the subject."""
+
+    id: str
+    parents: int
+    subject: str
+    body: str
+
+
+class Claims(NamedTuple):
+    """What one commit says. merged: reference -> the rule that makes it evidence. reverted: what it takes back.
+
+    undone: the ids (whole or shortened) of commits that it reverts.
+    """
+
+    merged: dict[str, str]
+    reverted: frozenset[str]
+    undone: tuple[str, ...]
+
+
+MERGE_RULE = "the subject of a merge commit"
+SQUASH_RULE = "the number at the end of the subject, as a squash merge writes it"
+TICKET_RULE = "the ticket that the subject is about"
+CLOSES_RULE = "a closing keyword"
+TRAILER_RULE = "a trailer that names the pull request"
+
+
+class _Late:
+    """A pattern that is compiled when it is first used: most answers need few of those below."""
+
+    def __init__(self, text: str, flags: int = 0) -> None:
+        self._text, self._flags = text, flags
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(self._text, self._flags)
+
+    def match(self, text: str) -> re.Match[str] | None:
+        return self._compiled.match(text)
+
+    def search(self, text: str) -> re.Match[str] | None:
+        return self._compiled.search(text)
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        return self._compiled.finditer(text)
+
+    def sub(self, new: str, text: str) -> str:
+        return self._compiled.sub(new, text)
+
+
+_CLOSING = r"(?:clos(?:e|es|ed)|fix(?:es|ed)?|resolv(?:e|es|ed)|implement(?:s|ed)|complet(?:e|es|ed))"
+_REVERT = _Late(r"(?:revert(?:s|ed)?|back(?:s|ed)? out|roll(?:s|ed)? ?back)\b[:\s]", re.IGNORECASE)
+_RELAND = _Late(r"(?:reapply|re-apply|reland|re-land)\b", re.IGNORECASE)
+_QUOTED = _Late(r'^(?P<verbs>(?:(?:Revert|Reapply) ")+)(?P<quoted>.*?)"+(?P<rest>[^"]*)$', re.IGNORECASE)
+_UNDONE = _Late(r"(?:\bThis (?:commit )?|^[ \t]*)[Rr]evert" + REVERTED_IDS, re.MULTILINE)
+_REVERTED_BELOW = _Late(
+    r"^\s*(?:This )?reverts (?:pull request |merge request |PR |MR )?(?P<what>\S+)", re.IGNORECASE | re.MULTILINE
+)
+
+_MERGE_OF_NUMBER = _Late(
+    r"^(?:Merge|Merged|Merges|Auto merge of|Land|Landed)\s+"
+    r"(?P<kind>(?:PRs?|pull requests?|MRs?|merge requests?|GH)[\s-]*)?(?P<what>[#!]?\d+.*)$",
+    re.IGNORECASE,
+)
+_MERGED_IN = _Late(r"^Merged in (?P<source>\S+) \(pull request #(?P<number>\d+)\)", re.IGNORECASE)
+_MERGE_OF_BRANCH = _Late(
+    r"^Merge (?:remote-tracking )?(?:branch(?:es)?|commit|tag)?\s*(?P<source>.+?)(?:\s+into\s+\S+.*)?$", re.IGNORECASE
+)
+_NUMBERED_TITLE = _Late(r"^Pull request #(?P<number>\d{1,9}): ", re.IGNORECASE)
+_OF_REMOTE = _Late(r"\s+of\s+\S+$")
+_INTO = _Late(r"\s+into\s+.*$", re.IGNORECASE)
+_BRANCH_TICKET = _Late(r"(?<![A-Za-z0-9])(?P<prefix>[A-Za-z][A-Za-z0-9]{1,9})-(?P<number>\d{1,7})(?![A-Za-z0-9])")
+_BRANCH_NUMBER = _Late(r"(?<![A-Za-z0-9])(?:pr|pull|gh)[/-](?P<number>\d{1,9})(?![A-Za-z0-9])", re.IGNORECASE)
+
+_UNFINISHED = _Late(r"^(?:\[?(?:wip|draft)\]?\b|fixup!|squash!|amend!|\w+\(wip\))", re.IGNORECASE)
+_SUFFIXES = _Late(r"(?P<items>(?:\s*\([^()]{1,200}\))+)\s*(?:\[[^\]]{0,40}\]\s*)*\.?$")
+_SUFFIX_ITEM = _Late(rf"^(?:{_CLOSING}:?\s+)?(?:(?:PR|pull request|MR|merge request)\s+)?\S+$", re.IGNORECASE)
+_LEADING = _Late(
+    r"^(?:\w[\w-]*(?:\([^)]*\))?!?:\s*)?\[?(?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,7})\]?(?![\w-])(?P<rest>.*)$"
+)
+_SCOPE = _Late(r"^\w[\w-]*\((?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,7})\)!?:(?P<rest>.*)$")
+_TAGGED = _Late(r"^(?P<rest>.*\S)\s+\[(?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,7})\]$")
+_PARTLY = _Late(
+    r"\b(?:wip|part (?:of|one|two|three|\d+)|step \d|\d+\s*/\s*\d+|start(?:s|ed|ing)?|begin(?:s|ning)?|prepar\w+|"
+    r"scaffold\w*|first (?:step|pass|cut)|follow[- ]?ups?|refs?|see|towards?|revert\w*)\b",
+    re.IGNORECASE,
+)
+
+_CLOSED_BELOW = _Late(rf"(?<![\w-]){_CLOSING}(?:-(?:bug|issue|task))?:?\s+", re.IGNORECASE)
+_NOT_CLOSING = _Late(
+    r"(?:\b(?:not|partially|partly|should|would|will|may|might|could|to|before|without|never|if|once|helps?|almost)|n't)"
+    r"\s+(?:(?:also|yet|fully|only)\s+)?$",
+    re.IGNORECASE,
+)
+_NOT_CLOSED = _Late(
+    r"^(?:'s)?\s+(?:regression|fallout|follow|aftermath|breakage|leftover|review|comment|typo|conflict|part\b|\(?part(?:ial)?ly)",
+    re.IGNORECASE,
+)
+_BETWEEN = _Late(
+    rf"^(?:\s*(?:,|&|and|;)\s*)+(?:the\s+)?(?:{_CLOSING}:?\s+)?(?:(?:issue|ticket|PR)\s+)?$", re.IGNORECASE
+)
+_BEFORE_FIRST = _Late(r"^(?:the\s+)?(?:(?:issues?|tickets?|PRs?)\s+|<|\[)?$", re.IGNORECASE)
+_TRAILERS = _Late(
+    r"^(?:PR-URL|Pull-Request|Merge-Request|Reviewed-on|Merged-PR)\s*:\s*<?(?P<what>\S.*)$|"
+    r"^See merge request (?P<seen>\S+)\s*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NEAR = 60  # characters around a reference in which words decide about it
+
+# A dependency bot's message quotes another project's release notes, closing keywords and all.
+_BOT = _Late(r"dependabot|renovate(?:\[bot\]|-bot)|^Bumps \[", re.IGNORECASE | re.MULTILINE)
+
+
+def find_claims(commit: Commit) -> Claims:
+    """What one commit's message says was merged or taken back."""
+    undone = _find_reverted_ids(commit)
+    depth, quoted, rest = _read_revert(commit.subject)
+    merged = _find_in_subject(commit, rest)
+    reverted: set[str] = set()
+    if depth % 2 or (not depth and "evert" in commit.body and not _BOT.search(commit.body)):
+        for below in _REVERTED_BELOW.finditer(commit.body):
+            reverted.update(find_references(below["what"]))
+    if depth % 2:
+        reverted.update(find_references(quoted))
+    elif depth:
+        merged.update(dict.fromkeys(find_references(quoted), "a revert of its revert"))
+    if commit.body and not _BOT.search(commit.body):
+        merged = {**_find_in_body(commit.body), **merged}
+    return Claims({ref: rule for ref, rule in merged.items() if ref not in reverted}, frozenset(reverted), undone)
+
+
+def _find_reverted_ids(commit: Commit) -> tuple[str, ...]:
+    if "evert" not in commit.subject and "evert" not in commit.body:
+        return ()
+    ids = (match["ids"] for text in (commit.subject, commit.body) for match in _UNDONE.finditer(text[:MAX_TEXT]))
+    return tuple(dict.fromkeys(one.lower() for listed in ids for one in re.findall(r"[0-9a-fA-F]{7,64}", listed)))
+
+
+def _read_revert(subject: str) -> tuple[int, str, str]:
+    """(how often it reverts: odd takes back, even brings back, 0 is none; what it quotes; the rest of the subject)."""
+    if not subject.lower().startswith(_REVERTING):
+        return 0, "", subject
+    quoted = _QUOTED.match(subject)
+    if quoted:
+        verbs = re.findall(r"revert|reapply", quoted["verbs"].lower())
+        return _depth(verbs), quoted["quoted"], quoted["rest"]
+    revert = _REVERT.match(subject)
+    if revert:
+        return 1, subject[revert.end() :], ""
+    if _RELAND.match(subject):
+        return 2, subject, ""
+    return 0, "", subject
+
+
+_REVERTING = ("revert", "reapply", "re-apply", "reland", "re-land", "back", "roll")
+
+
+def _depth(verbs: list[str]) -> int:
+    """Revert adds one, Reapply two: it says by itself that a revert was reverted."""
+    return sum(1 if verb == "revert" else 2 for verb in verbs)
+
+
+def _find_in_subject(commit: Commit, subject: str) -> dict[str, str]:
+    if _is_unfinished(subject):
+        return {}
+    for find in _SUBJECT_RULES:
+        found = find(commit, subject)
+        if found:
+            return {**_find_suffix(commit, subject), **found}
+    return _find_suffix(commit, subject)
+
+
+def _is_unfinished(subject: str) -> bool:
+    lower = subject.lower()
+    return any(sign in lower for sign in ("wip", "draft", "!")) and bool(_UNFINISHED.match(subject))
+
+
+def _find_merged_number(commit: Commit, subject: str) -> dict[str, str]:
+    """GitHub's "Merge pull request #12 from ...", Azure's "Merged PR 12: ...", bors' "Auto merge of #12 - ..."."""
+    match = _MERGE_OF_NUMBER.match(subject) if subject[:1] in "MmAaLl" else None
+    first = re.match(r"(?P<sign>[#!]?)(?P<number>\d{1,9})(?!\w)", match["what"]) if match else None
+    if not match or not first or not (first["sign"] or match["kind"]):
+        return {}
+    rest = _INTO.sub("", match["what"][first.end() :])
+    source = re.search(r"\bfrom\s+(\S+)", rest)
+    also = [mention.reference for mention in _listed_first(rest)]
+    names = [f"{first['sign'] or '#'}{int(first['number'])}", *also, *(_find_in_branch(source[1]) if source else [])]
+    return {**_find_in_title(commit), **dict.fromkeys(names, MERGE_RULE)}
+
+
+def _find_in_title(commit: Commit) -> dict[str, str]:
+    """What the title of a merged pull request says: the first line below the merge commit's subject."""
+    title = commit.body.strip().partition("\n")[0]
+    if _is_unfinished(title) or _read_revert(title)[0]:
+        return {}
+    return {**_find_leading_ticket(commit, title), **_find_suffix(commit, title)}
+
+
+def _listed_first(text: str) -> list[Mention]:
+    """The references of " and #13, #14 ..." up to the first other word."""
+    listed, end = [], 0
+    for mention in find_mentions(text):
+        if not _BETWEEN.match(text[end : mention.start]):
+            break
+        listed.append(mention)
+        end = mention.end
+    return listed
+
+
+def _find_merged_in(commit: Commit, subject: str) -> dict[str, str]:
+    """Bitbucket's "Merged in feature/search (pull request #12)"."""
+    match = _MERGED_IN.match(subject) if subject[:1] in "Mm" else None
+    return dict.fromkeys([f"#{int(match['number'])}", *_find_in_branch(match["source"])], MERGE_RULE) if match else {}
+
+
+def _find_merged_branch(commit: Commit, subject: str) -> dict[str, str]:
+    """What the merged branch is called after. Neither what it was merged into nor where it came from has landed."""
+    match = _MERGE_OF_BRANCH.match(subject) if commit.parents > 1 else None
+    return dict.fromkeys(_find_in_branch(_OF_REMOTE.sub("", match["source"])), MERGE_RULE) if match else {}
+
+
+def _find_numbered_title(commit: Commit, subject: str) -> dict[str, str]:
+    """Bitbucket's "Pull request #12: search", with "Merge in ACME/app from ..." below."""
+    match = _NUMBERED_TITLE.match(subject) if commit.body.lstrip().startswith("Merge in ") else None
+    return {**_find_in_title(commit), f"#{int(match['number'])}": MERGE_RULE} if match else {}
+
+
+def _find_in_branch(source: str) -> list[str]:
+    tickets = (f"{match['prefix'].upper()}-{int(match['number'])}" for match in _BRANCH_TICKET.finditer(source))
+    numbers = (f"#{int(match['number'])}" for match in _BRANCH_NUMBER.finditer(source))
+    return [*tickets, *numbers, *find_references(source)]
+
+
+def _find_told_by_merge(commit: Commit, subject: str) -> dict[str, str]:
+    """A merge commit with words of its own: what it names, unless it says that it is only part of that."""
+    if commit.parents < 2 or subject.lower().startswith("merge "):
+        return {}
+    named = _INTO.sub("", subject)
+    whole = (mention for mention in find_mentions(named) if not _PARTLY.search(named[: mention.start]))
+    return dict.fromkeys((mention.reference for mention in whole), MERGE_RULE)
+
+
+def _find_closed_by_subject(commit: Commit, subject: str) -> dict[str, str]:
+    return _find_closed(subject)
+
+
+def _find_leading_ticket(commit: Commit, subject: str) -> dict[str, str]:
+    """Such as "ABC-12: search", "feat(ABC-12): search", "search [ABC-12]", unless it says that more is to come."""
+    match = (_SCOPE.match(subject) or _LEADING.match(subject) or _TAGGED.match(subject)) if "-" in subject else None
+    if not match or _PARTLY.search(match["rest"]):
+        return {}
+    return dict.fromkeys(find_references(match["ticket"]), TICKET_RULE)
+
+
+def _find_suffix(commit: Commit, subject: str) -> dict[str, str]:
+    """Such as "search (#12)", "search (ABC-3) (#12)", "search (PR #12, closes ABC-3)"; not "(refs #12)"."""
+    suffixes = _SUFFIXES.search(subject[-400:]) if "(" in subject else None
+    if not suffixes or _is_unfinished(subject):
+        return {}
+    named = [item for item in re.split(r"\s*[(),]\s*", suffixes["items"]) if _SUFFIX_ITEM.match(item)]
+    return dict.fromkeys((reference for item in named for reference in find_references(item)), SQUASH_RULE)
+
+
+_SUBJECT_RULES = (
+    _find_merged_number,
+    _find_merged_in,
+    _find_numbered_title,
+    _find_merged_branch,
+    _find_told_by_merge,
+    _find_closed_by_subject,
+    _find_leading_ticket,
+)
+
+
+def _find_in_body(body: str) -> dict[str, str]:
+    found = _find_closed(body)
+    for match in _TRAILERS.finditer(body):
+        found.update(dict.fromkeys(find_references(match["what"] or match["seen"]), TRAILER_RULE))
+    return found
+
+
+def _find_closed(text: str) -> dict[str, str]:
+    """Such as "Closes #12 and #13", "Fixes: ABC-3", "resolves acme/app#4"; not "does not fix #12"."""
+    text = text[:MAX_TEXT]
+    ends = [keyword.end() for keyword in _CLOSED_BELOW.finditer(text) if _is_closing(text, keyword.start())]
+    mentions = find_mentions(text) if ends else []  # most texts close nothing
+    return {reference: CLOSES_RULE for end in ends for reference in _listed_after(text, end, mentions)}
+
+
+def _is_closing(text: str, at: int) -> bool:
+    return not _NOT_CLOSING.search(text[max(at - _NEAR, 0) : at])
+
+
+def _listed_after(text: str, at: int, mentions: list[Mention]) -> list[str]:
+    """The references in a list that begins right behind a place in the text."""
+    listed: list[str] = []
+    joint = _BEFORE_FIRST
+    for index in range(bisect_left(mentions, at, key=lambda one: one.start), len(mentions)):
+        mention = mentions[index]
+        if mention.start >= at and not joint.match(text[at : min(mention.start, at + _NEAR)]):
+            break
+        if not _NOT_CLOSED.match(text[mention.end : mention.end + _NEAR]):
+            listed.append(mention.reference)
+        at, joint = mention.end, _BETWEEN
+    return listed

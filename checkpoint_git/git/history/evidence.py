@@ -1,0 +1,156 @@
+"""What the claims of many commits prove: which pull requests and tickets a history merged, and which it took back.
+
+Pure: it looks at no repository. What a revert names is no longer merged, unless the revert was itself reverted. Which
+of two commits came later is never taken from their clocks: whoever asks says which lies in whose history.
+"""
+
+from bisect import bisect_left
+
+from checkpoint_git.core.light import Iterable, NamedTuple, Sequence
+from checkpoint_git.core.references import unqualify
+from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.git.history.claims import Claims, Commit, find_claims
+
+_MOST = 100  # commits that are weighed for one reference, and reverts of it
+
+
+class Evidence(NamedTuple):
+    """Why a reference counts as merged."""
+
+    commit: str
+    subject: str
+    rule: str
+
+    @property
+    def sentence(self) -> str:
+        """Evidence for a person, such as: 1a2b3c4d5 "Merge pull request #12 from ada/search" (its merge commit)."""
+        return f'{self.commit[:9]} "{shorten(self.subject, 80)}" ({self.rule})'
+
+
+class Told(NamedTuple):
+    """A commit and what it says."""
+
+    commit: Commit
+    claims: Claims
+
+
+Pairs = frozenset[tuple[str, str]]  # ids of commits, of which the first lies in the history of the second
+
+
+def tell(commit: Commit) -> Told:
+    """A commit with what it says."""
+    return Told(commit, find_claims(commit))
+
+
+def names_repositories(told: Iterable[Told]) -> bool:
+    """Whether anything is claimed of a reference that names a repository, ours or another."""
+    return any("/" in reference for one in told for reference in (*one.claims.merged, *one.claims.reverted))
+
+
+def unqualify_all(told: Iterable[Told], own: frozenset[str]) -> list[Told]:
+    """The same with this repository's own references without its name. own: see core.references.unqualify."""
+    return [one._replace(claims=_unqualified(one.claims, own)) for one in told]
+
+
+def _unqualified(claims: Claims, own: frozenset[str]) -> Claims:
+    merged = {unqualify(reference, own): rule for reference, rule in claims.merged.items()}
+    return Claims(merged, frozenset(unqualify(reference, own) for reference in claims.reverted), claims.undone)
+
+
+def find_questions(told: Sequence[Told], wanted: frozenset[str]) -> Pairs:
+    """The pairs of commits of which `decide_...` must know whether the first lies in the history of the second."""
+    questions: set[tuple[str, str]] = set()
+    for merges, reverts, undone in _group(told, wanted).values():
+        later = [one.commit.id for one in (*reverts, *undone)]
+        questions.update((merge.commit.id, commit) for merge in merges for commit in later)
+    return frozenset(questions)
+
+
+def decide_merged(told: Sequence[Told], wanted: frozenset[str], pairs: Pairs) -> dict[str, str]:
+    """Which of the wanted references a history merged and did not take back: for each the first evidence among `told`.
+
+    A revert takes back what lies in its own history. pairs: of the questions, those with the answer yes.
+    """
+    standing = {reference: _find_standing(group, pairs) for reference, group in _group(told, wanted).items()}
+    return {
+        reference: Evidence(one.commit.id, one.commit.subject, one.claims.merged[reference]).sentence
+        for reference, one in standing.items()
+        if one
+    }
+
+
+def decide_taken_back(told: Sequence[Told], wanted: frozenset[str], pairs: Pairs) -> dict[str, str]:
+    """Which of the wanted references a history took back and did not merge again. The arguments are decide_merged's."""
+    found: dict[str, str] = {}
+    for reference, group in _group(told, wanted).items():
+        if not _find_standing(group, pairs):
+            commit = (*group.reverts, *group.undone)[0].commit
+            how = "" if group.reverts else ", which a later commit reverts"
+            found[reference] = f'{commit.id[:9]} "{shorten(commit.subject, 80)}"{how}'
+    return found
+
+
+class _Group(NamedTuple):
+    """What tells about one reference: commits that merged it, that took it back, that merged it and were undone."""
+
+    merges: list[Told]
+    reverts: list[Told]
+    undone: list[Told]
+
+
+def _find_standing(group: _Group, pairs: Pairs) -> Told | None:
+    """The first merge that nothing took back.
+
+    A commit that was undone takes back all that its own history says of the reference: a merge commit that was
+    reverted also cancels what the merged branch said.
+    """
+    later = [one.commit.id for one in (*group.reverts, *group.undone)]
+    standing = (one for one in group.merges if not any((one.commit.id, commit) in pairs for commit in later))
+    return next(standing, None)
+
+
+def _group(told: Sequence[Told], wanted: frozenset[str]) -> dict[str, _Group]:
+    """What tells about each of the references; a revert that was taken back itself tells nothing."""
+    undone = _find_undone(told)
+    groups: dict[str, _Group] = {}
+    for one in told:
+        is_undone = one.commit.id in undone
+        for reference in wanted.intersection(one.claims.merged):
+            group = groups.setdefault(reference, _Group([], [], []))
+            (group.undone if is_undone else group.merges).append(one)
+        for reference in wanted.intersection(() if is_undone else one.claims.reverted):
+            groups.setdefault(reference, _Group([], [], [])).reverts.append(one)
+    return {reference: _Group(*(part[:_MOST] for part in group)) for reference, group in groups.items()}
+
+
+def _find_undone(told: Sequence[Told]) -> set[str]:
+    """The ids of the commits that a revert names which nobody reverted in turn; this does not rely on dates."""
+    ids = sorted(commit.id for commit, _ in told)
+    reverters: dict[str, list[str]] = {}
+    for commit, claims in told:
+        for named in claims.undone:
+            for whole in _starting_with(ids, named):
+                reverters.setdefault(whole, []).append(commit.id)
+    undone: dict[str, bool] = {}
+    for start in reverters:
+        _settle(start, reverters, undone)
+    return {commit for commit, is_undone in undone.items() if is_undone}
+
+
+def _settle(start: str, reverters: dict[str, list[str]], undone: dict[str, bool]) -> None:
+    """Decides a commit after those that revert it; without recursion, since a chain of reverts can be long."""
+    waiting, seen = [start], {start}
+    while waiting:
+        commit = waiting[-1]
+        open_ones = [one for one in reverters.get(commit, ()) if one not in undone and one not in seen]
+        if open_ones:
+            waiting.append(open_ones[0])
+            seen.add(open_ones[0])
+            continue
+        undone[commit] = any(not undone.get(one, False) for one in reverters.get(commit, ()))
+        waiting.pop()
+
+
+def _starting_with(ids: list[str], start: str) -> list[str]:
+    first = bisect_left(ids, start)
+    return ids[first : bisect_left(ids, start + "g", first)]

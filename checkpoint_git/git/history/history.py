@@ -1,0 +1,230 @@
+"""What a repository's history tells, read through one `git log` a question; it judges no checkpoint.
+
+Commit messages are a stranger's text: they come in as bytes, whatever their encoding or length, and leave as values.
+"""
+
+import os
+import re
+
+from checkpoint_git.core.light import Collection, Iterator, Mapping, NamedTuple, Sequence
+from checkpoint_git.git.history.log import PLAIN_LOG, has_commits, read_blocks, read_words, run
+from checkpoint_git.git.names import read_own_names
+
+__all__ = [
+    "Change",
+    "Removal",
+    "has_commits",
+    "is_shallow",
+    "read_changes",
+    "read_commit_at",
+    "read_merged",
+    "read_own_names",
+    "read_removals",
+    "read_strangers",
+    "read_taken_back",
+]
+
+_MAX_SUBJECT = 1_000  # characters
+_MAX_STEPS = 20_000  # of HEAD's own line, whose changes are looked at
+_MAX_DEPTH = 20_000  # commits behind HEAD in which a path that is gone is looked for
+_FEW = 100  # paths that git itself looks for; more of them it compares one by one with every name it meets
+
+
+def read_merged(work_tree: str, references: set[str]) -> dict[str, str]:
+    """Which of the references HEAD's history merged and did not take back: reference -> a sentence of evidence.
+
+    references: in the spellings of core.references. Nothing asked for or no commits yet: an empty answer. In a
+    shallow clone the answer is right as far as it goes (see is_shallow). Raises CheckpointError when git cannot run.
+    A long history leaves an index behind in the git directory, see repo.covered.
+    """
+    if not references:
+        return {}
+    from checkpoint_git.git.history import merged
+
+    return merged.read_merged(work_tree, references)
+
+
+def read_taken_back(work_tree: str, references: set[str]) -> dict[str, str]:
+    """Which of the references HEAD's history reverted and did not merge again: reference -> the evidence.
+
+    Otherwise as read_merged.
+    """
+    if not references:
+        return {}
+    from checkpoint_git.git.history import merged
+
+    return merged.read_taken_back(work_tree, references)
+
+
+def is_shallow(work_tree: str) -> bool:
+    """Whether the history was cut off when it was cloned, so that evidence is partial."""
+    return run(["rev-parse", "--is-shallow-repository"], work_tree, check=False).out.strip() == b"true"
+
+
+def read_commit_at(work_tree: str, instant: int) -> str:
+    """The id of the newest commit of HEAD's own line that is not after an instant; "" where none is.
+
+    instant: seconds since 1970. Raises CheckpointError when git cannot run.
+    """
+    if not has_commits(work_tree):
+        return ""
+    words = ["rev-list", "-1", "--first-parent", f"--before=@{max(instant, 0)} +0000", "HEAD", "--"]
+    return run(words, work_tree).out.decode().strip()
+
+
+class Change(NamedTuple):
+    """One step of HEAD's own line. when: seconds since 1970. paths: what it changed, with "/"."""
+
+    id: str
+    when: int
+    subject: str
+    paths: frozenset[str]
+
+
+_STEP = rb"(?s)\n?\x01(?P<id>[0-9a-f]{40,64}) (?P<when>\d+) (?P<subject>.*)"
+
+
+def read_changes(work_tree: str, since: int, paths: frozenset[str]) -> list[Change]:
+    """What HEAD's own line has changed since an instant, newest first; a merge is one step with all it brought in.
+
+    At most 20,000 steps are looked at, the newest.
+    paths: relative to the work tree; only steps that touch one of them are kept, and of those only these paths.
+    """
+    if not has_commits(work_tree):
+        return []
+    words = [
+        *PLAIN_LOG,
+        f"--max-count={_MAX_STEPS}",
+        "--first-parent",
+        "-m",
+        "--name-only",
+        "--no-renames",
+        "--no-ext-diff",
+        "--no-relative",
+    ]
+    changes: list[Change] = []
+    head, touched = _NO_STEP, set[str]()
+    for block in read_blocks(work_tree, [*words, f"--since=@{max(since, 0)} +0000", "--format=%x01%H %ct %s"]):
+        for record in block.split(b"\0"):
+            step = re.fullmatch(_STEP, record)
+            if step:
+                changes += [head._replace(paths=frozenset(touched))] if touched else []
+                head, touched = _parse_step(step), set()
+            elif (name := os.fsdecode(record.removeprefix(b"\n"))) in paths:
+                touched.add(name)
+    return changes + ([head._replace(paths=frozenset(touched))] if touched else [])
+
+
+_NO_STEP = Change("", 0, "", frozenset())
+
+
+def _parse_step(step: re.Match[bytes]) -> Change:
+    subject = step["subject"].decode("utf-8", "replace")[:_MAX_SUBJECT]
+    return Change(step["id"].decode(), int(step["when"]), subject, frozenset())
+
+
+def read_strangers(work_tree: str, ids: Sequence[str]) -> dict[str, str]:
+    """Which of the commit ids HEAD's history does not hold: id -> "unknown" to the repository, or "elsewhere" in it.
+
+    ids: 7 hexadecimal digits or more. A tag counts as its commit; an id that several commits begin with is left out.
+    """
+    if not ids or not has_commits(work_tree):
+        return dict.fromkeys(ids, "unknown")
+    asked = "".join(f"{one}^{{commit}}\n" for one in ids).encode()
+    answers = run(["cat-file", "--batch-check"], work_tree, stdin=asked).out.decode("utf-8", "replace").splitlines()
+    pairs = list(zip(ids, answers, strict=True))
+    found = {one: answer.split()[0] for one, answer in pairs if " commit " in answer}
+    commits = "".join(f"{commit}\n" for commit in sorted(set(found.values())))
+    outside = set(run(["rev-list", "--stdin", "--not", "HEAD"], work_tree, stdin=commits.encode()).out.decode().split())
+    unknown = {one: "unknown" for one, answer in pairs if answer.endswith(" missing")}
+    return {**unknown, **{one: "elsewhere" for one, commit in found.items() if commit in outside}}
+
+
+class Removal(NamedTuple):
+    """How a path left HEAD's history: in which commit, and what the file is called since, "" where it was deleted."""
+
+    commit: str
+    new_name: str = ""
+
+
+_HEADER = rb"\n?\x01(?P<id>[0-9a-f]{40,64})"
+
+
+def read_removals(work_tree: str, paths: Sequence[str]) -> dict[str, Removal]:
+    """The newest commit that took each path away, for those that one did within the last 20,000.
+
+    paths: relative to the work tree, as many as there are.
+    """
+    if not paths or not has_commits(work_tree):
+        return {}
+    removed = _read_removed_in(work_tree, paths)
+    renames = _read_renames(work_tree, set(removed.values()))
+    unnamed = {(commit, path) for path, commit in removed.items() if (commit, path) not in renames}
+    renames |= _find_renamed_folders(renames, unnamed)
+    return {path: Removal(commit, renames.get((commit, path), "")) for path, commit in removed.items()}
+
+
+def _find_renamed_folders(
+    renames: Mapping[tuple[str, str], str], asked: Collection[tuple[str, str]]
+) -> dict[tuple[str, str], str]:
+    """What folders are called since, by commit and old name: where most of the files went that the commit renamed."""
+    seen: dict[tuple[str, str], dict[str, int]] = {}
+    for (commit, old), new in renames.items() if asked else ():
+        for folder in _folders_of(old):
+            if (commit, folder) in asked:
+                rest = old[len(folder) :]
+                target = new.removesuffix(rest) if new.endswith(rest) else ""
+                counts = seen.setdefault((commit, folder), {})
+                counts[target] = counts.get(target, 0) + 1
+    best = {key: max(counts, key=lambda target: counts[target]) for key, counts in seen.items()}
+    return {key: target for key, target in best.items() if target and 2 * seen[key][target] > sum(seen[key].values())}
+
+
+def _read_removed_in(work_tree: str, paths: Sequence[str]) -> dict[str, str]:
+    """The commit for each path. A folder counts as removed where its last file went; reading ends once all is known."""
+    words = ["--literal-pathspecs", *PLAIN_LOG, "--diff-filter=D", "--no-renames", "--name-only", "--no-ext-diff"]
+    words += ["--no-relative", "--format=%x01%H", "HEAD", *_too_deep(work_tree), "--"]
+    wanted = {path.rstrip("/") for path in paths}
+    removed: dict[str, str] = {}
+    commit = ""
+    for block in read_blocks(work_tree, [*words, *(paths if len(paths) <= _FEW else ())]):
+        for record in block.split(b"\0"):
+            header = re.fullmatch(_HEADER, record)
+            commit = header["id"].decode() if header else commit
+            name = "" if header else os.fsdecode(record.removeprefix(b"\n"))
+            for path in (name, *_folders_of(name)):
+                if path in wanted:
+                    removed.setdefault(path, commit)
+        if len(removed) == len(wanted):
+            break
+    return removed
+
+
+def _too_deep(work_tree: str) -> list[str]:
+    """Leaves out what lies behind the last _MAX_DEPTH commits, where there is more."""
+    words = ["rev-list", f"--skip={_MAX_DEPTH}", "--max-count=1", "HEAD", "--"]
+    return [f"^{commit}" for commit in read_words(work_tree, words)]
+
+
+def _folders_of(path: str) -> Iterator[str]:
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
+def _read_renames(work_tree: str, commits: Collection[str]) -> dict[tuple[str, str], str]:
+    """What some commits renamed, by commit and old name: all through one process."""
+    words = ["log", "-z", "--stdin", "--no-walk=unsorted", "--root", "-M", f"-l{_FEW * 10}", "--name-status"]
+    words += ["--diff-filter=R", "--no-ext-diff", "--no-relative", "--no-show-signature", "--format=%x01%H"]
+    stdin = "".join(f"{commit}\n" for commit in sorted(commits)).encode()
+    fields = run(words, work_tree, stdin=stdin, check=False).out.split(b"\0") if commits else []
+    renames: dict[tuple[str, str], str] = {}
+    commit, at = "", 0
+    while at < len(fields):
+        header = re.fullmatch(_HEADER, fields[at])
+        commit = header["id"].decode() if header else commit
+        if re.fullmatch(rb"\n?R\d*", fields[at]) and at + 2 < len(fields):
+            renames[commit, os.fsdecode(fields[at + 1])] = os.fsdecode(fields[at + 2])
+            at += 2
+        at += 1
+    return renames

@@ -1,0 +1,95 @@
+"""How the history is read: one `git log` a question, as a stream of bounded blocks; it knows nothing of what they say.
+
+Replacement objects and grafts are left aside, so that a commit's id says for good which history lies behind it. Where
+a shallow clone ends is respected.
+"""
+
+import os
+from time import sleep
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.light import Iterator, Sequence
+from checkpoint_git.git.run import GitResult, clean_env, git_error, run_git, stream_git
+
+MAX_RECORD = 1 << 20  # bytes of one record that are kept
+_BLOCK = 1 << 18  # bytes, about
+_LITTLE = 1 << 15  # bytes
+_NAP = 0.004  # seconds
+
+PLAIN_LOG = ("log", "-z", "--no-show-signature", "--no-color", "--no-notes", "--encoding=UTF-8")
+
+# git before 2.44 does not know the variable that keeps it from fetching what a partial clone lacks
+OFFLINE = {"GIT_ALLOW_PROTOCOL": "none", "GIT_TERMINAL_PROMPT": "0"}
+
+
+def read_blocks(work_tree: str, words: Sequence[str]) -> Iterator[bytes]:
+    """What `git WORDS` prints, in blocks of whole NUL-ended records; a record beyond the limit is cut.
+
+    Nothing at all in a repository without commits; raises CheckpointError where git fails otherwise.
+    """
+    waiting: list[bytes] = []
+    size = 0
+    for chunk in _read_chunks(work_tree, words):
+        end = chunk.rfind(b"\0") + 1
+        if not end:
+            if size < MAX_RECORD:
+                waiting.append(chunk)
+                size += len(chunk)
+            continue
+        waiting.append(chunk[:end])
+        size += end
+        if size >= _BLOCK:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+        if end < len(chunk):
+            waiting.append(chunk[end:])
+            size += len(chunk) - end
+    if waiting:
+        rest = b"".join(waiting)
+        yield rest if rest.endswith(b"\0") else rest + b"\0"
+
+
+def _read_chunks(work_tree: str, words: Sequence[str]) -> Iterator[bytes]:
+    """Git writes a page at a time: to wake up for each costs more than all else, so a long answer is let gather."""
+    read = 0
+    try:
+        for chunk in stream_git(words, work_tree, env=environment()):
+            yield chunk
+            read += len(chunk)
+            if read > _BLOCK and len(chunk) < _LITTLE:
+                sleep(_NAP)
+    except CheckpointError:
+        if has_commits(work_tree):
+            raise
+
+
+def environment() -> dict[str, str]:
+    """Git's surroundings for reading: no other repository, no flush after every commit, no network, no translation."""
+    own = {"GIT_FLUSH": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": os.devnull}
+    return {**clean_env(os.environ), **own, "LC_ALL": "C"}
+
+
+def read_words(work_tree: str, words: Sequence[str]) -> list[str]:
+    """What `git WORDS` prints, split at blanks; [] where it fails. For short answers."""
+    try:
+        out = b"".join(stream_git(words, work_tree, env=environment()))
+    except CheckpointError:
+        return []
+    return out.decode("utf-8", "surrogateescape").split()
+
+
+def run(words: Sequence[str], work_tree: str, stdin: bytes = b"", check: bool = True) -> GitResult:
+    """`git WORDS` in the surroundings of this module."""
+    return run_git(words, work_tree, stdin=stdin, env=environment(), check=check)
+
+
+def has_commits(work_tree: str) -> bool:
+    """Whether HEAD names a commit: not in a repository without commits, nor outside any.
+
+    Raises CheckpointError where git cannot tell, as it does not trust the repository or cannot read its settings.
+    """
+    words = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]
+    result = run(words, work_tree, check=False)
+    if result.code > 1 and b"not a git repository" not in result.err:
+        raise git_error(words, result, work_tree)
+    return result.code == 0

@@ -1,0 +1,140 @@
+"""A git directory of nobody's: it has the objects of a repository, and none of its settings, attributes, hooks or refs.
+
+What git merges in it follows no rule of the branches, of the work tree or of whoever runs it. It judges nothing.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.git.run import GitResult, clean_env, git_error, run_git
+
+Env = Mapping[str, str] | None  # git's surroundings; None for this process's own
+
+OBJECTS, OTHER_OBJECTS = "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"
+
+# A hook's new objects lie in a folder of their own, the first of these names the others.
+_KEPT_VARIABLES = (OTHER_OBJECTS, "GIT_EXEC_PATH")
+_KEPT_SETTINGS = r"^(core\.sharedrepository|extensions\.partialclone|remote\..*\.promisor)$"
+_CONFIG = """\
+[core]
+	repositoryformatversion = 1
+	bare = true
+	attributesFile = /dev/null
+	excludesFile = /dev/null
+	hooksPath = /dev/null
+	logAllRefUpdates = false
+	sharedRepository = {shared}
+[extensions]
+	objectFormat = {format}
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
+"""
+_NO_ATTRIBUTES = "* !merge !conflict-marker-size !diff !text !eol !crlf !ident !filter !working-tree-encoding\n"
+
+
+class Sealed(NamedTuple):
+    """cwd: an empty folder in the sealed git directory. env: the surroundings in which git works there.
+
+    folder: for temporary files; the sealed directory goes with it. partial: the repository lacks objects on purpose,
+    and what is sealed asks no server for them.
+    """
+
+    cwd: str
+    env: Mapping[str, str]
+    folder: str
+    partial: bool
+
+
+@contextmanager
+def open_sealed(
+    cwd: str, attributes: Sequence[str] = (), settings: Mapping[str, str] | None = None, env: Env = None
+) -> Iterator[Sealed]:
+    """A sealed git directory for the repository around cwd, taken away afterwards; new objects go to the repository.
+
+    attributes: lines of gitattributes; nothing else gives any file an attribute. settings: git settings by their
+    keys. env: of the repository; a hook's quarantine is kept. Raises CheckpointError outside a repository.
+    """
+    own = os.environ if env is None else env
+    words = ["rev-parse", "--path-format=absolute", "--show-object-format", "--git-path", "objects"]
+    lines = os.fsdecode(run_git([*words, "--git-path", "shallow"], cwd, env=env).out).split("\n")
+    if len(lines) != 4:
+        raise CheckpointError("the repository's path holds a line break", "move it to another folder")
+    object_format, objects, shallow, _ = lines
+    known = _read_settings(cwd, env)
+    with tempfile.TemporaryDirectory(prefix="checkpoint-", ignore_cleanup_errors=True) as folder:
+        git_dir = os.path.join(folder, "sealed")
+        work = os.path.join(git_dir, "work")
+        _write_directory(git_dir, object_format, known.get("core.sharedrepository", "umask"), attributes)
+        surroundings = {
+            **{name: value for name, value in clean_env(own).items() if not name.startswith("GIT_")},
+            **{name: own[name] for name in _KEPT_VARIABLES if name in own},
+            **({"GIT_SHALLOW_FILE": shallow} if os.path.exists(shallow) else {}),
+            "GIT_DIR": git_dir,
+            OBJECTS: objects,
+            "GIT_INDEX_FILE": os.path.join(folder, "index"),
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_SYSTEM": os.devnull,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_ATTR_NOSYSTEM": "1",
+            "GIT_NO_REPLACE_OBJECTS": "1",
+            "GIT_TERMINAL_PROMPT": "0",
+            **_as_environment(settings or {}),
+        }
+        yield Sealed(work, surroundings, folder, bool(known.keys() - {"core.sharedrepository"}))
+
+
+def _read_settings(cwd: str, env: Env) -> dict[str, str]:
+    out = run_git(["config", "-z", "--get-regexp", _KEPT_SETTINGS], cwd, env=env, check=False).out
+    pairs = (record.partition("\n") for record in os.fsdecode(out).split("\0"))
+    return {name: value for name, _, value in pairs if name}
+
+
+def _write_directory(git_dir: str, object_format: str, shared: str, attributes: Sequence[str]) -> None:
+    for name in ("info", "objects", "refs/heads", "work"):
+        os.makedirs(os.path.join(git_dir, name))
+    files = {
+        "HEAD": "ref: refs/heads/nothing\n",
+        "config": _CONFIG.format(format=object_format, shared=shared if shared.isalnum() else "umask"),
+        "info/attributes": _NO_ATTRIBUTES + "".join(f"{line}\n" for line in attributes),
+    }
+    for name, text in files.items():
+        with open(os.path.join(git_dir, name), "w", encoding="utf-8") as stream:
+            stream.write(text)
+
+
+def _as_environment(settings: Mapping[str, str]) -> dict[str, str]:
+    """Settings as git takes them from its surroundings, with no quoting that could go wrong."""
+    pairs = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for number, (key, value) in enumerate(settings.items()):
+        pairs |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return pairs
+
+
+def list_folders(first: str, others: str | None) -> str:
+    """A folder of objects before others, as OTHER_OBJECTS names them. others: what that holds already."""
+    quoted = '"' + first.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return os.pathsep.join(filter(None, [quoted, others]))
+
+
+def name_commits(sealed: Sealed, commits: Mapping[str, str]) -> None:
+    """Refs in the sealed directory: git writes such names beside conflicts. commits: a plain word -> a full id."""
+    for name, commit in commits.items():
+        with open(os.path.join(sealed.env["GIT_DIR"], "refs", "heads", name), "w", encoding="ascii") as stream:
+            stream.write(f"{commit}\n")
+
+
+def run_sealed(sealed: Sealed, words: Sequence[str], stdin: bytes = b"", answers: Sequence[int] = (0,)) -> GitResult:
+    """`git WORDS` in the sealed directory. answers: exit codes that are none of an error's."""
+    result = run_git(words, sealed.cwd, stdin=stdin, env=sealed.env, check=False)
+    if result.code not in answers:
+        error = git_error(words, result, "a merge in memory")
+        if b"invalid path" in result.err:
+            error.hint = "one of the commits holds a path that git checks out nowhere: somebody made it by hand"
+        raise error
+    return result

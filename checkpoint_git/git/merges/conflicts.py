@@ -1,0 +1,192 @@
+"""Unmerged checkpoint files: the versions that git's index holds of them, and how a result gets back into it.
+
+It knows stages, blobs, filters and line merges, and nothing of what a checkpoint means.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.git.driver_settings import DRIVER, Choices, read_driver_command
+from checkpoint_git.git.run import run_git
+from checkpoint_git.git.staged import read_blobs
+from checkpoint_git.protocols.registry import is_merged
+
+DEFAULT_MARKER_SIZE = 7
+_FILE_MODES = ("100644", "100755")
+_STAGE_OF_SIDE = (2, 1, 3)  # ours, base, theirs
+
+# What lies in the git directory while an operation waits for its conflicts, the more telling first.
+_OPERATIONS = (
+    ("rebase-apply/applying", "am"),
+    ("rebase-merge", "rebase"),
+    ("rebase-apply", "rebase"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("REVERT_HEAD", "revert"),
+    ("MERGE_HEAD", "merge"),
+)
+
+
+class Version(NamedTuple):
+    """One stage of a file. mode: "100644". blob: the object's id. data: its content; empty for a submodule."""
+
+    mode: str
+    blob: str
+    data: bytes
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file with content: no symbolic link, no submodule."""
+        return self.mode in _FILE_MODES
+
+
+Stages = tuple[tuple[str, str, int], ...]  # (mode, blob, stage) in the index's order
+
+
+class Unmerged(NamedTuple):
+    """One unmerged file. path: relative to the work tree, "/". sides: ours, base, theirs; None where it has none."""
+
+    path: str
+    sides: tuple[Version | None, Version | None, Version | None]
+    stages: Stages
+
+
+class Conflicts(NamedTuple):
+    """What a merge has left. files: checkpoints, sorted by path. others: the paths of files that are none."""
+
+    files: list[Unmerged]
+    others: list[str]
+
+
+class Top(NamedTuple):
+    """Where git works: the work tree's root and its own git directory, both absolute."""
+
+    work_tree: str
+    git_dir: str
+
+
+def read_top(cwd: str) -> Top:
+    """The work tree around a directory. Raises CheckpointError outside a repository and in a bare one."""
+    words = ["rev-parse", "--is-inside-work-tree", "--absolute-git-dir"]
+    inside, git_dir = os.fsdecode(run_git(words, cwd).out).split("\n")[:2]
+    if inside != "true":
+        raise CheckpointError(
+            "no files are checked out here: this is a bare repository or the inside of one",
+            "run it in a clone or a work tree",
+        )
+    top = run_git(["rev-parse", "--show-toplevel"], cwd).out
+    return Top(os.fsdecode(top).removesuffix("\n"), git_dir)
+
+
+def read_operation(git_dir: str) -> str:
+    """Which of git's operations waits here: "merge", "rebase", "cherry-pick", "revert", "am" or ""."""
+    return next((name for file, name in _OPERATIONS if os.path.exists(os.path.join(git_dir, file))), "")
+
+
+def read_stages(work_tree: str) -> dict[str, Stages]:
+    """Every unmerged path with its stages."""
+    found: dict[str, Stages] = {}
+    for record in run_git(["ls-files", "-u", "-z", "--full-name"], work_tree).out.split(b"\0"):
+        if record:
+            facts, _, name = record.partition(b"\t")
+            mode, blob, stage = facts.decode().split()
+            path = os.fsdecode(name)
+            found[path] = (*found.get(path, ()), (mode, blob, int(stage)))
+    return found
+
+
+def read_conflicts(work_tree: str) -> Conflicts:
+    """Every unmerged file; the checkpoints among them with their contents, all from one git process."""
+    stages = read_stages(work_tree)
+    paths = sorted(path for path in stages if is_merged(path))
+    blobs = sorted({blob for path in paths for mode, blob, _ in stages[path] if mode != "160000"})
+    contents = dict(zip(blobs, read_blobs(work_tree, blobs), strict=True))
+    files = [_unmerged(path, stages[path], contents) for path in paths]
+    return Conflicts(files, sorted(set(stages) - set(paths)))
+
+
+def _unmerged(path: str, stages: Stages, contents: Mapping[str, bytes]) -> Unmerged:
+    versions = {stage: Version(mode, blob, contents.get(blob, b"")) for mode, blob, stage in stages}
+    ours, base, theirs = (versions.get(stage) for stage in _STAGE_OF_SIDE)
+    return Unmerged(path, (ours, base, theirs), stages)
+
+
+def is_tracked(work_tree: str, path: str) -> bool:
+    """Whether the index has a file of this name, or files below it."""
+    words = ["--literal-pathspecs", "ls-files", "--error-unmatch", "--", path]
+    return run_git(words, work_tree, check=False).code == 0
+
+
+def read_marker_sizes(work_tree: str, paths: Sequence[str]) -> dict[str, int]:
+    """How long the conflict markers of each path are."""
+    if not paths:
+        return {}
+    stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
+    fields = run_git(["check-attr", "-z", "--stdin", "conflict-marker-size"], work_tree, stdin=stdin).out.split(b"\0")
+    sizes = {os.fsdecode(path): value for path, value in zip(fields[::3], fields[2::3], strict=False)}
+    return {
+        path: int(size) if size.isdigit() and int(size) > 0 else DEFAULT_MARKER_SIZE for path, size in sizes.items()
+    }
+
+
+def read_choices(work_tree: str) -> Choices:
+    """What was decided for this clone when the driver was set up; the defaults where it was not."""
+    command = run_git(["config", "--get", DRIVER], work_tree, check=False).out
+    installed = read_driver_command(os.fsdecode(command).removesuffix("\n"))
+    return installed.choices if installed else Choices()
+
+
+# between the work tree and the repository: line ends and filters
+
+
+def read_as_stored(work_tree: str, path: str, raw: bytes) -> bytes:
+    """A work-tree file's bytes as `git add` would store them: git's line ends, filters undone."""
+    blob = run_git(["hash-object", f"--path={path}", "--stdin"], work_tree, stdin=raw).out.decode().strip()
+    for data in (raw, raw.replace(b"\r\n", b"\n")):
+        if blob == _blob_id(data, len(blob)):
+            return data
+    run_git(["hash-object", "-w", f"--path={path}", "--stdin"], work_tree, stdin=raw)
+    return read_blobs(work_tree, [blob])[0]
+
+
+def read_as_checked_out(work_tree: str, path: str, data: bytes) -> bytes:
+    """A blob's bytes as a checkout would write them. The blob is stored: it is what will be staged."""
+    blob = run_git(["hash-object", "-w", "--stdin"], work_tree, stdin=data).out.decode().strip()
+    return run_git(["cat-file", "--filters", f"--path={path}", blob], work_tree).out
+
+
+def _blob_id(data: bytes, length: int) -> str:
+    import hashlib
+
+    name = "sha1" if length == 40 else "sha256"
+    return hashlib.new(name, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def read_line_merges(work_tree: str, base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bytes] | None:
+    """Git's line merge with every conflict decided for ours, and for theirs; None for what git calls binary."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="checkpoint-") as folder:
+        paths = [os.path.join(folder, name) for name in ("ours", "base", "theirs")]
+        for path, data in zip(paths, (ours, base, theirs), strict=True):
+            with open(path, "wb") as stream:
+                stream.write(data)
+        done = [
+            run_git(["merge-file", "-p", "-q", option, *paths], work_tree, check=False)
+            for option in ("--ours", "--theirs")
+        ]
+    return None if any(result.code for result in done) else (done[0].out, done[1].out)
+
+
+# back into the index
+
+
+def stage_file(work_tree: str, path: str) -> None:
+    """The work tree's file in place of the stages. git keeps them aside: `git checkout --merge` brings them back."""
+    run_git(["update-index", "-z", "--stdin"], work_tree, stdin=os.fsencode(path) + b"\0")
+
+
+def stage_removal(work_tree: str, path: str) -> None:
+    """No file in place of the stages."""
+    run_git(["update-index", "--force-remove", "-z", "--stdin"], work_tree, stdin=os.fsencode(path) + b"\0")

@@ -1,0 +1,100 @@
+"""A commit that changes a few files and nothing else: made beside the index, so that what is staged stays staged.
+
+It writes objects, the index's entries of those files, the files and HEAD; it knows nothing of what they hold. Which
+merges a commit repaired is read from its message, where git itself would look for trailers.
+"""
+
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.git.merges.merges import Env
+from checkpoint_git.git.run import run_git
+from checkpoint_git.git.staged import read_blobs, read_commit
+
+TRAILER = "Checkpoint-Repairs"
+_TRAILERS = re.compile(rf"^{TRAILER}: ([0-9a-f]{{40}}(?:[0-9a-f]{{24}})?)$", re.MULTILINE)
+
+
+class Site(NamedTuple):
+    """Where a commit can be made. work_tree: "" in a bare repository. git_dir: absolute. head: a full id."""
+
+    work_tree: str
+    git_dir: str
+    head: str
+
+
+def read_site(cwd: str, env: Env = None) -> Site:
+    """Where the commit would go. Raises CheckpointError where HEAD has no commit yet."""
+    words = ["rev-parse", "--is-inside-work-tree", "--absolute-git-dir"]
+    inside, git_dir = os.fsdecode(run_git(words, cwd, env=env).out).split("\n")[:2]
+    result = run_git(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], cwd, env=env, check=False)
+    if result.code != 0:
+        raise CheckpointError("HEAD has no commit yet", "there is nothing to repair")
+    top = ""
+    if inside == "true":
+        top = os.fsdecode(run_git(["rev-parse", "--show-toplevel"], cwd, env=env).out).removesuffix("\n")
+    return Site(top, git_dir, result.out.decode().strip())
+
+
+def read_dirty(site: Site, paths: Sequence[str], env: Env = None) -> set[str]:
+    """Of these paths, those whose index entry or file is not as HEAD has it."""
+    if not site.work_tree or not paths:
+        return set()
+    words = ["--literal-pathspecs", "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--"]
+    out = run_git([*words, *paths], site.work_tree, env=env).out
+    return {os.fsdecode(record[3:]) for record in out.split(b"\0") if record}
+
+
+def write_repair(site: Site, contents: Mapping[str, bytes], message: str, env: Env = None) -> str:
+    """A commit on HEAD in which these files hold these bytes; its id.
+
+    The files must be as HEAD has them. Index and work tree follow before HEAD does: who is cut off in between has the
+    repair staged. Raises CheckpointError where git refuses; where HEAD moved meanwhile the repair stays staged.
+    """
+    cwd = site.work_tree or site.git_dir
+    modes = _read_modes(cwd, site.head, list(contents), env)
+    entries = b""
+    for path, data in contents.items():
+        blob = run_git(["hash-object", "-w", "--stdin"], cwd, stdin=data, env=env).out.decode().strip()
+        entries += f"{modes.get(path, '100644')} {blob} 0\t".encode() + os.fsencode(path) + b"\0"
+    tree = _write_tree(cwd, site.head, entries, env)
+    signed = run_git(["config", "--type=bool", "--get", "commit.gpgSign"], cwd, env=env, check=False).out.strip()
+    words = ["commit-tree", *(["-S"] if signed == b"true" else []), "-p", site.head, "-F", "-", tree]
+    commit = run_git(words, cwd, stdin=message.encode("utf-8", "replace"), env=env).out.decode().strip()
+    if site.work_tree:
+        names = b"".join(os.fsencode(path) + b"\0" for path in contents)
+        run_git(["update-index", "-z", "--index-info"], cwd, stdin=entries, env=env)
+        run_git(["checkout-index", "-f", "-u", "-z", "--stdin"], cwd, stdin=names, env=env)
+    subject = message.partition("\n")[0]
+    words = ["update-ref", "-m", f"checkpoint audit: {subject}", "HEAD", commit, site.head]
+    if run_git(words, cwd, env=env, check=False).code != 0:
+        raise CheckpointError(
+            "HEAD moved while the repair was made, so that it was not committed",
+            "look at what is staged (git diff --cached), and commit it or take it back",
+        )
+    return commit
+
+
+def _read_modes(cwd: str, head: str, paths: Sequence[str], env: Env) -> dict[str, str]:
+    words = ["--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", head, "--", *paths]
+    records = [record.partition(b"\t") for record in run_git(words, cwd, env=env).out.split(b"\0") if record]
+    return {os.fsdecode(name): facts.split()[0].decode() for facts, _, name in records}
+
+
+def _write_tree(cwd: str, head: str, entries: bytes, env: Env) -> str:
+    with tempfile.TemporaryDirectory(prefix="checkpoint-") as folder:
+        own = {**(os.environ if env is None else env), "GIT_INDEX_FILE": os.path.join(folder, "index")}
+        run_git(["read-tree", head], cwd, env=own)
+        run_git(["update-index", "-z", "--index-info"], cwd, stdin=entries, env=own)
+        return run_git(["write-tree"], cwd, env=own).out.decode().strip()
+
+
+def read_repaired(cwd: str, rev: str, env: Env = None) -> list[str]:
+    """The merges that a commit says it repaired, by their full ids; [] for any other commit."""
+    (data,) = read_blobs(cwd, [read_commit(cwd, rev, env)], env)
+    message = data.partition(b"\n\n")[2].decode("utf-8", "replace")
+    return list(dict.fromkeys(_TRAILERS.findall(message.rstrip("\n").rpartition("\n\n")[2])))

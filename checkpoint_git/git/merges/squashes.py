@@ -1,0 +1,124 @@
+"""Squash merges and reverts as commit messages and refs tell of them. What they say is a stranger's word: it only leads
+to commits that are in this clone, and what is found there is looked at like any merge.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from checkpoint_git.git.merges.merges import Commit, Env, read_bases
+from checkpoint_git.git.run import run_git
+from checkpoint_git.git.staged import pathspecs
+
+# Where clones keep the heads of pull requests, as servers name them and as people fetch them.
+_REFS = (
+    "refs/pull",
+    "refs/merge-requests",
+    "refs/remotes/*/pull/**",
+    "refs/remotes/*/pr/**",
+    "refs/remotes/*/merge-requests/**",
+)
+_NUMBERED = re.compile(r"/(pull|pr|merge-requests)/([1-9][0-9]{0,8})(?:/head)?$")
+_APPENDED = re.compile(r"\(#([1-9][0-9]{0,8})\)\s*$")
+_SEEN = re.compile(r"^See merge request [^\s!]{0,200}!([1-9][0-9]{0,8})\s*$", re.MULTILINE)
+_REVERTS = re.compile(r"This reverts commit ([0-9a-f]{40}(?:[0-9a-f]{24})?)\b")
+_LOG = ("log", "--no-show-signature", "--no-color", "--no-mailmap")  # whatever is configured
+_FORMAT = "%H%x00%P%x00%ct%x00%T%x00%B%x00"
+_MOST_MESSAGE = 20_000  # characters of one message
+
+
+class _Logged(NamedTuple):
+    id: str
+    parents: tuple[str, ...]
+    time: int
+    tree: str
+    message: str
+
+
+def read_squashes(cwd: str, revisions: Sequence[str], head: str, env: Env = None) -> list[Commit]:
+    """The squash merges of a range whose other side is in this clone, newest first; their parents are both sides.
+
+    revisions: what rev-list takes, ids alone. head: the commit in whose history a number's first commit is the squash.
+    A number counts where the subject ends in it and a ref of that pull request is here; one that was merged otherwise,
+    or whose ref has moved on since, does not.
+    """
+    heads = read_pull_heads(cwd, env)
+    if not heads:
+        return []
+    words = [*_LOG, "-z", "--no-merges", "--reverse", f"--format={_FORMAT}", head, "--", *pathspecs()]
+    first: dict[tuple[str, str], _Logged] = {}
+    for commit in _parse_log(run_git(words, cwd, env=env).out):
+        number = _number_of(commit.message)
+        if number in heads and len(commit.parents) == 1:
+            first.setdefault(number, commit)
+    if not first:
+        return []
+    inside = set(run_git(["rev-list", "--no-merges", *revisions, "--"], cwd, env=env).out.decode().split())
+    times = _read_times(cwd, heads.values(), env)
+    found = [
+        Commit(commit.id, commit.tree, (commit.parents[0], heads[number]), commit.message.partition("\n")[0])
+        for number, commit in first.items()
+        if commit.id in inside and times.get(heads[number], commit.time + 1) <= commit.time
+    ]
+    return [one for one in reversed(found) if _is_apart(cwd, one.parents, env)]
+
+
+def read_pull_heads(cwd: str, env: Env = None) -> dict[tuple[str, str], str]:
+    """The heads of pull requests in this clone: ("pull" or "merge", number) -> commit, where that is one alone."""
+    out = run_git(["for-each-ref", "--format=%(objectname) %(objecttype) %(refname)", *_REFS], cwd, env=env).out
+    heads: dict[tuple[str, str], set[str]] = {}
+    for line in os.fsdecode(out).splitlines():
+        commit, kind, name = line.split(" ", 2)
+        numbered = _NUMBERED.search(name)
+        if numbered and kind == "commit":
+            where = "merge" if numbered[1] == "merge-requests" else "pull"
+            heads.setdefault((where, numbered[2]), set()).add(commit)
+    return {number: commits.pop() for number, commits in heads.items() if len(commits) == 1}
+
+
+def _number_of(message: str) -> tuple[str, str]:
+    appended = _APPENDED.search(message.partition("\n")[0])
+    if appended:
+        return "pull", appended[1]
+    seen = _SEEN.search(message[:_MOST_MESSAGE])
+    return ("merge", seen[1]) if seen else ("", "")
+
+
+def _parse_log(out: bytes) -> Iterable[_Logged]:
+    fields = out.decode("utf-8", "replace").split("\0")
+    for at in range(0, len(fields) - 4, 6):  # the last field of a record is the empty one before -z's own NUL
+        one, parents, time, tree, message = fields[at : at + 5]
+        yield _Logged(one, tuple(parents.split()), int(time or 0), tree, message)
+
+
+def _read_times(cwd: str, ids: Iterable[str], env: Env) -> dict[str, int]:
+    words = [*_LOG, "--no-walk=unsorted", "--stdin", "--format=%H %ct"]
+    stdin = "".join(f"{one}\n" for one in sorted(set(ids))).encode()
+    rows = (line.split() for line in run_git(words, cwd, stdin=stdin, env=env).out.decode().splitlines())
+    return {row[0]: int(row[1]) for row in rows if len(row) == 2}
+
+
+def _is_apart(cwd: str, sides: Sequence[str], env: Env) -> bool:
+    """Whether two commits have grown apart from something that they share."""
+    bases = [base.id for base in read_bases(cwd, sides, env)]
+    return bool(bases) and not set(bases) & set(sides[1:])
+
+
+def read_reverts(cwd: str, ids: Iterable[str], head: str, env: Env = None) -> dict[str, str]:
+    """Of these commits, those that a commit of `head`'s history takes back by name, and which; the last word counts.
+
+    Only a commit that changes a checkpoint is heard.
+    """
+    wanted = set(ids)
+    if not wanted:
+        return {}
+    words = [*_LOG, "-z", "--topo-order", "--full-history", "-F", "--grep=This reverts commit ", f"--format={_FORMAT}"]
+    reverts: dict[str, str] = {}
+    gone: set[str] = set()
+    for commit in _parse_log(run_git([*words, head, "--", *pathspecs()], cwd, env=env).out):  # newest first
+        for one in _REVERTS.findall(commit.message[:_MOST_MESSAGE]):
+            gone.update([one] if commit.id not in gone else [])
+            if one in wanted and commit.id not in gone:
+                reverts.setdefault(one, commit.id)
+    return reverts

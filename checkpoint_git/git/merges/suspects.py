@@ -1,0 +1,184 @@
+"""Which recent merges may have harmed a checkpoint, found with few git processes; it judges no document.
+
+A merge that took every checkpoint as the only parent that changed it has it is never a suspect, and as a rule that is
+nearly all of them.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.git.merges.bases import read_bases_of_all
+from checkpoint_git.git.merges.merges import Commit, Env, read_commits, read_contents
+from checkpoint_git.git.run import run_git
+from checkpoint_git.git.staged import pathspecs
+from checkpoint_git.protocols.registry import protocol_of
+
+MOST_MERGES = 200
+MOST_COMMITS = 5_000  # of HEAD's history are looked through for merges, unless a commit to begin at is named
+MOST_SINCE = 1_000  # merges since such a commit
+DAYS = 90
+_MOST_VERSIONS = 20  # of a file after a merge are looked at
+
+
+class Recent(NamedTuple):
+    """The merges to audit, newest first, by their full ids. left_out: there are more, beyond the bounds."""
+
+    ids: list[str]
+    left_out: bool
+
+
+def read_recent_merges(cwd: str, now: int, since: str = "", env: Env = None) -> Recent:
+    """The merges of HEAD's history after the commit that `since` names, else the latest ones.
+
+    The latest: of the last 90 days before `now`, among the newest 5,000 commits, 200 at most. One git process. Raises
+    CheckpointError where since names no commit.
+    """
+    if since:
+        words = ["--merges", f"--max-count={MOST_SINCE + 1}", "HEAD", f"^{since}^{{commit}}"]
+    else:
+        words = [f"--max-count={MOST_COMMITS}", f"--since=@{max(now - DAYS * 86_400, 0)} +0000", "HEAD"]
+    result = run_git(["rev-list", "--parents", *words, "--"], cwd, env=env, check=False)
+    if result.code != 0 and since:
+        hint = "give a branch, a tag or a commit id; only merges after it are audited"
+        raise CheckpointError(f"{escape_controls(since)!r} names no commit", hint)
+    rows = [line.split() for line in result.out.decode().splitlines()]
+    merges = [row[0] for row in rows if len(row) > 2]
+    most = MOST_SINCE if since else MOST_MERGES
+    return Recent(merges[:most], len(merges) > most)
+
+
+# suspects
+
+
+class _Change(NamedTuple):
+    """A checkpoint path that a merge has otherwise than one of its parents. Blobs of these; "" where there is none."""
+
+    path: str
+    parents: tuple[str, ...]
+    result: str
+
+
+def read_suspects(cwd: str, ids: Sequence[str], env: Env = None) -> list[Commit]:
+    """Of these merges, those in which a checkpoint did not simply come from the only parent that changed it."""
+    merges = read_commits(cwd, ids, env)
+    changes = _read_changes(cwd, merges, env)
+    suspects = {merge.id for merge in merges if any(_is_open(change) for change in changes[merge.id])}
+    questions: dict[str, list[tuple[str, str]]] = {}  # merge -> (BASE:PATH, the blob that must stand there)
+    open_merges = [merge for merge in merges if merge.id not in suspects and changes[merge.id]]
+    found = read_bases_of_all(cwd, [merge.parents for merge in open_merges], env)
+    for merge, bases in zip(open_merges, found, strict=True):
+        if len(bases) == 1:
+            questions[merge.id] = [(f"{bases[0]}:{change.path}", _other(change)) for change in changes[merge.id]]
+        else:
+            suspects.add(merge.id)
+    known = _read_known(cwd, [name for asked in questions.values() for name, _ in asked], env)
+    suspects |= {merge for merge, asked in questions.items() if any(known[name] != blob for name, blob in asked)}
+    return [merge for merge in merges if merge.id in suspects]
+
+
+def _is_open(change: _Change) -> bool:
+    """Whether a path's fate calls for a look without a question to the merge base: no parent's, or of an octopus."""
+    return len(change.parents) != 2 or change.result not in change.parents or "\n" in change.path
+
+
+def _other(change: _Change) -> str:
+    """What the parent has that the merge did not take."""
+    first, second = change.parents
+    return second if change.result == first else first
+
+
+def _read_changes(cwd: str, merges: list[Commit], env: Env) -> dict[str, list[_Change]]:
+    """By merge, its checkpoints that are not the same in the merge and all parents; two git processes for all."""
+    parents = sorted({parent for merge in merges for parent in merge.parents})
+    trees = {commit.id: commit.tree for commit in read_commits(cwd, parents, env)}
+    wanted = sorted({f"{trees[parent]} {merge.tree}" for merge in merges for parent in merge.parents})
+    differing = _read_pairs(cwd, wanted, env)
+    found: dict[str, list[_Change]] = {}
+    for merge in merges:
+        sides = [differing.get(f"{trees[parent]} {merge.tree}", {}) for parent in merge.parents]
+        results = {path: new for side in sides for path, (_, new) in side.items()}
+        found[merge.id] = [
+            _Change(path, tuple(side[path][0] if path in side else result for side in sides), result)
+            for path, result in results.items()
+        ]
+    return found
+
+
+def _read_pairs(cwd: str, pairs: list[str], env: Env) -> dict[str, dict[str, tuple[str, str]]]:
+    """For pairs "TREE TREE": checkpoint path -> blob in the first, blob in the second, "" for none."""
+    words = ["diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--no-relative", "--full-index", "--"]
+    stdin = "".join(f"{pair}\n" for pair in pairs).encode()
+    fields = run_git([*words, *pathspecs()], cwd, stdin=stdin, env=env).out.split(b"\0") if pairs else []
+    found: dict[str, dict[str, tuple[str, str]]] = {}
+    pair, at = "", 0
+    while at < len(fields):
+        # git ends the header of a pair with a newline, also with -z: what follows it is the first record
+        *headers, field = fields[at].decode("utf-8", "replace").split("\n")
+        pair = headers[-1] if headers else pair
+        at += 1
+        if field.startswith(":"):
+            _, _, old, new, _ = field.split()
+            path = os.fsdecode(fields[at])
+            at += 1
+            if protocol_of(path):
+                found.setdefault(pair, {})[path] = (_blob(old), _blob(new))
+    return found
+
+
+def _blob(name: str) -> str:
+    return name if name.strip("0") else ""
+
+
+def _read_known(cwd: str, names: list[str], env: Env) -> dict[str, str]:
+    """What objects are called by names such as COMMIT:PATH; "" where there is none."""
+    if not names:
+        return {}
+    asked = sorted(set(names))
+    stdin = b"".join(os.fsencode(name) + b"\n" for name in asked)
+    lines = run_git(["cat-file", "--batch-check=%(objectname)"], cwd, stdin=stdin, env=env).out.splitlines()
+    return {
+        name: "" if line.endswith(b" missing") else line.decode("utf-8", "replace")
+        for name, line in zip(asked, lines, strict=True)
+    }
+
+
+# what came after a merge
+
+
+def read_blobs_in_head(cwd: str, paths: Sequence[str], env: Env = None, head: str = "HEAD") -> dict[str, str]:
+    """The blobs that HEAD, or another commit or tree, has at some paths; "" where it has no file."""
+    if not paths:
+        return {}
+    words = ["--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", head, "--"]
+    out = run_git([*words, *paths], cwd, env=env).out
+    known = {}
+    for record in out.split(b"\0"):
+        facts, _, name = record.partition(b"\t")
+        if facts.startswith(b"100"):
+            known[os.fsdecode(name)] = facts.split()[2].decode()
+    return {path: known.get(path, "") for path in paths}
+
+
+def read_outside(cwd: str, ids: Iterable[str], env: Env = None) -> set[str]:
+    """Of these commits, those that are not part of HEAD's history; all of them where one is not here at all."""
+    asked = sorted(set(ids))
+    if not asked:
+        return set()
+    stdin = "".join(f"{one}\n" for one in asked).encode()
+    result = run_git(["rev-list", "--stdin", "--not", "HEAD"], cwd, stdin=stdin, env=env, check=False)
+    return set(asked if result.code else result.out.decode().split()) & set(asked)
+
+
+def read_later_versions(cwd: str, merge: str, path: str, env: Env = None, head: str = "HEAD") -> list[bytes]:
+    """What a file was between a merge and HEAD, in the commits that come after the merge; newest first, 20 at most."""
+    words = ["log", "-z", "--format=", "--raw", "-m", "--full-history", "--no-renames", "--full-index"]
+    words += ["--no-ext-diff", "--no-relative", "--no-color", "--no-show-signature", "--ancestry-path"]
+    out = run_git([*words, f"{merge}..{head}", "--", f":(top,literal){path}"], cwd, env=env).out
+    records = [field.lstrip(b"\n") for field in out.split(b"\0")]
+    blobs = dict.fromkeys(record.split()[3].decode() for record in records if record.startswith(b":"))
+    present = [blob for blob in blobs if _blob(blob)][:_MOST_VERSIONS]
+    contents = read_contents(cwd, present, env)
+    return [contents[blob] for blob in present]

@@ -1,0 +1,231 @@
+"""What became of the paths that somebody wrote down: whether they are there, and if not, what git knows about them.
+
+Paths are a stranger's text: nothing outside the repository is ever looked at, no symbolic link is followed out of it.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from fnmatch import translate
+from stat import S_ISDIR, S_ISLNK
+from typing import Literal, NamedTuple
+
+from checkpoint_git.git.history.history import has_commits, read_removals
+from checkpoint_git.git.run import clean_env, run_git
+
+State = Literal["there", "missing", "outside"]
+Kind = Literal["renamed", "deleted", "uncommitted", "ignored", "unknown"]
+
+_GLOB = re.compile(r"[*?\[]")
+_MAX_WALK = 200_000  # folder entries that one pattern may look at
+_MAX_FOLLOWED = 5  # renames in a row
+_DEEPEST = 100  # folders of a path that are looked at one by one
+_FEW = 100  # paths that git itself looks for; more of them it compares one by one with every name it has
+
+
+class Fate(NamedTuple):
+    """What git knows about a path that is not there.
+
+    renamed: detail is the new path, which is there. deleted: detail is the commit that did it, shortened. uncommitted:
+    HEAD has it, only the work tree does not. ignored: .gitignore covers it. unknown: git never had it.
+    """
+
+    kind: Kind
+    detail: str = ""
+
+
+def find_state(path: str, root: str, top: str) -> State:
+    """Whether a path or a pattern names something.
+
+    path: as written, relative to root or absolute. root: the folder that holds .checkpoints. top: the repository's, in
+    which the path must lie; relative paths are tried from there too.
+    """
+    states = [_find_state_from(base, path, top) for base in dict.fromkeys((root, top))]
+    return next((state for state in _ORDER if state in states), "missing")
+
+
+_ORDER: tuple[State, ...] = ("there", "missing", "outside")
+
+
+def relative_to_top(path: str, root: str, top: str) -> list[str]:
+    """What a path as written may be called in git: relative to top, "/" between its parts; [] where it lies outside."""
+    found = (_inside(base, path, top) for base in dict.fromkeys((root, top)))
+    return list(dict.fromkeys(os.path.relpath(full, top).replace(os.sep, "/") for full in found if full))
+
+
+class Lookup:
+    """find_state and relative_to_top for many paths of one project: what was looked at once is remembered.
+
+    root: the folder that holds .checkpoints. top: the repository's.
+    """
+
+    def __init__(self, root: str, top: str) -> None:
+        self._root, self._top = root, top
+        self._states: dict[str, State] = {}
+        self._names: dict[str, tuple[str, ...]] = {}
+        self._plain: dict[str, bool] = {top: True}  # folder -> whether it is one, reached through no symbolic link
+
+    def find_state(self, path: str) -> State:
+        """As the function of this name."""
+        known = self._states.get(path)
+        if known is None:
+            known = "there" if self._is_plainly_there(path) else find_state(path, self._root, self._top)
+            self._states[path] = known
+        return known
+
+    def find_names(self, path: str) -> tuple[str, ...]:
+        """As relative_to_top."""
+        known = self._names.get(path)
+        if known is None:
+            is_plain = self._root == self._top and _PLAIN_PATH(path) and not _ODD_PART(path)
+            known = (path,) if is_plain else tuple(relative_to_top(path, self._root, self._top))
+            self._names[path] = known
+        return known
+
+    def _is_plainly_there(self, path: str) -> bool:
+        """Whether it is a file of the project by an ordinary name, reached through no symbolic link."""
+        if not _PLAIN_PATH(path) or _ODD_PART(path) or path.count("/") > _DEEPEST:
+            return False
+        full = f"{self._root}/{path}"
+        try:
+            return self._is_plain_folder(full.rpartition("/")[0]) and not S_ISLNK(os.lstat(full).st_mode)
+        except OSError:
+            return False
+
+    def _is_plain_folder(self, folder: str) -> bool:
+        known = self._plain.get(folder)
+        if known is None:
+            known = self._is_plain_folder(folder.rpartition("/")[0]) and S_ISDIR(os.lstat(folder).st_mode)
+            self._plain[folder] = known
+        return known
+
+
+_PLAIN_PATH = re.compile(r"[\w.-][\w./ -]*[\w-]", re.ASCII).fullmatch
+_ODD_PART = re.compile(r"(?:^|/)\.{0,2}(?:/|$)").search  # "", "." or ".." between two slashes
+
+
+def read_fates(top: str, paths: Sequence[str]) -> dict[str, Fate]:
+    """What git knows about paths that are not there. paths: relative to top. A file that is only not checked out (a
+    sparse checkout) is left out: nothing is wrong with it.
+    """
+    if not paths:
+        return {}
+    fates = dict.fromkeys(paths, Fate("unknown"))
+    fates.update(dict.fromkeys(_read_ignored(top, paths), Fate("ignored")))
+    if not has_commits(top):
+        return fates
+    for path, fate in _read_removed(top, paths).items():
+        fates[path] = fate
+    kept = _read_names(top, ["ls-tree", "-r", "-d", "-t", "-z", "--name-only", "HEAD"], paths)
+    kept |= _read_names(top, ["ls-tree", "-r", "-z", "--name-only", "HEAD"], paths)
+    sparse = {name[2:] for name in _read_names(top, ["ls-files", "-t", "-z"], paths) if name.startswith("S ")}
+    sparse.update({folder for name in sparse for folder in _folders_of(name)})
+    for path in paths:
+        if path.rstrip("/") in kept:
+            fates[path] = Fate("uncommitted")
+    return {path: fate for path, fate in fates.items() if path.rstrip("/") not in sparse}
+
+
+def _folders_of(path: str) -> Iterator[str]:
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
+def _find_state_from(base: str, path: str, top: str) -> State:
+    full = _inside(base, path, top)
+    if full is None:
+        return "outside"
+    if os.path.lexists(full):
+        return _exists_inside(full, top)
+    return "there" if _GLOB.search(path) and _matches(full, top) else "missing"
+
+
+def _exists_inside(full: str, top: str) -> State:
+    real, wall = os.path.realpath(full), os.path.realpath(top)
+    if real != wall and not real.startswith(wall.rstrip(os.sep) + os.sep):
+        return "outside"
+    return "there" if os.path.exists(real) else "missing"
+
+
+def _inside(base: str, path: str, top: str) -> str | None:
+    """The absolute path, None where it does not lie in top or could not be a path."""
+    if "\0" in path or path.startswith("~") or not _is_encodable(path):
+        return None
+    full = os.path.normpath(os.path.join(base, path))
+    return full if full == top or full.startswith(top.rstrip(os.sep) + os.sep) else None
+
+
+def _is_encodable(path: str) -> bool:
+    """Whether the file system could hold such a name; JSON can spell halves of characters."""
+    try:
+        return bool(os.fsencode(path)) or not path
+    except UnicodeEncodeError:
+        return False
+
+
+def _matches(pattern: str, top: str) -> bool:
+    """Whether something matches a pattern. ** stands for any folders; symbolic links to folders are not entered."""
+    parts = re.sub(r"(?:\*\*/)+", "**/", os.path.relpath(pattern, top).replace(os.sep, "/")).split("/")
+    budget = iter(range(_MAX_WALK))
+    return next(_walk(top, parts, budget), None) is not None
+
+
+def _walk(folder: str, parts: list[str], budget: Iterator[int]) -> Iterator[str]:
+    if not parts:
+        yield folder
+        return
+    head, rest = parts[0], parts[1:]
+    if head == "**":
+        yield from _walk(folder, rest, budget)
+    fits = re.compile(translate(head)).match
+    for entry in _entries(folder):
+        if next(budget, None) is None:
+            return
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if head == "**" and is_folder and entry.name != ".git":
+            yield from _walk(entry.path, parts, budget)
+        elif fits(entry.name) and (is_folder or not rest):
+            yield from _walk(entry.path, rest, budget)
+
+
+def _entries(folder: str) -> list["os.DirEntry[str]"]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []
+
+
+def _read_removed(top: str, paths: Sequence[str]) -> dict[str, Fate]:
+    """How git lost the paths: followed through renames as long as the new name is gone too."""
+    fates: dict[str, Fate] = {}
+    names = {path: path for path in paths}
+    for _ in range(_MAX_FOLLOWED):
+        removals = read_removals(top, sorted(set(names.values())))
+        following: dict[str, str] = {}
+        for path, name in names.items():
+            removal = removals.get(name.rstrip("/"))
+            if removal is None:
+                continue
+            fates[path] = Fate("deleted", removal.commit[:9])
+            if removal.new_name and os.path.lexists(os.path.join(top, removal.new_name)):
+                fates[path] = Fate("renamed", f"{removal.new_name}/" if path.endswith("/") else removal.new_name)
+            elif removal.new_name:
+                following[path] = removal.new_name
+        if not following:
+            break
+        names = following
+    return fates
+
+
+def _read_ignored(top: str, paths: Sequence[str]) -> list[str]:
+    stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
+    result = run_git(["check-ignore", "-z", "--stdin"], top, stdin=stdin, env=clean_env(os.environ), check=False)
+    return [os.fsdecode(name) for name in result.out.split(b"\0") if name]
+
+
+def _read_names(top: str, words: list[str], paths: Sequence[str]) -> set[str]:
+    command = ["--literal-pathspecs", *words, "--", *(paths if len(paths) <= _FEW else ())]
+    result = run_git(command, top, env=clean_env(os.environ), check=False)
+    return {os.fsdecode(name) for name in result.out.split(b"\0") if name}

@@ -1,0 +1,149 @@
+"""One branch on a remote: asked for, fetched, pushed under a lease. What the remote says is a stranger's text.
+
+No hook of this clone runs, nothing is asked of a person, and no ref of this clone is written but what git itself keeps
+of a remote's branches.
+"""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.git.history.history import is_shallow
+from checkpoint_git.git.merges.merges import UNSHALLOW, Env
+from checkpoint_git.git.merges.trees import read_bases_of
+from checkpoint_git.git.run import GitResult, run_git
+
+HEADS = "refs/heads/"
+_DEEPER = (64, 512)  # commits, before all the rest is fetched
+_SETTINGS = (
+    f"core.hooksPath={os.devnull}",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "http.lowSpeedLimit=1",  # bytes a second, for so many seconds: then the connection is dead
+    "http.lowSpeedTime=120",
+)
+_ALONE = tuple(word for setting in _SETTINGS for word in ("-c", setting))
+_FETCH = ("fetch", "-q", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance")
+_LONGEST_SAID = 300  # characters of what a server says
+
+
+class Pushed(NamedTuple):
+    """What became of a push.
+
+    arrived: the remote has the commit on the branch. now: what the branch is at, "" where it is gone, None where the
+    remote does not answer any more. said: the server's reason, one line, not escaped. refused: the server said no to
+    the branch; else the push has ended before it said anything.
+    """
+
+    arrived: bool
+    now: str | None
+    said: str
+    refused: bool = False
+
+
+def quiet_env(env: Mapping[str, str]) -> dict[str, str]:
+    """Surroundings in which git asks nobody for a password."""
+    return {**env, "GIT_TERMINAL_PROMPT": "0", "GCM_INTERACTIVE": "never"}
+
+
+def check_branch(cwd: str, name: str) -> str:
+    """The full ref of a branch that somebody named. Raises CheckpointError for what git allows no branch to be called.
+
+    "refs/heads/x" is the branch x; any other name that begins with refs/ is refused.
+    """
+    short = name.removeprefix(HEADS)
+    fits = bool(short) and short.isprintable() and not short.startswith("refs/")
+    if not fits or run_git(["check-ref-format", f"{HEADS}{short}"], cwd, check=False).code != 0:
+        shown = escape_controls(shorten(name, 100))
+        raise CheckpointError(f"'{shown}' cannot be a branch", "give the pull request's branch, such as topic")
+    return f"{HEADS}{short}"
+
+
+def check_remote(cwd: str, remote: str, env: Env = None) -> None:
+    """Raises CheckpointError where a remote is neither configured nor an address."""
+    known = run_git(["remote"], cwd, env=env).out.decode("utf-8", "replace").splitlines()
+    if remote in (*known, ".") or (remote and not remote.startswith("-") and re.search("[/:\\\\]", remote)):
+        return
+    shown = escape_controls(shorten(remote, 100))
+    raise CheckpointError(f"there is no remote {shown!r}", f"known are: {', '.join(known) or 'none'}; see --remote")
+
+
+def read_remote_branch(cwd: str, remote: str, ref: str, env: Env = None) -> str | None:
+    """What a full ref is at on the remote, "" where it has no such ref; None where the remote does not answer."""
+    result = run_git([*_ALONE, "ls-remote", "-q", "--", remote, ref], cwd, env=env, check=False)
+    if result.code != 0:
+        return None
+    rows = (line.split("\t") for line in os.fsdecode(result.out).splitlines())
+    return next((row[0] for row in rows if len(row) == 2 and row[1] == ref), "")
+
+
+def fetch_commits(cwd: str, remote: str, wanted: Sequence[str], env: Env = None) -> bool:
+    """Whether git could fetch refs or full ids from the remote; only objects come."""
+    return run_git([*_ALONE, *_FETCH, "--", remote, *wanted], cwd, env=env, check=False).code == 0
+
+
+# shallow clones
+
+
+def read_full_bases(cwd: str, remote: str, ours: str, theirs: str, env: Env = None) -> list[str]:
+    """The merge bases of two commits (full ids), with as much fetched into a shallow clone as it takes to know them.
+
+    In a shallow clone a base that is there may be the wrong one: another may lie where the history is cut off.
+    Raises CheckpointError where the rest cannot be fetched.
+    """
+    for depth in _DEEPER:
+        if not is_shallow(cwd) or not _is_cut(cwd, ours, theirs, env):
+            return read_bases_of(cwd, ours, theirs, env)
+        words = [*_ALONE, *_FETCH, f"--deepen={depth}", "--", remote, ours, theirs]
+        run_git(words, cwd, env=env, check=False)
+    for wanted in ([ours, theirs], []):
+        if is_shallow(cwd):
+            run_git([*_ALONE, *_FETCH, "--unshallow", "--", remote, *wanted], cwd, env=env, check=False)
+    if is_shallow(cwd) and _is_cut(cwd, ours, theirs, env):
+        message = f"this clone is too shallow to tell what {ours[:12]} and {theirs[:12]} have in common"
+        raise CheckpointError(f"{message}, and the rest could not be fetched", UNSHALLOW)
+    return read_bases_of(cwd, ours, theirs, env)
+
+
+def _is_cut(cwd: str, ours: str, theirs: str, env: Env) -> bool:
+    """Whether a side's own history, down to the merge bases, ends where the clone was cut off."""
+    words = ["rev-parse", "--path-format=absolute", "--git-path", "shallow"]
+    try:
+        with open(os.fsdecode(run_git(words, cwd, env=env).out).rstrip("\n"), encoding="ascii") as stream:
+            ends = set(stream.read().split())
+    except FileNotFoundError:
+        return False
+    bases = read_bases_of(cwd, ours, theirs, env)
+    own = run_git(["rev-list", ours, theirs, "--not", *bases], cwd, env=env).out.decode().split()
+    return not bases or not ends.isdisjoint(own)
+
+
+# pushing
+
+
+def push_commit(cwd: str, remote: str, commit: str, ref: str, expected: str, env: Env = None) -> Pushed:
+    """Moves a branch of the remote from one commit to another, and only from that one.
+
+    ref: full. When git did not end well, the remote is asked what it has: a connection may die after the push.
+    """
+    words = ["push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no"]
+    lease = f"--force-with-lease={ref}:{expected}"
+    result = run_git([*_ALONE, *words, lease, "--", remote, f"{commit}:{ref}"], cwd, env=env, check=False)
+    if result.code == 0:
+        return Pushed(True, commit, "")
+    now = read_remote_branch(cwd, remote, ref, env)
+    return Pushed(now == commit, now, find_reason(result), b"\n!\t" in b"\n" + result.out)
+
+
+def find_reason(result: GitResult) -> str:
+    """Why a push was refused: what the server wrote, and the reason in git's own line for the ref."""
+    lines = result.out.decode("utf-8", "replace").splitlines()
+    refused = [match[1] for line in lines if line.startswith("!") and (match := re.search(r"\(([^()]*)\)\s*$", line))]
+    said = result.err.decode("utf-8", "replace").splitlines()
+    remote = [line.removeprefix("remote:").strip() for line in said if line.startswith("remote:")]
+    fatal = [line for line in said if line.startswith(("fatal:", "error:"))][:1]
+    parts = [*refused, *filter(None, remote)] or fatal or [line for line in said if line.strip()][:1]
+    return shorten("; ".join(parts) or f"git push ended with {result.code}", _LONGEST_SAID)

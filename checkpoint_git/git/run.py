@@ -1,0 +1,224 @@
+"""The one door through which git is run: it knows processes and environments, and nothing about checkpoints."""
+
+import os
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.light import IO, TYPE_CHECKING, Iterator, Mapping, NamedTuple, Sequence
+from checkpoint_git.core.terminal_text import escape_controls, shorten
+
+if TYPE_CHECKING:
+    import subprocess
+
+# 2.31 brought `git rev-parse --path-format`; the suite runs with 2.39 and later.
+MINIMUM_VERSION = (2, 31)
+
+# What `git rev-parse --local-env-vars` prints (git 2.39): with one of these set, git talks to that repository,
+# whatever directory it is started in.
+LOCAL_VARIABLES = frozenset(
+    (
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_CONFIG",
+        "GIT_CONFIG_PARAMETERS",
+        "GIT_CONFIG_COUNT",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_IMPLICIT_WORK_TREE",
+        "GIT_GRAFT_FILE",
+        "GIT_INDEX_FILE",
+        "GIT_NO_REPLACE_OBJECTS",
+        "GIT_REPLACE_REF_BASE",
+        "GIT_PREFIX",
+        "GIT_SHALLOW_FILE",
+        "GIT_COMMON_DIR",
+        "GIT_INTERNAL_SUPER_PREFIX",
+    )
+)
+
+_CHUNK = 1 << 18  # bytes
+_PIPE = 1 << 20  # bytes
+_USAGE_ERROR = 129
+_KNOWN_TROUBLE = (
+    (b"dubious ownership", "the repository belongs to another user: git config --global --add safe.directory PATH"),
+    (b"not a git repository", "go into a repository, or make one: git init"),
+    (b"must be run in a work tree", "go into a work tree: a bare repository has no files to look at"),
+)
+
+
+class GitMissingError(CheckpointError):
+    """There is no git on PATH."""
+
+
+class GitResult(NamedTuple):
+    """code: git's exit code, negative when a signal ended it. out, err: what it printed, as bytes."""
+
+    code: int
+    out: bytes
+    err: bytes
+
+
+def run_git(
+    words: Sequence[str],
+    cwd: str,
+    *,
+    stdin: bytes = b"",
+    env: Mapping[str, str] | None = None,
+    check: bool = True,
+) -> GitResult:
+    """`git WORDS` in the directory cwd.
+
+    env: the whole environment, else this process's own; a hook's own GIT_DIR and GIT_INDEX_FILE so reach git. Use
+    clean_env() before touching another repository. git takes no optional locks, so nothing is rewritten behind the
+    user's back. check: any exit code but 0 is a CheckpointError that holds what git said.
+    """
+    with start_git(words, cwd, env=env) as process:
+        out, err = process.communicate(stdin)
+    result = GitResult(process.returncode, out, err)
+    if check and result.code != 0:
+        raise git_error(words, result, cwd)
+    return result
+
+
+def start_git(
+    words: Sequence[str],
+    cwd: str,
+    *,
+    env: Mapping[str, str] | None = None,
+    stdin: int | None = None,
+    stderr: "int | IO[bytes] | None" = None,
+    own_group: bool = False,
+) -> "subprocess.Popen[bytes]":
+    """A running `git WORDS` whose output the caller reads as it comes; for answers too long to hold in memory.
+
+    stdin: a pipe unless the caller gives a file's descriptor.
+    stderr: a pipe unless the caller says otherwise; who reads only stdout passes a file, or a chatty git may block.
+    own_group: it and all that it starts can be ended together, and no key pressed here reaches them.
+    """
+    import subprocess
+
+    surroundings = dict(os.environ if env is None else env)
+    surroundings.setdefault("GIT_OPTIONAL_LOCKS", "0")
+    try:
+        return subprocess.Popen(
+            ["git", *words],
+            cwd=cwd,
+            env=surroundings,
+            stdin=subprocess.PIPE if stdin is None else stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE if stderr is None else stderr,
+            start_new_session=own_group,
+        )
+    except FileNotFoundError as error:
+        if not os.path.isdir(cwd):
+            raise CheckpointError(f"{escape_controls(cwd)} is not a directory") from error
+        raise GitMissingError("git was not found", "install git, or put it on PATH") from error
+    except OSError as error:
+        raise CheckpointError(f"git could not be started: {error.strerror}", "check PATH and the directory") from error
+
+
+def stream_git(words: Sequence[str], cwd: str, *, env: Mapping[str, str]) -> Iterator[bytes]:
+    """What `git WORDS` prints, chunk by chunk as it comes; closing the iterator ends git.
+
+    Started by the operating system's own call: loading subprocess costs a third of an empty interpreter.
+    Raises CheckpointError when git cannot be started, and after the last chunk where it failed.
+    """
+    reading, writing = os.pipe()
+    _widen(writing)
+    nothing, quiet = (os.open(os.devnull, flags | os.O_CLOEXEC) for flags in (os.O_RDONLY, os.O_WRONLY))
+    ends = ((nothing, 0), (writing, 1), (quiet, 2))
+    actions = [(os.POSIX_SPAWN_DUP2, *end) for end in ends]
+    try:
+        process = os.posix_spawnp("git", ["git", "-C", cwd, *words], env, file_actions=actions)
+    except OSError as error:
+        os.close(reading)
+        raise GitMissingError("git was not found", "install git, or put it on PATH") from error
+    finally:
+        for descriptor, _ in ends:
+            os.close(descriptor)
+    try:
+        while chunk := os.read(reading, _CHUNK):
+            yield chunk
+    finally:
+        os.close(reading)  # git, if it still writes, ends with a broken pipe
+        code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    if code:
+        raise git_error(words, GitResult(code, b"", b"the history could not be read whole"), cwd)
+
+
+def _widen(pipe: int) -> None:
+    """Lets git go on writing while we are busy, where the system lets a pipe hold more."""
+    import fcntl
+
+    try:
+        fcntl.fcntl(pipe, getattr(fcntl, "F_SETPIPE_SZ", -1), _PIPE)
+    except OSError:
+        return
+
+
+def git_error(words: Sequence[str], result: GitResult, cwd: str) -> CheckpointError:
+    """What to raise when git failed: its own first line, and a hint where we know one."""
+    said = result.err.strip().split(b"\n")[0].decode("utf-8", "replace")
+    hint = next((text for sign, text in _KNOWN_TROUBLE if sign in result.err), "")
+    if result.code == _USAGE_ERROR and not hint:
+        hint = f"git {version_text(MINIMUM_VERSION)} or newer is needed"
+    what = escape_controls(shorten(said, 300)) or f"exit code {result.code}"
+    return CheckpointError(f"git {words[0]} failed in {escape_controls(cwd)}: {what}", hint)
+
+
+def quote_path(path: bytes) -> bytes:
+    """A path as git reads it from a line: in quotes, with octal escapes, where it holds what a line cannot."""
+    if not path.startswith(b'"') and not any(byte < 0x20 or byte == 0x7F for byte in path):
+        return path
+    plain = (b"\\%03o" % byte if byte < 0x20 or byte in b'"\\' or byte >= 0x7F else bytes([byte]) for byte in path)
+    return b'"' + b"".join(plain) + b'"'
+
+
+def clean_env(env: Mapping[str, str]) -> dict[str, str]:
+    """The environment without what ties git to one repository: for work in any other one."""
+    return {name: value for name, value in env.items() if not is_local_variable(name)}
+
+
+def offline_env(env: Mapping[str, str]) -> dict[str, str]:
+    """The clean environment, in which git asks no server for what a partial clone lacks.
+
+    git before 2.44 does not know the first variable; without any allowed protocol its fetch fails at once.
+    """
+    return {**clean_env(env), "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_TERMINAL_PROMPT": "0"}
+
+
+def is_local_variable(name: str) -> bool:
+    """Whether git takes this variable as belonging to one repository (-c settings handed down included)."""
+    return name in LOCAL_VARIABLES or name.startswith(("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"))
+
+
+def read_bare_top(cwd: str, env: Mapping[str, str]) -> str | None:
+    """The bare repository around a directory, None where there is none. env: a clean one."""
+    words = ["rev-parse", "--path-format=absolute", "--is-bare-repository", "--absolute-git-dir"]
+    answer = run_git(words, cwd, env=env, check=False)
+    bare, _, top = os.fsdecode(answer.out).removesuffix("\n").partition("\n")
+    return top if answer.code == 0 and bare == "true" else None
+
+
+def read_git_version(cwd: str) -> tuple[int, ...]:
+    """The version of the git on PATH, as (2, 39, 5)."""
+    words = run_git(["--version"], cwd).out.decode("utf-8", "replace").split()
+    numbers = words[2].split(".") if len(words) > 2 else []
+    version = tuple(int(number) for number in numbers if number.isdecimal())
+    if not version:
+        raise CheckpointError("git --version gave no version", "check which git is on PATH")
+    return version
+
+
+def check_git_version(cwd: str) -> tuple[int, ...]:
+    """The version of git; raises CheckpointError when it is missing or older than what we need."""
+    version = read_git_version(cwd)
+    if version < MINIMUM_VERSION:
+        raise CheckpointError(
+            f"git {version_text(version)} is too old", f"install git {version_text(MINIMUM_VERSION)} or newer"
+        )
+    return version
+
+
+def version_text(version: tuple[int, ...]) -> str:
+    """(2, 31) as "2.31"."""
+    return ".".join(str(number) for number in version)

@@ -1,0 +1,145 @@
+"""The checked-out branch beside its upstream, as far as this clone knows it; it asks no server and merges nothing."""
+
+import os
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from checkpoint_git.git.driver_settings import DRIVER, Choices, read_driver_command
+from checkpoint_git.git.merges.conflicts import read_operation
+from checkpoint_git.git.merges.merges import Commit, Touched, read_touched
+from checkpoint_git.git.run import run_git
+from checkpoint_git.git.staged import pathspecs, read_commit
+
+_STATUS = ("status", "--porcelain=v2", "--branch", "--ahead-behind", "-z", "--untracked-files=no", "--no-renames")
+
+
+class Tracking(NamedTuple):
+    """The checked-out branch and what it will be merged with.
+
+    head, commit: full ids, commit "" where the upstream is configured and not in this clone. name: "origin/main".
+    tracked: it is the branch's upstream, else the remote's default branch. ahead, behind: commits that only one has.
+    dirty: checkpoint paths whose index or work tree differs from HEAD.
+    """
+
+    branch: str
+    head: str
+    name: str
+    commit: str
+    tracked: bool
+    ahead: int
+    behind: int
+    dirty: frozenset[str]
+
+
+class Settings(NamedTuple):
+    """What git would merge by. installed: our driver is configured. rebases: a pull of this branch rebases.
+
+    stashes: a pull puts aside what is not committed, and brings it back afterwards.
+    """
+
+    installed: bool
+    choices: Choices
+    rebases: bool
+    stashes: bool
+
+
+def read_tracking(cwd: str, git_dir: str, env: Mapping[str, str]) -> Tracking | None:
+    """None where there is nothing to compare: no upstream and no default branch of a remote, a detached or unborn HEAD.
+
+    Also None in the middle of a merge, a rebase or the like: what is unfinished is not judged. One git process, and
+    one more where something is upstream. cwd: the top of the work tree. env: see offline_env.
+    """
+    if read_operation(git_dir):
+        return None
+    headers, dirty = _read_status(cwd, env)
+    head, branch = headers.get("branch.oid", ""), headers.get("branch.head", "")
+    if branch == "(detached)" or head == "(initial)" or not head:
+        return None
+    name = headers.get("branch.upstream", "")
+    if not name:
+        return _read_default(cwd, branch, head, dirty, env)
+    counts = re.fullmatch(r"\+(\d+) -(\d+)", headers.get("branch.ab", ""))
+    if counts is None:
+        return Tracking(branch, head, name, "", True, 0, 0, dirty)
+    ahead, behind = int(counts[1]), int(counts[2])
+    commit = read_commit(cwd, "@{upstream}", env) if behind else head
+    return Tracking(branch, head, name, commit, True, ahead, behind, dirty)
+
+
+def _read_status(cwd: str, env: Mapping[str, str]) -> tuple[dict[str, str], frozenset[str]]:
+    """The headers by name, and the paths of what is not as in HEAD."""
+    records = run_git([*_STATUS, "--", *pathspecs()], cwd, env=env).out.split(b"\0")
+    headers, dirty = {}, set()
+    for record in records:
+        if record.startswith(b"# "):
+            name, _, value = os.fsdecode(record[2:]).partition(" ")
+            headers[name] = value
+        elif record[:2] in _FIELDS_BEFORE_PATH:
+            dirty.add(os.fsdecode(record.split(b" ", _FIELDS_BEFORE_PATH[record[:2]])[-1]))
+    return headers, frozenset(dirty)
+
+
+_FIELDS_BEFORE_PATH = {b"1 ": 8, b"u ": 10}
+
+
+def _read_default(cwd: str, branch: str, head: str, dirty: frozenset[str], env: Mapping[str, str]) -> Tracking | None:
+    """The default branch of origin, or of the only remote, for a branch that follows nothing."""
+    words = ["for-each-ref", "--format=%(refname) %(objectname) %(symref)", "refs/remotes/*/HEAD"]
+    rows = [row.split(" ") for row in os.fsdecode(run_git(words, cwd, env=env).out).splitlines()]
+    known = {row[0]: (row[1], row[2]) for row in rows if len(row) == 3}
+    found = known.get("refs/remotes/origin/HEAD") or (next(iter(known.values())) if len(known) == 1 else None)
+    if found is None:
+        return None
+    commit, target = found
+    words = ["rev-list", "--left-right", "--count", f"{head}...{commit}", "--"]
+    ahead, behind = run_git(words, cwd, env=env).out.decode().split()
+    name = target.removeprefix("refs/remotes/")
+    return Tracking(branch, head, name, commit, False, int(ahead), int(behind), dirty)
+
+
+def read_meeting_files(cwd: str, tracking: Tracking, env: Mapping[str, str]) -> Touched:
+    """The versions of every checkpoint that the upstream changed: base, first (HEAD's) and second (the upstream's).
+
+    `result` is HEAD's, for nothing is merged yet. Raises CheckpointError where a shallow clone lacks the base.
+    """
+    return read_touched(cwd, Commit(tracking.head, "", (tracking.head, tracking.commit), ""), env)
+
+
+def read_settings(cwd: str, branch: str, env: Mapping[str, str]) -> Settings:
+    """How this clone merges and pulls."""
+    words = [
+        "config",
+        "-z",
+        "--get-regexp",
+        r"^(merge\.checkpoint\.driver|pull\.rebase|branch\..*\.rebase|(merge|rebase)\.autostash)$",
+    ]
+    records = os.fsdecode(run_git(words, cwd, env=env, check=False).out).split("\0")
+    # a name without "=" means true
+    known = {record.partition("\n")[0]: record.partition("\n")[2] if "\n" in record else "true" for record in records}
+    driver = read_driver_command(known.get(DRIVER, ""))
+    rebases = _is_set(known.get(f"branch.{branch}.rebase", known.get("pull.rebase", "")))
+    stashes = _is_set(known.get("rebase.autostash" if rebases else "merge.autostash", ""))
+    return Settings(driver is not None, driver.choices if driver else Choices(), rebases, stashes)
+
+
+def _is_set(value: str) -> bool:
+    """As git reads a boolean that may be another word too."""
+    return value.lower() not in ("", "false", "no", "off", "0")
+
+
+def read_driven(cwd: str, paths: list[str], env: Mapping[str, str]) -> frozenset[str]:
+    """Of these paths, those that git's attributes give to our driver in the work tree."""
+    if not paths:
+        return frozenset()
+    stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
+    fields = run_git(["check-attr", "-z", "--stdin", "merge"], cwd, stdin=stdin, env=env).out.split(b"\0")
+    pairs = zip(fields[::3], fields[2::3], strict=False)
+    return frozenset(os.fsdecode(path) for path, value in pairs if value == b"checkpoint")
+
+
+def is_in_the_way(cwd: str, path: str, tracking: Tracking, settings: Settings, is_new: bool) -> bool:
+    """Whether the work tree holds something at a path that git would not merge over. is_new: HEAD has no such file."""
+    if path in tracking.dirty:
+        return not settings.stashes
+    return is_new and os.path.lexists(os.path.join(cwd, path))

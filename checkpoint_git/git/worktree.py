@@ -1,0 +1,59 @@
+"""How a work tree differs from what is committed: unmerged, never added, changed since. It judges no checkpoint."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+
+from checkpoint_git.git.run import run_git
+from checkpoint_git.git.staged import pathspecs
+
+
+def read_unmerged(work_tree: str, env: Mapping[str, str]) -> list[str]:
+    """The checkpoint files that a merge has left unresolved in the index, sorted."""
+    out = run_git(["ls-files", "-u", "-z", "--full-name", "--", *pathspecs()], work_tree, env=env).out
+    return sorted({os.fsdecode(record.partition(b"\t")[2]) for record in out.split(b"\0") if record})
+
+
+def read_uncommitted(work_tree: str, paths: Iterable[str], env: Mapping[str, str]) -> set[str]:
+    """Which of the paths are here and were never given to git, nothing that .gitignore covers.
+
+    paths: relative to the work tree, of files or folders. One that is staged counts as given: the next commit has it.
+    """
+    words = ["ls-files", "--others", "--directory", "--no-empty-directory", "--exclude-standard", "-z", "--full-name"]
+    found = {os.fsdecode(name) for name in run_git(words, work_tree, env=env).out.split(b"\0") if name}
+    if not found:
+        return set()
+    return {path for path in paths if _is_among(path.rstrip("/"), found)}
+
+
+def _is_among(path: str, found: set[str]) -> bool:
+    """Whether a path is one of those found, or lies below a folder that is; folders end in "/"."""
+    if path in found or path + "/" in found:
+        return True
+    return any(path[: at + 1] in found for at, letter in enumerate(path) if letter == "/")
+
+
+def read_changed(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -> set[str]:
+    """Which of the paths differ from HEAD, in the work tree or staged. paths: few, relative to the work tree."""
+    if not paths:
+        return set()
+    words = [
+        "--literal-pathspecs",
+        "status",
+        "--porcelain",
+        "-z",
+        "--untracked-files=all",
+        "--no-renames",
+        "--",
+        *paths,
+    ]
+    out = run_git(words, work_tree, env=env).out
+    return {os.fsdecode(record[3:]) for record in out.split(b"\0") if record}
+
+
+def read_as_committed(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -> set[str]:
+    """Which of the paths HEAD holds just as they stand here. paths: of files, few, relative to the work tree."""
+    if not paths:
+        return set()
+    out = run_git(["--literal-pathspecs", "ls-files", "-z", "--full-name", "--", *paths], work_tree, env=env).out
+    tracked = {os.fsdecode(name) for name in out.split(b"\0") if name}
+    return tracked.intersection(paths) - read_changed(work_tree, paths, env)

@@ -1,0 +1,95 @@
+"""`checkpoint mcp`: serve agents over standard input and output, or show how a client is told to start it.
+
+Light: the SDK and all that needs it is imported when a server starts.
+"""
+
+import os
+from collections.abc import Mapping
+
+from checkpoint_git.cli.render.json import SCHEMA_VERSION, write
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.light import ArgumentParser, Namespace
+from checkpoint_git.core.outcome import Answer, Invocation
+from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.mcp.clients import CLIENTS, find_config, write_config
+from checkpoint_git.protocols.skill.layout import check_skill_name
+
+SUMMARY = "serve agents over the Model Context Protocol: the commands as tools, the checkpoints as resources"
+EXAMPLES = """\
+  checkpoint mcp                           a client starts this; it speaks on standard input and output
+  checkpoint mcp --skill build             only the skill build may be written, and is shown whole
+  checkpoint mcp --read-only               no tool that writes
+  checkpoint mcp --print-config claude     what .mcp.json has to hold
+  checkpoint mcp --print-config codex --skill build
+
+It needs the extra: pip install 'checkpoint-git[mcp]'. It ends when its input is closed."""
+
+_OWNER = "CHECKPOINT_SKILL"
+_INSTALL = "pip install 'checkpoint-git[mcp]'"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """[--project DIR] [--skill SKILL] [--read-only] [--print-config CLIENT]."""
+    parser.add_argument("--project", metavar="DIR", help="where to work (default: the current folder)")
+    parser.add_argument("--skill", metavar="SKILL", help="the skill that alone may be written, and is shown whole")
+    parser.add_argument("--read-only", action="store_true", help="offer no tool that writes")
+    parser.add_argument(
+        "--print-config", choices=list(CLIENTS), metavar="CLIENT", help=f"show a client's file: {', '.join(CLIENTS)}"
+    )
+
+
+def answer(args: Namespace, invocation: Invocation) -> Answer:
+    """The verb. Serving ends when the client goes."""
+    if args.skill is not None:
+        check_skill_name(args.skill)
+    if args.print_config is not None:
+        return _print_config(args, invocation.cwd)
+    owner = _find_owner(args.skill, invocation.env)
+    if owner:
+        check_skill_name(owner)
+    project = _find_project(args.project, invocation.cwd)
+    try:
+        from checkpoint_git.mcp import server
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] == "checkpoint_git":
+            raise
+        raise CheckpointError("the server needs the Python SDK of the protocol, which is not there", _INSTALL) from None
+    if invocation.stdin.isatty():
+        invocation.stderr.write("checkpoint: waiting for a client on standard input; Ctrl-D ends this\n")
+        invocation.stderr.flush()
+    code = server.serve(server.Wish(invocation.cwd, project, owner, args.read_only), invocation.stderr)
+    invocation.stderr.flush()
+    os._exit(code)  # a thread may still read what nobody wants any more; nothing that writes is under way
+
+
+def _find_owner(skill: str | None, env: Mapping[str, str]) -> str:
+    owner = env.get(_OWNER, "")
+    if skill is not None and owner and skill != owner:
+        hint = "leave one of the two out"
+        raise CheckpointError(f"--skill says {skill}, and {_OWNER} says {escape_controls(owner)}", hint)
+    return skill or owner
+
+
+def _find_project(wished: str | None, cwd: str) -> str:
+    if wished is None:
+        return ""
+    folder = os.path.abspath(os.path.join(cwd, wished))
+    if not os.path.isdir(folder):
+        raise CheckpointError(f"--project {escape_controls(wished)}: there is no such folder", "name one that exists")
+    return folder
+
+
+def _print_config(args: Namespace, cwd: str) -> Answer:
+    name, options = args.print_config, _find_options(args, cwd)
+    client = CLIENTS[name]
+    if args.format == "json":
+        data = {"client": name, "file": client.file, "language": client.language}
+        data |= {"config": find_config(name, options), "text": write_config(name, options)}
+        return Answer([write({"schema_version": SCHEMA_VERSION, "command": "mcp", **data})], 0)
+    return Answer([write_config(name, options)], 0, f"this belongs into {client.file} in the project's root")
+
+
+def _find_options(args: Namespace, cwd: str) -> list[str]:
+    project = ["--project", _find_project(args.project, cwd)] if args.project is not None else []
+    skill = ["--skill", args.skill] if args.skill is not None else []
+    return [*project, *skill, *(["--read-only"] if args.read_only else [])]

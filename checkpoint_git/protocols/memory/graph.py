@@ -1,0 +1,129 @@
+"""Which graph a memory verb works on, how it is opened, and what is asked and kept before anything is changed."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from checkpoint_git.core.clock import write_instant
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.outcome import Invocation
+from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.disk.backup import Copy, write_backup
+from checkpoint_git.disk.discover import find_repository
+from checkpoint_git.git.run import clean_env, run_git
+from checkpoint_git.protocols.memory import layout
+from checkpoint_git.protocols.memory.entity import Entity
+from checkpoint_git.protocols.memory.transports.contract import Transport, UnavailableError
+from checkpoint_git.protocols.memory.transports.jsonl import JsonlTransport, graph_lock
+
+TIMEOUT = 20.0  # seconds; a cold start that has to load everything takes most of it
+_LONGEST = 600
+_SETUP = "`checkpoint memory setup` installs one and asks first; or: git config checkpoint.memoryCommand COMMAND"
+
+
+class Settings(NamedTuple):
+    """What git's configuration says. command and file: "" where unset. entity: the checkpoint's name.
+
+    timeout: seconds that the server may take to start, and for each answer.
+    """
+
+    command: str
+    file: str
+    entity: str
+    on_commit: bool
+    timeout: float = TIMEOUT
+
+
+def read_settings(cwd: str, entity: str | None = None) -> Settings:
+    """The settings that hold in a folder. entity: the name that a caller wishes instead."""
+    out = run_git(["config", "-z", "--get-regexp", r"^checkpoint\.memory"], cwd, check=False).out
+    texts = [entry.partition("\n") for entry in out.decode("utf-8", "surrogateescape").split("\0") if entry]
+    found = {key.lower(): value for key, _, value in texts}
+    name = entity if entity is not None else found.get("checkpoint.memoryentity", "") or layout.ENTITY
+    on_commit = run_git(["config", "--type=bool", "checkpoint.memoryOnCommit"], cwd, check=False).out.strip() == b"true"
+    command, file = found.get("checkpoint.memorycommand", ""), found.get("checkpoint.memoryfile", "")
+    timeout = _read_timeout(found.get("checkpoint.memorytimeout", ""))
+    return Settings(command, file, layout.check_entity_name(name), on_commit, timeout)
+
+
+def _read_timeout(text: str) -> float:
+    """Raises CheckpointError for what is no number of seconds that anybody would wait."""
+    if not text.strip():
+        return TIMEOUT
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if 1 <= seconds <= _LONGEST:
+        return seconds
+    shown = escape_controls(shorten(text, 40))
+    hint = f"git config checkpoint.memoryTimeout {TIMEOUT:g}"
+    raise CheckpointError(f'checkpoint.memoryTimeout is "{shown}", and 1 to {_LONGEST} seconds are meant', hint)
+
+
+def find_server(settings: Settings, env: Mapping[str, str]) -> layout.Server:
+    """The configured server. Raises UnavailableError where none is configured."""
+    if not settings.command.strip():
+        raise UnavailableError("no memory server is configured", _SETUP)
+    return layout.read_command(settings.command, settings.file, env)
+
+
+def find_graph(settings: Settings, env: Mapping[str, str]) -> str:
+    """The path of the graph's file, "" where nobody says it."""
+    if settings.command.strip():
+        return layout.read_command(settings.command, settings.file, env).graph
+    return layout.check_graph_path(settings.file or env.get(layout.FILE_VARIABLE, ""))
+
+
+@contextmanager
+def open_graph(settings: Settings, cwd: str, env: Mapping[str, str], *, offline: bool = False) -> Iterator[Transport]:
+    """The graph for the length of a `with` block. offline: its file directly. Raises UnavailableError."""
+    folder = layout.cache_folder(env)
+    if offline:
+        graph = find_graph(settings, env)
+        if not graph:
+            raise CheckpointError("nobody says where the graph's file lies", "git config checkpoint.memoryFile PATH")
+        yield JsonlTransport(graph, folder)
+        return
+    from checkpoint_git.protocols.memory.transports.stdio import open_server
+
+    server = find_server(settings, env)
+    lock = graph_lock(server.graph or settings.command, folder)
+    limits = (settings.timeout, settings.timeout)
+    with open_server(server.words, {**clean_env(env), **server.env}, cwd, lock, *limits) as transport:
+        yield transport
+
+
+def find_offline(offline: bool) -> list[Finding]:
+    """The warning that belongs to working on the file directly."""
+    message = "the graph's file was used directly: a server that runs at the same time may overwrite what was written"
+    return [Finding("memory/offline", "warning", message)] if offline else []
+
+
+def keep_copy(entity: Entity, cwd: str, env: Mapping[str, str], now: int) -> str:
+    """Writes an entity with its relations into a backup; the backup's folder."""
+    value = {
+        "type": "entity",
+        "name": entity.name,
+        "entityType": entity.entity_type,
+        "observations": entity.observations,
+        "relations": [dict(relation) for relation in entity.relations],
+    }
+    data = json.dumps(value, indent=2).encode() + b"\n"
+    repository = find_repository(cwd)
+    stamp = write_instant(now).replace("-", "").replace(":", "")
+    above = repository[1] if repository else layout.data_folder(env)
+    return write_backup(above, stamp, [Copy("memory-checkpoint.json", data)])
+
+
+def is_confirmed(question: str, invocation: Invocation, *, yes: bool) -> bool:
+    """Whether the person says yes. Raises CheckpointError where nobody can be asked."""
+    if yes:
+        return True
+    if not invocation.interactive:
+        raise CheckpointError(f"this asks first: {question}", "--yes says yes where nobody can be asked")
+    invocation.stderr.write(f"{escape_controls(question)} [y/N] ")
+    invocation.stderr.flush()
+    return invocation.stdin.readline().strip().lower() in ("y", "yes")

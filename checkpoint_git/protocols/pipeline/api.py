@@ -1,0 +1,80 @@
+"""A pipeline's records for Python: the commands of `checkpoint pipeline` as methods. It prints nothing."""
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.protocols.pipeline import records
+from checkpoint_git.protocols.pipeline.phases import Resumption
+from checkpoint_git.protocols.pipeline.store import Skipped
+
+Findings = list[Finding]
+
+
+class Pipeline:
+    """The append-only records of one run of a pipeline.
+
+    run_id: a UUID, or a short name for one. base: the folder of all records, None for what checkpoint.pipelineDir names
+    in the current folder, else ~/.claude/checkpoints. now: as for Checkpoints.
+    """
+
+    def __init__(
+        self, ticket_id: str, run_id: str, base: str | os.PathLike[str] | None = None, now: int | None = None
+    ) -> None:
+        found = records.find_base(None if base is None else os.path.abspath(os.fspath(base)), os.getcwd(), os.environ)
+        self._run = records.open_run(found, ticket_id, run_id)
+        self._now = now
+
+    @property
+    def now(self) -> int:
+        """Seconds since 1970, UTC."""
+        return int(time.time()) if self._now is None else self._now
+
+    def write(
+        self,
+        phase: str,
+        payload: Mapping[str, Any],
+        *,
+        commits: Mapping[str, str] | None = None,
+        artifacts: Iterable[str] = (),
+        timestamp: str = "",
+        attempt: int | None = None,
+    ) -> records.Written:
+        """Writes a record: its path below the base, its value, warnings. attempt None: the next free one.
+
+        Raises CheckpointError, nothing written, for contents that are no record and for an attempt that is there.
+        """
+        draft = records.Draft(phase, payload, commits or {}, list(artifacts), timestamp)
+        return records.write_record(self._run, draft, attempt, self.now)
+
+    def read(self, phase: str, *, attempt: int | None = None, fallback: bool = False) -> dict[str, Any]:
+        """The newest record of a phase, or one attempt. Raises CheckpointError where there is none, or it is broken.
+
+        fallback: takes the newest good one instead of a broken one.
+        """
+        found = records.read_newest(self._run, phase, self.now, attempt=attempt, fallback=fallback).record
+        if not found.is_valid:
+            raise CheckpointError(f"{found.path}: {'; '.join(found.messages('error'))}", "restore it, or use fallback")
+        assert found.value is not None
+        return found.value
+
+    def validate(self, phase: str, *, attempt: int | None = None) -> Findings:
+        """What is wrong with the newest record of a phase, or with one attempt; [] where nothing is."""
+        return records.read_newest(self._run, phase, self.now, attempt=attempt).record.findings
+
+    def list(self, skipped: list[Skipped] | None = None) -> Iterator[dict[str, Any]]:
+        """The run's good records by ordinal and attempt, one at a time. skipped: takes (path, reason) of the others."""
+        run, passed = self._run, [] if skipped is None else skipped
+        for record in records.read_records(run.base, run.ticket_id, run.run_id, self.now, passed):
+            yield record.value or {}
+
+    def resume(self, phase: str, *, fallback: bool = False) -> Resumption:
+        """Whether the run can go on at a phase: is_possible, run_from, the states of the phases before it."""
+        return records.plan_resume(self._run, records.check_phase(phase), self.now, fallback=fallback)
+
+    def next_attempt(self, phase: str) -> int:
+        """One more than the highest attempt at a phase."""
+        return records.next_attempt(self._run, records.check_phase(phase))

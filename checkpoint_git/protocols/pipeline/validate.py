@@ -1,0 +1,110 @@
+"""Whether one file is a valid pipeline record: YAML, shape and meaning in turn. Pure: bytes in, findings out."""
+
+from checkpoint_git.core import yamltext
+from checkpoint_git.core.finding import Finding, has_errors
+from checkpoint_git.core.light import Any, NamedTuple
+from checkpoint_git.core.schema import Mismatch, explain, is_surely_valid
+from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.protocols.pipeline import layout, rules
+from checkpoint_git.protocols.pipeline.layout import RecordName
+
+
+class Record(NamedTuple):
+    """One record and everything that is wrong with it.
+
+    name: what its place says. value: the decoded mapping, None where there is none; it may break the schema where
+    findings say so. findings: with path, and line and column where they are known.
+    """
+
+    path: str
+    name: RecordName
+    value: dict[str, Any] | None
+    findings: list[Finding]
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether no finding is an error."""
+        return not has_errors(self.findings)
+
+    def messages(self, level: str) -> list[str]:
+        """The findings of one level as sentences."""
+        return [finding.message for finding in self.findings if finding.level == level]
+
+
+def check_record(path: str, data: "bytes | OSError", *, now: int, brief: bool = False) -> Record:
+    """The record in a file's bytes, or in the error of reading it.
+
+    path: its last three parts say whose record it must be. now: seconds since 1970. brief: of a broken shape it is said
+    only that it is broken, which spares loading what can explain it.
+    """
+    name = layout.parse_path(path)
+    assert name is not None, path
+    if isinstance(data, OSError):
+        message = f"the file cannot be read: {data.strerror or data}"
+        return Record(path, name, None, [Finding("file/unreadable", "error", message, path)])
+    try:
+        text = yamltext.decode(data)
+        value = yamltext.load(text)
+    except yamltext.YamlTextError as error:
+        return Record(path, name, None, [_text_finding(path, error)])
+    if not isinstance(value, dict):
+        message = "the file holds no mapping, and a record is one"
+        return Record(path, name, None, [Finding("yaml/not-a-mapping", "error", message, path, "", 1, 1)])
+    findings = check_value(value, path, len(data), now, brief=brief)
+    return Record(path, name, value, _locate_all(findings, path, text, brief=brief))
+
+
+def check_value(value: dict[str, Any], path: str, size: int, now: int, *, brief: bool = False) -> list[Finding]:
+    """What is wrong with a record's value, its places left open."""
+    schema = rules.schema_for(rules.find_payload_phase(value))
+    findings = rules.check(value, skill=path, size=size, now=now)
+    if is_surely_valid(schema, value):
+        return _without_echoes(findings)
+    if brief:
+        return [*findings, _SHAPELESS]
+    described = [rules.describe(each) for each in _first_per_place(explain(schema, _cut(value)))]
+    return _without_echoes((described or [_SHAPELESS]) + findings)
+
+
+_SHAPELESS = Finding("pipeline/shape", "error", "its fields are not those of a record; `validate` names them")
+_MOST_ITEMS = 500  # of a list or a mapping that are explained one by one
+_MOST_FINDINGS = 100
+
+
+def _cut(value: Any) -> Any:
+    """The value with only the first items of what is too long to be explained whole."""
+    if isinstance(value, dict):
+        return {key: _cut(value[key]) for key in list(value)[:_MOST_ITEMS]}
+    return [_cut(item) for item in value[:_MOST_ITEMS]] if isinstance(value, list) else value
+
+
+def _without_echoes(findings: list[Finding]) -> list[Finding]:
+    """A value that is wrong in itself is in the wrong place too: once is enough."""
+    wrong = {finding.where for finding in findings if finding.code != rules.MISPLACED}
+    return [finding for finding in findings if finding.code != rules.MISPLACED or finding.where not in wrong]
+
+
+def _first_per_place(mismatches: list[Mismatch]) -> list[Mismatch]:
+    """A value of the wrong type also breaks other rules: once is enough."""
+    first: dict[str, Mismatch] = {}
+    for mismatch in mismatches:
+        first.setdefault(mismatch.where, mismatch)
+    return list(first.values())
+
+
+def _text_finding(path: str, error: yamltext.YamlTextError) -> Finding:
+    return Finding(error.code, "error", escape_controls(error.message), path, "", error.line, error.column)
+
+
+def _locate_all(findings: list[Finding], path: str, text: str, *, brief: bool) -> list[Finding]:
+    if not findings or brief:
+        return [finding._replace(path=path) for finding in findings]
+    if len(findings) > _MOST_FINDINGS:
+        more = f"{len(findings) - _MOST_FINDINGS} more things are wrong with it"
+        findings = [*findings[:_MOST_FINDINGS], Finding("pipeline/shape", "error", more)]
+    places = yamltext.locate_all(text, [finding.where for finding in findings])
+    located = [
+        finding._replace(path=path, line=line, column=column)
+        for finding, (line, column) in zip(findings, places, strict=True)
+    ]
+    return sorted(located, key=lambda finding: (finding.line, finding.column))

@@ -1,0 +1,337 @@
+"""`checkpoint pipeline`: append-only records of a pipeline's phases. Every answer, errors too, is one JSON document."""
+
+import json
+import os
+
+from checkpoint_git.core import jsontext
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.light import Any, ArgumentParser, Callable, Iterable, Iterator, NamedTuple, Namespace, Sequence
+from checkpoint_git.core.outcome import Answer, Invocation
+from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.protocols.pipeline import layout, records, rules
+from checkpoint_git.protocols.pipeline.phases import Resumption, restored_fields
+from checkpoint_git.protocols.pipeline.store import Skipped
+from checkpoint_git.protocols.pipeline.validate import Record
+
+SUMMARY = "append-only records of a pipeline's phases: write, read, validate, list, resume, next-attempt"
+EXAMPLES = """\
+  checkpoint pipeline write --ticket-id OMN-2144 --run-id a1b2c3d4 --phase implement --attempt auto \\
+      --repo-commit-map '{"web": "a1b2c3d"}' --artifact-paths '["src/foo.py"]' \\
+      --payload '{"branch_name": "feat/OMN-2144", "commit_sha": "a1b2c3d", "files_changed": ["src/foo.py"]}'
+  checkpoint pipeline read --ticket-id OMN-2144 --run-id a1b2c3d4 --phase implement
+  checkpoint pipeline validate --ticket-id OMN-2144 --run-id a1b2c3d4 --phase implement --repo .
+  checkpoint pipeline list --ticket-id OMN-2144
+  checkpoint pipeline resume --ticket-id OMN-2144 --run-id a1b2c3d4 --skip-to create_pr
+  checkpoint pipeline next-attempt --ticket-id OMN-2144 --run-id a1b2c3d4 --phase implement"""
+EXIT_CODES = """\
+exit codes:
+  0    done; {"success": true, ...}
+  1    not done, or not valid; {"success": false, "error": ..., "hint": ...}. `write --non-blocking` answers so with 0
+  130  interrupted"""
+
+_CHUNK = 1 << 16  # characters
+_AUTO = "auto"
+_RUN = ("ticket_id", "run_id")
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """ACTION and the options of all actions; which of them an action takes is checked after parsing."""
+    add = parser.add_argument
+    add("action", metavar="ACTION", choices=list(ACTIONS), help=", ".join(ACTIONS))
+    add("--ticket-id", metavar="ID", help="the ticket, such as OMN-2144")
+    add("--run-id", metavar="ID", help="the run: a UUID, or a short name that always stands for the same UUID")
+    add("--phase", metavar="PHASE", help=f"one of {', '.join(layout.PHASES)}")
+    add("--attempt", metavar="N", help="which attempt; write: N or auto (the next one, also the default)")
+    add("--payload", metavar="JSON", help="write: what the phase leaves for those after it")
+    add("--repo-commit-map", metavar="JSON", help='write: repository to commit, {"web": "a1b2c3d"}')
+    add("--artifact-paths", metavar="JSON", help='write: what the phase made, ["src/foo.py"]')
+    add("--timestamp", metavar="ISO", help="write: when the phase was over, with an offset (default: now)")
+    add("--non-blocking", action="store_true", help="write: a failure is told, and the exit code is 0 all the same")
+    add("--fallback", action="store_true", help="read, resume: take the newest good attempt where the newest is broken")
+    add("--repo", metavar="PATH", help="validate, resume: do the commits and artifacts exist in this repository?")
+    add("--skip-to", metavar="PHASE", help="resume: the phase to go on with")
+    add(
+        "--base",
+        metavar="DIR",
+        help=f"where records lie (default: the setting {records.SETTING}, else ~/{layout.DEFAULT_BASE})",
+    )
+
+
+class Request(NamedTuple):
+    """What an action works with. phase: "" where the action takes none. attempt: None for the newest or the next."""
+
+    args: Namespace
+    base: str
+    now: int
+    cwd: str
+
+    @property
+    def run(self) -> records.Run:
+        """The run that the options name."""
+        return records.open_run(self.base, self.args.ticket_id, self.args.run_id)
+
+    @property
+    def attempt(self) -> int | None:
+        """The number that --attempt says, None for "auto" or nothing."""
+        return read_attempt(self.args.attempt)
+
+
+class Reply(NamedTuple):
+    """An action's answer: the members of the document beside success and correlation_id. streamed: the items of
+    `checkpoints`, made one by one while they are written, after which the members of `closing` are known.
+    """
+
+    success: bool
+    members: dict[str, Any]
+    streamed: Iterable[dict[str, Any]] | None = None
+    closing: Callable[[], dict[str, Any]] = dict
+
+
+class Action(NamedTuple):
+    """One action: what it does, the options that it must have, and those that it may have."""
+
+    act: Callable[[Request], Reply]
+    needs: tuple[str, ...]
+    takes: tuple[str, ...] = ()
+
+
+def answer(args: Namespace, invocation: Invocation) -> Answer:
+    """The verb: one JSON document."""
+    action = ACTIONS[args.action]
+    _check_options(args, action)
+    base = records.find_base(args.base, invocation.cwd, invocation.env)
+    reply = action.act(Request(args, base, invocation.now, invocation.cwd))
+    return Answer(_document(reply), 0 if reply.success else 1)
+
+
+def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
+    """An error as a document. words: of the command line, which may not have been understood."""
+    members: dict[str, Any] = {"error": error.message, "hint": error.hint}
+    if "validate" in words:
+        members = {"is_valid": False, **members, "errors": [error.message], "warnings": [], "checkpoint": None}
+    let_through = "--non-blocking" in words and "write" in words
+    warning = f"checkpoint: warning: no checkpoint was written: {error.message}" if let_through else ""
+    return Answer(_document(Reply(False, members)), 0 if let_through else 1, warning)
+
+
+def _check_options(args: Namespace, action: Action) -> None:
+    given = {name for name in _OPTIONS if getattr(args, name) not in (None, False)}
+    missing = [name for name in action.needs if name not in given]
+    if missing:
+        raise CheckpointError(
+            f"the following arguments are required: {', '.join(map(_flag, missing))}",
+            f"`checkpoint pipeline --help` has an example of {args.action}",
+        )
+    strange = sorted(given - {*action.needs, *action.takes, "base"})
+    if strange:
+        raise CheckpointError(
+            f"{args.action} takes no {', '.join(map(_flag, strange))}",
+            f"it takes {', '.join(map(_flag, (*action.needs, *action.takes, 'base')))}",
+        )
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+_OPTIONS = (
+    *("ticket_id", "run_id", "phase", "attempt", "payload", "repo_commit_map", "artifact_paths", "timestamp"),
+    *("non_blocking", "fallback", "repo", "skip_to", "base"),
+)
+
+
+# the actions
+
+
+def _write(request: Request) -> Reply:
+    args = request.args
+    draft = records.Draft(
+        phase=records.check_phase(args.phase, writing=True),
+        payload=_read_json("--payload", args.payload, dict),
+        commits=_read_json("--repo-commit-map", args.repo_commit_map or "{}", dict),
+        artifacts=_read_json("--artifact-paths", args.artifact_paths or "[]", list),
+        timestamp=args.timestamp or "",
+    )
+    written = records.write_record(request.run, draft, request.attempt, request.now)
+    members = {"checkpoint_path": written.path, "attempt_number": written.value["attempt_number"]}
+    return Reply(True, {**members, **({"warnings": written.warnings} if written.warnings else {})})
+
+
+def _read(request: Request) -> Reply:
+    args = request.args
+    phase = records.check_phase(args.phase)
+    found = records.read_newest(request.run, phase, request.now, attempt=request.attempt, fallback=args.fallback)
+    record = found.record
+    if not record.is_valid:
+        raise CheckpointError(f"{record.path}: {'; '.join(record.messages('error'))}", _broken_hint(args.fallback))
+    members: dict[str, Any] = {"checkpoint_path": record.path, "checkpoint": record.value}
+    if found.skipped:
+        warnings = [records.tell_skipped(skipped) for skipped in found.skipped]
+        members |= {"fallback": True, "skipped": _skipped(found.skipped), "warnings": warnings}
+    return Reply(True, members)
+
+
+def _broken_hint(tried: bool) -> str:
+    if tried:
+        return "no attempt at this phase is good: run the phase again"
+    return "restore the file, or take the newest good attempt with --fallback, or run the phase again"
+
+
+def _validate(request: Request) -> Reply:
+    args = request.args
+    phase = records.check_phase(args.phase)
+    record = records.read_newest(request.run, phase, request.now, attempt=request.attempt).record
+    record = _compare(record, request)
+    members: dict[str, Any] = {
+        "is_valid": record.is_valid,
+        "errors": record.messages("error"),
+        "warnings": record.messages("warning"),
+        "checkpoint_path": record.path,
+        "checkpoint": record.value,
+        "findings": [finding._asdict() for finding in record.findings],
+    }
+    if not record.is_valid:
+        members |= {"error": f"{record.path} is not valid: {members['errors'][0]}", "hint": _broken_hint(tried=False)}
+    return Reply(record.is_valid, members)
+
+
+def _compare(record: Record, request: Request) -> Record:
+    """The record with what a repository says against it, where one was named."""
+    if request.args.repo is None:
+        return record
+    from checkpoint_git.protocols.pipeline.git_evidence import compare_with_repository
+
+    path = os.path.normpath(os.path.join(request.cwd, request.args.repo))
+    found = compare_with_repository(record, path) if record.is_valid else []
+    return record._replace(findings=[*record.findings, *found])
+
+
+def _list(request: Request) -> Reply:
+    args = request.args
+    records.check_ticket(request.base, args.ticket_id)
+    run_id = request.run.run_id if args.run_id is not None else ""
+    skipped: list[Skipped] = []
+    count = 0
+
+    def items() -> Iterator[dict[str, Any]]:
+        nonlocal count
+        for record in records.read_records(request.base, args.ticket_id, run_id, request.now, skipped):
+            count += 1
+            yield {**(record.value or {}), "checkpoint_path": record.path}
+
+    return Reply(True, {}, items(), lambda: {"count": count, "skipped": _skipped(skipped)})
+
+
+def _skipped(skipped: list[Skipped]) -> list[dict[str, str]]:
+    return [{"path": _decodable(each.path), "reason": _decodable(each.reason)} for each in skipped]
+
+
+def _decodable(text: str) -> str:
+    """A file's name as JSON can hold it; bytes that are no UTF-8 are escaped."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _resume(request: Request) -> Reply:
+    args = request.args
+    phase = records.check_phase(args.skip_to)
+    plan = records.plan_resume(request.run, phase, request.now, fallback=args.fallback, compare=_comparer(request))
+    if not plan.is_possible:
+        return Reply(False, _refusal(plan, request))
+    return Reply(
+        True,
+        {
+            "resume_from": phase,
+            "completed_phases": [record.name.phase for record in plan.records],
+            "restored": restored_fields(plan.records),
+            "checkpoints": [record.value for record in plan.records],
+            "warnings": plan.warnings,
+        },
+    )
+
+
+def _comparer(request: Request) -> Callable[[Record], Record]:
+    return lambda record: _compare(record, request)
+
+
+def _refusal(plan: Resumption, request: Request) -> dict[str, Any]:
+    """Why a run cannot go on at the phase, and what to run."""
+    lacking = [each for each in plan.phases if each.state != "valid"]
+    reasons = "; ".join(f"{each.phase}: {error}" for each in lacking for error in each.errors)
+    again = f"--ticket-id {request.args.ticket_id} --run-id {request.args.run_id}"
+    return {
+        "error": f"the pipeline cannot skip to {plan.phase}: {reasons}",
+        "hint": f"run {plan.run_from} first and go on from there; "
+        f"`checkpoint pipeline resume {again} --skip-to {plan.run_from}` restores what is over",
+        "run_from": plan.run_from,
+        "missing": [each.phase for each in lacking if each.state == "missing"],
+        "invalid": [{"phase": each.phase, "errors": each.errors} for each in lacking if each.state == "invalid"],
+        "completed_phases": [record.name.phase for record in plan.records],
+        "warnings": plan.warnings,
+    }
+
+
+def _next_attempt(request: Request) -> Reply:
+    phase = records.check_phase(request.args.phase)
+    return Reply(True, {"next_attempt": records.next_attempt(request.run, phase)})
+
+
+ACTIONS = {
+    "write": Action(
+        _write,
+        (*_RUN, "phase", "payload"),
+        ("attempt", "repo_commit_map", "artifact_paths", "timestamp", "non_blocking"),
+    ),
+    "read": Action(_read, (*_RUN, "phase"), ("attempt", "fallback")),
+    "validate": Action(_validate, (*_RUN, "phase"), ("attempt", "repo")),
+    "list": Action(_list, ("ticket_id",), ("run_id",)),
+    "resume": Action(_resume, (*_RUN, "skip_to"), ("fallback", "repo")),
+    "next-attempt": Action(_next_attempt, (*_RUN, "phase")),
+}
+
+
+# reading options
+
+
+def read_attempt(text: str | None) -> int | None:
+    """An attempt's number, None for "auto" or nothing. Raises CheckpointError."""
+    if text is None or text == _AUTO:
+        return None
+    if text.isascii() and text.isdigit() and len(text) <= len(str(layout.MAX_ATTEMPT)) and int(text) >= 1:
+        return int(text)
+    shown = escape_controls(shorten(text, 40))
+    raise CheckpointError(f'--attempt "{shown}" is no number from 1 to {layout.MAX_ATTEMPT}', "or write --attempt auto")
+
+
+def _read_json(option: str, text: str, kind: type) -> Any:
+    """An option's value from JSON. Raises CheckpointError where it is none, or of another kind."""
+    wanted = 'an object {"...": ...}' if kind is dict else 'a list ["..."]'
+    try:
+        value = jsontext.load(text)
+    except jsontext.JsonTextError as error:
+        message = escape_controls(error.message.replace("the file ", "it ", 1))
+        raise CheckpointError(f"{option} is not JSON: {message}", f"give {wanted}, in single quotes") from None
+    if not isinstance(value, kind):
+        raise CheckpointError(f"{option} is {rules.quote(value)} and must be {wanted}", "give it in single quotes")
+    return value
+
+
+# the document
+
+
+def _document(reply: Reply) -> Iterator[str]:
+    """The whole document in pieces; what is streamed is never held at once."""
+    head = {"success": reply.success, "correlation_id": layout.random_uuid(os.urandom(16)), **reply.members}
+    if reply.streamed is None:
+        yield json.dumps(head, indent=2) + "\n"
+        return
+    piece = [json.dumps(head, indent=2)[: -len("\n}")], ',\n  "checkpoints": [']
+    between, size = "\n    ", 0
+    for item in reply.streamed:
+        piece += [between, json.dumps(item)]
+        between = ",\n    "
+        size += len(piece[-1])
+        if size > _CHUNK:
+            yield "".join(piece)
+            piece, size = [], 0
+    closing = "".join(f',\n  "{name}": {json.dumps(member)}' for name, member in reply.closing().items())
+    yield "".join([*piece, "\n  ]", closing, "\n}\n"])

@@ -1,0 +1,139 @@
+"""Restore points at a glance, for the doctor: what their manifests, their ref and the log say; content only when asked.
+
+Nothing is changed, brought back or noted in the log.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.disk.discover import Place
+from checkpoint_git.disk.read import read_if_there
+from checkpoint_git.git import private_objects
+from checkpoint_git.protocols.restore import artifacts, audit, layout, points, store
+from checkpoint_git.protocols.restore.mechanism import Held
+from checkpoint_git.protocols.restore.mechanisms.file_backup import copy_path
+from checkpoint_git.protocols.restore.operations import find_state
+from checkpoint_git.protocols.restore.points import World
+from checkpoint_git.protocols.restore.workspace import open_world
+
+_LOST = "it cannot be rolled back to: make a new one of what is there now, then `checkpoint restore-point drop {}`"
+_CLEAR = "`checkpoint restore-point gc --expired` clears them away"
+_HISTORY = "`checkpoint restore-point audit` shows the log"
+_FEW = 5
+
+
+class Log(NamedTuple):
+    """What the log of operations tells. made: point -> the digest of its manifest. cleared: points that are no more."""
+
+    made: Mapping[str, str]
+    cleared: frozenset[str]
+    breaks: list[Finding]
+
+
+def read_troubles(place: Place, env: Mapping[str, str], now: int) -> list[Finding]:
+    """Points that are damaged, expired, or not as the log tells; no kept content is read."""
+    world = open_world(place.top, place.top, now, env)
+    manifests = list(store.read_manifests(world.root))
+    log = _read_log(world)
+    refs = {} if place.work_tree is None else private_objects.read_refs(world.root, layout.REF_PREFIX, env)
+    lost = _find_lost_blobs(world, manifests, refs) if place.work_tree else frozenset[str]()
+    findings = [finding for one in manifests for finding in _check_point(world, one, log, refs, lost)]
+    old = [one.id for one in manifests if find_state(one, now) in ("expired", "dropped")]
+    if old:
+        message = f"{_count(old, 'restore point')} expired: {_some(old)}"
+        findings.append(Finding("restore/expired", "note", message, layout.FOLDER, hint=_CLEAR))
+    gone = sorted(set(log.made) - log.cleared - refs.keys() - {one.id for one in manifests})
+    if gone:
+        message = (
+            f"the log of operations tells of {_count(gone, 'restore point')} that nobody has any more: {_some(gone)}"
+        )
+        findings.append(Finding("restore/gone", "note", message, layout.AUDIT_LOG, hint=_HISTORY))
+    return findings + log.breaks
+
+
+def read_content_troubles(place: Place, env: Mapping[str, str], now: int) -> list[Finding]:
+    """Points whose kept content is not what was kept, every byte read."""
+    world = open_world(place.top, place.top, now, env)
+    whole = (one for one in store.read_manifests(world.root) if not one.trouble)
+    return [finding for one in whole for finding in _check_content(world, one)]
+
+
+def _check_content(world: World, manifest: store.Manifest) -> Iterator[Finding]:
+    folder, hint = f"{layout.FOLDER}/{manifest.id}", _LOST.format(manifest.id)
+    held = points.find_held(world, manifest.id)
+    damaged = points.find_damage(held, manifest.value["type"], points.read_held_entries(manifest))
+    if damaged:
+        message = f"kept content is lost or damaged: {_some(damaged)}"
+        yield Finding("restore/content", "error", message, f"{folder}/{layout.MANIFEST}", hint=hint)
+    for name, trouble in artifacts.find_damage(held, artifacts.read_parts(manifest)).items():
+        yield Finding("restore/content", "error", f"{name}: {trouble}", f"{folder}/{layout.MANIFEST}", hint=hint)
+    script = read_if_there(os.path.join(held.folder, layout.RESTORE_SCRIPT)) or b""
+    if store.hash_script(script) != manifest.value["restore_script"]:
+        message = "restore.sh is not the one that was made with the point"
+        hint = "do not run it: `checkpoint restore-point rollback` does not need it"
+        yield Finding("restore/script", "error", message, f"{folder}/{layout.RESTORE_SCRIPT}", hint=hint)
+
+
+def _check_point(
+    world: World, manifest: store.Manifest, log: Log, refs: Mapping[str, str], lost: frozenset[str]
+) -> Iterator[Finding]:
+    path, hint = f"{layout.FOLDER}/{manifest.id}/{layout.MANIFEST}", _LOST.format(manifest.id)
+    if manifest.trouble:
+        yield Finding("restore/manifest", "error", f"{manifest.id}: {manifest.trouble}", path, hint=hint)
+        return
+    if manifest.value["type"] == "git_stash" and manifest.id not in refs:
+        message = f"{layout.ref_name(manifest.id)} is gone, so git may throw its content away"
+        yield Finding("restore/ref", "error", message, path, hint=hint)
+    gone = _find_lost_files(world, manifest, lost)
+    if gone:
+        yield Finding("restore/content", "error", f"its content is lost: {_some(gone)}", path, hint=hint)
+    if manifest.id not in log.made:
+        message = "the log of operations does not tell of its making"
+        hint = "was it made in another clone, or the log removed?"
+        yield Finding("restore/unlogged", "warning", message, path, hint=hint)
+    elif log.made[manifest.id] != manifest.value["digest"]:
+        message = "the manifest is not the one that the log of operations tells of"
+        yield Finding("restore/manifest", "error", message, path, hint=hint)
+
+
+def _find_lost_files(world: World, manifest: store.Manifest, lost: frozenset[str]) -> list[str]:
+    """The files of a point whose content is not there at all."""
+    entries = [entry for entry in points.read_held_entries(manifest) if entry.kind in ("file", "link")]
+    if manifest.value["type"] == "git_stash":
+        return [entry.path for entry in entries if entry.blob in lost]
+    held = Held(world.root, layout.point_folder(world.root, manifest.id), world.env)
+    return [entry.path for entry in entries if not os.path.lexists(copy_path(held, entry.path))]
+
+
+def _find_lost_blobs(world: World, manifests: list[store.Manifest], refs: Mapping[str, str]) -> frozenset[str]:
+    """What git lacks of all that the points keep in it, asked for at once."""
+    kept = [one for one in manifests if not one.trouble and one.value["type"] == "git_stash" and one.id in refs]
+    blobs = {entry.blob for one in kept for entry in points.read_held_entries(one) if entry.blob}
+    return frozenset(private_objects.find_missing(world.root, sorted(blobs), world.env)) if blobs else frozenset()
+
+
+def _read_log(world: World) -> Log:
+    made: dict[str, str] = {}
+    cleared = set[str]()
+    lines = list(audit.read_records(world.root))
+    for _, line in lines:
+        record: dict[str, Any] = audit.parse_record(line) or {}
+        point, details = str(record.get("checkpoint_id")), record.get("details")
+        if record.get("outcome") != "success" or not layout.is_id(point):
+            continue
+        if record.get("operation") == "create":
+            made[point] = str(details.get("digest")) if isinstance(details, dict) else ""
+        elif record.get("operation") in ("drop", "gc"):
+            cleared.add(point)
+    return Log(made, frozenset(cleared), audit.find_breaks(iter(lines)))
+
+
+def _count(names: Sequence[str], word: str) -> str:
+    return f"{len(names)} {word}{'' if len(names) == 1 else 's'}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
+    return f"{', '.join(names[:_FEW])}{more}"

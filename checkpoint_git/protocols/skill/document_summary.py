@@ -1,0 +1,205 @@
+"""What the doctor keeps of one checkpoint: a slim value in place of the document, so that ten thousand fit. Pure."""
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from checkpoint_git.core.clock import read_instant
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.jsontext import join_pointer
+from checkpoint_git.core.references import MAX_TEXT, find_references
+from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.skill.rotation import find_due
+from checkpoint_git.protocols.skill.views import action_text, is_open, is_reviewed, read_list
+
+MAX_SIZE = 32 * 1024  # bytes, as validate says it
+MAX_MERGED = 50  # entries of a list of merged pull requests
+MARKERS = "json/conflict-markers"
+
+
+class Passage(NamedTuple):
+    """A text of a checkpoint that names pull requests or tickets. where: its JSON Pointer."""
+
+    where: str
+    text: str
+    references: tuple[str, ...]
+
+
+class Recorded(NamedTuple):
+    """One commit id that a checkpoint holds. key: the name of the field."""
+
+    where: str
+    key: str
+    id: str
+
+
+class Sheet(NamedTuple):
+    """One checkpoint file, as far as the checks look at it.
+
+    path: relative to the repository, "/" between its parts. status, updated_at (seconds since 1970), project_dir: None
+    where they are missing or something else. size: bytes. findings: what validate says of it. listed: the entries of
+    generated_files, "" for one that is no text. actions: next_actions that name references; resolutions: the same of
+    open blockers. unreviewed: how many narratives a merge set aside. merged: (where, length) of the lists of merged
+    pull requests that are too long and that `checkpoint rotate` would shorten. rotates: it would move anything at all;
+    what is unreviewed does not count.
+    """
+
+    path: str
+    skill: str
+    size: int = 0
+    findings: Sequence[Finding] = ()
+    status: str | None = None
+    updated_at: int | None = None
+    project_dir: str | None = None
+    listed: tuple[str, ...] = ()
+    actions: tuple[Passage, ...] = ()
+    resolutions: tuple[Passage, ...] = ()
+    recorded: tuple[Recorded, ...] = ()
+    unreviewed: int = 0
+    merged: tuple[tuple[str, int], ...] = ()
+    rotates: bool = False
+
+    @property
+    def has_markers(self) -> bool:
+        """Whether conflict markers stand in the file."""
+        return any(finding.code == MARKERS for finding in self.findings)
+
+
+def make_sheet(document: Document) -> Sheet:
+    """The sheet of a document; the value may break the schema."""
+    value, findings = document.value, tuple(document.findings)
+    if value is None:
+        return Sheet(document.path, document.skill, document.size, findings)
+    instant = read_instant(value.get("updated_at"))
+    long = list(_find_long_lists(value))
+    due = _find_due(value) if long or document.size > MAX_SIZE else set()
+    return Sheet(
+        path=document.path,
+        skill=document.skill,
+        size=document.size,
+        findings=findings,
+        status=_text(value, "status"),
+        updated_at=instant[0] if instant else None,
+        project_dir=_text(value, "project_dir"),
+        listed=tuple(_find_listed(value)),
+        actions=tuple(_find_actions(value)),
+        resolutions=tuple(_find_resolutions(value)),
+        recorded=tuple(find_recorded_commits(value)) if _may_record(document.text or "") else (),
+        unreviewed=sum(not is_reviewed(entry) for entry in read_list(value, "superseded")),
+        merged=tuple((where, length) for where, length in long if where in due),
+        rotates=bool(due),
+    )
+
+
+def _text(value: dict[str, Any], key: str) -> str | None:
+    """A text that many checkpoints share, as one object."""
+    found = value.get(key)
+    return sys.intern(found) if type(found) is str else None
+
+
+def _find_listed(value: dict[str, Any]) -> Iterator[str]:
+    primer = value.get("context_primer")
+    entries = read_list(primer, "generated_files") if isinstance(primer, dict) else ()
+    for entry in entries:
+        text = entry.get("path") if isinstance(entry, dict) else entry
+        yield text if isinstance(text, str) else ""
+
+
+# what names references
+
+
+def _find_actions(value: dict[str, Any]) -> Iterator[Passage]:
+    for at, action in enumerate(read_list(value, "next_actions")):
+        yield from _passage(f"/next_actions/{at}", action_text(action))
+
+
+def _find_resolutions(value: dict[str, Any]) -> Iterator[Passage]:
+    for at, blocker in enumerate(read_list(value, "blockers")):
+        text = blocker.get("proposed_resolution") if isinstance(blocker, dict) and is_open(blocker) else None
+        if isinstance(text, str):
+            yield from _passage(f"/blockers/{at}/proposed_resolution", text)
+
+
+# In every spelling of a reference a digit stands behind one of these: most texts name none, and that is soon seen.
+_MAY_NAME = re.compile(r"[#!/-]\d|(?:PR|MR|GH|request)[ #!-]*\d", re.IGNORECASE)
+
+
+def _passage(where: str, text: str) -> Iterator[Passage]:
+    references = find_references(text) if _MAY_NAME.search(text) else ()
+    if references:
+        yield Passage(where, text[:MAX_TEXT], tuple(references))
+
+
+# recorded commits
+
+_COMMIT_ID = re.compile(r"[0-9a-fA-F]{7,40}|[0-9a-fA-F]{64}")
+_COMMIT_KEY = re.compile(r"(?:.*_)?sha|(?:.*_)?commit|(?:.*_)?commit_(?:id|hash)")
+# An open branch's head never becomes part of history where pull requests are squashed; the others name no commits.
+_OTHER_KEY = re.compile(
+    r"(?:head|branch|pr|blob|tree|file|content|image|digest|config|lock\w*|artifact|package|source_map)_sha"
+)
+_MAX_DEPTH = 50
+# Such a key ends like this in the file's text; a document without any need not be walked. Two patterns that each begin
+# with plain letters are found ten times as fast as one that may begin with either.
+_SHA_SIGN = re.compile(r'sha\+?"')
+_COMMIT_SIGN = re.compile(r'commit(?:\+?"|_id|_hash|Id|Hash)')
+_CAPITAL_SIGNS = (
+    ("Sha", re.compile(r'Sha\+?"')),
+    ("SHA", re.compile(r'SHA\+?"')),
+    ("Commit", re.compile(r'Commit(?:\+?"|Id|Hash)')),
+)
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def _may_record(text: str) -> bool:
+    if ("sha" in text and _SHA_SIGN.search(text)) or ("commit" in text and _COMMIT_SIGN.search(text)):
+        return True
+    return any(word in text and sign.search(text) for word, sign in _CAPITAL_SIGNS)
+
+
+def find_recorded_commits(value: Any) -> list[Recorded]:
+    """Every commit id in a document, by the name of its field: sha, commit, and what ends in _sha or _commit.
+
+    A key in another style counts as well: mergeCommit, headSHA.
+    """
+    found: list[Recorded] = []
+    waiting: list[tuple[str, str, Any, int]] = [("", "", value, 0)]
+    while waiting:
+        where, key, item, depth = waiting.pop()
+        if isinstance(item, str):
+            if _COMMIT_ID.fullmatch(item) and _names_commit(key):
+                found.append(Recorded(where, key, item))
+        elif depth < _MAX_DEPTH:
+            waiting += [(*child, depth + 1) for child in reversed(_children(where, key, item))]
+    return found
+
+
+def _names_commit(key: str) -> bool:
+    plain = key if key.islower() else _HUMP.sub("_", key).lower()
+    return bool(_COMMIT_KEY.fullmatch(plain)) and not _OTHER_KEY.fullmatch(plain)
+
+
+def _children(where: str, key: str, item: Any) -> list[tuple[str, str, Any]]:
+    if isinstance(item, dict):
+        return [(f"{where}/{_escaped(name)}", name.rstrip("+"), member) for name, member in item.items()]
+    return [(f"{where}/{at}", key, member) for at, member in enumerate(item)] if isinstance(item, list) else []
+
+
+def _escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+# housekeeping
+
+
+def _find_long_lists(value: dict[str, Any]) -> Iterator[tuple[str, int]]:
+    state = value.get("skill_state")
+    for key, member in state.items() if isinstance(state, dict) else ():
+        if key.startswith("merged_prs") and isinstance(member, list) and len(member) > MAX_MERGED:
+            yield join_pointer("/skill_state", key), len(member)
+
+
+def _find_due(value: dict[str, Any]) -> set[str]:
+    """The places from which a rotation would move something, but for what waits for a review."""
+    return {due.where for due in find_due({key: member for key, member in value.items() if key != "superseded"})}

@@ -1,0 +1,186 @@
+"""What became of a checkpoint's folder and of the files it lists since it was written: elsewhere, gone, or changed.
+
+The paths are a stranger's: nothing outside the repository is looked at, no symbolic link is followed out of it.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+from checkpoint_git.core.clock import DAY, read_instant
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.disk.discover import Place, is_inside
+from checkpoint_git.git.run import clean_env, run_git
+from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.skill.document_summary import make_sheet
+from checkpoint_git.protocols.skill.drift import find_lost_projects, find_missing_files
+from checkpoint_git.protocols.skill.resume_brief import is_covered
+from checkpoint_git.tools.doctor.context import NamedFile
+from checkpoint_git.tools.doctor.gather import gather_world
+
+_MAX_COMMITS = 5_000  # that are looked at for files which were committed with the checkpoint
+_MAX_ENTRIES = 5_000  # that are looked at below one listed folder
+_SPELLED_OUT = 5
+_GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
+
+
+def read_drift(place: Place, document: Document, now: int, env: Mapping[str, str]) -> list[Finding]:
+    """What no longer is as the checkpoint says: its folder, its files, what was committed since. now: since 1970."""
+    needs = ("files", "absent_dirs")
+    world, troubles = gather_world(place, [make_sheet(document)], now, needs, env, lambda what: None)
+    files = [file for file in world.files.get(document.path, ()) if file.state == "there"]
+    lost = [finding._replace(level="note") for finding in find_lost_projects(world)]  # a colleague's machine, mostly
+    told = [*lost, *_find_other_checkout(place, document)]
+    try:
+        start = _find_start(place, document, clean_env(env))
+        told += _read_commits_since(place, document, start, clean_env(env))
+        changed = _read_changed(place, document, files, start, env)
+    except CheckpointError as error:
+        message = f"what changed since the checkpoint was written could not be found out: {error.message}"
+        troubles, changed = [Finding("doctor/not-looked-at", "note", message, hint=error.hint)], []
+    told += [*find_missing_files(world), *([_tell_changed(changed, files, document)] if changed else [])]
+    return [*told, *troubles]
+
+
+def _find_other_checkout(place: Place, document: Document) -> list[Finding]:
+    """That project_dir is a folder of this machine, yet not the one that the checkpoint was found in."""
+    named = (document.value or {}).get("project_dir")
+    if not isinstance(named, str) or "\0" in named or not os.path.isabs(named) or not os.path.isdir(named):
+        return []
+    if os.path.realpath(named) in (os.path.realpath(place.root), os.path.realpath(place.top)):
+        return []
+    message = f"project_dir is {shorten(named, 100)}, and this checkpoint lies in {place.root}"
+    hint = "two checkouts? go on in the one that is meant; the next update can say which: --project_dir=PATH"
+    return [Finding("resume/other-checkout", "warning", message, document.path, "/project_dir", hint=hint)]
+
+
+def _find_start(place: Place, document: Document, env: Mapping[str, str]) -> str:
+    """The commit after which history is news to the checkpoint, "" where there is none or no git.
+
+    It is the one that brought in the checkpoint as it is; while that is not committed, the last one of about the time
+    when it was written.
+    """
+    instant = read_instant((document.value or {}).get("updated_at"))
+    if place.work_tree is None or instant is None:
+        return ""
+    own = f":(literal){document.path}"
+    status = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--", own]
+    if run_git(status, place.work_tree, env=env).out:
+        since = ["rev-list", "-1", f"--before=@{instant[0] + _GRACE} +0000", "HEAD"]
+    else:
+        since = ["rev-list", "-1", "HEAD", "--", own]
+    return (
+        run_git(since, place.work_tree, env=env, check=False).out.decode().strip()
+    )  # fails where nothing is committed
+
+
+def _read_commits_since(place: Place, document: Document, start: str, env: Mapping[str, str]) -> list[Finding]:
+    if not (place.work_tree and start):
+        return []
+    count = int(run_git(["rev-list", "--count", f"{start}..HEAD"], place.work_tree, env=env).out)
+    if not count:
+        return []
+    words = ["log", "-1", "--no-show-signature", "--no-color", "--encoding=UTF-8", "--format=%h %s"]
+    newest, _, subject = run_git(words, place.work_tree, env=env).out.decode("utf-8", "replace").strip().partition(" ")
+    commits = "one commit was" if count == 1 else f"{count} commits were"
+    message = f'{commits} made since the checkpoint was written, the newest {newest} "{shorten(subject, 80)}"'
+    hint = f"git log --oneline {start[:9]}.."
+    return [Finding("resume/commits-since", "note", message, document.path, "/updated_at", hint=hint)]
+
+
+def _tell_changed(changed: Sequence[str], files: Sequence[NamedFile], document: Document) -> Finding:
+    """One finding for all of them, at the first entry that it is about."""
+    named = ", ".join(changed[:_SPELLED_OUT])
+    more = f" and {len(changed) - _SPELLED_OUT} more" if len(changed) > _SPELLED_OUT else ""
+    first = min(file.at for file in files if any(is_covered(path, name) for path in changed for name in file.names))
+    where = f"/context_primer/generated_files/{first}"
+    message = f"changed since the checkpoint was written: {named}{more}"
+    hint = "read them again before relying on the context primer"
+    return Finding("drift/file-changed", "note", message, document.path, where, hint=hint)
+
+
+def _read_changed(
+    place: Place, document: Document, files: Sequence[NamedFile], start: str, env: Mapping[str, str]
+) -> list[str]:
+    """The listed files, and those in listed folders and patterns, that changed after updated_at; sorted."""
+    instant = read_instant((document.value or {}).get("updated_at"))
+    names = list(dict.fromkeys(name for file in files for name in file.names))
+    if instant is None or not names:
+        return []
+    if place.work_tree is None:
+        here, committed = {path for name in names for path in _list_files(place.top, name)}, set[str]()
+    else:
+        specs = [f":({'glob' if _is_pattern(place.top, name) else 'literal'}){name}" for name in names]
+        here, committed = _ask_git(place.work_tree, specs, start, instant[0], clean_env(env))
+    newer = {path for path in here if _is_newer(place.top, path, instant[0])}
+    covered = (path for path in newer | committed if any(is_covered(path, name) for name in names))
+    return sorted(path for path in covered if path != document.path)
+
+
+def _ask_git(
+    top: str, specs: Sequence[str], start: str, instant: int, env: Mapping[str, str]
+) -> tuple[set[str], set[str]]:
+    """(files that are not as they were committed, files that were committed since the checkpoint was written)."""
+    words = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--", *specs]
+    here = {os.fsdecode(record[3:]) for record in run_git(words, top, env=env).out.split(b"\0") if record}
+    if not start:
+        return here, set()
+    words = ["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-relative", start, "HEAD", "--", *specs]
+    later = {os.fsdecode(path) for path in run_git(words, top, env=env).out.split(b"\0") if path}
+    return here, later | _find_written_between(top, specs, instant, env)
+
+
+def _find_written_between(top: str, specs: Sequence[str], instant: int, env: Mapping[str, str]) -> set[str]:
+    """Files that were written after an instant and then committed, be it in one commit with the checkpoint.
+
+    Only where the file's own time still tells: after a clone, a checkout or a rebase it is later than its commit was
+    made for the first time, and says nothing.
+    """
+    form = ["--no-renames", "--no-ext-diff", "--no-relative", "--no-show-signature", "--no-color", "--format=%x01%at"]
+    words = ["log", "-z", "--name-only", f"--max-count={_MAX_COMMITS}", f"--since=@{instant} +0000", *form, "HEAD"]
+    written: dict[str, int] = {}
+    when = 0
+    for record in run_git([*words, "--", *specs], top, env=env).out.split(b"\0"):
+        name = record.removeprefix(b"\n")
+        if name.startswith(b"\x01"):
+            when = int(name[1:])
+        elif name:
+            written.setdefault(os.fsdecode(name), when)
+    return {path for path, when in written.items() if instant + 1 < _written_at(top, path) <= when + 1}
+
+
+def _is_pattern(top: str, name: str) -> bool:
+    return any(letter in name for letter in "*?[") and not os.path.lexists(os.path.join(top, name))
+
+
+def _list_files(top: str, name: str) -> Iterator[str]:
+    """The file itself, or those below a folder, relative to top; symbolic links are not entered."""
+    full = os.path.join(top, name)
+    if not is_inside(full, top):
+        return
+    if not os.path.isdir(full):
+        yield name
+    seen = 0
+    for folder, _, files in os.walk(full):
+        for file in files:
+            yield os.path.relpath(os.path.join(folder, file), top).replace(os.sep, "/")
+        seen += len(files)
+        if seen > _MAX_ENTRIES:
+            return
+
+
+def _is_newer(top: str, name: str, instant: int) -> bool:
+    """Whether a file was written after an instant; one that is gone counts too."""
+    full = os.path.join(top, name)
+    if not is_inside(os.path.dirname(full), top):
+        return False
+    return not os.path.lexists(full) or _written_at(top, name) > instant + 1
+
+
+def _written_at(top: str, name: str) -> float:
+    """Seconds since 1970, 0 for a file that is not there."""
+    try:
+        return os.lstat(os.path.join(top, name)).st_mtime
+    except OSError:
+        return 0

@@ -1,0 +1,211 @@
+"""How a finding of the doctor is mended in the checkpoint's own value, where that needs no judgement. Pure.
+
+Values are token values (jsontext). A mend does its work only where the value still says what was found; otherwise it
+leaves it alone. updated_at is never touched: a mend by a machine is no progress, and must not make old work look fresh.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from checkpoint_git.core.clock import read_instant
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.references import find_references
+from checkpoint_git.protocols.skill.changes import KEPT_DONE
+from checkpoint_git.protocols.skill.generated_files import is_path_like
+from checkpoint_git.protocols.skill.requests import find_shipped, is_resolved_by
+from checkpoint_git.protocols.skill.rotation import Moved, plan_rotation
+from checkpoint_git.protocols.skill.views import action_done_when, action_text, is_open, read_list
+
+BYTE_ORDER_MARK = "json/byte-order-mark"
+
+
+class Facts(NamedTuple):
+    """What the mends know besides the value.
+
+    home: the folder that holds .checkpoints. merged: reference -> evidence. shipped_at: evidence -> when that commit
+    was made, RFC 3339. renames: index of generated_files -> (path as listed, path now). reverted: as plan_rotation
+    wants it.
+    """
+
+    home: str = ""
+    merged: Mapping[str, str] = {}
+    shipped_at: Mapping[str, str] = {}
+    renames: Mapping[int, Sequence[tuple[str, str]]] = {}
+    reverted: Mapping[str, str] = {}
+
+
+class Done(NamedTuple):
+    """One mend that was made. text: what was done, for people."""
+
+    code: str
+    where: str
+    text: str
+
+
+class Mended(NamedTuple):
+    """The new value, what goes to history, and what was done; done is empty where nothing could be."""
+
+    value: dict[str, Any]
+    moved: list[Moved]
+    done: list[Done]
+
+
+Mend = Callable[[dict[str, Any], list[Finding], Facts, list[Moved]], list[Done]]
+
+
+def mend_value(value: dict[str, Any], findings: Sequence[Finding], facts: Facts) -> Mended:
+    """Mends what of the findings can be; the value is changed in place. Findings that no mend knows are left out."""
+    moved: list[Moved] = []
+    done: list[Done] = []
+    for code, mend in MENDS.items():
+        found = [finding for finding in findings if finding.code == code]
+        done += mend(value, found, facts, moved) if found else []
+    return Mended(value, moved, done)
+
+
+def _index(finding: Finding, place: str) -> int:
+    """The item that a finding is about, of a list at a place; -1 for none."""
+    rest = finding.where.removeprefix(f"{place}/").partition("/")[0]
+    return int(rest) if finding.where.startswith(f"{place}/") and rest.isdecimal() else -1
+
+
+# next_actions
+
+
+def _finish_shipped(value: dict[str, Any], found: list[Finding], facts: Facts, moved: list[Moved]) -> list[Done]:
+    """Whole actions that are merged go to recently_done, each with its evidence; the last of work in progress stays."""
+    actions, record = read_list(value, "next_actions"), value.get("recently_done", [])
+    indexes = sorted({at for one in found if 0 <= (at := _index(one, "/next_actions")) < len(actions)})
+    shipped = {at: evidence for at in indexes if (evidence := _find_evidence(actions[at], facts))}
+    if len(shipped) == len(actions) and value.get("status") == "in_progress":
+        shipped.pop(max(shipped, default=0), None)
+    if not shipped or not isinstance(record, list):
+        return []
+    entries = [_record(actions[at], evidence, facts) for at, evidence in shipped.items()]
+    value["next_actions"] = [action for at, action in enumerate(actions) if at not in shipped]
+    value["recently_done"] = _merge_record(entries, record)
+    return [
+        Done(
+            "drift/action-shipped", f"/next_actions/{at}", f'moved "{action_text(actions[at])}" to recently_done: {why}'
+        )
+        for at, why in shipped.items()
+    ]
+
+
+def _find_evidence(action: Any, facts: Facts) -> str | None:
+    """Why a whole action is done; one with a command of its own is left to `checkpoint done --verify`."""
+    return None if action_done_when(action) else find_shipped(action_text(action), facts.merged)
+
+
+def _record(action: Any, evidence: str, facts: Facts) -> dict[str, Any]:
+    record = dict(action) if isinstance(action, dict) else {"text": action}
+    return {**record, "at": facts.shipped_at[evidence], "evidence": evidence}
+
+
+def _merge_record(entries: list[dict[str, Any]], record: list[Any]) -> list[Any]:
+    """recently_done with new entries among the old ones, newest first; of too many the oldest of the old ones go."""
+    kept = record[: max(KEPT_DONE - len(entries), 0)]
+    for entry in entries:
+        at = next((at for at, other in enumerate(kept) if _when(other) <= _when(entry)), len(kept))
+        kept.insert(at, entry)
+    return kept
+
+
+def _when(entry: Any) -> int:
+    instant = read_instant(entry.get("at")) if isinstance(entry, dict) else None
+    return instant[0] if instant else 0
+
+
+# generated_files
+
+
+def _follow_renames(value: dict[str, Any], found: list[Finding], facts: Facts, moved: list[Moved]) -> list[Done]:
+    """Entries whose files git calls by another name now; notes behind the path stay."""
+    primer = value.get("context_primer")
+    files = read_list(primer, "generated_files") if isinstance(primer, dict) else []
+    done = []
+    for at in sorted({_index(one, "/context_primer/generated_files") for one in found}):
+        for old, new in facts.renames.get(at, ()) if 0 <= at < len(files) else ():
+            if _rename(files, at, old, new):
+                where = f"/context_primer/generated_files/{at}"
+                done.append(Done("drift/file-missing", where, f"{old} is called {new} now"))
+    return done
+
+
+def _rename(files: list[Any], at: int, old: str, new: str) -> bool:
+    entry = files[at]
+    text = entry.get("path") if isinstance(entry, dict) else entry
+    is_plain = is_path_like(new) and not any(letter in new for letter in "{},;*?[")
+    if not isinstance(text, str) or text.count(old) != 1 or not is_plain or _is_listed(files, new):
+        return False
+    changed = text.replace(old, new)
+    files[at] = {**entry, "path": changed} if isinstance(entry, dict) else changed
+    return True
+
+
+def _is_listed(files: list[Any], path: str) -> bool:
+    texts = (entry.get("path") if isinstance(entry, dict) else entry for entry in files)
+    return any(isinstance(text, str) and text.split(" ", 1)[0] == path for text in texts)
+
+
+# housekeeping
+
+
+def _rotate(value: dict[str, Any], found: list[Finding], facts: Facts, moved: list[Moved]) -> list[Done]:
+    """As `checkpoint rotate`, but for narratives that wait for a review."""
+    rotation = plan_rotation({key: member for key, member in value.items() if key != "superseded"}, facts.reverted)
+    value.update(rotation.value)
+    moved += rotation.moved
+    told = [f"{len(part.items)} of {part.where}" for part in rotation.moved]
+    return [Done("content/rotation-due", found[0].where, f"moved to history: {', '.join(told)}")] if told else []
+
+
+def _retire_superseded(value: dict[str, Any], found: list[Finding], facts: Facts, moved: list[Moved]) -> list[Done]:
+    past = read_list(value, "superseded")
+    if not past:
+        return []
+    value["superseded"] = []
+    moved.append(Moved("/superseded", past))
+    return [Done("content/unreviewed", "/superseded", f"moved to history: {len(past)} of /superseded")]
+
+
+# what only its name asks for
+
+
+def _move_home(value: dict[str, Any], found: list[Finding], facts: Facts, moved: list[Moved]) -> list[Done]:
+    old = value.get("project_dir")
+    if old == facts.home:
+        return []
+    value["project_dir"] = facts.home
+    return [Done("drift/project-dir", "/project_dir", f"project_dir is {facts.home} now; it was {old}")]
+
+
+def _resolve_blockers(value: dict[str, Any], found: list[Finding], facts: Facts, moved: list[Moved]) -> list[Done]:
+    blockers = read_list(value, "blockers")
+    done = []
+    for at in sorted({_index(one, "/blockers") for one in found}):
+        blocker = blockers[at] if 0 <= at < len(blockers) else None
+        evidence = _find_resolution(blocker, facts) if isinstance(blocker, dict) and is_open(blocker) else None
+        if isinstance(blocker, dict) and evidence:
+            blocker.update(resolved=True, resolved_at=facts.shipped_at[evidence], evidence=evidence)
+            text = f"blocker {blocker.get('id', at)} is marked as resolved: {evidence}"
+            done.append(Done("drift/blocker-shipped", f"/blockers/{at}", text))
+    return done
+
+
+def _find_resolution(blocker: dict[str, Any], facts: Facts) -> str | None:
+    text = blocker.get("proposed_resolution")
+    references = find_references(text) if isinstance(text, str) else []
+    proven = (one for one in references if one in facts.merged and is_resolved_by(str(text), one))
+    return next((facts.merged[one] for one in proven), None)
+
+
+# In the order in which they are made: what names items by their index goes first.
+MENDS: dict[str, Mend] = {
+    "drift/file-missing": _follow_renames,
+    "drift/action-shipped": _finish_shipped,
+    "drift/blocker-shipped": _resolve_blockers,
+    "drift/project-dir": _move_home,
+    "content/unreviewed": _retire_superseded,
+    "content/rotation-due": _rotate,
+}

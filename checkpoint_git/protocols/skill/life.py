@@ -1,0 +1,228 @@
+"""What one commit did to a checkpoint: two versions beside each other, or a merge's result beside its parents. Pure.
+
+It knows no skill_state: what it tells is what other skills may read. Values may break the schema.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.protocols.skill.progress import text_field
+from checkpoint_git.protocols.skill.views import action_text, is_open, read_list, read_objects
+
+# What can happen, in the order in which it is told.
+KINDS = (
+    "started", "known", "deleted", "archived", "moved", "broken", "mended", "status", "phase", "step", "completed",
+    "row", "row_gone", "done", "decided", "withdrawn", "opened", "closed", "ticket", "handed_over", "dropped", "queued",
+    "rotated",
+)  # fmt: skip
+ROW_KINDS = frozenset(("completed", "row", "row_gone"))
+DECISION_KINDS = frozenset(("decided", "withdrawn", "opened", "closed"))
+
+_LONGEST = 2_000  # letters of one text
+_MOST = 200  # events of one commit
+
+
+class Event(NamedTuple):
+    """One thing that happened. kind: one of KINDS. subject: what it happened to, by the name that stays: a row's id, a
+    field, else the text. text: for people. before, after: what a status, field or path was and is, "" where none.
+    """
+
+    kind: str
+    subject: str
+    text: str
+    before: str = ""
+    after: str = ""
+
+
+class History(NamedTuple):
+    """A file that a commit put beside the checkpoint's past. entries: where they stood -> what moved there; {} for a
+    whole checkpoint that was archived.
+    """
+
+    path: str
+    entries: Mapping[str, Sequence[Any]]
+
+
+def find_events(before: dict[str, Any], after: dict[str, Any]) -> list[Event]:
+    """What differs between two versions, in the order of KINDS; [] where only what nobody else reads does."""
+    differing = (find for keys, find in _COMPARISONS if any(is_different(before, after, key) for key in keys))
+    events = [_shortened(event) for find in differing for event in find(before, after)][:_MOST]
+    return sorted(events, key=lambda event: KINDS.index(event.kind))
+
+
+def find_first_events(value: dict[str, Any]) -> list[Event]:
+    """What the first version of a checkpoint holds already: rows that have begun, decisions, open blockers."""
+    events = find_events({}, value)
+    return [event for event in events if event.kind in _EARLY and (event.kind, event.after) != ("row", "not_started")]
+
+
+_EARLY = frozenset(("completed", "row", "decided", "opened"))
+
+
+def is_different(before: dict[str, Any], after: dict[str, Any], key: str) -> bool:
+    """Whether a field is not the same in two versions; where it is too deep to tell, it may well differ."""
+    try:
+        return bool(before.get(key) != after.get(key))
+    except RecursionError:
+        return True
+
+
+def find_own_events(parents: Sequence[dict[str, Any]], result: dict[str, Any]) -> list[Event]:
+    """What a merge did that none of its parents had done: what one of them has as it is now came by the merge."""
+    first, *others = [find_events(parent, result) for parent in parents]
+    known = [{_outcome_of(event) for event in events} for events in others]
+    return [event for event in first if all(_outcome_of(event) in outcomes for outcomes in known)]
+
+
+def fold_rotation(events: Sequence[Event], past: Sequence[History], *, is_gone: bool) -> list[Event]:
+    """The events of a commit that also filled the history: what moved there is one event a file.
+
+    is_gone: whether the checkpoint itself went.
+    """
+    moved = {text for one in past for items in one.entries.values() for text in _texts(list(items))}
+    left = [event for event in events if not (event.kind == "withdrawn" and event.subject in moved)]
+    for one in past:
+        count = sum(len(items) for items in one.entries.values())
+        if one.entries:
+            left.append(Event("rotated", one.path, f"{count} entr{'y' if count == 1 else 'ies'}", after=one.path))
+        elif is_gone:
+            left = [event for event in left if event.kind != "deleted"]
+            left.append(Event("archived", one.path, "the whole checkpoint", after=one.path))
+    return sorted(left, key=lambda event: KINDS.index(event.kind))
+
+
+def read_history(path: str, value: Any, skill: str) -> History | None:
+    """A history file by its content; None where it is another skill's, or tells nothing of this kind."""
+    if not isinstance(value, dict) or value.get("skill") != skill:
+        return None
+    parts = [part for part in read_objects(value, "entries") if isinstance(part.get("items"), list)]
+    entries: dict[str, list[Any]] = {}
+    for part in parts:
+        entries.setdefault(str(part.get("where")), []).extend(part["items"])
+    return History(path, entries) if entries or "protocol_version" in value else None
+
+
+def is_wanted(event: Event, rows: Sequence[str] | None, decisions: bool) -> bool:
+    """Whether an event passes the filters. rows: ids, [] for all rows, None for no such filter."""
+    if rows is None and not decisions:
+        return True
+    if rows is not None and event.kind in ROW_KINDS and (not rows or event.subject in rows):
+        return True
+    return decisions and event.kind in DECISION_KINDS
+
+
+def _outcome_of(event: Event) -> tuple[str, str, str]:
+    return event.kind, event.subject, event.after
+
+
+def _shortened(event: Event) -> Event:
+    kind, *texts = event
+    return Event(kind, *(shorten(text, _LONGEST) for text in texts))
+
+
+# comparisons
+
+Events = Iterator[Event]
+
+
+def _compare_fields(before: dict[str, Any], after: dict[str, Any]) -> Events:
+    for key in ("status", "phase", "step"):
+        old, new = text_field(before, key), text_field(after, key)
+        if old != new:
+            yield Event(key, key, "", old, new)
+
+
+def _compare_rows(before: dict[str, Any], after: dict[str, Any]) -> Events:
+    old, new = _rows_by_id(before), _rows_by_id(after)
+    for name, row in new.items():
+        then, now = _status_of(old.get(name)), _status_of(row)
+        if then != now:
+            label = text_field(row, "label") or name
+            yield Event("completed" if now == "complete" else "row", name, label, then, now)
+    for name, row in old.items():
+        if name not in new:
+            yield Event("row_gone", name, text_field(row, "label") or name, _status_of(row))
+
+
+def _rows_by_id(value: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {row["id"]: row for row in read_objects(value, "progress_table") if text_field(row, "id")}
+
+
+def _status_of(row: dict[str, Any] | None) -> str:
+    return "new" if row is None else str(row.get("status", "?"))
+
+
+def _compare_actions(before: dict[str, Any], after: dict[str, Any]) -> Events:
+    old, new = (_texts(read_list(value, "next_actions")) for value in (before, after))
+    known = dict.fromkeys(_texts(read_list(before, "recently_done")))
+    done = dict.fromkeys(text for text in _texts(read_list(after, "recently_done")) if text not in known or text in old)
+    done = {text: None for text in done if text not in new or text not in old}
+    was, stands = set(old), set(new)
+    yield from (Event("done", text, text) for text in done)
+    yield from (Event("dropped", text, text) for text in old if text not in stands and text not in done)
+    yield from (Event("queued", text, text) for text in new if text not in was)
+
+
+def _compare_decisions(before: dict[str, Any], after: dict[str, Any]) -> Events:
+    old, new = (dict.fromkeys(_texts(_read_decisions(value))) for value in (before, after))
+    yield from (Event("decided", text, text) for text in new if text not in old)
+    yield from (Event("withdrawn", text, text) for text in old if text not in new)
+
+
+def _read_decisions(value: dict[str, Any]) -> list[Any]:
+    primer = value.get("context_primer")
+    return read_list(primer, "key_decisions") if isinstance(primer, dict) else []
+
+
+def _compare_blockers(before: dict[str, Any], after: dict[str, Any]) -> Events:
+    old, new = _open_blockers(before), _open_blockers(after)
+    yield from (Event("opened", name, text) for name, text in new.items() if name not in old)
+    yield from (Event("closed", name, text) for name, text in old.items() if name not in new)
+
+
+def _open_blockers(value: dict[str, Any]) -> dict[str, str]:
+    named = [(text_field(one, "id"), text_field(one, "description"), one) for one in read_objects(value, "blockers")]
+    return {name or text: text or name for name, text, one in named if is_open(one) and (name or text)}
+
+
+def _compare_tickets(before: dict[str, Any], after: dict[str, Any]) -> Events:
+    old, new = ({_ticket_name(ref) for ref in read_objects(value, "pm_refs")} for value in (before, after))
+    for name in dict.fromkeys(_ticket_name(ref) for ref in read_objects(after, "pm_refs")):
+        if name and name in new - old:
+            yield Event("ticket", name, name)
+
+
+def _ticket_name(ref: dict[str, Any]) -> str:
+    name, role = ref.get("id"), text_field(ref, "role")
+    return "" if not isinstance(name, str | int) else f"{name} ({role})" if role else str(name)
+
+
+def _compare_handoffs(before: dict[str, Any], after: dict[str, Any]) -> Events:
+    old = [_handoff_text(item) for item in read_list(before, "handoffs")]
+    for text in dict.fromkeys(_handoff_text(item) for item in read_list(after, "handoffs")):
+        if text and text not in old:
+            yield Event("handed_over", text, text)
+
+
+def _handoff_text(item: Any) -> str:
+    if not isinstance(item, dict):
+        return item if isinstance(item, str) else ""
+    return ": ".join(filter(None, (text_field(item, key) for key in ("to", "text", "summary", "description"))))
+
+
+_Compare = Callable[[dict[str, Any], dict[str, Any]], Events]
+# the fields that a comparison reads: where they are equal there is nothing to compare
+_COMPARISONS: tuple[tuple[tuple[str, ...], _Compare], ...] = (
+    (("status", "phase", "step"), _compare_fields),
+    (("progress_table",), _compare_rows),
+    (("next_actions", "recently_done"), _compare_actions),
+    (("context_primer",), _compare_decisions),
+    (("blockers",), _compare_blockers),
+    (("pm_refs",), _compare_tickets),
+    (("handoffs",), _compare_handoffs),
+)
+
+
+def _texts(items: list[Any]) -> list[str]:
+    return [text for item in items if (text := action_text(item).strip())]

@@ -1,0 +1,69 @@
+"""What the verbs share to read checkpoints: from files to checked documents. It writes nothing."""
+
+from checkpoint_git.core import jsontext
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.light import Iterable, Iterator
+from checkpoint_git.core.terminal_text import escape_controls, quote_word
+from checkpoint_git.disk.discover import Place
+from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.skill import layout, store
+from checkpoint_git.protocols.validate import check_document, unreadable_document
+
+Files = Iterable[tuple[str, store.FileContent]]
+
+_MOST_SHOWN = 12  # skills named in a hint
+
+
+def read_documents(place: Place, now: int) -> list[Document]:
+    """Every checkpoint of a place, sorted by path; what cannot be read is a document whose finding says why."""
+    return list(iterate_documents(place, now))
+
+
+def iterate_documents(place: Place, now: int) -> Iterator[Document]:
+    """The same one by one, each read when its turn comes: for verbs that keep little of a document."""
+    return iterate_checked(store.read_files(place), now)
+
+
+def check_files(files: Files, now: int) -> list[Document]:
+    """Documents from (relative path, content or the error of reading it)."""
+    return list(iterate_checked(files, now))
+
+
+def iterate_checked(files: Files, now: int) -> Iterator[Document]:
+    """The same one by one."""
+    for path, data in files:
+        yield unreadable_document(path, data) if isinstance(data, OSError) else check_document(path, data, now=now)
+
+
+def read_document(place: Place, skill: str, now: int) -> Document:
+    """One skill's checkpoint. Raises CheckpointError where the skill has none, naming those that are there."""
+    layout.check_skill_name(skill)
+    data = store.read_skill(place, skill)
+    if data is None:
+        raise missing_checkpoint(place, skill)
+    path = layout.relative_checkpoint_path(place, skill)
+    return check_files([(path, data)], now)[0]
+
+
+def read_text(place: Place, skill: str) -> str | None:
+    """A checkpoint's text as JSON that can be parsed, None where there is none (any more)."""
+    try:
+        data = store.read_skill(place, skill)
+        text = jsontext.decode(data) if isinstance(data, bytes) else None
+        if text is not None:
+            jsontext.load(text)
+    except (CheckpointError, jsontext.JsonTextError):
+        return None
+    return text
+
+
+def missing_checkpoint(place: Place, skill: str) -> CheckpointError:
+    """The error for a skill without a checkpoint."""
+    known = [escape_controls(name) for name in store.list_skills(place)]
+    if not known:
+        return CheckpointError(
+            f"{place.directory} holds no checkpoints yet", f"run `checkpoint update {quote_word(skill)}`"
+        )
+    shown = ", ".join(known[:_MOST_SHOWN]) + (" ..." if len(known) > _MOST_SHOWN else "")
+    hint = f"there are: {shown}; `checkpoint update {quote_word(skill)}` makes a new one"
+    return CheckpointError(f"{skill} has no checkpoint in {place.directory}", hint)

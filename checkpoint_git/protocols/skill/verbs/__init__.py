@@ -1,0 +1,1 @@
+"""The verbs of skill checkpoints, one module each."""

@@ -1,0 +1,49 @@
+"""`checkpoint list`: which checkpoints there are."""
+
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.light import ArgumentParser, Namespace
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
+from checkpoint_git.disk.discover import find_place
+from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.skill.read import iterate_documents
+
+SUMMARY = "list the checkpoints of this project"
+EXAMPLES = """\
+  checkpoint list
+  checkpoint list --json"""
+
+_HEADERS = ("skill", "status", "updated", "file")
+_FIELDS = ("project", "phase", "step", "status", "updated_at")
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """None of its own."""
+
+
+def summarize(document: Document) -> dict[str, object]:
+    """One line's worth of a document; a field that is missing or no text is None."""
+    value = document.value or {}
+    fields = {name: value[name] if isinstance(value.get(name), str) else None for name in _FIELDS}
+    return {"skill": document.skill, "path": document.path, "valid": document.is_valid, **fields}
+
+
+def run(args: Namespace, invocation: Invocation) -> Outcome:
+    """The verb. Files that cannot be read are findings; the others are listed all the same."""
+    place = find_place(invocation.cwd)
+    summaries, findings = list[dict[str, object]](), list[Finding]()
+    rows = list[tuple[str, ...]]()
+    for document in iterate_documents(place, invocation.now):
+        summaries.append(summarize(document))
+        rows.append(_row(document, summaries[-1]))
+        findings += document.findings if document.value is None else ()
+    blocks: list[Block] = [Line(f"no checkpoints in {place.directory} yet: checkpoint update SKILL starts one", "dim")]
+    if rows:
+        blocks = [Table(_HEADERS, rows, (0, 1, 2), has_tail=True)]
+    return Outcome({"checkpoints": summaries}, blocks, findings)
+
+
+def _row(document: Document, summary: dict[str, object]) -> tuple[str, ...]:
+    status = "unreadable" if document.value is None else str(summary["status"] or "?")
+    if document.value is not None and not document.is_valid:
+        status += " (invalid)"
+    return document.skill, status, str(summary["updated_at"] or "?"), document.path

@@ -1,0 +1,245 @@
+"""`checkpoint log`: the life of a checkpoint through git's history: what each commit advanced, decided and closed."""
+
+import argparse
+import os
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+from checkpoint_git.core.clock import write_instant
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.jsontext import MAX_BYTES
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
+from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.git.history.blobs import Blobs
+from checkpoint_git.git.history.steps import Commit, Step, Touch, read_blob_at_head, read_boundary, read_life_steps
+from checkpoint_git.protocols.skill import layout, store
+from checkpoint_git.protocols.skill.history import LOOKS, Entry, Version, Versions, read_entries, tell_event
+from checkpoint_git.protocols.skill.life import Event, is_different, is_wanted
+from checkpoint_git.protocols.skill.read import missing_checkpoint
+from checkpoint_git.tools.status.verb import read_since
+
+SUMMARY = "tell the life of a checkpoint: what each commit advanced, decided and closed"
+EXAMPLES = """\
+  checkpoint log build                        the newest 20 commits that did something
+  checkpoint log build -n 0                   all of them
+  checkpoint log build --since 2026-06-01
+  checkpoint log build --rows                 when each row of the progress table advanced
+  checkpoint log build --rows sprint-2        that row alone
+  checkpoint log build --decisions            what was decided when, and which blockers came and went
+  checkpoint log build --json
+
+An entry that came by a merge is told at the commit that made it; at the merge stands what the merge itself decided.
+The file is followed to the names it had before. Private state and telemetry are not told."""
+
+DEFAULT_LIMIT = 20
+_SHOWN_LETTERS = 200
+_SHOWN_EVENTS = 20  # of one commit
+_ON_DISK = "on disk"  # stands for the blob that the file in the work tree would be
+_SHORT_ID = 9
+_KIN = f":(top,glob)**/*{layout.SUFFIX}"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """[SKILL] [-n N] [--since ISO] [--rows [ID]]... [--decisions] [--all]."""
+    parser.add_argument("skill", metavar="SKILL", nargs="?", help="whose checkpoint; needed where there are several")
+    help_text = f"how many commits to tell, the newest; 0 for all (default: {DEFAULT_LIMIT}, with --since all)"
+    parser.add_argument("-n", "--limit", metavar="N", type=int, help=help_text)
+    parser.add_argument("--since", metavar="ISO", help="only commits since an instant (2026-06-01T00:00:00Z) or a day")
+    help_text = "only what happened to the rows of the progress table, or to one of them; may be given several times"
+    parser.add_argument("--rows", metavar="ID", nargs="?", const="", action="append", help=help_text)
+    parser.add_argument("--decisions", action="store_true", help="only decisions, and blockers opened and closed")
+    parser.add_argument("--all", action="store_true", help="also commits that changed nothing of what is told")
+
+
+class LogResult(NamedTuple):
+    """entries: newest first. is_cut: there are older ones. silent: how many commits among them changed only what is not
+    told. findings: why the log may lack something.
+    """
+
+    skill: str
+    path: str
+    entries: list[Entry]
+    is_cut: bool
+    silent: int
+    findings: list[Finding]
+
+
+def log(
+    place: Place,
+    skill: str,
+    *,
+    limit: int = 0,
+    since: int | None = None,
+    rows: Sequence[str] | None = None,
+    decisions: bool = False,
+    silent_too: bool = False,
+) -> LogResult:
+    """The life of one skill's checkpoint. limit: entries, 0 for all. since: seconds since 1970. rows: ids, [] for all.
+
+    Raises CheckpointError outside git, and for a skill of which neither the folder nor the history knows.
+    """
+    layout.check_skill_name(skill)
+    if place.work_tree is None:
+        hint = "the log is read from git's history: make a repository with git init, and commit the checkpoints"
+        raise CheckpointError(f"{place.root} is in no git repository", hint)
+    path = layout.relative_checkpoint_path(place, skill)
+    boundary = read_boundary(place.work_tree)
+    kept, silent, seen, is_cut = list[Entry](), 0, False, False
+    for entry in read_life(place, skill, since, boundary):
+        seen = True
+        events = [event for event in entry.events if is_wanted(event, rows, decisions)]
+        if not events and not (silent_too and not entry.is_merge and not entry.events):
+            silent += not entry.events and not entry.is_merge
+        elif limit and len(kept) == limit:
+            is_cut = True
+            break
+        else:
+            kept.append(entry._replace(events=events))
+    if not seen and since is None and store.read_skill(place, skill) is None:
+        raise missing_checkpoint(place, skill)
+    return LogResult(skill, path, kept, is_cut, silent, _find_gaps(boundary, path))
+
+
+def read_life(place: Place, skill: str, since: int | None, boundary: frozenset[str]) -> Iterator[Entry]:
+    """All entries of one skill, newest first, what is not committed yet before them."""
+    assert place.work_tree
+    path = layout.relative_checkpoint_path(place, skill)
+    on_disk = store.read_skill(place, skill)
+    own = {_ON_DISK: on_disk} if isinstance(on_disk, bytes) else {}
+    with Blobs(place.work_tree, MAX_BYTES) as blobs:
+        versions = Versions(blobs.read, own)
+        head = read_blob_at_head(place.work_tree, path)
+        steps = read_life_steps(place.work_tree, path, _KIN, lambda paths: history_specs(paths, skill), since)
+        unsaved = [] if isinstance(on_disk, OSError) else _find_unsaved(path, head, versions, bool(own))
+        yield from read_entries(chain(unsaved, steps), versions, skill, boundary)
+
+
+def _find_unsaved(path: str, head: str, versions: Versions, is_there: bool) -> list[Step]:
+    """What a commit of the file as it is now would be; [] where it would change nothing."""
+    now = _ON_DISK if is_there else ""
+    if (not head and not now) or _is_same(versions.read(head), versions.read(now)):
+        return []
+    return [Step(Commit("", (), 0, 0, "", ""), [Touch(path, (head,), now)])]
+
+
+def _is_same(before: Version, after: Version) -> bool:
+    if isinstance(before, dict) and isinstance(after, dict):
+        return not any(is_different(before, after, key) for key in {**before, **after})
+    return before == after
+
+
+def history_specs(paths: Sequence[str], skill: str) -> list[str]:
+    """The pathspecs of what `rotate` and `reset` wrote beside a checkpoint that was called so."""
+    name = skill.replace("[", "[[]")
+    folders = dict.fromkeys(os.path.dirname(path).replace("[", "[[]") for path in paths)
+    return [f":(top,glob){folder}/{layout.HISTORY}/{name}.*.json" for folder in folders]
+
+
+def _find_gaps(boundary: frozenset[str], path: str) -> list[Finding]:
+    if not boundary:
+        return []
+    hint = "git fetch --unshallow brings the rest"
+    return [Finding("log/shallow", "note", "this clone is shallow: older commits are not in it", path, hint=hint)]
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    """The verb."""
+    place = find_place(invocation.cwd)
+    skill = args.skill or _find_only_skill(place)
+    since = None if args.since is None else read_since(args.since)
+    limit = args.limit if args.limit is not None else 0 if since is not None else DEFAULT_LIMIT
+    if limit < 0:
+        raise CheckpointError(f"-n {limit}: there is no such number of commits", "give 0 for all")
+    rows = None if args.rows is None else [row for row in args.rows if row] if all(args.rows) else []
+    result = log(
+        place, skill, limit=limit, since=since, rows=rows, decisions=args.decisions, silent_too=args.all
+    )  # fmt: skip
+    data = {
+        "skill": skill,
+        "path": result.path,
+        "entries": [entry_data(entry) for entry in result.entries],
+        "more": result.is_cut,
+        "silent": result.silent,
+        "shallow": bool(result.findings),
+    }
+    return Outcome(data, list(_tell(result)), result.findings)
+
+
+def _find_only_skill(place: Place) -> str:
+    skills = store.list_skills(place)
+    if len(skills) == 1:
+        return skills[0]
+    named = f"there are: {', '.join(skills[:12])}" if skills else "there is none in the folder; name one that was"
+    raise CheckpointError("say whose checkpoint: checkpoint log SKILL", named)
+
+
+# for a person
+
+
+def _tell(result: LogResult) -> Iterator[Block]:
+    if not result.entries:
+        yield Line(f"nothing to tell of {result.skill}", "dim")
+    for at, entry in enumerate(result.entries):
+        if at:
+            yield Line("")
+        yield Line(_title(entry), "strong" if entry.commit else "warn", hang=2)
+        yield from _event_lines(entry)
+    yield from _closing(result)
+
+
+def _title(entry: Entry) -> str:
+    if entry.commit is None:
+        return "not committed yet"
+    at = write_instant(entry.commit.at)
+    words = [entry.commit.id[:_SHORT_ID], f"{at[:10]} {at[11:16]}", entry.commit.author]
+    return "  ".join([*words, shorten(entry.commit.subject, 80), *(["(merge)"] if entry.is_merge else [])])
+
+
+def _event_lines(entry: Entry) -> Iterator[Line]:
+    for event in entry.events[:_SHOWN_EVENTS]:
+        name, glyph, style = LOOKS[event.kind]
+        yield Line(f"  {name}: {shorten(tell_event(event), _SHOWN_LETTERS)}", style, glyph, 4)
+    if len(entry.events) > _SHOWN_EVENTS:
+        yield Line(f"  and {len(entry.events) - _SHOWN_EVENTS} more: --json has all of them", "dim")
+    if not entry.events:
+        yield Line("  only its summary, files or private state", "dim")
+
+
+def _closing(result: LogResult) -> Iterator[Line]:
+    if result.is_cut:
+        yield Line("")
+        yield Line("older commits: -n 0 tells them all", "dim")
+    if result.silent:
+        yield Line("")
+        yield Line(f"{_count_commits(result.silent)} changed only its summary, files or private state: --all", "dim")
+
+
+def _count_commits(count: int) -> str:
+    return f"{count} commit{'' if count == 1 else 's'}"
+
+
+# for a program
+
+
+def entry_data(entry: Entry) -> dict[str, Any]:
+    """An entry as --json has it."""
+    commit = entry.commit
+    data: dict[str, Any] = {"commit": None, "at": None, "authored_at": None, "author": None, "subject": None}
+    if commit is not None:
+        data = {
+            "commit": commit.id,
+            "at": write_instant(commit.at),
+            "authored_at": write_instant(commit.authored_at),
+            "author": commit.author,
+            "subject": commit.subject,
+        }
+    events = [_event_data(event) for event in entry.events]
+    return {**data, "path": entry.path, "merge": entry.is_merge, "events": events}
+
+
+def _event_data(event: Event) -> dict[str, Any]:
+    text = tell_event(event)
+    return {"kind": event.kind, "subject": event.subject, "text": text, "from": event.before, "to": event.after}

@@ -1,0 +1,136 @@
+"""`checkpoint next`: the one action that matters most now; what the history shows as shipped is passed over."""
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.light import Any, ArgumentParser, NamedTuple, Namespace, Sequence
+from checkpoint_git.core.outcome import Block, Glyph, Invocation, Line, Outcome
+from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.protocols.document import Document, find_broken
+from checkpoint_git.protocols.skill.next_action import NextAction, Queue, Skipped, plan_queue
+from checkpoint_git.protocols.skill.progress import outline, text_field
+from checkpoint_git.protocols.skill.read import iterate_documents
+from checkpoint_git.protocols.skill.views import action_text, open_blockers, read_list
+
+SUMMARY = "name the one action that matters most now"
+EXAMPLES = """\
+  checkpoint next
+  checkpoint next --all       the whole queue, with the reasons
+  checkpoint next --json
+
+The order: a decision waits on you; failed; in progress at a gate (phase or step says gate, approval, review,
+sign-off and the like); in progress; blocked by something else; complete with work still queued; not started. Who is
+over budget goes first among equals, then who was written last. Actions whose pull request or ticket the history
+shows as merged are passed over, in any of these; a blocker whose proposed resolution is merged says so."""
+
+_GLYPHS: dict[str, Glyph] = {
+    "decision": "decision",
+    "failed": "failed",
+    "gate": "in_progress",
+    "in_progress": "in_progress",
+    "blocked": "blocked",
+    "complete": "complete",
+    "not_started": "not_started",
+    "idle": "stale",
+}
+
+
+class NextResult(NamedTuple):
+    """queue: all actions, the most important first. findings: broken files, and whether the history could be asked."""
+
+    queue: Queue
+    findings: list[Finding]
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """[--all]."""
+    parser.add_argument("--all", action="store_true", help="the whole queue, and what was passed over")
+
+
+def next_actions(place: Place, now: int) -> NextResult:
+    """The queue of a place's checkpoints. Never fails for want of history: a finding says so."""
+    documents = [outline(document) for document in iterate_documents(place, now)]
+    merged, findings = read_evidence(place, documents)
+    if not merged:
+        return NextResult(plan_queue(documents, now=now), [*find_broken(documents), *findings])
+    from checkpoint_git.protocols.skill.requests import find_resolution, find_shipped
+
+    def is_done(text: str) -> str | None:
+        return find_shipped(text, merged)
+
+    queue = plan_queue(documents, is_done, lambda text: find_resolution(text, merged), now)
+    return NextResult(queue, [*find_broken(documents), *findings])
+
+
+def read_evidence(place: Place, documents: Sequence[Document]) -> tuple[dict[str, str], list[Finding]]:
+    """What of all that actions and blockers name is merged: reference -> evidence, by one question to the history.
+
+    None is asked where they name nothing. The findings say why it could not be asked.
+    """
+    references = _find_references(documents)
+    if not references or place.work_tree is None:
+        return {}, []
+    from checkpoint_git.git.history.history import read_merged
+
+    try:
+        return read_merged(place.work_tree, references), []
+    except CheckpointError as error:
+        message = f"the history could not be asked what has shipped: {error.message}"
+        return {}, [Finding("next/no-history", "note", message, hint=error.hint)]
+
+
+def _find_references(documents: Sequence[Document]) -> set[str]:
+    texts = [action_text(action) for doc in documents for action in read_list(doc.value or {}, "next_actions")]
+    texts += [
+        text_field(blocker, "proposed_resolution") for doc in documents for blocker in open_blockers(doc.value or {})
+    ]
+    naming = [text for text in texts if any(letter.isdigit() for letter in text)]
+    if not naming:
+        return set()
+    from checkpoint_git.core.references import find_references
+
+    return {reference for text in naming for reference in find_references(text)}
+
+
+def run(args: Namespace, invocation: Invocation) -> Outcome:
+    """The verb: exit code 1 when a checkpoint is broken, which may hide what matters more."""
+    result = next_actions(find_place(invocation.cwd), invocation.now)
+    actions, skipped = result.queue
+    data: dict[str, Any] = _action_data(actions[0]) if actions else dict.fromkeys(NextAction._fields)
+    data["skipped"] = len(skipped)
+    data["skipped_actions"] = [part._asdict() for part in skipped]
+    if args.all:
+        data["queue"] = [_action_data(action) for action in actions]
+    shown = actions if args.all else actions[:1]
+    blocks = [line for action in shown for line in _lines(action)]
+    if not shown:
+        blocks = [Line("nothing to do: no checkpoint has an action left", "good")]
+    return Outcome(data, [*blocks, *_skipped_lines(skipped, in_full=args.all)], result.findings)
+
+
+def _action_data(action: NextAction) -> dict[str, Any]:
+    return action._asdict()
+
+
+def _lines(action: NextAction) -> list[Block]:
+    lines: list[Block] = [Line(f"{action.skill}: {action.action}", "strong", _GLYPHS[action.rank], 2)]
+    lines.append(Line(f"  why: {action.reason}", "warn" if action.stale else "dim", hang=7))
+    if action.evidence:
+        told = f"  but what it proposes is merged: {action.evidence}; if that settles it, mark the blocker resolved"
+        lines.append(Line(told, "good", hang=7))
+    if action.done_when:
+        lines.append(Line(f"  done when: {action.done_when}", "dim", hang=13))
+    if action.then:
+        lines.append(Line(f"  then: {action.then}", hang=8))
+    return lines
+
+
+def _skipped_lines(skipped: list[Skipped], *, in_full: bool) -> list[Block]:
+    if not skipped:
+        return []
+    were, them = ("s were", "them") if len(skipped) > 1 else (" was", "it")
+    told = f"{len(skipped)} action{were} skipped: the history shows {them} as shipped"
+    lines: list[Block] = [Line(f"{told} (checkpoint next --all)", "dim")]
+    if in_full:
+        lines = [Line(told, "dim")]
+        lines += [Line(f"  {part.skill}: {part.action} - {part.evidence}", "dim", hang=4) for part in skipped]
+    return lines

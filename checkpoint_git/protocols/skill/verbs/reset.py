@@ -1,0 +1,81 @@
+"""`checkpoint reset`: put a skill's checkpoint among its past, so that the skill starts afresh."""
+
+import argparse
+
+from checkpoint_git.core import jsontext
+from checkpoint_git.core.clock import write_instant
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.outcome import Invocation, Line, Outcome
+from checkpoint_git.core.terminal_text import quote_word
+from checkpoint_git.disk.discover import Place, find_place, relative_path
+from checkpoint_git.protocols.skill import layout, store
+from checkpoint_git.protocols.skill.read import missing_checkpoint
+from checkpoint_git.protocols.skill.write import check_owner, say_waiting
+
+SUMMARY = "archive a skill's checkpoint and start afresh"
+EXAMPLES = """\
+  checkpoint reset build
+
+The file moves to .checkpoints/history/ as it is, even if it cannot be read as JSON; nothing is ever lost."""
+
+_MOST_A_SECOND = 100
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """SKILL."""
+    parser.add_argument("skill", metavar="SKILL", help="whose checkpoint to archive")
+
+
+def reset(place: Place, skill: str, now: int, on_wait: store.Tell = lambda: None) -> str:
+    """Archives a skill's active file, then removes it; returns the archive's path.
+
+    Of JSON every line stands a column further right, all else is kept byte for byte. A kill in between leaves both.
+    Raises CheckpointError where there is no file or it cannot be read.
+    """
+    layout.check_skill_name(skill)
+    with store.writing(place, on_wait):
+        content = store.read_skill(place, skill)
+        if content is None:
+            raise missing_checkpoint(place, skill)
+        if isinstance(content, OSError):
+            path = layout.relative_checkpoint_path(place, skill)
+            raise CheckpointError(f"{path} cannot be archived: {content.strerror}", "move it away by hand")
+        archive = store.write_history(place, skill, _marks(now), set_apart(content))
+        store.remove_checkpoint(place, skill)
+    return relative_path(archive, place.top)
+
+
+def set_apart(content: bytes) -> bytes:
+    """A checkpoint's text as its archive has it: a blank more in front of every line, which JSON does not mind.
+
+    git tells renames by equal lines. It would take the archive for the renamed checkpoint, and a merge would put into
+    it what another branch wrote meanwhile, without a word. What is no JSON stays as it is. Pure.
+    """
+    try:
+        jsontext.load(jsontext.decode(content))
+    except jsontext.JsonTextError:
+        return content
+    mark = _BOM if content.startswith(_BOM) else b""
+    lines = content.removeprefix(_BOM).splitlines(keepends=True)
+    return mark + b"".join(b" " + line if line.strip() else line for line in lines)
+
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def _marks(now: int) -> list[str]:
+    """Names by the second, then numbered: a second reset within one second has its own."""
+    stamp = write_instant(now).replace("-", "").replace(":", "")
+    return [stamp, *(f"{stamp}-{number}" for number in range(2, _MOST_A_SECOND))]
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    """The verb."""
+    layout.check_skill_name(args.skill)
+    check_owner(args.skill, invocation.env)
+    place = find_place(invocation.cwd)
+    archive = reset(place, args.skill, invocation.now, say_waiting(invocation.stderr))
+    line = Line(
+        f"{args.skill}: archived to {archive}; checkpoint update {quote_word(args.skill)} starts afresh", "good"
+    )
+    return Outcome({"skill": args.skill, "archive": archive}, [line])

@@ -1,0 +1,273 @@
+"""`checkpoint resume`: what a session must know before it goes on with a skill, and whether it may."""
+
+import argparse
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
+from checkpoint_git.core.terminal_text import quote_word
+from checkpoint_git.disk.discover import Place, find_place, plan_place
+from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.skill import layout, store
+from checkpoint_git.protocols.skill.next_action import describe_blocker
+from checkpoint_git.protocols.skill.progress import count_rows, find_age, text_field
+from checkpoint_git.protocols.skill.read import check_files
+from checkpoint_git.protocols.skill.resume_brief import (
+    LOOK_AFTER,
+    Context,
+    Plan,
+    Shipped,
+    describe_decisions,
+    find_actions,
+    find_context,
+    find_contradictions,
+    plan_resume,
+)
+from checkpoint_git.protocols.skill.views import action_text, open_blockers, read_list
+
+SUMMARY = "show what a session must know before it goes on, and whether it may"
+EXAMPLES = """\
+  checkpoint resume build
+  checkpoint resume build --continue      you were asked, and want to go on
+  checkpoint resume build --json
+
+It goes on by itself when the skill is in progress and was written within seven days. Exit code 1 says: stop and ask
+(blocked, failed, stale, invalid), or start afresh because the file cannot be read. Actions that the history shows as
+done are passed over. After a day it also tells what was committed since, and which of generated_files are gone or
+changed; where status, step and progress_table do not fit together it always says so."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """SKILL [--continue]."""
+    parser.add_argument("skill", metavar="SKILL", help="the skill to go on with")
+    parser.add_argument("--continue", dest="go_on", action="store_true", help="go on where the answer is to ask first")
+
+
+class ResumeResult(NamedTuple):
+    """plan: what is to happen. document: None where there is none. drift: what no longer fits. shipped: the texts of
+    next actions that the history shows as done, with the evidence.
+    """
+
+    plan: Plan
+    document: Document | None
+    context: Context
+    drift: list[Finding]
+    shipped: Shipped
+
+
+def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> ResumeResult:
+    """How to go on with a skill. A missing or broken checkpoint is no error but a plan that says so.
+
+    env: the environment in which git is asked about files. Raises CheckpointError for a name that no skill can have.
+    """
+    layout.check_skill_name(skill)
+    content = store.read_skill(place, skill)
+    if content is None:
+        return _without_document(skill, now)
+    document = check_files([(layout.relative_checkpoint_path(place, skill), content)], now)[0]
+    if plan_resume(document, skill, now).decision == "start_fresh":
+        return ResumeResult(plan_resume(document, skill, now), document, find_context(document.value or {}), [], {})
+    value = document.value or {}
+    shipped, told = _read_shipped(place, document)
+    plan = plan_resume(document, skill, now, shipped)
+    age = find_age(value, now)
+    is_old = age is not None and age > LOOK_AFTER and plan.decision != "complete"
+    drift = [*find_contradictions(document), *told, *(_read_drift(place, document, now, env) if is_old else ())]
+    return ResumeResult(plan, document, find_context(value, shipped), _locate_all(drift, document), shipped)
+
+
+def _without_document(skill: str, now: int) -> ResumeResult:
+    return ResumeResult(plan_resume(None, skill, now), None, find_context({}), [], {})
+
+
+def _read_shipped(place: Place, document: Document) -> tuple[Shipped, list[Finding]]:
+    """The actions that are done already, and what is to be said of that; loads nothing where they name nothing."""
+    value = document.value or {}
+    actions = [action_text(action) for action in read_list(value, "next_actions")]
+    proposals = [text_field(blocker, "proposed_resolution") for blocker in open_blockers(value)]
+    if not any(letter.isdigit() for text in (*actions, *proposals) for letter in text):
+        return {}, []
+    from checkpoint_git.protocols.skill.verbs.next import read_evidence
+
+    merged, findings = read_evidence(place, [document])
+    if not merged:
+        return {}, findings
+    from checkpoint_git.protocols.skill.document_summary import make_sheet
+    from checkpoint_git.protocols.skill.drift import find_shipped_actions, find_shipped_resolutions
+    from checkpoint_git.protocols.skill.requests import find_shipped
+    from checkpoint_git.tools.doctor.context import World
+
+    world = World(sheets=[make_sheet(document)], merged=merged)
+    shipped = {text: evidence for text in actions if (evidence := find_shipped(text, merged))}
+    return shipped, [*find_shipped_actions(world), *find_shipped_resolutions(world), *findings]
+
+
+def _read_drift(place: Place, document: Document, now: int, env: Mapping[str, str]) -> list[Finding]:
+    from checkpoint_git.protocols.skill.file_facts import read_drift
+
+    return read_drift(place, document, now, env)
+
+
+def _locate_all(findings: list[Finding], document: Document) -> list[Finding]:
+    """The findings with the lines and columns that they lack."""
+    lacking = [finding.where for finding in findings if finding.where and not finding.line]
+    if document.text is None or not lacking:
+        return findings
+    from checkpoint_git.core.jsonplace import locate_all
+
+    places = dict(zip(lacking, locate_all(document.text, lacking), strict=True))
+    return [
+        finding._replace(line=places[finding.where][0], column=places[finding.where][1])
+        if finding.where and not finding.line
+        else finding
+        for finding in findings
+    ]
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    """The verb: exit code 0 to go on (or when all is complete, or nothing is there yet), 1 to stop and ask."""
+    layout.check_skill_name(args.skill)
+    result, others = _read(args.skill, invocation)
+    plan = result.plan
+    if args.go_on and plan.decision == "ask":
+        plan = plan._replace(decision="continue", question="", answers=())
+    result = result._replace(plan=plan)
+    errors = [finding for finding in result.document.findings if finding.level == "error"] if result.document else []
+    stops = plan.decision == "ask" or (errors and not args.go_on) or plan.reasons in (("corrupt",), ("incompatible",))
+    return Outcome(_data(result), _blocks(result, others), [*errors, *result.drift], 1 if stops else 0)
+
+
+def _read(skill: str, invocation: Invocation) -> tuple[ResumeResult, list[str]]:
+    """The result, and which skills there are; where there is no folder of checkpoints yet: nothing."""
+    try:
+        place = find_place(invocation.cwd)
+    except CheckpointError:
+        if os.path.lexists(plan_place(invocation.cwd).directory):
+            raise
+        return _without_document(skill, invocation.now), []
+    return resume(place, skill, invocation.now, invocation.env), store.list_skills(place)
+
+
+# for a person
+
+
+def _blocks(result: ResumeResult, others: list[str]) -> list[Block]:
+    plan = result.plan
+    blocks: list[Block] = [Line(line, "" if at else "strong", hang=2) for at, line in enumerate(plan.orientation)]
+    blocks += [Line("")] if plan.orientation else []
+    parts = _PARTS[plan.decision](result, others)
+    return [*blocks, *parts, *([Line("")] if result.drift else [])]
+
+
+def _fresh_lines(result: ResumeResult, others: list[str]) -> list[Block]:
+    plan = result.plan
+    if "missing" in plan.reasons:
+        known = f" (there are: {', '.join(others)})" if others else ""
+        how = f"Start fresh: checkpoint update {quote_word(plan.skill)}" + (
+            "" if others else " (after checkpoint init)"
+        )
+        return [Line(f"{plan.why}{known}.", "warn", hang=2), Line(how)]
+    kept = "Start fresh; the file is kept until you say so:"
+    return [Line(f"{plan.why}.", "bad", "failed", 2), Line(kept), *_answer_lines(plan), Line("")]
+
+
+def _complete_lines(result: ResumeResult, others: list[str]) -> list[Block]:
+    queued = [Line(f"  {text}", hang=4) for text, _ in result.context.actions]
+    title = [Line("Queued next:", "strong"), *queued] if queued else []
+    return [Line(f"{result.plan.skill}: {result.plan.why}.", "good", "complete"), *title, *_answer_lines(result.plan)]
+
+
+def _ask_lines(result: ResumeResult, others: list[str]) -> list[Block]:
+    plan = result.plan
+    lines: list[Block] = [Line(f"Stop: {plan.why}.", "bad", "blocked", 2)]
+    lines += [Line(f"  failed: {label}", "bad", hang=4) for label in result.context.failed_rows]
+    lines += _blocker_lines(result.context)
+    return [*lines, *_warning_lines(result), Line(plan.question, "strong", hang=2), *_answer_lines(plan)]
+
+
+def _continue_lines(result: ResumeResult, others: list[str]) -> list[Block]:
+    context = result.context
+    asked = [Line(f"Ask before proceeding: {text}", "bad", "decision", 2) for text in describe_decisions(context)]
+    lines: list[Block] = [*_warning_lines(result), *asked, _first_line(result)]
+    for title, texts in (
+        ("Key decisions", context.key_decisions),
+        ("Generated files", context.generated_files),
+        ("User preferences", context.user_preferences),
+        ("Then", [text for text, _ in context.actions[1:]]),
+    ):
+        items = [Line(f"  - {text}", hang=4) for text in texts]
+        lines += [Line(""), Line(f"{title}:", "strong"), *items] if texts else []
+    rest = _blocker_lines(context)
+    return [*lines, *([Line(""), *rest] if rest else [])]
+
+
+def _warning_lines(result: ResumeResult) -> list[Block]:
+    """That something below is to be looked at before anything is done."""
+    count = sum(finding.level != "note" for finding in result.drift)
+    if not count:
+        return []
+    what = "one thing does not fit" if count == 1 else f"{count} things do not fit"
+    return [Line(f"Look before you go on: {what}, see below.", "warn", "stale", 2)]
+
+
+def _first_line(result: ResumeResult) -> Line:
+    actions = find_actions((result.document.value if result.document else None) or {}, result.shipped)
+    if actions:
+        return Line(f"Resuming from next_actions[{actions[0].at}]: {actions[0].text}", "good", "in_progress", 2)
+    why = "every noted action has shipped" if result.shipped else "nothing is noted"
+    how = f"say what comes next: checkpoint update {quote_word(result.plan.skill)} --next_actions+=..."
+    return Line(f"Resuming, though {why}: {how}", "warn", "stale", 2)
+
+
+_PARTS = {
+    "start_fresh": _fresh_lines,
+    "complete": _complete_lines,
+    "ask": _ask_lines,
+    "continue": _continue_lines,
+}
+
+
+def _answer_lines(plan: Plan) -> list[Block]:
+    return [Line(f"  {answer.name + ':':10} {answer.command}") for answer in plan.answers]
+
+
+def _blocker_lines(context: Context) -> list[Block]:
+    return [
+        Line(f"  blocker {blocker.get('id', '?')}: {describe_blocker(blocker)}", hang=4) for blocker in context.blockers
+    ]
+
+
+# for a program
+
+
+def _data(result: ResumeResult) -> dict[str, Any]:
+    plan, context = result.plan, result.context
+    value = (result.document.value if result.document else None) or {}
+    complete, rows = count_rows(value)
+    actions = [{"text": text, "done_when": done_when} for text, done_when in context.actions]
+    return {
+        "skill": plan.skill,
+        "path": result.document.path if result.document else None,
+        "decision": plan.decision,
+        "reasons": plan.reasons,
+        "why": plan.why,
+        "question": plan.question or None,
+        "answers": [answer._asdict() for answer in plan.answers],
+        "resuming": plan.orientation,
+        **{name: text_field(value, name) for name in ("project", "phase", "step", "status", "progress_summary")},
+        "updated_at": text_field(value, "updated_at"),
+        "progress": {"complete": complete, "total": rows},
+        "next_action": actions[0] if actions else None,
+        "next_actions": actions,
+        "shipped_actions": [{"text": text, "evidence": evidence} for text, evidence in result.shipped.items()],
+        "blockers": context.blockers,
+        "ask_first": context.decisions,
+        "context_primer": {
+            "key_decisions": context.key_decisions,
+            "generated_files": context.generated_files,
+            "user_preferences": context.user_preferences,
+        },
+    }

@@ -1,0 +1,166 @@
+"""`checkpoint rotate`: move closed telemetry out of the active checkpoints into history."""
+
+import argparse
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from checkpoint_git.core import jsonedit, jsontext
+from checkpoint_git.core.clock import write_instant
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
+from checkpoint_git.disk.discover import Place, find_place, relative_path
+from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.skill import layout, store
+from checkpoint_git.protocols.skill.read import read_document
+from checkpoint_git.protocols.skill.rotation import (
+    Kept,
+    Moved,
+    find_merged,
+    history_document,
+    history_marks,
+    plan_rotation,
+)
+from checkpoint_git.protocols.skill.views import is_reviewed
+from checkpoint_git.protocols.skill.write import check_owner, say_waiting
+
+SUMMARY = "move closed telemetry into .checkpoints/history"
+EXAMPLES = """\
+  checkpoint rotate --dry-run
+  checkpoint rotate build
+
+Moved are lists of merged and closed pull requests, runs but the last 5, reconciliation records, superseded heads, and
+key decisions but the last 20. What an open action, blocker or row names stays, and so does a merged pull request that
+the history took back. updated_at stays: housekeeping is no progress."""
+
+_MOST_SHOWN = 10  # entries that stay, of one checkpoint
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """[SKILL] [--dry-run]."""
+    parser.add_argument("skill", metavar="SKILL", nargs="?", help="whose checkpoint; all where left out")
+    parser.add_argument("--dry-run", action="store_true", help="say what would move, and change nothing")
+
+
+class RotateResult(NamedTuple):
+    """moved: what goes, place by place. history: the file it goes to, None where nothing does. kept: what is closed and
+    stays. saved: bytes. findings: why nothing moves, or what could not be asked.
+    """
+
+    skill: str
+    moved: list[Moved]
+    history: str | None
+    kept: list[Kept]
+    saved: int
+    findings: list[Finding]
+
+
+def rotate(
+    place: Place, skill: str, now: int, *, dry_run: bool = False, on_wait: store.Tell = lambda: None
+) -> RotateResult:
+    """Moves the past of one checkpoint into a history file; active file and history together hold every entry.
+
+    The history file is complete on disk before the active one shrinks. Raises CheckpointError where there is no file.
+    """
+    layout.check_skill_name(skill)
+    reverted, findings = _read_reverted(place, read_document(place, skill, now))
+    if dry_run:
+        result = _rotate(place, skill, now, reverted, write=False)
+    else:
+        with store.writing(place, on_wait):
+            result = _rotate(place, skill, now, reverted, write=True)
+    return result._replace(findings=[*result.findings, *findings])
+
+
+def _read_reverted(place: Place, document: Document) -> tuple[Mapping[str, str], list[Finding]]:
+    """Which merged pull requests that would go the history took back. Asked before the lock: it can take a while."""
+    references = find_merged(document.value or {})
+    if not references or place.work_tree is None:
+        return {}, []
+    from checkpoint_git.git.history.history import read_taken_back
+
+    try:
+        return read_taken_back(place.work_tree, references), []
+    except CheckpointError as error:
+        message = f"the history could not be asked what was taken back: {error.message}"
+        return {}, [Finding("rotate/no-history", "note", message, document.path, hint=error.hint)]
+
+
+def _rotate(place: Place, skill: str, now: int, reverted: Mapping[str, str], *, write: bool) -> RotateResult:
+    document = read_document(place, skill, now)
+    if document.value is None or document.text is None:
+        return RotateResult(skill, [], None, [], 0, document.findings)
+    root = jsontext.parse(document.text)
+    rotation = plan_rotation(root.value, reverted)
+    if not rotation.moved:
+        return RotateResult(skill, [], None, rotation.kept, 0, [])
+    past = history_document(skill, rotation.moved).encode()
+    rest = jsonedit.rewrite(root, rotation.value).encode()
+    marks = history_marks(write_instant(now)[:10], past)
+    path = layout.history_path(place, skill, marks[0])
+    if write:
+        path = store.write_history(place, skill, marks, past)
+        store.write_checkpoint(place, skill, rest)
+    saved = len(document.text.encode()) - len(rest)
+    return RotateResult(skill, rotation.moved, relative_path(path, place.top), rotation.kept, saved, [])
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    """The verb. With CHECKPOINT_SKILL set and no SKILL given it rotates that skill's checkpoint only."""
+    place = find_place(invocation.cwd)
+    skills = _choose_skills(place, args.skill, invocation)
+    tell = say_waiting(invocation.stderr)
+    results = [rotate(place, skill, invocation.now, dry_run=args.dry_run, on_wait=tell) for skill in skills]
+    findings = [finding for result in results for finding in result.findings]
+    data = {
+        "dry_run": args.dry_run,
+        "rotated": [_data(result) for result in results if result.moved],
+        "kept": [{"skill": result.skill, **kept._asdict()} for result in results for kept in result.kept],
+    }
+    blocks = [line for result in results for line in _lines(result, args.dry_run)]
+    return Outcome(data, blocks or [Line("nothing to rotate", "dim")], findings)
+
+
+def _choose_skills(place: Place, skill: str | None, invocation: Invocation) -> list[str]:
+    owner = invocation.env.get("CHECKPOINT_SKILL", "")
+    if skill is None and not owner:
+        return [name for name in store.list_skills(place) if not layout.find_name_trouble(name)]
+    chosen = skill or owner
+    layout.check_skill_name(chosen)
+    check_owner(chosen, invocation.env)
+    return [chosen]
+
+
+def _data(result: RotateResult) -> dict[str, Any]:
+    moved = [{"where": part.where, "entries": len(part.items)} for part in result.moved]
+    return {"skill": result.skill, "history": result.history, "moved": moved, "bytes_saved": result.saved}
+
+
+def _lines(result: RotateResult, dry_run: bool) -> list[Block]:
+    if not (result.moved or result.kept):
+        return []
+    verb = "would move to" if dry_run else "moved to"
+    less = f"{result.saved} bytes less" if result.saved >= 0 else f"{-result.saved} bytes more"
+    title = Line(f"{result.skill}: {verb} {result.history} ({less})", "good")
+    if not result.moved:
+        title = Line(f"{result.skill}: nothing to move", "dim")
+    moved = [Line(f"  {part.where}: {_count(len(part.items))}{_add_note(part)}") for part in result.moved]
+    return [title, *moved, *_kept_lines(result.kept)]
+
+
+def _add_note(part: Moved) -> str:
+    """Of narratives that nobody has reviewed: that they go unread."""
+    if part.where != "/superseded":
+        return ""
+    unread = sum(not is_reviewed(entry) for entry in part.items)
+    return f" ({unread} not marked as reviewed: read them there)" if unread else ""
+
+
+def _kept_lines(kept: list[Kept]) -> list[Block]:
+    shown = [Line(f"  {part.where}: {part.entry} stays: {part.why}", "warn") for part in kept[:_MOST_SHOWN]]
+    more = len(kept) - len(shown)
+    return [*shown, *([Line(f"  {more} more stay", "warn")] if more else [])]
+
+
+def _count(entries: int) -> str:
+    return f"{entries} {'entry' if entries == 1 else 'entries'}"

@@ -1,0 +1,127 @@
+"""Whether one document is a valid checkpoint: text, shape and meaning in turn. Pure: bytes in, findings out."""
+
+import errno
+
+from checkpoint_git.core import jsontext
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.light import Any
+from checkpoint_git.core.schema import Mismatch, explain, is_surely_valid
+from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.protocols.contract import Room, open_room
+from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.registry import protocol_of
+
+
+def check_document(path: str, data: bytes, *, now: int) -> Document:
+    """The document in a file's bytes, with every finding located.
+
+    path: relative, "/" between its parts; its file name says whose checkpoint it must be. now: seconds since 1970.
+    """
+    kind = protocol_of(path) or "skill"
+    if kind == "pipeline":
+        return _check_record(path, data, now)
+    if kind == "skill-event":
+        from checkpoint_git.protocols.skill.event_layout import check_event  # most checkpoints are one file
+
+        return check_event(path, data)
+    room = open_room(kind)
+    skill = room.layout.find_skill(path)
+    try:
+        text = jsontext.decode(data)
+        value = jsontext.load(text)
+    except jsontext.JsonTextError as error:
+        return Document(path, skill, None, data.decode("utf-8", "replace"), len(data), [_text_finding(path, error)])
+    size = _own_size(value, text, len(data))
+    findings = _check_value(room, value, skill, size, now)
+    if text.startswith(jsontext.BYTE_ORDER_MARK):
+        findings.append(_BYTE_ORDER_MARK)
+    located = _locate_all(findings, path, text)
+    return Document(path, skill, value if isinstance(value, dict) else None, text, size, located)
+
+
+_PLENTY = 32 * 1024  # bytes
+
+
+def _own_size(value: Any, text: str, size: int) -> int:
+    """The size of a checkpoint's own file: a sharded one was joined with its events when it was read."""
+    if size <= _PLENTY or not isinstance(value, dict) or value.get("layout") != "sharded":
+        return size
+    from checkpoint_git.protocols.skill.sharded import empty_logs  # most checkpoints are one file
+
+    return len(empty_logs(text).encode("utf-8", "backslashreplace"))
+
+
+def _check_record(path: str, data: bytes, now: int) -> Document:
+    """A pipeline record as a document; a file that is only named like one has nothing to be found in it."""
+    from checkpoint_git.protocols.pipeline.validate import check_record  # it brings YAML, which no other kind needs
+
+    owner = open_room("pipeline").layout.find_skill(path)
+    if not owner:
+        return Document(path, "", None, None, len(data), [])
+    record = check_record(path, data, now=now)
+    return Document(path, owner, record.value, data.decode("utf-8", "replace"), len(data), record.findings)
+
+
+def unreadable_document(path: str, error: OSError) -> Document:
+    """A document for a file that could not be read at all, its one finding saying why."""
+    code, hint = _READ_ERRORS.get(error.errno or 0, ("file/unreadable", "check the file's permissions"))
+    message = f"the file cannot be read: {error.strerror or error}"
+    skill = open_room(protocol_of(path) or "skill").layout.find_skill(path)
+    return Document(path, skill, None, None, 0, [Finding(code, "error", message, path, hint=hint)])
+
+
+_READ_ERRORS = {
+    errno.EISDIR: ("file/not-a-file", "move what stands there away"),
+    errno.EFBIG: ("json/too-large", "a checkpoint is a summary; move its past to .checkpoints/history"),
+    errno.ELOOP: ("file/link-outside", "put a real file in its place"),
+    errno.ENOENT: ("file/missing", "restore it from git"),
+}
+
+_BYTE_ORDER_MARK = Finding(
+    "json/byte-order-mark",
+    "warning",
+    "the file begins with a byte order mark",
+    hint="save it as UTF-8 without one: other JSON readers refuse it",
+)
+
+
+def _text_finding(path: str, error: jsontext.JsonTextError) -> Finding:
+    message = escape_controls(error.message)
+    return Finding(error.code, "error", message, path, "", error.line, error.column, error.hint)
+
+
+def _check_value(room: Room, value: Any, skill: str, size: int, now: int) -> list[Finding]:
+    if not isinstance(value, dict):
+        return [_not_an_object(value)]
+    findings = room.rules.check(value, skill=skill, size=size, now=now)
+    if not is_surely_valid(room.schema, value):
+        findings += [room.rules.describe(mismatch) for mismatch in _first_per_place(explain(room.schema, value))]
+    return findings
+
+
+def _first_per_place(mismatches: list[Mismatch]) -> list[Mismatch]:
+    """A value of the wrong type is also none of the allowed ones: once is enough."""
+    first: dict[str, Mismatch] = {}
+    for mismatch in mismatches:
+        first.setdefault(mismatch.where, mismatch)
+    return list(first.values())
+
+
+def _not_an_object(value: Any) -> Finding:
+    shown = {list: "a list", type(None): "null", str: "a text", bool: str(value).lower()}.get(type(value), "a number")
+    message = f"the document is {shown}, and a checkpoint is an object {{...}}"
+    return Finding("json/not-an-object", "error", message, hint="restore it from git, or start afresh")
+
+
+def _locate_all(findings: list[Finding], path: str, text: str) -> list[Finding]:
+    """The findings with path, line and column, in the order of the text."""
+    if not findings:
+        return []
+    from checkpoint_git.core import jsonplace  # what is valid is never looked up
+
+    places = jsonplace.locate_all(text, [finding.where for finding in findings])
+    located = [
+        finding._replace(path=path, line=line, column=column)
+        for finding, (line, column) in zip(findings, places, strict=True)
+    ]
+    return sorted(located, key=lambda finding: (finding.line, finding.column))

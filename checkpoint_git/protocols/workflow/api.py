@@ -1,0 +1,115 @@
+"""Workflows for Python: the verbs of `checkpoint workflow` as methods. It prints nothing and asks nobody."""
+
+import os
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.protocols.workflow.layout import check_task_id, check_workflow_id
+from checkpoint_git.protocols.workflow.recovery import Step
+from checkpoint_git.protocols.workflow.state import check_phase, find_state, find_trouble, read_approvals, state_data
+from checkpoint_git.protocols.workflow.store import plan_workflow_place
+from checkpoint_git.protocols.workflow.verbs.phase import advance_phase, approve_phase, archive_state, save_state
+from checkpoint_git.protocols.workflow.verbs.resume import Prospect, begin_afresh, look_ahead
+from checkpoint_git.protocols.workflow.verbs.tasks import change_task, recover_tasks
+from checkpoint_git.protocols.workflow.verbs.tasks import find_place as find_workflow
+
+Findings = list[Finding]
+
+
+class Workflow:
+    """The phases and tasks of the workflow of one project.
+
+    path: a folder in it; the nearest memory/state upward is looked for at every call. approvals: the phases that need
+    an approval, None for what checkpoint.workflowApprovals names, else REQUIREMENTS and ARCHITECTURE. now: as for
+    Checkpoints. What writes returns the findings that kept it from writing: [] where it is done.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str] = ".", approvals: Iterable[str] | None = None, now: int | None = None
+    ) -> None:
+        self._path = os.path.abspath(os.fspath(path))
+        self._approvals = None if approvals is None else ",".join(approvals)
+        self._now = now
+
+    @property
+    def now(self) -> int:
+        """Seconds since 1970, UTC."""
+        return int(time.time()) if self._now is None else self._now
+
+    def start(self, name: str, *, fresh: bool = False) -> str | None:
+        """Begins a workflow; the archive of the one before, None without one.
+
+        fresh: archives one that is not finished. Otherwise that raises CheckpointError.
+        """
+        check_workflow_id(name)
+        place = plan_workflow_place(self._path)
+        changed, archive = begin_afresh(place, name, self.now, unasked=not fresh)
+        if changed is None:
+            raise CheckpointError("there is an unfinished workflow", "resume it, or start with fresh=True")
+        return archive
+
+    def status(self) -> dict[str, Any]:
+        """Where it stands: workflow_id, phase, phase_status, started_at, last_activity, completed, approved, tasks."""
+        state = find_state(self._path, self.now)
+        return {**state_data(state), "tasks": state.tasks}
+
+    def resume(self) -> Prospect:
+        """What to do next: plan.action and plan.reason. Nothing is written: call recover() first in a new session.
+
+        plan is None where the state is corrupt; question.kind is "corrupt", "stale" or "resume".
+        """
+        place = find_workflow(self._path)
+        return look_ahead(place, read_approvals(place, self._approvals, os.environ), self.now)
+
+    def advance(self, output: str | None = None, *, approved: bool = False, force: bool = False) -> Findings:
+        """Completes the current phase; after the last one the workflow is archived.
+
+        approved: the user says so now. force: although the phase's result is not there.
+        """
+        place = find_workflow(self._path)
+        approvals = read_approvals(place, self._approvals, os.environ)
+        return advance_phase(place, self.now, approvals, output, approved=approved, force=force).changed.refused
+
+    def approve(self, phase: str) -> Findings:
+        """Notes the user's approval of a phase."""
+        return approve_phase(find_workflow(self._path), check_phase(phase), self.now).refused
+
+    def save(self, note: str = "") -> Findings:
+        """A checkpoint before an expensive step."""
+        return save_state(find_workflow(self._path), note, self.now).refused
+
+    def add_tasks(self, *names: str) -> Findings:
+        """Adds pending tasks."""
+        return self._change_task("add", list(names))
+
+    def start_task(self, name: str, output: str | None = None) -> Findings:
+        """Runs a task, which is added where it is new. output: where its result will lie."""
+        return self._change_task("start", [name], output)
+
+    def finish_task(self, name: str, output: str | None = None) -> Findings:
+        """Completes a task."""
+        return self._change_task("done", [name], output)
+
+    def fail_task(self, name: str, error: str = "") -> Findings:
+        """Counts an attempt that came to nothing."""
+        return self._change_task("fail", [name], None, error)
+
+    def recover(self) -> list[Step]:
+        """Settles the tasks whose session is gone; what was done to each."""
+        return recover_tasks(find_workflow(self._path), self.now).steps
+
+    def validate(self) -> Findings:
+        """Everything that is wrong with the two files and what they refer to; [] where nothing is."""
+        return find_trouble(find_state(self._path, self.now), self.now)
+
+    def archive(self) -> str | None:
+        """Moves the state into an archive; its path, relative to the project."""
+        return archive_state(find_workflow(self._path), self.now)[1]
+
+    def _change_task(self, verb: str, names: list[str], output: str | None = None, error: str = "") -> Findings:
+        for name in names:
+            check_task_id(name)
+        return change_task(find_workflow(self._path), verb, names, self.now, output, error).refused

@@ -1,1 +1,0 @@
-"""Trials in temporary repositories: does git run our driver and our hooks?"""

@@ -1,1 +1,0 @@
-"""What an installation is made of, and the plans that add it and take it away."""

@@ -1,0 +1,1 @@
+"""What serves every protocol: one folder a subject."""

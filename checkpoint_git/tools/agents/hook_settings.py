@@ -1,0 +1,247 @@
+"""Our hooks in an agent's JSON settings: put in and taken out as values, while every other byte stays. Pure.
+
+JSON has no comments, so a hook of ours is known by its command: its last words name us, and say what the file was
+before, as far as that cannot be seen from what is left.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from typing import Any, NamedTuple, cast
+
+from checkpoint_git.core.jsonedit import render, rewrite
+from checkpoint_git.core.jsontext import JsonTextError, Node, decode, parse, to_tokens
+from checkpoint_git.tools.agents.table import Hooks, Moment
+
+_NAME = "checkpoint-git"
+_OURS = re.compile(r"' checkpoint-git((?: [a-z]+=[a-z0-9]*)*)\Z")
+_SPACES = {" ": "s", "\t": "t", "\n": "n", "\r": "r"}
+_LETTERS = {letter: space for space, letter in _SPACES.items()}
+_LONGEST_GAP = 16  # white space in an empty container that is remembered
+_TIMEOUTS: dict[Moment, int] = {"prime": 10, "stop": 20, "precompact": 20, "guard": 60}  # seconds
+_WORDS: dict[Moment, str] = {
+    "prime": "prime --format={agent}",
+    "stop": "session stop --format={agent}",
+    "precompact": "session precompact --format={agent}",
+    "guard": "restore-point guard",
+}
+# The interpreter that init recorded in this clone first, as git's hooks do; a clone without either is left in peace.
+_TELL = (
+    'p=$(git config checkpoint.install.python) && [ -x "$p" ] && "$p" -P -m checkpoint_git {words} && exit 0; '
+    "command -v checkpoint >/dev/null 2>&1 && checkpoint {words}; exit 0"
+)
+# Whatever goes wrong, a missing program too, stops the call: agents let everything but 2 pass.
+_GUARD = (
+    'p=$(git config checkpoint.install.python) && [ -x "$p" ] && set -- "$p" -P -m checkpoint_git '
+    '|| set -- checkpoint; "$@" {words} || exit 2'
+)
+
+
+class Unfit(Exception):  # noqa: N818 (what it says of a file is no error of ours)
+    """The file cannot be edited without harm; the text says why."""
+
+
+class Edited(NamedTuple):
+    """A file's new content, None where nothing of it is left; what was done to which event."""
+
+    data: bytes | None
+    added: tuple[str, ...] = ()
+    updated: tuple[str, ...] = ()
+
+
+def write_command(moment: Moment, agent: str, notes: Mapping[str, str] | None = None) -> str:
+    """The shell command of a hook. notes: what to remember about the file, letters and digits."""
+    script = (_GUARD if moment == "guard" else _TELL).format(words=_WORDS[moment].format(agent=agent))
+    return f"sh -c '{script}' {_NAME}" + "".join(f" {name}={value}" for name, value in (notes or {}).items())
+
+
+def add_hooks(data: bytes | None, hooks: Hooks, agent: str, moments: Sequence[Moment], folders: int) -> Edited:
+    """The file with our hooks in it. data: None for a file to be made, with so many folders above it.
+
+    A hook of ours stays where it is; one of an older version gets the command of today. Raises Unfit.
+    """
+    before = "{}" if data is None else _decode(data)
+    value = _read(before, hooks)
+    if data is None:
+        value = {**to_tokens(dict(hooks.skeleton)), **value}
+    notes = {"new": str(folders)} if data is None else {}
+    if data is not None and "hooks" not in value and not value:
+        notes["root"] = _gap(before, ())
+    elif data is not None and value.get("hooks") == {}:
+        notes["hooks"] = _gap(before, ("hooks",))
+    added, updated = list[str](), list[str]()
+    events = value.setdefault("hooks", {})
+    for moment in moments:
+        event = hooks.events[moment]
+        present = _find_ours(events.get(event, []), moment)
+        command = write_command(moment, agent)
+        if not present:
+            here = dict(notes)
+            if events.get(event) == []:
+                here["event"] = _gap(before, ("hooks", event))
+            events.setdefault(event, []).append(_make(hooks, moment, write_command(moment, agent, here)))
+            notes = {}
+            added.append(event)
+        elif _is_older(present[0], command):
+            for hook in present:
+                hook["command"] = command + _said(hook["command"])
+            updated.append(event)
+    return Edited(_encode(before, value, is_new=data is None), tuple(added), tuple(updated))
+
+
+def remove_hooks(data: bytes, hooks: Hooks) -> Edited | None:
+    """The file without our hooks, None where there are none; its data is None where the file was ours. Raises Unfit."""
+    before = _decode(data)
+    if _NAME not in before:
+        return None
+    value = _read(before, hooks)
+    events = value.get("hooks", {})
+    notes, gaps = dict[str, str](), dict[tuple[str, ...], str]()
+    for event in list(events):
+        said = _take_out(events[event])
+        if said is None:
+            continue
+        notes.update(said)
+        if not events[event] and "event" not in said:
+            del events[event]
+        elif not events[event]:
+            gaps["hooks", event] = said["event"]
+    if not gaps and not notes and value == parse(before).value:
+        return None
+    if not events and "hooks" in notes:
+        gaps["hooks",] = notes["hooks"]
+    elif not events:
+        value.pop("hooks", None)
+    if not value and "root" in notes:
+        gaps[()] = notes["root"]
+    if "new" in notes and value in ({}, to_tokens(dict(hooks.skeleton))):
+        return Edited(None)
+    return Edited(_fill_gaps(rewrite(parse(before), value), gaps).encode())
+
+
+def read_folders(data: bytes) -> int:
+    """How many folders were made for a file that is ours."""
+    found = re.search(rb"' checkpoint-git new=([0-9])", data)
+    return int(found[1]) if found else 0
+
+
+def is_reversible(before: bytes | None, after: bytes, hooks: Hooks) -> bool:
+    """Whether taking our hooks out again gives every byte back."""
+    undone = remove_hooks(after, hooks)
+    return undone is not None and undone.data == before
+
+
+def write_recipe(hooks: Hooks, agent: str, moments: Sequence[Moment]) -> str:
+    """What a person can add by hand, as one line of JSON."""
+    events = {hooks.events[moment]: [_make(hooks, moment, write_command(moment, agent))] for moment in moments}
+    return " ".join(render({"hooks": events}).split())
+
+
+def _make(hooks: Hooks, moment: Moment, command: str) -> dict[str, Any]:
+    timeout = str(_TIMEOUTS[moment] * hooks.second).encode()  # a number is its token
+    more = {**hooks.extra} if moment == "guard" else {}
+    if not hooks.grouped:
+        return {"command": command, "timeout": timeout, **more}
+    matcher = {"matcher": hooks.matcher} if moment == "guard" else {}
+    return {**matcher, "hooks": [{"type": "command", "command": command, "timeout": timeout, **more}]}
+
+
+def _decode(data: bytes) -> str:
+    try:
+        return decode(data)
+    except JsonTextError as error:
+        raise Unfit(error.message) from None
+
+
+def _read(text: str, hooks: Hooks) -> dict[str, Any]:
+    """A copy of the file's value whose hooks have the shape that the agent documents. Raises Unfit."""
+    try:
+        value = deepcopy(parse(text).value)
+    except JsonTextError as error:
+        raise Unfit(f"it is no plain JSON (line {error.line}: {error.message})") from None
+    if not isinstance(value, dict) or not isinstance(value.get("hooks", {}), dict):
+        raise Unfit("its hooks are no object")
+    wrong = [name for name in hooks.events.values() if not isinstance(value.get("hooks", {}).get(name, []), list)]
+    if wrong:
+        raise Unfit(f"its hooks for {wrong[0]} are no list")
+    return value
+
+
+def _commands(entries: Sequence[Any]) -> list[dict[str, Any]]:
+    """The hooks among an event's entries, in groups or not, that have a command."""
+    groups = [entry for entry in entries if isinstance(entry, dict)]
+    lists = [group["hooks"] for group in groups if isinstance(group.get("hooks"), list)]
+    inner = [hook for hooks in lists for hook in hooks]
+    found = [hook for hook in (*groups, *inner) if isinstance(hook, dict)]
+    return [hook for hook in found if isinstance(hook.get("command"), str)]
+
+
+def _find_ours(entries: Sequence[Any], moment: Moment) -> list[dict[str, Any]]:
+    """The hooks of an event that do what ours does: ours, or one that somebody wrote by hand."""
+    start = f"checkpoint {_WORDS[moment].partition(' --')[0]}"
+    hooks = _commands(entries)
+    ours = [hook for hook in hooks if _OURS.search(hook["command"])]
+    return ours or [hook for hook in hooks if start in hook["command"]]
+
+
+def _is_older(hook: Mapping[str, Any], command: str) -> bool:
+    found = _OURS.search(hook["command"])
+    return found is not None and hook["command"].removesuffix(found[1]) != command
+
+
+def _said(command: str) -> str:
+    found = _OURS.search(command)
+    return found[1] if found else ""
+
+
+def _take_out(entries: Any) -> dict[str, str] | None:
+    """Removes our hooks from an event's entries in place; their notes, None where there were none."""
+    if not isinstance(entries, list):
+        return None
+    ours = [hook for hook in _commands(entries) if _OURS.search(hook["command"])]
+    if not ours:
+        return None
+    gone = list(ours)
+    for group in entries:
+        if isinstance(group, dict) and isinstance(group.get("hooks"), list) and _holds(group["hooks"], ours):
+            group["hooks"] = [hook for hook in group["hooks"] if not _is_among(hook, ours)]
+            gone += [] if group["hooks"] else [group]
+    entries[:] = [entry for entry in entries if not _is_among(entry, gone)]
+    words = [word for hook in ours for word in _said(hook["command"]).split()]
+    return {name: value for name, _, value in (word.partition("=") for word in words)}
+
+
+def _holds(hooks: Sequence[Any], some: Sequence[Any]) -> bool:
+    return any(_is_among(hook, some) for hook in hooks)
+
+
+def _is_among(one: Any, some: Sequence[Any]) -> bool:
+    """Whether it is one of them itself, not one that is equal."""
+    return any(one is other for other in some)
+
+
+def _encode(before: str, value: dict[str, Any], *, is_new: bool) -> bytes:
+    return (render(value) if is_new else rewrite(parse(before), value)).encode()
+
+
+def _find_node(text: str, path: tuple[str, ...]) -> Node:
+    node = parse(text)
+    for key in path:
+        node = cast(dict[str, Node], node.members)[key]
+    return node
+
+
+def _gap(text: str, path: tuple[str, ...]) -> str:
+    """The white space inside an empty container as letters. Raises Unfit where it is more than that."""
+    node = _find_node(text, path)
+    inside = text[node.start + 1 : node.end - 1]
+    if len(inside) > _LONGEST_GAP:
+        raise Unfit("its empty parts hold much white space")
+    return "".join(_SPACES[space] for space in inside)
+
+
+def _fill_gaps(text: str, gaps: Mapping[tuple[str, ...], str]) -> str:
+    for path, letters in gaps.items():
+        node = _find_node(text, path)
+        text = text[: node.start + 1] + "".join(_LETTERS[letter] for letter in letters) + text[node.end - 1 :]
+    return text

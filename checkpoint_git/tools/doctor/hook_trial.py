@@ -1,0 +1,230 @@
+"""The proof that our hooks work: real git commits, merges and pushes an invalid checkpoint in a temporary repository.
+
+Only what we wrote is run, word for word, from copies: no other part of a hook, nobody else's hook, no framework.
+"""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import NamedTuple
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.managed_block import find_block
+from checkpoint_git.git import driver_settings as configured
+from checkpoint_git.tools.doctor.trial_repository import (
+    FILE,
+    SAMPLE,
+    Trial,
+    Tried,
+    check_room,
+    import_history,
+    must,
+    open_trial,
+    try_git,
+    write_commit,
+)
+from checkpoint_git.tools.setup.hook_files import is_shell_script
+
+SECONDS = 15.0  # for one commit, merge or push with its hooks
+_RUNS_AS_IT_STANDS = ("ours", "block", "moved")
+_LONGEST = 1 << 20  # bytes of a hook
+_SYSTEM = ("/bin/", "/usr/", "/opt/", "/nix/store/", "/data/data/com.termux/")  # where systems keep their shells
+_PLAIN_OPTION = re.compile(rb"-[eux]+")
+
+
+class HookFailure(NamedTuple):
+    """hook: its name. trouble: what it got wrong. said: the first line that git or the hook wrote to stderr."""
+
+    hook: str
+    trouble: str
+    said: str
+
+
+def read_own_scripts(hooks: Iterable[tuple[str, str, str]], work_tree: str) -> dict[str, bytes]:
+    """Our part of each installed hook with the first line that chooses its shell, by the hook's name.
+
+    hooks: name, path and state, as install_state.InstalledHook has them. work_tree: what a branch may have filled. A
+    hook is left out when our part of it is not, word for word, what we would write, when it stops nothing, or when its
+    first line starts something else than a shell of the system.
+    """
+    wall = os.path.realpath(work_tree) + os.sep
+    scripts = {name: _read_script(path, state, wall) for name, path, state in hooks if name in _TRIALS}
+    return {name: script for name, script in scripts.items() if script}
+
+
+def read_broken_scripts(hooks: Iterable[tuple[str, str, str]]) -> list[HookFailure]:
+    """The hooks in which our part was changed, and that no shell understands any more. It is read only, never run."""
+    parts = ((name, _read_part(path)[1]) for name, path, state in hooks if state == "outdated")
+    answers = [(name, _read_complaint(part)) for name, part in parts if part]
+    return [HookFailure(name, "no shell understands our lines in it", said) for name, said in answers if said]
+
+
+def _read_complaint(script: bytes) -> str:
+    """What sh says of a script's syntax, "" for nothing."""
+    import subprocess
+
+    words = ["/bin/sh", "-n"]
+    try:
+        done = subprocess.run(words, input=script, capture_output=True, timeout=SECONDS, env={}, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+    return (said or "a syntax error") if done.returncode else ""
+
+
+def _read_script(path: str, state: str, wall: str) -> bytes:
+    if state not in _RUNS_AS_IT_STANDS:
+        return b""
+    first, part = _read_part(f"{path}.legacy" if state == "moved" else path)
+    return first + part if part and _is_trusted(first, wall) else b""
+
+
+def _read_part(path: str) -> tuple[bytes, bytes]:
+    """A hook's first line, where it names an interpreter, and our block; nothing where there is none."""
+    try:
+        with open(path, "rb") as stream:
+            data = stream.read(_LONGEST)
+        block = find_block(data)
+    except (OSError, CheckpointError):
+        return b"", b""
+    first, end, _ = data.partition(b"\n")
+    return first + end if first.startswith(b"#!") else b"", data[block.start : block.end] if block else b""
+
+
+def _is_trusted(first: bytes, wall: str) -> bool:
+    """Whether a hook's first line starts a shell of the system, and does nothing else."""
+    if not first:
+        return True  # git hands it to sh
+    words = first[2:].split()
+    if not is_shell_script(first) or not words[0].startswith(b"/"):
+        return False
+    real = os.path.realpath(os.fsdecode(words[0]))
+    if real.startswith(wall) or not real.startswith(_SYSTEM):
+        return False
+    options = words[1:]
+    if words[0].endswith(b"/env"):  # the shell is found on the plain PATH then
+        shell, *options = [word for word in options if word != b"-S"]
+        if b"/" in shell:
+            return False
+    return all(_PLAIN_OPTION.fullmatch(option) for option in options)
+
+
+def prove_hooks(
+    scripts: Mapping[str, bytes], settings: Mapping[str, str], env: Mapping[str, str], seconds: float = SECONDS
+) -> list[HookFailure]:
+    """What is wrong with these hooks when git runs them. settings: git configuration; only the hooks' keys are used.
+
+    env: the caller's environment. seconds: for each operation. Raises CheckpointError where no trial can be made.
+    """
+    if not scripts:
+        return []
+    wanted = {key: settings[key] for key in (configured.PYTHON, configured.PACKAGE) if settings.get(key)}
+    with open_trial(env, wanted, seconds) as trial:
+        _write_scripts(trial, scripts)
+        import_history(trial, _history())
+        answers = [(name, trouble) for name in scripts for trouble in [_TRIALS[name](trial)] if trouble]
+        if answers:
+            check_room(trial)
+        return [HookFailure(name, *trouble) for name, trouble in answers]
+
+
+def _write_scripts(trial: Trial, scripts: Mapping[str, bytes]) -> None:
+    folder = os.path.join(trial.work_tree, ".git", "hooks")
+    os.makedirs(folder, exist_ok=True)
+    for name, script in scripts.items():
+        path = os.path.join(folder, name)
+        with open(path, "wb") as stream:
+            stream.write(script)
+        os.chmod(path, 0o700)
+        if not os.access(path, os.X_OK):
+            hint = "set TMPDIR to a folder on a file system that is not mounted noexec"
+            raise CheckpointError("no program can be run from the temporary folder", hint)
+
+
+def _history() -> bytes:
+    """Branches: start without a checkpoint, and from it good, bad, other and aside.
+
+    bad breaks the schema, and other says another skill than its file name: that is told without the library which
+    explains schemas and takes longest to load. One hook that loads it is enough.
+    """
+    text = json.dumps(SAMPLE, indent=2)
+    good, bad, other = (
+        f"{value}\n".encode()
+        for value in (
+            text,
+            text.replace('"in_progress"', '"nearly"', 1),
+            text.replace('"skill": "proof"', '"skill": "other"'),
+        )
+    )
+    return b"".join(
+        (
+            write_commit("start", 1, {"README": b"proof\n"}),
+            write_commit("good", 2, {FILE: good}, [1]),
+            write_commit("bad", 3, {FILE: bad}, [1]),
+            write_commit("other", 4, {FILE: other}, [1]),
+            write_commit("aside", 5, {"aside": b"proof\n"}, [1]),
+        )
+    )
+
+
+Trouble = tuple[str, str] | None
+
+
+def _try_commits(trial: Trial) -> Trouble:
+    must(try_git(trial, ["checkout", "-q", "--force", "start"]), "checkout")
+    must(try_git(trial, ["read-tree", "good"]), "read-tree")
+    passed = try_git(trial, ["commit", "-q", "-m", "proof"])
+    if passed.code != 0:
+        return _tell(passed, "it refuses a valid checkpoint", trial)
+    must(try_git(trial, ["read-tree", "bad"]), "read-tree")
+    return _must_refuse(try_git(trial, ["commit", "-q", "-m", "proof"]), trial)
+
+
+def _try_merge(trial: Trial) -> Trouble:
+    must(try_git(trial, ["checkout", "-q", "--force", "aside"]), "checkout")
+    return _must_refuse(try_git(trial, ["merge", "-q", "--no-ff", "--no-edit", "other"]), trial)
+
+
+def _try_push(trial: Trial) -> Trouble:
+    remote = os.path.join(trial.folder, "remote.git")
+    must(try_git(trial, ["init", "-q", "--bare", "--template=", remote]), "init")
+    return _must_refuse(try_git(trial, ["push", "-q", remote, "other:refs/heads/other"]), trial)
+
+
+def _try_receive(name: str, trial: Trial) -> Trouble:
+    """What a server's hook does with a push; it is run in a bare repository of its own."""
+    server = os.path.join(trial.folder, "server.git")
+    must(try_git(trial, ["init", "-q", "--bare", "--template=", server]), "init")
+    for key in (configured.PYTHON, configured.PACKAGE):
+        value = try_git(trial, ["config", key]).out.decode("utf-8", "surrogateescape").rstrip("\n")
+        must(try_git(trial, [f"--git-dir={server}", "config", key, value]), "config")
+    os.mkdir(os.path.join(server, "hooks"))
+    shutil.copy(os.path.join(trial.work_tree, ".git", "hooks", name), os.path.join(server, "hooks", name))
+    passed = try_git(trial, ["push", "-q", "--no-verify", server, "good:refs/heads/good"])
+    if passed.code != 0:
+        return _tell(passed, "it refuses a valid checkpoint", trial)
+    return _must_refuse(try_git(trial, ["push", "-q", "--no-verify", server, "other:refs/heads/other"]), trial)
+
+
+def _must_refuse(result: Tried, trial: Trial) -> Trouble:
+    if result.code == 0:
+        return _tell(result, "it lets an invalid checkpoint through", trial)
+    named = FILE.encode() in result.err + result.out and not result.hung
+    return None if named else _tell(result, "it refuses without naming the invalid file", trial)
+
+
+def _tell(result: Tried, trouble: str, trial: Trial) -> tuple[str, str]:
+    return f"it did not end in {trial.seconds:g} seconds" if result.hung else trouble, result.said
+
+
+# Those that stop something, each with what it must stop. The others print hints and never fail.
+_TRIALS: dict[str, Callable[[Trial], Trouble]] = {
+    "pre-commit": _try_commits,
+    "pre-merge-commit": _try_merge,
+    "pre-push": _try_push,
+    "pre-receive": partial(_try_receive, "pre-receive"),
+    "update": partial(_try_receive, "update"),
+}

@@ -1,0 +1,210 @@
+"""What a project has told the doctor not to say, with the reason, and when something counts as old. Pure.
+
+The text is a stranger's: it comes with the branch. So it may silence drift, which hurts nobody but its reader, and
+never what makes a checkpoint unusable: a file that is no valid checkpoint, a merge that was left unresolved.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+from checkpoint_git.core.clock import DAY, read_instant
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.terminal_text import shorten
+
+MAX_BYTES = 64 * 1024
+BAD = "doctor/bad-settings"
+UNUSED = "doctor/suppression-unused"
+_OWN = (BAD, UNUSED)
+
+# name in [thresholds] -> the status it is about
+THRESHOLDS = {"in_progress_days": "in_progress", "blocked_days": "blocked", "complete_days": "complete"}
+_LONGEST = 3_650  # days
+_VALIDATED = ("schema", "skill", "json", "file")  # what validate's findings begin with
+_ALWAYS_TOLD = (*_VALIDATED, "workflow", "pipeline", "merge", "doctor")  # whose errors nothing silences
+_TEXTS = ("code", "path", "where", "contains", "reason")
+
+
+class Suppression(NamedTuple):
+    """One entry. path: a glob, "" for any. where: the beginning of a JSON Pointer. contains: a part of the message.
+
+    until: the first second that it does not hold any more, None for ever. line: in the settings file.
+    """
+
+    code: str
+    reason: str
+    path: str = ""
+    where: str = ""
+    contains: str = ""
+    until: int | None = None
+    line: int = 0
+
+
+class Settings(NamedTuple):
+    """What the settings file says. limits: status -> days, only those that it sets. findings: what is wrong with it."""
+
+    limits: Mapping[str, int] = {}
+    suppressions: Sequence[Suppression] = ()
+    findings: Sequence[Finding] = ()
+
+
+class Suppressed(NamedTuple):
+    """A finding that is not told, and why."""
+
+    finding: Finding
+    reason: str
+
+
+def read_settings_text(text: str, path: str, is_code: Callable[[str], bool]) -> Settings:
+    """The settings in a TOML text. path: the file, for findings. is_code: whether a check or a group is called so."""
+    import tomllib
+
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"line (\d+)", str(error))
+        return Settings(findings=[_bad(path, int(found[1]) if found else 0, f"this is no TOML: {error}")])
+    except RecursionError:
+        return Settings(findings=[_bad(path, 0, "it is nested too deeply")])
+    lines = _find_lines(text)
+    findings = [
+        _bad(path, lines.get(key, [0])[0], f'"{shorten(key, 60)}" is unknown') for key in table.keys() - _TABLES
+    ]
+    limits, wrong = _read_limits(table.get("thresholds", {}), path, lines)
+    suppressions, refused = _read_suppressions(table.get("suppress", []), path, lines, is_code)
+    return Settings(limits, suppressions, [*findings, *wrong, *refused])
+
+
+_TABLES = {"thresholds", "suppress"}
+_KEY = re.compile(r"^\s*(?:\[\[?\s*)?([A-Za-z_][\w-]*)\s*(?:\]\]?|=)", re.MULTILINE)
+
+
+def _find_lines(text: str) -> dict[str, list[int]]:
+    """Where each key or table begins, as far as one regex sees: tomllib tells no lines."""
+    lines: dict[str, list[int]] = {}
+    for match in _KEY.finditer(text):
+        lines.setdefault(match[1], []).append(text.count("\n", 0, match.start(1)) + 1)
+    return lines
+
+
+def _bad(path: str, line: int, message: str) -> Finding:
+    hint = "see docs/doctor.md; until then this part of the settings is not used"
+    return Finding(BAD, "warning", message, path, line=line, column=1 if line else 0, hint=hint)
+
+
+def _read_limits(table: Any, path: str, lines: Mapping[str, list[int]]) -> tuple[dict[str, int], list[Finding]]:
+    if not isinstance(table, dict):
+        return {}, [_bad(path, lines.get("thresholds", [0])[0], "thresholds must be a table")]
+    limits, findings = {}, []
+    for key, days in table.items():
+        line = lines.get(key, [0])[0]
+        if key not in THRESHOLDS:
+            known = ", ".join(THRESHOLDS)
+            findings.append(_bad(path, line, f'the threshold "{shorten(key, 60)}" is unknown; there are {known}'))
+        elif type(days) is not int or not 0 < days <= _LONGEST:
+            findings.append(_bad(path, line, f"{key} must be a whole number of days from 1 to {_LONGEST}"))
+        else:
+            limits[THRESHOLDS[key]] = days
+    return limits, findings
+
+
+def _read_suppressions(
+    entries: Any, path: str, lines: Mapping[str, list[int]], is_code: Callable[[str], bool]
+) -> tuple[list[Suppression], list[Finding]]:
+    if not isinstance(entries, list):
+        return [], [_bad(path, lines.get("suppress", [0])[0], "suppress must be a list of tables: [[suppress]]")]
+    starts = lines.get("suppress", [])
+    suppressions, findings = [], []
+    for at, entry in enumerate(entries):
+        line = starts[at] if at < len(starts) else (starts or [0])[-1]
+        trouble = _find_trouble(entry, is_code)
+        if trouble:
+            findings.append(_bad(path, line, f"entry {at + 1} of suppress {trouble}"))
+        else:
+            texts = {key: entry[key].strip() for key in _TEXTS if key in entry}
+            suppressions.append(Suppression(**texts, until=_read_day(entry.get("until")), line=line))
+    return suppressions, findings
+
+
+def _find_trouble(entry: Any, is_code: Callable[[str], bool]) -> str:
+    """Why an entry cannot be used, "" where it can."""
+    if not isinstance(entry, dict):
+        return "is no table"
+    unknown = sorted(entry.keys() - {*_TEXTS, "until"})
+    if unknown:
+        return f'has the unknown key "{shorten(unknown[0], 60)}"'
+    wrong = next((key for key in _TEXTS if not isinstance(entry.get(key, ""), str)), None)
+    if wrong:
+        return f"has a {wrong} that is no text"
+    missing = next((key for key in ("code", "reason") if not entry.get(key, "").strip()), None)
+    if missing:
+        return f"has no {missing}"
+    if not _is_known(entry["code"].strip(), is_code):
+        return f'names the code "{shorten(entry["code"], 60)}", which no check has'
+    return (
+        "has an until that is no day, such as 2026-06-30" if _read_day(entry.get("until", "2026-01-01")) is None else ""
+    )
+
+
+def _is_known(code: str, is_code: Callable[[str], bool]) -> bool:
+    return is_code(code) or code.rstrip("/").partition("/")[0] in _VALIDATED
+
+
+def _read_day(value: Any) -> int | None:
+    """The end of a day (a date of TOML, or a text) in seconds since 1970."""
+    text = value if isinstance(value, str) else value.isoformat()[:10] if hasattr(value, "isoformat") else ""
+    instant = read_instant(f"{text}T00:00:00Z")
+    return instant[0] + DAY if instant else None
+
+
+# using them
+
+
+def split_findings(
+    findings: Iterable[Finding], suppressions: Sequence[Suppression], now: int
+) -> tuple[list[Finding], list[Suppressed], set[int]]:
+    """(what is told, what is not, the indexes of the suppressions that were used). now: seconds since 1970."""
+    told, silent, used = [], [], set[int]()
+    for finding in findings:
+        at = next((at for at, one in enumerate(suppressions) if _is_meant(one, finding, now)), None)
+        if at is None:
+            told.append(finding)
+        else:
+            used.add(at)
+            silent.append(Suppressed(finding, suppressions[at].reason))
+    return told, silent, used
+
+
+def can_be_silenced(finding: Finding) -> bool:
+    """Whether a suppression may hide it: no error of a file's content or of a merge, nothing about suppressions."""
+    always = finding.level == "error" and finding.code.partition("/")[0] in _ALWAYS_TOLD
+    return not always and finding.code not in _OWN
+
+
+def _is_meant(one: Suppression, finding: Finding, now: int) -> bool:
+    if (one.until is not None and now >= one.until) or not can_be_silenced(finding):
+        return False
+    code = one.code.rstrip("/")
+    group = finding.code.partition("/")[0]
+    is_code = finding.code == code or group == code or (code == "schema" and group in _VALIDATED)
+    return bool(
+        is_code
+        and (not one.path or fnmatchcase(finding.path, one.path))
+        and (not one.where or finding.where == one.where or finding.where.startswith(one.where.rstrip("/") + "/"))
+        and one.contains in finding.message
+    )
+
+
+def find_idle(suppressions: Sequence[Suppression], used: set[int], now: int, path: str) -> list[Finding]:
+    """A note for every suppression that is over, or that nothing was found for."""
+    return [
+        Finding(UNUSED, "note", _tell_idle(one, now), path, line=one.line, column=1, hint="take it out")
+        for at, one in enumerate(suppressions)
+        if at not in used
+    ]
+
+
+def _tell_idle(one: Suppression, now: int) -> str:
+    what = f'the suppression of {shorten(one.code, 60)} ("{shorten(one.reason, 60)}")'
+    return f"{what} is over" if one.until is not None and now >= one.until else f"{what} suppresses nothing"

@@ -1,0 +1,230 @@
+"""A repository for one trial, in a temporary folder: real git runs in it as a program with a window would start it.
+
+A bare PATH, no virtual environment, no language, nobody's settings. What hangs is ended, with all that it started.
+"""
+
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.git.run import start_git
+
+if TYPE_CHECKING:
+    import subprocess
+
+SECONDS = 10.0  # for one answer of git's with all that it starts
+FILE = ".checkpoints/proof.checkpoint.json"
+SAMPLE: dict[str, Any] = {
+    "protocol_version": "1.0",
+    "skill": "proof",
+    "project": "proof",
+    "project_dir": "/proof",
+    "created_at": "2026-01-01T08:00:00Z",
+    "updated_at": "2026-01-01T08:00:00Z",
+    "phase": "prove",
+    "step": "one",
+    "status": "in_progress",
+    "progress_summary": "Two branches go their ways.",
+    "progress_table": [
+        {"id": "a", "label": "First", "status": "in_progress"},
+        {"id": "b", "label": "Second", "status": "not_started"},
+    ],
+    "context_primer": {"key_decisions": ["one"]},
+    "next_actions": ["do the first", "do the second"],
+    "skill_state": {"left": 1, "right": 1},
+}
+_PLAIN_PATH = "/usr/bin:/bin"
+_LAST_WORDS = 0.5  # seconds
+_ROOM = 1 << 18  # bytes that the temporary folder must still hold when something went wrong
+
+# Over what git before 2.32 reads from the user's own configuration, whatever we say. What runs in the background
+# would outlive the trial.
+_SETTINGS = b"""\
+[user]
+	name = proof
+	email = proof@localhost
+[commit]
+	gpgSign = false
+[push]
+	gpgSign = false
+[core]
+	autocrlf = false
+	fsmonitor = false
+	hooksPath = .git/hooks
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
+[merge]
+	verifySignatures = false
+"""
+
+
+class Trial(NamedTuple):
+    """work_tree: the repository's top folder. env: its surroundings. seconds: how long one git may take."""
+
+    work_tree: str
+    env: Mapping[str, str]
+    seconds: float
+
+    @property
+    def folder(self) -> str:
+        """The temporary folder that goes when the trial is over: the work tree lies in it."""
+        return os.path.dirname(self.work_tree)
+
+
+class Tried(NamedTuple):
+    """What git answered in a trial. code, out, err: as GitResult has them. hung: it was ended, its time was over."""
+
+    code: int
+    out: bytes
+    err: bytes
+    hung: bool = False
+
+    @property
+    def said(self) -> str:
+        """The first line that git, or what it started, wrote to stderr."""
+        return self.err.decode("utf-8", "replace").strip().partition("\n")[0]
+
+
+@contextmanager
+def open_trial(env: Mapping[str, str], settings: Mapping[str, str], seconds: float = SECONDS) -> Iterator[Trial]:
+    """An empty repository with these settings, taken away afterwards. env: the caller's; PATH tells where git is.
+
+    Raises CheckpointError where none can be made, because the temporary folder is full or must not be written.
+    """
+    with _tidied_when_ended(), _temporary_folder() as folder:
+        trial = Trial(os.path.join(folder, "repository"), plain_environment(env, folder), seconds)
+        try:
+            os.mkdir(trial.work_tree)
+            must(try_git(trial, ["init", "-q", "--template="]), "init")
+            with open(os.path.join(trial.work_tree, ".git", "config"), "ab") as stream:
+                stream.write(_SETTINGS)
+            for key, value in settings.items():
+                must(try_git(trial, ["config", "--add", key, value]), "config")
+            yield trial
+        except OSError as error:
+            raise _no_room(error) from error
+
+
+@contextmanager
+def _tidied_when_ended() -> Iterator[None]:
+    """Whoever ends this process ends the trial too: what git started would else go on, in a group of its own."""
+
+    def leave(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    taken = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) == signal.SIG_DFL]
+    try:
+        for number in taken:
+            signal.signal(number, leave)
+    except ValueError:  # not the main thread: signals are its business
+        taken = []
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[str]:
+    try:
+        folder = tempfile.mkdtemp(prefix="checkpoint-proof-")
+    except OSError as error:
+        raise _no_room(error) from error
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _no_room(error: OSError) -> CheckpointError:
+    hint = "see that the temporary folder (TMPDIR) can be written and has room"
+    return CheckpointError(f"no trial repository could be made: {error.strerror}", hint)
+
+
+def check_room(trial: Trial) -> None:
+    """Raises CheckpointError where the temporary folder is full: then a failure says nothing about what was tried."""
+    path = os.path.join(trial.folder, "room")
+    try:
+        with open(path, "wb") as stream:
+            stream.write(bytes(_ROOM))
+        os.unlink(path)
+    except OSError as error:
+        raise _no_room(error) from error
+
+
+def plain_environment(env: Mapping[str, str], folder: str) -> dict[str, str]:
+    """What a program that was started from a desktop hands down. folder: an empty one, instead of settings.
+
+    HOME stays: a desktop knows it, and Python finds there what was installed for one user.
+    """
+    git = shutil.which("git", path=env.get("PATH"))
+    if git is None:
+        raise CheckpointError("git was not found", "install git, or put it on PATH")
+    place = os.path.dirname(git)
+    path = _PLAIN_PATH if place in _PLAIN_PATH.split(":") else f"{_PLAIN_PATH}:{place}"
+    quiet = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0"}
+    return {"PATH": path, "HOME": env.get("HOME") or folder, "XDG_CONFIG_HOME": folder, "GIT_EDITOR": ":", **quiet}
+
+
+def try_git(trial: Trial, words: Sequence[str], stdin: bytes = b"") -> Tried:
+    """What `git WORDS` answered in the trial's repository."""
+    import subprocess
+
+    with start_git(words, trial.work_tree, env=trial.env, own_group=True) as process:
+        try:
+            out, err = process.communicate(stdin, timeout=trial.seconds)
+        except subprocess.TimeoutExpired:
+            _end_group(process.pid)
+            return Tried(-1, b"", _read_rest(process), hung=True)
+        except BaseException:
+            _end_group(process.pid)
+            raise
+    return Tried(process.returncode, out, err)
+
+
+def _read_rest(process: "subprocess.Popen[bytes]") -> bytes:
+    """What it wrote to stderr until it was ended; what has left its group may still hold the pipe."""
+    import subprocess
+
+    try:
+        return process.communicate(timeout=_LAST_WORDS)[1]
+    except subprocess.TimeoutExpired as error:
+        return error.stderr or b""
+
+
+def _end_group(leader: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
+
+
+def must(result: Tried, what: str) -> Tried:
+    """The answer, if git did what was asked. Raises CheckpointError else: it could not be tried."""
+    if result.code != 0:
+        hint = "see that the temporary folder (TMPDIR) can be written and has room"
+        raise CheckpointError(f"it could not be tried: git {what} failed: {result.said or 'no answer'}", hint)
+    return result
+
+
+def import_history(trial: Trial, stream: bytes) -> None:
+    """Commits and branches from a stream in git fast-import's words."""
+    must(try_git(trial, ["fast-import", "--quiet"], stream), "fast-import")
+
+
+def write_commit(
+    branch: str, mark: int, files: Mapping[str, bytes], parents: Sequence[int] = (), seconds: int = 0
+) -> bytes:
+    """One commit for import_history. mark, parents: numbers by which the stream knows its commits."""
+    head = f"commit refs/heads/{branch}\nmark :{mark}\ncommitter proof <proof@localhost> {seconds or mark} +0000\n"
+    start = "".join(f"{'merge' if at else 'from'} :{parent}\n" for at, parent in enumerate(parents))
+    changes = b"".join(
+        f"M 100644 inline {name}\ndata {len(data)}\n".encode() + data + b"\n" for name, data in files.items()
+    )
+    return f"{head}data 5\nproof\n{start}".encode() + changes

@@ -1,0 +1,1 @@
+"""`checkpoint hook`: what git's hooks ask."""

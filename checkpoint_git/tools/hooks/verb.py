@@ -1,0 +1,234 @@
+"""`checkpoint hook NAME`: what git's hooks ask about checkpoints; the scripts in hooks/ hand over to it."""
+
+import argparse
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from checkpoint_git.core.finding import Finding, has_errors
+from checkpoint_git.core.outcome import Invocation, Line, Outcome
+from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.git.append_only import Loss, read_pushed_losses, read_staged_losses
+from checkpoint_git.git.pushed import parse_pushes, parse_rewritten, read_commit_changes, read_pushed
+from checkpoint_git.git.staged import Staged, read_commit, read_staged_changes, read_tree
+from checkpoint_git.protocols.pipeline.layout import find_skill as find_record
+from checkpoint_git.protocols.registry import KINDS, pattern_of, protocol_of
+from checkpoint_git.protocols.validate import check_document
+
+SUMMARY = "what git's hooks call; not for typing"
+EXAMPLES = "  checkpoint hook pre-commit             check what is staged, as the hook does"
+
+
+class Question(NamedTuple):
+    """One set of files that a hook asks about. title: what they are, for the report. losses: of files that may only
+    be added, which are changed or gone. findings: what is wrong whatever the files hold.
+    """
+
+    title: str
+    files: Staged
+    losses: Sequence[Loss] = ()
+    findings: Sequence[Finding] = ()
+
+
+class Hook(NamedTuple):
+    """read: the questions of this hook, which may come one by one. check: what is wrong with one of them; pre-push may
+    ask for more than validity. stops: an error ends the operation; else it is told and let through.
+    """
+
+    read: Callable[[list[str], Invocation], Iterable[Question]]
+    check: Callable[[Question, Invocation], list[Finding]]
+    stops: bool
+    advice: str
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The hook's name and what git passed to it."""
+    parser.add_argument("name", choices=sorted(_HOOKS), help="the hook that git runs")
+    parser.add_argument("words", nargs="*", help="what git passed to the hook")
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    """The verb. A hook that stops nothing answers 0 whatever it finds."""
+    hook = _HOOKS[args.name]
+    if args.name == "post-commit":
+        _save_initiative(invocation)
+    answers: dict[str, list[Finding]] = {}
+    for question in hook.read(args.words, invocation):
+        answers.setdefault(question.title, []).extend(hook.check(question, invocation))
+        if sum(map(len, answers.values())) > _MOST_TOLD:
+            break
+    blocks = [_title(args.name, title, findings) for title, findings in answers.items() if findings]
+    found = [finding for findings in answers.values() for finding in findings]
+    advice = [Line(hook.advice)] if has_errors(found) else []
+    if len(found) > _MOST_TOLD:
+        advice.append(Line(f"There may be more: these are the first {_MOST_TOLD}."))
+    return Outcome({"hook": args.name}, blocks, found[:_MOST_TOLD], None if hook.stops else 0, advice)
+
+
+def _save_initiative(invocation: Invocation) -> None:
+    """Starts a save of the initiative's checkpoint where checkpoint.memoryOnCommit is true, and waits for nothing."""
+    from checkpoint_git.git.run import run_git
+
+    setting = run_git(["config", "--type=bool", "checkpoint.memoryOnCommit"], invocation.cwd, check=False)
+    if setting.out.strip() == b"true":
+        from checkpoint_git.protocols.memory.commit import start_save
+
+        start_save(invocation.cwd, invocation.env)
+
+
+def _title(name: str, title: str, findings: list[Finding]) -> Line:
+    if has_errors(findings):
+        return Line(f"checkpoint-git, {name}: errors in {title}", "bad")
+    what = "drift" if all(finding.code.startswith("drift/") for finding in findings) else "errors"
+    return Line(f"checkpoint-git, {name}: {what} in {title}; it is let through", "warn")
+
+
+def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
+    """The errors in a question's files; warnings are for `checkpoint validate`."""
+    files = question.files
+    documents = [check_document(path, data, now=invocation.now) for path, data in files.files]
+    findings = [finding for document in documents for finding in document.findings]
+    findings += [_unmerged(path) for path in files.unmerged if _is_ours(path)]
+    findings += [_leaves(path, target) for path, target in files.links if _is_ours(path) and _leads_out(path, target)]
+    findings += [_lost(loss) for loss in question.losses if find_record(loss.path)]
+    findings += [finding for finding in question.findings if _is_ours(finding.path)]
+    return [finding for finding in findings if finding.level == "error"]
+
+
+def _is_ours(path: str) -> bool:
+    """Whether a file is more than named like a pipeline record: those are told by their folder too."""
+    return protocol_of(path) != "pipeline" or bool(find_record(path))
+
+
+def check_push(question: Question, invocation: Invocation) -> list[Finding]:
+    """The errors in a question's files, and what they tell a future session to do although it is merged.
+
+    Drift is a warning, and an error where the setting checkpoint.driftBlocks is true.
+    """
+    return check_validity(question, invocation) + _find_drift(question, invocation)
+
+
+def check_received(question: Question, invocation: Invocation) -> list[Finding]:
+    """The errors in a question's files; warnings only, where the pusher may pass and asked to."""
+    from checkpoint_git.tools.hooks.receive import is_waved_through
+
+    found = check_validity(question, invocation)
+    if found and is_waved_through(invocation):
+        return [finding._replace(level="warning") for finding in found]
+    return found
+
+
+def _find_drift(question: Question, invocation: Invocation) -> list[Finding]:
+    from checkpoint_git.git.history.history import read_merged
+    from checkpoint_git.git.run import run_git
+    from checkpoint_git.protocols.skill.document_summary import make_sheet
+    from checkpoint_git.protocols.skill.drift import find_asked_references
+    from checkpoint_git.tools.doctor.context import World
+    from checkpoint_git.tools.doctor.table import choose_checks, find_all, locate_all
+
+    skills = [(path, data) for path, data in question.files.files if protocol_of(path) == "skill"]
+    documents = [check_document(path, data, now=invocation.now) for path, data in skills]
+    world = World([make_sheet(document) for document in documents], invocation.now)
+    references = find_asked_references(world.sheets)
+    if not references:
+        return []
+    world = world._replace(merged=read_merged(invocation.cwd, references))
+    texts = {document.path: document.text for document in documents}
+    found = [finding for finding in find_all(choose_checks(_DRIFT_AT_PUSH), world) if finding.level == "warning"]
+    found = locate_all(found, texts.get)
+    setting = run_git(["config", "--type=bool", "checkpoint.driftBlocks"], invocation.cwd, check=False)
+    blocks = setting.out.strip() == b"true"
+    return [finding._replace(level="error") for finding in found] if blocks else found
+
+
+_RECORDS = next(pattern_of(kind) for kind in KINDS if kind[0] == "pipeline")
+_DRIFT_AT_PUSH = ("drift/action-shipped", "drift/blocker-shipped")
+
+
+def _ask_staged(words: list[str], invocation: Invocation) -> list[Question]:
+    losses = read_staged_losses(invocation.cwd, _RECORDS)
+    return [Question("what is staged", read_staged_changes(invocation.cwd), losses)]
+
+
+def _ask_pushed(words: list[str], invocation: Invocation) -> list[Question]:
+    remote = words[0] if words else ""
+    return [
+        Question(
+            f"{escape_controls(push.local_ref)} ({push.local_id[:12]})",
+            read_pushed(invocation.cwd, push, remote),
+            read_pushed_losses(invocation.cwd, push, remote, _RECORDS),
+        )
+        for push in parse_pushes(invocation.stdin.read())
+    ]
+
+
+def _ask_received(words: list[str], invocation: Invocation) -> Iterator[Question]:
+    from checkpoint_git.tools.hooks.receive import read_lines, read_parts  # clones need neither
+
+    for part in read_parts(read_lines(words, invocation), invocation, _RECORDS):
+        yield Question(*part)
+
+
+def _ask_committed(words: list[str], invocation: Invocation) -> list[Question]:
+    return _ask_commits([read_commit(invocation.cwd, "HEAD")], "the new commit", invocation.cwd)
+
+
+def _ask_rewritten(words: list[str], invocation: Invocation) -> list[Question]:
+    return _ask_commits(parse_rewritten(invocation.stdin.read()), "the rewritten commits", invocation.cwd)
+
+
+def _ask_commits(commits: list[str], title: str, work_tree: str) -> list[Question]:
+    changed = read_commit_changes(work_tree, commits)
+    return [Question(title, read_tree(work_tree, "HEAD", changed))] if changed else []
+
+
+def _ask_merged(words: list[str], invocation: Invocation) -> list[Question]:
+    return [Question("what the merge brought", read_staged_changes(invocation.cwd, "ORIG_HEAD"))]
+
+
+_MEND = "Mend the files, `git add` them, and try again; `checkpoint validate --staged` checks them at any time."
+_MEND_COMMIT = "Mend the files in a commit of their own and push again; --no-verify pushes them as they are."
+_MEND_LATER = "Nothing was undone. Mend the files and commit before you push: the pre-push hook stops them."
+_MEND_SENT = "Mend the files in a commit of their own and push again; `checkpoint validate` shows the same to you."
+
+_MOST_TOLD = 100  # findings of one run
+
+_HOOKS = {
+    "pre-commit": Hook(_ask_staged, check_validity, True, _MEND),
+    "pre-merge-commit": Hook(_ask_staged, check_validity, True, _MEND),
+    "pre-push": Hook(_ask_pushed, check_push, True, _MEND_COMMIT),
+    "pre-receive": Hook(_ask_received, check_received, True, _MEND_SENT),
+    "update": Hook(_ask_received, check_received, True, _MEND_SENT),
+    "post-commit": Hook(_ask_committed, check_validity, False, _MEND_LATER),
+    "post-merge": Hook(_ask_merged, check_validity, False, _MEND_LATER),
+    "post-rewrite": Hook(_ask_rewritten, check_validity, False, _MEND_LATER),
+}
+
+
+def _lost(loss: Loss) -> Finding:
+    message = f"this pipeline record was {loss.how}, and records are only ever added"
+    hint = "git restore --staged --worktree PATH brings it back; what is new goes into another attempt"
+    return Finding("pipeline/append-only", "error", message, loss.path, hint=hint)
+
+
+def _unmerged(path: str) -> Finding:
+    return Finding(
+        "git/unmerged", "error", "a merge of this file is not resolved", path, hint="resolve it, then `git add` it"
+    )
+
+
+def _leaves(path: str, target: bytes) -> Finding:
+    shown = escape_controls(target.decode("utf-8", "replace"))
+    message = f"the file is a symbolic link out of the repository, to {shown}"
+    return Finding("file/link-outside", "error", message, path, hint="put a real file in its place")
+
+
+def _leads_out(path: str, target: bytes) -> bool:
+    """Whether a link's target, taken from the link's own folder, lies outside the repository."""
+    if target.startswith(b"/"):
+        return True
+    depth = path.count("/")
+    for part in target.split(b"/"):
+        depth += {b"..": -1, b".": 0, b"": 0}.get(part, 1)
+        if depth < 0:
+            return True
+    return False

@@ -1,0 +1,218 @@
+"""`audit --fix`: what merges did wrong undone in one commit, file by file, and only there where nobody was since."""
+
+import os
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.jsontext import JsonTextError, decode
+from checkpoint_git.core.linediff import diff_lines
+from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.disk.discover import plan_place
+from checkpoint_git.disk.lock import hold_lock, lock_path
+from checkpoint_git.git.merges.conflicts import read_operation
+from checkpoint_git.git.merges.line_merge import Plain
+from checkpoint_git.git.merges.merges import read_contents
+from checkpoint_git.git.merges.repairs import TRAILER, Site, read_dirty, read_site, write_repair
+from checkpoint_git.git.merges.suspects import read_blobs_in_head
+from checkpoint_git.git.run import clean_env
+from checkpoint_git.merge.repair import Past, Repaired, remake, repair
+from checkpoint_git.protocols.skill.write import find_new
+from checkpoint_git.protocols.validate import check_document
+from checkpoint_git.tools.merges.explain_merge import Schemas
+from checkpoint_git.tools.merges.harm import Key, key_of, list_harm
+from checkpoint_git.tools.merges.line_merge import Served, ServedFile
+from checkpoint_git.tools.merges.line_merge_findings import NOT_REPAIRED
+from checkpoint_git.tools.merges.preview import load_schema
+
+SUBJECT = "Repair what merges did to checkpoints"
+_MOST_REFUSED = 10  # places of one file that are told
+
+
+class FileRepair(NamedTuple):
+    """One file. before, after: its bytes in HEAD and in the repair. merges: whose harm is undone, oldest first."""
+
+    path: str
+    before: bytes
+    after: bytes
+    merges: tuple[str, ...]
+
+
+class Plan(NamedTuple):
+    """What a repair would change, and why not more. refused: findings. env: surroundings to write in."""
+
+    site: Site
+    files: list[FileRepair]
+    refused: list[Finding]
+    env: dict[str, str]
+
+    @property
+    def merges(self) -> list[str]:
+        """Whose harm is undone, by their full ids."""
+        return list(dict.fromkeys(merge for file in self.files for merge in file.merges))
+
+
+def plan_repair(plain: Plain, served: Sequence[Served], schemas: Schemas, now: int, env: Mapping[str, str]) -> Plan:
+    """What undoes the harm that still shows. served: newest first, as compared with HEAD.
+
+    env: the caller's; with CHECKPOINT_SKILL set, only that skill's checkpoint is repaired. Raises CheckpointError where
+    no commit can be made now.
+    """
+    own = clean_env(env)
+    site = read_site(plain.cwd, own)
+    operation = read_operation(site.git_dir)
+    if operation and site.work_tree:
+        raise CheckpointError(f"a {operation} waits to be finished here", "finish it or give it up, then repair")
+    harmed: dict[str, list[tuple[Served, ServedFile]]] = {}
+    for one in reversed(served):
+        for file in one.files:
+            if any(not found.hit.meant for found in file.found):
+                harmed.setdefault(file.judged.file.path, []).append((one, file))
+    dirty = read_dirty(site, list(harmed), own)
+    blobs = read_blobs_in_head(plain.cwd, list(harmed), plain.env, site.head)
+    contents = read_contents(plain.cwd, filter(None, blobs.values()), plain.env)
+    plan = Plan(site, [], [], own)
+    for path, files in harmed.items():
+        reason = _find_obstacle(path, dirty, env)
+        if reason:
+            plan.refused.append(_refuse(path, "", *reason))
+        elif not blobs[path]:
+            plan.refused.append(_refuse_gone(path, *files[-1]))
+        else:
+            _plan_file(plan, path, contents[blobs[path]], files, load_schema(schemas, path), now)
+    return plan
+
+
+def _find_obstacle(path: str, dirty: set[str], env: Mapping[str, str]) -> tuple[str, str] | None:
+    owner = env.get("CHECKPOINT_SKILL", "")
+    if owner and os.path.basename(path) != f"{owner}.checkpoint.json":
+        return f"this session works as {owner} (CHECKPOINT_SKILL)", "let the session whose file it is repair it"
+    if path in dirty:
+        return (
+            "it has changes that no commit holds",
+            f"commit {shlex.quote(path)} or take the changes back, and run it again",
+        )
+    return None
+
+
+def _refuse(path: str, where: str, why: str, hint: str) -> Finding:
+    return Finding(NOT_REPAIRED, "warning", f"not repaired: {why}", path, where, hint=hint)
+
+
+def _refuse_gone(path: str, served: Served, file: ServedFile) -> Finding:
+    """A file that a merge left out is not made again by itself: perhaps it was meant to go."""
+    hint = f"checkpoint explain-merge {served.event.commit[:12]} -- {shlex.quote(path)}"
+    versions = file.judged.file
+    if served.commit is not None and (versions.first is None or versions.second is None):
+        side = served.commit.parents[versions.parents[1 if versions.first is None else 0] - 1]
+        hint = f"git checkout {side[:12]} -- {shlex.quote(path)} brings it back, to be kept or removed in a commit"
+    return _refuse(path, "", "the merge left the file out, and a person has to choose", hint)
+
+
+def _plan_file(
+    plan: Plan, path: str, before: bytes, files: Sequence[tuple[Served, ServedFile]], schema: dict[str, Any], now: int
+) -> None:
+    """Adds what becomes of one file to the plan: one merge's harm is undone after the other's, the oldest first."""
+    data, merges = before, list[str]()
+    for served, file in files:
+        hint = f"checkpoint explain-merge {served.event.commit[:12]} -- {shlex.quote(path)}"
+        if served.event.squash:
+            hint = "look at both sides, and write what is missing"
+        repaired = _repair(file, data, schema)
+        if isinstance(repaired, str):
+            plan.refused.append(_refuse(path, "", repaired, hint))
+            continue
+        told = [_refuse(path, where, why, hint) for where, why in repaired.refused]
+        plan.refused.extend(told[:_MOST_REFUSED])
+        after = repaired.text.encode()
+        if after == data:
+            continue
+        if not told:
+            plan.refused.extend(_list_left(file, after, path, hint))
+        data = after
+        merges.append(served.event.commit)
+    errors = _find_errors(path, before, data, now)
+    if errors:
+        plan.refused.append(
+            _refuse(path, errors[0].where, f"it would become invalid: {errors[0].message}", "mend it by hand")
+        )
+    elif data != before:
+        plan.files.append(FileRepair(path, before, data, tuple(merges)))
+
+
+def _repair(file: ServedFile, data: bytes, schema: dict[str, Any]) -> Repaired | str:
+    """The repaired file; a sentence where it cannot be."""
+    judged = file.judged
+    versions = judged.file
+    if versions.first is None or versions.second is None:
+        return "one side has no such file, and a person has to choose"
+    base = None if judged.base is None else decode(judged.base)
+    result = decode(versions.result) if judged.is_readable and versions.result is not None else None
+    past = Past(base, decode(versions.first), decode(versions.second), result)
+    if not judged.is_readable and data == versions.result:
+        made = remake(past, schema)
+        return "both sides changed the same places, and a person has to choose" if made is None else Repaired(made, ())
+    wanted = _list_wanted(file)
+    try:
+        return repair(past, decode(data), schema, lambda entry: key_of(entry) in wanted, whole=file.how == "lines")
+    except JsonTextError as error:
+        return f"it cannot be read as JSON: {error.message}"
+
+
+def _list_wanted(file: ServedFile) -> set[Key]:
+    return {key_of(found.entry) for found in file.found if found.entry is not None and not found.hit.meant}
+
+
+def _list_left(file: ServedFile, after: bytes, path: str, hint: str) -> list[Finding]:
+    """What the repair should have undone and has not."""
+    wanted = _list_wanted(file)
+    left = [entry for entry in list_harm(file.judged.explain(after)) if key_of(entry) in wanted]
+    names = [(entry.where, f"{shorten(entry.name, 80)} is as it was") for entry in left[:_MOST_REFUSED]]
+    return [_refuse(path, where, why, hint) for where, why in names]
+
+
+def _find_errors(path: str, before: bytes, after: bytes, now: int) -> list[Finding]:
+    """The errors that a file would have, and has not now."""
+    if before == after:
+        return []
+    old, new = (check_document(path, data, now=now).findings for data in (before, after))
+    return [one for one in find_new(old, new) if one.level == "error"]
+
+
+# the commit
+
+
+def write_plan(plan: Plan, on_wait: Callable[[], None]) -> str:
+    """The repair as a commit on HEAD; its id. Raises CheckpointError where somebody wrote meanwhile."""
+    site = plan.site
+    contents = {file.path: file.after for file in plan.files}
+    message = make_message(plan.files)
+    if not site.work_tree:
+        return write_repair(site, contents, message, plan.env)
+    with hold_lock(lock_path(plan_place(site.work_tree)), on_wait=on_wait):
+        if read_site(site.work_tree, plan.env).head != site.head or read_dirty(site, list(contents), plan.env):
+            raise CheckpointError("somebody wrote here meanwhile", "run it again")
+        return write_repair(site, contents, message, plan.env)
+
+
+def make_message(files: Sequence[FileRepair]) -> str:
+    """The commit's message. Paths are a stranger's: what could end a line or look like a trailer is escaped."""
+    lines = [f"- {escape_controls(shorten(file.path, 200))}" for file in files]
+    trailers = [f"{TRAILER}: {merge}" for merge in dict.fromkeys(merge for file in files for merge in file.merges)]
+    return "\n".join([SUBJECT, "", *lines, "", *trailers, ""])
+
+
+def plan_data(plan: Plan, commit: str | None) -> dict[str, Any]:
+    """The JSON of a repair. commit: None for a dry run, and where nothing was to be done."""
+    return {
+        "commit": commit,
+        "merges": plan.merges,
+        "files": [{"path": file.path, "merges": list(file.merges), "diff": list_diff(file)} for file in plan.files],
+    }
+
+
+def list_diff(file: FileRepair) -> list[str]:
+    """What the repair changes in one file, as lines of a diff."""
+    return diff_lines(file.before.decode("utf-8", "replace"), file.after.decode("utf-8", "replace"), file.path)

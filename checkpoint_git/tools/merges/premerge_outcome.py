@@ -1,0 +1,211 @@
+"""What became of a pull request, for a person, a program and a forge's page. It does nothing."""
+
+import shlex
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.jsonplace import locate_all
+from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
+from checkpoint_git.core.outcome import Block, Line, Outcome, Style
+from checkpoint_git.tools.merges.commits import Kind, Remaining
+from checkpoint_git.tools.merges.premerge_run import Premerge, State
+from checkpoint_git.tools.merges.pull_request import Request
+
+_CODES: dict[Kind, str] = {
+    "checkpoint": "premerge/conflict",
+    "text": "premerge/no-json",
+    "too-large": "premerge/too-large",
+    "record": "premerge/record",
+    "file": "premerge/file",
+    "binary": "premerge/file",
+    "removed": "premerge/removed",
+    "renamed": "premerge/renamed",
+    "mode": "premerge/mode",
+    "type": "premerge/type",
+}
+_MOST_NAMED = 20  # paths in one line
+
+
+def tell_premerge(request: Request, done: Premerge) -> Outcome:
+    """The answer of the verb: exit code 1 where something is left to a person."""
+    findings = find_troubles(request, done)
+    blocks = [*_describe(request, done), *(_advise(request, done) if findings else [])]
+    return Outcome(_data(request, done), blocks, findings, int(bool(findings)), [_summary(request, done)])
+
+
+# findings
+
+
+def find_troubles(request: Request, done: Premerge) -> list[Finding]:
+    """One finding for each place that is left to a person, and each that the merge would break."""
+    if done.merged is None:
+        return []
+    documents = {file.path: file.sides[0] for file in done.merged.files}
+    found = [
+        finding
+        for remaining in done.merged.remaining
+        for finding in _find_remaining(request, remaining, documents.get(remaining.path))
+    ]
+    return found + [
+        error._replace(message=f"the merge would not be valid though both sides are: {error.message}")
+        for error in done.errors
+    ]
+
+
+def _find_remaining(request: Request, remaining: Remaining, ours: bytes | None) -> Iterable[Finding]:
+    code = _CODES[remaining.kind]
+    if not remaining.clashes:
+        hint = _advise_on(request, remaining)
+        yield Finding(code, "error", _sided(request, remaining), remaining.path, hint=hint)
+        return
+    lines = _locate(ours, [clash.where for clash in remaining.clashes])
+    for clash, (line, column) in zip(remaining.clashes, lines, strict=True):
+        message = (
+            f"both sides changed {clash.where or 'the document'}: "
+            f"{request.head_name} says {clash.ours}, {request.base_name} says {clash.theirs}"
+        )
+        hint = f"{_resolve(remaining.path, clash.where)}, in a merge on your machine"
+        yield Finding(code, "error", message, remaining.path, clash.where, line, column, hint)
+
+
+def _sided(request: Request, remaining: Remaining) -> str:
+    who, _, did = remaining.detail.partition(" ")
+    if remaining.kind != "removed" or who not in ("ours", "theirs"):
+        return remaining.detail
+    names = [request.head_name, request.base_name]
+    mover, other = names if who == "ours" else names[::-1]
+    return f"{mover} {did.removesuffix('the other side changed it')}{other} changed it"
+
+
+# what to type for it, in a merge on one's own machine
+_HINTS: dict[Kind, str] = {
+    "text": "write it as JSON in a merge on your machine, then git add {path}",
+    "too-large": "checkpoint rotate, on the branch that has it so large, moves what is closed into history",
+    "file": "settle the marked lines in a merge on your machine, then git add {path}",
+    "binary": "git checkout --ours|--theirs {path}, then git add {path}, in a merge on your machine",
+    "removed": "git checkout {changed} -- {path} keeps it, git rm {path} does not, in a merge on your machine",
+    "renamed": "git add the name that shall stay and git rm the other, in a merge on your machine",
+    "mode": "chmod +x or chmod -x {path}, then git add {path}, in a merge on your machine",
+    "type": "keep one of the two in a merge on your machine, then git add {path}",
+}
+_MOVED = "git checkout {changed} -- {path} after git merge brings it back; git merge itself says nothing of it"
+
+
+def _advise_on(request: Request, remaining: Remaining) -> str:
+    """What settles one file that no rule settles."""
+    who, _, did = remaining.detail.partition(" ")
+    hint = _MOVED if remaining.kind == "removed" and did.startswith("moved it") else _HINTS.get(remaining.kind, "")
+    changed = request.head if who == "theirs" else request.base
+    return hint.format(path=_spell(remaining.path), changed=changed[:12])
+
+
+def _locate(data: bytes | None, places: list[str]) -> list[tuple[int, int]]:
+    """Line and column of each place in the pull request's version."""
+    try:
+        text = decode(data or b"")
+        scan_tokens(text)
+        return locate_all(text, places)
+    except JsonTextError:
+        return [(0, 0)] * len(places)
+
+
+def _resolve(path: str, where: str) -> str:
+    named = f" --where {shlex.quote(where)}" if where else ""
+    return f"checkpoint resolve {_spell(path)}{named} --take ours|theirs"
+
+
+def _spell(path: str) -> str:
+    """A path as a shell takes it, for no option."""
+    return shlex.quote(f"./{path}" if path.startswith("-") else path)
+
+
+# for people
+
+
+_SAID: dict[State, tuple[str, Style]] = {
+    "contained": ("nothing to do: {base} has all of {head} already", "good"),
+    "up-to-date": ("nothing to do: {head} has all of {base} already", "good"),
+    "mergeable": ("nothing to do: {head} merges with {base} as it is, and no checkpoint is harmed", "good"),
+    "merged": ("{head} {did}", "good"),
+    "conflicts": ("{head} does not merge with {base}: {count} left to a person", "bad"),
+    "invalid": ("{head} was not merged with {base}: a checkpoint would not be valid any more", "bad"),
+}
+
+
+def _summary(request: Request, done: Premerge) -> Line:
+    text, style = _SAID[done.state]
+    if done.pushed:
+        did = f"was merged with {request.base_name} and pushed: commit {done.commit[:12]}"
+    elif done.commit:
+        did = f"was merged with {request.base_name}: commit {done.commit}, not pushed"
+    else:
+        did = f"would be merged with {request.base_name}"
+    count = _plural(len(done.merged.remaining) if done.merged else 0, "file")
+    return Line(text.format(base=request.base_name, head=request.head_name, did=did, count=count), style)
+
+
+def _describe(request: Request, done: Premerge) -> list[Block]:
+    if done.merged is None or done.state == "mergeable":
+        return []
+    left = {remaining.path for remaining in done.merged.remaining}
+    merged = [file.path for file in done.merged.files if file.path not in left]
+    named: tuple[tuple[Sequence[str], str, Style], ...] = (
+        (merged, "merged by meaning", "good"),
+        (done.plain_conflicts, "in conflict where they are merged by lines", "dim"),
+        (done.blended, "merged by lines without a word, into something that neither side meant", "warn"),
+    )
+    lines: list[Block] = [Line(f"{_plural(len(paths), 'file')} {what}: {_listed(paths)}", style)
+            for paths, what, style in named if paths]  # fmt: skip
+    if done.state in ("conflicts", "invalid") and not done.plain_conflicts:
+        lines.append(
+            Line("the forge's own merge by lines would be clean: its button works, and should not be pressed", "warn")
+        )
+    return lines
+
+
+def _advise(request: Request, done: Premerge) -> list[Block]:
+    """How to settle on one's own machine what is left."""
+    branch, remote = shlex.quote(request.head_name), shlex.quote(request.remote)
+    is_id = request.base.startswith(request.base_name)
+    base = shlex.quote(request.base_name if is_id else f"{request.remote}/{request.base_name}")
+    return [
+        Line("to settle it on your machine:"),
+        Line(f"  git fetch {remote} && git switch {branch}"),
+        Line(f"  git merge {base}"),
+        Line("  checkpoint resolve"),
+        Line(f"  git commit && git push {remote} {branch}"),
+    ]
+
+
+def _listed(paths: Iterable[str]) -> str:
+    names = list(paths)
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more
+
+
+def _plural(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+# for programs
+
+
+def _data(request: Request, done: Premerge) -> dict[str, Any]:
+    merged = done.merged
+    return {
+        "action": "premerge",
+        "state": done.state,
+        "base": {"name": request.base_name, "commit": request.base},
+        "head": {"name": request.head_name, "commit": request.head, "ref": request.ref or None},
+        "merge_bases": list(merged.bases) if merged else [],
+        "merged": [file.path for file in merged.files] if merged else [],
+        "plain": {"conflicts": list(done.plain_conflicts), "blended": list(done.blended)},
+        "remaining": [
+            {**one._asdict(), "clashes": [clash._asdict() for clash in one.clashes]} for one in merged.remaining
+        ] if merged else [],
+        "tree": merged.tree if merged and merged.is_clean else None,
+        "commit": done.commit or None,
+        "pushed": done.pushed,
+        "dry_run": request.dry_run,
+    }  # fmt: skip

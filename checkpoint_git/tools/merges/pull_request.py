@@ -1,0 +1,138 @@
+"""Which pull request is meant: its two commits and its branch, read from words that a stranger may have chosen."""
+
+import argparse
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.git.remotes import HEADS, check_branch, check_remote, fetch_commits, read_remote_branch
+from checkpoint_git.git.run import run_git
+from checkpoint_git.git.staged import read_commit
+
+Env = Mapping[str, str]
+DEFAULT_REMOTE = "origin"
+
+
+class Request(NamedTuple):
+    """A pull request.
+
+    cwd: in the repository. remote: its name or address. base_name, head_name: as people call them. base, head: full
+    commit ids. ref: the full ref of its branch on the remote, "" where nobody said. push, dry_run: what may be done.
+    """
+
+    cwd: str
+    remote: str
+    base_name: str
+    head_name: str
+    base: str
+    head: str
+    ref: str
+    push: bool
+    dry_run: bool
+
+
+def read_request(args: argparse.Namespace, cwd: str, env: Env) -> Request:
+    """The request that the words describe, what is not here fetched. Raises CheckpointError where it is not clear."""
+    if not args.base:
+        raise CheckpointError("which branch the pull request goes into is not said", "give it: --base origin/main")
+    remote, head_name = args.remote or DEFAULT_REMOTE, args.head or "HEAD"
+    ref = _find_ref(args.branch, head_name, remote, cwd, env)
+    if args.branch and not args.head:
+        head_name = ref  # what a job has checked out may be anything, a trial merge for one
+    push = bool(args.push) and not args.dry_run
+    if push and not ref:
+        hint = "give the pull request's branch as the remote calls it: --branch NAME"
+        raise CheckpointError(f"{_shown(head_name)} does not say which branch to push to", hint)
+    if push:
+        check_remote(cwd, remote, env)
+    base = _find_commit(args.base, remote, cwd, env)
+    head = _read_branch(ref, remote, cwd, env) if head_name == ref else _find_commit(head_name, remote, cwd, env)
+    names = [_short_name(name, remote) for name in (args.base, ref or head_name)]
+    return Request(cwd, remote, names[0], names[1], base, head, ref, push, args.dry_run)
+
+
+def _find_ref(branch: str | None, head: str, remote: str, cwd: str, env: Env) -> str:
+    """The branch that was named, else the one that the head's name stands for."""
+    if branch is not None:
+        return check_branch(cwd, branch)
+    tracked = f"refs/remotes/{remote}/"
+    words = ["rev-parse", "--symbolic-full-name", "--verify", "--quiet", "--end-of-options"]
+    spelled = f"refs/remotes/{head}" if head.startswith(f"{remote}/") else head
+    known = run_git([*words, spelled], cwd, env=env, check=False)
+    if known.code != 0:  # then it is a branch that will be fetched, or nothing
+        return "" if _is_id(head) else f"{HEADS}{_short_name(head, remote)}"
+    lines = os.fsdecode(known.out).split("\n")
+    full = next((line for line in lines if line.startswith("refs/")), "")
+    if full.startswith(tracked):
+        return f"{HEADS}{full.removeprefix(tracked)}"
+    return full if full.startswith(HEADS) else ""
+
+
+def _read_branch(ref: str, remote: str, cwd: str, env: Env) -> str:
+    """What the remote has a branch at, fetched."""
+    check_remote(cwd, remote, env)
+    commit = _fetch_branch(ref, remote, cwd, env)
+    if not commit:
+        hint = "was the pull request closed? is --remote the repository that its branch lies in?"
+        raise CheckpointError(f"{_shown(remote)} has no branch {_shown(ref.removeprefix(HEADS))} to fetch", hint)
+    return commit
+
+
+def _find_commit(name: str, remote: str, cwd: str, env: Env) -> str:
+    """The commit of a name; a branch that this clone does not have is fetched from the remote.
+
+    "origin/main" is the remote's branch, also where somebody has pushed a tag of that name.
+    """
+    for spelled in ([f"refs/remotes/{name}"] if name.startswith(f"{remote}/") else []) + [name]:
+        try:
+            return read_commit(cwd, spelled, env)
+        except CheckpointError:
+            continue
+    found = _fetch_branch(_short_name(name, remote), remote, cwd, env) or _fetch_commit(name, remote, cwd, env)
+    if found:
+        return found
+    shown = _shown(name)
+    hint = "give a branch such as origin/main, or a commit id; a job that checks out one branch has to fetch the other"
+    raise CheckpointError(f"'{shown}' names no commit here, nor a branch of {_shown(remote)}", hint)
+
+
+def _fetch_branch(short: str, remote: str, cwd: str, env: Env) -> str:
+    try:
+        ref = check_branch(cwd, short)
+        check_remote(cwd, remote, env)
+    except CheckpointError:
+        return ""
+    commit = read_remote_branch(cwd, remote, ref, env)
+    return commit if commit and fetch_commits(cwd, remote, [ref], env) else ""
+
+
+def _fetch_commit(name: str, remote: str, cwd: str, env: Env) -> str:
+    if not _is_id(name) or not fetch_commits(cwd, remote, [name], env):
+        return ""
+    return read_commit(cwd, name, env)
+
+
+def _is_id(name: str) -> bool:
+    return len(name) in (40, 64) and set(name) <= set("0123456789abcdef")
+
+
+def follow(request: Request, env: Env) -> Request:
+    """The request with the head that its branch has by now. Raises CheckpointError where it cannot be fetched."""
+    commit = read_remote_branch(request.cwd, request.remote, request.ref, env)
+    if not commit or not fetch_commits(request.cwd, request.remote, [request.ref], env):
+        raise CheckpointError(f"{_shown(request.head_name)} cannot be fetched again", "run it once more")
+    return request._replace(head=commit)
+
+
+def _short_name(name: str, remote: str) -> str:
+    """A branch as people call it."""
+    for start in (HEADS, f"refs/remotes/{remote}/", f"{remote}/"):
+        if name.startswith(start):
+            return name.removeprefix(start)
+    return name
+
+
+def _shown(name: str) -> str:
+    return escape_controls(shorten(name, 100))

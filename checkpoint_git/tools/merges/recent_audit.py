@@ -1,0 +1,140 @@
+"""The audit of recent merges: which there are, and what is known of each; what is not known is judged (see judging).
+
+What a merge did never changes, so it is kept in git's common directory; without that file it is found out again.
+"""
+
+import os
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from checkpoint_git import __version__
+from checkpoint_git.disk.cache import load_cache, write_cache
+from checkpoint_git.disk.discover import Place
+from checkpoint_git.git.driver_settings import Choices
+from checkpoint_git.git.merges.conflicts import read_choices
+from checkpoint_git.git.merges.suspects import read_blobs_in_head, read_outside, read_recent_merges
+from checkpoint_git.git.run import offline_env
+from checkpoint_git.protocols.registry import KINDS, schema_of_name
+from checkpoint_git.tools.merges.facts import Audit, Damage, Harm, Hurt
+
+_FILE = ("checkpoint", "merges")  # in git's common directory
+_MOST_KEPT = 5_000  # merges
+HARMS: dict[str, Harm] = {"lost": "lost", "doubled": "doubled", "blended": "blended"}
+
+Present = Callable[[str], bytes | None]
+
+
+class Seen(NamedTuple):
+    """What is left of the harm that a merge did to one file.
+
+    mark: of the file when that was judged; see make_mark. mended: a commit by which nothing was left, "" for none. What
+    was mended once in HEAD's history is not harm any more, whatever the file becomes.
+    """
+
+    mark: str
+    damages: list[Damage]
+    mended: str = ""
+
+
+Verdicts = dict[str, dict[str, Seen]]  # merge -> path of a file that it harmed -> what is left of that
+
+
+def read_audit(
+    place: Place,
+    now: int,
+    env: Mapping[str, str],
+    since: str = "",
+    present: Present = lambda path: None,
+    is_asked: Callable[[str], bool] = lambda path: True,
+) -> Audit:
+    """What recent merges of HEAD's history did to checkpoints and is not mended.
+
+    now: seconds since 1970. since: a commit after which merges are audited, "" for the latest ones. present: the bytes
+    of a checkpoint in the work tree, None where it has none. is_asked: whether a path is to be told of. Raises
+    CheckpointError where since names no commit.
+    """
+    own = offline_env(env)
+    recent = read_recent_merges(place.top, now, since, own)
+    if not recent.ids:
+        return Audit()
+    choices = read_choices(place.top)
+    file, rules = os.path.join(_find_common_dir(place.git_dir or ""), *_FILE), _make_rules(choices)
+    verdicts = _read_verdicts(load_cache(file, rules))
+    open_ids = _find_open(place.top, own, recent.ids, verdicts, present)
+    waiting = frozenset[str]()
+    if open_ids:
+        from checkpoint_git.tools.merges.judge import Judging
+
+        judging = Judging(place.top, own, choices, present)
+        verdicts.update(judging.judge_all(open_ids))
+        waiting = judging.waiting
+        newest = {one: verdicts[one] for one in recent.ids if one in verdicts}
+        write_cache(file, rules, dict([*newest.items(), *verdicts.items()][:_MOST_KEPT]))
+    found = [damage for one in recent.ids for seen in verdicts.get(one, {}).values() for damage in seen.damages]
+    cut = sum(one not in verdicts and one not in waiting for one in recent.ids)
+    asked = tuple(damage for damage in found if is_asked(damage.path))
+    return Audit(len(recent.ids), recent.left_out, cut, asked, len(waiting))
+
+
+def _find_open(cwd: str, env: Mapping[str, str], ids: list[str], verdicts: Verdicts, present: Present) -> list[str]:
+    """The merges to judge: those never seen, and those that harmed a file which is another by now."""
+    harmed = sorted({path for one in ids for path in verdicts.get(one, {})})
+    blobs = read_blobs_in_head(cwd, harmed, env)
+    marks = {path: make_mark(blob, present(path)) for path, blob in blobs.items()}
+    changed = [(one, seen) for one in ids for path, seen in verdicts.get(one, {}).items() if marks[path] != seen.mark]
+    outside = {"", *read_outside(cwd, [seen.mended for _, seen in changed if seen.mended], env)}
+    again = {one for one, seen in changed if seen.mended in outside}
+    return [one for one in ids if one not in verdicts or one in again]
+
+
+def make_mark(blob: str, data: bytes | None) -> str:
+    """What tells whether a file is still the one that a merge was compared with: in HEAD, in the work tree."""
+    return f"{blob}:{zlib.crc32(data or b''):08x}"
+
+
+# what is kept
+
+
+def _find_common_dir(git_dir: str) -> str:
+    """The directory that all linked worktrees share."""
+    try:
+        with open(os.path.join(git_dir, "commondir"), encoding="utf-8", errors="surrogateescape") as stream:
+            return os.path.join(git_dir, stream.read().rstrip("\n"))
+    except OSError:
+        return git_dir
+
+
+def _make_rules(choices: Choices) -> str:
+    """One word for this version and the schemas in use: with another one, every verdict has to be found again."""
+    names = [schema_of_name(kind[4][-1]) for kind in KINDS if kind[5]]
+    sums = [f"{_sum_file(name):08x}" for name in (*names, choices.schema) if name]
+    return "-".join([__version__, *sums])
+
+
+def _sum_file(path: str) -> int:
+    try:
+        with open(path, "rb") as stream:
+            return zlib.crc32(stream.read())
+    except OSError:
+        return 0
+
+
+def _read_verdicts(value: Any) -> Verdicts:
+    """The verdicts as they were kept: tuples have become lists."""
+    try:
+        return {
+            one: {
+                path: Seen(str(mark), [_read_damage(damage) for damage in damages], str(mended))
+                for path, (mark, damages, mended) in files.items()
+            }
+            for one, files in value.items()
+        }
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        return {}
+
+
+def _read_damage(value: Any) -> Damage:
+    commit, (first, second), subject, path, harm, entries, keeper = value
+    hurts = tuple(Hurt(str(where), str(said)) for where, said in entries)
+    return Damage(str(commit), (str(first), str(second)), str(subject), str(path), HARMS[harm], hurts, str(keeper))

@@ -1,0 +1,337 @@
+"""What git made of two commits joined with our merge of each checkpoint: one tree, and what is left to a person.
+
+It reads and writes objects of the repository alone; which commits are merged, and how git is asked, lies in commits.py.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, NamedTuple
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, decode, scan_tokens
+from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.git.isolated_dir import Env, Sealed
+from checkpoint_git.git.merges.merges import read_contents
+from checkpoint_git.git.merges.rename_losses import Followed, read_followed
+from checkpoint_git.git.merges.trees import (
+    BASE,
+    OURS,
+    THEIRS,
+    Note,
+    TreeMerge,
+    Unsettled,
+    Version,
+    merge_lines,
+    read_differences,
+    read_tree_id,
+    read_versions,
+    write_blobs,
+    write_tree,
+)
+from checkpoint_git.merge.document import merge_texts
+from checkpoint_git.merge.identity import canonical_text
+from checkpoint_git.protocols.contract import open_room
+from checkpoint_git.protocols.registry import is_merged, protocol_of
+from checkpoint_git.tools.merges.explain_merge import Schemas
+from checkpoint_git.tools.merges.facts import Clash
+
+Kind = Literal["checkpoint", "text", "too-large", "record", "file", "binary", "removed", "renamed", "mode", "type"]
+Only = Callable[[str], bool]
+Schema = dict[str, Any]
+
+# a word in git's name of a conflict -> what we call it; the first that fits
+_KINDS: tuple[tuple[str, Kind], ...] = (
+    ("rename", "renamed"),
+    ("modify/delete", "removed"),
+    ("binary", "binary"),
+    ("contents", "file"),
+    ("content", "file"),
+    ("modes", "type"),
+    ("submodule", "type"),
+    ("directory", "type"),
+)
+_CONTENT_ALONE = frozenset(("contents", "content", "binary"))
+_LONGEST_VALUE = 200  # characters of one side's value
+
+
+class Remaining(NamedTuple):
+    """What a merge leaves to a person.
+
+    path: "" for a conflict of no single path. kind: "checkpoint" (both sides say different things, at clashes), "text"
+    (a checkpoint that is no JSON), "too-large", "record" (only ever added, and both sides have it differently),
+    "file" and "binary" (an ordinary file), "removed" (changed here, removed there), "renamed", "mode", "type" (file,
+    folder, link or submodule). detail: a sentence, may hold a stranger's text. clashes: ours and theirs at a pointer.
+    """
+
+    path: str
+    kind: Kind
+    detail: str
+    clashes: tuple[Clash, ...] = ()
+
+
+class MergedFile(NamedTuple):
+    """A checkpoint that both sides changed. sides: ours, base, theirs as bytes; base is None where both added it.
+
+    data: what came of it, None where nothing could; with conflict markers where it is in `remaining`.
+    """
+
+    path: str
+    sides: tuple[bytes | None, bytes | None, bytes | None]
+    data: bytes | None
+
+
+class MergedTree(NamedTuple):
+    """Two commits merged.
+
+    tree: the id of a tree in the repository. Where something remains it holds conflict markers or one side's content
+    there, and must not be committed. ours, theirs, bases: full commit ids; several bases after a criss-cross. files:
+    the checkpoints that both sides changed, sorted by path. remaining: sorted by path; empty for a clean merge.
+    """
+
+    tree: str
+    ours: str
+    theirs: str
+    bases: tuple[str, ...]
+    files: tuple[MergedFile, ...]
+    remaining: tuple[Remaining, ...]
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing is left to a person."""
+        return not self.remaining
+
+
+class _Outcome(NamedTuple):
+    """One unsettled checkpoint merged by us: data and mode as they go into the tree, and what is left of it."""
+
+    file: MergedFile
+    mode: str
+    remaining: Remaining | None
+
+
+class Joiner(NamedTuple):
+    """cwd: in the repository. sealed: where git merged. schemas: by which we merge. env: git's, of the repository.
+
+    driven: git gave every checkpoint to the driver, so that what is merged already has to be looked up.
+    """
+
+    cwd: str
+    sealed: Sealed
+    schemas: Schemas
+    env: Env
+    driven: bool = False
+
+    def join(self, merged: TreeMerge, bases: Sequence[str], only: Only | None) -> MergedTree:
+        """Git's merge with our merge of each checkpoint in it. bases: the merge bases of the two."""
+        ours = [file for file in merged.unsettled if _is_for_us(file) and _counts(only, file.path)]
+        blobs = [side.blob for file in ours for side in file.sides if side is not None]
+        contents = read_contents(self.cwd, blobs, self.env)
+        outcomes = [self._merge(file, contents) for file in ours]
+        tree = self._write(merged.tree, outcomes)
+        settled = {file.path for file in ours}
+        remaining = [outcome.remaining for outcome in outcomes if outcome.remaining]
+        remaining += [one for one in _list_others(merged, settled) if _counts(only, one.path)]
+        known = {one.path for one in remaining}
+        followed = [one for one in read_followed(self.sealed, bases, merged.tree) if one.path not in known]
+        remaining += [_tell_followed(one) for one in followed if _counts(only, one.path)]
+        files = [outcome.file for outcome in outcomes]
+        if self.driven:
+            done = sorted(path for path in merged.texts - settled if is_merged(path) and _counts(only, path))
+            files += self._read_driven(merged.tree, done)
+        if only is not None:
+            tree = self._narrow(tree, only)
+        told = sorted(dict.fromkeys(remaining), key=_order)
+        return MergedTree(tree, "", "", (), tuple(sorted(files, key=_path)), tuple(told))
+
+    def _read_driven(self, tree: str, paths: Sequence[str]) -> list[MergedFile]:
+        """What the driver has merged; a file that a side has under another name counts as one that it has not."""
+        sides = [read_versions(self.sealed, commit, paths) for commit in ("ours", "theirs", tree)]
+        blobs = [version.blob for versions in sides for version in versions.values()]
+        contents = read_contents(self.cwd, blobs, self.env)
+        ours, theirs, made = ({path: contents[to.blob] for path, to in versions.items()} for versions in sides)
+        return [MergedFile(path, (ours.get(path), None, theirs.get(path)), made.get(path)) for path in paths]
+
+    def _merge(self, file: Unsettled, contents: dict[str, bytes]) -> _Outcome:
+        ours, base, theirs = (None if side is None else contents[side.blob] for side in file.sides)
+        assert file.sides[OURS] is not None
+        assert ours is not None
+        assert theirs is not None
+        data, remaining = self._merge_contents(file.path, base, ours, theirs)
+        mode = _merge_modes(file)
+        if not mode and remaining is None:
+            detail = "one side made it executable, the other did not"
+            remaining = Remaining(file.path, "mode", detail)
+        kept = file.sides[OURS]
+        return _Outcome(
+            MergedFile(file.path, (ours, base, theirs), data), mode or (kept.mode if kept else ""), remaining
+        )
+
+    def _merge_contents(
+        self, path: str, base: bytes | None, ours: bytes, theirs: bytes
+    ) -> tuple[bytes | None, Remaining | None]:
+        if max(len(base or b""), len(ours), len(theirs)) > MAX_BYTES:
+            return None, Remaining(path, "too-large", f"a version of it is larger than {MAX_BYTES >> 20} MiB")
+        try:
+            texts = [None if not data else decode(data) for data in (base, ours, theirs)]
+            schema = self._load_schema(path)
+            merged = merge_texts(texts[0], texts[1] or "", texts[2] or "", schema, self.schemas.choices.narrative)
+        except Exception as error:  # no JSON that we accept, or a fault of ours: the driver does the same then
+            return self._merge_as_text(path, (base or b"", ours, theirs), error)
+        clashes = tuple(Clash(one.where, _said(one.sides[0]), _said(one.sides[2])) for one in merged.conflicts)
+        detail = f"both sides changed {_listed(clash.where or '/' for clash in clashes)}"
+        return merged.text.encode(), Remaining(path, "checkpoint", detail, clashes) if clashes else None
+
+    def _merge_as_text(
+        self, path: str, sides: tuple[bytes, bytes, bytes], error: Exception
+    ) -> tuple[bytes | None, Remaining | None]:
+        """As the driver does where a version is no JSON: git's line merge, if that makes a document."""
+        lines = merge_lines(self.sealed, *sides)
+        why = error.message if isinstance(error, JsonTextError) else type(error).__name__
+        if lines is None:
+            return None, Remaining(path, "text", f"it holds binary content: {why}")
+        data, clean = lines
+        if clean and _is_json(data):
+            return data, None
+        return data, Remaining(path, "text", f"a version of it cannot be read as JSON: {why}")
+
+    def _load_schema(self, path: str) -> Schema:
+        """As the driver: without the clone's private schema where that cannot be read."""
+        try:
+            return self.schemas.load(path)
+        except CheckpointError:
+            return Schemas(self.schemas.choices._replace(schema="")).load(path)
+
+    def _write(self, tree: str, outcomes: Sequence[_Outcome]) -> str:
+        made = [(outcome, outcome.file.data) for outcome in outcomes if outcome.file.data is not None]
+        blobs = write_blobs(self.sealed, [data for _, data in made if data is not None])
+        changes = {
+            outcome.file.path: Version(outcome.mode, blob) for (outcome, _), blob in zip(made, blobs, strict=True)
+        }
+        return write_tree(self.sealed, tree, dict(changes))
+
+    def _narrow(self, tree: str, only: Only) -> str:
+        """Ours with those paths of the merged tree that count."""
+        changes = read_differences(self.sealed, "ours", tree)
+        return write_tree(
+            self.sealed, read_tree_id(self.sealed, "ours"), {path: to for path, to in changes.items() if only(path)}
+        )
+
+
+def _is_for_us(file: Unsettled) -> bool:
+    """Whether both sides have a checkpoint that differs in content alone, as far as git could tell."""
+    both = [file.sides[side] for side in (OURS, THEIRS)]
+    base = file.sides[BASE]
+    plain = all(side is not None and side.is_file for side in both) and (base is None or base.is_file)
+    return is_merged(file.path) and plain and set(file.kinds) <= _CONTENT_ALONE
+
+
+def _merge_modes(file: Unsettled) -> str:
+    """The mode that the merged file has, "" where the sides disagree."""
+    ours, base, theirs = ("" if side is None else side.mode for side in file.sides)
+    if ours in (theirs, base):
+        return theirs
+    return ours if theirs == base else ""
+
+
+def _list_others(merged: TreeMerge, settled: set[str]) -> Iterable[Remaining]:
+    """What git left to a person, but for the files that we have merged."""
+    for file in merged.unsettled:
+        if file.path not in settled:
+            yield _describe(file, [note for note in merged.notes if file.path in note.paths])
+    told = {file.path for file in merged.unsettled}
+    for note in merged.notes if not merged.clean else ():
+        if not told & set(note.paths):
+            yield Remaining(note.paths[0] if note.paths else "", _kind_of(note.kind), note.text)
+    for path in sorted(merged.texts - told):
+        if _is_record(path):
+            yield Remaining(path, "record", _RECORD)
+
+
+_RECORD = (
+    "both sides have this record differently, and records are only ever added: give one of the two another attempt"
+)
+
+
+def _tell_followed(one: Followed) -> Remaining:
+    target = shorten(one.target, _LONGEST_VALUE)
+    where = f"moved it to {target}, where no checkpoint is" if target else "moved it away"
+    return Remaining(one.path, "removed", f"{one.mover} {where}, and the other side changed it")
+
+
+def _describe(file: Unsettled, notes: Sequence[Note]) -> Remaining:
+    if _is_record(file.path) and file.sides[OURS] and file.sides[THEIRS]:
+        return Remaining(file.path, "record", _RECORD)
+    path = _find_own_name(file)
+    kinds = [_kind_of(kind) for kind in file.kinds]
+    kind = next((one for one in _WEIGHTS if one in kinds), _WEIGHTS[-1])
+    if kind == "removed":
+        who = "theirs" if file.sides[OURS] else "ours"
+        return Remaining(path, kind, f"{who} removed it, and the other side changed it")
+    if kind == "mode":
+        return Remaining(path, kind, "one side made it executable, the other did not")
+    said = next((note.text for note in notes if _kind_of(note.kind) == kind), "")
+    return Remaining(path, kind, _DETAILS.get(kind, said) or said)
+
+
+def _find_own_name(file: Unsettled) -> str:
+    """A path as the commits have it: git calls what lies in another's way after the side, "PATH~theirs"."""
+    if any(word in kind for kind in file.kinds for word in ("directory", "types", "modes")):
+        return file.path.removesuffix("~ours").removesuffix("~theirs")
+    return file.path
+
+
+# of several, the more telling first
+_WEIGHTS: tuple[Kind, ...] = (
+    "removed",
+    "renamed",
+    "type",
+    "binary",
+    "file",
+    "mode",
+)
+_DETAILS: dict[Kind, str] = {
+    "file": "both sides changed the same lines",
+    "binary": "both sides changed it, and its content is binary",
+}
+
+
+def _kind_of(name: str) -> Kind:
+    return next((kind for word, kind in _KINDS if word in name), "type")
+
+
+def _is_record(path: str) -> bool:
+    """Whether a path is of a kind that has no merge, because its files may only ever be added."""
+    kind = protocol_of(path)
+    if kind is None or is_merged(path):
+        return False
+    return kind != "pipeline" or bool(open_room(kind).layout.find_skill(path))  # whose pattern fits other files too
+
+
+def _counts(only: Only | None, path: str) -> bool:
+    return only is None or only(path)
+
+
+def _path(file: MergedFile) -> str:
+    return file.path
+
+
+def _order(one: Remaining) -> tuple[str, str]:
+    return one.path, one.kind
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        scan_tokens(decode(data))
+    except JsonTextError:
+        return False
+    return True
+
+
+def _said(side: Any) -> str:
+    """One side of a conflict as the driver says it."""
+    if side is None:
+        return "(nothing)"
+    return shorten(canonical_text(side.value), _LONGEST_VALUE) if hasattr(side, "value") else "another order"
+
+
+def _listed(places: Iterable[str]) -> str:
+    return ", ".join(escape_controls(shorten(place, _LONGEST_VALUE)) for place in places)

@@ -1,0 +1,149 @@
+"""Whether work went on since a checkpoint was last written: files and commits that are younger, asked of git."""
+
+import os
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.light import Iterable, Mapping, NamedTuple
+from checkpoint_git.disk.discover import Place
+from checkpoint_git.git.run import clean_env, stream_git
+from checkpoint_git.protocols.skill.layout import HISTORY, find_skill
+from checkpoint_git.tools.session.record import read_session
+
+_OURS = (".checkpoints/", ".audit/", "memory/state/")
+_STATES = ("memory/state/phase.json", "memory/state/execution.json")  # writing these is writing a checkpoint
+_LOG_BYTES = 1 << 16  # of the end of the log of HEAD
+_MOST_BYTES = 1 << 20  # of git's answers
+_SECOND = 10**9
+# What git writes into that log when somebody works; "pull", "checkout", "reset" and "clone" bring others' work.
+_WORKING = ("commit", "merge", "rebase", "cherry-pick", "revert", "am")
+_NO_COMMIT = frozenset("0")
+_HEX = frozenset("0123456789abcdef")
+
+
+class Work(NamedTuple):
+    """files, commits: how many are younger than what was written last. since: nanoseconds. written: by a checkpoint."""
+
+    files: int
+    commits: int
+    since: int
+    written: bool
+
+
+class _Entry(NamedTuple):
+    """One move of HEAD. seconds: since 1970, cut off, so that it may have been up to one later."""
+
+    old: str
+    new: str
+    seconds: int
+
+
+def find_work(place: Place, session: str, env: Mapping[str, str], since: int = 0) -> Work | None:
+    """What was done since the session started or a checkpoint was written, whichever is later; None for nothing.
+
+    None too outside git, and for a session whose start is not known. since: a later time to count from, nanoseconds.
+    Raises CheckpointError where git fails.
+    """
+    started = read_session(place.git_dir, session).started if place.git_dir else None
+    if started is None or place.work_tree is None:
+        return None
+    wrote = _find_last_write(place)
+    after = max(started, wrote, since)
+    own = clean_env(env)
+    entries = _read_entries(place.git_dir or "", after)
+    paths = {*_read_changed(place.work_tree, own), *_read_committed(place.work_tree, entries, own)}
+    younger = [path for path in paths if not path.startswith(_OURS) and _is_younger(place.work_tree, path, after)]
+    commits = sum(entry.seconds * _SECOND > after for entry in entries)
+    return Work(len(younger), commits, after, wrote > started) if younger else None
+
+
+def describe_work(work: Work) -> str:
+    """A sentence that holds no stranger's text."""
+    files = f"{work.files} file{'' if work.files == 1 else 's'}"
+    commits = f" and {work.commits} commit{'' if work.commits == 1 else 's'}" if work.commits else ""
+    when = "since a checkpoint was last written" if work.written else "in this session, and no checkpoint was written"
+    return (
+        f"Work went on {when} ({files} changed{commits}). Write down where it stands: "
+        "checkpoint update SKILL --step=... --next_actions+=..., or checkpoint done SKILL."
+    )
+
+
+def _find_last_write(place: Place) -> int:
+    """When a checkpoint was last written, nanoseconds; 0 for never."""
+    try:
+        names = [name for name in os.listdir(place.directory) if find_skill(name)]
+    except OSError:
+        names = []
+    paths = [os.path.join(place.directory, name) for name in names]
+    paths += [os.path.join(place.directory, HISTORY, find_skill(name)) for name in names]  # an entry changes its folder
+    times = (_read_time(path) for path in [*paths, *(os.path.join(place.root, name) for name in _STATES)])
+    return max(times, default=0)
+
+
+def _read_time(path: str) -> int:
+    try:
+        return os.lstat(path).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _is_younger(top: str, path: str, after: int) -> bool:
+    return _read_time(os.path.join(top, path)) > after
+
+
+def _read_entries(git_dir: str, after: int) -> list[_Entry]:
+    """The moves of HEAD by somebody's work since a time, from the end of git's own log of them."""
+    try:
+        with open(os.path.join(git_dir, "logs", "HEAD"), "rb") as stream:
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(max(size - _LOG_BYTES, 0))
+            lines = stream.read(_LOG_BYTES).split(b"\n")
+    except OSError:
+        return []
+    found = (_read_entry(line, after) for line in lines)
+    return [entry for entry in found if entry]
+
+
+def _read_entry(line: bytes, after: int) -> _Entry | None:
+    """`OLD NEW NAME <MAIL> SECONDS ZONE<tab>MESSAGE` where it is younger and somebody's work."""
+    head, _, message = line.decode("utf-8", "replace").partition("\t")
+    words = head.split(" ")
+    if len(words) < 4 or not words[-2].isdecimal() or len(words[-2]) > 12 or not message.startswith(_WORKING):
+        return None
+    if not all(len(word) in (40, 64) and _HEX.issuperset(word) for word in words[:2]):
+        return None
+    seconds = int(words[-2])
+    return _Entry(words[0], words[1], seconds) if (seconds + 1) * _SECOND > after else None
+
+
+def _read_changed(top: str, env: Mapping[str, str]) -> Iterable[str]:
+    """What git status names: changed and new files, relative to the top."""
+    words = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all"]
+    fields = _ask(words, top, env)
+    return [field[3:] for field in fields if len(field) > 3]
+
+
+def _read_committed(top: str, entries: list[_Entry], env: Mapping[str, str]) -> Iterable[str]:
+    """The files that differ between before the first and after the last of the moves."""
+    if not entries:
+        return []
+    old, new = entries[0].old, entries[-1].new
+    if _NO_COMMIT.issuperset(old):
+        return _ask(["ls-tree", "-r", "-z", "--name-only", new], top, env)
+    return _ask(["diff", "--name-only", "-z", "--no-ext-diff", "--no-renames", old, new, "--"], top, env)
+
+
+def _ask(words: list[str], top: str, env: Mapping[str, str]) -> list[str]:
+    data = b""
+    for chunk in stream_git(words, top, env={"GIT_OPTIONAL_LOCKS": "0", **env}):
+        data += chunk
+        if len(data) > _MOST_BYTES:
+            break
+    return [os.fsdecode(field) for field in data.split(b"\0") if field]
+
+
+def may_block(place: Place, env: Mapping[str, str]) -> bool:
+    """Whether the repository's or the user's configuration wants a reminder to keep a session going."""
+    try:
+        return _ask(["config", "--type=bool", "checkpoint.sessionBlocks"], place.top, clean_env(env)) == ["true\n"]
+    except CheckpointError:  # git says so with its exit code where nothing is set
+        return False

@@ -1,0 +1,327 @@
+"""`checkpoint init`: a repository made ready for checkpoints. Run again, it adds what is missing."""
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping
+from typing import NamedTuple, get_args
+
+import checkpoint_git
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.outcome import Invocation, Line, Outcome
+from checkpoint_git.disk.discover import Place, find_place, find_repository, plan_place
+from checkpoint_git.git import attributes, driver_settings
+from checkpoint_git.git.repository import Repository, read_repository, read_settings
+from checkpoint_git.git.run import clean_env
+from checkpoint_git.tools.agents import setup as agents
+from checkpoint_git.tools.setup import forge_files, readme, schemas
+from checkpoint_git.tools.setup.apply import apply_steps, describe_steps, steps_data
+from checkpoint_git.tools.setup.bare import plan_bare_install, read_bare
+from checkpoint_git.tools.setup.hook_files import load_shims
+from checkpoint_git.tools.setup.install_plan import HookChoice, Wanted, plan_install
+from checkpoint_git.tools.setup.setup_lock import apply_in_turn, take_turn
+from checkpoint_git.tools.setup.steps import Step, WriteFile
+from checkpoint_git.tools.setup.survey import Survey, read_bare_survey, read_merge_attribute, read_survey
+
+SUMMARY = "make this repository ready for checkpoints; safe to run again at any time"
+EXAMPLES = """\
+  checkpoint init                        everything, found out by itself
+  checkpoint init --dry-run              say what would be done
+  checkpoint init --hooks none           no hooks
+  checkpoint init --narrative newest     merges nobody watches: the newer side's story wins, the other is kept
+  checkpoint init --adopt                take over from the merge driver opchain-checkpoint
+  checkpoint init --agent auto           skills, commands and hooks for the coding agents that are used here
+  checkpoint init --ci github            jobs that check pull requests, and merge their checkpoints by meaning
+  checkpoint init --schemas              let editors check checkpoints while they are edited"""
+
+
+class Options(NamedTuple):
+    """What was asked for; None keeps what an earlier init chose. schema: a path, "" for no schema any more.
+
+    ci: the forges whose jobs are wanted, of forge_files.FORGES. agents: those to set up, of agents.CHOICES; guard:
+    with a hook before each of their tool calls.
+    """
+
+    hooks: HookChoice = "auto"
+    narrative: driver_settings.Narrative | None = None
+    schema: str | None = None
+    adopt: bool = False
+    dry_run: bool = False
+    schemas: bool = False
+    ci: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    guard: bool = False
+
+
+class InitResult(NamedTuple):
+    """The folder that holds .checkpoints, the repository's work tree (None outside git), the steps, the warnings.
+
+    bare: root is a bare repository, which has no work tree. forge: where this clone comes from, when its jobs could
+    be added.
+    """
+
+    root: str
+    work_tree: str | None
+    steps: list[Step]
+    findings: list[Finding]
+    bare: bool = False
+    forge: str | None = None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of init."""
+    parser.add_argument(
+        "--hooks",
+        choices=get_args(HookChoice),
+        default="auto",
+        help="where hooks go: git's own (native), the pre-commit framework's configuration, or nowhere; default: auto. "
+        "In a bare repository: native is pre-receive, update refuses ref by ref",
+    )
+    parser.add_argument(
+        "--narrative",
+        choices=get_args(driver_settings.Narrative),
+        help="when both sides changed phase, step, status or summary: a conflict (default), or the newer side whole",
+    )
+    parser.add_argument(
+        "--merge-schema",
+        metavar="PATH",
+        help='a JSON Schema with x-merge rules for your private skill_state, outside any work tree; "" forgets it',
+    )
+    parser.add_argument(
+        "--agent",
+        metavar="NAME",
+        action="append",
+        nargs="?",
+        const=agents.AUTO,
+        help=f"set up a coding agent: {', '.join(agents.CHOICES)} (auto, or no name: those that left signs); "
+        "several allowed",
+    )
+    parser.add_argument(
+        "--agent-guard",
+        action="store_true",
+        help="with --agent: a hook that stops a tool call unless a restore point covers what it changes",
+    )
+    parser.add_argument("--adopt", action="store_true", help="replace the merge driver opchain-checkpoint")
+    parser.add_argument(
+        "--schemas",
+        action="store_true",
+        help="write JSON Schemas to .checkpoints/schemas, and a $schema into every checkpoint that leads there",
+    )
+    parser.add_argument(
+        "--ci",
+        choices=forge_files.FORGES,
+        action="append",
+        help="write jobs for this forge that check pull requests and merge them by meaning; may be given several times",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    """The verb."""
+    choices = (args.narrative, args.merge_schema, args.adopt, args.dry_run, args.schemas)
+    named = tuple(agents.check_agents(args.agent or (), guard=args.agent_guard))
+    options = Options(args.hooks, *choices, ci=tuple(args.ci or ()), agents=named, guard=args.agent_guard)
+    result = init(invocation.cwd, options, invocation.env)
+    if args.schemas and not result.bare:
+        result.steps.extend(_add_schemas(_find_or_plan_place(invocation.cwd), invocation.now, dry_run=args.dry_run))
+    data = {
+        "root": result.root,
+        "work_tree": result.work_tree,
+        "bare": result.bare,
+        "dry_run": options.dry_run,
+        "steps": steps_data(result.steps),
+    }
+    return Outcome(data, _blocks(result, options), result.findings)
+
+
+def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
+    """Sets up the repository around a directory, or just the folder outside git; says every step.
+
+    A bare repository gets what a server needs. Raises CheckpointError where GIT_DIR names another repository than the
+    one around cwd.
+    """
+    bare = read_bare(cwd, env)
+    if bare is not None:
+        return _init_bare(bare, options, cwd, env)
+    if options.hooks == "update":
+        raise CheckpointError("--hooks update is for bare repositories", "here: native, pre-commit or none")
+    repository = read_repository(cwd, env)
+    with take_turn(None if options.dry_run else repository):
+        return _init_here(repository, cwd, options, env)
+
+
+def _init_here(repository: Repository | None, cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
+    place = _find_or_plan_place(cwd)
+    steps = plan_folder(place)
+    if options.agents:
+        steps += agents.read_agent_steps(place, options.agents, env, guard=options.guard)
+    if repository is None:
+        if options.ci:
+            raise CheckpointError("--ci: this is no git repository", "run `git init` first")
+        if not options.dry_run:
+            apply_in_turn(steps, None)
+        return InitResult(place.root, None, steps, [])
+    survey = read_survey(repository, read_settings(repository), env, place.root)
+    steps += plan_install(survey, find_wanted(survey, options, cwd))
+    steps += forge_files.plan_forges(repository.work_tree, options.ci, env)
+    if not options.dry_run:
+        apply_in_turn(steps, repository)
+        _compile_package()
+    findings = _check_result(survey, place, env, options)
+    forge = None if options.ci else forge_files.find_forge(repository.work_tree, env)
+    return InitResult(place.root, repository.work_tree, steps, findings, forge=forge)
+
+
+def _add_schemas(place: Place, now: int, *, dry_run: bool) -> list[Step]:
+    """Schemas beside the checkpoints, which name theirs. Read and written under the lock, so not by plain steps."""
+    steps = schemas.plan_schemas(place) + schemas.plan_references(place)
+    if not dry_run:
+        apply_steps(steps, None)
+        schemas.write_references(place, now)
+    return steps
+
+
+def _init_bare(bare: Repository, options: Options, cwd: str, env: Mapping[str, str]) -> InitResult:
+    if options.ci:
+        raise CheckpointError("--ci writes files into a work tree, and a bare repository has none", "run it in a clone")
+    if options.agents:
+        raise CheckpointError("--agent writes files into a work tree, and a bare repository has none", "use a clone")
+    survey = read_bare_survey(bare, read_settings(bare), env)
+    steps = plan_bare_install(survey, find_wanted(survey, options, cwd))
+    if not options.dry_run:
+        apply_steps(steps, bare)
+        _compile_package()
+    return InitResult(bare.git_dir, None, steps, [], bare=True)
+
+
+def plan_folder(place: Place) -> list[Step]:
+    """The folder of checkpoints with its README; one that somebody wrote stays."""
+    path = os.path.join(place.directory, readme.FILE)
+    label = os.path.relpath(path, place.top)
+    if os.path.lexists(path):
+        return [Step("keep", label)]
+    return [Step("add", label, "", WriteFile(path, readme.TEXT.encode()))]
+
+
+def _find_or_plan_place(cwd: str) -> Place:
+    try:
+        return find_place(cwd)
+    except CheckpointError:
+        place = plan_place(cwd)
+        if os.path.islink(place.directory):
+            raise
+        return place
+
+
+def find_wanted(survey: Survey, options: Options, cwd: str) -> Wanted:
+    """What an installation looks like; where the options say nothing, an earlier init's choices stay."""
+    installed = driver_settings.read_driver_command(survey.settings.get(driver_settings.DRIVER, ""))
+    earlier = installed.choices if installed else driver_settings.Choices()
+    schema = earlier.schema if options.schema is None else _check_schema(options.schema, cwd)
+    choices = driver_settings.Choices(options.narrative or earlier.narrative, schema)
+    package = _package_folder()
+    planned = driver_settings.plan_settings(_find_interpreter(), package, choices)
+    return Wanted(planned, load_shims(package), options.hooks, options.adopt)
+
+
+def _check_schema(path: str, cwd: str) -> str:
+    """The schema's absolute path. A branch could change a file in a work tree, and with it how it is merged."""
+    if not path:
+        return ""
+    full = os.path.realpath(os.path.join(cwd, os.path.expanduser(path)))
+    if not os.path.isfile(full):
+        raise CheckpointError(f"--merge-schema: {full} is not a file", "give the path of a JSON Schema")
+    _lint_schema(full)
+    if find_repository(os.path.dirname(full)):
+        raise CheckpointError(
+            f"--merge-schema: {full} lies in a work tree, where a branch can change how it is merged",
+            "put the schema outside any repository, such as in ~/.config/checkpoint",
+        )
+    return full
+
+
+_EXAMPLE = ".checkpoints/x.checkpoint.json"  # a path whose schema the private one becomes a part of
+
+
+def _lint_schema(path: str) -> None:
+    """Refuses a schema that could not be merged by: better now than at the next merge."""
+    from checkpoint_git.core.jsontext import JsonTextError, decode, load
+    from checkpoint_git.merge.lint import lint_schema
+    from checkpoint_git.protocols.merge_schema import load_merge_schema
+
+    try:
+        with open(path, "rb") as stream:
+            found = lint_schema(load(decode(stream.read())), load_merge_schema(_EXAMPLE))
+    except (OSError, JsonTextError) as error:
+        raise CheckpointError(f"--merge-schema: {path} cannot be read: {error}", "give a JSON Schema") from None
+    wrong = [finding for finding in found if finding.level == "error"]
+    if wrong:
+        raise CheckpointError(f"--merge-schema: {path}: {wrong[0].where or '/'}: {wrong[0].message}", wrong[0].hint)
+
+
+def _find_interpreter() -> str:
+    """The running interpreter by its most lasting name: "python3" may be another one after an upgrade."""
+    if not sys.executable:
+        raise CheckpointError("this Python does not know its own path", "start checkpoint with an ordinary Python")
+    path = os.path.abspath(sys.executable)
+    exact = os.path.join(os.path.dirname(path), f"python{sys.version_info.major}.{sys.version_info.minor}")
+    return exact if os.path.exists(exact) and os.path.samefile(exact, path) else path
+
+
+def _package_folder() -> str:
+    return os.path.dirname(os.path.abspath(checkpoint_git.__file__))
+
+
+def _compile_package() -> None:
+    """Some installers write no compiled modules, and git starts the driver once for every file."""
+    import compileall
+
+    compileall.compile_dir(_package_folder(), quiet=2)
+
+
+def _check_result(survey: Survey, place: Place, env: Mapping[str, str], options: Options) -> list[Finding]:
+    findings = [_ignored(survey.ignored)] if survey.ignored else []
+    if not options.dry_run:
+        answer = read_merge_attribute(place.root, clean_env(env))
+        if answer not in (attributes.DRIVER, attributes.OTHER_DRIVER):
+            findings.append(_overruled(answer))
+    return findings
+
+
+def _ignored(rule: str) -> Finding:
+    path, line, pattern = (*rule.split(":", 2), "", "")[:3]
+    return Finding(
+        "git/checkpoints-ignored",
+        "warning",
+        f"the pattern{pattern} keeps .checkpoints out of git, so checkpoints do not survive this clone",
+        path,
+        line=int(line) if line.isdecimal() else 0,
+        hint="take the pattern out: this folder is meant to be committed",
+    )
+
+
+def _overruled(answer: str) -> Finding:
+    return Finding(
+        "git/attribute-overruled",
+        "warning",
+        f"git still answers merge={answer} for checkpoints, so the merge driver stays unused",
+        attributes.FILE,
+        hint="see `git check-attr --all .checkpoints/x.checkpoint.json`, and take out what overrules it",
+    )
+
+
+def _blocks(result: InitResult, options: Options) -> list[Line]:
+    lines = describe_steps(result.steps, dry_run=options.dry_run)
+    if result.bare:
+        lines.append(Line("This is a bare repository: it merges and checks what is pushed to it, and holds no files."))
+    elif result.work_tree is None:
+        lines.append(
+            Line("this is no git repository: no merge driver, no hooks; run `git init`, then this again", "warn")
+        )
+    elif not options.dry_run:
+        lines.append(Line("Commit .gitattributes and .checkpoints/ so that other clones have them too."))
+    if result.forge:
+        told = f"Its merge button runs no merge driver: `checkpoint init --ci {result.forge}` adds jobs that do."
+        lines.append(Line(told))
+    return lines

@@ -1,0 +1,215 @@
+"""The files of the work tree that a sync is about: which they are, what they hold, writing them under the lock.
+
+What another process writes meanwhile is merged, never lost. Paths from a branch are a stranger's: checked here.
+"""
+
+import errno
+import os
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.light import Callable, Iterable, Mapping, NamedTuple
+from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.disk import atomic
+from checkpoint_git.disk.discover import Place
+from checkpoint_git.disk.lock import hold_lock
+from checkpoint_git.disk.read import read_content
+from checkpoint_git.git.run import run_git
+from checkpoint_git.git.staged import pathspecs as registry_pathspecs
+from checkpoint_git.protocols.pipeline.layout import find_skill as find_record
+from checkpoint_git.protocols.registry import fixed_paths, protocol_of
+from checkpoint_git.protocols.skill.layout import DIRECTORY, HISTORY, find_name_trouble, find_skill
+
+_HISTORY_FOLDER = f"{DIRECTORY}/{HISTORY}"
+_LONGEST_PATH = 1_000
+
+
+class Work(NamedTuple):
+    """contents: by path, relative to the work tree. findings: why some were left out; refused: those paths. sparse:
+    the paths that git keeps out of the work tree on purpose.
+    """
+
+    contents: dict[str, bytes]
+    findings: list[Finding]
+    refused: set[str]
+    sparse: set[str]
+
+
+def kind_of(path: str) -> str:
+    """The kind of a path that syncs, "" for any other: the registry's kinds, and "history" for a skill's past."""
+    kind = protocol_of(path)
+    if kind == "pipeline":
+        return kind if find_record(path) else ""
+    if kind:
+        return kind
+    folder = path.rpartition("/")[0]
+    is_past = folder == _HISTORY_FOLDER or folder.endswith(f"/{_HISTORY_FOLDER}")
+    return "history" if is_past and path.endswith(".json") else ""
+
+
+def is_wanted(path: str) -> bool:
+    """Whether a path syncs."""
+    return bool(kind_of(path))
+
+
+def skill_of(path: str) -> str:
+    """Whose checkpoint, entry or past it is, "" for what is no skill's."""
+    parts = path.split("/")
+    kind = kind_of(path)
+    if kind == "history":
+        return parts[-1].removesuffix(".json").rpartition(".")[0]
+    return parts[-2] if kind == "skill-event" else find_skill(path) if kind == "skill" else ""
+
+
+def _is_git_folder(name: str) -> bool:
+    """Whether some file system takes a name for `.git`: letters of any case, a short name, blanks or a stream."""
+    plain = name.lower().partition(":")[0].rstrip(". ")
+    return plain == ".git" or plain.startswith("git~")
+
+
+def find_path_trouble(path: str) -> str:
+    """Why a path is not to be read or written, "" where it may be."""
+    parts = path.split("/")
+    if escape_controls(path) != path or "\\" in path or len(os.fsencode(path)) > _LONGEST_PATH:
+        return "its path holds characters that no checkpoint's path has, or is too long"
+    if any(part in ("", ".", "..") or _is_git_folder(part) for part in parts):
+        return "its path leads where no checkpoint may lie"
+    name = find_skill(path) if kind_of(path) == "skill" else parts[-1].removesuffix(".json")
+    return find_name_trouble(name)
+
+
+def pathspecs() -> list[str]:
+    """The words that make git look at these files only."""
+    return [*registry_pathspecs(), f":(top,glob)**/{_HISTORY_FOLDER}/*.json"]
+
+
+def read_work(place: Place, top: str, env: Mapping[str, str], *, with_ignored: bool) -> Work:
+    """Every file that syncs. with_ignored: those too that git is told to ignore, of this place."""
+    work = Work({}, [], set(), set())
+    words = ["ls-files", "-z", "-t", "-c", "-o", "--exclude-standard", "--full-name", "--", *pathspecs()]
+    records = run_git(words, top, env=env).out.split(b"\0")
+    known = {os.fsdecode(record[2:]): record[:1] for record in records if len(record) > 2}
+    work.sparse.update(path for path, tag in known.items() if tag == b"S")
+    own = _list_own(place, top) if with_ignored else []
+    for path in sorted({*known, *own}):
+        if is_wanted(path):
+            _take(work, top, path, is_unmerged=known.get(path) == b"M")
+    return work
+
+
+def _list_own(place: Place, top: str) -> list[str]:
+    """The files of this place, whatever git thinks of them."""
+    names = [os.path.join(place.root, *path.split("/")) for path in fixed_paths()]
+    past = os.path.join(place.directory, HISTORY)
+    for folder in (place.directory, past, *(os.path.join(past, name) for name in _list(past))):
+        names += [os.path.join(folder, name) for name in _list(folder)]
+    return [os.path.relpath(name, top).replace(os.sep, "/") for name in names if os.path.isfile(name)]
+
+
+def _list(folder: str) -> list[str]:
+    try:
+        return [] if os.path.islink(folder) else os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _take(work: Work, top: str, path: str, *, is_unmerged: bool) -> None:
+    full = os.path.join(top, path)
+    trouble = find_path_trouble(path)
+    if is_unmerged:
+        trouble = "a merge has left it unresolved"
+    elif not trouble and not os.path.lexists(full):
+        return
+    elif not trouble and is_behind_link(top, path):
+        trouble = "a symbolic link leads to it, and git sees no files behind one"
+    content = b"" if trouble else read_content(full, top)
+    if isinstance(content, OSError):
+        if content.errno == errno.ENOENT:
+            return
+        trouble = content.strerror or "it cannot be read"
+    if trouble:
+        work.refused.add(path)
+        work.findings.append(
+            Finding("sync/not-readable", "error", f"it is left out: {trouble}", path, hint=_hint(is_unmerged))
+        )
+    elif isinstance(content, bytes):
+        work.contents[path] = content
+
+
+def _hint(is_unmerged: bool) -> str:
+    return "checkpoint resolve, then sync again" if is_unmerged else "put a regular file in its place"
+
+
+def is_behind_link(top: str, path: str) -> bool:
+    """Whether the file or a folder on the way to it is a symbolic link."""
+    at = top
+    for part in path.split("/"):
+        at = os.path.join(at, part)
+        if os.path.islink(at):
+            return True
+    return False
+
+
+class Arrival(NamedTuple):
+    """What a file shall become. was: as the sync read it, None for no file; becomes: the same."""
+
+    path: str
+    was: bytes | None
+    becomes: bytes | None
+
+
+Merge = Callable[[str, "bytes | None", bytes, bytes], "bytes | None"]
+
+
+def write_arrivals(
+    lock: str, top: str, arrivals: Iterable[Arrival], merge: Merge, tell: Callable[[], None]
+) -> tuple[list[str], list[Finding]]:
+    """Writes what came from the branch; (the paths that have it now, why others do not).
+
+    merge: (path, base, as it is now, as it comes) -> content, None for a conflict; asked where a file has changed
+    since the sync read it.
+    """
+    taken: list[str] = []
+    findings: list[Finding] = []
+    with hold_lock(lock, on_wait=tell):
+        for arrival in arrivals:
+            trouble = _write_arrival(top, arrival, merge)
+            if trouble:
+                findings.append(Finding("sync/not-written", "error", trouble, arrival.path, hint="run the sync again"))
+            else:
+                taken.append(arrival.path)
+    return taken, findings
+
+
+def _write_arrival(top: str, arrival: Arrival, merge: Merge) -> str:
+    """Why the file does not have it, "" where it has."""
+    full = os.path.join(top, arrival.path)
+    if is_behind_link(top, arrival.path):
+        return "a symbolic link stands in its way"
+    now = read_content(full, top) if os.path.lexists(full) else None
+    if isinstance(now, OSError):
+        return now.strerror or "it cannot be read"
+    becomes = arrival.becomes
+    if now not in (arrival.was, becomes):
+        if now is None or becomes is None:
+            return "it was written or removed meanwhile"
+        becomes = merge(arrival.path, arrival.was, now, becomes)
+        if becomes is None:
+            return "it was changed meanwhile, and the two changes cannot both stand"
+    try:
+        _replace(full, now, becomes)
+    except CheckpointError as error:
+        return f"{error.message}; {error.hint}"
+    return ""
+
+
+def _replace(full: str, now: bytes | None, becomes: bytes | None) -> None:
+    if becomes == now:
+        return
+    if becomes is None:
+        atomic.remove_file(full)
+        return
+    folder = os.path.dirname(full)
+    atomic.make_folder(folder)
+    atomic.remove_stray_files(folder)
+    atomic.write_file(full, becomes)

@@ -1,0 +1,259 @@
+"""What one meeting of work tree and branch comes to: every file decided, and commits that say so. It sends nothing."""
+
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.light import Iterable, Literal, Mapping, NamedTuple
+from checkpoint_git.protocols.skill.layout import DIRECTORY
+from checkpoint_git.tools.sync import decide
+from checkpoint_git.tools.sync.commits import Change, Draft
+from checkpoint_git.tools.sync.decide import Decision, Read, Rules, Sides
+from checkpoint_git.tools.sync.files import Work, kind_of, skill_of
+from checkpoint_git.tools.sync.state import SENT, WAITING
+from checkpoint_git.tools.sync.trees import Leaf, Leaves, blob_id
+
+How = Literal["sent", "brought", "merged"]
+_MOST_NAMED = 5
+
+
+class Trees(NamedTuple):
+    """The files of the commits that take part. head: HEAD's, {} without one."""
+
+    base: Leaves
+    theirs: Leaves
+    head: Leaves
+
+
+class Plan(NamedTuple):
+    """decided: of every file that is not the same everywhere. ours: the work tree's versions that were decided on.
+
+    open: paths that each side keeps as they are although they differ.
+    """
+
+    decided: dict[str, Decision]
+    ours: dict[str, bytes | None]
+    open: set[str]
+    findings: list[Finding]
+
+
+def find_clean(work: Work, trees: Trees, like: str) -> dict[str, str]:
+    """The files that are as HEAD has them and otherwise than the base has them, each with its blob's name."""
+    names = {path: blob_id(data, like) for path, data in work.contents.items() if path in trees.head}
+    return {
+        path: name
+        for path, name in names.items()
+        if name == trees.head[path].blob and name != _blob(trees.base.get(path))
+    }
+
+
+def find_ours(
+    work: Work, trees: Trees, queued: Mapping[str, bytes | None], like: str, put_back: Iterable[str] = ()
+) -> dict[str, bytes | Leaf | None]:
+    """The work tree's side, file by file; a Leaf where it has nothing of its own to say, and base's version stands.
+
+    A file that is missing was removed only where HEAD has it or a skill's new history shows that it was archived: else
+    it may be that another branch is checked out. queued: what an earlier sync could not send; it counts where the work
+    tree is back at the base's version. put_back: files that git put back to a version which the branch has left
+    behind, in a switch or a reset. like: any object's name.
+    """
+    archived = {_owner(path) for path in work.contents if kind_of(path) == "history" and path not in trees.base}
+    ours: dict[str, bytes | Leaf | None] = {**work.contents}
+    ours.update((path, trees.base.get(path)) for path in put_back)
+    for path, leaf in trees.base.items():
+        if path in work.contents or path in work.refused or path in work.sparse:
+            continue
+        is_gone = path in trees.head or _owner(path) in archived
+        ours[path] = None if is_gone else leaf
+    for path, content in queued.items():
+        mine, base = ours.get(path), trees.base.get(path)
+        is_back = mine == base or (isinstance(mine, bytes) and base is not None and blob_id(mine, like) == base.blob)
+        if is_back and path not in work.refused:
+            ours[path] = content
+    return ours
+
+
+def _owner(path: str) -> str:
+    """What a skill's checkpoint, its entries and its past have in common: the project's folder and the skill."""
+    skill = skill_of(path)
+    return f"{path.rpartition(f'{DIRECTORY}/')[0]}{skill}" if skill else f"\0{path}"
+
+
+def list_blobs(trees: Trees, ours: Mapping[str, bytes | Leaf | None], like: str) -> set[str]:
+    """The objects whose content is needed to decide."""
+    needed = set()
+    for path in {*trees.base, *trees.theirs, *ours}:
+        base, theirs = trees.base.get(path), trees.theirs.get(path)
+        mine = _name(ours.get(path, base if path in ours else None), like)
+        if mine == _blob(theirs) and not isinstance(ours.get(path), Leaf):
+            continue
+        if isinstance(ours.get(path), Leaf) and theirs is not None:
+            needed.add(theirs.blob)
+        if base != theirs and theirs is not None and theirs.mode in ("100644", "100755"):
+            needed.add(theirs.blob)
+        if base is not None and mine not in ("", base.blob):
+            needed.add(base.blob)
+    return needed
+
+
+def decide_all(
+    work: Work, trees: Trees, ours: Mapping[str, bytes | Leaf | None], read: Read, rules: Rules, like: str, only: str
+) -> Plan:
+    """Every file that is not the same on both sides. only: a skill, whose files alone are meant; the others stay."""
+    plan = Plan({}, {}, set(), list(work.findings))
+    hidden = work.sparse - work.contents.keys()
+    if only:
+        hidden |= {path for path in {*trees.base, *trees.theirs, *ours} if skill_of(path) != only}
+        plan.open.update(path for path in hidden if trees.theirs.get(path) != trees.base.get(path))
+    for path in sorted({*trees.base, *trees.theirs, *ours} - work.refused - hidden):
+        base, theirs, mine = trees.base.get(path), trees.theirs.get(path), ours.get(path)
+        held = _name(mine, like)
+        if held == _blob(theirs) and isinstance(mine, bytes) == (theirs is not None):
+            continue
+        content = None if isinstance(mine, Leaf) else mine
+        sides = Sides(path, base, content, theirs)
+        if isinstance(mine, Leaf) or (held == _blob(base) and _is_there(mine) == _is_there(base)):
+            decision = decide.decide_theirs(sides, read, rules)
+        elif base == theirs:
+            decision = decide.decide_ours(sides, read, rules)
+        else:
+            decision = decide.decide_both(sides, read, rules)
+        plan.findings.extend(decision.findings)
+        plan.ours[path] = work.contents.get(path)
+        if decision.settled:
+            plan.decided[path] = decision
+        else:
+            plan.open.add(path)
+    plan.open.update(path for path in work.refused if trees.theirs.get(path) != trees.base.get(path))
+    return plan
+
+
+def _is_there(side: bytes | Leaf | None) -> bool:
+    return side is not None
+
+
+def _name(side: bytes | Leaf | None, like: str) -> str:
+    return blob_id(side, like) if isinstance(side, bytes) else _blob(side)
+
+
+def _blob(leaf: Leaf | None) -> str:
+    return leaf.blob if leaf else ""
+
+
+def differ_from(plan: Plan, leaves: Leaves, like: str) -> list[Change]:
+    """What must change in a commit that has these leaves for it to hold everything decided."""
+    changes: list[Change] = []
+    for path, decision in plan.decided.items():
+        leaf = leaves.get(path)
+        if decision.content is None and leaf is not None:
+            changes.append((path, None))
+        elif decision.content is not None and (leaf is None or blob_id(decision.content, like) != leaf.blob):
+            changes.append((path, decision.content))
+    return changes
+
+
+def carry(leaves_from: Leaves, leaves_to: Leaves, decided: Iterable[str]) -> list[Change]:
+    """What one commit's files have that another's lack, but for those decided: they come along unchanged."""
+    known = set(decided)
+    paths = sorted({*leaves_from, *leaves_to} - known)
+    return [(path, leaves_from.get(path)) for path in paths if leaves_from.get(path) != leaves_to.get(path)]
+
+
+class Shape(NamedTuple):
+    """The commits that one sync makes, as drafts. send, local, partial, record: which of them they are, -1 for none.
+
+    send goes to the branch; local is what the checked-out branch may name afterwards, keep: it already exists.
+    """
+
+    drafts: list[Draft]
+    send: int
+    local: int
+    partial: int
+    record: int
+
+
+class Ground(NamedTuple):
+    """Where the checked-out branch stands beside the tip. common: their merge base. elsewhere: they differ in files
+    that are no checkpoints, so that the branch must not simply go over to what is sent.
+    """
+
+    head: str
+    tip: str
+    common: str
+    elsewhere: bool
+
+
+def plan_commits(
+    plan: Plan, trees: Trees, common: Leaves, ground: Ground | None, tip: str, like: str, older: tuple[str, ...],
+    *, sent: bool,
+) -> Shape:  # fmt: skip
+    """The commits of a sync.
+
+    ground: None where the checked-out branch stays as it is. common: the files of the merge base. older: records still
+    to be remembered. sent: a push is about to begin; else it waits. Nothing to send: send is -1.
+    """
+    drafts: list[Draft] = []
+    message = _message(plan, trees, like)
+    to_tip = differ_from(plan, trees.theirs, like)
+    send = local = -1
+    if ground is None or not ground.head or (ground.common == ground.head and not ground.elsewhere):
+        if to_tip:
+            send = _add(drafts, (tip,) if tip else (), to_tip, message)
+            local = send if ground is not None else -1
+    else:
+        to_common = [*carry(trees.theirs, common, plan.decided), *differ_from(plan, common, like)]
+        to_head = [*carry(trees.theirs, trees.head, plan.decided), *differ_from(plan, trees.head, like)]
+        if to_tip or to_head:
+            shared: str | int = ground.tip
+            if ground.common != ground.tip or to_tip:
+                shared = send = _add(drafts, (ground.common,), to_common, message)
+            if ground.common != ground.tip:
+                send = _add(drafts, (tip, shared), to_tip, f"Merge synced checkpoints\n\n{message}")
+            is_head = ground.common == ground.head
+            local = shared if is_head and isinstance(shared, int) else -1
+            if not is_head and to_head and isinstance(shared, int):
+                local = _add(drafts, (ground.head, shared), to_head, f"Merge synced checkpoints\n\n{message}")
+    partial = record = -1
+    start: str | int = send if send >= 0 else tip
+    if plan.open and start != "":
+        partial = _add(
+            drafts, (start,), [(path, trees.base.get(path)) for path in sorted(plan.open)], "checkpoint sync: taken in"
+        )
+    if send >= 0:
+        record = _add(drafts, (send, *older), _held(plan, trees), _describe_record(plan, to_tip, sent=sent))
+    return Shape(drafts, send, local, partial, record)
+
+
+def _add(drafts: list[Draft], parents: tuple[str | int, ...], changes: list[Change], message: str) -> int:
+    drafts.append(Draft(parents, changes, message))
+    return len(drafts) - 1
+
+
+def _held(plan: Plan, trees: Trees) -> list[Change]:
+    """What turns the commit to send into what this work tree holds and has taken in so far."""
+    held: list[Change] = [(path, plan.ours[path]) for path in plan.decided]
+    return [*held, *((path, trees.base.get(path)) for path in sorted(plan.open))]
+
+
+def _describe_record(plan: Plan, to_tip: list[Change], *, sent: bool) -> str:
+    return "\n".join([SENT if sent else WAITING, "", *(path for path, _ in to_tip)])
+
+
+def how_of(plan: Plan, trees: Trees, path: str, like: str) -> How | None:
+    """What was done with a decided file, None where nothing was."""
+    content, ours, theirs = plan.decided[path].content, plan.ours[path], trees.theirs.get(path)
+    is_theirs = (content is None) == (theirs is None) and (content is None or blob_id(content, like) == _blob(theirs))
+    if is_theirs:
+        return None if content == ours else "brought"
+    return "sent" if content == ours else "merged"
+
+
+def _message(plan: Plan, trees: Trees, like: str) -> str:
+    ways = {path: how_of(plan, trees, path, like) for path in plan.decided}
+    names = [_short(path) for path, how in ways.items() if how in ("sent", "merged")]
+    shown = ", ".join(names[:_MOST_NAMED]) + (
+        f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    )
+    return f"Sync checkpoints{f': {shown}' if shown else ''}"
+
+
+def _short(path: str) -> str:
+    name = path.rpartition("/")[2].removesuffix(".checkpoint.json")
+    return name.removesuffix(".json")

@@ -1,0 +1,183 @@
+"""Asking a remote for a branch and sending it one commit, compare and swap; it knows nothing of what is in a commit.
+
+Whoever answers may be slow, silent, talkative or gone: every question has an end in time and in memory.
+"""
+
+import os
+import re
+import selectors
+import signal
+import time
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.light import TYPE_CHECKING, Literal, Mapping, NamedTuple, Sequence
+from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.git.run import GitResult, clean_env, start_git
+
+if TYPE_CHECKING:
+    import subprocess
+
+Kind = Literal["arrived", "lost", "refused", "hook", "unknown"]
+
+_MOST_SAID = 1 << 20  # bytes of one stream
+_CHUNK = 1 << 16
+_PATIENCE, _NAP = 5.0, 0.05  # seconds
+_LONGEST_REASON = 600
+_QUIET = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "advice.pushFetchFirst=false")
+_NO_SUCH_BRANCH = b"couldn't find remote ref"
+_LOST = re.compile(
+    rb"stale info|fetch first|non-fast-forward|failed to update ref|cannot lock ref|incorrect old value|already exists"
+    rb"|but expected|unable to create .*\.lock|failed to lock"
+)
+_NO_ROOM = b"exists; cannot create"  # a/b beside a branch a: no attempt will ever succeed
+_NOISE = re.compile(rb"^(To |error: failed to push some refs|hint: |fatal: the remote end hung up upon initial)")
+
+
+class UnreachableError(CheckpointError):
+    """The remote gave no answer: there is no network, no such host, no permission, or the time was over."""
+
+
+class Reply(NamedTuple):
+    """What became of a push. lost: somebody was faster. refused: the remote does not take it. hook: this clone's own
+    pre-push hook stopped it. unknown: the line broke, and it may have arrived. said: the reason, escaped.
+    """
+
+    kind: Kind
+    said: str
+
+
+def network_env(env: Mapping[str, str], ssh_is_chosen: bool) -> dict[str, str]:
+    """Git's surroundings for talking to a remote: nobody is asked for anything, and messages are git's own.
+
+    Settings handed down with `git -c` stay. ssh_is_chosen: the clone says itself how ssh is started.
+    """
+    kept = {name: value for name, value in env.items() if name.startswith("GIT_CONFIG")}
+    quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_MERGE_AUTOEDIT": "no"}
+    if not ssh_is_chosen and "GIT_SSH_COMMAND" not in env and "GIT_SSH" not in env:
+        quiet["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"
+    return {**clean_env(env), **kept, **quiet}
+
+
+def fetch_branch(cwd: str, remote: str, branch: str, into: str, env: Mapping[str, str], timeout: float) -> bool:
+    """Brings the branch's tip into the ref `into`. Returns False where the remote has no such branch.
+
+    Raises UnreachableError where no answer came. timeout: seconds.
+    """
+    words = [*_QUIET, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"]
+    ends = time.monotonic() + timeout
+    while True:
+        result = _run(
+            ["-C", cwd, *words, "--end-of-options", remote, f"+refs/heads/{branch}:{into}"], cwd, env, timeout
+        )
+        if result.code == 0 or not _LOST.search(result.err) or time.monotonic() > min(ends, ends - timeout + _PATIENCE):
+            break
+        time.sleep(_NAP)  # the fetch of a sync that was killed still holds the ref
+    if result.code == 0:
+        return True
+    if _NO_SUCH_BRANCH in result.err:
+        return False
+    raise UnreachableError(f"{escape_controls(remote)} gave no answer: {_reason(result)}")
+
+
+def look_at_branch(cwd: str, remote: str, branch: str, env: Mapping[str, str], timeout: float) -> str:
+    """The commit that the branch names on the remote; "" for no branch or no answer. Brings nothing here."""
+    words = [*_QUIET, "ls-remote", "--quiet", "--refs", "--end-of-options", remote, f"refs/heads/{branch}"]
+    result = _run(["-C", cwd, *words], cwd, env, timeout)
+    return result.out.partition(b"\t")[0].decode("ascii", "replace") if result.code == 0 else ""
+
+
+def push_commit(
+    cwd: str, remote: str, branch: str, commit: str, expected: str, env: Mapping[str, str], timeout: float,
+    *, hooks: bool = True,
+) -> Reply:  # fmt: skip
+    """Makes the remote's branch name the commit if it still names `expected`, "" for a branch that must not exist yet.
+
+    hooks: whether this clone's pre-push hook is asked.
+    """
+    words = [*_QUIET, "push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no"]
+    words += [f"--force-with-lease=refs/heads/{branch}:{expected}", *([] if hooks else ["--no-verify"])]
+    result = _run(["-C", cwd, *words, "--end-of-options", remote, f"{commit}:refs/heads/{branch}"], cwd, env, timeout)
+    return read_reply(result)
+
+
+def read_reply(result: GitResult) -> Reply:
+    """What `git push --porcelain` means."""
+    rows = [line for line in result.out.split(b"\n") if line.startswith(b"!\t")]
+    if result.code == 0 and not rows:
+        return Reply("arrived", "")
+    for row in rows:
+        if _LOST.search(row) and _NO_ROOM not in result.err:
+            return Reply("lost", _shown(row.rpartition(b"\t")[2]))
+        if b"[remote rejected]" in row or b"[rejected]" in row:
+            return Reply("refused", _said(row.rpartition(b"\t")[2], result.err))
+    has_talked = any(line.startswith(b"To ") for line in result.out.split(b"\n"))
+    if result.code == 1 and b"error: dst refspec " in result.err:  # the remote has a branch called refs/heads/...
+        return Reply("refused", _reason(result))
+    if result.code == 1 and not has_talked and b"fatal:" not in result.err:
+        return Reply("hook", _reason(result))
+    return Reply("unknown", _reason(result))
+
+
+def _said(row: bytes, err: bytes) -> str:
+    """Why the remote refuses: its own words first, where its hooks said something."""
+    told = [line[8:] for line in err.split(b"\n") if line.startswith(b"remote: ") and line[8:].strip()]
+    return _shown(b" / ".join([row, *told]))
+
+
+def _reason(result: GitResult) -> str:
+    lines = [line for line in result.err.split(b"\n") if line.strip() and not _NOISE.match(line)]
+    return _shown(b" / ".join(lines)) or f"git ended with {result.code}"
+
+
+def _shown(text: bytes) -> str:
+    return escape_controls(shorten(text.decode("utf-8", "replace").strip(), _LONGEST_REASON))
+
+
+# running
+
+
+def _run(words: Sequence[str], cwd: str, env: Mapping[str, str], timeout: float) -> GitResult:
+    """Git with what it starts in a group of its own, which ends with us, with the time, or when it says too much."""
+    with start_git(words, cwd, env=env, own_group=True) as process:
+        try:
+            assert process.stdin is not None
+            process.stdin.close()
+            out, err, trouble = _collect(process, timeout)
+        except BaseException:
+            _end(process)
+            raise
+        if trouble:
+            _end(process)
+            return GitResult(-signal.SIGKILL, out, b"fatal: " + trouble.encode() + b"\n" + err)
+        return GitResult(process.wait(), out, err)
+
+
+def _collect(process: "subprocess.Popen[bytes]", timeout: float) -> tuple[bytes, bytes, str]:
+    """(stdout, stderr, why it has to be ended)."""
+    ends = time.monotonic() + timeout
+    said = {process.stdout: b"", process.stderr: b""}
+    with selectors.DefaultSelector() as selector:
+        for stream in said:
+            assert stream is not None
+            selector.register(stream, selectors.EVENT_READ)
+        while selector.get_map():
+            left = ends - time.monotonic()
+            ready = selector.select(max(left, 0))
+            if not ready and left <= 0:
+                return said[process.stdout], said[process.stderr], f"no end within {timeout:.0f} seconds"
+            for key, _ in ready:
+                chunk = os.read(key.fd, _CHUNK)
+                stream = process.stdout if key.fileobj is process.stdout else process.stderr
+                said[stream] += chunk
+                if not chunk:
+                    selector.unregister(key.fileobj)
+                if len(said[stream]) > _MOST_SAID:
+                    return said[process.stdout], said[process.stderr][:_CHUNK], "it said more than a megabyte"
+    return said[process.stdout], said[process.stderr], ""
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return

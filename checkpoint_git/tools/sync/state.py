@@ -1,0 +1,176 @@
+"""What this work tree remembers of a branch it syncs with: refs of its own, which no push and no fetch touches.
+
+They lie below refs/worktree/, so that every linked work tree has its own while all share the objects. `theirs` is the
+tip as last fetched. `synced` is the last commit whose checkpoints this work tree has taken in; `partial` stands in its
+place where some file was left undecided: its tree says, file by file, which version was taken in, its parent is the
+commit that was met. `head` is where HEAD stood then. `queue` is what is on its way: its tree is what the work tree
+held, its first parent the commit to send, more parents are older ones that may still arrive.
+"""
+
+import os
+
+from checkpoint_git.core.light import Mapping, NamedTuple, Sequence
+from checkpoint_git.git.run import run_git
+
+_HOME = "refs/worktree/checkpoint"
+_KINDS = ("theirs", "synced", "partial", "queue", "head")
+SENT, WAITING = "checkpoint sync: sent, not confirmed", "checkpoint sync: waiting to be sent"
+_MOST_OLDER = 4
+
+
+class Names(NamedTuple):
+    """The refs of one branch of one remote."""
+
+    theirs: str
+    synced: str
+    partial: str
+    queue: str
+    head: str
+
+
+class Queued(NamedTuple):
+    """record: the queue's own commit. commit: the one to send, "" where there was nothing to build it on.
+    expected: what the remote's branch named then, "". since: seconds since 1970. was_sent: a push of it was begun.
+    """
+
+    record: str
+    commit: str
+    expected: str
+    since: int
+    was_sent: bool
+    older: tuple[str, ...]
+
+
+class Memory(NamedTuple):
+    """head: HEAD's commit, "". local: the ref that HEAD names, "" where it is detached. was_at: HEAD's commit after the
+    last sync. Other fields: commits or "".
+    """
+
+    head: str
+    local: str
+    theirs: str
+    synced: str
+    partial: str
+    partial_of: str
+    queue: Queued | None
+    was_at: str = ""
+
+    @property
+    def met(self) -> str:
+        """The commit of the branch that this work tree last took in, "" before the first time."""
+        return self.partial_of or self.synced
+
+
+def name_refs(remote: str, branch: str) -> Names:
+    """Refs whose names cannot stand in each other's way, whatever the branch is called."""
+    place = f"{_quoted(remote)}/{_quoted(branch)}"
+    return Names(*(f"{_HOME}/{kind}/{place}" for kind in _KINDS))
+
+
+def _quoted(name: str) -> str:
+    return name.replace("%", "%25").replace("/", "%2f")
+
+
+def read_local(cwd: str, env: Mapping[str, str]) -> str:
+    """The ref that HEAD names, "" where it is detached."""
+    return _answer(["symbolic-ref", "-q", "HEAD"], cwd, env)
+
+
+def read_memory(cwd: str, names: Names, local: str, env: Mapping[str, str]) -> Memory:
+    """Everything at once, as it is now. local: see read_local."""
+    form = "--format=%(refname)%00%(objectname)%00%(parent)%00%(committerdate:unix)%00%(contents:subject)"
+    asked = [form, *names, *([local] if local else [])]
+    lines = os.fsdecode(run_git(["for-each-ref", *asked], cwd, env=env).out).split("\n")
+    known = {row[0]: row[1:] for row in (line.split("\0") for line in lines) if len(row) == 5}
+
+    def commit_of(name: str) -> str:
+        return known.get(name, [""])[0]
+
+    head = commit_of(local) if local else _answer(["rev-parse", "-q", "--verify", "HEAD^{commit}"], cwd, env)
+    partial_of = known[names.partial][1].split(" ")[0] if names.partial in known else ""
+    queue = _read_queue(cwd, known[names.queue], env) if names.queue in known else None
+    seen, synced, partial, was_at = map(commit_of, (names.theirs, names.synced, names.partial, names.head))
+    return Memory(head, local, seen, synced, partial, partial_of, queue, was_at)
+
+
+def _read_queue(cwd: str, row: list[str], env: Mapping[str, str]) -> Queued:
+    record, parents, since, subject = row
+    sent, *older = [*parents.split(" "), ""] if parents else [""]
+    expected = _answer(["rev-parse", "-q", "--verify", f"{sent}^1"], cwd, env) if sent else ""
+    return Queued(record, sent, expected, int(since or 0), subject == SENT, tuple(one for one in older if one))
+
+
+def _answer(words: Sequence[str], cwd: str, env: Mapping[str, str]) -> str:
+    result = run_git(words, cwd, env=env, check=False)
+    return os.fsdecode(result.out).strip() if result.code == 0 else ""
+
+
+def list_older(queue: Queued | None, tip: str) -> tuple[str, ...]:
+    """The records that a new one must remember: sent, and able to arrive as long as the tip is what they expect."""
+    if queue is None or not queue.was_sent or queue.expected != tip:
+        return ()
+    return (queue.record, *queue.older)[:_MOST_OLDER]
+
+
+def is_ancestor(cwd: str, commit: str, of: str, env: Mapping[str, str]) -> bool:
+    """Whether a commit is in the history of another, or is that one."""
+    return commit == of or run_git(["merge-base", "--is-ancestor", commit, of], cwd, env=env, check=False).code == 0
+
+
+def find_arrived(cwd: str, queue: Queued | None, tip: str, env: Mapping[str, str]) -> str:
+    """The record among those under way whose commit is in the branch's history, "" for none."""
+    if queue is None or not tip:
+        return ""
+    if queue.commit and is_ancestor(cwd, queue.commit, tip, env):
+        return queue.record
+    for record in queue.older:
+        sent = _answer(["rev-parse", "-q", "--verify", f"{record}^1"], cwd, env)
+        if sent and is_ancestor(cwd, sent, tip, env):
+            return record
+    return ""
+
+
+class Base(NamedTuple):
+    """commit: from which the files' base versions come, "" for none. of_head: the tip's merge base with HEAD, where it
+    was asked for, else "".
+    """
+
+    commit: str
+    of_head: str
+
+
+def find_base(cwd: str, memory: Memory, tip: str, env: Mapping[str, str]) -> Base:
+    """What the work tree has in common with the tip. It counts as a child of HEAD and of what it last took in."""
+    if not tip:
+        return Base("", "")
+    met, head = memory.met, memory.head
+    if met and not (head and is_ancestor(cwd, met, head, env)):
+        bases = _merge_bases(cwd, [tip, *([head] if head else []), met], env)
+        if met in bases:
+            return Base(memory.partial or memory.synced, "")
+        return Base(bases[0], "") if bases else Base("", "")
+    bases = _merge_bases(cwd, [tip, head], env) if head else []
+    return Base(bases[0], bases[0]) if bases else Base("", "")
+
+
+def find_common(cwd: str, one: str, other: str, env: Mapping[str, str]) -> str:
+    """The first merge base of two commits, "" for none."""
+    bases = _merge_bases(cwd, [one, other], env)
+    return bases[0] if bases else ""
+
+
+def _merge_bases(cwd: str, commits: Sequence[str], env: Mapping[str, str]) -> list[str]:
+    if len(set(commits)) == 1:
+        return [commits[0]]
+    return run_git(["merge-base", "--all", *commits], cwd, env=env, check=False).out.decode().split()
+
+
+def write_memory(cwd: str, updates: Mapping[str, str], env: Mapping[str, str]) -> None:
+    """Sets refs, or takes them away where the new value is "": all of them or none."""
+    lines = [f"update {name} {value}\n" if value else f"delete {name}\n" for name, value in updates.items()]
+    run_git(["update-ref", "--no-deref", "--stdin"], cwd, stdin="".join(lines).encode(), env=env)
+
+
+def read_ref(cwd: str, name: str, env: Mapping[str, str]) -> str:
+    """The commit that a ref names, "" without one."""
+    return _answer(["rev-parse", "-q", "--verify", f"{name}^{{commit}}"], cwd, env)

@@ -1,0 +1,103 @@
+"""`checkpoint sync`: the checkpoints of this work tree, and those of a branch that others write to as well."""
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.light import Any, ArgumentParser, Namespace
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
+from checkpoint_git.disk.discover import find_place, plan_place
+from checkpoint_git.protocols.skill.write import say_waiting
+from checkpoint_git.tools.sync.context import ATTEMPTS, TIMEOUT, Wish
+from checkpoint_git.tools.sync.run import SyncResult, sync
+from checkpoint_git.tools.sync.status import read_standing
+
+SUMMARY = "exchange checkpoints with a branch that others write to as well: send, merge, take in"
+EXAMPLES = """\
+  checkpoint sync                        with the branch that the checked-out one follows
+  checkpoint sync --branch checkpoints   with a branch that holds nothing else
+  checkpoint sync --status               what waits here to be sent; asks no remote
+  checkpoint sync --take theirs          where both sides changed the same field
+
+Only checkpoints are committed and sent; what else is changed or staged stays as it is. It can be run at any time and
+by any number of clones at once. For good: git config checkpoint.syncBranch checkpoints"""
+_MOST_SHOWN = 10
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """What to sync with, and how patiently."""
+    parser.add_argument("--remote", metavar="NAME", default="", help="a remote of this clone")
+    parser.add_argument("--branch", metavar="NAME", default="", help="its branch; it is made where it is missing")
+    parser.add_argument("--only", metavar="SKILL", default="", help="this skill's files alone; the branch stays")
+    parser.add_argument("--take", metavar="SIDE", choices=("ours", "theirs"), help="decide conflicts: ours or theirs")
+    parser.add_argument(
+        "--attempts", metavar="N", type=_positive, default=ATTEMPTS, help=f"pushes at most ({ATTEMPTS})"
+    )
+    parser.add_argument(
+        "--timeout", metavar="SECONDS", type=_seconds, default=TIMEOUT, help=f"for all of it ({TIMEOUT:.0f})"
+    )
+    parser.add_argument("--no-verify", action="store_true", help="do not ask the pre-push hook")
+    parser.add_argument("--keep-branch", action="store_true", help="never move the checked-out branch")
+    parser.add_argument("--dry-run", action="store_true", help="ask the remote, say what would happen, change nothing")
+    parser.add_argument("--status", action="store_true", help="what waits to be sent; asks no remote")
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+def _seconds(text: str) -> float:
+    number = float(text)
+    if not 1 <= number <= 86_400:
+        raise ValueError
+    return number
+
+
+def run(args: Namespace, invocation: Invocation) -> Outcome:
+    """The verb: exit code 1 where something is left to decide, or waits to be sent."""
+    wish = Wish(
+        args.remote, args.branch, args.attempts, args.timeout, args.take or "", not args.no_verify, args.keep_branch,
+        args.dry_run,
+        args.only,
+    )  # fmt: skip
+    try:
+        place = find_place(invocation.cwd)
+    except CheckpointError:
+        place = plan_place(invocation.cwd)  # the first sync of a clone brings the folder
+    if args.status:
+        return read_standing(place, wish, invocation.env)
+    result = sync(place, wish, invocation.now, invocation.env, say_waiting(invocation.stderr))
+    return Outcome(_data(result), _blocks(result), result.findings)
+
+
+def _data(result: SyncResult) -> dict[str, Any]:
+    data = result._asdict()
+    del data["findings"]
+    data["commit"] = data["commit"] or None
+    return data
+
+
+_TITLES = {
+    "synced": ("synced with", "good"),
+    "current": ("nothing new on either side:", "dim"),
+    "planned": ("a sync would exchange with", "strong"),
+    "offline": ("no answer from", "warn"),
+    "refused": ("not sent to", "bad"),
+    "contended": ("not sent yet to", "warn"),
+}
+_LEFT_OPEN = ("nothing could be exchanged with", "warn")
+_WAYS = (("sent", "sent"), ("merged", "merged"), ("brought", "taken in"), ("waiting", "waits"))
+
+
+def _blocks(result: SyncResult) -> list[Block]:
+    is_open = result.state == "current" and any(one.level == "error" for one in result.findings)
+    what, style = _LEFT_OPEN if is_open else _TITLES[result.state]
+    commit = f" at {result.commit[:12]}" if result.commit else ""
+    races = f", after {result.lost} lost {'race' if result.lost == 1 else 'races'}" if result.lost else ""
+    lines: list[Block] = [Line(f"{what} {result.remote}/{result.branch}{commit}{races}", style)]  # type: ignore[arg-type]  # the table's words are styles
+    for field, word in _WAYS:
+        paths = getattr(result, field)
+        lines += [Line(f"  {word}: {path}") for path in paths[:_MOST_SHOWN]]
+        if len(paths) > _MOST_SHOWN:
+            lines.append(Line(f"  {word}: {len(paths) - _MOST_SHOWN} more"))
+    return lines

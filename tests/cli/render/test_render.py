@@ -1,0 +1,423 @@
+import io
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checkpoint_git.cli import render as report
+from checkpoint_git.cli.render.narrow import fit, wrap
+from checkpoint_git.cli.render.screen import THEMES, Screen, encode_text, read_screen, read_theme
+from checkpoint_git.cli.render.text import cut, measure
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.outcome import Line, Outcome, Table
+
+PLAIN = Screen()
+RICH = Screen(width=80, colour=True, glyphs=True)
+BAD = Finding(
+    "skill/timestamp",
+    "error",
+    "created_at is wrong",
+    ".checkpoints/build.checkpoint.json",
+    "/created_at",
+    6,
+    3,
+    "mend it",
+)
+
+
+def render(
+    *blocks: Line | Table, findings: tuple[Finding, ...] = (), screen: Screen = PLAIN, form: str = "text"
+) -> str:
+    return report.render("status", Outcome({"a": 1}, blocks, findings), form, screen)
+
+
+def load(text: str) -> Any:
+    return json.loads(text)
+
+
+# text
+
+
+def test_a_finding_is_one_line_with_its_place_and_its_hint_below() -> None:
+    said = render(findings=(BAD,))
+    assert said == (".checkpoints/build.checkpoint.json:6:3: error: created_at is wrong [skill/timestamp]\n  mend it\n")
+
+
+def test_a_finding_without_a_place_begins_with_its_level() -> None:
+    assert render(findings=(Finding("a/b", "note", "so it is"),)) == "note: so it is [a/b]\n"
+
+
+def test_signs_and_colours_are_shown_on_a_terminal_only() -> None:
+    line = Line("2 decisions waiting on you", "bad", "decision")
+    assert render(line) == "2 decisions waiting on you\n"
+    assert render(line, screen=RICH) == "\x1b[31m⛔ 2 decisions waiting on you\x1b[0m\n"
+
+
+def test_a_sign_stands_behind_the_indentation() -> None:
+    assert render(Line("  b1", glyph="blocked"), screen=Screen(glyphs=True)) == "  🚫 b1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[2Jgone", "\\x1b[2Jgone"),
+        ("\x9b31mred", "\\x9b31mred"),
+        ("a\u202eb", "a\\u202eb"),
+        ("two\nlines", "two\\nlines"),
+        ("half \ud800", "half \\ud800"),
+    ],
+)
+def test_what_could_steer_a_terminal_is_shown_as_an_escape(text: str, shown: str) -> None:
+    said = render(Line(text), Table(("head",), [(text,)]), findings=(Finding("a/b", "error", text, text, hint=text),))
+    assert said.count(shown) == 5
+    assert not any(letter in said for letter in ("\x1b", "\x9b", "\u202e", "\ud800"))
+
+
+def test_a_table_has_even_columns_and_no_blanks_at_line_ends() -> None:
+    table = Table(("skill", "status", "notes"), [("build", "blocked", ""), ("release", "complete", "over budget")])
+    assert render(table).splitlines() == [
+        "skill    status    notes",
+        "build    blocked",
+        "release  complete  over budget",
+    ]
+
+
+def test_wide_letters_count_as_two_columns() -> None:
+    said = render(Table(("a", "b"), [("日本", "x"), ("abcd", "y")])).splitlines()
+    assert said == ["a     b", "日本  x", "abcd  y"]
+    assert measure("e\u0301") == 1
+
+
+def test_a_table_is_cut_to_the_width_of_the_terminal_its_widest_column_first() -> None:
+    table = Table(("skill", "step"), [("build", "x" * 200)])
+    lines = render(table, screen=Screen(width=40)).splitlines()
+    assert [len(line) for line in lines] == [11, 40]
+    assert lines[1].startswith("build  xxx")
+    assert lines[1].endswith("...")
+    assert len(render(table).splitlines()[1]) == 207
+
+
+def test_a_cut_text_keeps_within_its_columns() -> None:
+    assert cut("日本語の文", 8) == "日本..."
+    assert cut("short", 8) == "short"
+
+
+# on a narrow terminal
+
+STANDING = Table(
+    ("skill", "step", "status", "notes"),
+    [("build", Line("sprint-2-evaluation-round-1"), Line("in_progress", "", "in_progress"), "PM: T-1 (source)")],
+    firm=(0, 2),
+    has_tail=True,
+)
+
+
+def narrow(block: Line | Table, width: int) -> list[str]:
+    return render(block, screen=Screen(width=width)).splitlines()
+
+
+def test_a_long_line_goes_on_below_itself_on_a_terminal_where_it_may() -> None:
+    line = Line("  next: write the notes API and its tests", hang=8)
+    assert narrow(line, 30) == ["  next: write the notes API", "        and its tests"]
+    assert narrow(line._replace(hang=-1), 30) == [line.text]
+    assert render(line) == f"{line.text}\n"
+
+
+def test_every_line_of_a_long_one_is_painted() -> None:
+    said = render(Line("one two", "bad", hang=2), screen=Screen(width=5, colour=True))
+    assert said == "\x1b[31mone\x1b[0m\n\x1b[31m  two\x1b[0m\n"
+
+
+def test_a_word_that_is_too_long_stays_whole_but_letters_without_blanks_are_broken() -> None:
+    assert wrap("see https://example.org/a/long/address now", 20, 2) == [
+        "see",
+        "  https://example.org/a/long/address",
+        "  now",
+    ]
+    assert wrap("日本語の文章です", 6, 2) == ["日本", "  語の", "  文章", "  です"]
+    assert wrap("a-long-identifier", 8, 0, breaks=True) == ["a-long-i", "dentifie", "r"]
+
+
+@given(st.text("ab 日-", max_size=60), st.integers(5, 30), st.integers(0, 8))
+def test_a_wrapped_text_loses_no_letter_and_keeps_within_its_width(text: str, width: int, hang: int) -> None:
+    lines = wrap(text, width, hang, breaks=True)
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+    assert all(measure(line) <= width for line in lines if line.strip(" "))
+
+
+def test_firm_columns_are_never_cut_and_the_last_one_goes_below_before_the_others_become_unreadable() -> None:
+    assert narrow(STANDING, 60) == [
+        "skill  step                    status       notes",
+        "build  sprint-2-evaluation...  in_progress  PM: T-1 (source)",
+    ]
+    assert narrow(STANDING, 47) == [
+        "skill  step                         status",
+        "build  sprint-2-evaluation-round-1  in_progress",
+        "    PM: T-1 (source)",
+    ]
+
+
+def test_a_terminal_too_narrow_for_columns_gets_a_line_for_each_cell() -> None:
+    assert narrow(STANDING, 24) == [
+        "build",
+        "  step    sprint-2-evalu",
+        "          ation-round-1",
+        "  status  in_progress",
+        "  notes   PM: T-1",
+        "          (source)",
+    ]
+
+
+def test_a_column_of_sentences_is_broken_at_blanks_before_anything_is_cut() -> None:
+    table = Table(("check", "looks at"), [("schema", "everything that validate says of it")], firm=(0,))
+    assert narrow(table, 30) == [
+        "check   looks at",
+        "schema  everything that",
+        "        validate says of it",
+    ]
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=6), st.integers(20, 120), st.sets(st.integers(0, 5)))
+def test_columns_fit_or_cannot(widths: list[int], limit: int, firm: set[int]) -> None:
+    fitted = fit(widths, limit, firm, 8)
+    spare = limit - 2 * (len(widths) - 1)
+    if fitted is None:
+        assert sum(width if at in firm else min(width, 8) for at, width in enumerate(widths)) > spare
+    else:
+        assert sum(fitted) <= spare
+        assert all(
+            new == old or (at not in firm and 8 <= new < old)
+            for at, (new, old) in enumerate(zip(fitted, widths, strict=True))
+        )
+
+
+def test_marks_and_joiners_take_no_column() -> None:
+    assert measure("e\u0301") == 1
+    assert measure("\u0e01\u0e31") == 1
+    assert measure("a\u200d") == 1
+
+
+def test_quiet_leaves_the_findings_alone() -> None:
+    said = render(Line("a table"), findings=(BAD,), screen=Screen(quiet=True))
+    assert "a table" not in said
+    assert "created_at is wrong" in said
+
+
+def test_a_summary_stands_behind_the_findings() -> None:
+    outcome = Outcome({}, [Line("first")], [BAD], summary=[Line("last")])
+    lines = report.render("validate", outcome, "text", PLAIN).splitlines()
+    assert lines[0] == "first"
+    assert lines[-1] == "last"
+
+
+# JSON
+
+
+def test_json_is_one_document_with_the_data_and_the_findings() -> None:
+    document = load(render(findings=(BAD,), form="json"))
+    assert document["schema_version"] == 1
+    assert document["command"] == "status"
+    assert document["a"] == 1
+    assert document["findings"] == [BAD._asdict()]
+
+
+def test_json_is_ascii_whatever_is_in_it() -> None:
+    said = report.render("show", Outcome({"text": "é\x1b\ud800"}), "json", PLAIN)
+    assert said.isascii()
+    assert load(said)["text"] == "é\x1b\ud800"
+
+
+def test_json_has_no_infinity_in_it() -> None:
+    said = report.render("show", Outcome({"n": [1e999, {"m": -1e999}], "k": 1.5}), "json", PLAIN)
+    assert load(said)["n"] == [None, {"m": None}]
+    assert load(said)["k"] == 1.5
+
+
+# github
+
+
+def test_an_annotation_names_file_line_and_column() -> None:
+    said = render(findings=(BAD,), form="github")
+    assert said == (
+        "::error file=.checkpoints/build.checkpoint.json,line=6,col=3,title=skill/timestamp"
+        "::created_at is wrong (mend it)\n"
+    )
+
+
+def test_an_annotation_cannot_be_left_by_what_is_in_it() -> None:
+    nasty = Finding("a/b", "note", "100%\r\n::set-env name=X::y", "a,b:c%.json", line=1)
+    said = render(Line("::error::no"), findings=(nasty,), form="github")
+    assert said == "::notice file=a%2Cb%3Ac%25.json,line=1,title=a/b::100%25\\r\\n::set-env name=X::y\n"
+
+
+# SARIF
+
+
+def test_sarif_names_the_rules_and_the_places() -> None:
+    nameless = Finding("a/b", "warning", "somewhere")
+    spaced = BAD._replace(path="my files/ä.json", column=0)
+    log = load(render(findings=(BAD, nameless, spaced), form="sarif"))
+    run = log["runs"][0]
+    assert log["version"] == "2.1.0"
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["a/b", "skill/timestamp"]
+    first, second, third = run["results"]
+    assert first["locations"][0]["physicalLocation"]["region"] == {"startLine": 6, "startColumn": 3}
+    assert first["level"] == "error"
+    assert "locations" not in second
+    place = third["locations"][0]["physicalLocation"]
+    address = {"uri": "my%20files/%C3%A4.json", "uriBaseId": "%SRCROOT%"}
+    assert place == {"artifactLocation": address, "region": {"startLine": 6}}
+
+
+def test_sarif_without_findings_is_still_a_run() -> None:
+    assert load(render(form="sarif"))["runs"][0]["results"] == []
+
+
+# Markdown
+
+
+def test_markdown_is_a_table_of_findings() -> None:
+    lines = render(findings=(BAD,), form="md").splitlines()
+    assert lines[0] == "| level | place | message | hint | code |"
+    assert lines[1] == "| --- | --- | --- | --- | --- |"
+    assert "created\\_at is wrong" in lines[2]
+
+
+def test_a_strangers_text_becomes_no_markup() -> None:
+    said = render(Table(("a",), [("x | <img src=y> [z](w) `c`",)]), form="md")
+    assert said.splitlines()[2] == "| x \\| &lt;img src=y&gt; \\[z\\](w) \\`c\\` |"
+
+
+def test_nobody_is_notified_by_a_name_in_a_strangers_text() -> None:
+    assert render(Line("ask @ada or @acme/team, not a@ b"), form="md") == (
+        "ask @&#8203;ada or @&#8203;acme/team, not a@ b\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("- x", "\\- x"), ("1. x", "1\\. x"), ("2) x", "2\\) x"), ("---", "\\---"), ("===", "\\==="), ("+", "\\+"),
+     ("# x", "\\# x"), ("-x", "-x"), ("1.5", "1.5"), ("> x", "&gt; x")],
+)  # fmt: skip
+def test_a_line_that_begins_like_a_list_a_rule_or_a_heading_is_none(text: str, shown: str) -> None:
+    assert render(Line(text), form="md") == f"{shown}\n"
+
+
+def test_a_files_own_lines_stand_between_fences_that_they_cannot_close() -> None:
+    blocks = [Line("a_b.json", "strong"), Line("{"), Line('  "x": "```` </pre> @ada"'), Line("}")]
+    assert report.render("show", Outcome({}, blocks), "md", PLAIN) == (
+        '**a\\_b.json**\n\n`````json\n{\n  "x": "```` </pre> @ada"\n}\n`````\n'
+    )
+
+
+def test_what_is_indented_is_a_list_in_markdown() -> None:
+    blocks: list[Line | Table] = [
+        Line("build", "strong"),
+        Line("  next: a"),
+        Line("        done when: b", "dim"),
+        Line("  - then: c"),
+        Line(""),
+        Line("deploy", "strong"),
+        Table(("row",), [("x",)]),
+        Line("  blocker: d", glyph="blocked"),
+    ]
+    assert render(*blocks, form="md") == (
+        "**build**\n\n"
+        "- next: a\n  - done when: b\n- then: c\n\n"
+        "**deploy**\n\n"
+        "| row |\n| --- |\n| x |\n\n"
+        "- 🚫 blocker: d\n"
+    )
+
+
+# the stream
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_gets_colours_signs_and_its_width() -> None:
+    assert read_screen(Terminal(), {"COLUMNS": "100", "TERM": "xterm"}) == Screen(100, colour=True, glyphs=True)
+
+
+@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"NO_COLOR": "1", "FORCE_COLOR": "1"}])
+def test_no_color_takes_the_colours_and_leaves_the_signs(env: dict[str, str]) -> None:
+    screen = read_screen(Terminal(), env)
+    assert (screen.colour, screen.glyphs) == (False, True)
+    assert not read_screen(Terminal(), {}, colour=False).colour
+
+
+@pytest.mark.parametrize(
+    ("wished", "style", "code"),
+    [
+        ("", "good", "32"),
+        ("colorblind", "good", "34"),
+        ("light:bad=1;31", "bad", "1;31"),
+        ("light:bad=1;31", "dim", "90"),
+        ("bad=", "bad", ""),
+        ("nothing:good", "good", "32"),
+        ("bad=31m\x1b]0;title\x07", "bad", "31"),
+        ("unknown=1", "good", "32"),
+    ],
+)
+def test_colours_follow_the_theme_that_is_wished_for(wished: str, style: str, code: str) -> None:
+    assert read_theme(wished)[style] == code
+    assert read_theme(wished).keys() == THEMES["dark"].keys()
+
+
+def test_a_style_without_a_colour_of_its_own_is_plain() -> None:
+    screen = Screen(colour=True, theme=read_theme("bad="))
+    assert render(Line("broken", "bad"), screen=screen) == "broken\n"
+
+
+def test_a_dumb_terminal_gets_plain_text() -> None:
+    screen = read_screen(Terminal(), {"TERM": "dumb"})
+    assert (screen.colour, screen.glyphs) == (False, False)
+
+
+def test_anything_else_gets_plain_text_as_wide_as_it_is() -> None:
+    assert read_screen(io.StringIO(), {"TERM": "xterm", "COLUMNS": "20"}) == PLAIN
+    assert read_screen(io.StringIO(), {"FORCE_COLOR": "1"}).colour
+
+
+def test_no_signs_where_the_encoding_has_none() -> None:
+    terminal = Terminal()
+    terminal.encoding = "ascii"
+    screen = read_screen(terminal, {})
+    assert (screen.colour, screen.glyphs) == (True, False)
+
+
+def test_what_an_encoding_lacks_is_spelled_plainly_or_escaped() -> None:
+    assert encode_text("a → b — “c” ☃", "ascii") == b'a -> b - "c" \\u2603'
+    assert encode_text("é", "latin-1") == b"\xe9"
+    assert encode_text("half \ud800", "utf-8") == b"half \\ud800"
+
+
+def test_what_is_written_in_pieces_is_the_whole() -> None:
+    outcome = Outcome(
+        {"rows": [{"n": at, "x": "é"} for at in range(9_000)]}, [Line(f"{at}") for at in range(5_001)], [BAD]
+    )
+    for form in report.FORMATS:
+        pieces = list(report.render_pieces("status", outcome, form, PLAIN))
+        assert "".join(pieces) == report.render("status", outcome, form, PLAIN)
+        assert all(pieces)
+    assert [text.count("\n") for text in report.render_pieces("status", outcome, "text", PLAIN)] == [
+        2_000,
+        2_000,
+        1_003,
+    ]
+    document = json.loads("".join(report.render_pieces("status", outcome, "json", PLAIN)))
+    assert document["rows"] == outcome.data["rows"]
+
+
+def test_a_number_that_json_cannot_spell_is_null_and_nothing_is_written_twice() -> None:
+    outcome = Outcome({"rows": [*range(30_000), float("inf")]})
+    assert load("".join(report.render_pieces("status", outcome, "json", PLAIN)))["rows"] == [*range(30_000), None]

@@ -1,1 +1,0 @@
-"""Tests of the package's folder of the same name."""

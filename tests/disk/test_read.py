@@ -1,0 +1,84 @@
+"""Reading a file that may be anything."""
+
+import errno
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from checkpoint_git.core.jsontext import MAX_BYTES
+from checkpoint_git.disk.read import read_content, read_if_there
+
+
+def read(path: Path, boundary: Path) -> bytes:
+    """The content of what can be read."""
+    data = read_content(str(path), str(boundary))
+    assert isinstance(data, bytes)
+    return data
+
+
+def error_of(path: Path, boundary: Path) -> int | None:
+    """The number of the error of reading."""
+    error = read_content(str(path), str(boundary))
+    assert isinstance(error, OSError)
+    return error.errno
+
+
+def test_a_file_is_its_bytes(tmp_path: Path) -> None:
+    for data in (b"", b"a", b"x" * 100_000, b"y" * MAX_BYTES):
+        path = tmp_path / "file"
+        path.write_bytes(data)
+        assert read(path, tmp_path) == data
+
+
+def test_a_link_inside_the_boundary_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"here")
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "second").symlink_to(tmp_path / "link")
+    assert read(tmp_path / "second", tmp_path) == b"here"
+
+
+def test_a_link_out_of_the_boundary_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "file").write_bytes(b"outside")
+    (tmp_path / "inner/link").symlink_to("../file")
+    assert error_of(tmp_path / "inner/link", tmp_path / "inner") == errno.ELOOP
+
+
+def test_links_in_a_circle_end(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    assert error_of(tmp_path / "a", tmp_path) == errno.ELOOP
+
+
+def test_what_is_no_file_is_never_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    assert [error_of(tmp_path / name, tmp_path) for name in ("folder", "pipe", "link")] == [errno.EISDIR] * 3
+
+
+def test_a_socket_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # a socket's address is short
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket")
+        assert error_of(tmp_path / "socket", tmp_path) == errno.EISDIR
+
+
+def test_a_file_over_the_limit_is_refused(tmp_path: Path) -> None:
+    with (tmp_path / "huge").open("wb") as stream:
+        stream.truncate(MAX_BYTES + 1)
+    assert error_of(tmp_path / "huge", tmp_path) == errno.EFBIG
+
+
+def test_what_is_missing_says_so(tmp_path: Path) -> None:
+    assert error_of(tmp_path / "nothing", tmp_path) == errno.ENOENT
+
+
+def test_a_file_of_any_size_is_read_where_there_is_one(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"a\r\n\xff")
+    assert read_if_there(str(tmp_path / "file")) == b"a\r\n\xff"
+    assert read_if_there(str(tmp_path / "nothing")) is None
+    with pytest.raises(IsADirectoryError):
+        read_if_there(str(tmp_path))

@@ -1,0 +1,245 @@
+"""The history questions, asked of real repositories."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.git.history.history import (
+    Removal,
+    has_commits,
+    is_shallow,
+    read_changes,
+    read_merged,
+    read_own_names,
+    read_removals,
+    read_strangers,
+)
+from tests.support.repos import GitRepo
+
+
+def merged(repo: GitRepo, *references: str) -> set[str]:
+    return set(read_merged(str(repo.path), set(references)))
+
+
+@pytest.fixture
+def busy(repo: GitRepo) -> GitRepo:
+    """A repository that merged #12, ABC-7 and #40, took #13 back, and mentions #14."""
+    repo.commit("begin")
+    repo.git("checkout", "-qb", "search")
+    repo.write("search.py", "1")
+    repo.commit("search")
+    repo.git("checkout", "-q", "main")
+    repo.git("merge", "-q", "--no-ff", "-m", "Merge pull request #12 from ada/abc-7-search", "search")
+    repo.write("sort.py", "1")
+    repo.commit("sort (#13)")
+    repo.git("revert", "--no-edit", "HEAD")
+    repo.commit("prepare the ground for #14")
+    repo.commit("tidy\n\nCloses #40")
+    return repo
+
+
+def test_merged_work_is_found_and_the_rest_is_not(busy: GitRepo) -> None:
+    assert merged(busy, "#12", "ABC-7", "#13", "#14", "#40", "#99") == {"#12", "ABC-7", "#40"}
+
+
+def test_more_references_than_git_filters_itself_give_the_same_answer(busy: GitRepo) -> None:
+    many = {f"#{number}" for number in range(10, 60)} | {"ABC-7", "XYZ-1"}
+    assert merged(busy, *many) == {"#12", "ABC-7", "#40"}
+
+
+def test_the_evidence_names_commit_subject_and_rule(busy: GitRepo) -> None:
+    sentence = read_merged(str(busy.path), {"#12"})["#12"]
+    assert "Merge pull request #12" in sentence
+    assert "merge commit" in sentence
+
+
+def test_work_is_found_however_long_ago_it_was(repo: GitRepo) -> None:
+    repo.commit("search (#12)")
+    stream = b"".join(
+        b"commit refs/heads/main\ncommitter A <a@b.c> %d +0000\ndata 4\nmore\n%s"
+        % (
+            1_800_000_000 + number,
+            b"from refs/heads/main^0\n" if number == 0 else b"",
+        )
+        for number in range(3_000)
+    )
+    assert repo.run("git", "fast-import", "--quiet", stdin=stream).returncode == 0
+    assert merged(repo, "#12") == {"#12"}
+    assert merged(repo, *[f"#{number}" for number in range(1, 30)]) == {"#12"}
+
+
+def test_only_heads_own_history_counts(busy: GitRepo) -> None:
+    busy.git("checkout", "-q", "--detach", "HEAD~5")
+    assert merged(busy, "#12", "#40") == set()
+    busy.git("checkout", "-q", "main")
+    busy.git("checkout", "-q", "--detach")
+    assert merged(busy, "#12", "#40") == {"#12", "#40"}
+
+
+def test_a_repository_without_commits_has_merged_nothing(repo: GitRepo) -> None:
+    assert merged(repo, "#12") == set()
+    assert not has_commits(str(repo.path))
+    assert read_changes(str(repo.path), 0, frozenset({"a"})) == []
+    assert read_strangers(str(repo.path), ["1234567"]) == {"1234567": "unknown"}
+
+
+def test_a_folder_outside_git_has_merged_nothing(tmp_path: Path) -> None:
+    assert read_merged(str(tmp_path), {"#12"}) == {}
+
+
+def test_git_missing_is_said_with_a_hint(busy: GitRepo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(CheckpointError) as raised:
+        read_merged(str(busy.path), {"#12"})
+    assert raised.value.hint
+
+
+def test_a_shallow_clone_says_that_it_is_one(busy: GitRepo, tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    busy.git("clone", "-q", "--depth", "2", f"file://{busy.path}", str(clone))
+    assert is_shallow(str(clone))
+    assert not is_shallow(str(busy.path))
+    assert read_merged(str(clone), {"#12", "#40"}).keys() == {"#40"}
+
+
+def test_the_users_own_log_settings_change_nothing(busy: GitRepo) -> None:
+    for name, value in (
+        ("log.showSignature", "true"),
+        ("color.ui", "always"),
+        ("format.pretty", "oneline"),
+        ("log.date", "relative"),
+        ("i18n.logOutputEncoding", "ISO-8859-1"),
+        ("diff.noprefix", "true"),
+        ("log.showRoot", "false"),
+    ):
+        busy.git("config", name, value)
+    assert merged(busy, "#12", "#40") == {"#12", "#40"}
+
+
+@pytest.mark.parametrize("message", [b"\x1b[2J (#12)", b"\xff\xfe caf\xe9 (#12)", b"a (#12)\n\n" + b"#" * 3_000_000])
+def test_a_hostile_message_is_read_and_its_neighbours_too(repo: GitRepo, message: bytes) -> None:
+    repo.commit("one (#11)")
+    made = repo.run("git", "commit-tree", "HEAD^{tree}", "-p", "HEAD", stdin=message)
+    repo.git("reset", "-q", "--hard", made.stdout.decode().strip())
+    repo.commit("three (#13)")
+    assert merged(repo, "#11", "#12", "#13") == {"#11", "#12", "#13"}
+    assert merged(repo, *[f"#{number}" for number in range(1, 30)]) == {"#11", "#12", "#13"}
+
+
+def test_another_repository_in_the_environment_is_not_asked(
+    busy: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = GitRepo.create(tmp_path / "other")
+    monkeypatch.setenv("GIT_DIR", str(other.path / ".git"))
+    assert merged(busy, "#12") == {"#12"}
+
+
+@pytest.mark.parametrize(
+    ("url", "names"),
+    [
+        ("https://github.com/acme/App.git", {"app"}),
+        ("git@github.com:acme/app.git", {"app"}),
+        ("ssh://git@host:2222/group/sub/app/", {"app"}),
+        ("/srv/git/origin.git", set()),
+        ("file:///srv/git/origin.git", set()),
+        ("../origin", set()),
+    ],
+)
+def test_a_remote_on_a_host_says_what_the_repository_is_called(repo: GitRepo, url: str, names: set[str]) -> None:
+    repo.git("remote", "add", "origin", url)
+    assert read_own_names(str(repo.path)) == names
+
+
+def test_a_link_to_another_repository_is_not_taken_for_ours(repo: GitRepo) -> None:
+    repo.commit("search (#12)")
+    repo.git("remote", "add", "origin", "git@github.com:acme/app.git")
+    assert merged(repo, "acme/app#12", "fork/app#12", "acme/other#12") == {"acme/app#12", "fork/app#12"}
+
+
+def test_changes_come_newest_first_with_their_paths(repo: GitRepo) -> None:
+    repo.write("src/a b.py", "1")
+    repo.commit("one")
+    repo.git("checkout", "-qb", "side")
+    repo.write("ä.py", "1")
+    repo.commit("side")
+    repo.git("checkout", "-q", "main")
+    repo.write("main.py", "1")
+    repo.commit("main")
+    repo.git("merge", "-q", "--no-ff", "-m", "join", "side")
+    repo.commit("empty")
+    watched = frozenset({"ä.py", "main.py", "src/a b.py"})
+    assert [(change.subject, set(change.paths)) for change in read_changes(str(repo.path), 0, watched)] == [
+        ("join", {"ä.py"}),
+        ("main", {"main.py"}),
+        ("one", {"src/a b.py"}),
+    ]
+    assert [change.subject for change in read_changes(str(repo.path), 0, frozenset({"main.py"}))] == ["main"]
+
+
+def test_changes_before_the_instant_are_left_out(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    for when in (1_000_000_000, 1_100_000_000):
+        monkeypatch.setenv("GIT_COMMITTER_DATE", f"{when} +0000")
+        repo.write("a", str(when))
+        repo.commit(f"at {when}")
+    assert [change.when for change in read_changes(str(repo.path), 1_050_000_000, frozenset("a"))] == [1_100_000_000]
+
+
+def test_a_commit_outside_heads_history_is_told_from_an_unknown_one(repo: GitRepo) -> None:
+    first = repo.commit("first")
+    repo.git("checkout", "-qb", "side")
+    side = repo.commit("side")
+    repo.git("checkout", "-q", "main")
+    last = repo.commit("last")
+    repo.git("tag", "-a", "-m", "v1", "v1")
+    tag = repo.git("rev-parse", "v1")
+    asked = [first, first[:8], last, tag, side, side[:10], "deadbeef", "0123456789abcdef0123456789abcdef01234567"]
+    assert read_strangers(str(repo.path), asked) == {
+        side: "elsewhere",
+        side[:10]: "elsewhere",
+        "deadbeef": "unknown",
+        "0123456789abcdef0123456789abcdef01234567": "unknown",
+    }
+
+
+def test_a_repository_of_sha256_works_the_same(tmp_path: Path) -> None:
+    if subprocess.run(["git", "init", "-q", "--object-format=sha256", str(tmp_path / "probe")]).returncode != 0:
+        pytest.skip("this git has no sha256 repositories")
+    repo = GitRepo.create(tmp_path / "repo", "--object-format=sha256")
+    repo.write("a", "1")
+    head = repo.commit("search (#12)")
+    assert merged(repo, "#12") == {"#12"}
+    assert read_strangers(str(repo.path), [head, head[:12]]) == {}
+    assert [change.paths for change in read_changes(str(repo.path), 0, frozenset("a"))] == [frozenset({"a"})]
+
+
+def test_many_paths_are_looked_for_as_few_are(repo: GitRepo) -> None:
+    for name in ("old.py", "gone.py", "src/all/a.py"):
+        repo.write(name, f"{name}\n" * 20)
+    repo.commit("begin")
+    repo.git("mv", "old.py", "new.py")
+    repo.git("rm", "-q", "gone.py")
+    changed = repo.commit("move one, remove one")
+    repo.git("rm", "-q", "-r", "src")
+    removed = repo.commit("remove a folder")
+    expected = {
+        "old.py": Removal(changed, "new.py"),
+        "gone.py": Removal(changed),
+        "src/all": Removal(removed),
+    }
+    never = [f"never/{number}.py" for number in range(200)]
+    assert read_removals(str(repo.path), [*expected]) == expected
+    assert read_removals(str(repo.path), [*never, *expected]) == expected
+
+
+def test_paths_that_look_like_options_or_patterns_are_names(repo: GitRepo) -> None:
+    repo.write("--all", "1")
+    repo.write("[a].py", "1")
+    repo.commit("begin")
+    repo.git("rm", "-q", "--", "--all", ":(literal)[a].py")
+    removed = repo.commit("remove")
+    assert read_removals(str(repo.path), ["--all", "[a].py", "a.py", ":/"]) == {
+        "--all": Removal(removed),
+        "[a].py": Removal(removed),
+    }

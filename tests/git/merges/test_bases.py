@@ -1,0 +1,52 @@
+"""Merge bases of many merges at once: the same that git names one by one."""
+
+import random
+import subprocess
+
+import pytest
+
+from checkpoint_git.git.merges import bases
+from checkpoint_git.git.merges.bases import find_bases, read_bases_of_all, read_graph
+from tests.support.repos import GitRepo
+
+
+def grow(repo: GitRepo, seed: int, count: int = 60) -> list[str]:
+    """A history full of merges, criss-cross ones, two roots and clocks that go wrong; its commits, oldest first."""
+    chance = random.Random(seed)  # noqa: S311 (a history, no secret)
+    stream, parents = "", list[list[int]]()
+    for mark in range(1, count + 1):
+        most = 0 if mark == 1 or mark == 30 else chance.choice((1, 1, 2, 2))
+        found = chance.sample(range(max(1, mark - 8), mark), min(most, mark - 1)) if most else []
+        parents.append(found)
+        stream += (
+            f"commit refs/heads/b{mark}\nmark :{mark}\ncommitter a <a@b> {chance.randrange(9999)} +0000\ndata 1\nx\n"
+        )
+        stream += "".join(f"{'merge' if at else 'from'} :{parent}\n" for at, parent in enumerate(found))
+    subprocess.run(["git", "fast-import", "--quiet", "--force"], cwd=repo.path, input=stream.encode(), check=True)
+    return [repo.git("rev-parse", f"b{mark}") for mark in (count - 9, *range(count - 8, count + 1))]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_walk_names_the_bases_that_git_names(seed: int, repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bases, "_FEW", 10)
+    ids = grow(repo, seed)
+    pairs = [(left, right) for left in ids for right in ids[:5]]
+    found = read_bases_of_all(str(repo.path), pairs)
+    for pair, some in zip(pairs, found, strict=True):
+        assert sorted(some) == sorted(repo.git("merge-base", "--all", *pair, check=False).split())
+
+
+def test_few_pairs_and_more_than_two_commits_are_asked_of_git(repo: GitRepo) -> None:
+    ids = grow(repo, 7)
+    assert len(ids) <= bases._FEW
+    asked = [(ids[0], ids[1]), (ids[0], ids[1], ids[2])]
+    found = read_bases_of_all(str(repo.path), asked)
+    assert [sorted(some) for some in found] == [
+        sorted(repo.git("merge-base", "--all", *each, check=False).split()) for each in asked
+    ]
+
+
+def test_a_commit_is_its_own_base(repo: GitRepo) -> None:
+    ids = grow(repo, 1)
+    graph = read_graph(str(repo.path), ids)
+    assert find_bases(graph, ids[3], ids[3]) == [ids[3]]

@@ -1,0 +1,81 @@
+"""The merge that a server makes, whatever this clone is set up with."""
+
+from pathlib import Path
+
+import pytest
+
+from checkpoint_git.git.merges.line_merge import is_dropped, merge_lines, open_plain, read_foreseen, read_made
+from checkpoint_git.git.merges.merges import read_merge
+from tests.scenarios.driven import drive
+from tests.support.repos import GitRepo
+
+PATH = ".checkpoints/build.checkpoint.json"
+LINES = "".join(f"{number}\n" for number in range(20))
+
+
+@pytest.fixture
+def diverged(repo: GitRepo) -> GitRepo:
+    """Left changed the first line and right the last; left is checked out."""
+    repo.write(PATH, LINES)
+    repo.write("code", "base\n")
+    repo.commit("base")
+    for name, text in (("right", LINES + "right\n"), ("left", "left\n" + LINES)):
+        repo.git("checkout", "-q", "-b", name, "main")
+        repo.write(PATH, text)
+        repo.commit(name)
+    return repo
+
+
+def ids(repo: GitRepo) -> tuple[str, str]:
+    return repo.git("rev-parse", "left"), repo.git("rev-parse", "right")
+
+
+def test_lines_are_merged_and_no_object_is_left_behind(diverged: GitRepo) -> None:
+    drive(diverged)
+    before = diverged.git("count-objects", "-v")
+    with open_plain(str(diverged.path)) as plain:
+        made = merge_lines(plain, *ids(diverged))
+        (file,) = read_foreseen(plain, made, *ids(diverged)).files
+        assert file.result == f"left\n{LINES}right\n".encode()
+        assert read_made(plain, made, [PATH, "gone"]) == {PATH: file.result, "gone": None}
+        assert (made.stopped, made.others) == ({}, 0)
+    assert diverged.git("count-objects", "-v") == before
+
+
+def test_what_lines_cannot_merge_is_named(diverged: GitRepo) -> None:
+    for name in ("right", "left"):
+        diverged.git("checkout", "-q", name)
+        diverged.write(PATH, f"{name}\n")
+        diverged.write("code", f"{name}\n")
+        diverged.commit("conflict")
+    with open_plain(str(diverged.path)) as plain:
+        made = merge_lines(plain, *ids(diverged))
+    assert (made.stopped, made.others) == ({PATH: ("contents",)}, 1)
+
+
+@pytest.mark.parametrize("lines", ["* merge=union", "* merge=ours-always", "* -merge", "* text eol=crlf"])
+def test_no_attribute_has_a_say(lines: str, diverged: GitRepo, tmp_path: Path) -> None:
+    diverged.git("config", "merge.ours-always.driver", "true")
+    diverged.git("config", "core.attributesFile", str(tmp_path / "attributes"))
+    (tmp_path / "attributes").write_text(lines)
+    for name in ("right", "left"):
+        diverged.git("checkout", "-q", name)
+        diverged.write(".gitattributes", f"{lines}\n")
+        diverged.commit("attributes")
+    with open_plain(str(diverged.path)) as plain:
+        made = merge_lines(plain, *ids(diverged))
+        assert read_made(plain, made, [PATH]) == {PATH: f"left\n{LINES}right\n".encode()}
+
+
+def test_a_side_that_was_thrown_away_is_known_by_its_other_files(diverged: GitRepo) -> None:
+    diverged.git("merge", "-q", "-s", "ours", "-m", "ours", "right")
+    with open_plain(str(diverged.path)) as plain:
+        assert not is_dropped(plain, read_merge(str(diverged.path), "HEAD")), "only its checkpoint is gone"
+    diverged.git("reset", "-q", "--hard", "HEAD^")
+    diverged.git("checkout", "-q", "right")
+    diverged.write("code", "right\n")
+    diverged.commit("code too")
+    diverged.git("checkout", "-q", "left")
+    diverged.git("merge", "-q", "-s", "ours", "-m", "ours", "right")
+    with open_plain(str(diverged.path)) as plain:
+        assert is_dropped(plain, read_merge(str(diverged.path), "HEAD"))

@@ -1,0 +1,233 @@
+"""Merge commits in real repositories: which are found, their bases, and the versions of each file."""
+
+from pathlib import Path
+
+import pytest
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.git.merges.merges import (
+    Versions,
+    read_bases,
+    read_cut_merges,
+    read_merge,
+    read_merges,
+    read_touched,
+)
+from tests.support.repos import GitRepo
+
+PATH = ".checkpoints/build.checkpoint.json"
+OTHER = "sub/.checkpoints/audit.checkpoint.json"
+
+
+def branch(repo: GitRepo, name: str, start: str, **files: str) -> str:
+    """A branch with one commit that writes files; their names have "_" for what a keyword cannot hold."""
+    repo.git("checkout", "-q", "-b", name, start)
+    for path, text in files.items():
+        repo.write(PATH if path == "build" else OTHER if path == "audit" else path, text)
+    return repo.commit(name)
+
+
+def merge(repo: GitRepo, *others: str, **files: str) -> str:
+    """A merge into the branch that is checked out, with the content given; its id."""
+    repo.run("git", "merge", "-q", "--no-commit", "--allow-unrelated-histories", *others)
+    for path, text in files.items():
+        repo.write(PATH if path == "build" else OTHER, text)
+    repo.git("add", "-A")
+    repo.git("commit", "-q", "-m", "a merge")
+    return repo.git("rev-parse", "HEAD")
+
+
+@pytest.fixture
+def diverged(repo: GitRepo) -> GitRepo:
+    """Two branches that both changed one checkpoint; left is checked out."""
+    repo.write(PATH, "base\n")
+    repo.write("readme", "x\n")
+    repo.commit("base")
+    branch(repo, "right", "main", build="right\n")
+    branch(repo, "left", "main", build="left\n")
+    return repo
+
+
+def touched(repo: GitRepo, rev: str = "HEAD") -> list[Versions]:
+    cwd = str(repo.path)
+    return read_touched(cwd, read_merge(cwd, rev)).files
+
+
+def test_a_merge_has_every_version_of_a_file_that_both_sides_changed(diverged: GitRepo) -> None:
+    merge(diverged, "right", build="both\n")
+    (file,) = touched(diverged)
+    assert file[:2] == (PATH, "")
+    assert [base.data for base in file.bases] == [b"base\n"]
+    assert (file.first, file.second, file.result, file.parents) == (b"left\n", b"right\n", b"both\n", (1, 2))
+
+
+def test_a_file_taken_whole_from_the_only_side_that_changed_it_is_counted(diverged: GitRepo) -> None:
+    branch(diverged, "more", "right", audit="new\n")
+    diverged.git("checkout", "-q", "left")
+    merge(diverged, "more", build="both\n")
+    found = read_touched(str(diverged.path), read_merge(str(diverged.path), "HEAD"))
+    assert ([file.path for file in found.files], found.whole) == ([PATH], 1)
+
+
+def test_a_side_thrown_away_is_seen(diverged: GitRepo) -> None:
+    branch(diverged, "more", "right", audit="new\n")
+    diverged.git("checkout", "-q", "left")
+    diverged.git("merge", "-q", "-s", "ours", "--no-edit", "more")
+    assert [(file.path, file.second, file.result) for file in touched(diverged)] == [
+        (PATH, b"right\n", b"left\n"),
+        (OTHER, b"new\n", None),
+    ]
+
+
+def test_what_both_parents_had_and_the_merge_lost_is_seen(diverged: GitRepo) -> None:
+    diverged.git("checkout", "-q", "-b", "twin", "left")
+    diverged.write("readme", "y\n")
+    diverged.commit("twin")
+    diverged.git("checkout", "-q", "left")
+    diverged.write("more", "z\n")
+    diverged.commit("more")
+    commit = merge(diverged, "twin", build="base\n")
+    (file,) = touched(diverged)
+    assert (file.first, file.second, file.result) == (b"left\n", b"left\n", b"base\n")
+    assert [found.id for found in read_merges(str(diverged.path), "left")] == [commit]
+
+
+def test_merges_that_touch_no_checkpoint_are_left_out_of_a_range(diverged: GitRepo) -> None:
+    branch(diverged, "docs", "left", readme="y\n")
+    diverged.git("checkout", "-q", "left")
+    diverged.write("more", "z\n")
+    diverged.commit("more")
+    merge(diverged, "docs")
+    commit = merge(diverged, "right", build="both\n")
+    assert [found.id for found in read_merges(str(diverged.path), "main..left")] == [commit]
+    assert read_merges(str(diverged.path), "left..main") == []
+
+
+def test_a_file_renamed_on_one_side_is_one_file(diverged: GitRepo) -> None:
+    text = "".join(f"line {number}\n" for number in range(30))
+    diverged.git("checkout", "-q", "main")
+    diverged.write(PATH, text)
+    diverged.commit("longer")
+    branch(diverged, "changed", "main", build=f"{text}more\n")
+    diverged.git("checkout", "-q", "-b", "renamed", "main")
+    new_path = PATH.replace("build", "craft")
+    diverged.git("mv", PATH, new_path)
+    diverged.write(new_path, f"first\n{text}")
+    diverged.commit("rename")
+    diverged.git("merge", "-q", "--no-edit", "changed")
+    (file,) = touched(diverged)
+    assert file[:2] == (new_path, PATH)
+    assert (file.bases[0].data, file.first, file.second) == (
+        text.encode(),
+        f"first\n{text}".encode(),
+        f"{text}more\n".encode(),
+    )
+    assert file.result == f"first\n{text}more\n".encode()
+
+
+def test_a_file_removed_on_one_side_and_changed_on_the_other_has_both_told(diverged: GitRepo) -> None:
+    diverged.git("rm", "-q", PATH)
+    diverged.commit("gone")
+    merge(diverged, "right", build="right\n")
+    (file,) = touched(diverged)
+    assert (file.first, file.second, file.result) == (None, b"right\n", b"right\n")
+
+
+def test_unrelated_histories_have_no_base(diverged: GitRepo) -> None:
+    diverged.git("checkout", "-q", "--orphan", "other")
+    diverged.write(PATH, "other\n")
+    diverged.commit("other")
+    diverged.git("checkout", "-q", "left")
+    merge(diverged, "other", build="both\n")
+    (file,) = touched(diverged)
+    assert (file.bases, file.first, file.second, file.result) == ((), b"left\n", b"other\n", b"both\n")
+
+
+def test_a_criss_cross_has_several_bases_and_what_is_below_them(diverged: GitRepo) -> None:
+    left, right = (diverged.git("rev-parse", name) for name in ("left", "right"))
+    merge(diverged, right, build="left again\n")
+    diverged.git("checkout", "-q", "right")
+    merge(diverged, left, build="right again\n")
+    merge(diverged, "left", build="done\n")
+    (file,) = touched(diverged)
+    assert sorted(base.data or b"" for base in file.bases) == [b"left\n", b"right\n"]
+    assert [[below.data for below in base.below] for base in file.bases] == [[], [b"base\n"]]
+    assert len(read_bases(str(diverged.path), read_merge(str(diverged.path), "HEAD").parents)) == 2
+
+
+def test_an_octopus_is_told_where_two_parents_changed_a_file(diverged: GitRepo) -> None:
+    branch(diverged, "third", "main", audit="new\n")
+    branch(diverged, "fourth", "main", audit="newer\n")
+    tree = diverged.git("rev-parse", "left^{tree}")
+    parents = [word for name in ("main", "left", "right", "third") for word in ("-p", name)]
+    commit = diverged.git("commit-tree", tree, *parents, "-m", "octopus")
+    found = read_touched(str(diverged.path), read_merge(str(diverged.path), commit))
+    assert [(file.path, file.parents, file.first, file.second, file.result) for file in found.files] == [
+        (PATH, (2, 3), b"left\n", b"right\n", b"left\n"),
+        (OTHER, (1, 4), None, b"new\n", None),
+    ]
+    assert found.crowded == []
+
+
+def test_an_octopus_in_which_more_than_two_changed_a_file_is_said(diverged: GitRepo) -> None:
+    branch(diverged, "third", "main", build="third\n")
+    tree = diverged.git("rev-parse", "left^{tree}")
+    parents = [word for name in ("left", "right", "third") for word in ("-p", name)]
+    commit = diverged.git("commit-tree", tree, *parents, "-m", "octopus")
+    found = read_touched(str(diverged.path), read_merge(str(diverged.path), commit))
+    assert (found.files, found.crowded) == ([], [PATH])
+
+
+@pytest.mark.parametrize(("rev", "said"), [("left", "it has one parent"), ("main", "it has no parent")])
+def test_a_commit_that_is_no_merge_is_refused(diverged: GitRepo, rev: str, said: str) -> None:
+    with pytest.raises(CheckpointError, match=said):
+        read_merge(str(diverged.path), rev)
+
+
+@pytest.mark.parametrize("rev", ["nonsense", "--all", "HEAD:readme", ""])
+def test_what_names_no_commit_is_refused(diverged: GitRepo, rev: str) -> None:
+    with pytest.raises(CheckpointError):
+        read_merge(str(diverged.path), rev)
+
+
+@pytest.mark.parametrize("revisions", ["nonsense", "--all", "a..b", "-n1", ""])
+def test_what_is_no_range_is_refused(diverged: GitRepo, revisions: str) -> None:
+    with pytest.raises(CheckpointError, match="knows no range"):
+        read_merges(str(diverged.path), revisions)
+
+
+def test_a_shallow_clone_says_what_it_lacks(diverged: GitRepo, tmp_path: Path) -> None:
+    commit = merge(diverged, "right", build="both\n")
+    shallow = tmp_path / "shallow"
+    diverged.git("clone", "-q", "--depth", "1", "--branch", "left", f"file://{diverged.path}", str(shallow))
+    with pytest.raises(CheckpointError) as caught:
+        read_merge(str(shallow), "HEAD")
+    assert "--unshallow" in caught.value.hint
+    assert read_merges(str(shallow), "HEAD") == []
+    assert [found.id for found in read_cut_merges(str(shallow), "HEAD")] == [commit]
+    assert read_cut_merges(str(diverged.path), "HEAD") == []
+
+
+def test_a_shallow_clone_that_ends_at_the_parents_does_not_guess_a_base(diverged: GitRepo, tmp_path: Path) -> None:
+    merge(diverged, "right", build="both\n")
+    shallow = tmp_path / "shallow"
+    diverged.git("clone", "-q", "--depth", "2", "--branch", "left", f"file://{diverged.path}", str(shallow))
+    with pytest.raises(CheckpointError, match="not in this clone"):
+        read_touched(str(shallow), read_merge(str(shallow), "HEAD"))
+
+
+def test_a_bare_repository_and_another_folder_will_do(diverged: GitRepo, tmp_path: Path) -> None:
+    merge(diverged, "right", build="both\n")
+    bare = tmp_path / "bare.git"
+    diverged.git("clone", "-q", "--bare", str(diverged.path), str(bare))
+    for cwd in (bare, diverged.path / ".checkpoints"):
+        found = read_touched(str(cwd), read_merge(str(cwd), "left"))
+        assert [file.result for file in found.files] == [b"both\n"]
+
+
+def test_a_symbolic_link_counts_as_no_file(diverged: GitRepo) -> None:
+    (diverged.path / PATH).unlink()
+    (diverged.path / PATH).symlink_to("/etc/hostname")
+    diverged.commit("link")
+    merge(diverged, "right")
+    assert all(file.first is None for file in touched(diverged))

@@ -1,0 +1,55 @@
+"""The gitattributes lines: which, where, and how the other driver's lines become ours and theirs again."""
+
+import pytest
+
+from checkpoint_git.git.attributes import (
+    add_attributes,
+    adopt_lines,
+    attribute_lines,
+    find_other_driver,
+    give_back_lines,
+    has_attributes,
+    remove_attributes,
+)
+
+OTHER = b".checkpoints/*.json merge=opchain-checkpoint text\n"
+
+
+def test_the_lines_come_from_the_table_of_protocols() -> None:
+    assert attribute_lines() == [
+        "**/.checkpoints/*.checkpoint.json merge=checkpoint diff=checkpoint",
+        "**/memory/state/phase.json merge=checkpoint diff=checkpoint",
+        "**/memory/state/execution.json merge=checkpoint diff=checkpoint",
+    ]
+
+
+def test_lines_written_by_hand_count() -> None:
+    by_hand = "".join(line.replace(" ", "\t  ") + "\n" for line in attribute_lines()).encode()
+    assert has_attributes(by_hand)
+    assert not has_attributes(b"# " + by_hand)
+
+
+def test_the_other_driver_is_found_by_line_and_comments_are_none() -> None:
+    found = find_other_driver(b"*.c text\n# x merge=opchain-checkpoint\n" + OTHER + b"y merge=opchain-checkpoint-2\n")
+    assert [line.number for line in found] == [3]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [OTHER, OTHER.rstrip(), b"a b\n" + OTHER + b"c d\n", OTHER + OTHER, OTHER.replace(b"\n", b"\r\n"), b"", b"a b"],
+)
+def test_adopted_lines_are_given_back_to_the_byte(data: bytes) -> None:
+    adopted = adopt_lines(data)
+    assert not find_other_driver(adopted)
+    assert give_back_lines(adopted) == data
+    assert remove_attributes(add_attributes(adopted)) == data
+
+
+def test_an_adopted_line_keeps_its_other_attributes() -> None:
+    assert adopt_lines(OTHER).splitlines()[1] == b".checkpoints/*.json merge=checkpoint text"
+
+
+def test_a_file_that_was_made_for_us_is_gone_when_nothing_was_added() -> None:
+    made = add_attributes(None)
+    assert remove_attributes(made) is None
+    assert remove_attributes(made + b"*.c text\n") == b"*.c text\n"

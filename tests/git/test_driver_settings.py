@@ -1,0 +1,107 @@
+"""The commands in git's configuration survive sh, git's own placeholders, and being read back."""
+
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from checkpoint_git.git.driver_settings import (
+    MERGETOOL,
+    MERGETOOL_TRUST,
+    Choices,
+    driver_command,
+    find_own_settings,
+    foreign_sections,
+    mergetool_command,
+    plan_settings,
+    read_driver_command,
+    textconv_command,
+)
+
+ODD = ["/a/b", "/a b/it's", '/a"b', "/100%/%A %%", "/$HOME/`x`", "/ä/ü", "/a;b&c|d"]
+
+
+@pytest.mark.parametrize("folder", ODD)
+@pytest.mark.parametrize("base", [True, False])
+def test_a_command_is_read_back_as_it_was_meant(folder: str, base: bool) -> None:
+    choices = Choices("newest", f"{folder}/schema.json")
+    found = read_driver_command(driver_command(f"{folder}/python", folder, choices, base=base))
+    assert found == (f"{folder}/python", f"{folder}/driver.py", choices)
+
+
+@pytest.mark.parametrize("folder", ODD)
+def test_sh_gets_every_path_whole(folder: str, tmp_path: Path) -> None:
+    command = driver_command("printf", folder, Choices(schema=f"{folder}/s.json"))
+    words = command.partition("; case")[0].replace("%%", "%").replace("'printf' -I -S", "printf '%s\\n'")
+    said = subprocess.run(["sh", "-c", words], capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+    assert said.splitlines()[:3] == [f"{folder}/driver.py", "--merge-schema", f"{folder}/s.json"]
+
+
+def test_the_paths_of_git_stay_unquoted_for_git_quotes_them() -> None:
+    assert " %O %A %B %L %P; case $? in 0) exit 0;; 3) exit 1;; esac; " in driver_command("/p", "/c", Choices())
+
+
+@pytest.mark.parametrize("command", ["", "mine %A", "node merge.mjs %O %A %B; case $? in", "'unended; case $? in x"])
+def test_another_command_is_not_taken_for_ours(command: str) -> None:
+    assert read_driver_command(command) is None
+
+
+@pytest.mark.parametrize("status", [0, 1, 3, 137])
+def test_the_answers_of_the_driver_become_gits(status: int, tmp_path: Path) -> None:
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\nexit {status}\n")
+    program.chmod(0o755)
+    for name, text in (("O", "base\n"), ("A", "ours\n"), ("B", "theirs\n")):
+        (tmp_path / name).write_text(text)
+    command = driver_command(str(program), "/c", Choices())
+    for mark, value in (("%O", "O"), ("%A", "A"), ("%B", "B"), ("%L", "7"), ("%P", "'p'")):
+        command = command.replace(mark, value)
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True)
+    touched = "<<<<<<< ours" in (tmp_path / "A").read_text()
+    assert (done.returncode, touched) == {0: (0, False), 3: (1, False)}.get(status, (1, True))
+    assert ("did not run" in done.stderr) == touched
+
+
+def test_a_textconv_that_cannot_run_shows_the_file(tmp_path: Path) -> None:
+    (tmp_path / "a file").write_text("content\n")
+    command = textconv_command("/gone/python", "/gone")
+    words = ["sh", "-c", f'{command} "$@"', command, "a file"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "content\n", "")
+
+
+@pytest.mark.parametrize("key", ["merge.checkpoint-base.driver", "merge.checkpoint.name", "diff.checkpoint.textconv"])
+def test_what_somebody_else_defined_under_our_names_is_not_ours_to_remove(key: str) -> None:
+    theirs = {key: "jq -S ."}
+    assert find_own_settings(theirs) == []
+    assert foreign_sections(theirs) == (key.rpartition(".")[0] + ".",)
+
+
+def test_a_foreign_driver_under_our_name_is_not_ours_to_remove() -> None:
+    planned = plan_settings("/p", "/c", Choices())
+    own = find_own_settings({**planned, "merge.checkpoint.driver": "mine %A", "user.name": "A"})
+    assert not [key for key in own if key.startswith("merge.checkpoint.")]
+    assert "merge.checkpoint-base.driver" in own
+    assert "user.name" not in own
+
+
+@pytest.mark.parametrize("folder", ODD)
+def test_the_merge_tool_gets_the_file_that_git_names(folder: str, tmp_path: Path) -> None:
+    python = tmp_path / folder.replace("/", "_")
+    python.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
+    python.chmod(0o755)
+    command = mergetool_command(str(python))
+    words = ["sh", "-c", f'MERGED="it\'s a file"; eval {shlex.quote(command)}']
+    said = subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+    assert said.splitlines() == ["-P", "-m", "checkpoint_git", "resolve", "--", "it's a file"]
+
+
+@pytest.mark.parametrize("theirs", [{MERGETOOL: "mine"}, {MERGETOOL_TRUST: "true"}])
+def test_a_foreign_merge_tool_under_our_name_is_not_ours_to_remove(theirs: dict[str, str]) -> None:
+    assert find_own_settings(theirs) == []
+
+
+def test_a_merge_tool_of_another_interpreter_is_still_ours() -> None:
+    planned = plan_settings("/gone/python", "/c", Choices())
+    assert {MERGETOOL, MERGETOOL_TRUST} <= set(find_own_settings(planned))

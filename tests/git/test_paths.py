@@ -1,0 +1,163 @@
+"""Paths that somebody wrote down, looked up in real repositories."""
+
+from pathlib import Path
+
+import pytest
+
+from checkpoint_git.git.paths import Fate, Lookup, find_state, read_fates, relative_to_top
+from tests.support.repos import GitRepo
+
+
+def state(repo: GitRepo, path: str, root: str = "") -> str:
+    return find_state(path, str(repo.path / root), str(repo.path))
+
+
+def test_a_path_a_folder_and_a_pattern_are_found(repo: GitRepo) -> None:
+    repo.write("src/pages/[id].astro", "x")
+    repo.write("src/a/deep/b.ts", "x")
+    for path in (
+        "src/pages/[id].astro",
+        "src/",
+        "src",
+        "./src/a",
+        "src/**/b.ts",
+        "**/deep",
+        "src/*/deep/?.ts",
+        "src/a/**",
+    ):
+        assert state(repo, path) == "there", path
+    for path in ("src/pages/id.astro", "src/**/c.ts", "src/*.ts", "nope", ""):
+        assert state(repo, path) == ("there" if path == "" else "missing"), path
+
+
+def test_many_paths_are_looked_up_as_single_ones_are(repo: GitRepo, tmp_path: Path) -> None:
+    deep = "/".join(["d"] * 120)
+    (tmp_path / "elsewhere").mkdir()
+    repo.write("src/a", "x")
+    repo.write(f"{deep}/a", "x")
+    (repo.path / "out").symlink_to(tmp_path / "elsewhere")
+    (repo.path / "in").symlink_to("src")
+    lookup = Lookup(str(repo.path), str(repo.path))
+    paths = ["src/a", "src", "src//a", "src/../src/a", "in", "in/a", "out", "out/a", "nope/a", "src/a/b", "../x", "~/x"]
+    for path in (*paths, f"{deep}/a", f"{deep}/b", "a/" * 2_000 + "b", "a" * 5_000, "a\0b", "src/*"):
+        assert lookup.find_state(path) == find_state(path, str(repo.path), str(repo.path)), path
+        assert list(lookup.find_names(path)) == relative_to_top(path, str(repo.path), str(repo.path)), path
+
+
+def test_an_absolute_path_inside_counts_and_one_outside_is_not_looked_at(repo: GitRepo, tmp_path: Path) -> None:
+    repo.write("a", "x")
+    (tmp_path / "secret").write_text("x")
+    assert state(repo, str(repo.path / "a")) == "there"
+    assert state(repo, str(tmp_path / "secret")) == "outside"
+    assert state(repo, "../secret") == "outside"
+    assert state(repo, "~/secret") == "outside"
+    assert state(repo, "a\0b") == "outside"
+
+
+def test_a_symbolic_link_out_of_the_repository_is_not_followed(repo: GitRepo, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "f").write_text("x")
+    (repo.path / "link").symlink_to(outside)
+    (repo.path / "loop").symlink_to(".")
+    (repo.path / "nowhere").symlink_to("gone")
+    assert state(repo, "link/f") == "outside"
+    assert state(repo, "**/f") == "missing"
+    assert state(repo, "nowhere") == "missing"
+
+
+def test_in_a_monorepo_a_path_may_count_from_the_project_or_from_the_top(repo: GitRepo) -> None:
+    repo.write("packages/one/src/a.ts", "x")
+    assert state(repo, "src/a.ts", "packages/one") == "there"
+    assert state(repo, "packages/one/src/a.ts", "packages/one") == "there"
+    root, top = str(repo.path / "packages/one"), str(repo.path)
+    assert relative_to_top("src/a.ts", root, top) == ["packages/one/src/a.ts", "src/a.ts"]
+    assert relative_to_top("../../../etc/passwd", root, top) == []
+
+
+def test_a_renamed_file_is_followed_to_its_present_name(repo: GitRepo) -> None:
+    repo.write("one.txt", "some content that is long enough to be recognised\n" * 5)
+    repo.commit()
+    for old, new in (("one.txt", "two.txt"), ("two.txt", "lib/three.txt")):
+        (repo.path / "lib").mkdir(exist_ok=True)
+        repo.git("mv", old, new)
+        repo.commit()
+    assert read_fates(str(repo.path), ["one.txt", "two.txt"]) == {
+        "one.txt": Fate("renamed", "lib/three.txt"),
+        "two.txt": Fate("renamed", "lib/three.txt"),
+    }
+
+
+def test_a_renamed_folder_is_followed_like_a_file(repo: GitRepo) -> None:
+    for name in "abc":
+        repo.write(f"src/old/{name}.py", f"{name} is long enough to be recognised\n" * 5)
+    repo.commit()
+    repo.git("mv", "src/old", "src/mid")
+    repo.git("mv", "src/mid/c.py", "elsewhere.py")
+    repo.commit()
+    repo.git("mv", "src", "lib")
+    repo.commit()
+    assert read_fates(str(repo.path), ["src/old", "src/old/", "src"]) == {
+        "src/old": Fate("renamed", "lib/mid"),
+        "src/old/": Fate("renamed", "lib/mid/"),
+        "src": Fate("renamed", "lib"),
+    }
+
+
+def test_a_folder_whose_files_went_different_ways_was_deleted(repo: GitRepo) -> None:
+    for name in "ab":
+        repo.write(f"src/{name}.py", f"{name} is long enough to be recognised\n" * 5)
+    repo.commit()
+    for name in "ab":
+        (repo.path / name).mkdir()
+        repo.git("mv", f"src/{name}.py", f"{name}/{name}.py")
+    commit = repo.commit()[:9]
+    assert read_fates(str(repo.path), ["src"]) == {"src": Fate("deleted", commit)}
+
+
+def test_a_deleted_file_names_its_commit_and_a_folder_too(repo: GitRepo) -> None:
+    repo.write("gone/a.txt", "a")
+    repo.write("ä b.txt", "b")
+    repo.commit()
+    repo.git("rm", "-rq", "gone", "ä b.txt")
+    commit = repo.commit()[:9]
+    assert read_fates(str(repo.path), ["gone/a.txt", "gone/", "ä b.txt"]) == dict.fromkeys(
+        ["gone/a.txt", "gone/", "ä b.txt"], Fate("deleted", commit)
+    )
+
+
+def test_what_git_never_had_is_told_from_what_it_ignores(repo: GitRepo) -> None:
+    repo.write(".gitignore", "dist/\n")
+    repo.commit()
+    assert read_fates(str(repo.path), ["never.txt", "dist/index.html"]) == {
+        "never.txt": Fate("unknown"),
+        "dist/index.html": Fate("ignored"),
+    }
+
+
+def test_a_removal_that_is_not_committed_yet_is_said(repo: GitRepo) -> None:
+    repo.write("src/a.txt", "a")
+    repo.commit()
+    (repo.path / "src/a.txt").unlink()
+    assert read_fates(str(repo.path), ["src/a.txt"]) == {"src/a.txt": Fate("uncommitted")}
+    assert read_fates(str(repo.path), ["src/"]) == {"src/": Fate("uncommitted")}
+
+
+def test_what_a_sparse_checkout_leaves_out_is_not_missing(repo: GitRepo) -> None:
+    repo.write("in/a.txt", "a")
+    repo.write("out/b.txt", "b")
+    repo.commit()
+    repo.git("sparse-checkout", "set", "in")
+    assert state(repo, "out/b.txt") == "missing"
+    assert read_fates(str(repo.path), ["out/b.txt", "out"]) == {}
+
+
+def test_without_commits_nothing_is_known(repo: GitRepo) -> None:
+    assert read_fates(str(repo.path), ["a"]) == {"a": Fate("unknown")}
+
+
+@pytest.mark.parametrize("path", [":(top)a", "--help", "*", ":/a", "-z"])
+def test_a_path_that_git_could_take_for_something_else_is_taken_literally(repo: GitRepo, path: str) -> None:
+    repo.write("a", "1")
+    repo.commit()
+    assert read_fates(str(repo.path), [path]) == {path: Fate("unknown")}

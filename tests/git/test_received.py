@@ -1,0 +1,139 @@
+"""What a push brings, held against a plain reading of the rule on histories made by chance."""
+
+import os
+import random
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from checkpoint_git.git.received import Received, parse_received, read_arrivals, read_tips, server_env
+from checkpoint_git.tools.setup.init import Options, init
+from tests.support.repos import GitRepo
+
+PATHS = (
+    ".checkpoints/a.checkpoint.json",
+    "x y/.checkpoints/b\udcff.checkpoint.json",
+    ".checkpoints/n\n.checkpoint.json",
+)
+
+
+class Commit(NamedTuple):
+    """One commit of a made-up history. files: path -> content."""
+
+    parents: tuple[int, ...]
+    files: dict[str, str]
+
+
+def grow(chance: random.Random, size: int) -> list[Commit]:
+    """A history in which each commit changes, drops or takes over some files; half of its merges take one side."""
+    commits = [Commit((), {PATHS[0]: "0"})]
+    while len(commits) < size:
+        count = chance.choice((1, 1, 1, 2, 2, 3))
+        parents = tuple(chance.sample(range(max(0, len(commits) - 6), len(commits)), min(count, len(commits))))
+        files = dict(commits[chance.choice(parents)].files)
+        for path in PATHS:
+            dice = chance.random()
+            if dice < 0.25:
+                files[path] = str(chance.randrange(6))
+            elif dice < 0.35:
+                files.pop(path, None)
+            elif dice < 0.5:
+                other = commits[chance.choice(parents)].files
+                files.pop(path, None)
+                files.update({path: other[path]} if path in other else {})
+        commits.append(Commit(parents, files))
+    return commits
+
+
+def write(repo: GitRepo, commits: list[Commit]) -> list[str]:
+    """The history as objects that no ref names; the commits' ids."""
+    stream, marks = [], []
+    for at, commit in enumerate(commits, 1):
+        lines = [f"commit refs/made\nmark :{at}\ncommitter a <a@b> {at} +0000\ndata 0\n"]
+        lines += [f"{'from' if not n else 'merge'} :{parent + 1}\n" for n, parent in enumerate(commit.parents)]
+        lines.append("deleteall\n")
+        for path, text in commit.files.items():
+            quoted = '"' + "".join(f"\\{byte:03o}" for byte in os.fsencode(path)) + '"'
+            lines.append(f"M 100644 inline {quoted}\ndata {len(text)}\n{text}\n")
+        stream.append("".join(lines) + "\n" + ("reset refs/made\n\n" if at < len(commits) else ""))
+        marks.append(f":{at}")
+    done = repo.run("git", "fast-import", "--quiet", "--force", f"--export-marks={repo.path}/marks",
+                    stdin="".join(stream).encode())  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    named = dict(line.split() for line in (repo.path / "marks").read_text().splitlines())
+    repo.git("update-ref", "-d", "refs/made")
+    return [named[mark] for mark in marks]
+
+
+def reach(commits: list[Commit], tips: list[int]) -> set[int]:
+    """The commits that these are made of."""
+    found: set[int] = set()
+    left = list(tips)
+    while left:
+        at = left.pop()
+        if at not in found:
+            found.add(at)
+            left += commits[at].parents
+    return found
+
+
+def expect(commits: list[Commit], known: list[int], pushed: list[int]) -> set[tuple[str, str]]:
+    """(path, content) of what the push brings, by the rule as the docs say it."""
+    new = reach(commits, pushed) - reach(commits, known)
+    brought = {
+        (path, text)
+        for at in new
+        for path, text in commits[at].files.items()
+        if all(commits[parent].files.get(path) != text for parent in commits[at].parents)
+    }
+    return {pair for at in pushed for pair in commits[at].files.items() if pair in brought}
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4, 23, 41])
+def test_what_a_push_brings_is_what_the_rule_says(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311 # a history, no secret
+    bare = GitRepo.create(tmp_path / "served.git", "--bare", "--template=")
+    commits = grow(chance, 14)
+    ids = write(bare, commits)
+    known = chance.sample(range(10), 2)
+    pushed = chance.sample(range(14), 3)
+    for at in known:
+        bare.git("update-ref", f"refs/heads/known-{at}", ids[at])
+    env = server_env(os.environ)
+    found = read_arrivals(str(bare.path), [ids[at] for at in pushed], env)
+    told = [(arrival.path, arrival.blob) for _, arrivals in found for arrival in arrivals]
+    blobs = {bare.run("git", "hash-object", "--stdin", stdin=text.encode()).stdout.decode().strip(): text
+             for text in "012345"}  # fmt: skip
+    assert {(path, blobs[blob]) for path, blob in told} == expect(commits, known, pushed)
+    assert len(told) == len(set(told))
+    if told:
+        assert starts_python(bare, "".join(f"{'0' * 40} {ids[at]} refs/heads/{at}\n" for at in pushed))
+
+
+def starts_python(bare: GitRepo, lines: str) -> bool:
+    """Whether our hook hands these lines over."""
+    if not (bare.path / "hooks").exists():
+        init(str(bare.path), Options(), os.environ)
+        spy = bare.write("spy", "#!/bin/sh\nexit 7\n")
+        spy.chmod(0o755)
+        bare.git("config", "checkpoint.install.python", str(spy))
+    done = bare.run("sh", "hooks/pre-receive", stdin=lines.encode(), env={**os.environ, "GIT_DIR": "."})
+    assert done.stderr == b""
+    return done.returncode != 0
+
+
+def test_lines_are_read_whatever_the_refs_name() -> None:
+    lines = "".join(f"{'0' * 40} {'1' * 40} {name}\n" for name in ("refs/heads/é", "refs/heads/a"))
+    assert parse_received(lines + "\n") == [
+        Received("0" * 40, "1" * 40, name) for name in ("refs/heads/é", "refs/heads/a")
+    ]
+
+
+def test_a_tag_stands_for_its_commit_and_one_on_a_file_for_nothing(repo: GitRepo) -> None:
+    repo.write("a.txt", "a\n")
+    commit = repo.commit()
+    repo.git("tag", "-a", "v1", "-m", "v1")
+    tag, blob = repo.git("rev-parse", "v1"), repo.git("rev-parse", "HEAD:a.txt")
+    lines = [Received("0" * 40, tag, "refs/tags/v1"), Received("0" * 40, blob, "refs/tags/file")]
+    assert read_tips(str(repo.path), lines, os.environ) == {tag: commit}

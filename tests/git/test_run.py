@@ -1,0 +1,94 @@
+"""The one door to git: what it answers, what it refuses, and what it keeps from the environment."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.git.run import (
+    LOCAL_VARIABLES,
+    check_git_version,
+    clean_env,
+    is_local_variable,
+    read_git_version,
+    run_git,
+    start_git,
+)
+from tests.support.repos import GitRepo
+
+
+def test_output_and_input_are_bytes(repo: GitRepo) -> None:
+    result = run_git(["hash-object", "--stdin"], str(repo.path), stdin=b"\xff\x00")
+    assert result.code == 0
+    assert len(result.out.strip()) == 40
+
+
+def test_a_failure_says_what_git_said_with_a_hint(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"git status failed.*not a git repository") as caught:
+        run_git(["status"], str(tmp_path))
+    assert "git init" in caught.value.hint
+
+
+def test_a_failure_can_be_looked_at_instead(tmp_path: Path) -> None:
+    assert run_git(["status"], str(tmp_path), check=False).code == 128
+
+
+def test_a_missing_git_and_a_missing_folder_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(CheckpointError, match="is not a directory"):
+        run_git(["status"], str(tmp_path / "gone"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(CheckpointError, match="git was not found"):
+        run_git(["status"], str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("said", "version"),
+    [("2.39.5", (2, 39, 5)), ("2.47.0.windows.1", (2, 47, 0, 1)), ("2.39.5 (Apple Git-154)", (2, 39, 5))],
+)
+def test_versions_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, version: tuple[int, ...]
+) -> None:
+    program = tmp_path / "git"
+    program.write_text(f"#!/bin/sh\necho 'git version {said}'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+    assert read_git_version(str(tmp_path)) == version
+
+
+def test_the_git_here_is_new_enough(tmp_path: Path) -> None:
+    assert check_git_version(str(tmp_path)) >= (2, 31)
+
+
+def test_our_list_of_local_variables_holds_all_that_git_names(repo: GitRepo) -> None:
+    named = set(repo.git("rev-parse", "--local-env-vars").split())
+    assert named <= LOCAL_VARIABLES
+
+
+def test_a_clean_environment_reaches_the_other_repository(repo: GitRepo, tmp_path: Path) -> None:
+    other = GitRepo.create(tmp_path / "other")
+    tied = {**os.environ, "GIT_DIR": str(repo.path / ".git"), "GIT_CONFIG_KEY_0": "a.b"}
+    words = ["rev-parse", "--absolute-git-dir"]
+    assert run_git(words, str(other.path), env=tied).out.strip() == os.fsencode(repo.path / ".git")
+    assert run_git(words, str(other.path), env=clean_env(tied)).out.strip() == os.fsencode(other.path / ".git")
+    assert is_local_variable("GIT_CONFIG_KEY_0")
+    assert "PATH" in clean_env(tied)
+
+
+def test_reading_the_status_does_not_rewrite_the_index(repo: GitRepo) -> None:
+    repo.write("a", "a\n")
+    repo.commit()
+    os.utime(repo.path / "a", (1, 1))
+    before = (repo.path / ".git/index").read_bytes()
+    run_git(["status"], str(repo.path))
+    assert (repo.path / ".git/index").read_bytes() == before
+
+
+def test_a_long_answer_can_be_read_as_it_comes(repo: GitRepo) -> None:
+    repo.commit("one")
+    with start_git(["log", "--format=%s"], str(repo.path), stderr=subprocess.DEVNULL) as process:
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"one\n"

@@ -1,0 +1,109 @@
+"""Checkpoint files out of the index and out of commits, in the real git."""
+
+import pytest
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.git.staged import (
+    read_blobs,
+    read_index,
+    read_revision,
+    read_staged,
+    read_staged_changes,
+    read_tree,
+    read_tree_changes,
+)
+from tests.support.repos import GitRepo
+
+A, B = ".checkpoints/a.checkpoint.json", "päck age/.checkpoints/b'\"\t.checkpoint.json"
+
+
+def test_staged_content_is_read_and_not_the_work_tree(repo: GitRepo) -> None:
+    repo.write(A, "staged\n")
+    repo.write(B, b"\xff\x00raw")
+    repo.write(".checkpoints/README.md", "no checkpoint")
+    repo.write(".checkpoints/history/a.checkpoint.json", "past")
+    repo.git("add", ".")
+    repo.write(A, "work tree\n")
+    assert read_staged(str(repo.path)) == [(A, b"staged\n"), (B, b"\xff\x00raw")]
+
+
+def test_a_subfolder_reads_the_whole_index(repo: GitRepo) -> None:
+    repo.write(A, "staged\n")
+    repo.write("src/x", "")
+    repo.git("add", ".")
+    assert read_staged(str(repo.path / "src")) == [(A, b"staged\n")]
+
+
+def test_only_changes_against_head_are_read_when_asked(repo: GitRepo) -> None:
+    repo.write(A, "1\n")
+    repo.write(B, "1\n")
+    assert read_staged_changes(str(repo.path)).files == []
+    repo.git("add", ".")
+    assert [path for path, _ in read_staged_changes(str(repo.path)).files] == [A, B]
+    repo.commit()
+    repo.write(B, "2\n")
+    repo.git("rm", "-q", "--cached", A)
+    repo.git("add", B)
+    assert read_staged_changes(str(repo.path)).files == [(B, b"2\n")]
+
+
+def test_unresolved_files_are_named(repo: GitRepo) -> None:
+    repo.write(A, "1\n")
+    repo.commit()
+    repo.git("checkout", "-q", "-b", "side")
+    repo.write(A, "2\n")
+    repo.commit()
+    repo.git("checkout", "-q", "main")
+    repo.write(A, "3\n")
+    repo.commit()
+    assert repo.exit_code("merge", "side") == 1
+    index = read_index(str(repo.path))
+    assert (index.files, index.unmerged) == ([], [A])
+
+
+def test_links_are_apart(repo: GitRepo) -> None:
+    repo.write(".checkpoints/x", "")
+    (repo.path / A).symlink_to("x")
+    repo.git("add", ".")
+    index = read_index(str(repo.path))
+    assert (index.files, index.links) == ([], [(A, b"x")])
+
+
+def test_a_commit_is_read_by_any_name(repo: GitRepo) -> None:
+    repo.write(A, "1\n")
+    first = repo.commit()
+    repo.git("tag", "-a", "v1", "-m", "v1")
+    repo.write(A, "2\n")
+    repo.commit()
+    for rev in (first, "v1", "HEAD~1"):
+        assert read_revision(str(repo.path), rev) == [(A, b"1\n")]
+    assert read_tree(str(repo.path), "HEAD", set()).files == []
+    assert read_tree_changes(str(repo.path), "HEAD~1", "HEAD") == {A}
+
+
+@pytest.mark.parametrize("rev", ["nowhere", "--all", "", "HEAD^{tree}", "a b\x1b[0m"])
+def test_an_unknown_revision_is_an_error(repo: GitRepo, rev: str) -> None:
+    repo.commit()
+    with pytest.raises(CheckpointError, match="names no commit") as caught:
+        read_revision(str(repo.path), rev)
+    assert "\x1b" not in caught.value.message
+
+
+def test_a_missing_object_is_an_error(repo: GitRepo) -> None:
+    with pytest.raises(CheckpointError, match="no object"):
+        read_blobs(str(repo.path), ["0" * 39 + "1"])
+
+
+def test_large_and_many_contents_come_whole(repo: GitRepo) -> None:
+    texts = [bytes([number % 256]) * 5000 + b"\n" for number in range(300)]
+    for number, text in enumerate(texts):
+        repo.write(f".checkpoints/s{number:03}.checkpoint.json", text)
+    repo.git("add", ".")
+    assert [data for _, data in read_staged(str(repo.path))] == texts
+
+
+def test_a_sha256_repository_is_read(repo: GitRepo) -> None:
+    other = GitRepo.create(repo.path / "inner", "--object-format=sha256")
+    other.write(A, "1\n")
+    other.commit()
+    assert read_revision(str(other.path), "HEAD") == [(A, b"1\n")]

@@ -1,0 +1,116 @@
+"""What only a work tree has, and what a repository's refs say, of real repositories."""
+
+import os
+
+import pytest
+
+from checkpoint_git.git.history.branches import read_default_branch, read_newest_tag
+from checkpoint_git.git.history.commit_times import read_evidence_times
+from checkpoint_git.git.worktree import read_changed, read_uncommitted, read_unmerged
+from tests.support.repos import GitRepo
+
+
+@pytest.fixture
+def env() -> dict[str, str]:
+    return dict(os.environ)
+
+
+def test_only_what_git_was_never_given_is_uncommitted(repo: GitRepo, env: dict[str, str]) -> None:
+    for name in (
+        "kept.py",
+        "staged.py",
+        "new.py",
+        "dir/a.py",
+        "dir/sub/b.py",
+        "part/old.py",
+        "dist/x.js",
+        "-x",
+        "ü\n.py",
+    ):
+        repo.write(name, "x")
+    repo.write(".gitignore", "dist/\n")
+    repo.git("add", "kept.py", "part/old.py", ".gitignore")
+    repo.git("commit", "-qm", "begin")
+    repo.git("add", "staged.py")
+    repo.write("part/new.py", "x")
+    asked = [
+        "kept.py",
+        "staged.py",
+        "new.py",
+        "dir",
+        "dir/",
+        "dir/sub",
+        "dir/sub/b.py",
+        "part",
+        "part/new.py",
+        "dist/x.js",
+    ]
+    found = read_uncommitted(str(repo.path), [*asked, "-x", "ü\n.py", "gone.py"], env)
+    assert found == {"new.py", "dir", "dir/", "dir/sub", "dir/sub/b.py", "part/new.py", "-x", "ü\n.py"}
+    assert read_uncommitted(str(repo.path), [], env) == set()
+
+
+def test_changed_is_what_differs_from_head(repo: GitRepo, env: dict[str, str]) -> None:
+    repo.write("a", "1")
+    repo.write("b*", "1")
+    repo.write("c", "1")
+    repo.commit()
+    repo.write("a", "2")
+    repo.write("b*", "2")
+    repo.git("add", "b*")
+    repo.write("new", "1")
+    assert read_changed(str(repo.path), ["a", "b*", "c", "new"], env) == {"a", "b*", "new"}
+    assert read_changed(str(repo.path), [], env) == set()
+
+
+def test_unmerged_are_checkpoints_alone(repo: GitRepo, env: dict[str, str]) -> None:
+    path = ".checkpoints/x.checkpoint.json"
+    for branch, content in (("main", "1"), ("side", "2")):
+        if branch == "side":
+            repo.commit("base")
+            repo.git("checkout", "-q", "-b", "side")
+        repo.write(path, content)
+        repo.write("other", content)
+    repo.commit("side")
+    repo.git("checkout", "-q", "main")
+    repo.write(path, "3")
+    repo.write("other", "3")
+    repo.commit("main")
+    assert read_unmerged(str(repo.path), env) == []
+    repo.exit_code("merge", "side")
+    assert read_unmerged(str(repo.path), env) == [path]
+
+
+def test_the_newest_tag_is_the_one_that_was_made_last(repo: GitRepo, env: dict[str, str]) -> None:
+    assert read_newest_tag(str(repo.path), env) is None
+    repo.commit("begin")
+    for name, when in (("v2", 1_800_000_000), ("v1", 1_900_000_000)):
+        at = {**env, "GIT_COMMITTER_DATE": f"@{when} +0000"}
+        assert repo.run("git", "tag", "-a", "-m", "x", name, env=at).returncode == 0
+    assert read_newest_tag(str(repo.path), env) == ("v1", 1_900_000_000)
+
+
+def test_the_default_branch_is_the_remotes_own_else_one_of_the_usual_names(repo: GitRepo, env: dict[str, str]) -> None:
+    assert read_default_branch(str(repo.path), "file", env) is None
+    repo.write("file", "main\n")
+    repo.commit("begin")
+    assert read_default_branch(str(repo.path), "file", env) == ("main", b"main\n")
+    repo.git("branch", "-m", "trunk")
+    assert read_default_branch(str(repo.path), "file", env) is None
+    repo.git("config", "init.defaultBranch", "trunk")
+    assert read_default_branch(str(repo.path), "gone", env) == ("trunk", None)
+    repo.git("config", "init.defaultBranch", "\x1b[2J\nrefs/heads/x")
+    assert read_default_branch(str(repo.path), "file", env) is None
+    repo.git("update-ref", "refs/remotes/origin/dev", "HEAD")
+    repo.git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/dev")
+    assert read_default_branch(str(repo.path), "file", env) == ("origin/HEAD", b"main\n")
+
+
+def test_evidence_has_the_time_of_its_commit(repo: GitRepo, env: dict[str, str]) -> None:
+    at = {**env, "GIT_COMMITTER_DATE": "@1800000000 +0000"}
+    assert repo.run("git", "commit", "-q", "--allow-empty", "-m", "x", env=at).returncode == 0
+    head = repo.git("rev-parse", "HEAD")
+    known, unknown = f'{head[:9]} "x" (rule)', "abcdef123 (rule)"
+    assert read_evidence_times(str(repo.path), [known, unknown, "no id", ""]) == {known: 1_800_000_000}
+    assert read_evidence_times(str(repo.path), [unknown]) == {}
+    assert read_evidence_times(str(repo.path), []) == {}

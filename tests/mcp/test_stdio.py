@@ -1,0 +1,242 @@
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCResponse
+
+from checkpoint_git.mcp.stdio import GRACE, LONGEST_LINE, MOST_PENDING, Incoming, Wire
+from tests.support.agents import HELLO, PATIENCE, READY, Pipe, call, run
+from tests.support.command import BIN, run_checkpoint
+
+PING = {"jsonrpc": "2.0", "id": 9, "method": "ping"}
+
+
+def test_what_was_asked_is_answered_though_the_client_closes_its_end_at_once(project: Path) -> None:
+    pipe = Pipe(project)
+    pipe.say(
+        HELLO, READY, call(1, "checkpoint_status"), call(2, "checkpoint_update", skill="build", replace={"step": "x"})
+    )
+    code, said, log = pipe.end()
+    assert (code, log) == (0, "")
+    assert {message["id"] for message in said} == {0, 1, 2}
+    assert json.loads((project / ".checkpoints/build.checkpoint.json").read_text())["step"] == "x"
+
+
+@pytest.mark.parametrize("words", [["</dev/null", "2>&-"], ["<&-"], ["</dev/null", ">&-"]], ids=" ".join)
+def test_without_a_client_it_ends_at_once(words: list[str], project: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"exec '{BIN}/checkpoint' mcp {' '.join(words)}"],
+        cwd=project,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=PATIENCE,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_lines_that_are_no_message_are_answered_with_what_is_wrong(project: Path) -> None:
+    pipe = Pipe(project)
+    pipe.greet()
+    wrong = [b"{", b"\xff\xfe", b"[]", b"[" * 100_000, b'{"jsonrpc": "2.0", "id": "x"}', b"", b"  ", b'"\\ud800"']
+    wrong += [b'{"jsonrpc": "2.0", "id": %s, "method": "ping"}' % known for known in (b"1.5", b"null", b"{}")]
+    pipe.say(*wrong, PING)
+    heard = [pipe.hear() for _ in range(9)]
+    assert [(each["id"], each["error"]["code"]) for each in heard] == [
+        (None, -32700),
+        (None, -32700),
+        (None, -32600),
+        (None, -32700),
+        ("x", -32600),
+        *[(None, -32600)] * 4,
+    ]
+    assert pipe.hear() == {"jsonrpc": "2.0", "id": 9, "result": {}}
+    assert pipe.end()[::2] == (0, "")
+
+
+def test_each_request_of_a_batch_is_told_that_there_are_none(project: Path) -> None:
+    pipe = Pipe(project)
+    pipe.greet()
+    pipe.say(json.dumps([PING, {**PING, "id": "b"}, 7]).encode(), {**PING, "id": 3})
+    heard = [pipe.hear() for _ in range(4)]
+    assert [each["id"] for each in heard] == [9, "b", None, 3]
+    assert "batches are not taken" in heard[0]["error"]["message"]
+    assert pipe.end()[0] == 0
+
+
+def test_a_message_that_is_too_long_is_refused_by_its_id(project: Path) -> None:
+    pipe = Pipe(project)
+    pipe.greet()
+    first = call("first", "checkpoint_update", skill="build", replace={"note": "x" * LONGEST_LINE})
+    last = {key: first[key] for key in ("method", "params", "jsonrpc")} | {"id": 8}
+    pipe.say(first, last, PING)
+    heard = [pipe.hear() for _ in range(3)]
+    assert [each["id"] for each in heard] == ["first", 8, 9]
+    assert [each["error"]["code"] for each in heard[:2]] == [-32600, -32600]
+    assert pipe.end()[0] == 0
+
+
+def test_nonsense_does_not_end_it(project: Path) -> None:
+    chance = random.Random(7)  # noqa: S311 (a repeatable mess, no secret)
+    whole = [
+        json.dumps(each).encode() for each in (PING, call(1, "checkpoint_list"), call(2, "restore_point_rollback"))
+    ]
+    mess = [bytes(chance.choices(range(11, 256), k=chance.randrange(80))) for _ in range(150)]
+    mess += [line[: chance.randrange(len(line))] for line in whole * 30]
+    chance.shuffle(mess)
+    pipe = Pipe(project)
+    pipe.greet()
+    pipe.say(*mess, {**PING, "id": "last"})
+    assert pipe.hear_answer("last")["result"] == {}
+    assert pipe.end()[::2] == (0, "")
+
+
+def test_no_more_is_read_while_too_many_requests_wait_for_their_answers() -> None:
+    async def converse() -> None:
+        source, theirs = os.pipe()
+        ours, target = os.pipe()
+        wire = Wire(source, target)
+        arriving, arrived = anyio.create_memory_object_stream[Incoming](MOST_PENDING * 2)
+        answers, leaving = anyio.create_memory_object_stream[SessionMessage]()
+        os.write(theirs, b"".join(json.dumps({**PING, "id": at}).encode() + b"\n" for at in range(MOST_PENDING + 1)))
+        async with anyio.create_task_group() as group:
+            group.start_soon(wire.receive, arriving)
+            group.start_soon(wire.send, leaving)
+            for _ in range(MOST_PENDING):
+                await arrived.receive()
+            with anyio.move_on_after(0.2) as waiting:
+                await arrived.receive()
+            assert waiting.cancelled_caught
+            await answers.send(SessionMessage(JSONRPCResponse(jsonrpc="2.0", id=3, result={})))
+            await arrived.receive()
+            group.cancel_scope.cancel()
+        for stream in (arriving, arrived, answers, leaving):
+            await stream.aclose()
+        for descriptor in (source, theirs, ours, target):
+            os.close(descriptor)
+
+    run(converse)
+
+
+def test_errors_of_the_protocol_are_told_as_such(project: Path) -> None:
+    pipe = Pipe(project)
+    pipe.say({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    assert pipe.hear()["error"]["code"] == -32602, "nothing before the handshake"
+    pipe.greet()
+    asked = [
+        call(2, "no_such\u001b[31m_tool"),
+        {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": 7}},
+        {"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": {"name": "checkpoint_list", "arguments": []}},
+        {"jsonrpc": "2.0", "id": 5, "method": "no/such"},
+        {"jsonrpc": "2.0", "id": 6, "method": "resources/read", "params": {"uri": "file:///etc/passwd"}},
+        {"jsonrpc": "2.0", "id": 7, "method": "resources/subscribe", "params": {"uri": "checkpoint://../x"}},
+        {"jsonrpc": "2.0", "id": 8, "method": "prompts/get", "params": {"name": "another"}},
+    ]
+    pipe.say(*asked)
+    found = {each["id"]: each["error"] for each in (pipe.hear() for _ in asked)}
+    assert [found[known]["code"] for known in range(2, 9)] == [-32602, -32602, -32602, -32601, -32602, -32602, -32602]
+    assert found[2]["message"] == "Unknown tool: no_such\\x1b[31m_tool"
+    assert pipe.end()[::2] == (0, "")
+
+
+def test_a_version_that_nobody_knows_is_answered_with_one_that_we_speak(project: Path) -> None:
+    pipe = Pipe(project)
+    pipe.say({**HELLO, "params": {**HELLO["params"], "protocolVersion": "1999-01-01"}})
+    assert pipe.hear()["result"]["protocolVersion"] == "2025-11-25"
+    assert pipe.end()[0] == 0
+
+
+def test_a_cancelled_request_is_not_answered_and_nothing_else_stops(project: Path) -> None:
+    pipe = Pipe(project)
+    pipe.greet()
+    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+    pipe.say(call(1, "checkpoint_doctor"), cancel, call(2, "checkpoint_list"))
+    assert pipe.hear()["id"] == 2
+    assert pipe.end()[1] == []
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_a_signal_ends_it_at_once_and_without_a_word(number: signal.Signals, code: int, project: Path) -> None:
+    pipe = Pipe(project)
+    pipe.greet()
+    pipe.process.send_signal(number)
+    assert pipe.process.wait(PATIENCE) == code
+    assert pipe.end()[1:] == ([], "")
+
+
+def test_a_client_that_goes_while_its_user_is_asked_is_not_waited_for(project: Path) -> None:
+    pipe = Pipe(project)
+    pipe.say({**HELLO, "params": {**HELLO["params"], "capabilities": {"elicitation": {}}}}, READY)
+    pipe.say(call(1, "restore_point_create", scope=[".checkpoints"]))
+    point = pipe.hear_answer(1)["result"]["structuredContent"]["checkpoint_id"]
+    pipe.say(call(2, "restore_point_rollback", checkpoint_id=point, confirm=point))
+    assert pipe.hear()["method"] == "elicitation/create"
+    assert pipe.end(patience=GRACE)[0] == 0
+
+
+def test_a_client_that_reads_no_more_ends_it(project: Path) -> None:
+    pipe = Pipe(project)
+    pipe.greet()
+    assert pipe.process.stdout is not None
+    pipe.process.stdout.close()
+    pipe.say(PING)
+    assert pipe.process.wait(PATIENCE) == 0
+    assert pipe.process.stderr is not None
+    assert pipe.process.stderr.read() == b""
+    assert pipe.process.stdin is not None
+    pipe.process.stdin.close()
+    pipe.process.stderr.close()
+
+
+def test_a_client_that_stops_reading_keeps_nothing_from_ending(project: Path) -> None:
+    pipe = Pipe(project)
+    pipe.greet()
+    pipe.say(*(call(at, "checkpoint_show") for at in range(150)))
+    time.sleep(0.5)  # by now the pipe is full
+    pipe.process.send_signal(signal.SIGTERM)
+    assert pipe.process.wait(PATIENCE) == 0
+    pipe.end()
+
+
+def test_what_others_print_cannot_get_between_the_messages(project: Path) -> None:
+    pipe = Pipe(project)
+    pipe.greet()
+    ends = Path(f"/proc/{pipe.process.pid}/fd")
+    if ends.exists():
+        assert os.readlink(ends / "0") == os.devnull
+        assert os.readlink(ends / "1") == os.readlink(ends / "2")
+    assert pipe.end()[0] == 0
+
+
+def test_where_the_extra_is_missing_it_says_how_to_get_it(project: Path) -> None:
+    (project / "mcp.py").write_text("raise ImportError(name='mcp')\n")
+    done = run_checkpoint("mcp", cwd=project, env={"PYTHONPATH": str(project)})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("\n  pip install 'checkpoint-git[mcp]'\n")
+    assert (
+        run_checkpoint("mcp", "--print-config", "claude", cwd=project, env={"PYTHONPATH": str(project)}).returncode == 0
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "env", "said"),
+    [
+        (["--project", "no/such"], {}, "there is no such folder"),
+        (["--skill", "../x"], {}, "cannot be the name of a skill"),
+        (["--skill", "a"], {"CHECKPOINT_SKILL": "b"}, "CHECKPOINT_SKILL says b"),
+        ([], {"CHECKPOINT_SKILL": "../x"}, "cannot be the name of a skill"),
+        (["--print-config", "emacs"], {}, "invalid choice"),
+    ],
+)
+def test_what_makes_no_sense_is_said_before_anything_is_served(
+    words: list[str], env: dict[str, str], said: str, project: Path
+) -> None:
+    done = run_checkpoint("mcp", *words, cwd=project, env=env)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr

@@ -1,0 +1,265 @@
+"""Drift, as values: documents and facts in, findings out."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checkpoint_git.core.clock import DAY, read_instant
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.references import find_references
+from checkpoint_git.protocols.skill import drift
+from checkpoint_git.protocols.skill.document_summary import Sheet, find_recorded_commits, make_sheet
+from checkpoint_git.protocols.validate import check_document
+from checkpoint_git.tools.doctor.context import NamedFile, Step, World
+from tests.support.samples import checkpoint_text
+
+WRITTEN = read_instant("2026-03-02T09:30:00Z")
+assert WRITTEN is not None
+THEN = WRITTEN[0]
+PATH = ".checkpoints/build.checkpoint.json"
+
+
+def document(**changes: Any) -> Sheet:
+    return make_sheet(check_document(PATH, checkpoint_text(**changes).encode(), now=THEN))
+
+
+def world(now: int = THEN, documents: list[Sheet] | None = None, **facts: Any) -> World:
+    return World([document()] if documents is None else documents, now, **facts)
+
+
+def places(findings: list[Finding]) -> list[tuple[str, str]]:
+    return [(finding.level, finding.where) for finding in findings]
+
+
+# time
+
+
+@pytest.mark.parametrize(
+    ("find", "status", "days"),
+    [(drift.find_stale_work, "in_progress", 7), (drift.find_stale_blocks, "blocked", 3)],
+)
+def test_work_is_stale_only_after_its_days(find: Any, status: str, days: int) -> None:
+    documents = [document(status=status)]
+    assert find(world(THEN + days * DAY, documents)) == []
+    assert places(find(world(THEN + days * DAY + 1, documents))) == [("warning", "/updated_at")]
+    assert find(world(THEN + 99 * DAY, [document(status="complete")])) == []
+
+
+def test_a_document_without_value_or_with_a_wrong_one_says_nothing() -> None:
+    broken = [
+        make_sheet(check_document(PATH, data, now=THEN))
+        for data in (b"null", b"[1]", b"{", b'{"updated_at": 3, "status": []}', b'{"next_actions": 1, "blockers": [3]}')
+    ]
+    for find in (
+        drift.find_lost_projects,
+        drift.find_stale_work,
+        drift.find_stale_blocks,
+        drift.find_moving_completions,
+        drift.find_missing_files,
+        drift.find_changed_documents,
+        drift.find_shipped_actions,
+        drift.find_shipped_resolutions,
+        drift.find_strange_commits,
+        drift.find_partial_history,
+    ):
+        assert find(world(THEN + 99 * DAY, broken, shallow=True)) == []
+
+
+# project_dir
+
+
+def test_a_project_folder_that_is_absent_is_told_with_a_command_that_mends_it() -> None:
+    (finding,) = drift.find_lost_projects(world(absent_dirs=frozenset({"/srv/tidepool"})))
+    assert (finding.level, finding.where) == ("warning", "/project_dir")
+    assert "checkpoint update build --project_dir=" in finding.hint
+    assert drift.find_lost_projects(world()) == []
+
+
+# files
+
+
+def listed(**changes: Any) -> World:
+    file = NamedFile(0, "docs/plan.md", "missing", ("docs/plan.md",))._replace(**changes)
+    return world(files={PATH: [file]})
+
+
+@pytest.mark.parametrize(
+    ("fate", "detail", "level", "says"),
+    [
+        ("renamed", "docs/road.md", "warning", "now called docs/road.md"),
+        ("deleted", "1a2b3c4d5", "warning", "1a2b3c4d5"),
+        ("uncommitted", "", "warning", "in HEAD"),
+        ("ignored", "", "note", "ignores"),
+        ("unknown", "", "warning", "never"),
+        ("", "", "warning", "missing"),
+    ],
+)
+def test_a_missing_file_is_told_with_its_fate(fate: str, detail: str, level: str, says: str) -> None:
+    (finding,) = drift.find_missing_files(listed(fate=fate, detail=detail))
+    assert (finding.level, finding.where) == (level, "/context_primer/generated_files/0")
+    assert says in finding.message
+
+
+def test_a_file_outside_is_a_note_and_one_that_is_there_nothing() -> None:
+    assert places(drift.find_missing_files(listed(state="outside"))) == [("note", "/context_primer/generated_files/0")]
+    assert drift.find_missing_files(listed(state="there")) == []
+
+
+def test_the_missing_paths_of_one_entry_are_told_together() -> None:
+    files = [NamedFile(3, f"packs/{name}.yml", "missing", fate="unknown") for name in "abcdefg"]
+    (finding,) = drift.find_missing_files(world(files={PATH: files}))
+    assert "packs/a.yml" in finding.message
+    assert "and 2 more" in finding.message
+
+
+def step(when: int, *paths: str, subject: str = "change") -> Step:
+    return Step("1a2b3c4d5e", when, subject, frozenset(paths))
+
+
+def changed(*steps: Step, **changes: Any) -> list[tuple[str, str]]:
+    files = {PATH: [NamedFile(0, "docs/plan.md", "there", ("docs/plan.md",))]}
+    documents = [document(**changes)]
+    return places(drift.find_changed_documents(world(THEN + 5 * DAY, documents, files=files, steps=steps)))
+
+
+def test_a_file_that_changed_after_the_checkpoint_was_committed_is_told() -> None:
+    told = [("note", "/context_primer/generated_files/0")]
+    assert changed(step(THEN + 900, "docs/plan.md"), step(THEN + 600, PATH)) == told
+    assert changed(step(THEN + 900, "docs/plan.md", "x"), step(THEN + 600, PATH, "docs/plan.md")) == told
+
+
+def test_a_file_committed_with_or_around_its_checkpoint_is_not() -> None:
+    assert changed(step(THEN + 600, PATH, "docs/plan.md")) == []
+    assert changed(step(THEN + 600, PATH), step(THEN + 300, "docs/plan.md")) == []
+    assert changed(step(THEN + 600, "docs/plan.md")) == []
+    assert changed(step(THEN - 600, "docs/plan.md"), step(THEN - 900, PATH)) == []
+    assert changed(step(THEN + 600, "other.md")) == []
+
+
+def test_a_file_that_changed_days_before_an_unrenewed_checkpoint_was_touched_is_told() -> None:
+    assert changed(step(THEN + 4 * DAY, PATH), step(THEN + 3 * DAY, "docs/plan.md"))
+
+
+def test_complete_work_whose_files_move_on_is_told_after_two_weeks_and_only_once() -> None:
+    files = {PATH: [NamedFile(0, "docs/plan.md", "there", ("docs/plan.md",))]}
+    facts = {"files": files, "steps": [step(THEN + 5 * DAY, "docs/plan.md")]}
+    complete = [document(status="complete")]
+    assert drift.find_moving_completions(world(THEN + 14 * DAY, complete, **facts)) == []
+    assert places(drift.find_moving_completions(world(THEN + 15 * DAY, complete, **facts))) == [("note", "/status")]
+    assert drift.find_moving_completions(world(THEN + 15 * DAY, complete)) == []
+    assert drift.find_changed_documents(world(THEN + 15 * DAY, complete, **facts)) == []
+
+
+# merged work
+
+
+MERGED = {"#12": 'abc "search (#12)" (rule)', "ABC-7": "def"}
+
+
+def test_an_action_that_asks_for_merged_work_is_told_with_its_evidence() -> None:
+    actions = ["Write the API", {"text": "Merge #12", "done_when": "true"}, "Merge #13"]
+    (finding,) = drift.find_shipped_actions(world(documents=[document(next_actions=actions)], merged=MERGED))
+    assert (finding.level, finding.where) == ("warning", "/next_actions/1")
+    assert 'abc "search (#12)" (rule)' in finding.message
+
+
+def test_waiting_for_merged_work_is_a_note_and_mentioning_it_nothing() -> None:
+    actions = ["After #12 lands, deploy", "ABC-7: write the parser", "Follow up on #12"]
+    assert places(drift.find_shipped_actions(world(documents=[document(next_actions=actions)], merged=MERGED))) == [
+        ("note", "/next_actions/0"),
+        ("note", "/next_actions/1"),
+    ]
+
+
+def test_an_open_blocker_whose_resolution_is_merged_is_told_and_a_resolved_one_not() -> None:
+    blocker = {"id": "b", "description": "x", "needs": "code_fix", "proposed_resolution": "Fixed by #12"}
+    blockers = [blocker, {**blocker, "id": "c", "resolved": True}, {**blocker, "id": "d", "resolved_at": "2026-03-02"}]
+    found = drift.find_shipped_resolutions(world(documents=[document(blockers=blockers)], merged=MERGED))
+    assert places(found) == [("warning", "/blockers/0/proposed_resolution")]
+
+
+def test_what_is_asked_of_history_is_what_actions_and_open_blockers_name() -> None:
+    blocker = {"id": "b", "description": "#1", "proposed_resolution": "Merge #3"}
+    documents = [document(next_actions=["Merge #2"], blockers=[blocker, {**blocker, "resolved": True}])]
+    assert drift.find_asked_references(documents) == {"#2", "#3"}
+
+
+def test_a_shallow_clone_is_mentioned_only_when_history_was_asked() -> None:
+    assert drift.find_partial_history(world(shallow=True)) == []
+    documents = [document(next_actions=["Merge #2"])]
+    assert places(drift.find_partial_history(world(documents=documents, shallow=True))) == [("note", "")]
+    assert drift.find_partial_history(world(documents=documents)) == []
+
+
+# recorded commits
+
+
+def test_recorded_commits_are_found_by_the_name_of_their_field() -> None:
+    value = {
+        "verified_for_sha": "abcdef1",
+        "skill_state": {"merged_prs": [{"merge_sha": "1234567"}], "commit": "a" * 40, "shas": ["1234567"]},
+        "commits": {"sha": ["89abcde", "89abcdf"]},
+        "merged_prs+": {"merge_sha": "7654321"},
+        "head_sha": "1111111",
+        "config_sha": "1111111",
+        "note": "1111111",
+        "release_sha": "v1.2.3",
+        "image_sha": "1111111",
+        "mergeCommit": "2222222",
+        "mergeSHA": "ABCDEF2",
+        "commitId": "3333333",
+        "headSha": "1111111",
+        "Shape": "1111111",
+    }
+    assert [(one.where, one.id) for one in find_recorded_commits(value)] == [
+        ("/verified_for_sha", "abcdef1"),
+        ("/skill_state/merged_prs/0/merge_sha", "1234567"),
+        ("/skill_state/commit", "a" * 40),
+        ("/commits/sha/0", "89abcde"),
+        ("/commits/sha/1", "89abcdf"),
+        ("/merged_prs+/merge_sha", "7654321"),
+        ("/mergeCommit", "2222222"),
+        ("/mergeSHA", "ABCDEF2"),
+        ("/commitId", "3333333"),
+    ]
+
+
+@pytest.mark.parametrize("key", ["sha", "merge_sha", "mergeSha", "mergeSHA", "mergeCommit", "commitHash", "SHA"])
+def test_a_document_is_walked_for_every_style_of_key(key: str) -> None:
+    assert [one.id for one in document(skill_state={key: "ABCDEF1"}).recorded] == ["ABCDEF1"]
+
+
+def test_a_commit_that_history_does_not_hold_is_told_and_in_a_shallow_clone_as_a_note() -> None:
+    documents = [document(verified_for_sha="abcdef1", release_sha="1234567")]
+    strangers = {"abcdef1": "unknown", "1234567": "elsewhere"}
+    found = drift.find_strange_commits(world(documents=documents, strangers=strangers))
+    assert places(found) == [("warning", "/verified_for_sha"), ("warning", "/release_sha")]
+    found = drift.find_strange_commits(world(documents=documents, strangers=strangers, shallow=True))
+    assert places(found) == [("note", "/verified_for_sha"), ("warning", "/release_sha")]
+
+
+def test_many_commits_of_one_field_are_one_finding() -> None:
+    rows = [{"merge_sha": f"abcde{number:02}"} for number in range(30)]
+    documents = [document(skill_state={"merged_prs": rows})]
+    strangers = {str(row["merge_sha"]): "unknown" for row in rows}
+    (finding,) = drift.find_strange_commits(world(documents=documents, strangers=strangers))
+    assert finding.where == "/skill_state/merged_prs/0/merge_sha"
+    assert "and 25 more" in finding.message
+
+
+def test_deeply_nested_state_is_searched_without_harm() -> None:
+    value: Any = "abcdef1"
+    for _ in range(90):
+        value = {"sha": value}
+    assert find_recorded_commits(json.loads(json.dumps(value))) == []
+
+
+@given(st.text(alphabet="#!/-. PRprMRGHgh:equstABC12,()", max_size=40))
+def test_a_text_is_kept_with_its_references_whatever_their_spelling(text: str) -> None:
+    kept = document(next_actions=[f"x {text}"]).actions
+    assert [list(passage.references) for passage in kept] == (
+        [found] if (found := find_references(f"x {text}")) else []
+    )

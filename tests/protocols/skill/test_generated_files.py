@@ -1,0 +1,88 @@
+"""Entries of generated_files as people write them."""
+
+import pytest
+
+from checkpoint_git.protocols.skill.generated_files import choose_reading, expand_braces, find_readings
+
+
+def read(entry: str, *there: str) -> list[str]:
+    return choose_reading(find_readings(entry), lambda path: path in there)
+
+
+@pytest.mark.parametrize(
+    ("entry", "paths"),
+    [
+        ("src/x.ts", ["src/x.ts"]),
+        ("src/x.ts (new)", ["src/x.ts"]),
+        ("src/x.ts (PR 1 baseline `[]`, 4cb0b09)", ["src/x.ts"]),
+        ("src/x.ts [generated]", ["src/x.ts"]),
+        ("src/pages/[id].astro (restyled)", ["src/pages/[id].astro"]),
+        ("src/{a,b}.ts", ["src/a.ts", "src/b.ts"]),
+        ("src/{a,b}/{c,d}.ts (two)", ["src/a/c.ts", "src/a/d.ts", "src/b/c.ts", "src/b/d.ts"]),
+        ("tests/a.js + tests/b.js (PR 3)", ["tests/a.js", "tests/b.js"]),
+        ("docs/a.md and docs/b.md", ["docs/a.md", "docs/b.md"]),
+        ("docs/a.md, docs/b.md", ["docs/a.md", "docs/b.md"]),
+        ("docs/plan.md - the plan", ["docs/plan.md"]),
+        ("docs/plan.md: the plan", ["docs/plan.md"]),
+        ("packs/x/pack.yml updated with frameworks: [a, b]", ["packs/x/pack.yml"]),
+        ("docs/my file.md (new)", ["docs/my file.md"]),
+        ("docs/My Big Plan/all of it.md", ["docs/My Big Plan/all of it.md"]),
+        ("src/api rewritten in v2.0", ["src/api"]),
+        ("src/x.ts reads config.json", ["src/x.ts"]),
+        ("src/api, which reads config.json", ["src/api"]),
+        ("README.md", ["README.md"]),
+        ("src/", ["src/"]),
+        ("Branch ref claude/add-instructions", []),
+        ("Everything that was deployed", []),
+        ("https://example.org/a/b.html", []),
+        ("", []),
+        ("a/b\nc/d", []),
+        ("x" * 5_000, []),
+        ("src/x.ts:12", ["src/x.ts"]),
+        ("src/x.ts:12-40 (new)", ["src/x.ts"]),
+        ("src/x.ts#L10-L20", ["src/x.ts"]),
+        ("`src/x.ts`", ["src/x.ts"]),
+        ("src/x.ts (deleted)", []),
+        ("src/x.ts (removed in #12)", []),
+        ("src/x.ts [retired: nobody used it]", []),
+        ("(deleted) src/x.ts", []),
+        ("src/x.ts (removed dead code)", ["src/x.ts"]),
+        ("N/A", []),
+        ("``", []),
+    ],
+)
+def test_an_entry_that_names_nothing_there_is_read_as_a_person_would(entry: str, paths: list[str]) -> None:
+    assert read(entry) == paths
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "docs/a:12",
+        "docs/x (removed)",
+        "docs/My Plan (new).md",
+        "src/x.ts (new)",
+        "a + b",
+        "Makefile",
+        "docs/a, b.md",
+        "src/{a,b}.ts",
+    ],
+)
+def test_a_file_of_just_that_name_wins_over_every_reading(entry: str) -> None:
+    there = expand_braces(entry)
+    assert read(entry, *there) == there
+
+
+def test_braces_that_would_grow_too_much_stay_as_they_are() -> None:
+    assert expand_braces("{a,b}" * 20) == ["{a,b}" * 20]
+    assert expand_braces("a/{b}.ts") == ["a/{b}.ts"]
+
+
+@pytest.mark.parametrize("piece", ["{", "{a,", "(", "((", " + ", "{a,b}", "[", " (a)"])
+def test_a_hostile_entry_is_read_in_bounded_time(piece: str) -> None:
+    read(piece * 400)
+
+
+def test_a_path_with_blanks_is_not_cut_while_its_first_word_is_no_path_either() -> None:
+    assert read("docs/my file.md (new)", "docs/my file.md") == ["docs/my file.md"]
+    assert read("bin/deploy reads config.json", "bin/deploy") == ["bin/deploy"]

@@ -1,0 +1,168 @@
+"""What sentences of checkpoints ask for: the line between "land it" and "it is mentioned"."""
+
+import pytest
+
+from checkpoint_git.protocols.skill.requests import Use, find_shipped, find_uses, is_resolved_by
+
+EVIDENCE = {reference: f"proof of {reference}" for reference in ("#12", "#13", "!12", "ABC-12", "acme/app#12")}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Merge #12",
+        "merge PR #12",
+        "Merge PR 12 into main",
+        "Please merge pull request #12.",
+        "TODO: land #12",
+        "1. Review #12",
+        "- finish #12",
+        "- [ ] Merge #12",
+        "[ ] Review PR #12",
+        "Finish ABC-12",
+        "Open a PR for ABC-12",
+        "Open PR #12",
+        "Review https://github.com/acme/app/pull/12",
+        "Review the open PR #12 (feat: search)",
+        "Get #12 merged",
+        "Get PR #12 reviewed and merged",
+        "Squash-merge #12 once CI is green",
+        "Ship #12 today!",
+        "Complete the review of #12",
+        "Address review comments on PR #12",
+        "Resume v1.4 PR 1 (ABC-12)",
+        "Work on ABC-12",
+        "Implement ABC-12",
+        "Merge #12 and #13",
+        "Merge #12, #13",
+        "Rebase and merge #12",
+        "Merge `#12`",
+        "Add retries to the client (#12)",
+        "Implement search and sorting (ABC-12)",
+    ],
+)
+def test_an_action_that_asks_to_land_something_is_shipped_once_that_is_merged(text: str) -> None:
+    assert find_shipped(text, EVIDENCE), find_uses(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Follow up on #12",
+        "Review the fallout of #12",
+        "Review #12's fallout",
+        "Fix the regression from #12",
+        "Fix #12 regression",
+        "after #12 merges do the docs",
+        "Once PR #12 is merged, hand off to the user",
+        "Write release notes for #12",
+        "Revert #12",
+        "Backport #12 to 1.x",
+        "Cut the branch from main (includes #12 and #13)",
+        "Deploy #12",
+        "Ship #12 to production",
+        "Do not merge #12",
+        "Don't merge #12 yet",
+        "Never merge #12",
+        "Decide whether to merge #12",
+        "Rebase onto #12",
+        "Document the search API (#12)",
+        "Add tests for search (follow-up to #12)",
+        "Add docs for search (#12)",
+        "PR 12: write the parser",
+        "Read #12",
+        "Continue from #12",
+        "Test #12 on Windows",
+        "Finish the rest of ABC-12",
+        "step #12",
+        "Verify the fix (#12)",
+        "",
+    ],
+)
+def test_an_action_that_only_mentions_merged_work_is_not_shipped(text: str) -> None:
+    assert find_shipped(text, EVIDENCE) is None
+    assert not {Use("#12", "asked"), Use("ABC-12", "asked")} & {*find_uses(text)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Merge #12, then deploy",
+        "Merge #12 and deploy to staging",
+        "Write the docs, then merge #12",
+        "Merge #12. Tell the team.",
+        "Merge #12; tag 1.2",
+        "Merge #12 and #99",
+        "Review #12 and write the report",
+        "Update the changelog and merge #12",
+    ],
+)
+def test_an_action_that_asks_for_more_is_not_shipped_as_a_whole(text: str) -> None:
+    assert Use("#12", "asked") in find_uses(text)
+    assert find_shipped(text, EVIDENCE) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["After #12 lands, deploy", "Wait for #12, then deploy", "Watch PR #12 CI", "blocked by #12"]
+)
+def test_an_action_that_waits_for_merged_work_says_so(text: str) -> None:
+    assert [(use.reference, use.role) for use in find_uses(text)] == [("#12", "waits")]
+
+
+def test_a_heading_is_told_from_a_plans_step() -> None:
+    assert [use.role for use in find_uses("ABC-12: write the parser")] == ["about"]
+    assert [use.role for use in find_uses("[ABC-12] write the parser")] == ["about"]
+    assert [use.role for use in find_uses("[x] Merge #12")] == ["mentioned"]
+    assert find_uses("PR 2: write the parser") == []
+    assert [use.reference for use in find_uses("PR 2 (ABC-12): write the parser")] == ["ABC-12"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Merge #12",
+        "Fixed by #12",
+        "resolved in PR #12",
+        "Wait for #12",
+        "#12 fixes this",
+        "Lands with #12",
+        "Once #12 is merged, retry",
+    ],
+)
+def test_a_resolution_that_rests_on_something_names_it(text: str) -> None:
+    assert is_resolved_by(text, "#12")
+
+
+@pytest.mark.parametrize("text", ["Do as in #12", "Revert #12", "Not the fix from #12", "Ask about #12"])
+def test_a_resolution_that_only_mentions_something_does_not_rest_on_it(text: str) -> None:
+    assert not is_resolved_by(text, "#12")
+
+
+@pytest.mark.parametrize("piece", ["merge #1 ", "#1, ", "(", "merge the ", "a/", "once ", "1. "])
+def test_a_hostile_action_is_read_in_bounded_time(piece: str) -> None:
+    find_shipped(piece * (300_000 // len(piece)), {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#12",
+        "PR #12",
+        "PR #12 needs review",
+        "#12 is still open",
+        "#12 awaits sign-off from Bob",
+        "Get approval for #12",
+        "Ping reviewers on #12",
+        "Monitor #12 until merged",
+    ],
+)
+def test_what_is_on_its_way_to_be_landed_is_told_and_never_skipped(text: str) -> None:
+    assert [use.role for use in find_uses(text)] == ["about"]
+    assert find_shipped(text, {"#12": "merged"}) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["#12 needs a follow-up test", "#12 broke the build", "Write docs for #12", "Ping ops about #12"]
+)
+def test_what_comes_after_a_pull_request_is_not_about_landing_it(text: str) -> None:
+    assert [use.role for use in find_uses(text)] == ["mentioned"]

@@ -1,0 +1,351 @@
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.protocols.skill.verbs import resume
+from tests.support.repos import GitRepo
+from tests.support.samples import checkpoint_text
+from tests.support.verbs import Ran, run_verb
+
+FILE = ".checkpoints/build.checkpoint.json"
+LATER = "2026-03-04T12:00:00Z"  # two days after the sample was written, and not stale
+WRITTEN = 1_772_443_800  # 2026-03-02T09:30:00Z
+
+
+def listing(*entries: str) -> dict[str, Any]:
+    """The change that makes a checkpoint list these generated files."""
+    return {"context_primer": {"key_decisions": ["SQLite"], "generated_files": list(entries)}}
+
+
+def write_old(repo: GitRepo, name: str, content: str = "x\n", seconds: int = WRITTEN - 60) -> None:
+    """A file whose time of writing is before the checkpoint's."""
+    os.utime(repo.write(name, content), (seconds, seconds))
+
+
+def commit_at(repo: GitRepo, message: str, instant: str) -> None:
+    """Everything committed, at an instant of its own."""
+    env = {**os.environ, "GIT_COMMITTER_DATE": instant, "GIT_AUTHOR_DATE": instant}
+    repo.git("add", "-A")
+    assert repo.run("git", "commit", "-q", "-m", message, env=env).returncode == 0
+
+
+def messages(ran: Ran) -> str:
+    """What the findings say, with their codes; without that the sample's project_dir is no folder of this machine."""
+    told = [finding for finding in ran.outcome.findings if finding.code != "drift/project-dir"]
+    return "\n".join(f"{finding.code} {finding.level} {finding.message}" for finding in told)
+
+
+# the decision
+
+
+def test_fresh_work_goes_on_with_its_context(project: Path) -> None:
+    ran = run_verb(resume, "build", cwd=project)
+    assert ran.outcome.code == 0
+    assert ran.text.startswith(
+        "RESUMING: build on tidepool\n"
+        "Last session: 2026-03-02T09:30:00Z (2h ago)\n"
+        "Status: in_progress — Sprint 1 is done; sprint 2 has its contract.\n"
+        "Progress: 2/3 phases complete\n"
+        "Next: Write the notes API\n"
+        "\n"
+        "Resuming from next_actions[0]: Write the notes API\n"
+    )
+    assert "Key decisions:\n  - SQLite for storage\n  - Passkeys only" in ran.text
+    assert "User preferences:\n  - Short answers" in ran.text
+    assert "Then:\n  - Run the evaluator" in ran.text
+
+
+def test_a_decision_is_to_be_asked_about_before_going_on(project: Path) -> None:
+    blocker = {"id": "b1", "description": "Which region?", "needs": "user_decision"}
+    (project / FILE).write_text(checkpoint_text(blockers=[blocker]), "utf-8")
+    ran = run_verb(resume, "build", cwd=project)
+    assert ran.outcome.data["decision"] == "continue"
+    assert ran.outcome.data["ask_first"] == [blocker]
+    assert "Ask before proceeding: Which region?" in ran.text
+
+
+@pytest.mark.parametrize("status", ["blocked", "failed"])
+def test_blocked_and_failed_work_stops_with_the_question_and_its_answers(project: Path, status: str) -> None:
+    rows = [{"id": "s", "label": "Sprint 9", "status": "failed"}]
+    blockers = [{"id": "b1", "description": "No key", "needs": "external_dep"}]
+    (project / FILE).write_text(checkpoint_text(status=status, progress_table=rows, blockers=blockers), "utf-8")
+    ran = run_verb(resume, "build", cwd=project)
+    assert ran.outcome.code == 1
+    assert ran.outcome.data["decision"] == "ask"
+    assert ran.outcome.data["question"] == "Continue from here, restart, or show the full checkpoint?"
+    assert ran.outcome.data["answers"] == [
+        {"name": "continue", "command": "checkpoint resume build --continue"},
+        {"name": "restart", "command": "checkpoint reset build"},
+        {"name": "show", "command": "checkpoint show build"},
+    ]
+    assert "failed: Sprint 9" in ran.text
+    assert "blocker b1: No key" in ran.text
+
+
+def test_stale_work_stops_until_somebody_says_continue(project: Path) -> None:
+    later = "2026-03-12T12:00:00Z"
+    ran = run_verb(resume, "build", cwd=project, now=later)
+    assert ran.outcome.code == 1
+    assert "nothing was written for 10 days" in ran.text
+    going = run_verb(resume, "build", "--continue", cwd=project, now=later)
+    assert going.outcome.code == 0
+    assert going.outcome.data["decision"] == "continue"
+    assert "Key decisions:" in going.text
+
+
+def test_complete_work_is_told_as_such(project: Path) -> None:
+    (project / FILE).write_text(checkpoint_text(status="complete"), "utf-8")
+    ran = run_verb(resume, "build", cwd=project)
+    assert ran.outcome.code == 0
+    assert ran.outcome.data["decision"] == "complete"
+    assert "Queued next:\n  Write the notes API" in ran.text
+
+
+def test_a_missing_checkpoint_is_a_fresh_start(project: Path) -> None:
+    ran = run_verb(resume, "deploy", cwd=project)
+    assert ran.outcome.code == 0
+    assert ran.outcome.data["decision"] == "start_fresh"
+    assert "deploy has no checkpoint yet (there are: build)" in ran.text
+
+
+def test_a_missing_folder_is_a_fresh_start(tmp_path: Path) -> None:
+    ran = run_verb(resume, "build", cwd=tmp_path)
+    assert ran.outcome.code == 0
+    assert ran.outcome.data["reasons"] == ("missing",)
+
+
+def test_a_folder_that_leads_out_of_the_repository_is_no_fresh_start(repo: GitRepo, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (repo.path / ".checkpoints").symlink_to(outside)
+    with pytest.raises(CheckpointError, match="leads out of"):
+        run_verb(resume, "build", cwd=repo.path)
+
+
+@pytest.mark.parametrize("data", [b"null", b"{", b"\xff\xfe", b'{"a": 1, "a": 2}'])
+def test_a_corrupt_file_says_why_and_stays_as_it_is(project: Path, data: bytes) -> None:
+    (project / FILE).write_bytes(data)
+    ran = run_verb(resume, "build", cwd=project)
+    assert ran.outcome.code == 1
+    assert ran.outcome.data["decision"] == "start_fresh"
+    assert ran.outcome.findings[0].line == 1
+    assert "restart:   checkpoint reset build" in ran.text
+    assert (project / FILE).read_bytes() == data
+
+
+def test_an_incompatible_version_says_why(project: Path) -> None:
+    (project / FILE).write_text(checkpoint_text(protocol_version="2.0"), "utf-8")
+    ran = run_verb(resume, "build", cwd=project)
+    assert ran.outcome.code == 1
+    assert ran.outcome.data["reasons"] == ("incompatible",)
+    assert "'2.0'" in ran.text
+
+
+def test_continue_does_not_go_on_with_what_cannot_be_read(project: Path) -> None:
+    (project / FILE).write_text("[]", "utf-8")
+    assert run_verb(resume, "build", "--continue", cwd=project).outcome.code == 1
+
+
+@pytest.mark.parametrize("name", ["../build", "/etc/passwd", "a\x1b[2J", "con", ""])
+def test_a_name_that_no_skill_can_have_is_refused(project: Path, name: str) -> None:
+    with pytest.raises(CheckpointError):
+        run_verb(resume, name, cwd=project)
+
+
+# the files
+
+
+def test_within_a_day_no_file_is_looked_at(project: Path) -> None:
+    assert run_verb(resume, "build", cwd=project).outcome.findings == []
+
+
+def test_files_and_folders_that_vanished_are_told_after_a_day(repo: GitRepo) -> None:
+    write_old(repo, "src/here.ts")
+    repo.write(
+        FILE, checkpoint_text(**listing("src/here.ts (new)", "src/gone.ts (new)", "docs/", "src/*.ts", "pages/[id].ts"))
+    )
+    ran = run_verb(resume, "build", cwd=repo.path, now=LATER)
+    said = messages(ran)
+    assert ran.outcome.code == 0
+    assert "src/gone.ts is missing" in said
+    assert "docs/ is missing" in said
+    assert "pages/[id].ts is missing" in said
+    assert "here.ts" not in said
+    assert all(finding.line for finding in ran.outcome.findings)
+
+
+def test_outside_git_files_that_are_newer_are_told(tmp_path: Path) -> None:
+    for name, seconds in (("old.md", WRITTEN - 60), ("new.md", WRITTEN + 3600), ("docs/inner.md", WRITTEN + 3600)):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x", "utf-8")
+        os.utime(tmp_path / name, (seconds, seconds))
+    (tmp_path / ".checkpoints").mkdir()
+    (tmp_path / FILE).write_text(checkpoint_text(**listing("old.md", "new.md", "docs")), "utf-8")
+    said = messages(run_verb(resume, "build", cwd=tmp_path, now=LATER))
+    assert said == "drift/file-changed note changed since the checkpoint was written: docs/inner.md, new.md"
+
+
+def test_a_fresh_clone_has_no_changed_files(repo: GitRepo) -> None:
+    repo.write("src/a.ts", "x\n")
+    repo.write(FILE, checkpoint_text(**listing("src/a.ts", "src")))
+    commit_at(repo, "All of it", "2026-03-02T09:31:00Z")
+    assert messages(run_verb(resume, "build", cwd=repo.path, now=LATER)) == ""
+
+
+def test_uncommitted_changes_of_listed_files_are_told(repo: GitRepo) -> None:
+    for name in ("src/a.ts", "src/deep/z.ts", "lib/b.ts", "lib/c.ts"):
+        repo.write(name, "x\n")
+    repo.write(FILE, checkpoint_text(**listing("src/*.ts", "lib/")))
+    commit_at(repo, "All of it", "2026-03-02T09:31:00Z")
+    for name in ("src/a.ts", "src/deep/z.ts", "lib/b.ts", "lib/new.ts"):
+        repo.write(name, "changed\n")
+    said = messages(run_verb(resume, "build", cwd=repo.path, now=LATER))
+    assert said.endswith(": lib/b.ts, lib/new.ts, src/a.ts")
+
+
+def test_what_was_changed_but_not_committed_before_the_checkpoint_was_written_is_known(repo: GitRepo) -> None:
+    repo.write("src/a.ts", "x\n")
+    repo.write(FILE, checkpoint_text(**listing("src/a.ts")))
+    commit_at(repo, "All of it", "2026-03-02T09:31:00Z")
+    write_old(repo, "src/a.ts", "changed\n")
+    assert messages(run_verb(resume, "build", cwd=repo.path, now=LATER)) == ""
+
+
+def test_committed_changes_of_listed_files_are_told(repo: GitRepo) -> None:
+    repo.write("src/a.ts", "x\n")
+    repo.write("lib/b.ts", "x\n")
+    repo.write("other.ts", "x\n")
+    repo.write(FILE, checkpoint_text(**listing("src/a.ts", "lib")))
+    commit_at(repo, "All of it", "2026-03-02T09:31:00Z")
+    for name in ("src/a.ts", "lib/b.ts", "other.ts"):
+        repo.write(name, "changed\n")
+    commit_at(repo, "Rework the parser", "2026-03-04T10:00:00Z")
+    said = messages(run_verb(resume, "build", cwd=repo.path, now=LATER))
+    assert said.endswith(": lib/b.ts, src/a.ts")
+
+
+def test_changes_count_from_when_it_was_written_where_the_checkpoint_is_not_committed(repo: GitRepo) -> None:
+    repo.write("a.ts", "x\n")
+    repo.write("b.ts", "x\n")
+    commit_at(repo, "Before", "2026-03-01T09:00:00Z")
+    repo.write("a.ts", "the session's own\n")
+    commit_at(repo, "Soon after", "2026-03-02T10:00:00Z")
+    repo.write("b.ts", "later\n")
+    commit_at(repo, "Later", "2026-03-04T10:00:00Z")
+    repo.write(FILE, checkpoint_text(**listing("a.ts", "b.ts")))
+    assert messages(run_verb(resume, "build", cwd=repo.path, now=LATER)).endswith("written: b.ts")
+
+
+def test_a_repository_without_commits_is_no_trouble(repo: GitRepo) -> None:
+    write_old(repo, "a.ts")
+    repo.write("b.ts", "x\n")
+    repo.write(FILE, checkpoint_text(**listing("a.ts", "b.ts")))
+    assert messages(run_verb(resume, "build", cwd=repo.path, now=LATER)).endswith("written: b.ts")
+
+
+def test_where_git_cannot_run_it_says_so_and_goes_on(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    write_old(repo, "a.ts")
+    repo.write(FILE, checkpoint_text(**listing("a.ts")))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    ran = run_verb(resume, "build", cwd=repo.path, now=LATER, env={"PATH": str(tmp_path)})
+    assert ran.outcome.code == 0
+    assert ran.codes == ["drift/project-dir", "doctor/not-looked-at"]
+
+
+def test_what_was_written_after_the_checkpoint_and_committed_with_it_is_told(repo: GitRepo) -> None:
+    write_old(repo, "a.ts", seconds=WRITTEN + 3600)
+    write_old(repo, "b.ts")
+    repo.write(FILE, checkpoint_text(**listing("a.ts", "b.ts")))
+    commit_at(repo, "All of it", "2026-03-03T09:00:00Z")
+    assert messages(run_verb(resume, "build", cwd=repo.path, now=LATER)).endswith("written: a.ts")
+
+
+def test_a_rebase_changes_no_file(repo: GitRepo) -> None:
+    repo.write("a.ts", "x\n")
+    repo.write(FILE, checkpoint_text(**listing("a.ts")))
+    commit_at(repo, "All of it", "2026-03-02T09:31:00Z")
+    env = {**os.environ, "GIT_COMMITTER_DATE": "2026-03-03T09:00:00Z"}
+    assert repo.run("git", "commit", "-q", "--amend", "--no-edit", env=env).returncode == 0
+    write_old(repo, "a.ts", seconds=WRITTEN + 3600)  # as a rebase writes it again
+    assert messages(run_verb(resume, "build", cwd=repo.path, now=LATER)) == ""
+
+
+def test_commits_since_the_checkpoint_are_counted(repo: GitRepo) -> None:
+    repo.write(FILE, checkpoint_text(**listing()))
+    commit_at(repo, "Write it down", "2026-03-02T09:31:00Z")
+    for subject in ("Sort", "Search \x1b[2J"):
+        repo.write("other.ts", subject)
+        commit_at(repo, subject, "2026-03-03T10:00:00Z")
+    ran = run_verb(resume, "build", cwd=repo.path, now=LATER)
+    said = messages(ran)
+    assert said.startswith(
+        "resume/commits-since note 2 commits were made since the checkpoint was written, the newest "
+    )
+    assert repo.git("rev-parse", "--short", "HEAD") in said
+    assert run_verb(resume, "build", cwd=repo.path).codes == []
+
+
+def test_another_checkout_of_the_project_is_told(repo: GitRepo, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    repo.write(FILE, checkpoint_text(project_dir=str(tmp_path / "elsewhere"), **listing()))
+    assert run_verb(resume, "build", cwd=repo.path, now=LATER).codes == ["resume/other-checkout"]
+    repo.write(FILE, checkpoint_text(project_dir=f"{repo.path}/", **listing()))
+    assert run_verb(resume, "build", cwd=repo.path, now=LATER).codes == []
+
+
+# what has shipped, what does not fit
+
+
+def test_an_action_that_has_shipped_is_passed_over_however_fresh_the_checkpoint_is(repo: GitRepo) -> None:
+    repo.write(FILE, checkpoint_text(next_actions=["Merge PR #12", {"text": "Write the docs", "done_when": "true"}]))
+    repo.commit("Search (#12)")
+    ran = run_verb(resume, "build", cwd=repo.path)
+    assert "Next: Write the docs\n" in ran.text
+    assert "Look before you go on: one thing does not fit, see below." in ran.text
+    assert "Resuming from next_actions[1]: Write the docs" in ran.text
+    assert ran.codes == ["drift/action-shipped"]
+    assert ran.outcome.findings[0].line
+    assert ran.outcome.data["next_action"] == {"text": "Write the docs", "done_when": "true"}
+    assert [shipped["text"] for shipped in ran.outcome.data["shipped_actions"]] == ["Merge PR #12"]
+    assert ran.outcome.code == 0
+
+
+def test_where_every_action_has_shipped_there_is_nothing_to_resume_from(repo: GitRepo) -> None:
+    repo.write(FILE, checkpoint_text(next_actions=["Merge PR #12"]))
+    repo.commit("Search (#12)")
+    ran = run_verb(resume, "build", cwd=repo.path)
+    assert "Resuming, though every noted action has shipped: say what comes next" in ran.text
+    assert ran.outcome.data["next_action"] is None
+
+
+def test_what_does_not_fit_is_told_at_any_age(project: Path) -> None:
+    rows = [{"id": "a", "label": "A", "status": "complete"}]
+    (project / FILE).write_text(checkpoint_text(progress_table=rows), "utf-8")
+    ran = run_verb(resume, "build", cwd=project)
+    assert ran.codes == ["resume/no-open-row"]
+    assert ran.outcome.findings[0].line
+    assert ran.outcome.code == 0
+
+
+def test_paths_that_leave_the_project_are_never_looked_at(repo: GitRepo, tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("x", "utf-8")
+    (repo.path / "link").symlink_to(tmp_path)
+    entries = ("../secret.txt", str(tmp_path / "secret.txt"), "link/secret.txt", "link/*.txt", "~/.ssh/id")
+    repo.write(FILE, checkpoint_text(**listing(*entries)))
+    said = messages(run_verb(resume, "build", cwd=repo.path, now=LATER))
+    assert "file-changed" not in said
+    assert said.count("outside the repository") + said.count("is missing") == len(said.splitlines())
+
+
+def test_json_holds_the_plan_and_the_context(project: Path) -> None:
+    data = run_verb(resume, "build", cwd=project).outcome.data
+    assert data["resuming"][0] == "RESUMING: build on tidepool"
+    assert data["next_action"] == {"text": "Write the notes API", "done_when": None}
+    assert data["context_primer"]["key_decisions"] == ["SQLite for storage", "Passkeys only"]
+    assert data["progress"] == {"complete": 2, "total": 3}
+    assert "skill_state" not in data

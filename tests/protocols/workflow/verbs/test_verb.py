@@ -1,0 +1,611 @@
+"""The verbs of a workflow, run in this process: what they answer, what they write, what they refuse."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.protocols.workflow.phases import PHASES
+from checkpoint_git.protocols.workflow.verbs import verb as workflow
+from checkpoint_git.tools.doctor import verb as doctor
+from checkpoint_git.tools.status import verb as status
+from tests.support.repos import GitRepo
+from tests.support.snapshot import take_snapshot
+from tests.support.verbs import NOON, Ran, run_verb, seconds
+from tests.support.workflows import OUTPUTS, execution, phase, read_json, task, write_output, write_workflow
+
+PHASE, EXECUTION = "memory/state/phase.json", "memory/state/execution.json"
+
+
+def run(root: Path, *words: str, now: str = NOON, answer: str | None = None) -> Ran:
+    return run_verb(workflow, *words, cwd=root, now=now, env=dict(os.environ), answer=answer)
+
+
+def state_of(root: Path) -> dict[str, Any]:
+    value: dict[str, Any] = read_json(root / PHASE)
+    return value
+
+
+def task_of(root: Path, name: str = "t1") -> dict[str, Any]:
+    return next(row for row in read_json(root / EXECUTION)["tasks"] if row["id"] == name)
+
+
+def archives(root: Path) -> list[str]:
+    folder = root / "memory/state/.archive"
+    return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder outside git."""
+    path = tmp_path / "work"
+    path.mkdir()
+    return path
+
+
+# starting and resuming
+
+
+def test_start_writes_both_files_and_says_so(folder: Path) -> None:
+    ran = run(folder, "start", "login")
+    assert ran.outcome.code == 0
+    assert "checkpoint saved: memory/state/phase.json, memory/state/execution.json" in ran.text
+    assert state_of(folder) == phase(started_at=NOON, last_updated=NOON)
+    assert read_json(folder / EXECUTION) == execution(last_updated=NOON)
+
+
+def test_start_in_a_subfolder_of_a_repository_begins_at_its_root(repo: GitRepo) -> None:
+    repo.write("src/x", "")
+    run(repo.path / "src", "start", "login")
+    assert (repo.path / PHASE).is_file()
+    assert run(repo.path / "src", "status").outcome.data["workflow_id"] == "login"
+
+
+def test_the_question_is_asked_with_what_a_person_must_know(folder: Path) -> None:
+    write_workflow(folder, phase("IMPLEMENTATION"), execution(task()))
+    ran = run(folder, "resume", answer="y\n")
+    assert ran.stderr == (
+        "Detected interrupted workflow: login\n"
+        "Resuming workflow login from IMPLEMENTATION phase\n"
+        "Last activity: 2026-03-02T09:30:00Z\n"
+        "Completed: REQUIREMENTS, ARCHITECTURE\n"
+        "Resume workflow from IMPLEMENTATION? [Y/n] "
+    )
+    assert ran.outcome.data["action"] == "continue_tasks"
+
+
+@pytest.mark.parametrize("answer", ["\n", "y\n", "Yes\n", "what?\ny\n"])
+def test_yes_goes_on(folder: Path, answer: str) -> None:
+    write_workflow(folder, phase())
+    ran = run(folder, "resume", answer=answer)
+    assert (ran.outcome.data["decision"], ran.outcome.data["action"], ran.outcome.code) == ("resume", "spawn", 0)
+    assert archives(folder) == []
+
+
+def test_no_archives_the_old_state_and_starts_fresh(folder: Path) -> None:
+    write_workflow(folder, phase("VERIFICATION", notes="keep"), execution(task()))
+    ran = run(folder, "resume", answer="n\n")
+    assert ran.outcome.data["archive"] == "memory/state/.archive/login_20260302T120000Z"
+    kept = folder / "memory/state/.archive/login_20260302T120000Z"
+    assert read_json(kept / "phase.json")["notes"] == "keep"
+    assert read_json(kept / "execution.json")["tasks"] == [task()]
+    assert state_of(folder)["current_phase"] == "REQUIREMENTS"
+
+
+def test_the_end_of_the_input_decides_nothing(folder: Path) -> None:
+    write_workflow(folder, phase())
+    before = take_snapshot(folder)
+    assert run(folder, "resume", answer="").outcome.code == 1
+    assert take_snapshot(folder) == before
+
+
+def test_off_a_terminal_the_question_and_its_answers_are_the_answer(folder: Path) -> None:
+    write_workflow(folder, phase("VERIFICATION"))
+    before = take_snapshot(folder)
+    ran = run(folder, "resume")
+    assert ran.outcome.code == 1
+    data = ran.outcome.data
+    assert data["question"] == "Resume workflow from VERIFICATION? [Y/n]"
+    assert data["answers"] == {
+        "resume": "checkpoint workflow resume --yes",
+        "fresh": "checkpoint workflow resume --fresh",
+    }
+    assert (data["action"], data["agent"]) == ("spawn", "QA")
+    assert take_snapshot(folder) == before
+
+
+def test_start_on_an_unfinished_workflow_asks_and_fresh_begins_the_new_one(folder: Path) -> None:
+    write_workflow(folder, phase("VERIFICATION"))
+    data = run(folder, "start", "second try").outcome.data
+    assert data["question"] == "Resume workflow from VERIFICATION? [Y/n]"
+    assert data["answers"]["fresh"] == "checkpoint workflow start 'second try' --fresh"
+    assert state_of(folder)["workflow_id"] == "login"
+    run(folder, "start", "second", "--fresh")
+    assert state_of(folder)["workflow_id"] == "second"
+    assert archives(folder) == ["login_20260302T120000Z"]
+
+
+def test_start_after_a_finished_one_archives_it_without_a_question(folder: Path) -> None:
+    last = {"phase": "REFLECTION", "completed_at": "2026-03-02T09:00:00Z", "output": OUTPUTS["REFLECTION"]}
+    done = [*phase("REFLECTION")["completed_phases"], last]
+    write_workflow(folder, phase("REFLECTION", "complete", completed_phases=done))
+    assert run(folder, "start", "second").outcome.code == 0
+    assert archives(folder) == ["login_20260302T120000Z"]
+
+
+def test_an_agent_that_went_to_the_last_phase_and_left_complete_behind_has_not_done_it(folder: Path) -> None:
+    write_workflow(folder, phase("REFLECTION", "complete"))
+    data = run(folder, "resume", "--yes").outcome.data
+    assert (data["action"], data["agent"]) == ("spawn", "Reflector")
+    assert run(folder, "start", "second").outcome.data["question"] == "Resume workflow from REFLECTION? [Y/n]"
+    write_output(folder, OUTPUTS["REFLECTION"])
+    assert run(folder, "resume", "--yes").outcome.data["action"] == "complete"
+    assert archives(folder) == ["login_20260302T120000Z"]
+
+
+def test_a_finished_workflow_is_archived_by_resume_without_a_question(folder: Path) -> None:
+    last = {"phase": "REFLECTION", "completed_at": "2026-03-02T09:00:00Z", "output": OUTPUTS["REFLECTION"]}
+    done = [*phase("REFLECTION")["completed_phases"], last]
+    write_workflow(folder, phase("REFLECTION", "complete", completed_phases=done))
+    ran = run(folder, "resume")
+    assert (ran.outcome.code, ran.outcome.data["action"]) == (0, "complete")
+    assert archives(folder) == ["login_20260302T120000Z"]
+    assert not (folder / PHASE).exists()
+
+
+def test_a_phase_that_is_complete_is_resumed_and_not_overwritten(folder: Path) -> None:
+    write_workflow(folder, phase("ARCHITECTURE", "complete"))
+    ran = run(folder, "start", "second")
+    assert ran.outcome.code == 1
+    assert state_of(folder)["current_phase"] == "ARCHITECTURE"
+
+
+BROKEN = ["", "{", "null", "[]", '{"workflow_id": "x"}', "\0\0\0", "[" * 5000, '{"a":1,"a":2}', "\xff", " " * 9_000_000]
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=range(len(BROKEN)))
+def test_corrupt_state_is_asked_about_and_archived_never_deleted(folder: Path, broken: str) -> None:
+    data = broken.encode("latin-1")
+    write_workflow(folder, phase())
+    (folder / PHASE).write_bytes(data)
+    ran = run(folder, "resume")
+    assert (ran.outcome.code, ran.outcome.data["question"]) == (1, "State appears corrupted. Start fresh? [y/N]")
+    assert run(folder, "resume", "--yes").outcome.code == 1
+    assert run(folder, "resume", answer="\n").outcome.code == 1
+    assert (folder / PHASE).read_bytes() == data
+    run(folder, "resume", answer="y\n")
+    (name,) = archives(folder)
+    assert (folder / "memory/state/.archive" / name / "phase.json").read_bytes() == data
+
+
+def test_a_folder_in_the_files_place_is_moved_away_too(folder: Path) -> None:
+    write_workflow(folder, phase())
+    (folder / PHASE).unlink()
+    (folder / PHASE).mkdir()
+    (folder / PHASE / "inside").write_text("x")
+    assert run(folder, "resume", "--fresh").outcome.code == 0
+    assert state_of(folder)["workflow_id"] == "login"
+    (name,) = archives(folder)
+    assert (folder / "memory/state/.archive" / name / "phase.json/inside").read_text() == "x"
+
+
+def test_a_missing_output_or_a_clock_ahead_is_corruption_and_an_interrupted_write_is_not(folder: Path) -> None:
+    write_workflow(folder, phase("VERIFICATION"))
+    assert run(folder, "validate").outcome.code == 0
+    (folder / OUTPUTS["REQUIREMENTS"]).unlink()
+    ran = run(folder, "validate")
+    assert (ran.codes, ran.outcome.code) == (["workflow/output-missing"], 1)
+    assert run(folder, "resume").outcome.data["corrupt"]
+    write_workflow(folder, phase("VERIFICATION", last_updated="2026-03-02T12:06:00Z"))
+    assert run(folder, "resume").outcome.data["corrupt"]
+    write_workflow(folder, phase("VERIFICATION", interruption_safe=False))
+    ran = run(folder, "resume", "--yes")
+    assert (ran.outcome.code, ran.codes) == (0, ["workflow/interrupted"])
+
+
+def test_outputs_that_lead_out_of_the_project_or_break_are_told(folder: Path) -> None:
+    paths = {"a": "../x.json", "b": "/etc/hostname", "c": "a\0b", "d": "memory/broken.json", "e": "memory"}
+    rows = [task(name, "complete", output=path) for name, path in paths.items()]
+    write_workflow(folder, phase("IMPLEMENTATION"), execution(*rows, workflow_id="other"))
+    write_output(folder, "memory/broken.json", "{")
+    outside = folder.parent / "outside.json"
+    outside.write_text("{}")
+    assert sorted(run(folder, "validate").codes) == [
+        *["workflow/output-invalid"] * 2, *["workflow/output-outside"] * 3, "workflow/two-workflows"
+    ]  # fmt: skip
+
+
+# what comes next
+
+
+def test_an_ancient_workflow_is_warned_about_and_goes_on_with_caution(folder: Path) -> None:
+    write_workflow(folder, phase("VERIFICATION"))
+    now = "2026-03-08T08:00:00Z"
+    ran = run(folder, "resume", now=now)
+    assert ran.outcome.data["question"] == "The workflow was started 7 days ago. Archive it and start fresh? [y/N]"
+    assert (ran.codes, ran.outcome.data["corrupt"]) == (["workflow/stale"], False)
+    ran = run(folder, "resume", now=now, answer="\n")
+    assert "proceed with caution" in ran.text
+    assert ran.outcome.data["action"] == "spawn"
+    ran = run(folder, "resume", now=now, answer="y\n")
+    assert ran.outcome.data["decision"] == "fresh"
+
+
+def test_results_of_an_earlier_workflow_do_not_count(folder: Path) -> None:
+    write_workflow(folder, phase())
+    write_output(folder, OUTPUTS["REQUIREMENTS"], {}, at=seconds("2026-03-01T07:00:00Z"))
+    data = run(folder, "resume", "--yes", "--approvals", "none").outcome.data
+    assert (data["action"], data["agent"]) == ("spawn", "PM")
+    assert run(folder, "advance", "--yes").codes == ["workflow/output-missing"]
+    write_output(folder, OUTPUTS["REQUIREMENTS"], {}, at=seconds("2026-03-01T09:00:00Z"))
+    assert run(folder, "resume", "--yes", "--approvals", "none").outcome.data["action"] == "advance"
+
+
+def test_an_approval_that_was_waiting_is_asked_for_again(folder: Path) -> None:
+    write_workflow(folder, phase("ARCHITECTURE"))
+    write_output(folder, "memory/reports/designs/one.md", "x")
+    ran = run(folder, "resume", "--yes")
+    assert (ran.outcome.code, ran.outcome.data["action"]) == (1, "ask_approval")
+    assert ran.outcome.data["options"] == ["memory/reports/designs/one.md"]
+    assert run(folder, "approve", "architecture").outcome.code == 0
+    data = run(folder, "resume", "--yes").outcome.data
+    assert (data["action"], data["agent"]) == ("spawn", "Roundtable")
+
+
+def test_the_phases_that_need_approval_are_configured(repo: GitRepo) -> None:
+    write_workflow(repo.path, phase("VERIFICATION"))
+    write_output(repo.path, OUTPUTS["VERIFICATION"])
+    assert run(repo.path, "resume", "--yes").outcome.data["action"] == "advance"
+    repo.git("config", "checkpoint.workflowApprovals", "requirements, VERIFICATION")
+    assert run(repo.path, "resume", "--yes").outcome.data["action"] == "ask_approval"
+    assert run(repo.path, "resume", "--yes", "--approvals", "none").outcome.data["action"] == "advance"
+    repo.git("config", "checkpoint.workflowApprovals", "TESTING")
+    with pytest.raises(CheckpointError, match="not a phase"):
+        run(repo.path, "resume", "--yes")
+
+
+def test_the_whole_way(folder: Path) -> None:
+    run(folder, "start", "login")
+    for name in PHASES[:-1]:
+        assert run(folder, "advance").outcome.code == 1
+        if name in PHASES[:2]:
+            run(folder, "approve", name)
+        if name != "IMPLEMENTATION":
+            assert run(folder, "advance").codes == ["workflow/output-missing"]
+            write_output(folder, OUTPUTS[name])
+        else:
+            for words in ("add", "start", "done"):
+                assert run(folder, "task", words, "a").outcome.code == 0
+        assert run(folder, "advance").outcome.code == 0
+    assert [row["phase"] for row in state_of(folder)["completed_phases"]] == list(PHASES[:-1])
+    assert (state_of(folder)["current_phase"], state_of(folder)["phase_status"]) == ("REFLECTION", "pending")
+    write_output(folder, "memory/reflections/today.json")
+    ran = run(folder, "resume", "--yes")
+    assert (ran.outcome.data["action"], ran.outcome.code) == ("complete", 0)
+    (name,) = archives(folder)
+    assert read_json(folder / "memory/state/.archive" / name / "phase.json")["phase_status"] == "complete"
+    assert not (folder / PHASE).exists()
+    assert run(folder, "status").outcome.data == {"workflow_id": None}
+
+
+def test_tasks_that_are_open_hold_the_implementation(folder: Path) -> None:
+    write_workflow(folder, phase("IMPLEMENTATION"), execution(task("a", "complete"), task("b")))
+    assert run(folder, "advance").codes == ["workflow/tasks-open"]
+    assert run(folder, "advance", "--force").outcome.data["following"] == "VERIFICATION"
+
+
+def test_an_implementation_without_any_task_is_not_done(folder: Path) -> None:
+    write_workflow(folder, phase("IMPLEMENTATION"), execution())
+    assert run(folder, "resume", "--yes").outcome.data["action"] == "continue_tasks"
+    assert run(folder, "advance").codes == ["workflow/tasks-open"]
+    assert run(folder, "advance", "--force").outcome.data["following"] == "VERIFICATION"
+
+
+def test_one_that_an_agent_noted_as_complete_is(folder: Path) -> None:
+    state = phase("IMPLEMENTATION")
+    row = {"phase": "IMPLEMENTATION", "completed_at": state["last_updated"], "output": "memory/state/execution.json"}
+    state = {**state, "phase_status": "complete", "completed_phases": [*state["completed_phases"], row]}
+    write_workflow(folder, state, execution())
+    assert run(folder, "advance").outcome.data["following"] == "VERIFICATION"
+
+
+def test_advance_with_yes_is_the_users_approval(folder: Path) -> None:
+    write_workflow(folder, phase())
+    write_output(folder, OUTPUTS["REQUIREMENTS"])
+    assert run(folder, "advance").codes == ["workflow/not-approved"]
+    assert run(folder, "advance", "--yes").outcome.code == 0
+    assert [row["phase"] for row in state_of(folder)["user_checkpoints"]] == ["REQUIREMENTS"]
+
+
+def test_a_phase_that_was_not_begun_cannot_be_approved(folder: Path) -> None:
+    write_workflow(folder, phase())
+    assert run(folder, "approve", "REFLECTION").codes == ["workflow/not-begun"]
+    with pytest.raises(CheckpointError, match="not a phase"):
+        run(folder, "approve", "TESTING")
+
+
+def test_save_begins_a_phase_and_keeps_the_note(folder: Path) -> None:
+    write_workflow(folder, phase("ARCHITECTURE", "pending"))
+    assert "checkpoint saved" in run(folder, "save", "--note", "before the architects").text
+    assert state_of(folder)["phase_status"] == "in_progress"
+    assert state_of(folder)["saved"] == {"at": NOON, "note": "before the architects"}
+    write_workflow(folder, phase("ARCHITECTURE", "failed"))
+    run(folder, "save")
+    assert state_of(folder)["phase_status"] == "in_progress"
+
+
+# tasks
+
+
+def test_a_task_runs_fails_and_is_done(folder: Path) -> None:
+    write_workflow(folder, phase("IMPLEMENTATION", "pending"))
+    run(folder, "task", "start", "t1", "--output", "memory/reports/t1.json")
+    assert task_of(folder) == task("t1", "running", started_at=NOON, output="memory/reports/t1.json")
+    assert state_of(folder)["phase_status"] == "in_progress"
+    assert run(folder, "task", "start", "t1").codes == ["workflow/task-running"]
+    for attempt in (1, 2):
+        run(folder, "task", "fail", "t1", "--error", "no disk")
+        assert (task_of(folder)["status"], task_of(folder)["attempts"]) == ("pending", attempt)
+        run(folder, "task", "start", "t1")
+        assert task_of(folder)["attempts"] == attempt
+    assert run(folder, "task", "done", "t1").codes == ["workflow/output-missing"]
+    write_output(folder, "memory/reports/t1.json")
+    assert run(folder, "task", "done", "t1").outcome.code == 0
+    assert (task_of(folder)["status"], task_of(folder)["completed_at"]) == ("complete", NOON)
+    assert run(folder, "task", "start", "t1").codes == ["workflow/task-complete"]
+    assert run(folder, "task", "fail", "t1").codes == ["workflow/task-complete"]
+
+
+@pytest.mark.parametrize("output", ["../x.json", "/etc/hosts", ".git/HEAD", ""])
+def test_a_task_is_not_started_whose_output_would_lie_elsewhere(output: str, folder: Path) -> None:
+    write_workflow(folder, phase("IMPLEMENTATION"), execution(task()))
+    assert run(folder, "task", "start", "t1", "--output", output).codes == ["workflow/output-outside"]
+    assert task_of(folder)["status"] == "pending"
+
+
+def test_the_third_failure_is_the_last(folder: Path) -> None:
+    write_workflow(folder, phase("IMPLEMENTATION"), execution(task("t1", "running", attempts=2)))
+    run(folder, "task", "fail", "t1")
+    assert task_of(folder)["status"] == "failed"
+    assert run(folder, "task", "start", "t1").codes == ["workflow/attempts-used-up"]
+
+
+def test_tasks_are_added_once_and_unknown_ones_named(folder: Path) -> None:
+    write_workflow(folder, phase("IMPLEMENTATION"))
+    run(folder, "task", "add", "a", "../b", "größe")
+    assert [row["id"] for row in read_json(folder / EXECUTION)["tasks"]] == ["a", "../b", "größe"]
+    assert run(folder, "task", "add", "c", "a").codes == ["workflow/task-id-twice"]
+    ran = run(folder, "task", "done", "z")
+    assert ran.codes == ["workflow/unknown-task"]
+    assert '"../b"' in ran.outcome.findings[0].hint
+
+
+def test_unknown_fields_statuses_and_spellings_survive_every_write(folder: Path) -> None:
+    state = write_workflow(folder, phase("IMPLEMENTATION", own={"n": 1}), execution(task("a", "waiting"), task("b")))
+    text = (state / "execution.json").read_text().replace('"waiting"', '"waiting", "cost": 1.500, "ö": "\\u00e9"')
+    (state / "execution.json").write_text(text)
+    for words in (("task", "start", "b"), ("task", "fail", "b"), ("save",), ("approve", "REQUIREMENTS"), ("recover",)):
+        assert run(folder, *words).outcome.code == 0
+    assert '"waiting", "cost": 1.500, "ö": "\\u00e9"' in (state / "execution.json").read_text()
+    assert state_of(folder)["own"] == {"n": 1}
+
+
+def test_a_clock_that_was_set_back_keeps_the_order_of_things(folder: Path) -> None:
+    write_workflow(folder, phase("VERIFICATION"))
+    write_output(folder, OUTPUTS["VERIFICATION"])
+    assert run(folder, "advance", now="2026-03-01T00:00:00Z").outcome.code == 0
+    assert state_of(folder)["last_updated"] == "2026-03-02T09:30:00Z"
+    assert run(folder, "validate").outcome.code == 0
+
+
+# recovery
+
+
+def test_recovery_settles_every_running_task_by_its_output(folder: Path) -> None:
+    started = "2026-03-02T09:00:00Z"
+    rows = [task(name, "running", started_at=started, output=f"memory/reports/{name}.json") for name in "abcde"]
+    write_workflow(folder, phase("IMPLEMENTATION"), execution(*rows))
+    soon, before = seconds(started) + 60, seconds(started) - 60
+    write_output(folder, "memory/reports/b.json", {"status": "complete"}, soon)
+    write_output(folder, "memory/reports/c.json", {"status": "failed", "error": "no disk"}, soon)
+    write_output(folder, "memory/reports/d.json", {"status": "complete"}, before)
+    write_output(folder, "memory/reports/e.json", "{ half", soon)
+    ran = run(folder, "recover")
+    found = {row["id"]: (row["status"], row["attempts"]) for row in read_json(folder / EXECUTION)["tasks"]}
+    assert found == {
+        "a": ("pending", 1),
+        "b": ("complete", 0),
+        "c": ("failed", 0),
+        "d": ("pending", 1),
+        "e": ("pending", 1),
+    }
+    assert task_of(folder, "c")["error"] == "no disk"
+    assert [entry["path"] for entry in ran.outcome.data["kept_aside"]] == [
+        "memory/reports/d.json",
+        "memory/reports/e.json",
+    ]
+    assert (folder / "memory/reports/e.json.orphaned-20260302T120000Z").read_text() == "{ half"
+    assert not (folder / "memory/reports/e.json").exists()
+    assert "nothing to recover" in run(folder, "recover").text
+
+
+def test_recovery_leaves_what_git_has_just_so(repo: GitRepo) -> None:
+    names = ("kept.json", "changed.json", "ignored.json")
+    repo.write(".gitignore", "memory/reports/ignored.json\n")
+    for name in names:
+        repo.write(f"memory/reports/{name}", "{ half")
+    repo.commit()
+    repo.write("memory/reports/changed.json", "{ more")
+    rows = [task(name[0], "running", output=f"memory/reports/{name}") for name in names]
+    write_workflow(repo.path, phase("IMPLEMENTATION"), execution(*rows))
+    ran = run(repo.path, "recover")
+    assert [row["status"] for row in read_json(repo.path / EXECUTION)["tasks"]] == ["pending"] * 3
+    assert [one["path"] for one in ran.outcome.data["kept_aside"]] == [f"memory/reports/{name}" for name in names[1:]]
+    assert repo.read("memory/reports/kept.json") == "{ half"
+
+
+def test_a_task_whose_output_lies_elsewhere_is_an_orphan_and_nothing_is_touched_there(folder: Path) -> None:
+    outside = folder.parent / "secret.json"
+    outside.write_text('{"status": "complete"}')
+    (folder / "memory").mkdir()
+    (folder / "memory/link.json").symlink_to(outside)
+    rows = [task("a", "running", output="../secret.json"), task("b", "running", output="memory/link.json")]
+    write_workflow(folder, phase("IMPLEMENTATION"), execution(*rows))
+    run(folder, "recover")
+    assert [row["status"] for row in read_json(folder / EXECUTION)["tasks"]] == ["pending", "pending"]
+    assert outside.read_text() == '{"status": "complete"}'
+    assert (folder / "memory/link.json").is_symlink()
+
+
+@pytest.mark.parametrize("output", ["memory", "memory/state", "src", "memory/state/.lock"])
+def test_recovery_moves_no_folder_and_nothing_of_the_state_away(output: str, folder: Path) -> None:
+    (folder / "src").mkdir()
+    (folder / "src/app.py").write_text("")
+    write_workflow(folder, phase("IMPLEMENTATION"), execution(task("a", "running", output=output)))
+    (folder / "memory/state/.lock").write_text("")
+    ran = run(folder, "recover")
+    assert task_of(folder, "a")["status"] == "pending"
+    assert ran.outcome.data["kept_aside"] == []
+    assert (folder / "src/app.py").exists()
+    assert state_of(folder)["workflow_id"] == "login"
+
+
+@pytest.mark.parametrize("output", [".git/HEAD", "src/../.git/HEAD", "sub/.GIT/config", "link/HEAD"])
+def test_what_is_gits_is_never_an_output(output: str, repo: GitRepo) -> None:
+    for name in ("sub/.GIT", "src"):
+        (repo.path / name).mkdir(parents=True)
+    (repo.path / "sub/.GIT/config").write_text("")
+    (repo.path / "link").symlink_to(".git")
+    rows = [task("a", "running", output=output, started_at=NOON)]
+    write_workflow(repo.path, phase("IMPLEMENTATION"), execution(*rows))
+    run(repo.path, "recover")
+    assert task_of(repo.path, "a")["status"] == "pending"
+    assert (repo.path / output).exists()
+    assert run(repo.path, "task", "done", "a", "--output", output).codes == ["workflow/output-outside"]
+
+
+# archives
+
+
+def test_the_newest_five_archives_are_kept_and_nothing_else_is_removed(folder: Path) -> None:
+    other = folder / "memory/state/.archive/mine"
+    other.mkdir(parents=True)
+    for number in range(8):
+        write_workflow(folder, phase(workflow_id=f"w/{number}"), execution(workflow_id=f"w/{number}"))
+        run(folder, "archive", now=f"2026-03-02T12:00:0{number}Z")
+    assert archives(folder) == ["mine", *(f"w_{number}_20260302T12000{number}Z" for number in range(3, 8))]
+
+
+def test_two_archives_of_one_second_do_not_collide(folder: Path) -> None:
+    for _ in range(3):
+        write_workflow(folder, phase())
+        run(folder, "archive")
+    assert archives(folder) == ["login_20260302T120000Z", "login_20260302T120000Z-2", "login_20260302T120000Z-3"]
+
+
+@pytest.mark.parametrize("name", ["..", "../../etc", "-rf", "a" * 200, ".hidden", "größe/x", "con", "a b;c"])
+def test_any_id_is_made_safe_for_a_path(folder: Path, name: str) -> None:
+    assert run(folder, "start", "--", name).outcome.code == 0
+    assert state_of(folder)["workflow_id"] == name
+    run(folder, "archive")
+    (made,) = archives(folder)
+    assert made.endswith("_20260302T120000Z")
+    assert made.isascii()
+    assert not made.startswith((".", "-"))
+    assert sorted(path.name for path in folder.iterdir()) == ["memory"]
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\nb", "a\x1b[31m", "x" * 201, "\u202e"])
+def test_an_id_that_nobody_could_read_is_refused(folder: Path, name: str) -> None:
+    with pytest.raises(CheckpointError, match="cannot be the name"):
+        run(folder, "start", name)
+    assert list(folder.iterdir()) == []
+
+
+# what cannot be done
+
+
+def test_a_link_that_leads_out_is_refused(folder: Path) -> None:
+    outside = folder.parent / "outside"
+    outside.mkdir()
+    (folder / "memory").symlink_to(outside)
+    (outside / "state").mkdir()
+    with pytest.raises(CheckpointError, match="leads out"):
+        run(folder, "start", "login")
+    assert list((outside / "state").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("start",), ("start", "a", "b"), ("approve",), ("task",), ("task", "done"), ("task", "zap", "t1"), ("status", "x"),
+     ("save", "--output", "x"), ("resume", "--note", "x"), ("task", "done", "a", "b"), ("resume", "--yes", "--fresh")],
+)  # fmt: skip
+def test_words_that_make_no_sense_are_refused_with_a_hint(folder: Path, words: tuple[str, ...]) -> None:
+    write_workflow(folder, phase())
+    with pytest.raises(CheckpointError) as caught:
+        run(folder, *words)
+    assert caught.value.hint
+
+
+def test_start_refuses_approvals_of_no_phase_where_nothing_is_there_yet(folder: Path) -> None:
+    with pytest.raises(CheckpointError, match="is not a phase"):
+        run(folder, "start", "login", "--approvals", "MOON")
+    assert list(folder.iterdir()) == []
+
+
+def test_a_write_on_corrupt_state_changes_nothing(folder: Path) -> None:
+    write_workflow(folder, phase(), execution(task(), task()))
+    before = take_snapshot(folder)
+    for words in (("task", "done", "t1"), ("save",), ("advance",), ("approve", "REQUIREMENTS")):
+        assert run(folder, *words).codes == ["workflow/task-id-twice"]
+    after = {name: state for name, state in take_snapshot(folder).items() if not name.endswith(".lock")}
+    assert after == before
+
+
+def test_what_is_written_is_valid_json_of_two_spaces(folder: Path) -> None:
+    run(folder, "start", "login")
+    for name in (PHASE, EXECUTION):
+        text = (folder / name).read_text()
+        assert text == json.dumps(json.loads(text), indent=2) + "\n"
+
+
+# beside the skills
+
+
+def test_status_shows_a_running_workflow_beside_the_skills(project: Path) -> None:
+    write_workflow(project, phase("IMPLEMENTATION"), execution(task("a", "complete"), task("b")))
+    ran = run_verb(status, cwd=project)
+    assert ran.outcome.code == 0
+    assert (
+        "workflow login: IMPLEMENTATION (in_progress, 2h), 2/5 phases, 1/2 tasks; checkpoint workflow status"
+        in ran.text
+    )
+    assert ran.outcome.data["workflow"]["phase"] == "IMPLEMENTATION"
+    assert [skill["skill"] for skill in ran.outcome.data["skills"]] == ["build"]
+    assert "workflow" not in run_verb(status, "build", cwd=project).outcome.data
+    (project / PHASE).write_text("{")
+    ran = run_verb(status, cwd=project)
+    assert (ran.outcome.code, ran.codes) == (1, ["json/syntax"])
+    assert "its state appears corrupted" in ran.text
+
+
+def test_status_shows_a_workflow_where_no_checkpoints_are(folder: Path) -> None:
+    write_workflow(folder, phase())
+    ran = run_verb(status, cwd=folder)
+    assert ran.outcome.code == 0
+    assert ran.outcome.data["workflow"]["workflow_id"] == "login"
+    (folder / PHASE).unlink()
+    with pytest.raises(CheckpointError, match=r"no \.checkpoints folder"):
+        run_verb(status, cwd=folder)
+
+
+def test_the_doctor_looks_at_a_workflow_too(project: Path) -> None:
+    write_workflow(project, phase("VERIFICATION", started_at="2026-02-01T00:00:00Z"))
+    assert run_verb(doctor, "--check", "workflow", cwd=project).codes == ["workflow/stale"]
+    (project / OUTPUTS["ARCHITECTURE"]).unlink()
+    ran = run_verb(doctor, "--check", "workflow", cwd=project)
+    assert (ran.outcome.code, ran.codes) == (1, ["workflow/stale", "workflow/output-missing"])
+    assert run_verb(doctor, "build", "--check", "workflow", cwd=project).codes == []

@@ -1,0 +1,71 @@
+"""A verb run in this process as the command line runs it: its own parser, a made-up world around it."""
+
+import argparse
+import io
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+from checkpoint_git.core.clock import read_instant
+from checkpoint_git.core.outcome import Invocation, Line, Outcome, Table
+
+NOON = "2026-03-02T12:00:00Z"
+
+
+def seconds(instant: str) -> int:
+    """An instant's text as seconds since 1970."""
+    found = read_instant(instant)
+    assert found is not None
+    return found[0]
+
+
+class Ran(NamedTuple):
+    """What a verb returned, and what it said on stderr meanwhile."""
+
+    outcome: Outcome
+    stderr: str
+
+    @property
+    def codes(self) -> list[str]:
+        """The findings' codes."""
+        return [finding.code for finding in self.outcome.findings]
+
+    @property
+    def text(self) -> str:
+        """The blocks for a person as plain text."""
+        return "\n".join(line for block in self.outcome.blocks for line in lines_of(block))
+
+
+def lines_of(block: Line | Table) -> list[str]:
+    """A block as plain lines."""
+    if isinstance(block, Line):
+        return [block.text]
+    return [" | ".join(cell if isinstance(cell, str) else cell.text for cell in row) for row in block.rows]
+
+
+def run_verb(
+    verb: ModuleType,
+    *words: str,
+    cwd: Path,
+    now: str = NOON,
+    env: dict[str, str] | None = None,
+    answer: str | None = None,
+) -> Ran:
+    """Runs `checkpoint VERB WORDS`. answer: what a person at the terminal types; None: there is nobody."""
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    verb.add_arguments(parser)
+    if getattr(verb, "RAW", False):
+        args = argparse.Namespace(skill=words[0], words=list(words[1:]))
+    else:
+        args = parser.parse_args(list(words))
+    stderr = io.StringIO()
+    invocation = Invocation(
+        cwd=str(cwd),
+        env=env or {},
+        now=seconds(now),
+        stdin=io.StringIO(answer or ""),
+        stdout=io.StringIO(),
+        stderr=stderr,
+        interactive=answer is not None,
+    )
+    return Ran(verb.run(args, invocation), stderr.getvalue())

@@ -1,0 +1,338 @@
+"""init --agent in repositories that have agent files, hooks and CI already; every hook is run as an agent runs it."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkpoint_git.tools.agents.table import TABLE, AgentName, Moment
+from checkpoint_git.tools.agents.texts import TEXTS
+from checkpoint_git.tools.session.record import FOLDER
+from tests.support.command import BIN, run_checkpoint
+from tests.support.repos import GitRepo
+from tests.support.samples import checkpoint_text
+from tests.support.snapshot import take_snapshot
+
+WITH_HOOKS = [name for name, agent in TABLE.items() if agent.hooks]
+THEIR_HOOKS = '{"hooks": {"%s": [{"hooks": [{"type": "command", "command": "./theirs.sh"}]}]}}\n'
+
+
+def _lived_in(repo: GitRepo) -> None:
+    """What a repository has where several agents, hooks and CI are at home."""
+    repo.write("CLAUDE.md", "# Rules\n")
+    repo.write("AGENTS.md", "# Agents\r\n\r\nBe kind.\r\n")
+    repo.write("GEMINI.md", "no end of line")
+    repo.write(".claude/settings.json", THEIR_HOOKS % "Stop")
+    repo.write(".claude/settings.local.json", '{"permissions": {}}')
+    repo.write(".claude/commands/review.md", "Review it.\n")
+    repo.write(".claude/skills/review/SKILL.md", "---\nname: review\n---\n")
+    repo.write(".codex/hooks.json", THEIR_HOOKS % "SessionStart")
+    repo.write(".codex/config.toml", 'model = "x"\n')
+    repo.write(".gemini/settings.json", '\ufeff{\n\t"mcpServers": {},\n\t"hooks": {}\n}\n')
+    repo.write(".cursor/hooks.json", '{"version": 1, "hooks": {"stop": [{"command": "./theirs.sh"}]}}')
+    repo.write(".cursor/rules/style.mdc", "---\nalwaysApply: true\n---\n")
+    repo.write(".github/workflows/ci.yml", "on: push\n")
+    repo.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n").chmod(0o755)
+
+
+def _comments(repo: GitRepo) -> None:
+    repo.write(".claude/settings.json", '{\n  // mine\n  "hooks": {},\n}\n')
+    repo.write(".gemini/settings.json", "not json at all")
+    repo.write(".codex/hooks.json", "[]")
+
+
+def _links(repo: GitRepo) -> None:
+    repo.write("CLAUDE.md", "# Rules\n")
+    repo.write("shared/settings.json", "{}")
+    (repo.path / "AGENTS.md").symlink_to("CLAUDE.md")
+    (repo.path / ".claude").mkdir()
+    (repo.path / ".claude/settings.json").symlink_to("../shared/settings.json")
+    (repo.path / ".cursor").symlink_to("shared")
+
+
+def _read_only(repo: GitRepo) -> None:
+    repo.write(".claude/settings.json", "{}").chmod(0o444)
+    repo.write("AGENTS.md", "# Agents\n").chmod(0o444)
+
+
+def _same_names(repo: GitRepo) -> None:
+    repo.write(".claude/commands/checkpoint.md", "Our own command.\n")
+    repo.write(".agents/skills/checkpoint/SKILL.md", "Our own skill.\n")
+
+
+def _empty_folders(repo: GitRepo) -> None:
+    for folder in (".claude/skills", ".cursor/commands", ".gemini"):
+        (repo.path / folder).mkdir(parents=True)
+
+
+FIXTURES: dict[str, Callable[[GitRepo], object]] = {
+    "nothing": lambda repo: None,
+    "lived in": _lived_in,
+    "comments in JSON": _comments,
+    "symbolic links": _links,
+    "read-only files": _read_only,
+    "files of the same names": _same_names,
+    "empty folders": _empty_folders,
+}
+
+
+def init(repo: GitRepo, *words: str) -> list[dict[str, Any]]:
+    """The steps that init says it made."""
+    done = run_checkpoint("init", *words, "--json", cwd=repo.path)
+    assert done.returncode == 0, done.stderr
+    steps: list[dict[str, Any]] = json.loads(done.stdout)["steps"]
+    return steps
+
+
+def find_command(repo: GitRepo, agent: AgentName, moment: Moment) -> str:
+    """The command of ours that the agent's settings hold for a moment."""
+    hooks = TABLE[agent].hooks
+    assert hooks is not None
+    entries = json.loads((repo.path / hooks.path).read_text("utf-8-sig"))["hooks"][hooks.events[moment]]
+    found = [hook for entry in entries for hook in entry.get("hooks", [entry])]
+    return next(str(hook["command"]) for hook in found if "checkpoint-git" in hook["command"])
+
+
+def run_hook(repo: GitRepo, command: str, stdin: bytes, **env: str) -> "subprocess.CompletedProcess[bytes]":
+    """The command as an agent runs it: by a shell, in the work tree, JSON on stdin."""
+    return subprocess.run(
+        ["sh", "-c", command], cwd=repo.path, input=stdin, capture_output=True, env={**os.environ, **env}, timeout=60
+    )
+
+
+@pytest.mark.parametrize("fixture", FIXTURES)
+def test_uninstall_leaves_every_byte_as_it_was(repo: GitRepo, fixture: str) -> None:
+    FIXTURES[fixture](repo)
+    before = take_snapshot(repo.path)
+    everybody = [word for name in TABLE for word in ("--agent", name)]
+    init(repo, *everybody)
+    init(repo, *everybody, "--agent-guard")
+    assert take_snapshot(repo.path) != before
+    assert run_checkpoint("uninstall", cwd=repo.path).returncode == 0
+    assert take_snapshot(repo.path) == before
+
+
+def test_uninstall_takes_what_sessions_left_behind(repo: GitRepo) -> None:
+    before = take_snapshot(repo.path)
+    init(repo, "--agent=claude")
+    run_checkpoint("update", "build", "--next_actions+=Merge #7", cwd=repo.path)
+    run_checkpoint("prime", cwd=repo.path, stdin=b'{"session_id": "s"}')
+    assert (repo.path / ".git" / FOLDER / "s").exists()
+    (repo.path / ".checkpoints/build.checkpoint.json").unlink()
+    run_checkpoint("uninstall", cwd=repo.path)
+    assert take_snapshot(repo.path) == before
+
+
+def test_a_second_time_everything_is_there(repo: GitRepo) -> None:
+    _lived_in(repo)
+    init(repo, "--agent=auto", "--agent-guard")
+    after = take_snapshot(repo.path)
+    assert {step["deed"] for step in init(repo, "--agent=auto", "--agent-guard")} == {"keep"}
+    init(repo, "--agent=auto")
+    assert take_snapshot(repo.path) == after
+
+
+def test_what_is_left_alone_gets_a_recipe(repo: GitRepo) -> None:
+    _comments(repo)
+    steps = {step["what"]: step for step in init(repo, "--agent=claude,gemini,codex")}
+    for path in (".claude/settings.json", ".gemini/settings.json", ".codex/hooks.json"):
+        assert steps[path]["deed"] == "advise"
+        assert json.loads(steps[path]["text"].partition("add by hand: ")[2])["hooks"]
+
+
+def test_a_folder_that_is_read_only_is_left_alone(repo: GitRepo) -> None:
+    repo.write(".claude/theirs.txt", "x")
+    (repo.path / ".claude").chmod(0o555)
+    before = take_snapshot(repo.path / ".claude")
+    steps = {step["what"]: step for step in init(repo, "--agent=claude,codex")}
+    assert steps[".claude/settings.json"]["deed"] == "advise"
+    assert steps[".claude/commands/checkpoint.md"]["text"] == ".claude is read-only"
+    assert steps[".codex/hooks.json"]["deed"] == "add"
+    assert take_snapshot(repo.path / ".claude") == before
+
+
+@pytest.mark.parametrize("word", ["--agent=auto", "--agent"])
+def test_auto_finds_what_the_repository_is_worked_on_with(repo: GitRepo, word: str) -> None:
+    repo.write(".gemini/settings.json", "{}")
+    touched = {step["what"] for step in init(repo, word, "--hooks=none")}
+    assert {".gemini/settings.json", ".gemini/commands/checkpoint.toml", "GEMINI.md"} < touched
+    assert not any(path.startswith((".claude", ".cursor", ".codex", "AGENTS")) for path in touched)
+
+
+def test_in_a_monorepo_agents_are_set_up_beside_the_checkpoints_around(repo: GitRepo) -> None:
+    repo.write("packages/web/.checkpoints/build.checkpoint.json", checkpoint_text())
+    repo.write("packages/web/.cursor/rules/style.mdc", "---\n---\n")
+    repo.write("CLAUDE.md", "# Rules\n")
+    before = take_snapshot(repo.path)
+    web = GitRepo(repo.path / "packages/web")
+    steps = {step["what"]: step["deed"] for step in init(web, "--agent=auto")}
+    assert steps["packages/web/.cursor/hooks.json"] == steps["packages/web/.claude/settings.json"] == "add"
+    assert not (repo.path / ".claude").exists()
+    assert b"RESUMING: build" in run_hook(web, find_command(web, "claude", "prime"), b"{}").stdout
+    assert {step["deed"] for step in init(web, "--agent=auto")} == {"keep"}
+    assert run_checkpoint("uninstall", cwd=web.path).returncode == 0
+    assert take_snapshot(repo.path) == before
+
+
+def test_without_a_sign_of_an_agent_auto_says_so(repo: GitRepo) -> None:
+    told = next(step for step in init(repo, "--agent=auto") if step["what"] == "agents")
+    assert (told["deed"], "init --agent NAME" in told["text"]) == ("skip", True)
+
+
+def test_without_the_option_no_agent_is_set_up(repo: GitRepo) -> None:
+    _lived_in(repo)
+    paths = {path for path in take_snapshot(repo.path) if path.startswith((".claude", ".cursor", ".gemini", ".codex"))}
+    init(repo)
+    assert not [path for path in take_snapshot(repo.path) if path.startswith((".claude", ".cur", ".gem", ".cod", ".ag"))
+                and path not in paths]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", [["--agent", "emacs"], ["--agent", ""], ["--agent-guard"]])
+def test_an_agent_that_nobody_knows_is_refused(repo: GitRepo, words: list[str]) -> None:
+    done = run_checkpoint("init", *words, cwd=repo.path)
+    assert done.returncode == 2
+    assert "claude" in done.stderr
+    assert not (repo.path / ".checkpoints").exists()
+
+
+def test_a_bare_repository_has_no_agents(tmp_path: Path) -> None:
+    bare = GitRepo.create(tmp_path / "bare.git", "--bare")
+    done = run_checkpoint("init", "--agent=claude", cwd=bare.path)
+    assert (done.returncode, "bare" in done.stderr) == (2, True)
+
+
+def test_a_file_that_a_sparse_checkout_leaves_out_is_not_made_anew(repo: GitRepo) -> None:
+    repo.write(".claude/settings.json", THEIR_HOOKS % "Stop")
+    repo.write("src/a.py", "a\n")
+    repo.commit()
+    repo.git("sparse-checkout", "set", "--no-cone", "src")
+    steps = {step["what"]: step for step in init(repo, "--agent=claude")}
+    assert steps[".claude/settings.json"]["deed"] == "advise"
+    assert "not checked out" in steps[".claude/settings.json"]["text"]
+    assert not (repo.path / ".claude/settings.json").exists()
+
+
+def test_a_dry_run_writes_nothing(repo: GitRepo) -> None:
+    before = take_snapshot(repo.path)
+    assert (
+        "would add: .claude/settings.json"
+        in run_checkpoint("init", "--agent=claude", "--dry-run", cwd=repo.path).stdout
+    )
+    assert take_snapshot(repo.path) == before
+
+
+def test_outside_git_agents_are_set_up_too(tmp_path: Path) -> None:
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    before = take_snapshot(folder)
+    run_checkpoint("init", "--agent=claude", cwd=folder)
+    assert (folder / ".claude/settings.json").exists()
+    run_checkpoint("uninstall", cwd=folder)
+    assert take_snapshot(folder) == before
+
+
+def test_what_the_skill_tells_to_run_can_be_run(repo: GitRepo) -> None:
+    init(repo, "--agent=generic")
+    told = TEXTS["skill"].partition("```sh\n")[2].partition("```")[0]
+    assert told.count("\ncheckpoint ") > 8
+    script = f"set -e\n{told}\ncheckpoint validate --strict\ncheckpoint resume SKILL"
+    done = run_hook(repo, script, b"", PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"Status: complete" in done.stdout
+
+
+@pytest.fixture
+def ready(repo: GitRepo) -> GitRepo:
+    """A repository set up for every agent, with a checkpoint."""
+    repo.write(".checkpoints/build.checkpoint.json", checkpoint_text())
+    run_checkpoint("init", *[f"--agent={name}" for name in TABLE], "--agent-guard", cwd=repo.path)
+    repo.commit()
+    return repo
+
+
+NONSENSE = (b"", b"null", b"{]", b"\xff\xfe\x00", b'{"tool_name": []}', b"[" * 3000)
+
+
+@pytest.mark.parametrize("agent", WITH_HOOKS)
+def test_the_hook_at_the_start_tells_and_no_nonsense_stops_it(ready: GitRepo, agent: AgentName) -> None:
+    command = find_command(ready, agent, "prime")
+    start = {"session_id": "s", "conversation_id": "s", "hook_event_name": "SessionStart", "source": "startup"}
+    for stdin in (json.dumps(start).encode(), *NONSENSE):
+        done = run_hook(ready, command, stdin)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert "RESUMING: build" in json.dumps(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("agent", WITH_HOOKS)
+def test_the_hooks_at_the_end_remind_and_no_nonsense_disturbs(ready: GitRepo, agent: AgentName) -> None:
+    start = json.dumps({"session_id": "s", "source": "startup"}).encode()
+    run_hook(ready, find_command(ready, agent, "prime"), start)
+    os.utime(ready.path / ".git" / FOLDER / "s", (2, 2))
+    os.utime(ready.path / ".checkpoints/build.checkpoint.json", (1, 1))
+    ready.write("a.py", "pass\n")
+    moments: tuple[Moment, ...] = ("precompact", "stop")
+    for moment in moments:
+        command = find_command(ready, agent, moment)
+        done = run_hook(ready, command, b'{"conversation_id": "s", "trigger": "auto", "stop_hook_active": false}')
+        silent = (agent, moment) == ("cursor", "stop")
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert silent or "Work went on" in next(iter(json.loads(done.stdout).values()))
+        for stdin in NONSENSE:
+            done = run_hook(ready, command, stdin)
+            assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+CALLS: dict[AgentName, tuple[dict[str, Any], dict[str, Any]]] = {
+    "claude": (
+        {"tool_name": "Read", "tool_input": {"file_path": "a.py"}},
+        {"tool_name": "Edit", "tool_input": {"file_path": "a.py"}},
+    ),
+    "codex": (
+        {"tool_name": "Bash", "tool_input": {"command": "git status"}},
+        {"tool_name": "apply_patch", "tool_input": {"command": "..."}},
+    ),
+    "gemini": (
+        {"tool_name": "read_file", "tool_input": {"file_path": "a.py"}},
+        {"tool_name": "run_shell_command", "tool_input": {"command": "rm a.py"}},
+    ),
+    "cursor": (
+        {"tool_name": "Shell", "tool_input": {"command": "ls"}},
+        {"tool_name": "Write", "tool_input": {"file_path": "a.py"}},
+    ),
+}
+
+
+@pytest.mark.parametrize("agent", WITH_HOOKS)
+def test_the_guard_lets_looking_pass_and_stops_everything_else(ready: GitRepo, agent: AgentName) -> None:
+    command = find_command(ready, agent, "guard")
+    looks, changes = (json.dumps(call).encode() for call in CALLS[agent])
+    assert run_hook(ready, command, looks).returncode == 0
+    for stdin in (changes, *NONSENSE):
+        stopped = run_hook(ready, command, stdin)
+        assert (stopped.returncode, stopped.stdout) == (2, b"")
+        assert stopped.stderr.startswith(b"stopped: ")
+    run_checkpoint("restore-point", "create", ".", "--expiry", "1h", cwd=ready.path)
+    assert run_hook(ready, command, changes).returncode == 0
+
+
+def test_a_clone_without_the_tool_is_left_in_peace_but_by_the_guard(ready: GitRepo, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    for name in ("git", "sh"):
+        program = subprocess.run(["sh", "-c", f"command -v {name}"], capture_output=True, text=True).stdout.strip()
+        (tmp_path / "bin" / name).symlink_to(program)
+    ready.git("clone", "-q", str(ready.path), str(tmp_path / "clone"))
+    clone = GitRepo(tmp_path / "clone")
+    moments: tuple[Moment, ...] = ("prime", "stop", "precompact")
+    for moment in moments:
+        done = run_hook(clone, find_command(clone, "claude", moment), b"{}", PATH=str(tmp_path / "bin"))
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    guard = run_hook(clone, find_command(clone, "claude", "guard"), b"{}", PATH=str(tmp_path / "bin"))
+    assert guard.returncode == 2
+    on_path = run_hook(
+        clone, find_command(clone, "claude", "prime"), b"{}", PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    )
+    assert b"RESUMING: build" in on_path.stdout

@@ -1,0 +1,66 @@
+"""What agents are told is right in form, and true: the commands in it exist."""
+
+import re
+import tomllib
+
+import pytest
+
+from checkpoint_git.cli.verbs import SHORT_VERBS, VERBS
+from checkpoint_git.core.yamltext import load
+from checkpoint_git.tools.agents.table import AGENTS, SIGNS, TABLE
+from checkpoint_git.tools.agents.texts import NOTES, TEXTS
+
+WORDS = {"PATH"}  # what stands where a verb would, in prose
+
+
+@pytest.mark.parametrize("text", [*TEXTS.values(), NOTES])
+def test_every_command_that_is_named_exists(text: str) -> None:
+    verbs = set(re.findall(r"`checkpoint ([a-z][a-z-]*)", text)) - WORDS
+    assert verbs
+    assert sorted(verbs - {*VERBS, *SHORT_VERBS}) == []
+
+
+@pytest.mark.parametrize("kind", ["skill", "command", "command-skill", "rule"])
+def test_front_matter_is_yaml_with_a_description(kind: str) -> None:
+    text = {**TEXTS}[kind]  # type: ignore[index]  # the key is a plain string here
+    assert text.startswith("---\n")
+    members = load(text.split("---\n")[1])
+    assert 20 < len(members["description"]) < 1024
+    if kind in ("skill", "command-skill"):
+        assert re.fullmatch(r"[a-z0-9-]{1,64}", members["name"])
+
+
+def test_a_skill_lies_in_a_folder_of_its_name() -> None:
+    for agent in TABLE.values():
+        for kind, path in agent.files:
+            if path.endswith("SKILL.md"):
+                assert load(TEXTS[kind].split("---\n")[1])["name"] == path.split("/")[-2]
+
+
+def test_the_toml_command_has_a_prompt_with_the_words_in_it() -> None:
+    value = tomllib.loads(TEXTS["toml"])
+    assert set(value) == {"description", "prompt"}
+    assert "{{args}}" in value["prompt"]
+
+
+def test_no_file_belongs_to_two_texts() -> None:
+    files = {file for agent in TABLE.values() for file in agent.files}
+    assert len(files) == len({path for _, path in files})
+
+
+def test_every_agent_gets_the_protocol_as_a_skill() -> None:
+    for agent in TABLE.values():
+        path = next(path for kind, path in agent.files if kind == "skill")
+        assert path.endswith("/skills/checkpoint-protocol/SKILL.md")
+
+
+def test_every_agent_has_a_sign_and_something_to_get() -> None:
+    assert {name for name, _ in SIGNS} == set(TABLE) == set(AGENTS)
+    assert all(agent.files or agent.notes for agent in TABLE.values())
+
+
+@pytest.mark.parametrize(
+    "word", ["in_progress", "skill_state", "context_primer", "user_decision", "next_actions", "resume"]
+)
+def test_the_protocol_says_what_it_is_about(word: str) -> None:
+    assert word in TEXTS["skill"]

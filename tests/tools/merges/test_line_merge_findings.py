@@ -1,0 +1,51 @@
+"""What a merge by lines did, as findings."""
+
+from checkpoint_git.tools.merges.line_merge_findings import (
+    CODES,
+    MOST_TOLD,
+    NOT_AUDITED,
+    NOT_REPAIRED,
+    Event,
+    Hit,
+    list_rules,
+    tell_hits,
+)
+
+MADE = Event("4f1c2ab90d3e" + "0" * 28, ("main", "topic"), "Merge\nit")
+FORESEEN = Event("", ("origin/main", "topic"))
+HIT = Hit("lost", ".checkpoints/build.checkpoint.json", "/blockers", "blockers[b1]", "blockers[b1]: gone", "second")
+
+
+def test_what_is_foreseen_and_what_was_made_is_said_in_its_own_tense() -> None:
+    (foreseen,) = tell_hits(FORESEEN, [HIT], "hint")
+    assert foreseen.message == "merging topic into origin/main by lines loses an entry: blockers[b1]: gone"
+    (made,) = tell_hits(MADE, [HIT._replace(line=7)], "hint")
+    assert made.message.startswith("merge 4f1c2ab90d3e of main and topic (")
+    assert made.message.endswith("lost an entry: blockers[b1]: gone")
+    assert (made.code, made.level, made.where, made.line, made.hint) == (
+        "merge/lost-entry",
+        "error",
+        "/blockers",
+        7,
+        "hint",
+    )
+    (squash,) = tell_hits(MADE._replace(squash=True), [HIT], "")
+    assert squash.message.startswith("squash 4f1c2ab90d3e of main and topic")
+
+
+def test_what_seems_to_be_meant_is_a_note() -> None:
+    (found,) = tell_hits(MADE, [HIT._replace(meant=True)], "")
+    assert (found.level, found.message.endswith("it seems to be meant")) == ("note", True)
+
+
+def test_many_of_one_kind_in_one_file_are_counted() -> None:
+    hits = [HIT._replace(where=f"/blockers/{number}") for number in range(MOST_TOLD + 5)]
+    found = tell_hits(MADE, [*hits, HIT._replace(kind="doubled")], "")
+    assert len(found) == MOST_TOLD + 2
+    assert "5 more of this kind here" in found[-1].message
+    assert found[-1].level == "error"
+
+
+def test_every_code_has_a_rule_for_reports() -> None:
+    assert {rule.code for rule in list_rules()} == {*CODES.values(), NOT_AUDITED, NOT_REPAIRED}
+    assert all(rule.text and rule.help for rule in list_rules())

@@ -1,0 +1,154 @@
+"""checkpoint ci verify and audit: what they take, what they answer to programs, and what they cannot do."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.tools.merges import audit
+from checkpoint_git.tools.merges import ci as ci
+from tests.support.command import run_checkpoint
+from tests.support.repos import GitRepo
+from tests.support.served import PATH, Server, changed, run, start
+from tests.support.verbs import NOON, Ran, run_verb
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Server:
+    """Main and topic each logged a run."""
+    server = Server(tmp_path / "server")
+    for name, day in (("topic", 8), ("other", 9)):
+        value = start()
+        value["skill_state"]["run_history"].append(run(day))
+        server.branch(name, value)
+    server.merge("other")
+    return server
+
+
+def verify(repo: GitRepo, *words: str) -> Ran:
+    return run_verb(ci, "verify", *words, cwd=repo.path, now=NOON, env=dict(os.environ))
+
+
+def test_both_sides_are_asked_for(server: Server) -> None:
+    with pytest.raises(CheckpointError, match="what is to be merged into what"):
+        verify(server.repo)
+    with pytest.raises(CheckpointError, match="both sides must be named"):
+        verify(server.repo, "--candidate", "HEAD", "--head", "topic")
+    with pytest.raises(CheckpointError, match="is no merge"):
+        verify(server.repo, "--candidate", "topic")
+    with pytest.raises(CheckpointError, match="takes no --push"):
+        verify(server.repo, "--base", "main", "--push")
+
+
+def test_sides_that_have_nothing_in_common_cannot_be_verified(server: Server, tmp_path: Path) -> None:
+    server.repo.git("checkout", "-q", "--orphan", "alone")
+    server.repo.commit("alone")
+    with pytest.raises(CheckpointError, match="no common ancestor"):
+        verify(server.repo, "--base", "main", "--head", "alone")
+    url = f"file://{server.repo.path}"
+    server.repo.git("clone", "-q", "--depth", "1", "--no-single-branch", url, str(tmp_path / "shallow"))
+    with pytest.raises(CheckpointError) as raised:
+        verify(GitRepo(tmp_path / "shallow"), "--base", "origin/main", "--head", "origin/topic")
+    assert "--unshallow" in raised.value.hint
+
+
+def test_a_side_that_has_the_other_already_is_silent(server: Server) -> None:
+    for base, head in (("main", "main"), ("main", "other"), ("main~1", "main")):
+        ran = verify(server.repo, "--base", base, "--head", head)
+        assert (ran.codes, ran.outcome.code) == ([], 0)
+
+
+def test_an_answer_for_programs_names_file_place_and_side(server: Server) -> None:
+    done = run_checkpoint("ci", "verify", "--base", "main", "--head", "topic", "--json", cwd=server.repo.path)
+    answer = json.loads(done.stdout)
+    (merge,) = answer["merges"]
+    (file,) = merge["files"]
+    assert (done.returncode, merge["sides"], file["path"], file["made_by"]) == (1, ["main", "topic"], PATH, "foreseen")
+    assert [(hit["kind"], hit["path"], hit["where"]) for hit in file["hits"]] == [("conflict", PATH, "")]
+    server.merge("topic", "-X", "ours")
+    done = run_checkpoint("audit", "--json", cwd=server.repo.path)
+    answer = json.loads(done.stdout)
+    (hit,) = answer["merges"][0]["files"][0]["hits"]
+    assert (hit["kind"], hit["side"], hit["meant"]) == ("lost", "second", False)
+    assert (answer["merges_looked_at"], answer["counts"], answer["schema_version"]) == (2, {"lost": 1}, 1)
+    done = run_checkpoint("audit", "--fix", "--json", cwd=server.repo.path)
+    fix = json.loads(done.stdout)["fix"]
+    assert (done.returncode, fix["commit"], fix["dry_run"]) == (0, server.repo.git("rev-parse", "HEAD"), False)
+    assert [file["path"] for file in fix["files"]] == [PATH]
+
+
+def test_other_files_that_stop_the_merge_are_counted_and_no_finding(server: Server) -> None:
+    for name in ("left", "right"):
+        server.repo.git("checkout", "-q", "-b", name, "main")
+        server.repo.write("code.py", f"print('{name}')\n")
+        server.repo.commit(name)
+    ran = verify(server.repo, "--base", "left", "--head", "right")
+    assert (ran.codes, ran.outcome.code, ran.outcome.data["merges"][0]["other_conflicts"]) == ([], 0, 1)
+
+
+def test_a_file_that_one_side_removed_stops_the_merge(server: Server) -> None:
+    server.repo.git("checkout", "-q", "-b", "without", "main~1")
+    server.repo.git("rm", "-q", PATH)
+    server.repo.commit("without")
+    (found,) = verify(server.repo, "--base", "main", "--head", "without").outcome.findings
+    assert (found.code, "modify/delete" in found.message) == ("merge/conflict", True)
+
+
+def test_only_the_sessions_own_checkpoint_is_repaired(server: Server) -> None:
+    server.merge("topic", "-X", "ours")
+    env = {**os.environ, "CHECKPOINT_SKILL": "audit"}
+    ran = run_verb(audit, "--fix", cwd=server.repo.path, now=NOON, env=env)
+    assert ran.codes == ["merge/lost-entry", "merge/not-repaired"]
+    env["CHECKPOINT_SKILL"] = "build"
+    assert run_verb(audit, "--fix", cwd=server.repo.path, now=NOON, env=env).codes == []
+
+
+def test_a_repair_that_would_be_invalid_is_refused(server: Server) -> None:
+    server.branch("invalid", changed(lambda value: value["next_actions"].append({"text": " "})))
+    server.commit(changed(lambda value: value["next_actions"].append("Ask Ada")))
+    server.merge("invalid", "-X", "ours")
+    before = server.repo.git("rev-parse", "HEAD")
+    ran = run_verb(audit, "--fix", cwd=server.repo.path, now=NOON, env=dict(os.environ))
+    assert ran.codes == ["merge/lost-entry", "merge/not-repaired"]
+    assert "would become invalid: the action's text is empty" in ran.outcome.findings[-1].message
+    assert server.repo.git("rev-parse", "HEAD") == before
+
+
+def test_outside_of_a_repository_it_says_so(tmp_path: Path) -> None:
+    done = run_checkpoint("audit", cwd=tmp_path)
+    assert (done.returncode, "not a git repository" in done.stderr) == (2, True)
+
+
+def test_an_empty_repository_has_no_range(repo: GitRepo) -> None:
+    with pytest.raises(CheckpointError, match="git knows no range"):
+        run_verb(audit, cwd=repo.path, now=NOON, env=dict(os.environ))
+
+
+def test_a_file_archived_here_and_changed_there_is_not_settled_by_following_the_rename(server: Server) -> None:
+    archive = ".checkpoints/history/build.20260301T120000Z.json"
+    server.repo.git("checkout", "-q", "-b", "archived", "main~1")
+    server.repo.write(archive, server.repo.read(PATH))
+    server.repo.git("rm", "-q", PATH)
+    server.repo.commit("archived")
+    server.repo.git("checkout", "-q", "main")
+    ran = verify(server.repo, "--base", "main", "--head", "archived")
+    assert (ran.codes, ran.outcome.findings[0].path) == (["merge/undecided"], PATH)
+    server.merge("archived")
+    ran = run_verb(audit, "--fix", cwd=server.repo.path, now=NOON, env=dict(os.environ))
+    assert ran.codes == ["merge/undecided", "merge/not-repaired"]
+    assert "git checkout" in ran.outcome.findings[-1].hint
+    server.repo.git("checkout", "-q", "HEAD^", "--", PATH)
+    server.repo.commit("brought back")
+    assert run_verb(audit, cwd=server.repo.path, now=NOON, env=dict(os.environ)).codes == []
+    server.repo.git("rm", "-q", PATH)
+    server.repo.commit("and removed on purpose")
+    assert run_verb(audit, cwd=server.repo.path, now=NOON, env=dict(os.environ)).codes == []
+
+
+def test_a_branch_that_the_job_has_not_fetched_is_asked_for(server: Server) -> None:
+    for words in (("--base", "origin/main"), ("--candidate", "origin/queue"), ("--base", "main", "--head", "gone")):
+        with pytest.raises(CheckpointError, match="names no commit") as caught:
+            verify(server.repo, *words)
+        assert "git fetch origin" in caught.value.hint

@@ -1,0 +1,77 @@
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from checkpoint_git.core import jsontext
+from checkpoint_git.protocols.registry import KINDS
+from checkpoint_git.tools.setup import schema
+from checkpoint_git.tools.setup.schemas import is_own_text, list_schemas, write_text
+from tests.support.command import run_checkpoint
+
+CHECKERS = Path(sys.executable).parent
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / ".checkpoints").mkdir()
+    assert run_checkpoint("update", "build", "--step=one", cwd=tmp_path).returncode == 0
+    return tmp_path
+
+
+def test_every_kind_of_file_has_a_sound_schema_with_a_name_of_its_own() -> None:
+    found = list_schemas()
+    assert [one.name for one in found] == [kind[0] for kind in KINDS]
+    assert len({one.document["$id"] for one in found}) == len(found)
+    for one in found:
+        Draft202012Validator.check_schema(one.document)
+        assert not re.search(r'"x-[a-z]', json.dumps(one.document))
+
+
+@pytest.mark.parametrize("name", [kind[0] for kind in KINDS])
+def test_a_schema_is_printed_as_it_stands(name: str, project: Path) -> None:
+    done = run_checkpoint("schema", name, cwd=project)
+    assert json.loads(done.stdout) == next(one.document for one in list_schemas() if one.name == name)
+
+
+def test_the_list_names_every_schema(project: Path) -> None:
+    listed = json.loads(run_checkpoint("schema", "--json", cwd=project).stdout)
+    assert [one["name"] for one in listed["schemas"]] == [kind[0] for kind in KINDS]
+    assert all(kind[0] in run_checkpoint("schema", cwd=project).stdout for kind in KINDS)
+
+
+def test_an_unknown_name_is_answered_with_those_there_are(project: Path) -> None:
+    done = run_checkpoint("schema", "skil", cwd=project)
+    assert done.returncode == 2
+    assert "skill" in done.stderr
+
+
+def test_the_matcher_reads_what_validate_prints(project: Path) -> None:
+    (project / ".checkpoints/build.checkpoint.json").write_text('{"skill": "build", "status": "odd"}')
+    printed = run_checkpoint("validate", cwd=project).stdout
+    pattern = json.loads(run_checkpoint("schema", "--matcher", cwd=project).stdout)["problemMatcher"][0]["pattern"][0]
+    found = [match for line in printed.splitlines() if (match := re.match(pattern["regexp"], line))]
+    odd = next(match for match in found if match[pattern["code"]] == "skill/unknown-status")
+    assert odd[pattern["file"]] == ".checkpoints/build.checkpoint.json"
+    assert odd[pattern["severity"]] == "error"
+    assert odd[pattern["line"]] == "1"
+
+
+def test_settings_for_an_editor_name_the_files_that_init_writes(project: Path) -> None:
+    settings = json.loads(run_checkpoint("schema", "--editor", "vscode", cwd=project).stdout)["settings.json"]
+    urls = {one["url"] for one in settings["json.schemas"]} | set(settings["yaml.schemas"])
+    assert urls == {f"./.checkpoints/schemas/{one.file}" for one in list_schemas()}
+    assert schema.settings_of_vscode(list_schemas())["settings.json"] == settings
+
+
+def test_a_written_schema_is_known_again_until_somebody_changes_it() -> None:
+    text = write_text(list_schemas()[0].document)
+    changed = text.replace('"type": "object"', '"type": "array"', 1)
+    assert is_own_text(text.encode())
+    assert changed != text
+    assert not is_own_text(changed.encode())
+    assert not is_own_text(b"{")
+    assert jsontext.load(text)["$schema"] == "https://json-schema.org/draft/2020-12/schema"

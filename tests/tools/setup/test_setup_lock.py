@@ -1,0 +1,79 @@
+"""Set-ups that meet, and set-ups that were killed half-way."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.tools.agents.table import TABLE
+from checkpoint_git.tools.setup.setup_lock import JOURNAL, apply_in_turn, clear_folders, find_folders
+from checkpoint_git.tools.setup.steps import RemoveFile, Step, WriteFile
+from tests.support.command import BIN, run_checkpoint
+from tests.support.repos import GitRepo
+from tests.support.snapshot import take_snapshot
+
+EVERYBODY = [f"--agent={name}" for name in TABLE]
+
+
+def find_dead_process() -> int:
+    done = subprocess.Popen([sys.executable, "-S", "-c", ""])
+    done.wait()
+    return done.pid
+
+
+def test_folders_are_those_to_make_and_those_to_write_into(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    steps = [
+        Step("add", "", "", WriteFile(f"{tmp_path}/a/b/c/x", b"")),
+        Step("remove", "", "", RemoveFile(f"{tmp_path}/a/d/y", 1)),
+        Step("keep", ""),
+    ]
+    assert set(find_folders(steps)) == {f"+{tmp_path}/a/b/c", f"+{tmp_path}/a/b", f"={tmp_path}/a", f"+{tmp_path}/a/d"}
+
+
+def test_clearing_takes_empty_folders_of_ours_and_the_files_of_dead_writers(tmp_path: Path) -> None:
+    (tmp_path / "ours/deep").mkdir(parents=True)
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "used").mkdir()
+    (tmp_path / "used/mine.tmp").touch()
+    (tmp_path / f"ours/deep/.x.{find_dead_process()}-01234567.tmp").touch()
+    clear_folders([f"+{tmp_path}/ours", f"+{tmp_path}/ours/deep", f"={tmp_path}/theirs", f"+{tmp_path}/used"])
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["mine.tmp", "theirs", "used"]
+
+
+def test_a_step_that_fails_leaves_no_empty_folder(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    steps = [
+        Step("add", "", "", RemoveFile(f"{tmp_path}/missing")),
+        Step("add", "", "", WriteFile(f"{tmp_path}/b/x", b"")),
+    ]
+    with pytest.raises(CheckpointError):
+        apply_in_turn(steps, None)
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_nothing_is_left_of_an_init_that_was_killed(repo: GitRepo, again: bool) -> None:
+    (repo.path / ".gemini").mkdir()  # the user's own, and empty
+    before = take_snapshot(repo.path)
+    folders = [".claude", ".claude/skills", ".claude/skills/checkpoint-protocol"]
+    for folder in folders:
+        (repo.path / folder).mkdir()
+    (repo.path / folders[-1] / f".SKILL.md.{find_dead_process()}-01234567.tmp").write_text("---\nhalf")
+    (repo.path / ".git" / JOURNAL).write_text("\0".join([*(f"+{folder}" for folder in folders), "=."]))
+    if again:
+        assert run_checkpoint("init", *EVERYBODY, cwd=repo.path).returncode == 0
+        assert not (repo.path / ".git" / JOURNAL).exists()
+    run_checkpoint("uninstall", cwd=repo.path)
+    assert take_snapshot(repo.path) == before
+
+
+def test_inits_at_once_wait_for_each_other(repo: GitRepo) -> None:
+    before = take_snapshot(repo.path)
+    command = [str(BIN / "checkpoint"), "init", *EVERYBODY]
+    running = [subprocess.Popen(command, cwd=repo.path, stdout=subprocess.DEVNULL) for _ in range(3)]
+    assert [process.wait(120) for process in running] == [0, 0, 0]
+    run_checkpoint("uninstall", cwd=repo.path)
+    assert take_snapshot(repo.path) == before

@@ -1,0 +1,174 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.outcome import Line, Table
+from checkpoint_git.protocols.skill.state import State
+from checkpoint_git.tools.status import verb
+from tests.support.repos import GitRepo
+from tests.support.samples import checkpoint_text
+from tests.support.verbs import run_verb
+
+DECISION = {"id": "b1", "description": "Which region?", "needs": "user_decision", "blocking": "sprint-2"}
+
+
+def write(project: Path, skill: str, **changes: object) -> None:
+    """Another checkpoint of the project."""
+    text = checkpoint_text(**{"skill": skill, **changes})
+    (project / f".checkpoints/{skill}.checkpoint.json").write_text(text, "utf-8")
+
+
+def test_decisions_that_wait_come_first(project: Path) -> None:
+    write(project, "deploy", status="blocked", blockers=[DECISION])
+    ran = run_verb(verb, cwd=project)
+    assert ran.outcome.blocks[0] == Line("1 decision waiting on you", "bad", "decision")
+    assert ran.text.splitlines()[1] == "  deploy: Which region? (blocks sprint-2)"
+    write(project, "audit", blockers=[DECISION])
+    assert run_verb(verb, cwd=project).text.startswith("2 decisions waiting on you\n")
+
+
+def test_no_banner_where_nothing_waits(project: Path) -> None:
+    assert isinstance(run_verb(verb, cwd=project).outcome.blocks[0], Table)
+
+
+def test_the_table_says_where_each_skill_stands(project: Path) -> None:
+    refs = [{"provider": "linear", "id": "T-1", "role": "source"}]
+    write(project, "costly", cost={"total_usd": 3, "budget_usd": 2}, pm_refs=refs)
+    lines = run_verb(verb, cwd=project).text.splitlines()
+    assert (
+        lines[0]
+        == "costly | build-loop | sprint-2 | in_progress | 2h | 2/3 | over budget (3 of 2 USD); PM: T-1 (source)"
+    )
+    assert lines[1] == "build | build-loop | sprint-2 | in_progress | 2h | 2/3 | "
+
+
+def test_stale_work_is_flagged_with_its_age(project: Path) -> None:
+    assert " | stale (9d) | " in run_verb(verb, cwd=project, now="2026-03-11T12:00:00Z").text
+
+
+def test_next_actions_and_blockers_are_listed_for_each_skill(project: Path) -> None:
+    write(project, "deploy", next_actions=["a", "b", "c", "d", "e"], blockers=[DECISION])
+    said = run_verb(verb, cwd=project).text
+    assert "\ndeploy\n  next: a\n  then: b\n  then: c\n  and 2 more: checkpoint status deploy\n" in said
+    assert "  blocker b1: Which region? (blocks sprint-2) [needs user_decision]" in said
+    assert "\nbuild\n  next: Write the notes API\n  then: Run the evaluator" in said
+
+
+def test_one_skill_is_shown_in_full(project: Path) -> None:
+    write(project, "deploy")
+    said = run_verb(verb, "build", cwd=project).text
+    assert "deploy" not in said
+    assert "Sprint 1 is done; sprint 2 has its contract." in said
+    assert "sprint-1 | Sprint 1: sign-in | complete" in said
+    assert "done when: make eval" in said
+
+
+def test_a_skill_without_a_checkpoint_is_an_error_that_names_the_others(project: Path) -> None:
+    with pytest.raises(CheckpointError) as raised:
+        run_verb(verb, "nobody", cwd=project)
+    assert "there are: build" in raised.value.hint
+
+
+def test_brief_is_the_most_important_skill_alone(project: Path) -> None:
+    write(project, "deploy", status="failed", blockers=[{**DECISION, "needs": "code_fix"}])
+    said = run_verb(verb, "--brief", cwd=project).text
+    assert said.splitlines() == [
+        "deploy: failed, build-loop, sprint-2, 2h",
+        "  next: Write the notes API",
+        "  blocker b1: Which region? (blocks sprint-2) [needs code_fix]",
+    ]
+
+
+def test_since_tells_what_was_written_and_done_after_an_instant(project: Path) -> None:
+    done = [{"text": "Pick a host", "at": "2026-03-02T09:00:00Z"}]
+    write(project, "deploy", updated_at="2026-03-02T11:00:00Z", recently_done=done)
+    said = run_verb(verb, "--since=2026-03-02T09:00:00Z", cwd=project)
+    assert said.text.splitlines()[0] == "2 of 2 checkpoints changed since 2026-03-02T09:00:00Z: 1 action done"
+    assert "  done: Pick a host" in said.text
+    later = run_verb(verb, "--since", "2026-03-02T10:00:00Z", cwd=project)
+    assert [change["skill"] for change in later.outcome.data["changed"]] == ["deploy"]
+
+
+def test_since_compares_with_what_git_had_at_that_instant(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo = GitRepo(project)
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-03-01T12:00:00Z")
+    repo.commit("Start")
+    rows = [{"id": "sprint-2", "label": "Sprint 2: notes", "status": "complete"}]
+    write(project, "build", step="sprint-3", progress_table=rows, blockers=[DECISION], next_actions=["Tag it"])
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-03-02T09:31:00Z")
+    repo.commit("Work")
+    ran = run_verb(verb, "--since=2026-03-02", cwd=project)
+    assert "1 of 1 checkpoint changed since 2026-03-02: 1 row completed, 1 blocker opened" in ran.text
+    assert "  step: sprint-2 -> sprint-3\n  completed: Sprint 2: notes\n" in ran.text
+    assert ran.outcome.data["changed"][0]["compared"] is True
+    assert {"kind": "queued", "text": "Tag it"} in ran.outcome.data["changed"][0]["events"]
+    earlier = run_verb(verb, "--since=2026-03-01", cwd=project)
+    assert earlier.outcome.data["changed"][0]["compared"] is False
+
+
+def test_since_without_git_says_why_and_tells_what_it_can(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    ran = run_verb(verb, "--since=2026-03-02", cwd=project)
+    assert ran.codes == ["status/no-history"]
+    assert ran.outcome.code == 0
+    assert len(ran.outcome.data["changed"]) == 1
+
+
+def test_since_takes_a_day_and_refuses_what_is_no_instant(project: Path) -> None:
+    assert run_verb(verb, "--since=2026-03-02", cwd=project).outcome.data["changed"]
+    with pytest.raises(CheckpointError, match="no instant"):
+        run_verb(verb, "--since=yesterday", cwd=project)
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "column"),
+    [
+        (b"null", 1, 1),
+        (b'{\n  "a": 1,\n  "a": 2\n}', 3, 3),
+        (b'{\n  "a": \xff\n}', 2, 8),
+        (b'{\n<<<<<<< ours\n  "a": 1\n}', 2, 1),
+    ],
+)
+def test_a_broken_file_is_named_with_its_place_and_the_good_ones_are_shown(
+    project: Path, data: bytes, line: int, column: int
+) -> None:
+    (project / ".checkpoints/bad.checkpoint.json").write_bytes(data)
+    ran = run_verb(verb, cwd=project)
+    (finding,) = ran.outcome.findings
+    assert (finding.path, finding.line, finding.column) == (".checkpoints/bad.checkpoint.json", line, column)
+    assert ran.outcome.code == 1
+    assert "build | build-loop" in ran.text
+    assert "bad |  |  | unreadable" in ran.text
+
+
+def test_warnings_are_left_to_validate(project: Path) -> None:
+    write(project, "odd", progress_table=[])
+    ran = run_verb(verb, cwd=project)
+    assert ran.codes == []
+    assert ran.outcome.code == 0
+
+
+def test_an_empty_folder_says_how_to_start(project: Path) -> None:
+    (project / ".checkpoints/build.checkpoint.json").unlink()
+    for words in ([], ["--brief"], ["--since=2026-01-01"]):
+        ran = run_verb(verb, *words, cwd=project)
+        assert "no checkpoints in" in ran.text
+        assert ran.outcome.code == 0
+
+
+def test_json_holds_what_the_table_holds(project: Path) -> None:
+    data = run_verb(verb, cwd=project).outcome.data
+    (skill,) = data["skills"]
+    assert data["decisions"] == []
+    assert skill["progress"] == {"complete": 2, "total": 3}
+    assert skill["next_actions"][1] == {"text": "Run the evaluator", "done_when": "make eval"}
+    assert skill["age_seconds"] == 9000
+    assert "skill_state" not in skill
+
+
+def test_nothing_private_is_in_a_state() -> None:
+    assert not any(re.search("skill_state|value|document", field) for field in State._fields)

@@ -1,0 +1,85 @@
+"""A bare repository on this machine and clones of it, which sync with one another."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from checkpoint_git.disk.discover import find_repository, plan_place
+from checkpoint_git.tools.sync.context import Wish
+from checkpoint_git.tools.sync.run import SyncResult, sync
+from tests.support.repos import GitRepo
+from tests.support.samples import checkpoint
+
+NOW = 1772452800  # 2026-03-02T12:00:00Z
+BUILD = ".checkpoints/build.checkpoint.json"
+QA = ".checkpoints/qa.checkpoint.json"
+
+
+class Clone(GitRepo):
+    """A clone with the verbs that these tests need."""
+
+    def sync(self, **wish: Any) -> SyncResult:
+        """`checkpoint sync`, in this process."""
+        assert find_repository(str(self.path))
+        return sync(plan_place(str(self.path)), Wish(**{"timeout": 30.0, **wish}), NOW, os.environ)
+
+    def change(self, path: str = BUILD, **fields: Any) -> None:
+        """Writes fields of a checkpoint, which is started where it is missing."""
+        value = self.load(path) if (self.path / path).exists() else checkpoint(skill=Path(path).name.split(".")[0])
+        value.update(fields)
+        self.write(path, json.dumps(value, indent=2) + "\n")
+
+    def load(self, path: str = BUILD) -> Any:
+        """A checkpoint of the work tree."""
+        return json.loads(self.read(path))
+
+    def status(self) -> list[str]:
+        """What `git status` says, without the branch."""
+        return [line for line in self.git("status", "--porcelain", "--untracked-files=all").split("\n") if line]
+
+    def commit_code(self, content: str, name: str = "code.txt") -> None:
+        """A commit of a file that is no checkpoint."""
+        self.write(name, content)
+        self.git("add", name)
+        self.git("commit", "-q", "-m", f"Change {name}", "--", name)
+
+
+class Hub(GitRepo):
+    """The bare repository."""
+
+    def load(self, path: str = BUILD, branch: str = "main") -> Any:
+        """A checkpoint of a branch's tip."""
+        return json.loads(self.git("show", f"{branch}:{path}"))
+
+    def clone(self, name: str) -> Clone:
+        """A new clone beside the hub."""
+        path = self.path.parent / name
+        self.git("clone", "-q", str(self.path), str(path))
+        return Clone(path)
+
+    def hook(self, name: str, script: str) -> None:
+        """A hook of the hub."""
+        add_hook(self.path / "hooks" / name, script)
+
+
+def add_hook(path: Path, script: str) -> None:
+    """An executable shell script."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+def create_hub(folder: Path) -> Hub:
+    """A hub whose main has one code file and two checkpoints."""
+    hub = Hub.create(folder / "hub.git", "--bare")
+    assert isinstance(hub, Hub)
+    first = Clone.create(folder / "first")
+    assert isinstance(first, Clone)
+    first.write("code.txt", "one\n")
+    first.write("other.txt", "one\n")
+    first.change(BUILD, cost={"total_usd": 1.0})
+    first.change(QA)
+    first.commit("Begin")
+    first.git("push", "-q", str(hub.path), "main")
+    return hub

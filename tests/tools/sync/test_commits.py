@@ -1,0 +1,91 @@
+import os
+
+import pytest
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.jsontext import MAX_BYTES
+from checkpoint_git.tools.sync.commits import Draft, Identity, write_commits
+from checkpoint_git.tools.sync.trees import blob_id, differs_elsewhere, read_contents, read_differing, read_leaves
+from tests.support.repos import GitRepo
+
+WHO = Identity("Ada <x>\n", "ada@example.org", 1_700_000_000)
+REF = "refs/worktree/checkpoint/queue/origin/main"
+
+
+def every(path: str) -> bool:
+    """All files are wanted."""
+    return bool(path)
+
+
+def test_commits_are_made_beside_the_index_and_build_on_one_another(repo: GitRepo) -> None:
+    repo.write("code.txt", "code\n")
+    head = repo.commit()
+    index = (repo.path / ".git/index").read_bytes()
+    content = b'data 3\nabc\n"\x00\xff\n'
+    drafts = [
+        Draft((head,), [("a b/ü.json", content)], "one"),
+        Draft((0,), [("code.txt", None), ("same.json", content)], "two\n\nfrom HEAD"),
+        Draft((head, 1), [], "three"),
+    ]
+    one, two, three = write_commits(str(repo.path), drafts, REF, WHO, os.environ)
+    assert (repo.path / ".git/index").read_bytes() == index
+    assert repo.git("rev-parse", f"{two}^", f"{three}^1", f"{three}^2", REF).split() == [one, head, two, three]
+    leaves = read_leaves(str(repo.path), two, every, os.environ)
+    assert sorted(leaves) == ["a b/ü.json", "same.json"]
+    blob = leaves["same.json"].blob
+    assert blob == blob_id(content, head)
+    assert read_contents(str(repo.path), [blob, blob], os.environ) == {blob: content}
+    assert repo.git("log", "-1", "--format=%an|%ae|%ct", two) == "Ada x|ada@example.org|1700000000"
+
+
+def test_no_path_of_a_stranger_is_read_as_a_command(repo: GitRepo) -> None:
+    repo.write("code.txt", "code\n")
+    head = repo.commit()
+    hostile = [
+        f"x\nreset refs/heads/stolen\nfrom {head}\n\nprogress q/.checkpoints/a.checkpoint.json",
+        '"q/.checkpoints/b.checkpoint.json',
+        "q\\n\x7f/.checkpoints/ü.checkpoint.json",
+        " q/.checkpoints/c.checkpoint.json ",
+    ]
+    drafts = [
+        Draft((head,), [(path, b"{}") for path in hostile], "one"),
+        Draft((0,), [(path, None) for path in [*hostile, *(f"{path}x" for path in hostile)]], "two"),
+    ]
+    one, two = write_commits(str(repo.path), drafts, REF, WHO, os.environ)
+    assert sorted(read_leaves(str(repo.path), one, every, os.environ)) == sorted([*hostile, "code.txt"])
+    assert sorted(read_leaves(str(repo.path), two, every, os.environ)) == ["code.txt"]
+    assert "stolen" not in repo.git("for-each-ref")
+
+
+def test_differences_give_the_same_files_as_the_whole_tree(repo: GitRepo) -> None:
+    repo.write("a.json", "1")
+    repo.write("b.json", "1")
+    one = repo.commit()
+    repo.write("a.json", "2")
+    (repo.path / "b.json").unlink()
+    repo.write("c.txt", "3")
+    two = repo.commit()
+    where, env = str(repo.path), os.environ
+    known = read_leaves(where, one, every, env)
+    assert read_differing(where, known, one, two, every, ["."], env) == read_leaves(where, two, every, env)
+    assert differs_elsewhere(where, one, two, lambda path: path.endswith(".json"), env)
+    assert not differs_elsewhere(where, one, two, every, env)
+
+
+def test_a_file_larger_than_a_checkpoint_may_be_is_told_and_not_kept(repo: GitRepo) -> None:
+    repo.write("large.json", "x" * (MAX_BYTES + 1))
+    repo.write("small.json", "x")
+    repo.commit()
+    large, small = (repo.git("rev-parse", f"HEAD:{name}.json").strip() for name in ("large", "small"))
+    assert read_contents(str(repo.path), [large, small], os.environ) == {large: None, small: b"x"}
+
+
+def test_a_missing_object_is_said(repo: GitRepo) -> None:
+    with pytest.raises(CheckpointError, match="no object"):
+        read_contents(str(repo.path), ["1" * 40], os.environ)
+
+
+def test_sha256_repositories_work_alike(tmp_path_factory: pytest.TempPathFactory) -> None:
+    repo = GitRepo.create(tmp_path_factory.mktemp("sha256"), "--object-format=sha256")
+    (commit,) = write_commits(str(repo.path), [Draft((), [("a.json", b"{}")], "one")], REF, WHO, os.environ)
+    assert read_leaves(str(repo.path), commit, every, os.environ)["a.json"].blob == blob_id(b"{}", commit)

@@ -1,0 +1,76 @@
+"""Which files sync, and which paths of a branch are refused, as values."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from checkpoint_git.tools.sync.files import (
+    Arrival,
+    find_path_trouble,
+    is_behind_link,
+    kind_of,
+    skill_of,
+    write_arrivals,
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "skill"),
+    [
+        (".checkpoints/build.checkpoint.json", "skill", "build"),
+        ("app/.checkpoints/build.checkpoint.json", "skill", "build"),
+        (".checkpoints/history/build.2026.json", "history", "build"),
+        (".checkpoints/history/build/a.event.json", "skill-event", "build"),
+        ("memory/state/phase.json", "workflow-phase", ""),
+        ("src/app.json", "", ""),
+        ("history/build.2026.json", "", ""),
+    ],
+)
+def test_a_path_tells_its_kind_and_its_skill(path: str, kind: str, skill: str) -> None:
+    assert (kind_of(path), skill_of(path)) == (kind, skill)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".git/.checkpoints/a.checkpoint.json",
+        "app/.GIT/.checkpoints/a.checkpoint.json",
+        "git~1/.checkpoints/a.checkpoint.json",
+        ".git /.checkpoints/a.checkpoint.json",
+        ".git. ./.checkpoints/a.checkpoint.json",
+        ".git::$INDEX_ALLOCATION/.checkpoints/a.checkpoint.json",
+        "../.checkpoints/a.checkpoint.json",
+        "/.checkpoints/a.checkpoint.json",
+        "app//.checkpoints/a.checkpoint.json",
+        "./.checkpoints/a.checkpoint.json",
+        "app\\.checkpoints/.checkpoints/a.checkpoint.json",
+        "a\nb/.checkpoints/a.checkpoint.json",
+        "a\u202eb/.checkpoints/a.checkpoint.json",
+        f"{'a' * 1_000}/.checkpoints/a.checkpoint.json",
+        ".checkpoints/-rf.checkpoint.json",
+    ],
+)
+def test_a_path_that_leads_astray_is_refused(path: str) -> None:
+    assert find_path_trouble(path)
+
+
+def test_plain_paths_are_taken() -> None:
+    plain = [".checkpoints/build.checkpoint.json", "app/.checkpoints/größe.checkpoint.json", "memory/state/phase.json"]
+    plain.append(".github/.checkpoints/build.checkpoint.json")
+    assert [find_path_trouble(path) for path in plain] == ["", "", "", ""]
+
+
+def test_nothing_is_written_behind_a_link(tmp_path: Path) -> None:
+    top, outside = tmp_path / "top", tmp_path / "outside"
+    top.mkdir()
+    outside.mkdir()
+    (top / ".checkpoints").symlink_to(outside)
+    path = ".checkpoints/build.checkpoint.json"
+    assert is_behind_link(str(top), path)
+    assert not is_behind_link(str(top), "app/.checkpoints/build.checkpoint.json")
+    lock = str(tmp_path / "lock")
+    taken, findings = write_arrivals(lock, str(top), [Arrival(path, None, b"{}")], lambda *_: None, lambda: None)
+    assert taken == []
+    assert [(one.code, one.path) for one in findings] == [("sync/not-written", path)]
+    assert os.listdir(outside) == []
