@@ -9,8 +9,7 @@ from typing import Any
 
 from checkpoint_git.cli import render
 from checkpoint_git.cli.app import EXIT_CODES
-from checkpoint_git.cli.argv import Request
-from checkpoint_git.cli.parser import build_parser, list_formats
+from checkpoint_git.cli.parser import Request, build_parser, list_formats
 from checkpoint_git.cli.verbs import VERBS
 from checkpoint_git.tools.doctor.table import ALL
 from checkpoint_git.tools.setup.schemas import list_schemas

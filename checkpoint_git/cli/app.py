@@ -8,14 +8,17 @@ import gc
 import os
 import sys
 import time
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, TextIO
 
 from checkpoint_git import __version__
 from checkpoint_git.cli import render
-from checkpoint_git.cli.argv import Request, UsageError, find_verb_at, read_quickly
+from checkpoint_git.cli.parser import Request, UsageError, find_verb_at, list_formats, parse
 from checkpoint_git.cli.render.screen import encode_text, read_screen
 from checkpoint_git.cli.verbs import DEFAULT_VERB, SHORT_VERBS, VERBS
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.light import Any, Callable, ModuleType, Namespace, Sequence, TextIO, load_module
 from checkpoint_git.core.outcome import Answer, Invocation, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 
@@ -134,8 +137,8 @@ def _run(words: list[str], program: str) -> int:
         _write(_stream("stdout"), answer)
         return CLEAN
     request = find_request(words, program)
-    module = load_module(VERBS[request.verb][0])
-    args = read_quickly(request.words, module) or _parse(request, module)
+    module = import_module(VERBS[request.verb][0])
+    args = parse(request, module, list_formats(request.verb, module, tuple(render.FORMATS)), EXIT_CODES)
     invocation = _fetch_world(args)
     if hasattr(module, "answer"):
         return _say(module.answer(args, invocation))
@@ -177,15 +180,6 @@ def _say(answer: Answer) -> int:
     if answer.warning:
         _write(_stream("stderr"), f"{escape_controls(answer.warning)}\n")
     return answer.code
-
-
-def _parse(request: Request, module: ModuleType) -> Namespace:
-    from checkpoint_git.cli.parser import (  # most commands are so plain that argparse is never loaded
-        list_formats,
-        parse,
-    )
-
-    return parse(request, module, list_formats(request.verb, module, tuple(render.FORMATS)), EXIT_CODES)
 
 
 def _fetch_world(args: Namespace) -> Invocation:

@@ -1,14 +1,51 @@
-"""The words of a command line read by argparse: all options, help, and what is wrong with them. It runs no verb."""
+"""Find the subcommand in argv and parse its arguments with argparse. It runs no verb."""
 
 import argparse
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any, NamedTuple, NoReturn
 
 from checkpoint_git import __version__
-from checkpoint_git.cli.argv import Request, UsageError, global_span
 from checkpoint_git.cli.verbs import PLAIN_FORMATS, WITH_FINDINGS
-from checkpoint_git.core.light import Any, ModuleType, NoReturn, Sequence
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
 
 HELP_WIDTH = 100
+
+
+class UsageError(CheckpointError):
+    """Invalid command-line arguments."""
+
+
+class Request(NamedTuple):
+    """What the command line asks for, before its verb's own parser has seen it."""
+
+    program: str
+    verb: str
+    words: list[str]
+
+
+_GLOBAL_FLAGS = frozenset(("--json", "--no-color", "-q", "--quiet"))
+_GLOBAL_VALUES = ("-C", "--format")
+
+
+def global_span(words: list[str], at: int) -> int:
+    """How many words the global option at a place takes, 0 where none stands there."""
+    word = words[at]
+    if word in _GLOBAL_VALUES:
+        return 2
+    return int(word in _GLOBAL_FLAGS or word.startswith("--format=") or (word[:2] == "-C" and len(word) > 2))
+
+
+def find_verb_at(words: list[str]) -> int | None:
+    """Where the verb stands among the words: the first that is not a global option; None where there is none."""
+    at = 0
+    while at < len(words):
+        span = global_span(words, at)
+        if not span:
+            return None if words[at].startswith("-") else at
+        at += span
+    return None
 
 
 class _Parser(argparse.ArgumentParser):

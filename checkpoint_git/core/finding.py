@@ -1,6 +1,6 @@
 """A Finding: one thing that is true about the user's data and wants attention."""
 
-from checkpoint_git.core.light import Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 Level = Literal["error", "warning", "note"]
 

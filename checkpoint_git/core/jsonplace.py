@@ -11,8 +11,9 @@ except ImportError:  # an interpreter without the C accelerator
     make_scanner = scanner.make_scanner  # type: ignore[misc]  # typeshed knows the C one only
     scanstring = decoder.scanstring  # type: ignore[attr-defined]  # the Python one, which typeshed leaves out
 
+from typing import Any
+
 from checkpoint_git.core import jsontext
-from checkpoint_git.core.light import Any
 
 _SPACE = " \t\n\r"
 _FEW = 8  # from here on one tree is cheaper than reading the text again for every place

@@ -1,7 +1,9 @@
 """What goes into a command and what comes out of one: values that the command line makes and the report renders."""
 
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TextIO
+
 from checkpoint_git.core.finding import Finding, Level, has_errors
-from checkpoint_git.core.light import Any, Iterable, Literal, Mapping, NamedTuple, Sequence, TextIO
 
 Style = Literal["", "strong", "good", "warn", "bad", "dim"]
 Glyph = Literal["", "complete", "in_progress", "not_started", "blocked", "failed", "decision", "stale"]

@@ -5,8 +5,8 @@ The spellings: "#12" a pull request or an issue, "!12" a merge request, "ABC-123
 """
 
 import re
-
-from checkpoint_git.core.light import Callable, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 MAX_TEXT = 100_000  # characters looked at; nobody names a pull request behind them
 

@@ -4,8 +4,10 @@ The only owner of jsonschema, which costs ten times an interpreter's start and i
 It knows no protocol. What schemacode.py does not know makes it answer "not surely".
 """
 
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
 from checkpoint_git.core import jsontext
-from checkpoint_git.core.light import Any, Callable, NamedTuple
 
 Check = Callable[[Any], bool]
 

@@ -4,7 +4,8 @@ It knows nothing of what is quoted. A quoted line begins with a mark that its co
 no line ends, so that no content stands outside the fence.
 """
 
-from checkpoint_git.core.light import Iterable
+from collections.abc import Iterable
+
 from checkpoint_git.core.terminal_text import shorten
 
 OPENING = "<<<<< data"

@@ -4,8 +4,8 @@ It knows nothing of the rest of YAML: whatever is not surely of this form is lef
 """
 
 import re
-
-from checkpoint_git.core.light import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 MAX_KEY = 1_000  # characters; YAML itself allows 1,024 for a key on one line
 

@@ -6,11 +6,12 @@ knows no YAML library; yamltext says where values stand.
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import join_pointer
-from checkpoint_git.core.light import Any, Mapping, Sequence
 from checkpoint_git.core.yamltext import Span, YamlTextError, find_spans, load
 
 Value = str | list[str]

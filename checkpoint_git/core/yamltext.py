@@ -4,10 +4,11 @@ What our own writer wrote is read without the library; values are the same eithe
 """
 
 import re
+from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from checkpoint_git.core.jsontext import join_pointer
-from checkpoint_git.core.light import TYPE_CHECKING, Any, Iterator, NamedTuple, Sequence
 from checkpoint_git.core.yamlblock import read_block
 
 if TYPE_CHECKING:

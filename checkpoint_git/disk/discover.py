@@ -1,9 +1,9 @@
 """Where checkpoints live: it finds folders by walking upward, and neither runs git nor reads a checkpoint."""
 
 import os
+from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.light import NamedTuple
 
 _DIRECTORY = ".checkpoints"
 _MISSING_HINT = "run `checkpoint init` where they should live"

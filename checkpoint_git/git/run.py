@@ -1,9 +1,10 @@
 """The one door through which git is run: it knows processes and environments, and nothing about checkpoints."""
 
 import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.light import IO, TYPE_CHECKING, Iterator, Mapping, NamedTuple, Sequence
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 
 if TYPE_CHECKING:

@@ -7,14 +7,13 @@ import io
 import os
 import time
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, NamedTuple
 
-from checkpoint_git.cli.argv import Request
-from checkpoint_git.cli.parser import parse
+from checkpoint_git.cli.parser import Request, parse
 from checkpoint_git.cli.render.json import make_document
 from checkpoint_git.cli.verbs import VERBS
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.light import load_module
 from checkpoint_git.core.outcome import Invocation
 from checkpoint_git.protocols.skill.verbs.update import apply_edits, make_edits
 
@@ -47,7 +46,7 @@ def run_verb(verb: str, options: Mapping[str, Any], operands: list[str], world: 
 
     Raises CheckpointError as the verb does.
     """
-    module = load_module(VERBS[verb][0])
+    module = import_module(VERBS[verb][0])
     words = [*(word for name, value in options.items() for word in _option(name, value)), "--json"]
     words += ["--", *operands] if operands else []
     args = parse(Request(f"checkpoint {verb}", verb, words), module, ("text", "json"), "")

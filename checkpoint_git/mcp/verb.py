@@ -4,11 +4,11 @@ Light: the SDK and all that needs it is imported when a server starts.
 """
 
 import os
+from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
 from checkpoint_git.cli.render.json import SCHEMA_VERSION, write
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.light import ArgumentParser, Namespace
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.mcp.clients import CLIENTS, find_config, write_config

@@ -5,10 +5,11 @@ rules.py (meaning beyond shape), store.py (reading and writing) and README.md.
 """
 
 import os
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol, cast
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Any, NamedTuple, Protocol, cast, load_module
 from checkpoint_git.core.schema import Check, Mismatch, Schema
 from checkpoint_git.protocols.registry import KINDS
 
@@ -57,8 +58,8 @@ def open_room(kind: str) -> Room:
 
 
 def _load_room(module: str, schema_file: str) -> Room:
-    layout = cast(Layout, load_module(f"{module}.layout"))
-    rules = load_module(f"{module}.rules")
+    layout = cast(Layout, import_module(f"{module}.layout"))
+    rules = import_module(f"{module}.rules")
     path = os.path.join(os.path.dirname(str(rules.__file__)), schema_file)
     return Room(layout, cast(Rules, rules), Schema(lambda: _load_document(path), _load_check(module, path)))
 
@@ -74,4 +75,4 @@ def _load_check(module: str, path: str) -> Check | None:
     if not os.path.isfile(kept):
         return None
     name = os.path.basename(kept).removesuffix(".py")
-    return cast(Check, load_module(f"{module}.{name}").check)
+    return cast(Check, import_module(f"{module}.{name}").check)

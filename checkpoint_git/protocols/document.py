@@ -1,7 +1,9 @@
 """What the checks reason about: documents as they were read. Values, and the plainest question about them."""
 
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
 from checkpoint_git.core.finding import Finding, has_errors
-from checkpoint_git.core.light import Any, NamedTuple, Sequence
 
 
 class Document(NamedTuple):

@@ -1,10 +1,10 @@
 """Whether one document is a valid checkpoint: text, shape and meaning in turn. Pure: bytes in, findings out."""
 
 import errno
+from typing import Any
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Any
 from checkpoint_git.core.schema import Mismatch, explain, is_surely_valid
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.protocols.contract import Room, open_room

@@ -3,15 +3,14 @@
 import os
 import shlex
 from collections.abc import Sequence
+from importlib import import_module
 from typing import NamedTuple
 
 from checkpoint_git.cli import render
-from checkpoint_git.cli.argv import Request, find_verb_at
 from checkpoint_git.cli.completion.candidates import Candidate, find_wanted, keep_fitting
 from checkpoint_git.cli.completion.values import FILES, FOLDERS, Asked, read_values
-from checkpoint_git.cli.parser import build_parser, list_formats
+from checkpoint_git.cli.parser import Request, build_parser, find_verb_at, list_formats
 from checkpoint_git.cli.verbs import DEFAULT_VERB, SHORT_VERBS, VERBS
-from checkpoint_git.core.light import load_module
 
 _PROGRAMS = ("checkpoint", "git-checkpoint", "checkpoint-doctor")
 
@@ -65,7 +64,7 @@ def _find_cwd(words: list[str], cwd: str) -> str:
 
 
 def _complete_verb(verb: str, words: list[str], typed: str, cwd: str) -> Completed:
-    module = load_module(VERBS[verb][0])
+    module = import_module(VERBS[verb][0])
     if getattr(module, "RAW", False) and typed.startswith("--") and any(not word.startswith("-") for word in words):
         skill = [word for word in words if not word.startswith("-")][:1]
         return Completed(keep_fitting(read_values("EDIT", Asked(verb, skill, typed, cwd)), typed))

@@ -1,7 +1,10 @@
 """Outcomes rendered: text for people, JSON for programs, annotations and SARIF for services. It knows core only."""
 
+from collections.abc import Iterable
+from importlib import import_module
+from typing import cast
+
 from checkpoint_git.cli.render.screen import Screen
-from checkpoint_git.core.light import Iterable, cast, load_module
 from checkpoint_git.core.outcome import Outcome
 
 # name of the format -> the module that renders it; only the one asked for is imported
@@ -21,7 +24,7 @@ def render(command: str, outcome: Outcome, format_name: str, screen: Screen) -> 
 
 def render_pieces(command: str, outcome: Outcome, format_name: str, screen: Screen) -> Iterable[str]:
     """The same in pieces of a size to write at once: of thousands of checkpoints it is long."""
-    renderer = load_module(FORMATS[format_name])
+    renderer = import_module(FORMATS[format_name])
     in_pieces = getattr(renderer, "render_pieces", None)
     if in_pieces is not None:
         return cast(Iterable[str], in_pieces(command, outcome, screen))

@@ -1,8 +1,8 @@
 """What an output stream can show, and how text is brought into its encoding. It knows nothing of what is shown."""
 
 import os
-
-from checkpoint_git.core.light import Mapping, NamedTuple, TextIO
+from collections.abc import Mapping
+from typing import NamedTuple, TextIO
 
 GLYPHS = {
     "complete": "✅",

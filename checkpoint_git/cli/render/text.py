@@ -1,8 +1,9 @@
 """Outcomes as text for people. All text is a stranger's: nothing reaches the terminal unescaped."""
 
+from collections.abc import Iterable, Iterator, Sequence
+
 from checkpoint_git.cli.render.screen import GLYPHS, Screen
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Iterable, Iterator, Sequence
 from checkpoint_git.core.outcome import Block, Line, Outcome, Style, Table
 from checkpoint_git.core.terminal_text import escape_controls
 

@@ -1,7 +1,8 @@
 """Which commits lie in which others' history, whatever their clocks said; it knows no messages."""
 
+from collections.abc import Collection, Iterable
+
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.light import Collection, Iterable
 from checkpoint_git.git.history.log import environment, read_blocks
 from checkpoint_git.git.run import GitMissingError, stream_git
 

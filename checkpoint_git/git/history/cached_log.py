@@ -6,10 +6,11 @@ together. It is a cache: missing, damaged, foreign, read-only or on a full disk 
 
 import os
 from binascii import unhexlify
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.light import Iterable, Iterator, NamedTuple, Sequence
 from checkpoint_git.git.history.index import (
     INDEX_FOLDER,
     DamagedIndexError,

@@ -7,9 +7,10 @@ evidence.py's.
 
 import re
 from bisect import bisect_left
+from collections.abc import Iterator
 from functools import cached_property
+from typing import NamedTuple
 
-from checkpoint_git.core.light import Iterator, NamedTuple
 from checkpoint_git.core.references import MAX_TEXT, Mention, find_mentions, find_references
 from checkpoint_git.git.history.reference_scan import REVERTED_IDS
 

@@ -5,8 +5,9 @@ of two commits came later is never taken from their clocks: whoever asks says wh
 """
 
 from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from checkpoint_git.core.light import Iterable, NamedTuple, Sequence
 from checkpoint_git.core.references import unqualify
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.git.history.claims import Claims, Commit, find_claims

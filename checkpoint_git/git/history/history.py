@@ -5,8 +5,9 @@ Commit messages are a stranger's text: they come in as bytes, whatever their enc
 
 import os
 import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from checkpoint_git.core.light import Collection, Iterator, Mapping, NamedTuple, Sequence
 from checkpoint_git.git.history.log import PLAIN_LOG, has_commits, read_blocks, read_words, run
 from checkpoint_git.git.names import read_own_names
 

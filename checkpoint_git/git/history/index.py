@@ -10,8 +10,9 @@ import os
 from array import array
 from binascii import crc32
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from checkpoint_git.core.light import Iterator, NamedTuple, Sequence
 from checkpoint_git.git.history.reference_scan import MAX_RUN, NUMBER_BITS
 
 INDEX_FOLDER = "checkpoint/history"  # in the common git directory

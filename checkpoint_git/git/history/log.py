@@ -5,10 +5,10 @@ a shallow clone ends is respected.
 """
 
 import os
+from collections.abc import Iterator, Sequence
 from time import sleep
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.light import Iterator, Sequence
 from checkpoint_git.git.run import GitResult, clean_env, git_error, run_git, stream_git
 
 MAX_RECORD = 1 << 20  # bytes of one record that are kept

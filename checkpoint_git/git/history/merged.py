@@ -1,7 +1,9 @@
 """What HEAD's history merged: the few commits that could tell, found by look-up, go through the rules of evidence."""
 
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Literal
+
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.light import TYPE_CHECKING, Collection, Iterable, Literal
 from checkpoint_git.core.references import unqualify
 from checkpoint_git.git.history.cached_log import SMALLEST, Covered, find_all, find_doubtful, read_covered, read_whole
 from checkpoint_git.git.history.index import DamagedIndexError

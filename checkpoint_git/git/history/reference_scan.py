@@ -5,9 +5,8 @@ rules of evidence accept, and less only where capitals are odd ("mr 12", "PULL R
 """
 
 import re
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice, repeat
-
-from checkpoint_git.core.light import Iterator, Sequence
 
 MAX_MESSAGE = 1 << 17  # bytes of one commit that are looked at
 MAX_KEYS = 1_000  # different names of one very long message; what it names beyond them is not looked up

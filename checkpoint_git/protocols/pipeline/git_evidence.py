@@ -1,11 +1,11 @@
 """A pipeline record compared with a repository: whether its commits and what it made are there."""
 
 import os
+from collections.abc import Collection
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.jsontext import join_pointer
-from checkpoint_git.core.light import Collection
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.protocols.pipeline.rules import COMMIT_FIELDS, quote

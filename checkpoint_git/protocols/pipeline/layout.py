@@ -1,8 +1,8 @@
 """How pipeline records are named and where they lie below their base. Names only: it touches no file."""
 
 import re
-
-from checkpoint_git.core.light import Callable, Iterable, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 SUFFIX = ".yaml"
 FILE_MODE = 0o600

@@ -1,6 +1,8 @@
 """What the records of a run say about going on with it: which earlier phases are over, and what they left. Pure."""
 
-from checkpoint_git.core.light import Any, Mapping, NamedTuple, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
 from checkpoint_git.protocols.pipeline import layout
 from checkpoint_git.protocols.pipeline.validate import Record
 

@@ -5,11 +5,12 @@ Facts are returned, sentences for programs and people are made by the caller.
 
 import json
 import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Any, Callable, Iterator, Mapping, NamedTuple
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.core.yamlblock import write_block
 from checkpoint_git.core.yamltext import MAX_BYTES, MAX_VALUES

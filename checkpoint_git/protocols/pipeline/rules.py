@@ -5,12 +5,13 @@ Values may break the schema: every check looks before it reads, and leaves to th
 
 import json
 import os
+from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import join_pointer
-from checkpoint_git.core.light import Any, Iterator
 from checkpoint_git.core.schema import Mismatch, Schema, load_schema
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.core.yamlblock import MAX_KEY, key_text

@@ -6,9 +6,10 @@ Nothing that has a record's name is ever changed, replaced or removed here.
 import errno
 import os
 import stat
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.light import Iterator, NamedTuple
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.core.yamltext import MAX_BYTES
 from checkpoint_git.disk.discover import is_inside

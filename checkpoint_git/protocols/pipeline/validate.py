@@ -1,8 +1,9 @@
 """Whether one file is a valid pipeline record: YAML, shape and meaning in turn. Pure: bytes in, findings out."""
 
+from typing import Any, NamedTuple
+
 from checkpoint_git.core import yamltext
 from checkpoint_git.core.finding import Finding, has_errors
-from checkpoint_git.core.light import Any, NamedTuple
 from checkpoint_git.core.schema import Mismatch, explain, is_surely_valid
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.protocols.pipeline import layout, rules

@@ -4,9 +4,10 @@ It fails closed: a tool that it does not know counts as one that changes things.
 """
 
 import os
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import read_instant
-from checkpoint_git.core.light import Any, Iterable, Mapping, NamedTuple
 from checkpoint_git.protocols.restore.layout import AUDIT_LOG, FOLDER
 from checkpoint_git.protocols.restore.sensitive import is_sensitive
 

@@ -1,10 +1,11 @@
 """What is wrong with the folders of events of a place, as `validate` and the doctor tell it. It writes nothing."""
 
 import os
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Iterable, NamedTuple
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.protocols.skill import eventstore, layout, store
 from checkpoint_git.protocols.skill.event_layout import find_doubles, find_leftovers, find_orphans

@@ -1,7 +1,9 @@
 """Whether a checkpoint and the files of its telemetry fit together. Pure: documents and paths in, findings out."""
 
+from collections.abc import Iterable
+from typing import Any
+
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Any, Iterable
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.events import (

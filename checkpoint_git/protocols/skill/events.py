@@ -4,11 +4,12 @@ A file's name is made from what it holds, so that two branches never write two t
 their checkpoint become one is told elsewhere (sharding.py). Values are token values (jsontext).
 """
 
+from typing import Any, NamedTuple
+
 from checkpoint_git.core import jsonedit, jsontext
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.decimals import read_decimal
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Any, NamedTuple
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 
 FIELD = "layout"  # of the checkpoint: says where the next entry goes

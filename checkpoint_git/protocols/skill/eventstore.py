@@ -6,11 +6,12 @@ files away: whoever is killed in between leaves an entry twice at most, and read
 
 import errno
 import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsonedit, jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Any, Callable, Iterator, NamedTuple, Sequence
 from checkpoint_git.disk.discover import Place, is_inside, relative_path
 from checkpoint_git.disk.read import FileContent, read_content
 from checkpoint_git.protocols.skill import layout

@@ -1,6 +1,6 @@
 """The field names of a skill checkpoint, and which known name an unknown one was probably meant to be. Pure."""
 
-from checkpoint_git.core.light import Iterable
+from collections.abc import Iterable
 
 ROOT = frozenset(
     [

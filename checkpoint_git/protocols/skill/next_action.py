@@ -1,7 +1,9 @@
 """What to do next, over all checkpoints: the one order of priorities. Pure: it is told what has shipped already."""
 
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
 from checkpoint_git.core.clock import DAY, read_instant
-from checkpoint_git.core.light import Any, Callable, NamedTuple, Sequence
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.progress import (

@@ -1,7 +1,8 @@
 """What one checkpoint says about its progress: rows, age, budget, gates. Pure; the value may break the schema."""
 
+from typing import Any
+
 from checkpoint_git.core.clock import DAY, read_instant
-from checkpoint_git.core.light import Any
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.views import read_objects

@@ -1,8 +1,9 @@
 """What the verbs share to read checkpoints: from files to checked documents. It writes nothing."""
 
+from collections.abc import Iterable, Iterator
+
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.light import Iterable, Iterator
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.document import Document

@@ -3,9 +3,11 @@
 Pure: a document in, a plan out.
 """
 
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
 from checkpoint_git.core.clock import DAY, age_text
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Any, Iterator, Literal, Mapping, NamedTuple
 from checkpoint_git.core.terminal_text import quote_word, shorten
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.next_action import describe_blocker

@@ -3,10 +3,12 @@
 Values may break the schema: every check looks before it reads, and leaves to the schema what the schema says.
 """
 
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
 from checkpoint_git.core.clock import DAY, is_plain_instant, read_instant, write_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import join_pointer
-from checkpoint_git.core.light import Any, Iterable, Iterator, NamedTuple, Sequence
 from checkpoint_git.protocols.skill import names
 from checkpoint_git.protocols.skill.shape import describe, empty_field, quote
 from checkpoint_git.protocols.skill.views import (

@@ -3,8 +3,10 @@
 All text of checkpoints in it is a stranger's, and its reader is an agent: see core/fence.py.
 """
 
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
 from checkpoint_git.core.clock import DAY, age_text
-from checkpoint_git.core.light import Any, NamedTuple, Sequence
 from checkpoint_git.core.untrusted_text import clean, count_tokens, quote
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill.next_action import NextAction, Queue, describe_blocker

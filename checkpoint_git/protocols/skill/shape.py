@@ -1,7 +1,8 @@
 """What a break of the schema is called here: codes, messages and hints for people. Pure."""
 
+from typing import Any
+
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Any
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 

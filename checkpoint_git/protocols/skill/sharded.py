@@ -7,11 +7,12 @@ moved on both, is one. Amounts are added up, each on its own. Values are token v
 """
 
 from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsonedit, jsontext
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.decimals import add_decimals, decimal_token, read_decimal
-from checkpoint_git.core.light import Any, Iterable, NamedTuple, Sequence
 from checkpoint_git.protocols.skill.events import (
     AMOUNTS,
     CLOSING,

@@ -1,7 +1,9 @@
 """Where everything stands: one state a checkpoint, decisions first. Pure."""
 
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
 from checkpoint_git.core.clock import read_instant
-from checkpoint_git.core.light import Any, Iterable, NamedTuple, Sequence
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.next_action import NextAction, plan_queue, sort_actions
 from checkpoint_git.protocols.skill.progress import (

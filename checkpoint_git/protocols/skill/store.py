@@ -5,9 +5,10 @@ wants it.
 """
 
 import os
+from collections.abc import Callable, Collection, Iterator
+from typing import TYPE_CHECKING
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.light import TYPE_CHECKING, Callable, Collection, Iterator
 from checkpoint_git.disk.discover import Place, is_inside, relative_path
 from checkpoint_git.disk.read import FileContent, read_content
 from checkpoint_git.protocols.skill import layout

@@ -1,9 +1,10 @@
 """The tickets of a checkpoint in one line, and the thread from one skill's ticket to another's. Pure."""
 
+from collections.abc import Mapping
 from itertools import chain
+from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import read_instant
-from checkpoint_git.core.light import Any, Mapping, NamedTuple
 from checkpoint_git.protocols.skill.progress import text_field
 from checkpoint_git.protocols.skill.views import read_objects
 

@@ -1,6 +1,6 @@
 """Small readers of a checkpoint's parts, for values that may break the schema: they return what is usable. Pure."""
 
-from checkpoint_git.core.light import Any
+from typing import Any
 
 PUBLIC_FIELDS = (
     "protocol_version",

@@ -4,10 +4,10 @@ Values are token values (jsontext): numbers are bytes, and whatever is not touch
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Any
 from checkpoint_git.protocols.workflow.phases import LAST, MAX_ATTEMPTS, PHASES, next_phase
 from checkpoint_git.protocols.workflow.recovery import Step, task_name
 from checkpoint_git.protocols.workflow.resume import max_attempts, read_count

@@ -1,10 +1,10 @@
 """Whether the state of a workflow can be trusted, beyond what each file says alone. Pure: facts in, findings out."""
 
 from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import DAY, age_text, read_instant
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Any, NamedTuple
 from checkpoint_git.protocols.workflow.resume import is_stale
 from checkpoint_git.protocols.workflow.rules import quote, read_rows
 

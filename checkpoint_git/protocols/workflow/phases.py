@@ -1,6 +1,6 @@
 """The five phases of a workflow: their order, what each leaves behind and who works on it. A table, pure."""
 
-from checkpoint_git.core.light import NamedTuple
+from typing import NamedTuple
 
 PHASES = ("REQUIREMENTS", "ARCHITECTURE", "IMPLEMENTATION", "VERIFICATION", "REFLECTION")
 LAST = PHASES[-1]

@@ -1,9 +1,9 @@
 """What became of tasks whose session ended while they were running: decided from their outputs. Pure."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.clock import read_instant, write_instant
-from checkpoint_git.core.light import Any, Literal, NamedTuple
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.protocols.workflow.resume import max_attempts, read_count
 

@@ -1,9 +1,9 @@
 """What to do next in an interrupted workflow: one table by phase over facts that somebody else gathered. Pure."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.clock import DAY, read_instant
-from checkpoint_git.core.light import Any, Literal, NamedTuple
 from checkpoint_git.protocols.workflow.phases import LAST, MAX_ATTEMPTS, TABLE, next_phase
 
 STALE_AFTER = 7 * DAY

@@ -6,10 +6,10 @@ Values may break the schema: every check looks before it reads, and leaves to th
 import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from typing import Any
 
 from checkpoint_git.core.clock import MINUTE, read_instant, write_instant
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Any
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.protocols.workflow.layout import EXECUTION, PHASE

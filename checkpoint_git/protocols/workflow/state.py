@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
+from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsonedit, jsontext
 from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Any, NamedTuple
 from checkpoint_git.core.outcome import Block, Line
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.protocols.document import Document

@@ -1,8 +1,9 @@
 """A running workflow in a few lines, for `checkpoint status`: read from its two files alone, nothing written."""
 
+from typing import Any, NamedTuple
+
 from checkpoint_git.core.clock import age_text, read_instant
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Any, NamedTuple
 from checkpoint_git.core.outcome import Block, Line
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.document import find_broken

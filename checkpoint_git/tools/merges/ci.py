@@ -2,9 +2,9 @@
 
 import argparse
 from collections.abc import Callable
+from importlib import import_module
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.light import load_module
 from checkpoint_git.core.outcome import Invocation, Outcome
 
 SUMMARY = """\
@@ -62,5 +62,5 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         if getattr(args, option) not in (None, False) and args.action not in verbs:
             spelled = option.replace("_", "-")
             raise CheckpointError(f"ci {args.action} takes no --{spelled}", f"that is for {', '.join(verbs)}")
-    verb: Verb = load_module(VERBS[args.action]).run
+    verb: Verb = import_module(VERBS[args.action]).run
     return verb(args, invocation)

@@ -2,8 +2,8 @@
 
 import os
 import time
-
-from checkpoint_git.core.light import Any, Mapping, NamedTuple, TextIO
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TextIO
 
 _MOST_BYTES = 8 << 20  # what is looked at
 _MOST_DRAINED = 64 << 20  # what is taken, so that the agent can finish writing

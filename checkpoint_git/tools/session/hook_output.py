@@ -1,6 +1,7 @@
 """How each agent wants to hear from a hook: one row of a table each. It knows nothing of what is said."""
 
-from checkpoint_git.core.light import Any, Callable, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 Shape = Callable[[str], "dict[str, Any]"]
 

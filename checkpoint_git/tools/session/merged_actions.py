@@ -1,10 +1,11 @@
 """Which next actions are merged, remembered for as long as HEAD and the actions stay: most sessions ask git nothing."""
 
 import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from checkpoint_git import __version__
 from checkpoint_git.core.jsontext import JsonTextError, decode, load
-from checkpoint_git.core.light import Any, Mapping, NamedTuple, Sequence
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.views import action_text, read_list

@@ -3,9 +3,11 @@ goes wrong, the session starts.
 """
 
 import os
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.light import Any, ArgumentParser, Mapping, Namespace, Sequence
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.core.untrusted_text import count_tokens

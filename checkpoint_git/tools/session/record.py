@@ -5,9 +5,9 @@ lies.
 """
 
 import os
+from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.light import NamedTuple
 from checkpoint_git.disk.discover import Place, find_place, plan_place
 
 FOLDER = "checkpoint/sessions"  # in a work tree's own git directory

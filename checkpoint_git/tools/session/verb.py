@@ -3,8 +3,11 @@
 It reminds when work went on and no checkpoint was written. It never fails a session, and blocks only where asked to.
 """
 
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.light import Any, ArgumentParser, Mapping, NamedTuple, Namespace, Sequence
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place

@@ -1,9 +1,10 @@
 """Whether work went on since a checkpoint was last written: files and commits that are younger, asked of git."""
 
 import os
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.light import Iterable, Mapping, NamedTuple
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.git.run import clean_env, stream_git
 from checkpoint_git.protocols.skill.layout import HISTORY, find_skill

@@ -1,11 +1,13 @@
 """`checkpoint status`: where everything stands, what waits on you, and what changed since an instant."""
 
 import os
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from checkpoint_git.core.clock import DAY, age_text, read_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import TYPE_CHECKING, Any, ArgumentParser, Iterator, NamedTuple, Namespace
 from checkpoint_git.core.outcome import Block, Glyph, Invocation, Line, Outcome, Style, Table
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.disk.discover import Place, find_place, plan_place

@@ -2,8 +2,8 @@
 
 import os
 import time
+from collections.abc import Mapping, Sequence
 
-from checkpoint_git.core.light import Mapping, Sequence
 from checkpoint_git.git.run import run_git
 from checkpoint_git.tools.sync.trees import Leaf
 

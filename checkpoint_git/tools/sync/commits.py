@@ -4,8 +4,9 @@ Everything is handed over in a file that is complete before git starts, so that 
 """
 
 import tempfile
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from checkpoint_git.core.light import Mapping, NamedTuple, Sequence
 from checkpoint_git.git.run import GitResult, git_error, quote_path, start_git
 from checkpoint_git.tools.sync.trees import Leaf
 

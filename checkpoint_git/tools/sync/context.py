@@ -2,9 +2,10 @@
 
 import re
 import time
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.light import Callable, Mapping, NamedTuple
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.git.driver_settings import DRIVER, Choices, read_driver_command

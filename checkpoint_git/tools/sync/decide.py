@@ -1,8 +1,10 @@
 """What becomes of one file of which the branch and the work tree may both have a new version. Pure but for schemas."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
-from checkpoint_git.core.light import TYPE_CHECKING, Any, Callable, Literal, NamedTuple
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.merge.document import Merged, merge_texts
 from checkpoint_git.merge.identity import canonical_text

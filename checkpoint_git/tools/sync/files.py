@@ -5,10 +5,11 @@ What another process writes meanwhile is merged, never lost. Paths from a branch
 
 import errno
 import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Callable, Iterable, Mapping, NamedTuple
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import Place

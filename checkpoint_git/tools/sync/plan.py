@@ -1,7 +1,9 @@
 """What one meeting of work tree and branch comes to: every file decided, and commits that say so. It sends nothing."""
 
+from collections.abc import Iterable, Mapping
+from typing import Literal, NamedTuple
+
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Iterable, Literal, Mapping, NamedTuple
 from checkpoint_git.protocols.skill.layout import DIRECTORY
 from checkpoint_git.tools.sync import decide
 from checkpoint_git.tools.sync.commits import Change, Draft

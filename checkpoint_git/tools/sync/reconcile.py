@@ -1,9 +1,9 @@
 """One look at the work tree and the branch together, and what it comes to. It asks no remote and changes nothing."""
 
 import os
+from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.light import NamedTuple
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.git.merges.conflicts import read_operation
 from checkpoint_git.git.run import run_git

@@ -8,9 +8,10 @@ import re
 import selectors
 import signal
 import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.light import TYPE_CHECKING, Literal, Mapping, NamedTuple, Sequence
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.git.run import GitResult, clean_env, start_git
 

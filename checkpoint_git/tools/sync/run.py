@@ -7,9 +7,10 @@ and under the lock, the index goes before the branch, and what this clone has ta
 import os
 import random
 import time
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Callable, Mapping, NamedTuple
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.disk.lock import hold_lock, lock_path
 from checkpoint_git.protocols.registry import is_merged

@@ -1,8 +1,9 @@
 """What a clone's configuration says about syncing: remotes, upstreams, who commits, how the driver merges."""
 
 import os
+from collections.abc import Mapping
+from typing import NamedTuple
 
-from checkpoint_git.core.light import Mapping, NamedTuple
 from checkpoint_git.git.run import run_git
 
 _KEYS = (

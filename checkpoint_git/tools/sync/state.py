@@ -8,8 +8,9 @@ held, its first parent the commit to send, more parents are older ones that may 
 """
 
 import os
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from checkpoint_git.core.light import Mapping, NamedTuple, Sequence
 from checkpoint_git.git.run import run_git
 
 _HOME = "refs/worktree/checkpoint"

@@ -1,11 +1,12 @@
 """`checkpoint sync --status`: what waits in this clone to be sent, and where it last met its branch."""
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Any, Mapping
 from checkpoint_git.core.outcome import Block, Line, Outcome
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.git.run import clean_env, run_git

@@ -1,10 +1,11 @@
 """Files of commits by path, and their contents, bounded: of files it knows only which paths the caller wants."""
 
 import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES
-from checkpoint_git.core.light import Callable, Iterable, Mapping, NamedTuple, Sequence
 from checkpoint_git.git.run import run_git, start_git
 
 Wanted = Callable[[str], bool]

@@ -1,7 +1,9 @@
 """`checkpoint sync`: the checkpoints of this work tree, and those of a branch that others write to as well."""
 
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.light import Any, ArgumentParser, Namespace
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import find_place, plan_place
 from checkpoint_git.protocols.skill.write import say_waiting

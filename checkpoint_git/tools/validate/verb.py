@@ -1,11 +1,13 @@
 """`checkpoint validate`: the gate: are the checkpoints valid, in the work tree, in the index or in a commit?"""
 
 import os
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from itertools import chain
+from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Any, ArgumentParser, Mapping, Namespace
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place, find_place, find_repository, relative_path
 from checkpoint_git.protocols.document import Document

@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args
 
@@ -14,7 +15,6 @@ from checkpoint_git.cli.app import find_request
 from checkpoint_git.cli.parser import parse
 from checkpoint_git.cli.render import FORMATS
 from checkpoint_git.cli.verbs import VERBS
-from checkpoint_git.core.light import load_module
 from checkpoint_git.tools.setup.forge_templates import (
     COMMANDS,
     Forge,
@@ -54,7 +54,7 @@ EVERY_SCRIPT = [script for path in WORKFLOWS for script in scripts(load(path))] 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_is_one_that_the_command_line_takes(name: str) -> None:
     request = find_request(shlex.split(COMMANDS[name]))
-    args = parse(request, load_module(VERBS[request.verb][0]), tuple(FORMATS), "")
+    args = parse(request, import_module(VERBS[request.verb][0]), tuple(FORMATS), "")
     assert args.format == "text"
 
 

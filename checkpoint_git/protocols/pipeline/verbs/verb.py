@@ -2,10 +2,12 @@
 
 import json
 import os
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.light import Any, ArgumentParser, Callable, Iterable, Iterator, NamedTuple, Namespace, Sequence
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.protocols.pipeline import layout, records, rules

@@ -4,10 +4,12 @@ Exit code 0 lets the call go on, 2 stops it with the reason on stderr. Whatever 
 """
 
 import os
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import JsonTextError, decode, load
-from checkpoint_git.core.light import Any, ArgumentParser, Iterable, Iterator, Mapping, Namespace, Sequence
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import find_repository

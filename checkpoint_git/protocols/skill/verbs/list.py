@@ -1,7 +1,8 @@
 """`checkpoint list`: which checkpoints there are."""
 
+from argparse import ArgumentParser, Namespace
+
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import ArgumentParser, Namespace
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.protocols.document import Document

@@ -1,8 +1,11 @@
 """`checkpoint next`: the one action that matters most now; what the history shows as shipped is passed over."""
 
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Any, ArgumentParser, NamedTuple, Namespace, Sequence
 from checkpoint_git.core.outcome import Block, Glyph, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.document import Document, find_broken

@@ -1,7 +1,9 @@
 """`checkpoint show`: a checkpoint's whole content, or what siblings may read of it."""
 
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
 from checkpoint_git.core import jsonedit, jsontext
-from checkpoint_git.core.light import Any, ArgumentParser, Namespace
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.document import Document

@@ -1,9 +1,9 @@
 """`checkpoint workflow status|advance|approve|save|validate|archive`: the phases of a workflow."""
 
 import argparse
+from typing import Any, NamedTuple
 
 from checkpoint_git.core.finding import Finding, has_errors
-from checkpoint_git.core.light import Any, NamedTuple
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.discover import Place

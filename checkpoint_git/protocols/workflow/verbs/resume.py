@@ -1,10 +1,10 @@
 """`checkpoint workflow start` and `resume`: take a workflow up again, or archive it and begin afresh; asks first."""
 
 import argparse
+from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Any, NamedTuple
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place

@@ -3,11 +3,11 @@
 import argparse
 import os
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.light import Any, NamedTuple
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.protocols.skill.write import say_waiting
