@@ -5,8 +5,8 @@ Only ever run on texts that the fast scanner has refused.
 
 import json
 import re
+from typing import NamedTuple
 
-from checkpoint_git.core.jsontext import BYTE_ORDER_MARK, MAX_DEPTH, JsonTextError, find_marker
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -18,25 +18,30 @@ _LITERALS = ("true", "false", "null")
 _CONSTANTS = ("NaN", "Infinity", "-Infinity")
 
 
+class Fault(NamedTuple):
+    """What is wrong with a text. code: "json/..." as a finding has it. offset: in characters from 0."""
+
+    code: str
+    message: str
+    offset: int
+    hint: str = ""
+
+
 class _FaultError(Exception):
     def __init__(self, code: str, message: str, offset: int, hint: str = "") -> None:
         super().__init__(message)
-        self.code = code
-        self.offset = offset
-        self.hint = hint
+        self.fault = Fault(code, message, offset, hint)
 
 
-def explain_fault(text: str) -> JsonTextError | None:
-    """The first fault of the text as an error with line and column, or None when there is none."""
-    marker = find_marker(text)
-    if marker >= 0:
-        message = "the file has conflict markers: a merge was not finished here"
-        hint = "keep one side of each conflict, remove the marker lines, then git add the file"
-        return JsonTextError("json/conflict-markers", message, text, marker, hint)
+def find_fault(text: str, start: int, max_depth: int) -> Fault | None:
+    """The first fault of a text whose document begins at an offset; None where there is none.
+
+    max_depth: how many containers may lie in one another.
+    """
     try:
-        _read_document(text)
-    except _FaultError as fault:
-        return JsonTextError(fault.code, str(fault), text, fault.offset, fault.hint)
+        _read_document(text, start, max_depth)
+    except _FaultError as error:
+        return error.fault
     return None
 
 
@@ -45,18 +50,19 @@ def _skip(text: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _read_document(text: str) -> None:
-    start = _skip(text, 1 if text.startswith(BYTE_ORDER_MARK) else 0)
+def _read_document(text: str, start: int, max_depth: int) -> None:
+    start = _skip(text, start)
     if start == len(text):
         raise _FaultError("json/syntax", "the file is empty", 0, "restore it from git, or start afresh")
-    end = _skip(text, _read_value(text, start, 0))
+    end = _skip(text, _read_value(text, start, max_depth))
     if end != len(text):
         raise _FaultError("json/syntax", "there is more text after the document's end", end)
 
 
 def _read_value(text: str, at: int, depth: int) -> int:
-    if depth > MAX_DEPTH:
-        raise _FaultError("json/too-deep", f"nested more than {MAX_DEPTH} levels deep", at)
+    """depth: how many more containers may be opened."""
+    if depth < 0:
+        raise _FaultError("json/too-deep", "", at)
     first = text[at : at + 1]
     if first == "{":
         return _read_object(text, at, depth)
@@ -138,7 +144,7 @@ def _read_member(text: str, at: int, depth: int, seen: set[str]) -> int:
     at = _skip(text, end)
     if text[at : at + 1] != ":":
         raise _FaultError("json/syntax", "a colon is missing after the key", at)
-    return _skip(text, _read_value(text, _skip(text, at + 1), depth + 1))
+    return _skip(text, _read_value(text, _skip(text, at + 1), depth - 1))
 
 
 def _read_array(text: str, at: int, depth: int) -> int:
@@ -146,7 +152,7 @@ def _read_array(text: str, at: int, depth: int) -> int:
     if text[at : at + 1] == "]":
         return at + 1
     while True:
-        at = _skip(text, _read_value(text, at, depth + 1))
+        at = _skip(text, _read_value(text, at, depth - 1))
         if text[at : at + 1] == "]":
             return at + 1
         at = _expect(text, at, ",", "]")

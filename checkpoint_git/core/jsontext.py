@@ -243,9 +243,20 @@ def _scan(scan: "Callable[[str, int], tuple[Any, int]]", text: str) -> "Any":
 
 
 def _explained(text: str, error: "BaseException | None") -> JsonTextError:
-    from checkpoint_git.core import jsonfault
+    """The first fault, found by a slow second reading; the scanner's own words are no help to a person."""
+    marker = find_marker(text)
+    if marker >= 0:
+        message = "the file has conflict markers: a merge was not finished here"
+        hint = "keep one side of each conflict, remove the marker lines, then git add the file"
+        return JsonTextError("json/conflict-markers", message, text, marker, hint)
+    from checkpoint_git.core.jsonfault import find_fault
 
-    return jsonfault.explain_fault(text) or JsonTextError("json/syntax", f"not JSON: {error}", text)
+    fault = find_fault(text, _first(text), MAX_DEPTH)
+    if fault is None:
+        return JsonTextError("json/syntax", f"not JSON: {error}", text)
+    if fault.code == "json/too-deep":
+        return _too_deep(text, fault.offset)
+    return JsonTextError(fault.code, fault.message, text, fault.offset, fault.hint)
 
 
 def _too_deep(text: str, offset: int) -> JsonTextError:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.cli.render.text import measure
+from checkpoint_git.cli.render.screen import measure
 from tests.support.command import run_checkpoint, run_on_terminal
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text

@@ -6,8 +6,7 @@ It knows widths and nothing of what the texts say; what fits already never comes
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
-from checkpoint_git.cli.render.screen import Screen
-from checkpoint_git.cli.render.text import GAP, join, measure, paint
+from checkpoint_git.cli.render.screen import GAP, Screen, join, measure, paint
 from checkpoint_git.core.outcome import Line, Table
 
 _NARROWEST = 8  # columns that a column keeps; with less, the cells of a row are stacked

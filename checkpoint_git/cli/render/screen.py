@@ -1,8 +1,10 @@
-"""What an output stream can show, and how text is brought into its encoding. It knows nothing of what is shown."""
+"""What an output stream can show: width, colours, glyphs, encoding; and text measured, cut and painted for it."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TextIO
+
+from checkpoint_git.core.outcome import Line, Style
 
 GLYPHS = {
     "complete": "✅",
@@ -31,6 +33,8 @@ THEMES = {
 }
 _DEFAULT_THEME = "dark"
 _LONGEST_CODE = 20
+GAP = "  "  # between two columns
+_WIDTHLESS = ("Mn", "Me", "Cf")  # Unicode categories of marks and joiners, which take no column of their own
 
 
 class Screen(NamedTuple):
@@ -109,3 +113,42 @@ def encode_text(text: str, encoding: str | None) -> bytes:
         return text.encode(encoding)
     except UnicodeEncodeError:
         return text.translate(_PLAIN_SPELLINGS).encode(encoding, "backslashreplace")
+
+
+def paint(text: str, style: Style, screen: Screen) -> str:
+    """The text in its style's colour, where the screen has colours."""
+    code = screen.theme[style] if screen.colour and style else ""
+    return f"\x1b[{code}m{text}\x1b[0m" if code and text else text
+
+
+def join(row: Sequence[Line], widths: Sequence[int], screen: Screen) -> str:
+    """One row; nothing is padded behind its last text."""
+    last = max((at for at, cell in enumerate(row) if cell.text), default=0)
+    parts = []
+    for at, (cell, width) in enumerate(zip(row[: last + 1], widths, strict=False)):
+        shown = cut(cell.text, width)
+        parts.append(paint(shown, cell.style, screen) + (" " * (width - measure(shown)) if at < last else ""))
+    return GAP.join(parts)
+
+
+def measure(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import category, east_asian_width
+
+    return sum(category(letter) not in _WIDTHLESS and 1 + (east_asian_width(letter) in "WF") for letter in text)
+
+
+def cut(text: str, width: int) -> str:
+    """As much of a text as goes into a width, with "..." where something was cut."""
+    if measure(text) <= width:
+        return text
+    room = width - 3
+    kept = ""
+    for letter in text:
+        room -= measure(letter)
+        if room < 0:
+            break
+        kept += letter
+    return f"{kept}..."

@@ -1,16 +1,14 @@
-"""Outcomes as text for people. All text is a stranger's: nothing reaches the terminal unescaped."""
+"""Outcomes as text for people. All text is untrusted: nothing reaches the terminal unescaped."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from checkpoint_git.cli.render.screen import GLYPHS, Screen
+from checkpoint_git.cli.render.screen import GAP, GLYPHS, Screen, join, measure, paint
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Line, Outcome, Style, Table
 from checkpoint_git.core.terminal_text import escape_controls
 
 _LEVEL_STYLES: dict[str, Style] = {"error": "bad", "warning": "warn", "note": "dim"}
-GAP = "  "
 _PIECE = 2_000  # lines
-_WIDTHLESS = ("Mn", "Me", "Cf")  # categories of marks and joiners, which stand on the letter before
 
 
 def render(command: str, outcome: Outcome, screen: Screen) -> str:
@@ -76,12 +74,6 @@ def _said(line: Line, screen: Screen) -> str:
     return f"{text[: len(text) - len(bare)]}{GLYPHS[line.glyph]} {bare}"
 
 
-def paint(text: str, style: Style, screen: Screen) -> str:
-    """The text in its style's colour, where the screen has colours."""
-    code = screen.theme[style] if screen.colour and style else ""
-    return f"\x1b[{code}m{text}\x1b[0m" if code and text else text
-
-
 # tables
 
 
@@ -100,36 +92,3 @@ def _said_cell(cell: str | Line, screen: Screen) -> Line:
     if isinstance(cell, str):
         return Line(escape_controls(cell))
     return cell._replace(text=_said(cell, screen))
-
-
-def join(row: Sequence[Line], widths: Sequence[int], screen: Screen) -> str:
-    """One row; nothing is padded behind its last text."""
-    last = max((at for at, cell in enumerate(row) if cell.text), default=0)
-    parts = []
-    for at, (cell, width) in enumerate(zip(row[: last + 1], widths, strict=False)):
-        shown = cut(cell.text, width)
-        parts.append(paint(shown, cell.style, screen) + (" " * (width - measure(shown)) if at < last else ""))
-    return GAP.join(parts)
-
-
-def measure(text: str) -> int:
-    """How many columns of a terminal a text takes."""
-    if text.isascii():
-        return len(text)
-    from unicodedata import category, east_asian_width
-
-    return sum(category(letter) not in _WIDTHLESS and 1 + (east_asian_width(letter) in "WF") for letter in text)
-
-
-def cut(text: str, width: int) -> str:
-    """As much of a text as goes into a width, with "..." where something was cut."""
-    if measure(text) <= width:
-        return text
-    room = width - 3
-    kept = ""
-    for letter in text:
-        room -= measure(letter)
-        if room < 0:
-            break
-        kept += letter
-    return f"{kept}..."

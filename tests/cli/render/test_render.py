@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from checkpoint_git.cli import render as report
 from checkpoint_git.cli.render.narrow import fit, wrap
-from checkpoint_git.cli.render.screen import THEMES, Screen, encode_text, read_screen, read_theme
-from checkpoint_git.cli.render.text import cut, measure
+from checkpoint_git.cli.render.screen import THEMES, Screen, cut, encode_text, measure, read_screen, read_theme
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Line, Outcome, Table
 
