@@ -1,6 +1,6 @@
-"""The command line: finds the verb, builds its parser alone, and is the one door that errors leave through.
+"""Run one command: find its verb, parse its arguments, render its outcome, and turn every error into an exit code.
 
-It fetches the world (arguments, streams, time, environment) and sets exit codes; what a verb does lies in commands/.
+Arguments, streams, time and environment are read here and handed down as one Invocation.
 """
 
 import atexit
@@ -36,45 +36,37 @@ exit codes:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The `checkpoint` command. argv: without the program's name; the exit code is returned, nothing is raised.
+    """The `checkpoint` command. argv: without the program's name; returns the exit code and raises nothing.
 
-    Without argv it is the process's own, which then ends here.
+    Without argv the process's own arguments are used, and the process ends here.
     """
-    return _run_process([], _program_name()) if argv is None else _run_behind_door(list(argv), _program_name())
+    return _run_process([], _program_name()) if argv is None else _run_and_report(list(argv), _program_name())
 
 
 def main_doctor(argv: Sequence[str] | None = None) -> int:
     """The `checkpoint-doctor` command: `checkpoint doctor`."""
     if argv is None:
         return _run_process(["doctor"], "checkpoint-doctor")
-    return _run_behind_door(["doctor", *argv], "checkpoint-doctor")
+    return _run_and_report(["doctor", *argv], "checkpoint-doctor")
 
 
 def _run_process(first: list[str], program: str) -> int:
-    """Runs with the process's own arguments. What lives so short needs no collector, and mostly no tearing down."""
+    # A process that lives for 50 ms needs no garbage collector, and os._exit saves it the teardown of its modules.
     gc.set_threshold(_MANY_OBJECTS)
-    code = _run_behind_door([*first, *sys.argv[1:]], program)
-    if _has_exit_callbacks():
+    code = _run_and_report([*first, *sys.argv[1:]], program)
+    if getattr(atexit, "_ncallbacks", lambda: 1)():  # a library wants to be called at the end; not known: assume so
         return code
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except (AttributeError, OSError, ValueError):  # closed, or the reader is gone: nobody is left to be told
+        except (AttributeError, OSError, ValueError):  # closed, or the reader is gone
             continue
     os._exit(code)
-
-
-def _has_exit_callbacks() -> bool:
-    """Whether a library wants to be called when the interpreter ends; on an interpreter that cannot tell: yes."""
-    return bool(getattr(atexit, "_ncallbacks", lambda: 1)())
 
 
 def _program_name() -> str:
     name = os.path.basename(sys.argv[0] if sys.argv else "")
     return {"git-checkpoint": "git checkpoint", "__main__.py": "python -m checkpoint_git"}.get(name, "checkpoint")
-
-
-# the verb and its words
 
 
 def find_request(words: list[str], program: str = "checkpoint") -> Request:
@@ -103,54 +95,50 @@ def _unknown_verb(verb: str, program: str) -> UsageError:
 
 
 def _wants_json(words: list[str]) -> bool:
-    """Whether errors are to be JSON; asked before anything is parsed, because parsing can fail."""
+    # asked before anything is parsed, because parsing can fail
     words = words[: words.index("--")] if "--" in words else words
     pairs = zip(words, [*words, ""][1:], strict=True)
     return any(word in ("--json", "--format=json") or (word, after) == ("--format", "json") for word, after in pairs)
 
 
-# running
-
-
-def _run_behind_door(words: list[str], program: str) -> int:
-    """Runs the request and turns whatever leaves it into a message and an exit code."""
+def _run_and_report(words: list[str], program: str) -> int:
     try:
         return _run(words, program)
     except SystemExit as finished:  # --help and --version
         return finished.code if isinstance(finished.code, int) else CLEAN
-    except BrokenPipeError:  # the reader has seen enough
+    except BrokenPipeError:  # the reader is gone, as `head` is after ten lines
         _silence_stdout()
         return CLEAN
     except KeyboardInterrupt:
-        return _say_interrupted(words)
+        return _report_interrupt(words)
     except CheckpointError as error:
-        return _say_error(words, error)
+        return _report_error(words, error)
     except OSError as error:
-        return _say_error(words, _from_os_error(error))
+        return _report_error(words, _from_os_error(error))
     except Exception as error:
-        return _say_bug(words, error)
+        return _report_bug(words, error)
 
 
 def _run(words: list[str], program: str) -> int:
-    answer = _find_answer(words, program)
+    answer = _answer_without_verb(words, program)
     if answer:
         _write(_stream("stdout"), answer)
         return CLEAN
     request = find_request(words, program)
     module = import_module(VERBS[request.verb][0])
     args = parse(request, module, list_formats(request.verb, module, tuple(render.FORMATS)), EXIT_CODES)
-    invocation = _fetch_world(args)
+    invocation = _read_invocation(args)
     if hasattr(module, "answer"):
-        return _say(module.answer(args, invocation))
+        return _print_answer(module.answer(args, invocation))
     outcome: Outcome = module.run(args, invocation)
     if args.format == "github" or hasattr(module, "JOB_SUMMARY"):
         _write_job_summary(request.verb, outcome, invocation)
     screen = read_screen(invocation.stdout, invocation.env, colour=not args.no_color, quiet=args.quiet)
-    return _say(Answer(render.render_pieces(request.verb, outcome, args.format, screen), outcome.code))
+    return _print_answer(Answer(render.render_pieces(request.verb, outcome, args.format, screen), outcome.code))
 
 
 def _write_job_summary(verb: str, outcome: Outcome, invocation: Invocation) -> None:
-    """Appends the answer as Markdown to the page of the job that runs us, as far as that has room."""
+    """Append the outcome as Markdown to the GitHub job's summary, as far as that has room."""
     path = invocation.env.get("GITHUB_STEP_SUMMARY", "")
     if path:
         from checkpoint_git.cli.render.markdown import cut_page
@@ -165,8 +153,7 @@ def _write_job_summary(verb: str, outcome: Outcome, invocation: Invocation) -> N
             _write(_stream("stderr"), f"checkpoint: the job's summary could not be written: {error.strerror}\n")
 
 
-def _say(answer: Answer) -> int:
-    """Writes what a verb has to say; its exit code."""
+def _print_answer(answer: Answer) -> int:
     try:
         for text in answer.text:
             _write(_stream("stdout"), text)
@@ -182,7 +169,7 @@ def _say(answer: Answer) -> int:
     return answer.code
 
 
-def _fetch_world(args: Namespace) -> Invocation:
+def _read_invocation(args: Namespace) -> Invocation:
     stdin, stdout, stderr = _stream("stdin"), _stream("stdout"), _stream("stderr")
     interactive = args.format == "text" and stdin.isatty() and stderr.isatty()
     return Invocation(_find_directory(args.directory), os.environ, int(time.time()), stdin, stdout, stderr, interactive)
@@ -204,9 +191,6 @@ def _stream(name: str) -> TextIO:
     return stream if stream is not None else open(os.devnull, "r" if name == "stdin" else "w")
 
 
-# output
-
-
 def _write(stream: TextIO, text: str) -> None:
     """Writes text in the stream's encoding; what that cannot spell is escaped."""
     buffer = getattr(stream, "buffer", None)
@@ -219,28 +203,28 @@ def _write(stream: TextIO, text: str) -> None:
 
 
 def _silence_stdout() -> None:
-    """Keeps the interpreter from complaining about a closed pipe when it flushes at the end."""
+    # else the interpreter complains about the closed pipe when it flushes at the end
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _find_own_teller(words: list[str]) -> Callable[[list[str], CheckpointError], Answer] | None:
-    """How a verb tells of errors that has a form of its own for them; None where the verb was not even loaded."""
+def _find_error_renderer(words: list[str]) -> Callable[[list[str], CheckpointError], Answer] | None:
+    """How a verb renders errors whose output has a form of its own; None where the verb was not even loaded."""
     at = find_verb_at(words)
     home = VERBS.get(words[at] if at is not None else DEFAULT_VERB, ("", ""))[0]
     return getattr(sys.modules.get(home), "tell_error", None)
 
 
-def _say_error(words: list[str], error: CheckpointError, code: int = COULD_NOT_RUN, **more: Any) -> int:
-    teller = _find_own_teller(words)
-    if teller is not None:
-        answer = teller(words, error)
+def _report_error(words: list[str], error: CheckpointError, code: int = COULD_NOT_RUN, **more: Any) -> int:
+    renderer = _find_error_renderer(words)
+    if renderer is not None:
+        answer = renderer(words, error)
         try:
-            return _say(answer)
+            return _print_answer(answer)
         except CheckpointError:  # stdout takes nothing
-            return _tell(error, answer.code)
+            return _print_error(error, answer.code)
     if not _wants_json(words):
-        return _tell(error, code)
+        return _print_error(error, code)
     from checkpoint_git.cli.render.json import render_error
 
     at = find_verb_at(words)
@@ -252,42 +236,38 @@ def _say_error(words: list[str], error: CheckpointError, code: int = COULD_NOT_R
     return code
 
 
-def _say_interrupted(words: list[str]) -> int:
-    """A program that waits for a document gets one; a person knows what the keys did."""
-    if _find_own_teller(words) is not None or _wants_json(words):
+def _report_interrupt(words: list[str]) -> int:
+    """Print a document for a program that waits for one; a person knows what the keys did."""
+    if _find_error_renderer(words) is not None or _wants_json(words):
         hint = "what it was writing is there whole or not at all: look, then run it again"
-        _say_error(words, CheckpointError("interrupted", hint), INTERRUPTED)
+        _report_error(words, CheckpointError("interrupted", hint), INTERRUPTED)
     return INTERRUPTED
 
 
-def _tell(error: CheckpointError, code: int) -> int:
-    """Writes an error for a person; the exit code."""
-    hint = f"  {escape_controls(error.hint, keep=_NEWLINE)}\n" if error.hint else ""
+def _print_error(error: CheckpointError, code: int) -> int:
+    lines = [f"checkpoint: {error.message}", *([f"  {error.hint}"] if error.hint else []), ""]
     try:
-        _write(_stream("stderr"), f"checkpoint: {escape_controls(error.message, keep=_NEWLINE)}\n{hint}")
+        _write(_stream("stderr"), escape_controls("\n".join(lines), keep="\n"))
     except OSError:
         _silence_stdout()
     return code
 
 
-_NEWLINE = "\n"
-
-
 def _from_os_error(error: OSError) -> CheckpointError:
-    """An error of the file system that no command foresaw: a full disk, a folder that may not be read."""
+    """An error of the file system that no command expected, such as a full disk."""
     place = f"{error.filename}: " if isinstance(error.filename, str) else ""
-    return CheckpointError(f"{place}{error.strerror or error}", "nothing more could be done; mend that and try again")
+    return CheckpointError(f"{place}{error.strerror or error}", "fix that and try again")
 
 
-def _say_bug(words: list[str], error: Exception) -> int:
+def _report_bug(words: list[str], error: Exception) -> int:
     log = _write_log(words, error)
     message = f"a bug in this tool: {type(error).__name__}: {shorten(str(error), 200)}"
     hint = f"please report it with the log: {log}" if log else "the log could not be written"
-    return _say_error(words, CheckpointError(message, hint), BUG, log=log)
+    return _report_error(words, CheckpointError(message, hint), BUG, log=log)
 
 
 def _write_log(words: list[str], error: Exception) -> str | None:
-    """The traceback in a new file that only this user can read; its path."""
+    """Write the traceback to a new file that only this user can read; returns its path."""
     import tempfile
     import traceback
 
@@ -302,11 +282,8 @@ def _write_log(words: list[str], error: Exception) -> str | None:
     return path
 
 
-# the overview
-
-
-def _find_answer(words: list[str], program: str) -> str:
-    """What is said where no verb is named and none is meant: the overview or the version; else ""."""
+def _answer_without_verb(words: list[str], program: str) -> str:
+    """The overview or the version where no verb is named, else ""."""
     if words == ["help"]:
         return overview(program)
     for word in words if find_verb_at(words) is None else ():
@@ -318,7 +295,6 @@ def _find_answer(words: list[str], program: str) -> str:
 
 
 def overview(program: str) -> str:
-    """What `checkpoint --help` says."""
     verbs = "".join(f"  {name:13}  {summary}\n" for name, (_, summary) in VERBS.items() if summary)
     return (
         f"usage: {program} [COMMAND] [OPTIONS]\n\n"
