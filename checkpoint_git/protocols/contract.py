@@ -52,8 +52,8 @@ _opened: dict[str, Room] = {}
 def open_room(kind: str) -> Room:
     """The room of a kind of file in the registry with that kind's schema, opened once a process."""
     if kind not in _opened:
-        module, schema = next((entry[1], entry[2]) for entry in KINDS if entry[0] == kind)
-        _opened[kind] = _load_room(module, schema)
+        row = next(each for each in KINDS if each.name == kind)
+        _opened[kind] = _load_room(row.package, row.schema)
     return _opened[kind]
 
 

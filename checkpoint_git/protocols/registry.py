@@ -1,119 +1,197 @@
-"""Which paths belong to which protocol: the one table that attributes, hooks, manifest and discovery are made from.
+"""The one table of protocols: one row each, with its kinds of file and its verbs.
 
-Strings only: the merge driver imports this on git's hot path.
+Attributes, hooks, the manifest, the command line and discovery are made from it; everything else a protocol offers is
+found in its package by the names that contract.py lists. Strings only: the merge driver imports this on git's hot path.
 """
 
-# One row a kind of file: its name, the module that is its room, the schema in that room, the folder that its files lie
-# in ("" for any; "/*" at its end is one folder of any name), the fixed parts of a file's name with something between
-# each two of them, whether the driver merges it.
-KINDS = (
-    ("skill", "checkpoint_git.protocols.skill", "schema.json", ".checkpoints", ("", ".checkpoint.json"), True),
-    (
-        "skill-event",
-        "checkpoint_git.protocols.skill",
-        "event_schema.json",
-        ".checkpoints/history/*",
-        ("", ".event.json"),
-        False,
-    ),
-    ("workflow-phase", "checkpoint_git.protocols.workflow", "schema.json", "memory/state", ("phase.json",), True),
-    (
-        "workflow-execution",
-        "checkpoint_git.protocols.workflow",
-        "execution_schema.json",
-        "memory/state",
-        ("execution.json",),
-        True,
-    ),
-    ("pipeline", "checkpoint_git.protocols.pipeline", "schema.json", "", ("phase_", "_a", ".yaml"), False),
-)
+_PACKAGES = "checkpoint_git.protocols."
 
-# Rooms whose files no repository tracks, so that neither attributes nor hooks know them.
-LOCAL_ROOMS = (
-    ("restore", "checkpoint_git.protocols.restore"),
-    ("memory", "checkpoint_git.protocols.memory"),
-)
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    Kind = tuple[str, str, str, str, tuple[str, ...], bool]
+class Kind:
+    """One kind of file.
+
+    schema: a file of the protocol's package. folder: where the files are ("" for any; "/*" at its end is one folder of
+    any name). parts: the fixed parts of a file's name, with something between each two of them. is_merged: by our merge
+    driver. is_append_only: a file that was committed is never changed.
+    """
+
+    __slots__ = ("folder", "is_append_only", "is_merged", "name", "package", "parts", "schema")
+
+    def __init__(
+        self,
+        name: str,
+        schema: str,
+        folder: str,
+        parts: "tuple[str, ...]",
+        *,
+        package: str = "",
+        is_merged: bool = False,
+        is_append_only: bool = False,
+    ) -> None:
+        self.name, self.schema, self.folder, self.parts, self.package = name, schema, folder, parts, package
+        self.is_merged, self.is_append_only = is_merged, is_append_only
+
+    @property
+    def pattern(self) -> str:
+        """The paths of this kind as gitattributes and git's pathspecs spell them."""
+        name = "*".join(self.parts)
+        return f"**/{self.folder}/{name}" if self.folder else f"**/{name}"
+
+    def owns(self, path: str) -> bool:
+        """Whether a path is of this kind. path: any, with "/" between its parts."""
+        folder, _, name = path.rpartition("/")
+        return self._has_name(name) and self._has_folder(folder)
+
+    def _has_folder(self, folder: str) -> bool:
+        wanted = self.folder
+        if wanted.endswith("/*"):
+            folder, wanted = folder.rpartition("/")[0], wanted[:-2]
+        return not wanted or folder == wanted or folder.endswith(f"/{wanted}")
+
+    def _has_name(self, name: str) -> bool:
+        first, last = self.parts[0], self.parts[-1]
+        if len(self.parts) == 1:
+            return name == first
+        at = len(first) + 1
+        for part in self.parts[1:-1]:
+            found = name.find(part, at)
+            if found < 0:
+                return False
+            at = found + len(part) + 1
+        return name.startswith(first) and name.endswith(last) and at + len(last) <= len(name)
+
+
+class Row:
+    """One protocol. kinds: the files that a repository tracks. local: what no repository tracks, as info/exclude says
+    it. verbs: verb -> (module in the package, what `checkpoint --help` says, "" for one that is not listed).
+    """
+
+    __slots__ = ("kinds", "local", "name", "package", "verbs")
+
+    def __init__(
+        self,
+        name: str,
+        kinds: "tuple[Kind, ...]",
+        verbs: "dict[str, tuple[str, str]]",
+        local: "tuple[str, ...]" = (),
+    ) -> None:
+        self.name, self.package = name, _PACKAGES + name
+        self.kinds, self.verbs, self.local = kinds, verbs, local
+        for kind in kinds:
+            kind.package = self.package
+
+
+PROTOCOLS = (
+    Row(
+        "skill",
+        (
+            Kind("skill", "schema.json", ".checkpoints", ("", ".checkpoint.json"), is_merged=True),
+            Kind("skill-event", "event_schema.json", ".checkpoints/history/*", ("", ".event.json")),
+        ),
+        {
+            "next": ("verbs.next", "the one action that matters most now"),
+            "resume": ("verbs.resume", "what a session must know before it goes on with a skill"),
+            "update": ("verbs.update", "change fields of a checkpoint, or start a new one"),
+            "done": ("verbs.done", "take the first next action off the list"),
+            "list": ("verbs.list", "the checkpoints of this project"),
+            "show": ("verbs.show", "a checkpoint's content, or its public part"),
+            "refs": ("verbs.refs", "the tickets that the skills touched"),
+            "log": ("verbs.log", "a checkpoint's life through git's history, commit by commit"),
+            "reset": ("verbs.reset", "archive a checkpoint and start afresh"),
+            "migrate": ("verbs.migrate", "telemetry as one file an entry, or back in the checkpoint"),
+            "rotate": ("verbs.rotate", "move closed telemetry into history"),
+        },
+    ),
+    Row(
+        "workflow",
+        (
+            Kind("workflow-phase", "schema.json", "memory/state", ("phase.json",), is_merged=True),
+            Kind("workflow-execution", "execution_schema.json", "memory/state", ("execution.json",), is_merged=True),
+        ),
+        {"workflow": ("verbs.verb", "save and resume the phases and tasks of a workflow")},
+    ),
+    Row(
+        "pipeline",
+        (Kind("pipeline", "schema.json", "", ("phase_", "_a", ".yaml"), is_append_only=True),),
+        {"pipeline": ("verbs.verb", "append-only records of a pipeline's phases")},
+    ),
+    Row(
+        "memory",
+        (),
+        {"memory": ("verbs.verb", "where an initiative stands, in the graph of a memory server")},
+    ),
+    Row(
+        "restore",
+        (),
+        {
+            "restore-point": ("verbs.verb", "a proven way back, made before anything dangerous"),
+            "guard": ("verbs.guard", ""),  # what `restore-point guard` is: it runs at every tool call
+        },
+        local=(".checkpoints/chk_*", ".checkpoints/.new-*", ".audit/"),
+    ),
+)
+KINDS = tuple([kind for row in PROTOCOLS for kind in row.kinds])
+
+
+def find_row(name: str) -> Row:
+    """The row of a protocol."""
+    return next(row for row in PROTOCOLS if row.name == name)
 
 
 def protocol_of(path: str) -> "str | None":
     """The name of the kind that a path belongs to, or None. path: any path with "/" between its parts."""
-    kind = _find_kind(path)
-    return None if kind is None else kind[0]
+    kind = find_kind(path)
+    return None if kind is None else kind.name
 
 
-def is_merged(path: str) -> bool:
-    """Whether a path belongs to a kind that our driver merges."""
-    kind = _find_kind(path)
-    return kind is not None and kind[5]
-
-
-def attribute_patterns() -> "list[str]":
-    """The gitattributes patterns of all files that merge with our driver, in the order of the table."""
-    return [pattern_of(kind) for kind in KINDS if kind[5]]
-
-
-def path_patterns() -> "list[str]":
-    """The same of all files that are ours, merged or not."""
-    return [pattern_of(kind) for kind in KINDS]
-
-
-def pattern_of(kind: "Kind") -> str:
-    """The paths of one kind as gitattributes and git's pathspecs spell them."""
-    _, _, _, folder, parts, _ = kind
-    return f"**/{folder}/{'*'.join(parts)}" if folder else f"**/{'*'.join(parts)}"
-
-
-def fixed_paths() -> "list[str]":
-    """The files whose folder and name are fixed, relative to the project they lie in."""
-    return [f"{kind[3]}/{kind[4][0]}" for kind in KINDS if len(kind[4]) == 1]
-
-
-def schema_path(path: str) -> "str | None":
-    """The file of the schema that says how a path of the repository merges, or None where no protocol owns it."""
-    kind = _find_kind(path)
-    return None if kind is None else _schema_file(kind)
-
-
-def schema_of_name(path: str) -> "str | None":
-    """The same for a file of which only the name is left, or its end: git shows copies under names of its own."""
+def find_kind(path: str) -> "Kind | None":
+    """The kind that a path belongs to."""
     for kind in KINDS:
-        if kind[5] and path.endswith(kind[4][-1]):
-            return _schema_file(kind)
-    return None
-
-
-def _find_kind(path: str) -> "Kind | None":
-    folder, _, name = path.rpartition("/")
-    for kind in KINDS:
-        if _is_named(name, kind[4]) and _is_folder(folder, kind[3]):
+        if kind.owns(path):
             return kind
     return None
 
 
-def _is_folder(folder: str, wanted: str) -> bool:
-    """Whether a folder is the one that a kind's files lie in, or ends with it."""
-    if wanted.endswith("/*"):
-        folder, wanted = folder.rpartition("/")[0], wanted[:-2]
-    return not wanted or folder == wanted or folder.endswith(f"/{wanted}")
+def is_merged(path: str) -> bool:
+    """Whether a path belongs to a kind that our driver merges."""
+    kind = find_kind(path)
+    return kind is not None and kind.is_merged
 
 
-def _is_named(name: str, parts: "tuple[str, ...]") -> bool:
-    """Whether a name is made of these parts, in order, with something between each two."""
-    first, last = parts[0], parts[-1]
-    if len(parts) == 1:
-        return name == first
-    at = len(first) + 1
-    for part in parts[1:-1]:
-        found = name.find(part, at)
-        if found < 0:
-            return False
-        at = found + len(part) + 1
-    return name.startswith(first) and name.endswith(last) and at + len(last) <= len(name)
+def attribute_patterns() -> "list[str]":
+    """The gitattributes patterns of all files that merge with our driver, in the order of the table."""
+    return [kind.pattern for kind in KINDS if kind.is_merged]
 
 
-def _schema_file(kind: "Kind") -> str:
-    return f"{__file__.removesuffix('/protocols/registry.py')}/{'/'.join(kind[1].split('.')[1:])}/{kind[2]}"
+def path_patterns() -> "list[str]":
+    """The patterns of all files that a repository tracks, merged or not."""
+    return [kind.pattern for kind in KINDS]
+
+
+def append_only_patterns() -> "list[str]":
+    """The patterns of the files that are never changed once they are committed."""
+    return [kind.pattern for kind in KINDS if kind.is_append_only]
+
+
+def fixed_paths() -> "list[str]":
+    """The files whose folder and name are fixed, relative to the project that they are in."""
+    return [f"{kind.folder}/{kind.parts[0]}" for kind in KINDS if len(kind.parts) == 1]
+
+
+def schema_path(path: str) -> "str | None":
+    """The file of the schema that says how a path of the repository merges, or None where no protocol owns it."""
+    kind = find_kind(path)
+    return None if kind is None else _schema_file(kind)
+
+
+def schema_of_name(path: str) -> "str | None":
+    """The schema for a file of which only the name is left, or its end: git shows copies under names of its own."""
+    for kind in KINDS:
+        if kind.is_merged and path.endswith(kind.parts[-1]):
+            return _schema_file(kind)
+    return None
+
+
+def _schema_file(kind: Kind) -> str:
+    top = __file__.removesuffix("/protocols/registry.py")
+    return f"{top}/{'/'.join(kind.package.split('.')[1:])}/{kind.schema}"

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from checkpoint_git.protocols import contract
-from checkpoint_git.protocols.registry import KINDS, LOCAL_ROOMS, schema_path
+from checkpoint_git.protocols.registry import KINDS, PROTOCOLS, schema_path
 from tests.architecture.imports import ROOT
 
-ROOMS = [(name, home) for name, home, *_ in KINDS]
+ROOMS = [(kind.name, kind.package) for kind in KINDS]
 PROMISES = {"layout": contract.Layout, "rules": contract.Rules}
 
 
@@ -36,7 +36,7 @@ def parameters(function: Any) -> list[tuple[str, Any]]:
     return [(each.name, each.kind) for each in inspect.signature(function).parameters.values()]
 
 
-@pytest.mark.parametrize(("name", "home"), [*ROOMS, *LOCAL_ROOMS])
+@pytest.mark.parametrize(("name", "home"), [(row.name, row.package) for row in PROTOCOLS])
 def test_a_room_has_its_drawers(name: str, home: str) -> None:
     missing = [drawer for drawer in contract.DRAWERS if not (folder_of(home) / drawer).is_file()]
     assert not missing, f"the room of {name} lacks {missing}"
@@ -54,7 +54,7 @@ def test_a_room_opens_with_a_compiled_schema(name: str, home: str) -> None:
     assert contract.open_room(name).schema.document["$schema"] == "https://json-schema.org/draft/2020-12/schema"
 
 
-@pytest.mark.parametrize(("name", "folder", "parts"), [(kind[0], kind[3], kind[4]) for kind in KINDS])
+@pytest.mark.parametrize(("name", "folder", "parts"), [(kind.name, kind.folder, kind.parts) for kind in KINDS])
 def test_the_merge_driver_finds_the_schema_of_a_kind(name: str, folder: str, parts: tuple[str, ...]) -> None:
     found = schema_path(f"{folder}/{'some'.join(parts)}")
     assert found is not None
@@ -63,4 +63,4 @@ def test_the_merge_driver_finds_the_schema_of_a_kind(name: str, folder: str, par
 
 def test_every_room_is_in_the_registry() -> None:
     folders = {file.parent.name for file in (ROOT / "checkpoint_git/protocols").glob("*/__init__.py")}
-    assert folders == {home.rpartition(".")[2] for _, home in [*ROOMS, *LOCAL_ROOMS]}
+    assert folders == {row.name for row in PROTOCOLS}

@@ -1,23 +1,19 @@
 """The table of paths: what belongs to whom, asked of git and of us alike."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from checkpoint_git.protocols import registry
 from checkpoint_git.protocols.registry import (
     KINDS,
+    Kind,
     is_merged,
-    pattern_of,
     protocol_of,
     schema_of_name,
     schema_path,
 )
 from tests.support.repos import GitRepo
-
-if TYPE_CHECKING:
-    from checkpoint_git.protocols.registry import Kind
 
 # path -> the kind it belongs to
 PATHS: dict[str, str | None] = {
@@ -42,9 +38,10 @@ PATHS: dict[str, str | None] = {
     "T-1/4fa2159f-9c61-5f8b-9ae5-28692b46cbd7/phase_3_create_pr_a12.yaml": "pipeline",
     "phase_1_a1.yml": None,
 }
-TABLE: "tuple[Kind, ...]" = (
-    ("one", "checkpoint_git.protocols.skill", "schema.json", "other/state", ("phase.json",), True),
-    ("many", "checkpoint_git.protocols.skill", "other.json", "", ("step_", "_a", ".yaml"), False),
+HOME = "checkpoint_git.protocols.skill"
+TABLE = (
+    Kind("one", "schema.json", "other/state", ("phase.json",), package=HOME, is_merged=True),
+    Kind("many", "other.json", "", ("step_", "_a", ".yaml"), package=HOME),
 )
 TABLE_PATHS: dict[str, str | None] = {
     "other/state/phase.json": "one",
@@ -80,7 +77,7 @@ def test_a_kind_may_have_one_fixed_name_or_a_name_of_several_parts(
 
 def test_git_gives_every_path_to_the_same_kind(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "KINDS", (*KINDS, *TABLE))
-    rows = [f"{pattern_of(kind)} kind={kind[0]}\n" for kind in registry.KINDS]
+    rows = [f"{kind.pattern} kind={kind.name}\n" for kind in registry.KINDS]
     repo.write(".gitattributes", "".join(rows))
     nothing_between = {".checkpoints/.checkpoint.json", "step__a.yaml", "step_1_a.yaml"}  # git's * may be empty
     paths = [path for path in {**PATHS, **TABLE_PATHS} if path[0] != "/" and path not in nothing_between]

@@ -10,10 +10,10 @@ from checkpoint_git.protocols.pipeline import layout, store
 from checkpoint_git.protocols.pipeline.bases import PROJECT_BASE, may_have_records
 from checkpoint_git.protocols.pipeline.records import read_records, read_setting
 from checkpoint_git.protocols.pipeline.store import Skipped
-from checkpoint_git.protocols.registry import KINDS, pattern_of
+from checkpoint_git.protocols.registry import append_only_patterns
 from checkpoint_git.tools.doctor.context import RecordTrouble
 
-RECORDS = next(pattern_of(kind) for kind in KINDS if kind[0] == "pipeline")  # as git spells their paths
+RECORDS = append_only_patterns()[0]  # as git spells their paths
 _MOST_SHOWN = 20
 
 

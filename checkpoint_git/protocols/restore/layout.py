@@ -12,11 +12,6 @@ RESTORE_SCRIPT = "restore.sh"
 CONTENT = "content"  # the folder of copies, inside a point's own
 AUDIT_LOG = ".audit/checkpoint-operations.log"
 REF_PREFIX = "refs/checkpoints/"
-OWN_PATHS = (
-    ".checkpoints/chk_*",
-    ".checkpoints/.new-*",
-    ".audit/",
-)  # what git is told to leave alone, in the words of info/exclude
 
 _MARK = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 

@@ -14,6 +14,7 @@ from checkpoint_git.disk.discover import find_place, find_repository, plan_place
 from checkpoint_git.disk.lock import hold_lock
 from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.git import private_objects
+from checkpoint_git.protocols.registry import find_row
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.points import World
 
@@ -83,7 +84,7 @@ def exclude(world: World) -> None:
 
     words = ["rev-parse", "--path-format=absolute", "--git-path", "info/exclude"]
     path = os.fsdecode(run_git(words, world.root, env=private_objects.quiet_env(world.env)).out.rstrip(b"\n"))
-    body = "".join(f"/{pattern}\n" for pattern in layout.OWN_PATHS).encode()
+    body = "".join(f"/{pattern}\n" for pattern in find_row("restore").local).encode()
     data = read_if_there(path) or b""
     block = find_block(data)
     if block is not None and block.body == body:

@@ -11,7 +11,7 @@ from checkpoint_git.git.append_only import Loss, read_pushed_losses, read_staged
 from checkpoint_git.git.pushed import parse_pushes, parse_rewritten, read_commit_changes, read_pushed
 from checkpoint_git.git.staged import Staged, read_commit, read_staged_changes, read_tree
 from checkpoint_git.protocols.pipeline.layout import find_skill as find_record
-from checkpoint_git.protocols.registry import KINDS, pattern_of, protocol_of
+from checkpoint_git.protocols.registry import append_only_patterns, protocol_of
 from checkpoint_git.protocols.validate import check_document
 
 SUMMARY = "what git's hooks call; not for typing"
@@ -140,7 +140,7 @@ def _find_drift(question: Question, invocation: Invocation) -> list[Finding]:
     return [finding._replace(level="error") for finding in found] if blocks else found
 
 
-_RECORDS = next(pattern_of(kind) for kind in KINDS if kind[0] == "pipeline")
+_RECORDS = append_only_patterns()[0]
 _DRIFT_AT_PUSH = ("drift/action-shipped", "drift/blocker-shipped")
 
 

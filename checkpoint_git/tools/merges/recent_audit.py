@@ -107,7 +107,7 @@ def _find_common_dir(git_dir: str) -> str:
 
 def _make_rules(choices: Choices) -> str:
     """One word for this version and the schemas in use: with another one, every verdict has to be found again."""
-    names = [schema_of_name(kind[4][-1]) for kind in KINDS if kind[5]]
+    names = [schema_of_name(kind.parts[-1]) for kind in KINDS if kind.is_merged]
     sums = [f"{_sum_file(name):08x}" for name in (*names, choices.schema) if name]
     return "-".join([__version__, *sums])
 

@@ -10,7 +10,7 @@ from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import open_room
-from checkpoint_git.protocols.registry import KINDS, pattern_of
+from checkpoint_git.protocols.registry import KINDS
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.changes import SCHEMA_FILE
 from checkpoint_git.protocols.skill.write import change_checkpoint
@@ -42,7 +42,7 @@ class Exported(NamedTuple):
 
 def list_schemas() -> list[Exported]:
     """The schema of every kind of file that a repository keeps."""
-    return [Exported(kind[0], pattern_of(kind), _export(open_room(kind[0]).schema.document)) for kind in KINDS]
+    return [Exported(kind.name, kind.pattern, _export(open_room(kind.name).schema.document)) for kind in KINDS]
 
 
 def _export(schema: Any) -> Any:

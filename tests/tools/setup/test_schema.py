@@ -24,14 +24,14 @@ def project(tmp_path: Path) -> Path:
 
 def test_every_kind_of_file_has_a_sound_schema_with_a_name_of_its_own() -> None:
     found = list_schemas()
-    assert [one.name for one in found] == [kind[0] for kind in KINDS]
+    assert [one.name for one in found] == [kind.name for kind in KINDS]
     assert len({one.document["$id"] for one in found}) == len(found)
     for one in found:
         Draft202012Validator.check_schema(one.document)
         assert not re.search(r'"x-[a-z]', json.dumps(one.document))
 
 
-@pytest.mark.parametrize("name", [kind[0] for kind in KINDS])
+@pytest.mark.parametrize("name", [kind.name for kind in KINDS])
 def test_a_schema_is_printed_as_it_stands(name: str, project: Path) -> None:
     done = run_checkpoint("schema", name, cwd=project)
     assert json.loads(done.stdout) == next(one.document for one in list_schemas() if one.name == name)
@@ -39,8 +39,8 @@ def test_a_schema_is_printed_as_it_stands(name: str, project: Path) -> None:
 
 def test_the_list_names_every_schema(project: Path) -> None:
     listed = json.loads(run_checkpoint("schema", "--json", cwd=project).stdout)
-    assert [one["name"] for one in listed["schemas"]] == [kind[0] for kind in KINDS]
-    assert all(kind[0] in run_checkpoint("schema", cwd=project).stdout for kind in KINDS)
+    assert [one["name"] for one in listed["schemas"]] == [kind.name for kind in KINDS]
+    assert all(kind.name in run_checkpoint("schema", cwd=project).stdout for kind in KINDS)
 
 
 def test_an_unknown_name_is_answered_with_those_there_are(project: Path) -> None:
