@@ -1,12 +1,23 @@
 """What a push or a rewrite brings: git's hook lines taken apart, and the checkpoint files that new commits touch."""
 
-import os
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.git.objects import Env, diff_parents, diff_trees, has_commit, read_commit
 from checkpoint_git.git.run import run_git
-from checkpoint_git.git.staged import Staged, pathspecs, read_commit, read_tree, read_tree_changes
+from checkpoint_git.git.staged import (
+    Loss,
+    Staged,
+    find_losses,
+    pathspecs,
+    read_changed_paths,
+    read_committed,
+    top_glob,
+)
 from checkpoint_git.protocols.registry import protocol_of
+
+_MOST_ENDS = 50  # places where a pushed branch leaves what the remote has
 
 
 class Push(NamedTuple):
@@ -45,26 +56,44 @@ def read_pushed(work_tree: str, push: Push, remote: str) -> Staged:
         commit = read_commit(work_tree, push.local_id)
     except CheckpointError:
         return Staged([], [], [])
-    return read_tree(work_tree, commit, _read_paths(work_tree, commit, push.remote_id, remote))
-
-
-def read_commit_changes(work_tree: str, commits: list[str]) -> set[str]:
-    """The paths of checkpoint files that any of these commits (full ids) changed, against any of its parents."""
-    words = ["diff-tree", "--stdin", "-r", "-m", "--root", "--no-commit-id", "--name-only", "--diff-filter=d", "-z"]
-    stdin = "".join(f"{commit}\n" for commit in commits).encode()
-    out = run_git([*words, "--", *pathspecs()], work_tree, stdin=stdin).out
-    return {path for path in map(os.fsdecode, out.split(b"\0")) if path and protocol_of(path)}
+    return read_committed(work_tree, commit, _read_paths(work_tree, commit, push.remote_id, remote))
 
 
 def _read_paths(work_tree: str, commit: str, remote_id: str, remote: str) -> set[str] | None:
     """The paths to look at; None means all, where nothing is known of what the remote has."""
-    if not is_zero(remote_id) and _is_known(work_tree, remote_id):
-        return read_tree_changes(work_tree, remote_id, commit)
+    if not is_zero(remote_id) and has_commit(work_tree, remote_id):
+        return read_changed_paths(work_tree, remote_id, commit)
     if not run_git(["for-each-ref", "--count=1", f"refs/remotes/{remote}"], work_tree, check=False).out:
         return None
     words = ["rev-list", commit, "--not", f"--remotes={remote}", "--", *pathspecs()]
     return read_commit_changes(work_tree, run_git(words, work_tree).out.decode().split())
 
 
-def _is_known(work_tree: str, object_id: str) -> bool:
-    return run_git(["cat-file", "-e", f"{object_id}^{{commit}}"], work_tree, check=False).code == 0
+def read_commit_changes(work_tree: str, commits: list[str]) -> set[str]:
+    """The paths of checkpoint files that any of these commits (full ids) changed, against any of its parents."""
+    changes = diff_parents(work_tree, commits, pathspecs())
+    return {one.path for one in changes if one.after and protocol_of(one.path)}
+
+
+def read_pushed_losses(work_tree: str, push: Push, remote: str, pattern: str) -> list[Loss]:
+    """The files that the remote has and that the pushed commit has changed or left out, as far as is known here."""
+    try:
+        commit = read_commit(work_tree, push.local_id)
+    except CheckpointError:
+        return []
+    if is_zero(push.remote_id):
+        return read_new_losses(work_tree, commit, [f"--remotes={remote}"], pattern)
+    known = has_commit(work_tree, push.remote_id)
+    return find_losses(diff_trees(work_tree, push.remote_id, commit, [top_glob(pattern)])) if known else []
+
+
+def read_new_losses(work_tree: str, commit: str, known: Sequence[str], pattern: str, env: Env = None) -> list[Loss]:
+    """The files that a commit on a new ref has changed or left out of where it grew from.
+
+    known: the words by which `git rev-list` names what is there already, such as "--all".
+    """
+    words = ["rev-list", "--boundary", commit, "--not", *known]
+    lines = run_git(words, work_tree, env=env, check=False).out.decode().splitlines()
+    ends = [line[1:] for line in lines if line.startswith("-")][:_MOST_ENDS]
+    specs = [top_glob(pattern)]
+    return find_losses(one for end in ends for one in diff_trees(work_tree, end, commit, specs, env))

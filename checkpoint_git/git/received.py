@@ -4,14 +4,23 @@ It judges nothing. It runs inside git's own hook, so the quarantine's variables 
 whole push costs the same few processes however many refs it has.
 """
 
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
-from checkpoint_git.git.append_only import Loss, parse_losses, read_new_losses
-from checkpoint_git.git.pushed import is_zero
+from checkpoint_git.git.objects import (
+    FILE_MODES,
+    GITLINK,
+    SYMLINK,
+    diff_parents,
+    diff_trees,
+    read_blobs,
+    read_headers,
+    read_tree,
+)
+from checkpoint_git.git.pushed import is_zero, read_new_losses
 from checkpoint_git.git.run import run_git
-from checkpoint_git.git.staged import GITLINK, SYMLINK, pathspecs, read_blobs
+from checkpoint_git.git.staged import Loss, find_losses, pathspecs, top_glob
 from checkpoint_git.protocols.registry import protocol_of
 
 _TIPS_AT_ONCE = 5_000
@@ -50,11 +59,9 @@ def server_env(env: Mapping[str, str]) -> dict[str, str]:
 
 def read_tips(repository: str, received: Sequence[Received], env: Mapping[str, str]) -> dict[str, str]:
     """The commit of every id that the lines name; what names none, such as a tag on a file, is left out."""
-    ids = dict.fromkeys(name for line in received for name in line[:2] if not is_zero(name))
-    stdin = "".join(f"{name}^{{commit}}\n" for name in ids).encode()
-    lines = run_git(["cat-file", "--batch-check=%(objectname)"], repository, stdin=stdin, env=env).out.split(b"\n")
-    answers = zip(ids, (line.decode("ascii", "replace") for line in lines), strict=False)
-    return {name: answer for name, answer in answers if " " not in answer}
+    ids = list(dict.fromkeys(name for line in received for name in line[:2] if not is_zero(name)))
+    headers = read_headers(repository, [f"{name}^{{commit}}" for name in ids], env)
+    return {name: header.id for name, header in zip(ids, headers, strict=True) if header.id}
 
 
 def read_arrivals(
@@ -73,18 +80,22 @@ def read_arrivals(
     told: set[tuple[str, str, str]] = set()
     for start in range(0, len(tips), _TIPS_AT_ONCE) if brought else ():
         some = tips[start : start + _TIPS_AT_ONCE]
-        sizes = _read_sizes(repository, [(tip, path) for tip in some for path in plain], env)
-        for tip, path, blob, size in sizes:
-            found = [(path, mode, blob) for mode in ("100644", "100755", SYMLINK) if (path, mode, blob) in brought]
-            new = [one for one in found if one not in told]
+        names = [(tip, path) for tip in some for path in plain]
+        headers = read_headers(repository, [f"{tip}:{path}" for tip, path in names], env)
+        for (tip, path), header in zip(names, headers, strict=True):
+            asked = ((path, mode, header.id) for mode in (*FILE_MODES, SYMLINK) if header.kind == "blob")
+            new = [one for one in asked if one in brought and one not in told]
             told.update(new)
             if new:
-                yield tip, [Arrival(*one, size) for one in new]
+                yield tip, [Arrival(*one, header.size) for one in new]
     for tip in tips[:_MOST_LISTED] if odd else ():
-        listed = [one for one in _list_tree(repository, tip, odd, env) if one in brought and one not in told]
+        tree = read_tree(repository, tip, env, sorted(odd)[:_MOST_LISTED])
+        listed = [one for one in ((path, *entry) for path, entry in tree.items()) if one in brought and one not in told]
         told.update(listed)
         if listed:
-            yield tip, [Arrival(*one, _read_size(repository, one, env)) for one in listed]
+            headers = read_headers(repository, [blob for _, _, blob in listed], env)
+            sizes = (-1 if one[1] == GITLINK else header.size for one, header in zip(listed, headers, strict=True))
+            yield tip, [Arrival(*one, size) for one, size in zip(listed, sizes, strict=True)]
 
 
 def read_contents(
@@ -106,13 +117,19 @@ def read_received_losses(
 
     pattern: theirs, as git's pathspecs spell it.
     """
+    specs = [top_glob(pattern)]
     moved = [line for line in received if line.new in tips and line.old in tips]
-    losses = _read_moved_losses(repository, [(tips[line.old], tips[line.new]) for line in moved], pattern, env)
+    pairs = dict.fromkeys((tips[line.old], tips[line.new]) for line in moved)
+    losses: dict[tuple[str, str], list[Loss]] = {}
+    # one process for all of them says, as a rule, that nothing is lost
+    if find_losses(diff_parents(repository, [f"{new} {old}" for old, new in pairs], specs, env)):
+        found_losses = ((pair, find_losses(diff_trees(repository, *pair, specs, env))) for pair in pairs)
+        losses.update(islice(((pair, found) for pair, found in found_losses if found), _MOST_NEW_REFS))
     for line in moved:
         if found := losses.get((tips[line.old], tips[line.new])):
             yield line, found
     fresh = [line for line in received if line.new in tips and line.old not in tips]
-    if fresh and _may_lose(repository, [tips[line.new] for line in fresh], pattern, env):
+    if fresh and _may_lose(repository, [tips[line.new] for line in fresh], specs, env):
         for line in fresh[:_MOST_NEW_REFS]:
             if found := read_new_losses(repository, tips[line.new], ["--all"], pattern, env):
                 yield line, found
@@ -121,83 +138,18 @@ def read_received_losses(
 def _read_brought(repository: str, tips: Sequence[str], env: Mapping[str, str]) -> set[tuple[str, str, str]]:
     """(path, mode, blob) of every checkpoint file that a commit which is new here made so."""
     commits = _list_new_commits(repository, tips, ["--full-history", "--", *pathspecs()], env)
-    words = ["diff-tree", "--stdin", "-r", "-c", "--root", "--raw", "--no-commit-id", "--no-abbrev", "--no-renames"]
-    out = run_git([*words, "-z", "--", *pathspecs()], repository, stdin=commits, env=env).out if commits else b""
-    return {one for one in _parse_raw(out) if protocol_of(one[0])}
+    changes = diff_parents(repository, commits, pathspecs(), env, combined=True)
+    return {(one.path, *one.after) for one in changes if one.after and protocol_of(one.path)}
 
 
-def _list_new_commits(repository: str, tips: Sequence[str], only: Sequence[str], env: Mapping[str, str]) -> bytes:
-    """The ids, a line each, of the commits that no ref holds. only: words that narrow them to paths, or none."""
+def _list_new_commits(repository: str, tips: Sequence[str], only: Sequence[str], env: Mapping[str, str]) -> list[str]:
+    """The commits that no ref has. only: words that narrow them to paths, or none."""
     words = ["rev-list", "--stdin", "--not", "--all", *only]
-    return run_git(words, repository, stdin="".join(f"{tip}\n" for tip in tips).encode(), env=env).out if tips else b""
+    stdin = "".join(f"{tip}\n" for tip in tips).encode()
+    return run_git(words, repository, stdin=stdin, env=env).out.decode().split() if tips else []
 
 
-def _parse_raw(out: bytes) -> Iterator[tuple[str, str, str]]:
-    """Records ":MODE MODE ID ID STATUS", NUL, path, NUL, with one colon, mode and id more for each further parent."""
-    fields = out.split(b"\0")
-    for facts, path in zip(fields[::2], fields[1::2], strict=False):
-        parents = len(facts) - len(facts.lstrip(b":"))
-        words = facts.lstrip(b":").decode("ascii").split(" ")
-        mode, blob = words[parents], words[2 * parents + 1]
-        if not is_zero(blob):
-            yield os.fsdecode(path), mode, blob
-
-
-def _read_sizes(
-    repository: str, names: Sequence[tuple[str, str]], env: Mapping[str, str]
-) -> Iterator[tuple[str, str, str, int]]:
-    """(commit, path, blob, size) of the files that are there."""
-    stdin = b"".join(b"%s:%s\n" % (tip.encode(), os.fsencode(path)) for tip, path in names)
-    words = ["cat-file", "--batch-check=%(objecttype) %(objectname) %(objectsize)"]
-    lines = run_git(words, repository, stdin=stdin, env=env).out.split(b"\n")
-    for (tip, path), line in zip(names, lines, strict=False):
-        if line.startswith(b"blob ") and not line.endswith(b" missing"):
-            _, blob, size = line.decode("ascii").split(" ")
-            yield tip, path, blob, int(size)
-
-
-def _list_tree(
-    repository: str, tip: str, paths: Iterable[str], env: Mapping[str, str]
-) -> Iterator[tuple[str, str, str]]:
-    words = ["ls-tree", "-z", "--full-tree", tip, "--", *sorted(paths)[:_MOST_LISTED]]
-    for record in run_git(words, repository, env=env).out.split(b"\0"):
-        facts, _, path = record.partition(b"\t")
-        if path:
-            mode, _, blob = facts.decode("ascii").split(" ")
-            yield os.fsdecode(path), mode, blob
-
-
-def _read_size(repository: str, one: tuple[str, str, str], env: Mapping[str, str]) -> int:
-    _, mode, blob = one
-    return -1 if mode == GITLINK else int(run_git(["cat-file", "-s", blob], repository, env=env).out)
-
-
-def _read_moved_losses(
-    repository: str, pairs: Sequence[tuple[str, str]], pattern: str, env: Mapping[str, str]
-) -> dict[tuple[str, str], list[Loss]]:
-    """What each pair (old, new) loses; only pairs that lose something are in it."""
-    if not pairs:
-        return {}
-    unique = dict.fromkeys(pairs)
-    stdin = "".join(f"{new} {old}\n" for old, new in unique).encode()
-    words = ["diff-tree", "--stdin", "-r", "-z", "--name-status", "--no-renames", "--no-commit-id"]
-    spec = f":(top,glob){pattern}"
-    quick = run_git([*words, "--diff-filter=MTD", "--", spec], repository, stdin=stdin, env=env).out
-    if not quick:
-        return {}
-    found = {}
-    for old, new in unique:
-        pair = run_git([*words[:1], *words[2:6], "--diff-filter=MTD", old, new, "--", spec], repository, env=env).out
-        if pair:
-            found[old, new] = parse_losses(pair)
-        if len(found) >= _MOST_NEW_REFS:
-            break
-    return found
-
-
-def _may_lose(repository: str, tips: Sequence[str], pattern: str, env: Mapping[str, str]) -> bool:
+def _may_lose(repository: str, tips: Sequence[str], specs: Sequence[str], env: Mapping[str, str]) -> bool:
     """Whether any new commit changes or leaves out such a file of any of its parents."""
-    spec = f":(top,glob){pattern}"
     commits = _list_new_commits(repository, tips, [], env)  # by path, git leaves out merges that took one side's
-    words = ["diff-tree", "--stdin", "-r", "-m", "--name-only", "--no-commit-id", "--no-renames", "--diff-filter=MTD"]
-    return bool(commits and run_git([*words, "--", spec], repository, stdin=commits, env=env).out)
+    return bool(find_losses(diff_parents(repository, commits, specs, env)))

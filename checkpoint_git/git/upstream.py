@@ -8,8 +8,9 @@ from typing import NamedTuple
 from checkpoint_git.git.driver_settings import DRIVER, Choices, read_driver_command
 from checkpoint_git.git.merges.conflicts import read_operation
 from checkpoint_git.git.merges.merges import Commit, Touched, read_touched
+from checkpoint_git.git.objects import read_commit
 from checkpoint_git.git.run import run_git
-from checkpoint_git.git.staged import pathspecs, read_commit
+from checkpoint_git.git.staged import pathspecs
 
 _STATUS = ("status", "--porcelain=v2", "--branch", "--ahead-behind", "-z", "--untracked-files=no", "--no-renames")
 

@@ -3,14 +3,14 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
+from checkpoint_git.git.objects import read_index
 from checkpoint_git.git.run import run_git
 from checkpoint_git.git.staged import pathspecs
 
 
 def read_unmerged(work_tree: str, env: Mapping[str, str]) -> list[str]:
     """The checkpoint files that a merge has left unresolved in the index, sorted."""
-    out = run_git(["ls-files", "-u", "-z", "--full-name", "--", *pathspecs()], work_tree, env=env).out
-    return sorted({os.fsdecode(record.partition(b"\t")[2]) for record in out.split(b"\0") if record})
+    return sorted({entry.path for entry in read_index(work_tree, pathspecs(), env, unmerged=True)})
 
 
 def read_uncommitted(work_tree: str, paths: Iterable[str], env: Mapping[str, str]) -> set[str]:

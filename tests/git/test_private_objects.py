@@ -5,6 +5,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git import private_objects
+from checkpoint_git.git.objects import Entry, find_missing, read_blobs, read_tree
 from tests.support.repos import GitRepo
 
 NAMES = ["plain", "sp ace", "new\nline", 'qu"ote', '"first', "-dash", "tab\t", "back\\slash", "ü", "\udcff"]
@@ -13,25 +14,20 @@ NAMES = ["plain", "sp ace", "new\nline", 'qu"ote', '"first', "-dash", "tab\t", "
 def keep(repo: GitRepo, contents: list[bytes]) -> str:
     """A commit of these contents under the names above."""
     blobs = private_objects.write_contents(str(repo.path), contents, os.environ)
-    leaves = [private_objects.Leaf(os.fsencode(name), 0o100644, blob) for name, blob in zip(NAMES, blobs, strict=False)]
-    return private_objects.write_commit(str(repo.path), leaves, "m\n", os.environ)
+    files = {name: Entry("100644", blob) for name, blob in zip(NAMES, blobs, strict=False)}
+    return private_objects.write_commit(str(repo.path), files, "m\n", os.environ)
 
 
 def test_files_of_any_name_are_kept_byte_for_byte(repo: GitRepo) -> None:
     repo.write(".gitattributes", "* text eol=crlf\n")
     paths = [str(repo.write(name, os.fsencode(name) + b"\r\n\n\0")) for name in NAMES]
     blobs = private_objects.write_files(str(repo.path), paths, os.environ)
-    got = dict[int, bytes]()
-    private_objects.read_blobs(
-        str(repo.path), blobs, os.environ, lambda at, content: got.update({at: b"".join(content or ())})
-    )
-    assert got == {at: os.fsencode(name) + b"\r\n\n\0" for at, name in enumerate(NAMES)}
+    assert read_blobs(str(repo.path), blobs) == [os.fsencode(name) + b"\r\n\n\0" for name in NAMES]
 
 
-def test_a_commit_holds_its_leaves_and_the_index_is_not_made(repo: GitRepo) -> None:
+def test_a_commit_holds_its_files_and_the_index_is_not_made(repo: GitRepo) -> None:
     commit = keep(repo, [b"a", b"b", b"c"])
-    leaves = private_objects.read_leaves(str(repo.path), commit, "", os.environ)
-    assert [leaf.path for leaf in leaves] == sorted(os.fsencode(name) for name in NAMES[:3])
+    assert read_tree(str(repo.path), commit).keys() == set(NAMES[:3])
     assert not (repo.path / ".git/index").exists()
 
 
@@ -57,7 +53,7 @@ def test_a_users_hook_on_refs_has_no_say(repo: GitRepo) -> None:
 
 def test_lost_objects_are_named(repo: GitRepo) -> None:
     commit = keep(repo, [b"a"])
-    assert private_objects.find_missing(str(repo.path), [commit, "0" * 40], os.environ) == ["0" * 40]
+    assert find_missing(str(repo.path), [commit, "0" * 40]) == {"0" * 40}
 
 
 def test_a_file_that_git_cannot_read_is_an_error(repo: GitRepo, tmp_path: Path) -> None:

@@ -3,15 +3,7 @@
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.git.staged import (
-    read_blobs,
-    read_index,
-    read_revision,
-    read_staged,
-    read_staged_changes,
-    read_tree,
-    read_tree_changes,
-)
+from checkpoint_git.git.staged import read_changed_paths, read_committed, read_staged, read_staged_changes
 from tests.support.repos import GitRepo
 
 A, B = ".checkpoints/a.checkpoint.json", "päck age/.checkpoints/b'\"\t.checkpoint.json"
@@ -24,14 +16,14 @@ def test_staged_content_is_read_and_not_the_work_tree(repo: GitRepo) -> None:
     repo.write(".checkpoints/history/a.checkpoint.json", "past")
     repo.git("add", ".")
     repo.write(A, "work tree\n")
-    assert read_staged(str(repo.path)) == [(A, b"staged\n"), (B, b"\xff\x00raw")]
+    assert read_staged(str(repo.path)).files == [(A, b"staged\n"), (B, b"\xff\x00raw")]
 
 
 def test_a_subfolder_reads_the_whole_index(repo: GitRepo) -> None:
     repo.write(A, "staged\n")
     repo.write("src/x", "")
     repo.git("add", ".")
-    assert read_staged(str(repo.path / "src")) == [(A, b"staged\n")]
+    assert read_staged(str(repo.path / "src")).files == [(A, b"staged\n")]
 
 
 def test_only_changes_against_head_are_read_when_asked(repo: GitRepo) -> None:
@@ -57,7 +49,7 @@ def test_unresolved_files_are_named(repo: GitRepo) -> None:
     repo.write(A, "3\n")
     repo.commit()
     assert repo.exit_code("merge", "side") == 1
-    index = read_index(str(repo.path))
+    index = read_staged(str(repo.path))
     assert (index.files, index.unmerged) == ([], [A])
 
 
@@ -65,7 +57,7 @@ def test_links_are_apart(repo: GitRepo) -> None:
     repo.write(".checkpoints/x", "")
     (repo.path / A).symlink_to("x")
     repo.git("add", ".")
-    index = read_index(str(repo.path))
+    index = read_staged(str(repo.path))
     assert (index.files, index.links) == ([], [(A, b"x")])
 
 
@@ -76,22 +68,17 @@ def test_a_commit_is_read_by_any_name(repo: GitRepo) -> None:
     repo.write(A, "2\n")
     repo.commit()
     for rev in (first, "v1", "HEAD~1"):
-        assert read_revision(str(repo.path), rev) == [(A, b"1\n")]
-    assert read_tree(str(repo.path), "HEAD", set()).files == []
-    assert read_tree_changes(str(repo.path), "HEAD~1", "HEAD") == {A}
+        assert read_committed(str(repo.path), rev).files == [(A, b"1\n")]
+    assert read_committed(str(repo.path), "HEAD", set()).files == []
+    assert read_changed_paths(str(repo.path), "HEAD~1", "HEAD") == {A}
 
 
 @pytest.mark.parametrize("rev", ["nowhere", "--all", "", "HEAD^{tree}", "a b\x1b[0m"])
 def test_an_unknown_revision_is_an_error(repo: GitRepo, rev: str) -> None:
     repo.commit()
     with pytest.raises(CheckpointError, match="names no commit") as caught:
-        read_revision(str(repo.path), rev)
+        read_committed(str(repo.path), rev)
     assert "\x1b" not in caught.value.message
-
-
-def test_a_missing_object_is_an_error(repo: GitRepo) -> None:
-    with pytest.raises(CheckpointError, match="no object"):
-        read_blobs(str(repo.path), ["0" * 39 + "1"])
 
 
 def test_large_and_many_contents_come_whole(repo: GitRepo) -> None:
@@ -99,11 +86,11 @@ def test_large_and_many_contents_come_whole(repo: GitRepo) -> None:
     for number, text in enumerate(texts):
         repo.write(f".checkpoints/s{number:03}.checkpoint.json", text)
     repo.git("add", ".")
-    assert [data for _, data in read_staged(str(repo.path))] == texts
+    assert [data for _, data in read_staged(str(repo.path)).files] == texts
 
 
 def test_a_sha256_repository_is_read(repo: GitRepo) -> None:
     other = GitRepo.create(repo.path / "inner", "--object-format=sha256")
     other.write(A, "1\n")
     other.commit()
-    assert read_revision(str(other.path), "HEAD") == [(A, b"1\n")]
+    assert read_committed(str(other.path), "HEAD").files == [(A, b"1\n")]

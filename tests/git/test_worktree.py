@@ -4,8 +4,7 @@ import os
 
 import pytest
 
-from checkpoint_git.git.history.branches import read_default_branch, read_newest_tag
-from checkpoint_git.git.history.commit_times import read_evidence_times
+from checkpoint_git.git.refs import read_default_branch, read_evidence_times, read_newest_tag
 from checkpoint_git.git.worktree import read_changed, read_uncommitted, read_unmerged
 from tests.support.repos import GitRepo
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from checkpoint_git.git.history.log import PLAIN_LOG, has_commits, read_blocks, read_words, run
-from checkpoint_git.git.names import read_own_names
+from checkpoint_git.git.history.log import PLAIN_LOG, environment, has_commits, read_blocks, read_words, run
+from checkpoint_git.git.objects import read_headers
 
 __all__ = [
     "Change",
@@ -19,7 +19,6 @@ __all__ = [
     "read_changes",
     "read_commit_at",
     "read_merged",
-    "read_own_names",
     "read_removals",
     "read_strangers",
     "read_taken_back",
@@ -131,14 +130,11 @@ def read_strangers(work_tree: str, ids: Sequence[str]) -> dict[str, str]:
     """
     if not ids or not has_commits(work_tree):
         return dict.fromkeys(ids, "unknown")
-    asked = "".join(f"{one}^{{commit}}\n" for one in ids).encode()
-    answers = run(["cat-file", "--batch-check"], work_tree, stdin=asked).out.decode("utf-8", "replace").splitlines()
-    pairs = list(zip(ids, answers, strict=True))
-    found = {one: answer.split()[0] for one, answer in pairs if " commit " in answer}
-    commits = "".join(f"{commit}\n" for commit in sorted(set(found.values())))
+    headers = dict(zip(ids, read_headers(work_tree, [f"{one}^{{commit}}" for one in ids], environment()), strict=True))
+    commits = "".join(f"{commit}\n" for commit in sorted({header.id for header in headers.values() if header.id}))
     outside = set(run(["rev-list", "--stdin", "--not", "HEAD"], work_tree, stdin=commits.encode()).out.decode().split())
-    unknown = {one: "unknown" for one, answer in pairs if answer.endswith(" missing")}
-    return {**unknown, **{one: "elsewhere" for one, commit in found.items() if commit in outside}}
+    unknown = {one: "unknown" for one, header in headers.items() if header.kind == "missing"}
+    return {**unknown, **{one: "elsewhere" for one, header in headers.items() if header.id in outside}}
 
 
 class Removal(NamedTuple):

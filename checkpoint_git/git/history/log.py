@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from time import sleep
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.git.run import GitResult, clean_env, git_error, run_git, stream_git
+from checkpoint_git.git.run import GitResult, git_error, offline_env, run_git, stream_git
 
 MAX_RECORD = 1 << 20  # bytes of one record that are kept
 _BLOCK = 1 << 18  # bytes, about
@@ -17,9 +17,6 @@ _LITTLE = 1 << 15  # bytes
 _NAP = 0.004  # seconds
 
 PLAIN_LOG = ("log", "-z", "--no-show-signature", "--no-color", "--no-notes", "--encoding=UTF-8")
-
-# git before 2.44 does not know the variable that keeps it from fetching what a partial clone lacks
-OFFLINE = {"GIT_ALLOW_PROTOCOL": "none", "GIT_TERMINAL_PROMPT": "0"}
 
 
 def read_blocks(work_tree: str, words: Sequence[str]) -> Iterator[bytes]:
@@ -65,8 +62,8 @@ def _read_chunks(work_tree: str, words: Sequence[str]) -> Iterator[bytes]:
 
 def environment() -> dict[str, str]:
     """Git's surroundings for reading: no other repository, no flush after every commit, no network, no translation."""
-    own = {"GIT_FLUSH": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": os.devnull}
-    return {**clean_env(os.environ), **own, "LC_ALL": "C"}
+    own = {"GIT_FLUSH": "0", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": os.devnull, "LC_ALL": "C"}
+    return {**offline_env(os.environ), **own}
 
 
 def read_words(work_tree: str, words: Sequence[str]) -> list[str]:

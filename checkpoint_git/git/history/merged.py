@@ -9,7 +9,7 @@ from checkpoint_git.git.history.cached_log import SMALLEST, Covered, find_all, f
 from checkpoint_git.git.history.index import DamagedIndexError
 from checkpoint_git.git.history.log import PLAIN_LOG, read_blocks
 from checkpoint_git.git.history.reference_scan import MAX_MESSAGE, find_keys, find_revert_key
-from checkpoint_git.git.names import read_own_names
+from checkpoint_git.git.refs import read_own_names
 
 if TYPE_CHECKING:
     from checkpoint_git.git.history.claims import Commit

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.git.history.log import OFFLINE, PLAIN_LOG, environment, has_commits, run
+from checkpoint_git.git.history.log import PLAIN_LOG, environment, has_commits, run
 from checkpoint_git.git.run import stream_git
 
 _MOST_ORIGINS = 100  # names that one file is followed to
@@ -73,7 +73,7 @@ def read_steps(
     words += [f"--max-count={most}"] if most is not None else []
     words += ["--format=%x01%H%x00%P%x00%ct%x00%at%x00%aN%x00%s", "HEAD", "--", *specs]
     try:
-        yield from _parse(_split(stream_git(words, work_tree, env={**environment(), **OFFLINE})))
+        yield from _parse(_split(stream_git(words, work_tree, env=environment())))
     except CheckpointError:
         if has_commits(work_tree):
             raise

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.driver_settings import DRIVER, Choices, read_driver_command
+from checkpoint_git.git.objects import read_blobs
 from checkpoint_git.git.run import run_git
-from checkpoint_git.git.staged import read_blobs
 from checkpoint_git.protocols.registry import is_merged
 
 DEFAULT_MARKER_SIZE = 7

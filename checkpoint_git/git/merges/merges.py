@@ -24,8 +24,9 @@ from checkpoint_git.git.merges.differences import (
     read_records,
     read_trees,
 )
+from checkpoint_git.git.objects import read_blobs, read_commit
 from checkpoint_git.git.run import run_git
-from checkpoint_git.git.staged import pathspecs, read_blobs, read_commit
+from checkpoint_git.git.staged import pathspecs
 
 UNSHALLOW = differing.UNSHALLOW
 Env = differing.Env

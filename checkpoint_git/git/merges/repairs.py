@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.merges.merges import Env
+from checkpoint_git.git.objects import read_blobs, read_commit
 from checkpoint_git.git.run import run_git
-from checkpoint_git.git.staged import read_blobs, read_commit
 
 TRAILER = "Checkpoint-Repairs"
 _TRAILERS = re.compile(rf"^{TRAILER}: ([0-9a-f]{{40}}(?:[0-9a-f]{{24}})?)$", re.MULTILINE)

@@ -33,7 +33,7 @@ def compare_with_repository(record: Record, path: str) -> list[Finding]:
 
 def read_names(work_tree: str, git_dir: str) -> frozenset[str]:
     """What a repository may be called, in lower case."""
-    from checkpoint_git.git.names import read_own_names
+    from checkpoint_git.git.refs import read_own_names
 
     main, found, _ = git_dir.rpartition("/.git/worktrees/")
     folders = (work_tree, main) if found else (work_tree,)

@@ -70,7 +70,7 @@ def read_troubles(place: Place, env: Mapping[str, str], now: int) -> list[Record
     found = [RecordTrouble(each.path, "broken", each.reason) for each in read_broken(place, env, now)]
     if place.work_tree is None:
         return found
-    from checkpoint_git.git.append_only import read_losses
+    from checkpoint_git.git.staged import read_losses
 
     losses = read_losses(place.work_tree, RECORDS)
     return found + [RecordTrouble(loss.path, loss.how) for loss in losses if layout.find_skill(loss.path)]

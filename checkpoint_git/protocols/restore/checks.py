@@ -11,6 +11,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.git import private_objects
+from checkpoint_git.git.objects import find_missing
 from checkpoint_git.protocols.restore import artifacts, audit, layout, points, store
 from checkpoint_git.protocols.restore.mechanism import Held
 from checkpoint_git.protocols.restore.mechanisms.file_backup import copy_path
@@ -111,7 +112,7 @@ def _find_lost_blobs(world: World, manifests: list[store.Manifest], refs: Mappin
     """What git lacks of all that the points keep in it, asked for at once."""
     kept = [one for one in manifests if not one.trouble and one.value["type"] == "git_stash" and one.id in refs]
     blobs = {entry.blob for one in kept for entry in points.read_held_entries(one) if entry.blob}
-    return frozenset(private_objects.find_missing(world.root, sorted(blobs), world.env)) if blobs else frozenset()
+    return find_missing(world.root, sorted(blobs), private_objects.quiet_env(world.env))
 
 
 def _read_log(world: World) -> Log:

@@ -15,6 +15,7 @@ from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.atomic import write_file
 from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.git import private_objects
+from checkpoint_git.git.objects import Blobs, read_blobs, read_tree
 from checkpoint_git.protocols.restore import artifacts, audit, layout, points, rollback, store
 from checkpoint_git.protocols.restore.artifact import FOLDER, Means, Wanted, is_part_name
 from checkpoint_git.protocols.restore.expiry import is_expired, read_expiry
@@ -130,15 +131,15 @@ def _bring_back(world: World, *, locked: bool = False) -> None:
         with changing(world):
             return _bring_back(world, locked=True)
     for point, commit in _find_lost(world).items():
-        files = {name: private_objects.read_file_of(world.root, commit, name, world.env) for name in _OWN_FILES}
-        names = [os.fsdecode(leaf.path) for leaf in private_objects.read_leaves(world.root, commit, FOLDER, world.env)]
-        kept = [f"{FOLDER}/{name}" for name in names if "/" not in name]
-        files |= {name: private_objects.read_file_of(world.root, commit, name, world.env) for name in kept}
+        tree = read_tree(world.root, commit, private_objects.quiet_env(world.env), [*_OWN_FILES, FOLDER])
+        kept = [name for name in tree if name.count("/") <= 1]
+        contents = read_blobs(world.root, [tree[name].blob for name in kept], private_objects.quiet_env(world.env))
+        files = dict.fromkeys(_OWN_FILES, b"") | dict(zip(kept, contents, strict=True))
         exclude(world)
         folder = store.begin_folder(world.root, point)
         os.mkdir(os.path.join(folder, FOLDER), 0o700)
         for name, data in files.items():
-            write_file(os.path.join(folder, name), data or b"")
+            write_file(os.path.join(folder, name), data)
         store.finish_folder(world.root, folder, point)
     return None
 
@@ -151,14 +152,12 @@ def _find_lost(world: World) -> dict[str, str]:
     if not lost:
         return lost
     here, found = points.find_work_tree(world.root), dict[str, str]()
-
-    def take(at: int, content: Iterator[bytes] | None) -> None:
-        point, commit = list(lost.items())[at]
-        value = store.parse_manifest(point, b"".join(content or ())).value
-        if value and value.get("work_tree", "") == here:
-            found[point] = commit
-
-    private_objects.read_blobs(world.root, [f"{commit}:{layout.MANIFEST}" for commit in lost.values()], world.env, take)
+    with Blobs(world.root, private_objects.quiet_env(world.env)) as blobs:
+        manifests = blobs.read_all([f"{commit}:{layout.MANIFEST}" for commit in lost.values()])
+        for (point, commit), content in zip(lost.items(), manifests, strict=True):
+            value = store.parse_manifest(point, content if isinstance(content, bytes) else b"").value
+            if value and value.get("work_tree", "") == here:
+                found[point] = commit
     return found
 
 
@@ -217,8 +216,10 @@ def _find_lost_ref(world: World, manifest: store.Manifest, commit: str, path: st
         message = f"{layout.ref_name(manifest.id)} is gone, so git may throw its content away"
         yield Finding("restore/ref", "error", message, path, hint=_LOST)
         return
-    kept = private_objects.read_file_of(world.root, commit, layout.MANIFEST, world.env)
-    if kept is None or store.parse_manifest(manifest.id, kept).value.get("digest") != manifest.value["digest"]:
+    with Blobs(world.root, private_objects.quiet_env(world.env)) as blobs:
+        kept = blobs.read(f"{commit}:{layout.MANIFEST}")
+    committed = store.parse_manifest(manifest.id, kept if isinstance(kept, bytes) else b"").value
+    if committed.get("digest") != manifest.value["digest"]:
         message = "the manifest is not the one that was committed with the content"
         yield Finding("restore/manifest", "error", message, path, hint=_LOST)
 

@@ -12,6 +12,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.git import private_objects
+from checkpoint_git.git.objects import find_missing
 from checkpoint_git.protocols.restore import artifacts as parts
 from checkpoint_git.protocols.restore import file_writes, layout, script, store
 from checkpoint_git.protocols.restore.artifact import Part, Wanted, add_parts, write_part
@@ -206,7 +207,7 @@ def create(
 def _check_complete(held: Held, point: str, entries: Sequence[Entry]) -> None:
     """Raises CheckpointError where git threw objects away before the ref could hold them, as a prune may do."""
     blobs = sorted({entry.blob for entry in entries if entry.blob})
-    if held.commit and private_objects.find_missing(held.root, [held.commit, *blobs], held.env):
+    if held.commit and find_missing(held.root, [held.commit, *blobs], private_objects.quiet_env(held.env)):
         private_objects.remove_ref(held.root, layout.ref_name(point), held.commit, held.env)
         raise CheckpointError("git threw content away while it was kept", "run it again once no `git gc` runs")
 

@@ -63,12 +63,12 @@ def _read_versions(place: Place, documents: Sequence[Document], since: int, now:
     if place.work_tree is None:
         return {}
     from checkpoint_git.git.history.history import read_commit_at
-    from checkpoint_git.git.staged import read_tree
+    from checkpoint_git.git.staged import read_committed
 
     commit = read_commit_at(place.work_tree, since)
     if not commit:
         return {}
-    files = read_tree(place.work_tree, commit, {document.path for document in documents}).files
+    files = read_committed(place.work_tree, commit, {document.path for document in documents}).files
     return {document.path: document.value for document in iterate_checked(files, now) if document.value is not None}
 
 

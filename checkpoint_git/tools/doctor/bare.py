@@ -8,7 +8,7 @@ from checkpoint_git.core.outcome import Invocation, Line, Outcome, Style
 from checkpoint_git.git import driver_settings
 from checkpoint_git.git.repository import Repository
 from checkpoint_git.git.run import clean_env
-from checkpoint_git.git.staged import read_tree
+from checkpoint_git.git.staged import read_committed
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.tools.doctor import driver_trial, hook_trial
 from checkpoint_git.tools.doctor.context import GitFacts, HookFailure, Proof, World
@@ -37,7 +37,7 @@ def diagnose_bare(bare: Repository, args: argparse.Namespace, checks: list[Check
     codes = [check.code for check in checks if check.code in _FINDERS or check.code == "schema"]
     world = _read_world(bare, codes, invocation)
     findings = [finding for code in codes if code in _FINDERS for finding in _FINDERS[code](world)]
-    files = read_tree(bare.git_dir, "HEAD").files if "schema" in codes and _has_head(bare) else []
+    files = read_committed(bare.git_dir, "HEAD").files if "schema" in codes and _has_head(bare) else []
     findings += [one for path, data in files for one in check_document(path, data, now=invocation.now).findings]
     count = {level: sum(one.level == level for one in findings) for level in ("error", "warning", "note")}
     failed = bool(count["error"] or (args.fail_on_warnings and count["warning"]))

@@ -13,7 +13,7 @@ from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.backup import Copy, write_backup
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.disk.read import read_if_there
-from checkpoint_git.git.history.commit_times import read_evidence_times
+from checkpoint_git.git.refs import read_evidence_times
 from checkpoint_git.git.repository import Repository, config_path
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import layout, store

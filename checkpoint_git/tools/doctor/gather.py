@@ -7,8 +7,8 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.progress import Tell
 from checkpoint_git.disk.discover import Place, relative_path
-from checkpoint_git.git import attributes, driver_settings, paths, worktree
-from checkpoint_git.git.history import branches, history
+from checkpoint_git.git import attributes, driver_settings, paths, refs, worktree
+from checkpoint_git.git.history import history
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.protocols.pipeline.bases import may_have_records
 from checkpoint_git.protocols.registry import protocol_of
@@ -131,7 +131,7 @@ _MOST_ASKED = 1_000  # paths on one command line
 def _read_release(world: World, place: Place, env: Mapping[str, str]) -> World:
     if not any(sheet.status == "complete" for sheet in world.sheets):
         return world
-    tag = branches.read_newest_tag(place.top, clean_env(env))
+    tag = refs.read_newest_tag(place.top, clean_env(env))
     return world._replace(release=Release(*tag) if tag else None)
 
 
@@ -177,7 +177,7 @@ def _read_git(world: World, place: Place, env: Mapping[str, str]) -> World:
 
     installation = install_state.read_installation(place.top, env)
     own = clean_env(env)
-    default = branches.read_default_branch(place.top, attributes.FILE, own)
+    default = refs.read_default_branch(place.top, attributes.FILE, own)
     merge_attributes = _read_merge_attributes(world.sheets, place, own)
     facts = GitFacts(
         unmerged=tuple(_below(place, worktree.read_unmerged(place.top, own))),

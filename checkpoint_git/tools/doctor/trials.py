@@ -30,7 +30,7 @@ def read_hook_failures(world: World, place: Place, env: Mapping[str, str]) -> Wo
 
 def read_deployed(world: World, place: Place, env: Mapping[str, str]) -> World:
     """The world with what the configured server answers. Only git's configuration names it: no branch can."""
-    from checkpoint_git.git.history.versions import read_standing
+    from checkpoint_git.git.refs import read_standing
     from checkpoint_git.net.health import read_health
 
     url = install_state.read_setting(place.top, deployed.SETTING, clean_env(env))

@@ -10,7 +10,7 @@ from checkpoint_git.core.outcome import Invocation, Line, Outcome, Rule, Style, 
 from checkpoint_git.core.progress import make_teller
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import find_place
-from checkpoint_git.git.staged import read_commit
+from checkpoint_git.git.objects import read_commit
 from checkpoint_git.tools.doctor.examine import Diagnosis, diagnose
 from checkpoint_git.tools.doctor.table import ALL, CHECKS, ONLINE, Check, choose_checks, is_meant
 from checkpoint_git.tools.setup.bare import may_be_bare, read_bare

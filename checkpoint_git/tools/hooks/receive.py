@@ -7,7 +7,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.outcome import Invocation
 from checkpoint_git.core.terminal_text import escape_controls
-from checkpoint_git.git.append_only import Loss
+from checkpoint_git.git.objects import SYMLINK
 from checkpoint_git.git.received import (
     Arrival,
     Received,
@@ -18,7 +18,7 @@ from checkpoint_git.git.received import (
     read_tips,
     server_env,
 )
-from checkpoint_git.git.staged import SYMLINK, Staged
+from checkpoint_git.git.staged import Loss, Staged
 
 ALLOW_OPTION = "checkpoint.allowPushOption"
 PUSH_OPTION = "checkpoint-skip"

@@ -7,9 +7,15 @@ from typing import NamedTuple
 from checkpoint_git.core.finding import Finding, has_errors
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls
-from checkpoint_git.git.append_only import Loss, read_pushed_losses, read_staged_losses
-from checkpoint_git.git.pushed import parse_pushes, parse_rewritten, read_commit_changes, read_pushed
-from checkpoint_git.git.staged import Staged, read_commit, read_staged_changes, read_tree
+from checkpoint_git.git.objects import read_commit
+from checkpoint_git.git.pushed import (
+    parse_pushes,
+    parse_rewritten,
+    read_commit_changes,
+    read_pushed,
+    read_pushed_losses,
+)
+from checkpoint_git.git.staged import Loss, Staged, read_committed, read_staged_changes, read_staged_losses
 from checkpoint_git.protocols.pipeline.layout import find_skill as find_record
 from checkpoint_git.protocols.registry import append_only_patterns, protocol_of
 from checkpoint_git.protocols.validate import check_document
@@ -178,7 +184,7 @@ def _ask_rewritten(words: list[str], invocation: Invocation) -> list[Question]:
 
 def _ask_commits(commits: list[str], title: str, work_tree: str) -> list[Question]:
     changed = read_commit_changes(work_tree, commits)
-    return [Question(title, read_tree(work_tree, "HEAD", changed))] if changed else []
+    return [Question(title, read_committed(work_tree, "HEAD", changed))] if changed else []
 
 
 def _ask_merged(words: list[str], invocation: Invocation) -> list[Question]:

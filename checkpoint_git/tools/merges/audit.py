@@ -7,8 +7,8 @@ from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Style
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.git.merges.conflicts import read_choices
 from checkpoint_git.git.merges.line_merge import Plain, open_plain
+from checkpoint_git.git.objects import read_commit
 from checkpoint_git.git.run import offline_env
-from checkpoint_git.git.staged import read_commit
 from checkpoint_git.protocols.skill.write import say_waiting
 from checkpoint_git.tools.merges.audit_fix import Plan, list_diff, plan_data, plan_repair, write_plan
 from checkpoint_git.tools.merges.explain_merge import Schemas

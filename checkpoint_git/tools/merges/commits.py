@@ -14,7 +14,7 @@ from checkpoint_git.git.isolated_dir import Env, open_sealed
 from checkpoint_git.git.merges.conflicts import read_choices
 from checkpoint_git.git.merges.merges import UNSHALLOW
 from checkpoint_git.git.merges.trees import TreeMerge, fetch_missing, merge_trees, read_bases_of
-from checkpoint_git.git.staged import read_commit
+from checkpoint_git.git.objects import read_commit
 from checkpoint_git.protocols.registry import attribute_patterns, is_merged
 from checkpoint_git.tools.merges.explain_merge import Schemas
 from checkpoint_git.tools.merges.tree_merge import Joiner, Kind, MergedFile, MergedTree, Only, Remaining

@@ -9,8 +9,8 @@ from checkpoint_git.git.merges.line_merge import Plain
 from checkpoint_git.git.merges.merges import UNSHALLOW, Commit, Env, read_commits, read_cut_ends, read_missing
 from checkpoint_git.git.merges.squashes import read_reverts, read_squashes
 from checkpoint_git.git.merges.suspects import read_outside, read_suspects
+from checkpoint_git.git.objects import read_commit
 from checkpoint_git.git.run import run_git
-from checkpoint_git.git.staged import read_commit
 from checkpoint_git.tools.merges.explain_merge import Schemas
 from checkpoint_git.tools.merges.line_merge import Served, find_event, serve_all
 from checkpoint_git.tools.merges.remaining import keep_lasting

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.git.objects import read_commit
 from checkpoint_git.git.remotes import HEADS, check_branch, check_remote, fetch_commits, read_remote_branch
 from checkpoint_git.git.run import run_git
-from checkpoint_git.git.staged import read_commit
 
 Env = Mapping[str, str]
 DEFAULT_REMOTE = "origin"

@@ -11,8 +11,9 @@ from checkpoint_git.git.merges.line_merge import Plain, open_plain
 from checkpoint_git.git.merges.merges import Commit, Env, read_commits
 from checkpoint_git.git.merges.squashes import read_squashes
 from checkpoint_git.git.merges.suspects import read_suspects
+from checkpoint_git.git.objects import read_commit
 from checkpoint_git.git.run import clean_env, run_git
-from checkpoint_git.git.staged import pathspecs, read_commit
+from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.tools.merges.commits import read_checked_bases
 from checkpoint_git.tools.merges.explain_merge import Schemas
 from checkpoint_git.tools.merges.line_merge import Served, find_event, foresee, serve, try_serve

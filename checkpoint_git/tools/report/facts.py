@@ -9,8 +9,9 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.progress import Tell
 from checkpoint_git.disk.discover import Place, relative_path
-from checkpoint_git.git.history.blobs import Blobs
+from checkpoint_git.git.history.log import environment
 from checkpoint_git.git.history.steps import Step, Touch, read_boundary, read_branch, read_steps
+from checkpoint_git.git.objects import Blobs
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.pipeline.bases import may_have_records
 from checkpoint_git.protocols.pipeline.summary import RunState, read_runs
@@ -145,7 +146,7 @@ def _read_lives(place: Place, work_tree: str, skills: Sequence[str]) -> Lives:
     steps = list(read_steps(work_tree, specs, most=MOST_STEPS))
     boundary = read_boundary(work_tree)
     by_skill: dict[str, list[Entry]] = {}
-    with Blobs(work_tree, MAX_BYTES) as blobs:
+    with Blobs(work_tree, environment(), MAX_BYTES) as blobs:
         budget = _Budget(blobs)
         for skill in skills:
             versions = Versions(budget.read)

@@ -9,7 +9,7 @@ from checkpoint_git import __version__
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.git.attributes import FILE as ATTRIBUTES
-from checkpoint_git.git.history.branches import read_default_branch
+from checkpoint_git.git.refs import read_default_branch
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.tools.setup.forge_templates import (
     Forge,

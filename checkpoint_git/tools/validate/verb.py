@@ -220,7 +220,7 @@ def _read_from_git(args: Namespace, cwd: str, env: Mapping[str, str]) -> Files:
     from checkpoint_git.git import staged
 
     work_tree = _find_git_top(cwd, env, bare=not args.staged)
-    read = staged.read_staged(work_tree) if args.staged else staged.read_revision(work_tree, args.rev)
+    read = (staged.read_staged(work_tree) if args.staged else staged.read_committed(work_tree, args.rev)).files
     wanted = [relative_path(os.path.normpath(os.path.join(cwd, path)), work_tree) for path in args.paths]
     return [(path, data) for path, data in read if not wanted or _is_wanted(path, wanted)]
 

@@ -12,10 +12,10 @@ from checkpoint_git.git.history.history import (
     is_shallow,
     read_changes,
     read_merged,
-    read_own_names,
     read_removals,
     read_strangers,
 )
+from checkpoint_git.git.refs import read_own_names
 from tests.support.repos import GitRepo
 
 

@@ -8,7 +8,7 @@ changes a byte.
 import os
 from collections.abc import Sequence
 
-from checkpoint_git.git import private_objects
+from checkpoint_git.git import objects, private_objects
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.entries import Entry
 from checkpoint_git.protocols.restore.mechanism import Held, Take, Tell
@@ -17,7 +17,7 @@ from checkpoint_git.protocols.restore.scope import Named
 
 TYPE = "git_stash"
 _TRIES = 3
-_LINK, _EXECUTABLE, _PLAIN = 0o120000, 0o100755, 0o100644
+_PLAIN, _EXECUTABLE = objects.FILE_MODES
 
 
 def capture(held: Held, found: Sequence[Named], tell: Tell) -> list[Entry]:
@@ -54,24 +54,23 @@ def _write_all(held: Held, found: Sequence[Named], tell: Tell) -> list[Entry]:
 
 def read_contents(held: Held, entries: Sequence[Entry], take: Take) -> None:
     """The blobs, one after another."""
-    if entries:
-        private_objects.read_blobs(held.root, [entry.blob for entry in entries], held.env, take)
+    with objects.Blobs(held.root, private_objects.quiet_env(held.env)) as blobs:
+        for at, content in enumerate(blobs.stream_all([entry.blob for entry in entries])):
+            take(at, content)
 
 
 def write_commit(held: Held, point: str, reason: str, entries: Sequence[Entry], others: dict[str, bytes]) -> str:
     """A commit of all entries' blobs and of the point's own files (name -> content); its id."""
     names = list(others)
     blobs = private_objects.write_contents(held.root, [others[name] for name in names], held.env)
-    own = [private_objects.Leaf(name.encode(), _PLAIN, blob) for name, blob in zip(names, blobs, strict=True)]
-    content = [
-        private_objects.Leaf(f"{layout.CONTENT}/".encode() + os.fsencode(entry.path), _mode_of(entry), entry.blob)
-        for entry in entries
-        if entry.blob
-    ]
-    return private_objects.write_commit(held.root, [*content, *own], f"checkpoint:{point}:{reason}\n", held.env)
+    own = {name: objects.Entry(_PLAIN, blob) for name, blob in zip(names, blobs, strict=True)}
+    content = {
+        f"{layout.CONTENT}/{entry.path}": objects.Entry(_mode_of(entry), entry.blob) for entry in entries if entry.blob
+    }
+    return private_objects.write_commit(held.root, {**content, **own}, f"checkpoint:{point}:{reason}\n", held.env)
 
 
-def _mode_of(entry: Entry) -> int:
+def _mode_of(entry: Entry) -> str:
     if entry.kind == "link":
-        return _LINK
+        return objects.SYMLINK
     return _EXECUTABLE if entry.mode & 0o100 else _PLAIN

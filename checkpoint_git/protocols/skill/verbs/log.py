@@ -13,8 +13,9 @@ from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.discover import Place, find_place
-from checkpoint_git.git.history.blobs import Blobs
+from checkpoint_git.git.history.log import environment
 from checkpoint_git.git.history.steps import Commit, Step, Touch, read_blob_at_head, read_boundary, read_life_steps
+from checkpoint_git.git.objects import Blobs
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.history import LOOKS, Entry, Version, Versions, read_entries, tell_event
 from checkpoint_git.protocols.skill.life import Event, is_different, is_wanted
@@ -109,7 +110,7 @@ def read_life(place: Place, skill: str, since: int | None, boundary: frozenset[s
     path = layout.relative_checkpoint_path(place, skill)
     on_disk = store.read_skill(place, skill)
     own = {_ON_DISK: on_disk} if isinstance(on_disk, bytes) else {}
-    with Blobs(place.work_tree, MAX_BYTES) as blobs:
+    with Blobs(place.work_tree, environment(), MAX_BYTES) as blobs:
         versions = Versions(blobs.read, own)
         head = read_blob_at_head(place.work_tree, path)
         steps = read_life_steps(place.work_tree, path, _KIN, lambda paths: history_specs(paths, skill), since)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from checkpoint_git.git.history.versions import Standing, read_standing
+from checkpoint_git.git.refs import Standing, read_standing
 from tests.support.repos import GitRepo
 
 

@@ -1,0 +1,369 @@
+"""Blobs, trees and how trees differ: the one place that asks git for them. It knows nothing of what they say.
+
+`env` is git's whole environment, None for this process's own. Paths are relative to the top of the work tree, with "/";
+ids are full. Everything raises CheckpointError where git fails.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.git.run import run_git, start_git
+
+if TYPE_CHECKING:
+    import subprocess
+
+Env = Mapping[str, str] | None
+
+FILE_MODES = ("100644", "100755")
+SYMLINK = "120000"
+GITLINK = "160000"
+
+_PIECE = 1 << 20  # bytes
+_AT_ONCE = 400  # names; they fit into a pipe that holds 64 KiB, so neither side waits for the other
+_LONGEST_NAME = 4_096  # bytes; with longer ones it is one name at a time
+_MOST_ENDS = 20  # times that git may end over an object that a partial clone lacks
+_DAMAGED = "the repository may be damaged, or lack too much: git fsck, git fetch --refetch"
+
+
+class Entry(NamedTuple):
+    """What a tree or the index has at a path. mode: "100644"."""
+
+    mode: str
+    blob: str
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file with content: not a symbolic link, not a submodule."""
+        return self.mode in FILE_MODES
+
+
+class IndexEntry(NamedTuple):
+    """One line of the index. stage: 0, or 1 to 3 (base, ours, theirs) while a merge is unresolved."""
+
+    path: str
+    mode: str
+    blob: str
+    stage: int
+
+
+class Header(NamedTuple):
+    """What an object is. kind: git's word for it, or "missing" or "ambiguous"; then id is "" and size 0."""
+
+    id: str
+    kind: str
+    size: int
+
+
+class Change(NamedTuple):
+    """One path that differs. before: what each tree that it is compared with has, None for nothing; after: the same.
+
+    came_from: the path before, where renames are looked for and this is one.
+    """
+
+    path: str
+    before: tuple[Entry | None, ...]
+    after: Entry | None
+    came_from: str = ""
+
+    @property
+    def old(self) -> Entry | None:
+        """What the first tree has."""
+        return self.before[0]
+
+
+# blobs
+
+
+class Blobs:
+    """Contents through one `git cat-file --batch`, which lives as long as the `with` block.
+
+    limit: bytes; of a larger object only the size is told. names: ids, or anything else that fits in a line and that
+    git takes for an object, such as "HEAD:README".
+    """
+
+    def __init__(self, cwd: str, env: Env = None, limit: int | None = None) -> None:
+        self._cwd, self._env, self._limit = cwd, env, limit
+        self._ends = 0
+        self._asked = 0  # answers that have not begun
+        self._left = 0  # bytes of the current answer that nobody has read
+        self._process = self._start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None or self._asked or self._left:
+            self._process.kill()
+        self._end()
+
+    def read(self, name: str) -> bytes | int | None:
+        """An object's content; its size where that is beyond the limit; None where this repository lacks it."""
+        return next(self.read_all([name]))
+
+    def read_all(self, names: Sequence[str]) -> Iterator[bytes | int | None]:
+        """As read, for each of the names in their order."""
+        for size in self._ask_all(names):
+            if size is None:
+                yield None
+            elif self._limit is not None and size > self._limit:
+                yield size
+            else:
+                yield b"".join(self._pieces())
+
+    def stream_all(self, names: Sequence[str]) -> Iterator[Iterator[bytes] | None]:
+        """Each content in pieces, without holding a whole one; what the caller leaves unread is skipped."""
+        for size in self._ask_all(names):
+            yield None if size is None else self._pieces()
+
+    def _ask_all(self, names: Sequence[str]) -> Iterator[int | None]:
+        at = 0
+        while at < len(names):
+            some = names[at : at + _AT_ONCE]
+            if len(some) > 1 and sum(map(len, some)) > 8 * _LONGEST_NAME:
+                some = some[:1]
+            is_asked = self._ask(some)
+            for _ in some:
+                at += 1
+                header = self._read_header() if is_asked else []
+                if not header:  # git before 2.44 ends over an object that it may not fetch
+                    self._restart()
+                    yield None
+                    break  # the rest is asked again
+                yield self._left - 1 if self._left else None
+
+    def _ask(self, names: Sequence[str]) -> bool:
+        while self._asked and self._read_header():  # what the caller left off in the middle of
+            continue
+        self._skip()
+        self._asked = len(names)
+        assert self._process.stdin
+        try:
+            self._process.stdin.write(b"".join(os.fsencode(name) + b"\n" for name in names))
+            self._process.stdin.flush()
+        except OSError:
+            return False
+        return True
+
+    def _read_header(self) -> list[bytes]:
+        """The words that begin an answer, [] where git has ended."""
+        self._skip()
+        assert self._process.stdout
+        self._asked -= 1
+        words = self._process.stdout.readline().split()
+        self._left = int(words[2]) + 1 if len(words) == 3 and words[2].isdigit() else 0
+        return words
+
+    def _pieces(self) -> Iterator[bytes]:
+        assert self._process.stdout
+        while self._left > 1:
+            piece = self._process.stdout.read(min(self._left - 1, _PIECE))
+            if not piece:
+                self._left = 0
+                raise CheckpointError("git cat-file ended in the middle of an object", _DAMAGED)
+            self._left -= len(piece)
+            yield piece
+
+    def _skip(self) -> None:
+        assert self._process.stdout
+        for _ in self._pieces():
+            continue
+        if self._left:
+            self._process.stdout.read(1)  # the line feed behind every content
+            self._left = 0
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        return start_git(["cat-file", "--batch"], self._cwd, env=self._env, stderr=-3)  # -3: subprocess.DEVNULL
+
+    def _restart(self) -> None:
+        self._end()
+        self._asked = self._left = 0
+        self._ends += 1
+        if self._ends > _MOST_ENDS:
+            raise CheckpointError("git cat-file ended again and again before it answered", _DAMAGED)
+        self._process = self._start()
+
+    def _end(self) -> None:
+        try:
+            self._process.communicate()
+        except OSError:  # it is gone already
+            self._process.wait()
+
+
+def read_blobs(cwd: str, blobs: Sequence[str], env: Env = None) -> list[bytes]:
+    """The contents of objects, in the order asked. Raises CheckpointError for one that is missing."""
+    if not blobs:
+        return []
+    contents: list[bytes] = []
+    with Blobs(cwd, env) as reader:
+        for blob, content in zip(blobs, reader.read_all(blobs), strict=True):
+            if not isinstance(content, bytes):
+                raise CheckpointError(f"git has no object {blob}", "the repository is damaged: git fsck")
+            contents.append(content)
+    return contents
+
+
+def read_headers(cwd: str, names: Sequence[str | bytes], env: Env = None) -> list[Header]:
+    """What some objects are, without reading them, in the order asked. names: as for Blobs."""
+    if not names:
+        return []
+    stdin = b"".join(os.fsencode(name) + b"\n" for name in names)
+    out = run_git(["cat-file", "--batch-check"], cwd, stdin=stdin, env=env).out
+    return [_parse_header(line) for line in out.split(b"\n")[: len(names)]]
+
+
+def _parse_header(line: bytes) -> Header:
+    words = line.decode("utf-8", "replace").split(" ")
+    if len(words) == 3 and words[2].isdigit():
+        return Header(words[0], words[1], int(words[2]))
+    return Header("", words[-1], 0)
+
+
+def find_missing(cwd: str, names: Sequence[str], env: Env = None) -> frozenset[str]:
+    """Those objects that the repository lacks; only their headers are read."""
+    return frozenset(name for name, header in zip(names, read_headers(cwd, names, env), strict=True) if not header.id)
+
+
+# commits and trees
+
+
+def read_commit(cwd: str, rev: str, env: Env = None) -> str:
+    """The full id of the commit that a revision names."""
+    words = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{rev}^{{commit}}"]
+    result = run_git(words, cwd, env=env, check=False)
+    if result.code != 0:
+        raise CheckpointError(f"{rev!r} names no commit", "give a branch, a tag or a commit id")
+    return result.out.decode().split()[-1]
+
+
+def has_commit(cwd: str, rev: str, env: Env = None) -> bool:
+    """Whether a revision names a commit that is here."""
+    words = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{rev}^{{commit}}"]
+    return run_git(words, cwd, env=env, check=False).code == 0
+
+
+def read_tree(cwd: str, tree: str, env: Env = None, paths: Sequence[str] = ()) -> dict[str, Entry]:
+    """The files of a commit or a tree by their paths. paths: literal, of files or folders; none of them means all."""
+    words = ["--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", tree, "--", *paths]
+    entries: dict[str, Entry] = {}
+    for record in run_git(words, cwd, env=env).out.split(b"\0"):
+        facts, tab, path = record.partition(b"\t")
+        if tab:
+            mode, _, blob = facts.decode().split()
+            entries[os.fsdecode(path)] = Entry(mode, blob)
+    return entries
+
+
+def read_index(cwd: str, pathspecs: Sequence[str] = (), env: Env = None, *, unmerged: bool = False) -> list[IndexEntry]:
+    """The files of the index, or only the unmerged ones; each of those once for each of its stages."""
+    words = ["ls-files", "-u" if unmerged else "-s", "-z", "--full-name", "--", *pathspecs]
+    entries: list[IndexEntry] = []
+    for record in run_git(words, cwd, env=env).out.split(b"\0"):
+        facts, tab, path = record.partition(b"\t")
+        if tab:
+            mode, blob, stage = facts.decode().split()
+            entries.append(IndexEntry(os.fsdecode(path), mode, blob, int(stage)))
+    return entries
+
+
+# differences
+
+_RAW = ("-r", "-z", "--raw", "--no-abbrev", "--no-ext-diff", "--no-relative")
+_RENAMES = {False: "--no-renames", True: "-M"}
+
+
+def diff_trees(
+    cwd: str, old: str, new: str, pathspecs: Sequence[str] = (), env: Env = None, *, renames: bool = False
+) -> list[Change]:
+    """How two commits or trees differ."""
+    if old == new:
+        return []
+    words = ["diff-tree", *_RAW, _RENAMES[renames], old, new, "--", *pathspecs]
+    return parse_changes(run_git(words, cwd, env=env).out)
+
+
+def diff_tree_pairs(
+    cwd: str, pairs: Iterable[tuple[str, str]], pathspecs: Sequence[str] = (), env: Env = None, *, renames: bool = False
+) -> dict[tuple[str, str], list[Change]]:
+    """How trees differ, many pairs of them in one process. pairs: ids of trees, not of commits (see read_headers)."""
+    changes: dict[tuple[str, str], list[Change]] = {pair: [] for pair in sorted(set(pairs))}
+    if not changes:
+        return {}
+    stdin = "".join(f"{old} {new}\n" for old, new in changes).encode()
+    words = ["diff-tree", "--stdin", *_RAW, _RENAMES[renames], "--", *pathspecs]
+    fields = iter(run_git(words, cwd, env=env, stdin=stdin).out.split(b"\0"))
+    pair = ("", "")
+    for field in fields:
+        # git ends the header of a pair with a line feed, also with -z: what follows it is the first record
+        header, _, facts = field.rpartition(b"\n")
+        if header:
+            old, new = header.rpartition(b"\n")[2].decode().split()
+            pair = (old, new)
+        if facts:
+            changes[pair].append(_parse_change(facts, fields))
+    return changes
+
+
+def diff_parents(
+    cwd: str, commits: Sequence[str], pathspecs: Sequence[str] = (), env: Env = None, *, combined: bool = False
+) -> list[Change]:
+    """What commits changed, one after the other: against each parent, or (combined) only what no parent has so.
+
+    commits: ids; one that others follow after a blank is compared with those instead of its parents.
+    """
+    if not commits:
+        return []
+    stdin = "".join(f"{commit}\n" for commit in commits).encode()
+    words = ["diff-tree", "--stdin", *_RAW, "-c" if combined else "-m", "--root", "--no-commit-id", "--no-renames"]
+    return parse_changes(run_git([*words, "--", *pathspecs], cwd, stdin=stdin, env=env).out)
+
+
+def diff_index(cwd: str, since: str, pathspecs: Sequence[str] = (), env: Env = None) -> list[Change]:
+    """How the index differs from a commit; from nothing where the repository has no such commit."""
+    start = [since] if has_commit(cwd, since, env) else []
+    words = ["diff", "--cached", *_RAW[1:], "--no-renames", *start, "--", *pathspecs]
+    return parse_changes(run_git(words, cwd, env=env).out)
+
+
+def diff_work_tree(cwd: str, since: str, pathspecs: Sequence[str] = (), env: Env = None) -> list[Change]:
+    """How the files of the work tree differ from a commit; what is not checked out counts as there."""
+    words = ["diff", *_RAW[1:], "--no-renames", since, "--", *pathspecs]
+    return parse_changes(run_git(words, cwd, env=env).out)
+
+
+def parse_changes(out: bytes) -> list[Change]:
+    """What git prints with `--raw -z --no-abbrev` and without commit ids."""
+    fields = iter(out.split(b"\0"))
+    return [_parse_change(field, fields) for field in fields if field.startswith(b":")]
+
+
+def _parse_change(facts: bytes, fields: Iterator[bytes]) -> Change:
+    """`:MODE MODE ID ID STATUS`, a colon, a mode and an id more for each further parent; one or two paths follow."""
+    parents = len(facts) - len(facts.lstrip(b":"))
+    words = facts.lstrip(b":").decode("ascii", "replace").split()
+    pairs = zip(words[: parents + 1], words[parents + 1 : 2 * parents + 2], strict=True)
+    # a file that the work tree has and the index does not has a mode and no id yet
+    entries = [Entry(mode, blob) if mode.strip("0") else None for mode, blob in pairs]
+    is_renamed = parents == 1 and words[-1][:1] in ("R", "C")
+    came_from = os.fsdecode(next(fields, b"")) if is_renamed else ""
+    return Change(os.fsdecode(next(fields, b"")), tuple(entries[:-1]), entries[-1], came_from)
+
+
+# ids
+
+
+def read_object_format(cwd: str, env: Env = None) -> str:
+    """How this repository names its objects: "sha1" or "sha256"."""
+    return run_git(["rev-parse", "--show-object-format"], cwd, env=env).out.decode().strip()
+
+
+def blob_id(data: bytes, like: str) -> str:
+    """The id that git gives to a blob. like: the id of any object in the same repository, which tells the hash."""
+    import hashlib
+
+    make = hashlib.sha256 if len(like) == 64 else hashlib.sha1
+    return make(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

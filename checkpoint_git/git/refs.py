@@ -1,0 +1,126 @@
+"""Branches, tags and remotes as refs and settings name them, without a walk through the history.
+
+Names of versions come from untrusted files, so none of them reaches git as an expression.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.git.history.log import environment
+from checkpoint_git.git.objects import Blobs, has_commit, read_commit, read_headers
+from checkpoint_git.git.run import clean_env, offline_env, run_git, stream_git
+
+_REMOTE = r"^(?:\w[\w+.-]*://(?!/)[^/]+/|[^/\s]+@?[^/\s]*:(?!//)).*?(?P<name>[^/]+?)(?:\.git)?/*$"
+_ID = re.compile(r"[0-9a-f]{7,64}")
+_ID_FIRST = re.compile(r"[0-9a-f]{7,64}(?![\w])")
+_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+/-]*")
+
+
+def read_own_names(work_tree: str) -> frozenset[str]:
+    """What the remotes call this repository, without the owner, lower case: {"app"} for github.com/acme/app.git."""
+    words = ["config", "--get-regexp", "-z", r"^remote\..*\.url$"]
+    try:
+        out = b"".join(stream_git(words, work_tree, env=environment()))
+    except CheckpointError:  # there is no such setting
+        return frozenset()
+    urls = (record.partition(b"\n")[2].decode("utf-8", "replace") for record in out.split(b"\0") if record)
+    matches = (re.match(_REMOTE, url) for url in urls)
+    return frozenset(match["name"].lower() for match in matches if match)
+
+
+class Tag(NamedTuple):
+    """A tag. when: seconds since 1970: when it was made, of a lightweight one when its commit was."""
+
+    name: str
+    when: int
+
+
+def read_newest_tag(work_tree: str, env: Mapping[str, str]) -> Tag | None:
+    """The tag that was made last, None where there is none that says when."""
+    words = ["for-each-ref", "--sort=-creatordate", "--count=1", "--format=%(creatordate:unix) %(refname:lstrip=2)"]
+    out = run_git([*words, "refs/tags"], work_tree, env=env, check=False).out
+    when, _, name = out.decode("utf-8", "replace").rstrip("\n").partition("\n")[0].partition(" ")
+    return Tag(name, int(when)) if when.isdecimal() and name else None
+
+
+class DefaultBranch(NamedTuple):
+    """The branch that others begin from. attributes: its .gitattributes, None where it has none."""
+
+    name: str
+    attributes: bytes | None
+
+
+def read_default_branch(work_tree: str, file: str, env: Mapping[str, str]) -> DefaultBranch | None:
+    """The branch that the remote calls its own, else init.defaultBranch, main or master; None where none is there.
+
+    file: which file of it is wanted.
+    """
+    out = run_git(["config", "--get", "init.defaultBranch"], work_tree, env=env, check=False).out
+    wished = os.fsdecode(out).rstrip("\n")
+    names = [wished] if wished and "\n" not in wished and wished.isprintable() else []
+    refs = ["refs/remotes/origin/HEAD", *(f"refs/heads/{name}" for name in dict.fromkeys([*names, "main", "master"]))]
+    with Blobs(work_tree, env) as blobs:
+        for ref in refs:
+            if blobs.read(f"{ref}^{{tree}}") is not None:
+                data = blobs.read(f"{ref}:{file}")
+                name = ref.removeprefix("refs/heads/").removeprefix("refs/remotes/")
+                return DefaultBranch(name, data if isinstance(data, bytes) else None)
+    return None
+
+
+class Standing(NamedTuple):
+    """head: HEAD's commit, "" where there is none yet. id: the commit that was meant, "" where this clone knows none.
+
+    behind: how many of HEAD's commits it lacks; ahead: how many of its own HEAD lacks. ambiguous: several commits begin
+    with those digits.
+    """
+
+    head: str
+    id: str = ""
+    behind: int = 0
+    ahead: int = 0
+    ambiguous: bool = False
+
+
+def read_standing(work_tree: str, start: str, tags: Sequence[str]) -> Standing:
+    """Where a version stands. start: 7 digits or more that a commit's id begins with, or "". tags: full names of tags.
+
+    The id goes first, then the tags in their order. What is spelled as neither is looked up nowhere.
+    """
+    env = {**offline_env(os.environ), "LC_ALL": "C"}
+    if not has_commit(work_tree, "HEAD", env):
+        return Standing("")
+    head = read_commit(work_tree, "HEAD", env)
+    commits = _read_commits(start, work_tree, env) if _ID.fullmatch(start) else []
+    if len(commits) > 1:
+        return Standing(head, ambiguous=True)
+    names = [f"refs/tags/{tag}^{{commit}}" for tag in tags if _TAG.fullmatch(tag) and ".." not in tag]
+    commits += [header.id for header in read_headers(work_tree, names, env) if header.id]
+    if not commits:
+        return Standing(head)
+    words = ["rev-list", "--left-right", "--count", f"{head}...{commits[0]}"]
+    behind, ahead = run_git(words, work_tree, env=env).out.split()
+    return Standing(head, commits[0], int(behind), int(ahead))
+
+
+def _read_commits(start: str, work_tree: str, env: Mapping[str, str]) -> list[str]:
+    """The commits whose ids begin so. `--disambiguate` knows ids only: a branch with such a name is not asked."""
+    found = run_git(["rev-parse", f"--disambiguate={start}"], work_tree, env=env, check=False)
+    headers = read_headers(work_tree, found.out.decode().split(), env)
+    return [header.id for header in headers if header.kind == "commit"]
+
+
+def read_evidence_times(work_tree: str, sentences: Iterable[str]) -> dict[str, int]:
+    """Seconds since 1970 for each sentence of evidence (see history.evidence) whose commit this clone has."""
+    ids = {sentence: match[0] for sentence in sentences if (match := _ID_FIRST.match(sentence))}
+    if not ids:
+        return {}
+    words = ["log", "--no-walk=unsorted", "--no-show-signature", "--no-color", "--format=%H %ct", "--ignore-missing"]
+    result = run_git([*words, "--stdin"], work_tree, stdin="\n".join(ids.values()).encode(), env=clean_env(os.environ))
+    lines = (line.split() for line in result.out.decode("ascii", "replace").splitlines())
+    times = {commit: int(when) for commit, when in lines}
+    found = ((sentence, commit) for sentence, short in ids.items() for commit in times if commit.startswith(short))
+    return {sentence: times[commit] for sentence, commit in found}
