@@ -9,12 +9,10 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.skill import store
-from checkpoint_git.protocols.skill.event_findings import read_layout_findings
 from checkpoint_git.protocols.skill.read import check_files, iterate_documents
 from checkpoint_git.protocols.skill.verbs.done import DoneResult, done
 from checkpoint_git.protocols.skill.verbs.list import summarize
 from checkpoint_git.protocols.skill.verbs.log import LogResult, log
-from checkpoint_git.protocols.skill.verbs.migrate import MigrateResult, migrate
 from checkpoint_git.protocols.skill.verbs.next import NextResult, next_actions
 from checkpoint_git.protocols.skill.verbs.refs import find_refs
 from checkpoint_git.protocols.skill.verbs.reset import reset
@@ -90,11 +88,10 @@ class Checkpoints:
         """Everything that is wrong; [] where nothing is. paths: files or folders, else all checkpoints."""
         named = [os.fspath(path) for path in paths]
         if named:
-            documents, others = check_files(read_paths(named, self._path), self.now), Findings()
+            documents = check_files(read_paths(named, self._path), self.now)
         else:
-            documents = check_files(store.read_files(self.place, joined=False), self.now)
-            others = read_layout_findings(self.place) if store.has_folders(self.place) else []
-        return [finding for document in documents for finding in document.findings] + others
+            documents = check_files(store.read_files(self.place), self.now)
+        return [finding for document in documents for finding in document.findings]
 
     def show(self, skill: str, *, public: bool = True) -> dict[str, Any]:
         """A checkpoint's content. public: without skill_state and unknown fields, which belong to the skill alone.
@@ -138,12 +135,6 @@ class Checkpoints:
     def rotate(self, skill: str, *, dry_run: bool = False) -> RotateResult:
         """Moves closed telemetry into history. dry_run: only says what would move."""
         return rotate(self._own_place(skill), skill, self.now, dry_run=dry_run)
-
-    def migrate(self, skill: str, layout: str, *, dry_run: bool = False) -> MigrateResult:
-        """Gives a checkpoint the layout "sharded" or "single". dry_run: only says what would be done."""
-        if layout not in ("sharded", "single"):
-            raise CheckpointError(f"there is no layout {layout!r}", 'say "sharded" or "single"')
-        return migrate(self._own_place(skill), skill, layout, dry_run=dry_run)
 
     def sync(self, remote: str = "", branch: str = "", *, only: str = "", timeout: float = TIMEOUT) -> SyncResult:
         """Exchanges checkpoints with a branch that other clones write to; see `checkpoint sync`. It may take a while.

@@ -12,8 +12,8 @@ SCHEME = "checkpoint://"
 MIME_TYPE = "application/json"
 MOST = 10_000  # checkpoints that are told of
 
-# size of a file, its time and number, and the time of its folder of events: another write changes one of them
-Mark = tuple[int, int, int, int]
+# size of a file, its time and number: another write changes one of them
+Mark = tuple[int, int, int]
 Snapshot = dict[str, Mark]
 
 
@@ -53,15 +53,8 @@ def take_snapshot(cwd: str) -> Snapshot:
             state = entry.stat()
         except OSError:  # it went meanwhile
             continue
-        found[skill] = (state.st_size, state.st_mtime_ns, state.st_ino, _read_time(layout.events_path(place, skill)))
+        found[skill] = (state.st_size, state.st_mtime_ns, state.st_ino)
     return found
-
-
-def _read_time(folder: str) -> int:
-    try:
-        return os.stat(folder).st_mtime_ns
-    except OSError:
-        return 0
 
 
 def find_change(before: Snapshot, after: Snapshot) -> Change:

@@ -10,9 +10,9 @@ _PACKAGES = "checkpoint_git.protocols."
 class Kind:
     """One kind of file.
 
-    schema: a file of the protocol's package. folder: where the files are ("" for any; "/*" at its end is one folder of
-    any name). parts: the fixed parts of a file's name, with something between each two of them. is_merged: by our merge
-    driver. is_append_only: a file that was committed is never changed.
+    schema: a file of the protocol's package. folder: where the files are ("" for any). parts: the fixed parts of a
+    file's name, with something between each two of them. is_merged: by our merge driver. is_append_only: a file that
+    was committed is never changed.
     """
 
     __slots__ = ("folder", "is_append_only", "is_merged", "name", "package", "parts", "schema")
@@ -40,13 +40,7 @@ class Kind:
     def owns(self, path: str) -> bool:
         """Whether a path is of this kind. path: any, with "/" between its parts."""
         folder, _, name = path.rpartition("/")
-        return self._has_name(name) and self._has_folder(folder)
-
-    def _has_folder(self, folder: str) -> bool:
-        wanted = self.folder
-        if wanted.endswith("/*"):
-            folder, wanted = folder.rpartition("/")[0], wanted[:-2]
-        return not wanted or folder == wanted or folder.endswith(f"/{wanted}")
+        return self._has_name(name) and (self.folder in ("", folder) or folder.endswith(f"/{self.folder}"))
 
     def _has_name(self, name: str) -> bool:
         first, last = self.parts[0], self.parts[-1]
@@ -86,7 +80,6 @@ PROTOCOLS = (
         "skill",
         (
             Kind("skill", "schema.json", ".checkpoints", ("", ".checkpoint.json"), is_merged=True),
-            Kind("skill-event", "event_schema.json", ".checkpoints/history/*", ("", ".event.json")),
         ),
         {
             "next": ("verbs.next", "the one action that matters most now"),
@@ -98,7 +91,6 @@ PROTOCOLS = (
             "refs": ("verbs.refs", "the tickets that the skills touched"),
             "log": ("verbs.log", "a checkpoint's life through git's history, commit by commit"),
             "reset": ("verbs.reset", "archive a checkpoint and start afresh"),
-            "migrate": ("verbs.migrate", "telemetry as one file an entry, or back in the checkpoint"),
             "rotate": ("verbs.rotate", "move closed telemetry into history"),
         },
     ),

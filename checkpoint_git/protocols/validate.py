@@ -20,10 +20,6 @@ def check_document(path: str, data: bytes, *, now: int) -> Document:
     kind = protocol_of(path) or "skill"
     if kind == "pipeline":
         return _check_record(path, data, now)
-    if kind == "skill-event":
-        from checkpoint_git.protocols.skill.event_layout import check_event  # most checkpoints are one file
-
-        return check_event(path, data)
     room = open_room(kind)
     skill = room.layout.find_skill(path)
     try:
@@ -31,24 +27,11 @@ def check_document(path: str, data: bytes, *, now: int) -> Document:
         value = jsontext.load(text)
     except jsontext.JsonTextError as error:
         return Document(path, skill, None, data.decode("utf-8", "replace"), len(data), [_text_finding(path, error)])
-    size = _own_size(value, text, len(data))
-    findings = _check_value(room, value, skill, size, now)
+    findings = _check_value(room, value, skill, len(data), now)
     if text.startswith(jsontext.BYTE_ORDER_MARK):
         findings.append(_BYTE_ORDER_MARK)
     located = _locate_all(findings, path, text)
-    return Document(path, skill, value if isinstance(value, dict) else None, text, size, located)
-
-
-_PLENTY = 32 * 1024  # bytes
-
-
-def _own_size(value: Any, text: str, size: int) -> int:
-    """The size of a checkpoint's own file: a sharded one was joined with its events when it was read."""
-    if size <= _PLENTY or not isinstance(value, dict) or value.get("layout") != "sharded":
-        return size
-    from checkpoint_git.protocols.skill.sharded import empty_logs  # most checkpoints are one file
-
-    return len(empty_logs(text).encode("utf-8", "backslashreplace"))
+    return Document(path, skill, value if isinstance(value, dict) else None, text, len(data), located)
 
 
 def _check_record(path: str, data: bytes, now: int) -> Document:

@@ -112,19 +112,6 @@ def test_reset_and_rotate_keep_the_past(checkpoints: Checkpoints, repo: GitRepo)
     assert checkpoints.list() == []
 
 
-def test_a_checkpoint_is_the_same_in_both_layouts(checkpoints: Checkpoints) -> None:
-    checkpoints.update("build", append={"skill_state.merged_prs": [{"number": 1}, {"number": 2}]})
-    before = checkpoints.show("build", public=False)
-    assert checkpoints.migrate("build", "sharded").written == 2
-    assert checkpoints.show("build", public=False) == {**before, "layout": "sharded"}
-    assert [finding.code for finding in checkpoints.validate() if finding.level != "warning"] == []
-    assert checkpoints.migrate("build", "single", dry_run=True).removed == 2
-    assert checkpoints.migrate("build", "single").removed == 2
-    assert checkpoints.show("build", public=False) == before
-    with pytest.raises(CheckpointError, match="no layout"):
-        checkpoints.migrate("build", "other")
-
-
 def test_list_and_refs_are_plain_objects(checkpoints: Checkpoints) -> None:
     checkpoints.update("build", append={"pm_refs": [{"provider": "jira", "id": "T-1", "role": "source"}]})
     assert checkpoints.list()[0]["skill"] == "build"

@@ -31,13 +31,6 @@ def test_a_snapshot_tells_a_file_that_was_written_again_with_the_same_size(proje
     assert find_change(before, take_snapshot(str(project))) == Change(False, ["build"])
 
 
-def test_an_event_beside_a_file_is_a_change_of_its_checkpoint(project: Path) -> None:
-    before = take_snapshot(str(project))
-    folder = project / ".checkpoints/history/build"
-    folder.mkdir(parents=True)
-    assert find_change(before, take_snapshot(str(project))) == Change(False, ["build"])
-
-
 def test_skills_that_come_and_go_change_the_list(project: Path) -> None:
     before = take_snapshot(str(project))
     (project / ".checkpoints/build.checkpoint.json").rename(project / ".checkpoints/ship.checkpoint.json")

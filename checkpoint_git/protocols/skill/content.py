@@ -16,11 +16,6 @@ def find_byte_order_marks(world: World) -> list[Finding]:
     return [finding for finding in find_invalid(world) if finding.code == "json/byte-order-mark"]
 
 
-def find_misfits(world: World) -> list[Finding]:
-    """What does not fit between checkpoints and the files of their telemetry."""
-    return list(world.layout)
-
-
 def find_unreviewed(world: World) -> list[Finding]:
     """Narratives that an unattended merge has set aside."""
     findings = []

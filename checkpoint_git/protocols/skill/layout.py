@@ -89,16 +89,6 @@ def history_path(place: Place, skill: str, mark: str) -> str:
     return os.path.join(place.directory, HISTORY, f"{skill}.{mark}.json")
 
 
-def events_path(place: Place, skill: str) -> str:
-    """The absolute folder of a skill's events, which exists in the sharded layout. The name is not checked."""
-    return os.path.join(place.directory, HISTORY, skill)
-
-
-def may_have_events(place: Place, skill: str) -> bool:
-    """Whether a skill has a folder of events; False for a name that would lead elsewhere."""
-    return os.path.isdir(events_path(place, skill)) and not find_name_trouble(skill)
-
-
 def relative_checkpoint_path(place: Place, skill: str) -> str:
     """The same as checkpoint_path, relative to the repository, as findings and messages show it."""
     return relative_path(checkpoint_path(place, skill), place.top)

@@ -7,7 +7,7 @@ ROOT = frozenset(
         "protocol_version", "skill", "project", "project_dir", "created_at", "updated_at", "phase", "step", "status",
         "progress_summary", "progress_table", "context_primer", "blockers", "next_actions", "recently_done", "pm_refs",
         "depends_on", "cost", "eval_scores", "telemetry_handle", "handoffs", "findings", "candidate", "verified_at",
-        "verified_for_sha", "record_updated_at", "superseded", "skill_state", "layout",
+        "verified_for_sha", "record_updated_at", "superseded", "skill_state",
     ]
 )  # fmt: skip
 ADDED_IN_1_1 = frozenset(

@@ -217,6 +217,15 @@ def _check_size(value: dict[str, Any], facts: _Facts) -> Sequence[Finding]:
     return [_warning("skill/file-too-big", message, "", "move closed telemetry into history: checkpoint rotate")]
 
 
+def _check_layout(value: dict[str, Any], facts: _Facts) -> Sequence[Finding]:
+    """A retired layout: the checkpoint's telemetry is in event files, which are left alone and which nothing reads."""
+    if value.get("layout") != "sharded":
+        return _NOTHING
+    message = 'layout "sharded" is no longer supported: the entries in .checkpoints/history/<skill>/ are not read'
+    hint = "with the release that wrote it: checkpoint migrate --layout single; or restore the file from before in git"
+    return [Finding("layout", "error", message, where="/layout", hint=hint)]
+
+
 # progress
 
 
@@ -469,6 +478,7 @@ _CHECKS = (
     ("", _check_other_instants),
     ("", _check_project_dir),
     ("", _check_size),
+    ("layout", _check_layout),
     ("", _check_summary),
     ("progress_table", _check_rows),
     ("", _check_running),

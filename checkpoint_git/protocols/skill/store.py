@@ -1,8 +1,4 @@
-"""Skill checkpoints on disk: reading them all, and the writes that happen under the lock. It judges no content.
-
-Both layouts are one here: what is read has the events of its folder in it, and what is written goes where the layout
-wants it.
-"""
+"""Skill checkpoints on disk: reading them all, and the writes that happen under the lock. It judges no content."""
 
 import os
 from collections.abc import Callable, Collection, Iterator
@@ -16,18 +12,16 @@ from checkpoint_git.protocols.skill import layout
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-__all__ = ["FileContent", "Tell", "has_folders", "list_skills", "read_content", "read_files", "read_skill",
+__all__ = ["FileContent", "Tell", "list_skills", "read_content", "read_files", "read_skill",
            "remove_checkpoint", "write_checkpoint", "write_history", "writing"]  # fmt: skip
 
 Tell = Callable[[], None]  # called once when another process keeps us waiting
 
 
-def read_files(
-    place: Place, *, joined: bool = True, only: Collection[str] | None = None
-) -> Iterator[tuple[str, FileContent]]:
+def read_files(place: Place, *, only: Collection[str] | None = None) -> Iterator[tuple[str, FileContent]]:
     """Every active checkpoint as (path relative to place.top, content or the error of reading it), sorted.
 
-    joined: with the events of its folder; else each file as it is. only: those with these paths, as they are returned.
+    only: those with these paths, as they are returned.
 
     Each file is read when its turn comes, so that ten thousand of them are never in memory together. Raises
     CheckpointError at once where the folder cannot be read.
@@ -35,37 +29,7 @@ def read_files(
     paths = [os.path.join(place.directory, name) for name in _list_names(place)]
     if only is not None:
         paths = [path for path in paths if relative_path(path, place.top) in only]
-    if not joined:
-        return ((relative_path(path, place.top), read_content(path, place.top)) for path in paths)
-    may_have = has_folders(place)
-    return ((relative_path(path, place.top), _read_joined(place, path, may_have)) for path in paths)
-
-
-def has_folders(place: Place) -> bool:
-    """Whether any folder stands in the history: where none does, no checkpoint has events."""
-    try:
-        with os.scandir(os.path.join(place.directory, layout.HISTORY)) as entries:
-            return any(entry.is_dir() for entry in entries)
-    except OSError:
-        return False
-
-
-_MARK = b'"sharded"'
-
-
-def _read_joined(place: Place, path: str, may_have_events: bool = True) -> FileContent:
-    """A checkpoint with the events of its folder. The file comes first: one that says it is sharded has a folder, or
-    had one a moment ago, and is then read again.
-    """
-    content = read_content(path, place.top)
-    if isinstance(content, OSError):
-        return content
-    skill = layout.find_skill(path)
-    if _MARK not in content and not (may_have_events and layout.may_have_events(place, skill)):
-        return content
-    from checkpoint_git.protocols.skill.eventstore import read_joined  # most checkpoints are one file
-
-    return content if layout.find_name_trouble(skill) else read_joined(place, skill)
+    return ((relative_path(path, place.top), read_content(path, place.top)) for path in paths)
 
 
 def list_skills(place: Place) -> list[str]:
@@ -85,7 +49,7 @@ def _list_names(place: Place) -> list[str]:
 def read_skill(place: Place, skill: str) -> FileContent | None:
     """One skill's checkpoint, None where it has none. Raises CheckpointError for a name that is not one."""
     path = layout.checkpoint_path(place, skill)
-    return _read_joined(place, path) if os.path.lexists(path) else None
+    return read_content(path, place.top) if os.path.lexists(path) else None
 
 
 def writing(place: Place, on_wait: Tell = lambda: None) -> "AbstractContextManager[None]":
@@ -105,19 +69,7 @@ def _hold_lock(place: Place, on_wait: Tell) -> Iterator[None]:
 
 
 def write_checkpoint(place: Place, skill: str, data: bytes) -> None:
-    """Replaces a skill's checkpoint at once, through a symbolic link only where it stays in the repository.
-
-    Of a sharded one the entries that are new go into files of their own first, and those that went are removed last.
-    """
-    if _MARK not in data and not layout.may_have_events(place, skill):
-        _replace_active(place, skill, data)
-        return
-    from checkpoint_git.protocols.skill.eventstore import write_joined
-
-    write_joined(place, skill, data, lambda content: _replace_active(place, skill, content))
-
-
-def _replace_active(place: Place, skill: str, data: bytes) -> None:
+    """Replaces a skill's checkpoint at once, through a symbolic link only where it stays in the repository."""
     from checkpoint_git.disk import atomic
 
     path = layout.checkpoint_path(place, skill)
@@ -130,13 +82,8 @@ def _replace_active(place: Place, skill: str, data: bytes) -> None:
 
 
 def remove_checkpoint(place: Place, skill: str) -> None:
-    """Removes a skill's checkpoint: its events first, so that a new one never finds them."""
+    """Removes a skill's checkpoint."""
     from checkpoint_git.disk import atomic
-
-    if layout.may_have_events(place, skill):
-        from checkpoint_git.protocols.skill.eventstore import remove_folder
-
-        remove_folder(place, skill)
 
     atomic.remove_file(layout.checkpoint_path(place, skill))
 

@@ -158,10 +158,9 @@ class World(NamedTuple):
     "elsewhere". shallow: history is cut off. git: None outside git. proof: None when the driver was not tried.
     hook_failures: none either when the hooks were not tried.
     deployed: None when no server was asked. upstream: None where there is nothing to merge with. audit: recent merges.
-    records: the pipeline records that are not as they should be. workflow: what speaks against resuming it. layout:
-    what does not fit between checkpoints and the files of their telemetry. points: what is wrong with restore points;
-    contents: with what they keep, where somebody asked for that. strays: files beside the checkpoints that look like
-    some, and are not read for their names.
+    records: the pipeline records that are not as they should be. workflow: what speaks against resuming it. points:
+    what is wrong with restore points; contents: with what they keep, where somebody asked for that. strays: files
+    beside the checkpoints that look like some, and are not read for their names.
 
     skill: the only one that was asked for, "" for all. since: the commit after which merges are audited, "" for lately.
     """
@@ -185,7 +184,6 @@ class World(NamedTuple):
     audit: Audit = Audit()
     records: Sequence[RecordTrouble] = ()
     workflow: Sequence[Finding] = ()
-    layout: Sequence[Finding] = ()
     points: Sequence[Finding] = ()
     contents: Sequence[Finding] = ()
     strays: Sequence[str] = ()

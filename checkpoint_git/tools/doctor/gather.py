@@ -304,14 +304,6 @@ def _read_workflow(world: World, place: Place, env: Mapping[str, str]) -> World:
     return world._replace(workflow=find_trouble(find_state(place.root, world.now), world.now))
 
 
-def _read_layout(world: World, place: Place, env: Mapping[str, str]) -> World:
-    if not store.has_folders(place):
-        return world
-    from checkpoint_git.protocols.skill.event_findings import read_layout_findings
-
-    return world._replace(layout=read_layout_findings(place, world.skill))
-
-
 def _read_strays(world: World, place: Place, env: Mapping[str, str]) -> World:
     if world.skill:
         return world
@@ -340,7 +332,7 @@ def _has_points(place: Place) -> bool:
     return bool(list_ids(place.top)) or os.path.lexists(os.path.join(place.top, AUDIT_LOG))
 
 
-_WITHOUT_GIT = frozenset(("absent_dirs", "files", "records", "workflow", "layout", "strays", "points", "contents"))
+_WITHOUT_GIT = frozenset(("absent_dirs", "files", "records", "workflow", "strays", "points", "contents"))
 # by World's names, in the order in which they build on one another
 _READERS: dict[str, tuple[str, Callable[[World, Place, Mapping[str, str]], World]]] = {
     "absent_dirs": ("the project folders", _read_absent_dirs),
@@ -359,7 +351,6 @@ _READERS: dict[str, tuple[str, Callable[[World, Place, Mapping[str, str]], World
     "audit": ("the latest merges", _read_audit),
     "records": ("the pipeline records", _read_records),
     "workflow": ("the workflow", _read_workflow),
-    "layout": ("the histories", _read_layout),
     "strays": ("the other files", _read_strays),
     "points": ("the restore points", _read_points),
     "contents": ("the content of restore points", _read_contents),

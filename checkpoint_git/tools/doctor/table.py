@@ -238,15 +238,6 @@ CHECKS: tuple[Check, ...] = (
         content.find_strays,
     ),
     Check(
-        "layout",
-        "error",
-        "entries of sharded checkpoints: is each where it belongs, and sound?",
-        "checkpoint migrate",
-        "no",
-        "layout",
-        content.find_misfits,
-    ),
-    Check(
         "merge/unresolved",
         "error",
         "conflict markers, unmerged files, a merge in progress",

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.git.run import clean_env, stream_git
-from checkpoint_git.protocols.skill.layout import HISTORY, find_skill
+from checkpoint_git.protocols.skill.layout import find_skill
 from checkpoint_git.tools.session.record import read_session
 
 _OURS = (".checkpoints/", ".audit/", "memory/state/")
@@ -75,7 +75,6 @@ def _find_last_write(place: Place) -> int:
     except OSError:
         names = []
     paths = [os.path.join(place.directory, name) for name in names]
-    paths += [os.path.join(place.directory, HISTORY, find_skill(name)) for name in names]  # an entry changes its folder
     times = (_read_time(path) for path in [*paths, *(os.path.join(place.root, name) for name in _STATES)])
     return max(times, default=0)
 

@@ -21,14 +21,10 @@ class Offer(NamedTuple):
 def files_pattern() -> str:
     """A regular expression for the paths of every protocol's files, as pre-commit searches for it."""
     endings = [
-        (f"{_folder_pattern(kind.folder)}/" if kind.folder else "") + "[^/]+".join(map(re.escape, kind.parts))
+        (f"{re.escape(kind.folder)}/" if kind.folder else "") + "[^/]+".join(map(re.escape, kind.parts))
         for kind in KINDS
     ]
     return f"(^|/)({'|'.join(endings)})$" if len(endings) > 1 else f"(^|/){endings[0]}$"
-
-
-def _folder_pattern(folder: str) -> str:
-    return "[^/]+".join(map(re.escape, folder.split("*")))
 
 
 def offers() -> list[Offer]:

@@ -59,7 +59,7 @@ def skill_of(path: str) -> str:
     kind = kind_of(path)
     if kind == "history":
         return parts[-1].removesuffix(".json").rpartition(".")[0]
-    return parts[-2] if kind == "skill-event" else find_skill(path) if kind == "skill" else ""
+    return find_skill(path) if kind == "skill" else ""
 
 
 def _is_git_folder(name: str) -> bool:

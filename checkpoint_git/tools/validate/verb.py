@@ -9,8 +9,7 @@ from typing import Any
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
-from checkpoint_git.disk.discover import Place, find_place, find_repository, relative_path
-from checkpoint_git.protocols.document import Document
+from checkpoint_git.disk.discover import find_place, find_repository, relative_path
 from checkpoint_git.protocols.registry import fixed_paths
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.read import Files, iterate_checked
@@ -23,8 +22,7 @@ EXAMPLES = """\
   checkpoint validate --rev origin/main       what a commit holds
   checkpoint validate --strict --format github"""
 
-_EVENT = ".event.json"  # how the files of sharded checkpoints end
-_RECORD = ".yaml"  # and pipeline records
+_RECORD = ".yaml"  # how pipeline records end
 _DEEPEST = 3  # folders: tickets, their runs, and what is in a run
 _MOST_ENTRIES = 100_000  # that are looked at for records
 
@@ -42,29 +40,18 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 on errors, with --strict on warnings too."""
     checked: list[dict[str, Any]] = []
     findings: list[Finding] = []
-    events: list[str] = []
-    sharded: dict[str, bool] = {}
     for document in iterate_checked(_read_files(args, invocation), invocation.now):
         findings += document.findings
-        if document.path.endswith(_EVENT):
-            events.append(document.path)
-            continue
         checked.append({"path": document.path, "valid": document.is_valid})
-        sharded[document.path] = document.value is None or document.value.get("layout") == "sharded"
-        if sharded[document.path] and document.value is not None:
-            findings += _find_leftovers(document)
-    entries, found = _check_layout(args, invocation.cwd, events, sharded)
-    findings += found
     data = {
         "checked": checked,
-        **({"history_entries": entries} if entries else {}),
         "errors": _count(findings, "error"),
         "warnings": _count(findings, "warning"),
         "strict": args.strict,
     }
     failed = data["errors"] or (args.strict and data["warnings"])
     records = sum(row["path"].endswith(_RECORD) for row in checked)
-    summary = _summary(len(checked) - records, entries, records, findings, bool(failed))
+    summary = _summary(len(checked) - records, records, findings, bool(failed))
     return Outcome(data, [summary], findings, 1 if failed else 0)
 
 
@@ -72,39 +59,9 @@ def _count(findings: list[Finding], level: str) -> int:
     return sum(finding.level == level for finding in findings)
 
 
-def _find_leftovers(document: Document) -> list[Finding]:
-    from checkpoint_git.core.jsonplace import locate_all
-    from checkpoint_git.protocols.skill.event_layout import find_leftovers  # most checkpoints are one file
-
-    found = find_leftovers(document.value or {}, document.path)
-    lines = locate_all(document.text or "", [finding.where for finding in found])
-    return [finding._replace(line=at[0], column=at[1]) for finding, at in zip(found, lines, strict=True)]
-
-
-def _check_layout(args: Namespace, cwd: str, events: list[str], sharded: dict[str, bool]) -> tuple[int, list[Finding]]:
-    """How many entries of sharded checkpoints were read, and what does not fit together."""
-    if args.paths or args.staged or args.rev is not None:
-        if not events:
-            return 0, []
-        from checkpoint_git.protocols.skill.event_layout import find_orphans
-
-        return len(events), find_orphans(events, sharded, is_whole=not args.paths)
-    try:
-        place = find_place(cwd)
-    except CheckpointError:  # there is a workflow alone
-        return 0, []
-    if not store.has_folders(place):
-        return 0, []
-    from checkpoint_git.protocols.skill.event_findings import find_folder_orphans, read_folders
-
-    folders = read_folders(place)
-    return folders.events, folders.findings + find_folder_orphans(place, folders.owners, sharded)
-
-
-def _summary(files: int, entries: int, records: int, findings: list[Finding], failed: bool) -> Block:
+def _summary(files: int, records: int, findings: list[Finding], failed: bool) -> Block:
     errors, warnings = _count(findings, "error"), _count(findings, "warning")
-    more = f" and {entries} of their history" if entries else ""
-    told = [f"{_plural(files, 'checkpoint')}{more}"] if files or entries or not records else []
+    told = [_plural(files, "checkpoint")] if files or not records else []
     told += [_plural(records, "pipeline record")] if records else []
     text = f"{', '.join(told)}: {_plural(errors, 'error')}, {_plural(warnings, 'warning')}"
     return Line(text, "bad" if failed else "warn" if warnings else "good")
@@ -137,7 +94,7 @@ def _read_project(cwd: str) -> Files:
         if not files:
             raise
         return files
-    return chain(store.read_files(place, joined=False), _read_fixed(place.root, place.top))
+    return chain(store.read_files(place), _read_fixed(place.root, place.top))
 
 
 def _read_fixed(root: str, top: str) -> list[tuple[str, store.FileContent]]:
@@ -178,8 +135,6 @@ def _find_in_folder(folder: str, top: str) -> dict[str, tuple[str, str]]:
     folder = inner if os.path.isdir(inner) else folder
     names = sorted(name for name in os.listdir(folder) if layout.find_skill(name))
     paths = [os.path.join(folder, name) for name in names]
-    if os.path.isdir(os.path.join(folder, layout.HISTORY)):
-        paths += _list_events(folder)
     paths += [path for name in fixed_paths() if os.path.lexists(path := os.path.join(os.path.dirname(inner), name))]
     return {relative_path(path, top): (path, top) for path in paths} or _find_records(folder, top)
 
@@ -203,14 +158,6 @@ def _find_records(folder: str, top: str) -> dict[str, tuple[str, str]]:
                 wall = top if base == top or base.startswith(f"{top}/") else base
                 found[relative_path(path, wall)] = (path, wall)
     return found
-
-
-def _list_events(folder: str) -> list[str]:
-    """The events below a folder of checkpoints, of each skill as many as are read."""
-    from checkpoint_git.protocols.skill.eventstore import list_event_files, list_owners
-
-    place = Place(os.path.dirname(folder), folder, None, None)
-    return [path for skill in list_owners(place) for path in list_event_files(place, skill)]
 
 
 # the index and commits

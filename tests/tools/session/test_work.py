@@ -55,13 +55,6 @@ def test_changed_and_new_files_are_work(begun: GitRepo) -> None:
     assert "2 files changed" in describe_work(found)
 
 
-def test_an_entry_of_a_sharded_history_is_a_checkpoint_written(begun: GitRepo) -> None:
-    touch(begun, "a.txt", LATER)
-    entry = touch(begun, ".checkpoints/history/build/entry.json", LATER + 1)
-    os.utime(entry.parent, (LATER + 1, LATER + 1))
-    assert find(begun) is None
-
-
 def test_committed_files_are_work(begun: GitRepo) -> None:
     touch(begun, "a.txt", LATER)
     begun.commit()

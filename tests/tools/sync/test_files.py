@@ -21,7 +21,7 @@ from checkpoint_git.tools.sync.files import (
         (".checkpoints/build.checkpoint.json", "skill", "build"),
         ("app/.checkpoints/build.checkpoint.json", "skill", "build"),
         (".checkpoints/history/build.2026.json", "history", "build"),
-        (".checkpoints/history/build/a.event.json", "skill-event", "build"),
+        (".checkpoints/history/build/a.event.json", "", ""),
         ("memory/state/phase.json", "workflow-phase", ""),
         ("src/app.json", "", ""),
         ("history/build.2026.json", "", ""),

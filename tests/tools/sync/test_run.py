@@ -526,15 +526,6 @@ def test_what_was_left_out_of_a_sync_is_merged_by_the_next(hub: Hub, ann: Clone,
     assert ann.status() == []
 
 
-def test_entries_of_the_sharded_layout_come_along(hub: Hub, ann: Clone, bob: Clone) -> None:
-    entry = ".checkpoints/history/build/20260302T120000Z-0123456789ab.event.json"
-    ann.write(entry, "{}\n")
-    result = ann.sync()
-    assert entry in result.sent or result.findings, "it is known, whatever its rules say"
-    ann.write(".git/info/exclude", ".checkpoints/\n")
-    assert entry in ann.sync(branch="checkpoints").sent or result.findings
-
-
 def test_a_staged_checkpoint_counts_as_what_the_work_tree_holds(hub: Hub, ann: Clone, bob: Clone) -> None:
     bob.change(context_primer=primer("b"))
     bob.sync()
