@@ -78,9 +78,7 @@ class Row:
 PROTOCOLS = (
     Row(
         "skill",
-        (
-            Kind("skill", "schema.json", ".checkpoints", ("", ".checkpoint.json"), is_merged=True),
-        ),
+        (Kind("skill", "schema.json", ".checkpoints", ("", ".checkpoint.json"), is_merged=True),),
         {
             "next": ("verbs.next", "the one action that matters most now"),
             "resume": ("verbs.resume", "what a session must know before it goes on with a skill"),
