@@ -6,7 +6,7 @@ from typing import Any
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import scan_tokens
 from checkpoint_git.disk.discover import find_place
-from checkpoint_git.protocols.memory.observations import join_files
+from checkpoint_git.protocols.memory.entity import join_files
 from checkpoint_git.protocols.skill.edits import Edit, make_edit
 from checkpoint_git.protocols.skill.layout import check_skill_name
 from checkpoint_git.protocols.skill.verbs.show import show
