@@ -13,7 +13,6 @@ from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.registry import KINDS
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.changes import SCHEMA_FILE
-from checkpoint_git.protocols.skill.write import change_checkpoint
 from checkpoint_git.tools.setup.steps import RemoveFile, Step, WriteFile
 from checkpoint_git.tools.setup.survey import read_file
 
@@ -101,7 +100,7 @@ def plan_references(place: Place) -> list[Step]:
 def write_references(place: Place, now: int) -> None:
     """Lets every checkpoint name its schema; updated_at stays: nothing of its work has changed."""
     for skill, _ in _list_checkpoints(place, None):
-        change_checkpoint(place, skill, lambda value: {"$schema": REFERENCE, **(value or {})}, now)
+        store.change_checkpoint(place, skill, lambda value: {"$schema": REFERENCE, **(value or {})}, now)
 
 
 def plan_removal(place: Place) -> list[Step]:
@@ -117,7 +116,7 @@ def plan_removal(place: Place) -> list[Step]:
 def remove_references(place: Place, now: int) -> None:
     """Takes the $schema out of checkpoints where it is the one that init wrote."""
     for skill, _ in _list_checkpoints(place, REFERENCE):
-        change_checkpoint(place, skill, _without_reference, now)
+        store.change_checkpoint(place, skill, _without_reference, now)
 
 
 def _without_reference(value: dict[str, Any] | None) -> dict[str, Any]:
