@@ -12,7 +12,7 @@ from checkpoint_git.cli.app import EXIT_CODES
 from checkpoint_git.cli.parser import Request, build_parser, list_formats
 from checkpoint_git.cli.verbs import VERBS
 from checkpoint_git.tools.doctor.table import ALL
-from checkpoint_git.tools.setup.schemas import list_schemas
+from checkpoint_git.tools.setup.schema import list_schemas
 
 _GLOBAL = "options of every command"
 _MADE = "% Made from the code at every build of the site; nothing written here lasts.\n\n"

@@ -1,26 +1,24 @@
-"""Marked blocks: lines of ours inside a file of somebody else's, put in and taken out to the byte. Pure."""
+"""Managed blocks: lines of ours inside somebody else's file, added and removed to the byte. Pure."""
 
 import re
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from checkpoint_git.core.errors import CheckpointError
 
-# The first line may carry notes on what the file was before, so that taking the block out can undo that as well.
+# The first line may carry notes on what the file was before, so that removing the block can undo that too.
 Note = Literal["new file", "new folder", "no newline before"]
-_NOTES: tuple[Note, ...] = ("new file", "new folder", "no newline before")
-_NO_NEWLINE: Note = "no newline before"
-# A line of ours is a comment: after "#", or in the marks of Markdown.
+Comment = tuple[bytes, bytes]  # what begins and what ends a comment
+HASH: Comment = (b"# ", b"")
+MARKDOWN: Comment = (b"<!-- ", b" -->")
+
 _BEGIN = re.compile(
     rb"^[ \t]*(?:#|<!--) >>> checkpoint-git(?: \(([a-z, ]+)\))? >>>(?: -->)?[ \t]*\r?(?:\n|\Z)", re.MULTILINE
 )
 _END = re.compile(rb"^[ \t]*(?:#|<!--) <<< checkpoint-git <<<(?: -->)?[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
-Comment = tuple[bytes, bytes]
-_HASH: Comment = (b"# ", b"")
-MARKDOWN: Comment = (b"<!-- ", b" -->")
 
 
 class Block(NamedTuple):
-    """Where a block lies: data[start:end] with both marker lines. body: its lines between them, without any CR."""
+    """A block is data[start:end], both marker lines included. body: the lines between them, without any CR."""
 
     start: int
     end: int
@@ -29,7 +27,7 @@ class Block(NamedTuple):
 
 
 def find_block(data: bytes) -> Block | None:
-    """Our block in a file; None when there is none. A block without its end, or two of them, is a CheckpointError."""
+    """Our block in a file. Raises CheckpointError for two blocks, or a block without its beginning or end."""
     begins, ends = list(_BEGIN.finditer(data)), list(_END.finditer(data))
     if not begins and not ends:
         return None
@@ -41,7 +39,7 @@ def find_block(data: bytes) -> Block | None:
     begin, end = begins[0], ends[0]
     written = (begin[1] or b"").decode().split(", ")
     body = data[begin.end() : end.start()].replace(b"\r\n", b"\n")
-    return Block(begin.start(), end.end(), body, tuple(note for note in _NOTES if note in written))
+    return Block(begin.start(), end.end(), body, tuple(note for note in get_args(Note) if note in written))
 
 
 def has_block(data: bytes) -> bool:
@@ -58,34 +56,31 @@ def is_damaged(data: bytes) -> bool:
     return False
 
 
-def render_block(body: bytes, notes: tuple[Note, ...] = (), indent: bytes = b"", comment: Comment = _HASH) -> bytes:
-    """The block as whole lines; body is whole lines too and keeps its own indentation. comment: what begins and ends
-    a comment there.
-    """
-    said = f" ({', '.join(notes)})".encode() if notes else b""
-    before, after = indent + comment[0], comment[1] + b"\n"
-    return b"".join(
-        (before, b">>> checkpoint-git", said, b" >>>", after, body, before, b"<<< checkpoint-git <<<", after)
-    )
-
-
-def insert_block(
-    data: bytes, at: int, body: bytes, notes: tuple[Note, ...] = (), indent: bytes = b"", comment: Comment = _HASH
+def put_block(
+    data: bytes | None,
+    body: bytes,
+    at: int | None = None,
+    *,
+    head: bytes = b"",
+    notes: tuple[Note, ...] = (),
+    indent: bytes = b"",
+    comment: Comment = HASH,
 ) -> bytes:
-    """The file with a new block at an offset where a line starts, or at the end of a last line that is not ended."""
-    joined = at > 0 and data[at - 1 : at] != b"\n"
-    text = render_block(body, (*notes, _NO_NEWLINE) if joined else notes, indent, comment)
-    text = b"\n" + text if joined else text
-    return data[:at] + _in_style_of(data, text) + data[at:]
+    """The file with a block that holds `body`, whole lines: in place of its earlier block, whose notes stay, or new.
 
-
-def replace_block(data: bytes, body: bytes, indent: bytes = b"") -> bytes:
-    """The file with the body of its block changed; its notes stay. There must be a block."""
+    at: where a new block goes, the start of a line; default: the end of the file. data: None makes a new file that
+    starts with `head`. indent: of the marker lines.
+    """
+    if data is None:
+        data, at, notes = head, None, ("new file", *notes)
     block = find_block(data)
-    assert block is not None
-    is_markdown = data[block.start : block.end].lstrip().startswith(MARKDOWN[0])
-    text = _in_style_of(data, render_block(body, block.notes, indent, MARKDOWN if is_markdown else _HASH))
-    return data[: block.start] + text + data[block.end :]
+    if block is not None:
+        return data[: block.start] + _render(data, body, block.notes, indent, comment) + data[block.end :]
+    at = len(data) if at is None else at
+    if at == 0 or data[at - 1 : at] == b"\n":
+        return data[:at] + _render(data, body, notes, indent, comment) + data[at:]
+    text = _render(data, body, (*notes, "no newline before"), indent, comment)
+    return data[:at] + (b"\r\n" if _has_crlf(data) else b"\n") + text + data[at:]
 
 
 def remove_block(data: bytes) -> bytes:
@@ -94,11 +89,33 @@ def remove_block(data: bytes) -> bytes:
     if block is None:
         return data
     before, after = data[: block.start], data[block.end :]
-    if _NO_NEWLINE in block.notes and not after:
+    if "no newline before" in block.notes and not after:
         before = before.removesuffix(b"\n").removesuffix(b"\r")
     return before + after
 
 
-def _in_style_of(data: bytes, text: bytes) -> bytes:
+def take_block(data: bytes, head: bytes = b"") -> bytes | None:
+    """The file without the block; None when it was made for the block and holds nothing else but `head`."""
+    block, rest = find_block(data), remove_block(data)
+    return None if block and "new file" in block.notes and rest == head else rest
+
+
+def has_new_folder(data: bytes) -> bool:
+    """Whether the file's folder was made for the block."""
+    block = find_block(data)
+    return block is not None and "new folder" in block.notes
+
+
+def _render(data: bytes, body: bytes, notes: tuple[Note, ...], indent: bytes, comment: Comment) -> bytes:
+    """The block's lines with the line ends of the file that they go into."""
+    written = f" ({', '.join(notes)})".encode() if notes else b""
+    before, after = indent + comment[0], comment[1] + b"\n"
+    text = b"".join(
+        (before, b">>> checkpoint-git", written, b" >>>", after, body, before, b"<<< checkpoint-git <<<", after)
+    )
+    return text.replace(b"\n", b"\r\n") if _has_crlf(data) else text
+
+
+def _has_crlf(data: bytes) -> bool:
     first, newline, _ = data.partition(b"\n")
-    return text.replace(b"\n", b"\r\n") if newline and first.endswith(b"\r") else text
+    return bool(newline) and first.endswith(b"\r")

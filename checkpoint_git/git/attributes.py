@@ -1,9 +1,12 @@
-"""The gitattributes lines that give checkpoint files their merge driver, as text. Pure: it reads and writes no file."""
+"""The gitattributes lines that give checkpoint files their merge driver, and what git makes of them."""
 
+import os
 import re
-from typing import NamedTuple
+import tempfile
+from collections.abc import Mapping, Sequence
 
-from checkpoint_git.core.managed_block import Note, find_block, insert_block, remove_block, replace_block
+from checkpoint_git.core.managed_block import Note, put_block, take_block
+from checkpoint_git.git.run import run_git
 from checkpoint_git.protocols.registry import attribute_patterns
 
 DRIVER = "checkpoint"
@@ -11,23 +14,17 @@ OTHER_DRIVER = "opchain-checkpoint"
 FILE = ".gitattributes"
 
 _ADOPTED = b"# checkpoint-git adopted: "
+_OWN_MERGE = b"merge=" + DRIVER.encode()
 _OTHER_MERGE = re.compile(rb"(?<=[ \t])merge=" + re.escape(OTHER_DRIVER.encode()) + rb"(?=[ \t\r\n]|\Z)")
 
 
-class Line(NamedTuple):
-    """One line of a gitattributes file that names the other driver; number counts from 1."""
-
-    number: int
-    text: str
-
-
 def attribute_lines() -> list[str]:
-    """What our block holds, made from the table of protocols."""
+    """What our block holds, one line for each pattern of the registry that has a merge driver."""
     return [f"{pattern} merge={DRIVER} diff={DRIVER}" for pattern in attribute_patterns()]
 
 
 def attribute_body() -> bytes:
-    """The same as the body of a block."""
+    """The body of our block."""
     return "".join(f"{line}\n" for line in attribute_lines()).encode()
 
 
@@ -37,56 +34,81 @@ def has_attributes(data: bytes) -> bool:
     return all(line.encode() in written for line in attribute_lines())
 
 
-def find_other_driver(data: bytes) -> list[Line]:
-    """The lines that give files to the other driver; comments are none."""
-    lines = enumerate(data.splitlines(), 1)
-    return [
-        Line(number, line.decode("utf-8", "replace"))
-        for number, line in lines
-        if not line.lstrip().startswith(b"#") and _OTHER_MERGE.search(line)
-    ]
+def find_other_driver(data: bytes) -> list[int]:
+    """The numbers, from 1, of the lines that give files to the other driver; comments do not."""
+    return [number for number, line in enumerate(data.splitlines(), 1) if _names_other_driver(line)]
+
+
+def _names_other_driver(line: bytes) -> bool:
+    return not line.lstrip().startswith(b"#") and _OTHER_MERGE.search(line) is not None
 
 
 def add_attributes(data: bytes | None, notes: tuple[Note, ...] = ()) -> bytes:
-    """The file with our block at its end, where it wins over earlier lines; data None: there was no file."""
-    if data is None:
-        return insert_block(b"", 0, attribute_body(), ("new file", *notes))
-    if find_block(data) is not None:
-        return replace_block(data, attribute_body())
-    return insert_block(data, len(data), attribute_body())
+    """The file with our block at its end, where it wins over earlier lines; data: None where there was no file."""
+    return put_block(data, attribute_body(), notes=notes)
 
 
 def remove_attributes(data: bytes) -> bytes | None:
-    """The file without our block and with adopted lines given back; None when nothing but ours was in it."""
-    block = find_block(data)
-    rest = give_back_lines(remove_block(data))
-    return None if block and "new file" in block.notes and not rest else rest
+    """The file without our block and with adopted lines restored; None when nothing but ours was in it."""
+    return take_block(restore_lines(data))
 
 
 def adopt_lines(data: bytes) -> bytes:
     """The other driver's lines made ours; each keeps its other attributes, and its first form in a comment above it."""
-    return b"".join(_adopted(line) for line in data.splitlines(keepends=True))
+    return b"".join(_adopt(line) for line in data.splitlines(keepends=True))
 
 
-def give_back_lines(data: bytes) -> bytes:
+def _adopt(line: bytes) -> bytes:
+    if not _names_other_driver(line):
+        return line
+    end = b"" if line.endswith((b"\n", b"\r")) else b"\n"
+    return _ADOPTED + line + end + _OTHER_MERGE.sub(_OWN_MERGE, line)
+
+
+def restore_lines(data: bytes) -> bytes:
     """The opposite of adopt_lines, to the byte. A line that was edited since stays as it is."""
     lines = data.splitlines(keepends=True)
     pairs = zip([b"", *lines], lines, strict=False)
-    return b"".join(_given_back(above, line) for above, line in pairs if not line.startswith(_ADOPTED))
+    return b"".join(_restore(above, line) for above, line in pairs if not line.startswith(_ADOPTED))
 
 
-def _given_back(above: bytes, line: bytes) -> bytes:
-    original = above.removeprefix(_ADOPTED).rstrip(b"\r\n")
-    replaced = above.startswith(_ADOPTED) and _ours(original) == line.rstrip(b"\r\n")
-    return original + line[len(line.rstrip(b"\r\n")) :] if replaced else line
+def _restore(above: bytes, line: bytes) -> bytes:
+    original, text = above.removeprefix(_ADOPTED).rstrip(b"\r\n"), line.rstrip(b"\r\n")
+    was_adopted = above.startswith(_ADOPTED) and _OTHER_MERGE.sub(_OWN_MERGE, original) == text
+    return original + line[len(text) :] if was_adopted else line
 
 
-def _adopted(line: bytes) -> bytes:
-    if line.lstrip().startswith(b"#") or not _OTHER_MERGE.search(line):
-        return line
-    end = b"" if line.endswith((b"\n", b"\r")) else b"\n"
-    return _ADOPTED + line + end + _ours(line)
+# what git answers
 
 
-def _ours(line: bytes) -> bytes:
-    return _OTHER_MERGE.sub(b"merge=" + DRIVER.encode(), line)
+def read_merge_attributes(
+    folder: str, names: Sequence[str], env: Mapping[str, str], options: Sequence[str] = (), *, check: bool = True
+) -> dict[str, str]:
+    """Path -> its merge attribute in git's words: "checkpoint", "unspecified", "set", "unset" or another driver.
+
+    names: relative to folder. options: of git itself. check: a git that fails is an error, not {}.
+    """
+    stdin = b"".join(os.fsencode(name) + b"\0" for name in names)
+    own = {**env, "GIT_FLUSH": "0"}  # or git writes each answer by itself
+    words = [*options, "check-attr", "-z", "--stdin", "merge"]
+    result = run_git(words, folder, stdin=stdin, env=own, check=check)
+    fields = result.out.split(b"\0")
+    return {os.fsdecode(fields[at]): os.fsdecode(fields[at + 2]) for at in range(0, len(fields) - 2, 3)}
+
+
+def read_shared_merge_attributes(top: str, names: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
+    """Path -> the merge attribute that .gitattributes gives it in a clone without settings of its own.
+
+    names: relative to top. env: a clean one. {} where there is no room for the empty git directory that is asked: it
+    has no info/attributes, which would overrule every file.
+    """
+    try:
+        with tempfile.TemporaryDirectory(prefix="checkpoint-attributes-") as folder:
+            for name in ("objects", "refs"):
+                os.mkdir(os.path.join(folder, name))
+            with open(os.path.join(folder, "HEAD"), "w", encoding="ascii") as stream:
+                stream.write("ref: refs/heads/none\n")
+            options = [f"--git-dir={folder}", f"--work-tree={top}", "-c", f"core.attributesFile={os.devnull}"]
+            return read_merge_attributes(top, names, {**env, "GIT_ATTR_NOSYSTEM": "1"}, options, check=False)
+    except OSError:
+        return {}

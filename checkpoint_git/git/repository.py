@@ -1,4 +1,4 @@
-"""The repository that init and uninstall work on: where it lies and what its configuration says, through GitPython."""
+"""A repository's folders, found by git, and its own configuration, read and written through GitPython."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
-from checkpoint_git.git.run import check_git_version
+from checkpoint_git.git.run import check_git_version, clean_env, git_error, run_git
 
 if TYPE_CHECKING:
     from git import Git
@@ -15,54 +15,74 @@ if TYPE_CHECKING:
 class Repository(NamedTuple):
     """Absolute paths. git_dir: this work tree's own. common_dir: shared by all linked worktrees; holds the config.
 
-    hooks: the directory in which git looks for hooks, "" where core.hooksPath is set to nothing.
+    hooks: the folder in which git looks for hooks, "" where core.hooksPath is set to nothing. A bare repository's
+    work_tree is the repository itself.
     """
 
     work_tree: str
     git_dir: str
     common_dir: str
     hooks: str
+    bare: bool = False
 
 
 def read_repository(start: str, env: Mapping[str, str]) -> Repository | None:
-    """The repository around a directory, None outside git. Raises CheckpointError for a bare one.
+    """The repository around a directory, None outside git. Raises CheckpointError inside a .git folder.
 
     A GIT_DIR that names another repository than the one around `start` is refused: which one was meant is a guess.
     """
     check_git_version(start)
-    from git import InvalidGitRepositoryError, NoSuchPathError, Repo
-
-    try:
-        repo = Repo(start, search_parent_directories=True, expand_vars=False)
-    except (InvalidGitRepositoryError, NoSuchPathError):
+    own = {**clean_env(env), "LC_ALL": "C"}  # "not a git repository" is recognised below
+    words = ["rev-parse", "--path-format=absolute"]
+    facts = ["--is-bare-repository", "--is-inside-git-dir", "--absolute-git-dir", "--git-common-dir"]
+    answer = run_git([*words, *facts], start, env=own, check=False)
+    if answer.code != 0:
+        if b"not a git repository" not in answer.err:
+            raise git_error(words, answer, start)
         _refuse_other_git_dir(env, start, "")
         return None
-    with repo:
-        git_dir, work_tree = os.path.abspath(repo.git_dir), repo.working_tree_dir
-        _refuse_other_git_dir(env, start, git_dir)
-        if repo.bare or work_tree is None or _is_inside(start, git_dir):
-            raise CheckpointError(
-                f"{escape_controls(git_dir)} is a bare repository or the inside of one: no files are checked out here",
-                "run it in a clone or a work tree",
-            )
-        place = Repository(os.path.abspath(work_tree), git_dir, os.path.abspath(repo.common_dir), "")
-    return place._replace(hooks=_read_hooks_path(place))
+    bare, inside, git_dir, common_dir = os.fsdecode(answer.out).removesuffix("\n").split("\n")
+    _refuse_other_git_dir(env, start, git_dir)
+    if inside == "true" and bare != "true":
+        message = f"{escape_controls(git_dir)} is a git directory or the inside of one: no files are checked out here"
+        raise CheckpointError(message, "run it in a clone or a work tree")
+    top = git_dir if bare == "true" else _read_path([*words, "--show-toplevel"], start, own)
+    return Repository(top, git_dir, common_dir, _read_path([*words, "--git-path", "hooks"], top, own), bare == "true")
+
+
+def _read_path(words: list[str], cwd: str, env: Mapping[str, str]) -> str:
+    """The path that git prints, "" where it fails, as with a core.hooksPath that is set to nothing."""
+    return os.fsdecode(run_git(words, cwd, env=env, check=False).out).removesuffix("\n")
+
+
+def may_be_bare(folder: str) -> bool:
+    """Whether it is worth asking git: a bare repository is no folder with a .git, and has its HEAD at the top."""
+    while not os.path.exists(os.path.join(folder, ".git")):
+        if os.path.isfile(os.path.join(folder, "HEAD")) and os.path.isdir(os.path.join(folder, "objects")):
+            return True
+        if os.path.dirname(folder) == folder:
+            return False
+        folder = os.path.dirname(folder)
+    return False
+
+
+def read_all_settings(folder: str, env: Mapping[str, str]) -> dict[str, str]:
+    """The configuration that is in force in a folder, of every scope; of several values the last. env: a clean one."""
+    return _parse_settings(run_git(["config", "--null", "--list"], folder, env=env).out)
 
 
 def read_settings(place: Repository) -> dict[str, str]:
     """The repository's own configuration (not the user's or the system's); of several values the last."""
-    out = os.fsdecode(_run(_git(place), "--local", "--null", "--list"))
-    pairs = (record.partition("\n") for record in out.split("\0") if record)
-    return {key: value for key, _, value in pairs}
+    return _parse_settings(_run(_git(place), "--local", "--null", "--list"))
 
 
 def write_setting(place: Repository, key: str, value: str) -> None:
-    """One setting in the repository's configuration, in place of every earlier value of that key."""
+    """Sets a key in the repository's configuration, in place of every earlier value of it."""
     _run(_git(place), "--local", "--replace-all", key, value)
 
 
 def remove_settings(place: Repository, keys: Iterable[str]) -> None:
-    """Settings taken out; a section that held nothing else goes with its heading, so that no byte of ours stays."""
+    """Removes keys; a section that held nothing else goes with its heading, so that no byte of ours stays."""
     ours, present = set(keys), set(read_settings(place))
     git = _git(place)
     for section in sorted({_section(key) for key in ours & present}):
@@ -79,12 +99,17 @@ def config_path(place: Repository) -> str:
     return os.path.join(place.common_dir, "config")
 
 
+def _parse_settings(out: bytes) -> dict[str, str]:
+    pairs = (os.fsdecode(record).partition("\n") for record in out.split(b"\0") if record)
+    return {key: value for key, _, value in pairs}
+
+
 def _section(key: str) -> str:
     return key.rpartition(".")[0]
 
 
 def _git(place: Repository) -> "Git":
-    from git import Git
+    from git import Git  # 0.1 s to load, which the doctor, who only looks, does without
 
     git = Git(place.work_tree)
     git.update_environment(GIT_DIR=place.git_dir, GIT_WORK_TREE=place.work_tree, GIT_COMMON_DIR=place.common_dir)
@@ -103,15 +128,6 @@ def _run(git: "Git", *words: str) -> bytes:
         ) from error
 
 
-def _read_hooks_path(place: Repository) -> str:
-    from git import GitCommandError
-
-    try:
-        return str(_git(place).rev_parse("--path-format=absolute", "--git-path", "hooks"))
-    except GitCommandError:
-        return ""
-
-
 def _refuse_other_git_dir(env: Mapping[str, str], start: str, git_dir: str) -> None:
     named = env.get("GIT_DIR", "")
     if named and os.path.realpath(os.path.join(start, named)) != os.path.realpath(git_dir or os.devnull):
@@ -120,7 +136,3 @@ def _refuse_other_git_dir(env: Mapping[str, str], start: str, git_dir: str) -> N
             f"GIT_DIR names the repository {escape_controls(named)}, but {found}",
             "unset GIT_DIR, or go into the work tree of the repository that you mean",
         )
-
-
-def _is_inside(path: str, folder: str) -> bool:
-    return os.path.commonpath([os.path.realpath(path), os.path.realpath(folder)]) == os.path.realpath(folder)

@@ -9,10 +9,11 @@ from checkpoint_git.core.managed_block import (
     MARKDOWN,
     find_block,
     has_block,
-    insert_block,
+    has_new_folder,
     is_damaged,
+    put_block,
     remove_block,
-    replace_block,
+    take_block,
 )
 
 LINES = st.lists(st.sampled_from([b"", b"a b", b"# note", b"\xff\xfe", b"x" * 200]), max_size=6)
@@ -26,18 +27,18 @@ FILES = st.builds(
 
 @given(FILES)
 def test_put_in_at_the_end_and_taken_out_again_leaves_every_byte(data: bytes) -> None:
-    assert remove_block(insert_block(data, len(data), b"ours\n")) == data
+    assert remove_block(put_block(data, b"ours\n")) == data
 
 
 @given(FILES)
 def test_put_in_below_the_first_line_and_taken_out_again_leaves_every_byte(data: bytes) -> None:
     at = data.find(b"\n") + 1 or len(data)
-    assert remove_block(insert_block(data, at, b"ours\n")) == data
+    assert remove_block(put_block(data, b"ours\n", at)) == data
 
 
 @given(FILES)
 def test_a_replaced_block_is_taken_out_as_well(data: bytes) -> None:
-    changed = replace_block(insert_block(data, len(data), b"ours\n"), b"ours\nanew\n")
+    changed = put_block(put_block(data, b"ours\n"), b"ours\nanew\n")
     block = find_block(changed)
     assert block is not None
     assert block.body == b"ours\nanew\n"
@@ -45,14 +46,23 @@ def test_a_replaced_block_is_taken_out_as_well(data: bytes) -> None:
 
 
 def test_notes_survive_a_replacement() -> None:
-    changed = replace_block(insert_block(b"", 0, b"x\n", ("new file", "new folder")), b"y\n")
+    changed = put_block(put_block(None, b"x\n", notes=("new folder",)), b"y\n")
     block = find_block(changed)
     assert block is not None
     assert block.notes == ("new file", "new folder")
+    assert has_new_folder(changed)
+
+
+def test_a_file_that_was_made_for_the_block_is_gone_when_nothing_was_added() -> None:
+    made = put_block(None, b"x\n", head=b"#!/bin/sh\n")
+    assert made.startswith(b"#!/bin/sh\n# >>> checkpoint-git (new file) >>>\n")
+    assert take_block(made, b"#!/bin/sh\n") is None
+    assert take_block(made + b"more\n", b"#!/bin/sh\n") == b"#!/bin/sh\nmore\n"
+    assert take_block(put_block(b"", b"x\n")) == b""
 
 
 def test_what_follows_an_unended_line_and_our_block_keeps_a_line_of_its_own() -> None:
-    assert remove_block(insert_block(b"a", 1, b"ours\n") + b"b\n") == b"a\nb\n"
+    assert remove_block(put_block(b"a", b"ours\n") + b"b\n") == b"a\nb\n"
 
 
 @pytest.mark.parametrize(
@@ -73,10 +83,10 @@ def test_damaged_marks_are_never_guessed_at(data: bytes) -> None:
 
 @pytest.mark.parametrize("before", [b"", b"# Notes\n", b"no end", b"a\r\nb\r\n", b"\xef\xbb\xbf# Notes\n"])
 def test_in_markdown_the_marks_are_comments_and_come_out_again(before: bytes) -> None:
-    after = insert_block(before, len(before), b"## Ours\n", (), b"", MARKDOWN)
+    after = put_block(before, b"## Ours\n", comment=MARKDOWN)
     assert b"<!-- >>> checkpoint-git" in after
     assert b"\n# >>>" not in after
     assert remove_block(after) == before
-    renewed = replace_block(after, b"## New\n")
+    renewed = put_block(after, b"## New\n", comment=MARKDOWN)
     assert b"<!-- <<< checkpoint-git <<< -->" in renewed
     assert remove_block(renewed) == before

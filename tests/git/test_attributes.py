@@ -1,5 +1,7 @@
 """The gitattributes lines: which, where, and how the other driver's lines become ours and theirs again."""
 
+import os
+
 import pytest
 
 from checkpoint_git.git.attributes import (
@@ -7,10 +9,13 @@ from checkpoint_git.git.attributes import (
     adopt_lines,
     attribute_lines,
     find_other_driver,
-    give_back_lines,
     has_attributes,
+    read_shared_merge_attributes,
     remove_attributes,
+    restore_lines,
 )
+from checkpoint_git.git.run import clean_env
+from tests.support.repos import GitRepo
 
 OTHER = b".checkpoints/*.json merge=opchain-checkpoint text\n"
 
@@ -31,7 +36,7 @@ def test_lines_written_by_hand_count() -> None:
 
 def test_the_other_driver_is_found_by_line_and_comments_are_none() -> None:
     found = find_other_driver(b"*.c text\n# x merge=opchain-checkpoint\n" + OTHER + b"y merge=opchain-checkpoint-2\n")
-    assert [line.number for line in found] == [3]
+    assert found == [3]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +46,7 @@ def test_the_other_driver_is_found_by_line_and_comments_are_none() -> None:
 def test_adopted_lines_are_given_back_to_the_byte(data: bytes) -> None:
     adopted = adopt_lines(data)
     assert not find_other_driver(adopted)
-    assert give_back_lines(adopted) == data
+    assert restore_lines(adopted) == data
     assert remove_attributes(add_attributes(adopted)) == data
 
 
@@ -53,3 +58,30 @@ def test_a_file_that_was_made_for_us_is_gone_when_nothing_was_added() -> None:
     made = add_attributes(None)
     assert remove_attributes(made) is None
     assert remove_attributes(made + b"*.c text\n") == b"*.c text\n"
+
+
+# what .gitattributes gives to clones that have no settings of their own
+
+PATH = ".checkpoints/build.checkpoint.json"
+
+
+def read_shared(repo: GitRepo) -> dict[str, str]:
+    return read_shared_merge_attributes(str(repo.path), [PATH], clean_env(os.environ))
+
+
+def test_what_only_this_clone_has_does_not_count(repo: GitRepo) -> None:
+    repo.write(".git/info/attributes", "*.json merge=mine\n")
+    repo.git("config", "core.attributesFile", str(repo.write("mine", "*.json merge=mine\n")))
+    assert read_shared(repo) == {PATH: "unspecified"}
+
+
+@pytest.mark.parametrize("file", [".gitattributes", ".checkpoints/.gitattributes"])
+def test_the_files_of_the_work_tree_count(repo: GitRepo, file: str) -> None:
+    repo.write(".git/info/attributes", "*.json merge=mine\n")
+    repo.write(file, "*.json merge=union\n")
+    assert read_shared(repo) == {PATH: "union"}
+
+
+def test_without_room_nothing_is_known(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(repo.path / "gone"))
+    assert read_shared(repo) == {}

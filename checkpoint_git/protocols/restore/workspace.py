@@ -79,15 +79,15 @@ def exclude(world: World) -> None:
     """Tells git to leave our folders alone, in this clone's own list, which no commit takes along."""
     if find_git_dir(world.root) is None:
         return
-    from checkpoint_git.core.managed_block import find_block, insert_block, replace_block
+    from checkpoint_git.core.managed_block import put_block
     from checkpoint_git.git.run import run_git
 
     words = ["rev-parse", "--path-format=absolute", "--git-path", "info/exclude"]
     path = os.fsdecode(run_git(words, world.root, env=private_objects.quiet_env(world.env)).out.rstrip(b"\n"))
     body = "".join(f"/{pattern}\n" for pattern in find_row("restore").local).encode()
     data = read_if_there(path) or b""
-    block = find_block(data)
-    if block is not None and block.body == body:
+    after = put_block(data, body)
+    if after == data:
         return
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    write_file(path, insert_block(data, len(data), body) if block is None else replace_block(data, body))
+    write_file(path, after)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.managed_block import MARKDOWN, find_block, insert_block, remove_block, replace_block
+from checkpoint_git.core.managed_block import MARKDOWN, find_block, put_block, take_block
 from checkpoint_git.tools.agents.hook_settings import (
     Unfit,
     add_hooks,
@@ -17,7 +17,7 @@ from checkpoint_git.tools.agents.hook_settings import (
 from checkpoint_git.tools.agents.stamped import read_stamped, render_stamped
 from checkpoint_git.tools.agents.table import SHARED, SIGNS, TABLE, AgentName, Hooks, Moment, TextKind
 from checkpoint_git.tools.agents.texts import NOTES, TEXTS
-from checkpoint_git.tools.setup.steps import RemoveFile, Step, WriteFile
+from checkpoint_git.tools.setup.steps import RemoveFile, Step, WriteFile, removal_step, write_step
 
 _TRACKED = "commit it, and the others get it too"
 _TO_RENEW = "delete it to have ours again"
@@ -136,22 +136,15 @@ def _plan_notes(path: str, file: AgentFile) -> Step:
         return Step(
             "advise", path, f"{file.blocked}; add to it what `checkpoint init --agent` would: {_one_line(NOTES)}"
         )
-    if file.data is None:
-        return Step(
-            "add", path, _TRACKED, WriteFile(file.path, insert_block(b"", 0, body, ("new file",), b"", MARKDOWN))
-        )
     try:
-        block = find_block(file.data)
+        block = find_block(file.data or b"")
+        if block and block.body != body and read_stamped(block.body).state == "changed":
+            return Step("skip", path, f"our block was changed since init wrote it; {_TO_RENEW}")
+        after = put_block(file.data, body, comment=MARKDOWN)
     except CheckpointError as error:
         return Step("skip", path, f"{error.message}: {error.hint}")
-    if block and block.body == body:
-        return Step("keep", path)
-    if block and read_stamped(block.body).state == "changed":
-        return Step("skip", path, f"our block was changed since init wrote it; {_TO_RENEW}")
-    after = (
-        replace_block(file.data, body) if block else insert_block(file.data, len(file.data), body, (), b"", MARKDOWN)
-    )
-    return Step("update", path, f"a block at its end; {_TRACKED}", WriteFile(file.path, after))
+    text = _TRACKED if file.data is None else f"a block at its end; {_TRACKED}"
+    return write_step(path, file.path, file.data, after, text)
 
 
 def _remove_notes(path: str, file: AgentFile) -> dict[str, Step]:
@@ -165,10 +158,7 @@ def _remove_notes(path: str, file: AgentFile) -> dict[str, Step]:
         return {path: Step("keep", path, f"our block {_YOURS}")}
     if file.blocked:
         return {path: Step("skip", path, f"{file.blocked}; take out our block by hand")}
-    after = remove_block(file.data)
-    if not after and "new file" in block.notes:
-        return {path: Step("remove", path, "", RemoveFile(file.path))}
-    return {path: Step("remove", path, "our block; the rest stays", WriteFile(file.path, after))}
+    return {path: removal_step(path, file.path, take_block(file.data), rest="our block; the rest stays")}
 
 
 # hooks in an agent's settings

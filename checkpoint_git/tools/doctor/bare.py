@@ -12,10 +12,10 @@ from checkpoint_git.git.staged import read_committed
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.tools.doctor import driver_trial, hook_trial
 from checkpoint_git.tools.doctor.context import GitFacts, HookFailure, Proof, World
-from checkpoint_git.tools.doctor.gather import make_setup, read_drivers
+from checkpoint_git.tools.doctor.gather import read_drivers
 from checkpoint_git.tools.doctor.table import Check
 from checkpoint_git.tools.setup import checks as installed
-from checkpoint_git.tools.setup import install_state
+from checkpoint_git.tools.setup.survey import Installation, read_installation
 
 _EXAMPLE = ".checkpoints/example.checkpoint.json"
 # check -> what finds it; the others look at a work tree, at its history or at other clones
@@ -55,12 +55,11 @@ def _summarize(count: dict[str, int], files: int, failed: bool) -> Line:
 
 def _read_world(bare: Repository, codes: list[str], invocation: Invocation) -> World:
     env = clean_env(invocation.env)
-    installation = install_state.read_bare_installation(bare, invocation.env)
+    installation = read_installation(bare, invocation.env)
     facts = GitFacts(
         merge_attributes={_EXAMPLE: installation.merge_attribute},
         defined_drivers=read_drivers(bare.git_dir, env),
-        setup=make_setup(installation),
-        without_hooks=install_state.read_setting(bare.git_dir, driver_settings.HOOKS, env) == "none",
+        setup=installation,
     )
     world = World([], invocation.now, git=facts)
     if "driver/proof" in codes and installation.driver:
@@ -80,13 +79,12 @@ def _read_world(bare: Repository, codes: list[str], invocation: Invocation) -> W
 
 
 def _try_hooks(
-    bare: Repository, installation: install_state.Installation, invocation: Invocation
+    bare: Repository, installation: Installation, invocation: Invocation
 ) -> Iterator[hook_trial.HookFailure]:
-    hooks = [(hook.name, hook.path, hook.state) for hook in installation.hooks]
-    yield from hook_trial.read_broken_scripts(hooks)
-    scripts = hook_trial.read_own_scripts(hooks, bare.git_dir)
+    yield from hook_trial.read_broken_scripts(installation.hooks)
+    scripts = hook_trial.read_own_scripts(installation.hooks, bare.git_dir)
     if scripts:
-        values = {driver_settings.PYTHON: installation.python, driver_settings.PACKAGE: installation.package}
+        values = {driver_settings.PYTHON: installation.hooks_python, driver_settings.PACKAGE: installation.package}
         yield from hook_trial.prove_hooks(scripts, values, clean_env(invocation.env))
 
 

@@ -11,6 +11,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.protocols.skill.document_summary import Sheet
 from checkpoint_git.protocols.skill.progress import STALE_AFTER
 from checkpoint_git.tools.merges.facts import Audit, Upstream
+from checkpoint_git.tools.setup.survey import Installation
 
 STALE_DAYS = {"in_progress": STALE_AFTER // DAY, "blocked": 3, "complete": 14}  # unless a project wants others
 
@@ -46,42 +47,6 @@ class Step(NamedTuple):
     paths: frozenset[str]
 
 
-class Hook(NamedTuple):
-    """One hook as repo.install_state says it. calls_us: a script without our block calls `checkpoint hook` itself."""
-
-    name: str
-    path: str
-    state: str
-    calls_us: bool = False
-
-
-class Setup(NamedTuple):
-    """What is installed in this clone, in the words of repo.install_state.Installation.
-
-    ours: the configured driver is one that init wrote. driver_python, driver_file: what it starts. hooks_python: the
-    interpreter that the hooks try first.
-    """
-
-    driver: str = ""
-    base_driver: str = ""
-    recursive: str = ""
-    textconv: str = ""
-    ours: bool = False
-    driver_python: str = ""
-    driver_python_exists: bool = False
-    driver_file: str = ""
-    driver_exists: bool = False
-    hooks_python: str = ""
-    hooks_python_exists: bool = False
-    attributes_in_work_tree: bool = False
-    attributes_in_head: bool = False
-    attributes_in_info: bool = False
-    hooks_path: str = ""
-    hooks_place: str = "repository"
-    hooks: tuple[Hook, ...] = ()
-    framework_entry: bool = False
-
-
 class GitFacts(NamedTuple):
     """The repository around the checkpoints.
 
@@ -89,7 +54,7 @@ class GitFacts(NamedTuple):
     "rebase"), "" for nothing. merge_attributes: checkpoint path -> what git answers for its merge attribute.
     shared_attributes: the same as .gitattributes alone gives it to other clones. defined_drivers: the merge drivers
     that some configuration defines. default_branch: "" where there is none to be found. attributes_in_default: whether
-    that branch has our lines in .gitattributes. without_hooks: init was told that this clone wants none.
+    that branch has our lines in .gitattributes.
     """
 
     unmerged: tuple[str, ...] = ()
@@ -98,10 +63,9 @@ class GitFacts(NamedTuple):
     shared_attributes: Mapping[str, str] = {}
     defined_drivers: frozenset[str] = frozenset()
     has_commits: bool = False
-    setup: Setup = Setup()
+    setup: Installation = Installation()
     default_branch: str = ""
     attributes_in_default: bool = False
-    without_hooks: bool = False
 
 
 class Proof(NamedTuple):

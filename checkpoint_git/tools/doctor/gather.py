@@ -9,6 +9,7 @@ from checkpoint_git.core.progress import Tell
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.git import attributes, driver_settings, paths, refs, worktree
 from checkpoint_git.git.history import history
+from checkpoint_git.git.repository import read_repository
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.protocols.pipeline.bases import may_have_records
 from checkpoint_git.protocols.registry import protocol_of
@@ -18,8 +19,8 @@ from checkpoint_git.protocols.skill.document_summary import Sheet
 from checkpoint_git.protocols.skill.drift import find_asked_references
 from checkpoint_git.protocols.skill.generated_files import choose_reading, find_readings, is_path_like
 from checkpoint_git.tools.doctor import trials
-from checkpoint_git.tools.doctor.context import GitFacts, Hook, NamedFile, Proof, Release, Setup, Step, World
-from checkpoint_git.tools.setup import install_state
+from checkpoint_git.tools.doctor.context import GitFacts, NamedFile, Proof, Release, Step, World
+from checkpoint_git.tools.setup.survey import Installation, read_installation
 
 
 def gather_world(
@@ -158,7 +159,7 @@ def _read_shallow(world: World, place: Place, env: Mapping[str, str]) -> World:
 
 
 def _read_proof(world: World, place: Place, env: Mapping[str, str]) -> World:
-    setup = world.git.setup if world.git else Setup()
+    setup = world.git.setup if world.git else Installation()
     if not setup.driver:
         return world
     commands = {
@@ -173,48 +174,22 @@ def _read_proof(world: World, place: Place, env: Mapping[str, str]) -> World:
 
 
 def _read_git(world: World, place: Place, env: Mapping[str, str]) -> World:
-    from checkpoint_git.tools.setup.shared_attributes import read_shared_merge_attributes
-
-    installation = install_state.read_installation(place.top, env)
     own = clean_env(env)
+    repository = read_repository(place.top, own)
     default = refs.read_default_branch(place.top, attributes.FILE, own)
     merge_attributes = _read_merge_attributes(world.sheets, place, own)
     facts = GitFacts(
         unmerged=tuple(_below(place, worktree.read_unmerged(place.top, own))),
         operation=_find_operation(place.git_dir or ""),
         merge_attributes=merge_attributes,
-        shared_attributes=read_shared_merge_attributes(place.top, sorted(merge_attributes), own),
+        shared_attributes=attributes.read_shared_merge_attributes(place.top, sorted(merge_attributes), own),
         defined_drivers=read_drivers(place.top, own),
         has_commits=history.has_commits(place.top),
-        setup=make_setup(installation),
+        setup=read_installation(repository, env) if repository else Installation(),
         default_branch=default.name if default else "",
         attributes_in_default=bool(default and attributes.has_attributes(default.attributes or b"")),
-        without_hooks=install_state.read_setting(place.top, driver_settings.HOOKS, own) == "none",
     )
     return world._replace(git=facts)
-
-
-def make_setup(installation: install_state.Installation) -> Setup:
-    """An installation in the words of the checks."""
-    parts = installation.parts
-    same = {name: getattr(installation, name) for name in Setup._fields if name in installation._fields}
-    return Setup(**same)._replace(
-        ours=parts is not None,
-        driver_python=parts.python if parts else "",
-        driver_python_exists=parts is not None and os.access(parts.python, os.X_OK),
-        driver_file=parts.driver if parts else "",
-        hooks_python=installation.python,
-        hooks_python_exists=os.access(installation.python, os.X_OK),
-        hooks=tuple(Hook(*hook, calls_us=_calls_us(hook.path)) for hook in installation.hooks),
-    )
-
-
-def _calls_us(path: str) -> bool:
-    try:
-        with open(path, "rb") as stream:
-            return b"checkpoint hook " in stream.read(1 << 20) and os.access(path, os.X_OK)
-    except OSError:
-        return False
 
 
 def _read_upstream(world: World, place: Place, env: Mapping[str, str]) -> World:
@@ -275,10 +250,7 @@ def _read_merge_attributes(sheets: Sequence[Sheet], place: Place, env: Mapping[s
     """What git answers for every checkpoint, and for one to come where there is none yet."""
     example = os.path.relpath(os.path.join(place.directory, f"example{layout.SUFFIX}"), place.top)
     names = [sheet.path for sheet in sheets] or [example.replace(os.sep, "/")]
-    stdin = b"".join(os.fsencode(name) + b"\0" for name in names)
-    own = {**env, "GIT_FLUSH": "0"}  # or git writes each answer by itself
-    fields = run_git(["check-attr", "-z", "--stdin", "merge"], place.top, stdin=stdin, env=own).out.split(b"\0")
-    return {os.fsdecode(fields[at]): os.fsdecode(fields[at + 2]) for at in range(0, len(fields) - 2, 3)}
+    return attributes.read_merge_attributes(place.top, names, env)
 
 
 def read_drivers(top: str, env: Mapping[str, str]) -> frozenset[str]:
@@ -291,7 +263,7 @@ def read_drivers(top: str, env: Mapping[str, str]) -> frozenset[str]:
 def _read_records(world: World, place: Place, env: Mapping[str, str]) -> World:
     if not may_have_records(place):
         return world
-    from checkpoint_git.protocols.pipeline.runs import read_troubles
+    from checkpoint_git.protocols.pipeline.summary import read_troubles
 
     return world._replace(records=read_troubles(place, env, world.now))
 

@@ -26,7 +26,7 @@ from checkpoint_git.tools.doctor.trial_repository import (
     try_git,
     write_commit,
 )
-from checkpoint_git.tools.setup.hook_files import is_shell_script
+from checkpoint_git.tools.setup.hook_files import HookFile, is_shell_script
 
 SECONDS = 15.0  # for one commit, merge or push with its hooks
 _RUNS_AS_IT_STANDS = ("ours", "block", "moved")
@@ -43,21 +43,20 @@ class HookFailure(NamedTuple):
     said: str
 
 
-def read_own_scripts(hooks: Iterable[tuple[str, str, str]], work_tree: str) -> dict[str, bytes]:
+def read_own_scripts(hooks: Iterable[HookFile], work_tree: str) -> dict[str, bytes]:
     """Our part of each installed hook with the first line that chooses its shell, by the hook's name.
 
-    hooks: name, path and state, as install_state.InstalledHook has them. work_tree: what a branch may have filled. A
-    hook is left out when our part of it is not, word for word, what we would write, when it stops nothing, or when its
-    first line starts something else than a shell of the system.
+    work_tree: what a branch may have filled. A hook is left out when our part of it is not, word for word, what we
+    would write, when it stops nothing, or when its first line starts something else than a shell of the system.
     """
     wall = os.path.realpath(work_tree) + os.sep
-    scripts = {name: _read_script(path, state, wall) for name, path, state in hooks if name in _TRIALS}
+    scripts = {hook.name: _read_script(hook.path, hook.state, wall) for hook in hooks if hook.name in _TRIALS}
     return {name: script for name, script in scripts.items() if script}
 
 
-def read_broken_scripts(hooks: Iterable[tuple[str, str, str]]) -> list[HookFailure]:
+def read_broken_scripts(hooks: Iterable[HookFile]) -> list[HookFailure]:
     """The hooks in which our part was changed, and that no shell understands any more. It is read only, never run."""
-    parts = ((name, _read_part(path)[1]) for name, path, state in hooks if state == "outdated")
+    parts = ((hook.name, _read_part(hook.path)[1]) for hook in hooks if hook.state == "outdated")
     answers = [(name, _read_complaint(part)) for name, part in parts if part]
     return [HookFailure(name, "no shell understands our lines in it", said) for name, said in answers if said]
 

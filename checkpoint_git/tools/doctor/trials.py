@@ -7,24 +7,23 @@ from collections.abc import Mapping
 
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.git import driver_settings
+from checkpoint_git.git.repository import read_all_settings
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.tools.doctor import deployed
 from checkpoint_git.tools.doctor.context import Deployed, HookFailure, World
-from checkpoint_git.tools.setup import install_state
+from checkpoint_git.tools.setup.survey import Installation
 
 
 def read_hook_failures(world: World, place: Place, env: Mapping[str, str]) -> World:
     """The world with what is wrong with the hooks that git reaches."""
     from checkpoint_git.tools.doctor import hook_trial  # what makes a trial repository is for those who make one
 
-    hooks = [(hook.name, hook.path, hook.state) for hook in (world.git.setup.hooks if world.git else ())]
-    failures = hook_trial.read_broken_scripts(hooks)
-    scripts = hook_trial.read_own_scripts(hooks, place.top)
+    setup = world.git.setup if world.git else Installation()
+    failures = hook_trial.read_broken_scripts(setup.hooks)
+    scripts = hook_trial.read_own_scripts(setup.hooks, place.top)
     if scripts:
-        own = clean_env(env)
-        keys = (driver_settings.PYTHON, driver_settings.PACKAGE)
-        values = {key: install_state.read_setting(place.top, key, own) for key in keys}
-        failures += hook_trial.prove_hooks(scripts, values, own)
+        values = {driver_settings.PYTHON: setup.hooks_python, driver_settings.PACKAGE: setup.package}
+        failures += hook_trial.prove_hooks(scripts, values, clean_env(env))
     return world._replace(hook_failures=[HookFailure(*failure) for failure in failures])
 
 
@@ -33,7 +32,7 @@ def read_deployed(world: World, place: Place, env: Mapping[str, str]) -> World:
     from checkpoint_git.git.refs import read_standing
     from checkpoint_git.net.health import read_health
 
-    url = install_state.read_setting(place.top, deployed.SETTING, clean_env(env))
+    url = read_all_settings(place.top, clean_env(env)).get(deployed.SETTING.lower(), "")
     if not url:
         return world._replace(deployed=Deployed(trouble="not-configured"))
     answer = read_health(url, env)

@@ -11,9 +11,9 @@ from checkpoint_git.core.progress import make_teller
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.git.objects import read_commit
+from checkpoint_git.git.repository import may_be_bare, read_repository
 from checkpoint_git.tools.doctor.examine import Diagnosis, diagnose
 from checkpoint_git.tools.doctor.table import ALL, CHECKS, ONLINE, Check, choose_checks, is_meant
-from checkpoint_git.tools.setup.bare import may_be_bare, read_bare
 
 if TYPE_CHECKING:
     from checkpoint_git.tools.doctor.fix import Fixes
@@ -61,9 +61,9 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if may_be_bare(invocation.cwd):
         from checkpoint_git.tools.doctor import bare as served  # with all that makes trial repositories
 
-        bare = read_bare(invocation.cwd, invocation.env)
-        if bare is not None:
-            return served.diagnose_bare(bare, args, checks, invocation)
+        repository = read_repository(invocation.cwd, invocation.env)
+        if repository is not None and repository.bare:
+            return served.diagnose_bare(repository, args, checks, invocation)
     place = find_place(invocation.cwd)
     since = read_commit(place.top, args.since) if args.since is not None else ""
     tell = make_teller(invocation)

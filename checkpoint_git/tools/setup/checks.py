@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.terminal_text import quote_word, shorten
-from checkpoint_git.tools.doctor.context import GitFacts, Hook, HookFailure, Setup, World
+from checkpoint_git.tools.doctor.context import GitFacts, HookFailure, World
+from checkpoint_git.tools.setup.hook_files import HookFile
+from checkpoint_git.tools.setup.survey import Installation
 
 REPOSITORY = ".checkpoints"  # what a finding about the repository and not about one file points at
 _DRIVER = "checkpoint"
@@ -41,14 +43,9 @@ def _tell_unmerged(path: str) -> Finding:
 # the merge driver
 
 
-def is_installed(setup: Setup) -> bool:
-    """Whether anything of ours is registered in this clone: configuration or a hook."""
-    return bool(setup.driver) or any(hook.state not in ("missing", "foreign") for hook in setup.hooks)
-
-
 def find_missing_installation(world: World) -> list[Finding]:
     """The clone never saw `checkpoint init`. Nothing else is said about driver and hooks then."""
-    if world.git is None or is_installed(world.git.setup):
+    if world.git is None or world.git.setup.is_there:
         return []
     setup = world.git.setup
     message = "checkpoint-git is not set up in this clone: no merge driver, no hooks"
@@ -59,7 +56,7 @@ def find_missing_installation(world: World) -> list[Finding]:
 
 def find_inert_driver(world: World) -> list[Finding]:
     """Checkpoints that would not reach our driver, by their attributes or for want of a definition."""
-    if world.git is None or not is_installed(world.git.setup):
+    if world.git is None or not world.git.setup.is_there:
         return []
     return [*_check_attributes(world.git), *_check_attribute_files(world.git), *_check_settings(world.git.setup)]
 
@@ -125,7 +122,7 @@ def _tell_overruled(git: GitFacts) -> Iterator[Finding]:
         yield Finding("driver/inert", "warning", message, ".gitattributes", hint=hint)
 
 
-def _check_settings(setup: Setup) -> Iterator[Finding]:
+def _check_settings(setup: Installation) -> Iterator[Finding]:
     if not setup.driver:
         message = "merge.checkpoint.driver is not configured: git merges checkpoints as text"
         yield Finding("driver/inert", "error", message, REPOSITORY, hint=_INSTALL)
@@ -136,7 +133,7 @@ def _check_settings(setup: Setup) -> Iterator[Finding]:
         yield Finding("driver/inert", "warning", message, REPOSITORY, hint=_INSTALL)
 
 
-def _settings_of(setup: Setup) -> list[tuple[str, str]]:
+def _settings_of(setup: Installation) -> list[tuple[str, str]]:
     return [
         ("merge.checkpoint.recursive", setup.recursive),
         ("merge.checkpoint-base.driver", setup.base_driver),
@@ -146,13 +143,13 @@ def _settings_of(setup: Setup) -> list[tuple[str, str]]:
 
 def find_broken_driver(world: World) -> list[Finding]:
     """A driver command whose interpreter or file is gone, or that somebody else wrote."""
-    setup = world.git.setup if world.git else Setup()
+    setup = world.git.setup if world.git else Installation()
     if not setup.driver:
         return []
     return [Finding("driver/broken", level, message, REPOSITORY, hint=hint) for level, message, hint in _breaks(setup)]
 
 
-def _breaks(setup: Setup) -> Iterator[tuple[Level, str, str]]:
+def _breaks(setup: Installation) -> Iterator[tuple[Level, str, str]]:
     if not setup.ours:
         hint = "git config --unset merge.checkpoint.driver, then `checkpoint init`, unless you mean it so"
         yield "warning", "merge.checkpoint.driver is a command that checkpoint-git did not write", hint
@@ -199,7 +196,7 @@ _HOOK_STATES = {
 
 def find_unreachable_hooks(world: World) -> list[Finding]:
     """Hooks of ours that git would not run."""
-    if world.git is None or world.git.without_hooks or not is_installed(world.git.setup):
+    if world.git is None or world.git.setup.without_hooks or not world.git.setup.is_there:
         return []
     setup = world.git.setup
     out_of_reach = [hook for hook in setup.hooks if not _is_reached(hook, setup)]
@@ -223,13 +220,13 @@ def _tell_failures(failures: Sequence[HookFailure]) -> Finding:
     return Finding("hooks/proof", "error", message, REPOSITORY, hint=hint)
 
 
-def _is_reached(hook: Hook, setup: Setup) -> bool:
+def _is_reached(hook: HookFile, setup: Installation) -> bool:
     by_framework = hook.name == "pre-commit" and setup.framework_entry and hook.state != "missing"
     calls_us = hook.calls_us and hook.state not in ("no-interpreter", "passed-over")
     return hook.state not in _HOOK_STATES or calls_us or by_framework
 
 
-def _tell_hooks(hooks: list[Hook], setup: Setup) -> Iterator[Finding]:
+def _tell_hooks(hooks: list[HookFile], setup: Installation) -> Iterator[Finding]:
     if setup.hooks_place in ("outside", "nowhere") and (hooks or not setup.hooks):
         where = setup.hooks_path or "nowhere"
         message = f"core.hooksPath leads to {where}, outside this repository: git runs none of our hooks"
@@ -244,7 +241,7 @@ def _tell_hooks(hooks: list[Hook], setup: Setup) -> Iterator[Finding]:
         yield Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
 
 
-def _tell_interpreter(setup: Setup) -> Iterator[Finding]:
+def _tell_interpreter(setup: Installation) -> Iterator[Finding]:
     ours = any(hook.state in ("ours", "block", "moved") for hook in setup.hooks)
     if ours and setup.hooks_python and not setup.hooks_python_exists:
         message = f"the hooks' interpreter is gone: {setup.hooks_python}; they only work where `checkpoint` is on PATH"

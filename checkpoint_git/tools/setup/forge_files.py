@@ -14,13 +14,12 @@ from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.tools.setup.forge_templates import (
     Forge,
     ForgeFile,
-    find_forge_state,
     forge_files,
     forge_paths,
     is_plain_branch,
     is_unedited,
 )
-from checkpoint_git.tools.setup.steps import RemoveFile, RemoveFolder, Step, WriteFile
+from checkpoint_git.tools.setup.steps import RemoveFile, RemoveFolder, Step, write_step
 from checkpoint_git.tools.setup.survey import read_file
 
 FORGES: tuple[Forge, ...] = get_args(Forge)
@@ -73,20 +72,11 @@ def _plan_file(work_tree: str, file: ForgeFile) -> Step:
     found = read_file(path)
     if found.blocked or _leads_elsewhere(work_tree, path):
         return Step("skip", file.path, f"{found.blocked or 'its folder is a symbolic link'}; {file.instead}")
-    match find_forge_state(found.data, file.data):
-        case "missing":
-            return Step("add", file.path, _TRACKED, WriteFile(path, file.data))
-        case "current":
-            return Step("keep", file.path)
-        case "old":
-            return Step("update", file.path, _TRACKED, WriteFile(path, file.data))
-        case "foreign":
-            return _step_aside(file, found.data or b"")
-
-
-def _step_aside(file: ForgeFile, present: bytes) -> Step:
-    done = file.include and file.include.encode() in present
-    return Step("keep", file.path) if done else Step("skip", file.path, file.instead)
+    if found.data is None or found.data == file.data or is_unedited(found.data):
+        return write_step(file.path, path, found.data, file.data, _TRACKED)
+    if file.include and file.include.encode() in found.data:
+        return Step("keep", file.path)
+    return Step("skip", file.path, file.instead)
 
 
 def _leads_elsewhere(work_tree: str, path: str) -> bool:

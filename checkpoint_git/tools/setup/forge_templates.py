@@ -8,7 +8,6 @@ import re
 from typing import Literal, NamedTuple
 
 Forge = Literal["github", "gitlab"]
-State = Literal["missing", "current", "old", "foreign"]
 
 CHECKOUT = "actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2"
 PYTHON = "actions/setup-python@a26af69be951a213d495a4c3e4e4022e16d87065 # v5.6.0"
@@ -59,15 +58,6 @@ def sign_file(forge: Forge, text: str) -> bytes:
     body = text.encode()
     more = "While nobody edits it, `checkpoint init` renews it and `checkpoint uninstall` takes it away."
     return f"# Written by `checkpoint init --ci {forge}`, mark {_digest(body)}. {more}\n".encode() + body
-
-
-def find_forge_state(data: bytes | None, wanted: bytes) -> State:
-    """What a file of this name is to us: "old" is what an earlier init wrote, and nobody has edited since."""
-    if data is None:
-        return "missing"
-    if data == wanted:
-        return "current"
-    return "old" if is_unedited(data) else "foreign"
 
 
 def is_unedited(data: bytes) -> bool:

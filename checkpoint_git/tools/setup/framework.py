@@ -1,11 +1,82 @@
-"""An entry for us in a .pre-commit-config.yaml, as text: the rest of the file keeps every byte. Pure."""
+"""The pre-commit framework: what .pre-commit-hooks.yaml offers it, and our entry in a .pre-commit-config.yaml.
+
+Both as text; the rest of a configuration keeps every byte. Pure.
+"""
 
 import re
+from typing import NamedTuple
 
-from checkpoint_git.core.managed_block import find_block, insert_block, remove_block, replace_block
-from checkpoint_git.tools.setup.manifest import offers, yaml_quoted
+from checkpoint_git.core.managed_block import find_block, put_block, take_block
+from checkpoint_git.protocols.registry import KINDS
 
 FILE = ".pre-commit-config.yaml"
+MANIFEST = ".pre-commit-hooks.yaml"
+
+
+# what we offer
+
+
+class Offer(NamedTuple):
+    """One hook of the manifest. files: the paths it gets as arguments, "" for a hook that looks around by itself."""
+
+    id: str
+    name: str
+    description: str
+    entry: str
+    files: str
+
+
+def files_pattern() -> str:
+    """A regular expression for the paths of every protocol's files, as pre-commit searches for it."""
+    endings = [
+        (f"{re.escape(kind.folder)}/" if kind.folder else "") + "[^/]+".join(map(re.escape, kind.parts))
+        for kind in KINDS
+    ]
+    return f"(^|/)({'|'.join(endings)})$" if len(endings) > 1 else f"(^|/){endings[0]}$"
+
+
+OFFERS = (
+    Offer(
+        "checkpoint-validate",
+        "checkpoints are valid",
+        "Checks every changed checkpoint file against its protocol.",
+        "checkpoint validate",
+        files_pattern(),
+    ),
+    Offer(
+        "checkpoint-doctor",
+        "checkpoints match the repository",
+        "Compares all checkpoints with the history and the files, and looks after the merge driver and the hooks.",
+        "checkpoint-doctor",
+        "",
+    ),
+)
+
+
+def manifest_text() -> str:
+    """The whole of .pre-commit-hooks.yaml."""
+    lines = ["# Made from checkpoint_git/tools/setup/framework.py; a test compares the two."]
+    for offer in OFFERS:
+        lines += [
+            f"- id: {offer.id}",
+            f"  name: {offer.name}",
+            f"  description: {offer.description}",
+            f"  entry: {offer.entry}",
+            "  language: python",
+        ]
+        if offer.files:
+            lines.append(f"  files: {yaml_quoted(offer.files)}")
+        else:
+            lines += ["  always_run: true", "  pass_filenames: false"]
+    return "\n".join(lines) + "\n"
+
+
+def yaml_quoted(text: str) -> str:
+    """A text as a single-quoted YAML scalar; it must not hold a newline."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+# our entry
 
 # The interpreter recorded by init first: a program with a window starts hooks with a bare PATH.
 _ENTRY = (
@@ -20,7 +91,7 @@ _OWN_ID = re.compile(rb"^[ \t]*(?:-[ \t]+)?id:[ \t]*['\"]?checkpoint-validate['\
 
 def entry_body(indent: str = "") -> bytes:
     """Our item of the `repos:` list, indented as the file's own items are."""
-    offer = offers()[0]
+    offer = OFFERS[0]
     lines = [
         "- repo: local",
         "  hooks:",
@@ -40,25 +111,21 @@ def has_entry(data: bytes) -> bool:
 
 def add_entry(data: bytes) -> bytes | None:
     """The file with our entry last in its list of repositories; None where that list is written in no plain way."""
-    if find_block(data) is not None:
-        indent = _block_indent(data)
-        return replace_block(data, entry_body(indent.decode()), indent)
-    place = _find_end_of_list(data)
+    place = (0, _block_indent(data)) if find_block(data) else _find_end_of_list(data)
     if place is None:
         return None
     at, indent = place
-    return insert_block(data, at, entry_body(indent.decode()), (), indent)
+    return put_block(data, entry_body(indent.decode()), at, indent=indent)
 
 
 def new_file() -> bytes:
     """A configuration with our entry alone."""
-    return insert_block(_NEW_FILE, len(_NEW_FILE), entry_body(), ("new file",))
+    return put_block(None, entry_body(), head=_NEW_FILE)
 
 
 def remove_entry(data: bytes) -> bytes | None:
     """The file without our block; None when we made the file and nothing was added to it."""
-    block, rest = find_block(data), remove_block(data)
-    return None if block and "new file" in block.notes and rest == _NEW_FILE else rest
+    return take_block(data, _NEW_FILE)
 
 
 def is_current(data: bytes) -> bool:

@@ -1,29 +1,30 @@
-"""Hook scripts: which there are, what a file in a hooks folder is, and how ours gets in and out. Pure but load_."""
+"""Hook scripts: which there are, what a file in a hooks folder is to us, and how our block gets in and out."""
 
 import os
 import re
 import shlex
 from typing import Literal, NamedTuple
 
+import checkpoint_git
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.managed_block import Note, find_block, has_block, insert_block, remove_block, replace_block
+from checkpoint_git.core.managed_block import Note, find_block, has_block, put_block, remove_block, take_block
 from checkpoint_git.git.staged import pathspecs
-from checkpoint_git.tools.setup.hook_exit import ends_before
 
 HOOKS = ("pre-commit", "pre-merge-commit", "pre-push", "post-commit", "post-merge", "post-rewrite")
 SERVER_HOOKS = ("pre-receive", "update")  # of a bare repository, one or the other
+PACKAGE = os.path.dirname(os.path.abspath(checkpoint_git.__file__))
 
 State = Literal[
     "missing",
-    "ours",
-    "block",
-    "outdated",
-    "moved",
-    "not-executable",
-    "no-interpreter",
-    "passed-over",
-    "foreign",
-    "damaged",
+    "ours",  # a script of ours
+    "block",  # our block in another's script
+    "outdated",  # ours, of another version
+    "moved",  # the pre-commit framework runs ours from NAME.legacy
+    "not-executable",  # ours, and git skips it
+    "no-interpreter",  # ours, and its first line names a program that is not there
+    "passed-over",  # ours, below a line that ends the script
+    "foreign",  # another's, without ours
+    "damaged",  # the marks of our block are broken
 ]
 
 _SHEBANG = b"#!/bin/sh\n"
@@ -35,29 +36,29 @@ _GENERATORS = (
     (b"SKIP_SIMPLE_GIT_HOOKS", "simple-git-hooks"),
     (b"# Hook created by Husky v", "husky"),
 )
-_PATHS = "@PATHS@"
 
 
 class HookFile(NamedTuple):
-    """One file of a hooks folder as it was read. data: None when there is none, or when it cannot be read.
+    """One file of a hooks folder. data: None where there is none, or where it is not ours to change (blocked: why).
 
-    link: it is a symbolic link. runs: git may start it. legacy: the file NAME.legacy beside it, where the pre-commit
-    framework puts a hook that it found, to run it from there. interpreter: the program that its first line names is
-    there.
+    runs: git may start it. legacy: the file NAME.legacy beside it, where the pre-commit framework puts a hook that it
+    found, to run it from there. has_interpreter: the program that its first line names is there. calls_us: git runs it
+    and it calls `checkpoint hook`, in a block of ours or not.
     """
 
     name: str
     path: str
-    data: bytes | None
-    present: bool = False
-    link: bool = False
+    state: State = "missing"
+    data: bytes | None = None
+    blocked: str = ""
     runs: bool = False
     legacy: bytes | None = None
-    interpreter: bool = True
+    has_interpreter: bool = True
+    calls_us: bool = False
 
 
-def load_shims(package: str) -> dict[str, bytes]:
-    """The body of each hook's block, by the hook's name. package: this package's folder.
+def load_shims(package: str = PACKAGE) -> dict[str, bytes]:
+    """The body of each hook's block, by the hook's name.
 
     An installed package carries the scripts in its _hooks folder; a checkout has them in hooks/ at its top.
     """
@@ -65,40 +66,36 @@ def load_shims(package: str) -> dict[str, bytes]:
     folder = next((folder for folder in folders if os.path.isdir(folder)), None)
     if folder is None:
         raise CheckpointError(f"the hook scripts are missing from {package}", "install checkpoint-git again")
-    return {name: _load_shim(os.path.join(folder, name)) for name in (*HOOKS, *SERVER_HOOKS)}
+    paths = " ".join(shlex.quote(word) for word in pathspecs()).encode()
+    shims = {}
+    for name in (*HOOKS, *SERVER_HOOKS):
+        with open(os.path.join(folder, name), "rb") as stream:
+            block = find_block(stream.read())
+        assert block is not None, name
+        shims[name] = block.body.replace(b"@PATHS@", paths)
+    return shims
 
 
 def find_state(hook: HookFile, body: bytes) -> State:
     """What a hook file is to us. body: what our block should hold."""
-    if not hook.present:
+    data = hook.data or b""
+    if hook.data is None and not hook.blocked:
         return "missing"
     try:
-        block = find_block(hook.data or b"")
+        block = find_block(data)
     except CheckpointError:
         return "damaged"
     if block is None:
         return "moved" if is_framework_hook(hook) and has_block(hook.legacy or b"") else "foreign"
     if not hook.runs:
         return "not-executable"
-    if not hook.interpreter:
+    if not hook.has_interpreter:
         return "no-interpreter"
-    if _is_passed_over(hook.data or b""):
+    if ends_before(data[: block.start]):
         return "passed-over"
     if block.body != body:
         return "outdated"
-    return "ours" if is_only_ours(hook.data or b"") else "block"
-
-
-def is_only_ours(data: bytes) -> bool:
-    """Whether a hook is the script that we made, with nothing added to it."""
-    block = find_block(data)
-    return block is not None and "new file" in block.notes and remove_block(data) == _SHEBANG
-
-
-def is_ours_below(data: bytes) -> bool:
-    """Whether a hook is the script that we made, whatever its first line names by now."""
-    block = find_block(data)
-    return block is not None and "new file" in block.notes and not remove_block(data)[_first_line_end(data) :]
+    return "ours" if take_out_of(data) is None else "block"
 
 
 def find_interpreter(data: bytes) -> str:
@@ -107,32 +104,24 @@ def find_interpreter(data: bytes) -> str:
     return os.fsdecode(named[1]) if named else ""
 
 
-def _is_passed_over(data: bytes) -> bool:
-    """Whether something above our block ends the script, so that the block never runs."""
-    block = find_block(data)
-    return block is not None and ends_before(data[: block.start])
-
-
-def made_folder(data: bytes) -> bool:
-    """Whether the hooks folder was made for this hook."""
-    block = find_block(data)
-    return block is not None and "new folder" in block.notes
-
-
 def is_framework_hook(hook: HookFile) -> bool:
     """Whether the pre-commit framework wrote this file; it writes it again whenever it is installed."""
     return _FRAMEWORK_SIGN in (hook.data or b"")
 
 
+def is_own_script(data: bytes) -> bool:
+    """Whether a hook is the script that we made, whatever its first line names by now."""
+    block = find_block(data)
+    return block is not None and "new file" in block.notes and not remove_block(data)[_first_line_end(data) :]
+
+
 def why_not_extend(hook: HookFile) -> str:
     """Why a block cannot safely go into somebody else's hook; "" when it can."""
-    if hook.link:
-        return "it is a symbolic link"
     if hook.data is None:
-        return "it cannot be read"
+        return hook.blocked
     if not hook.runs:
         return "it is not executable, so git does not run it"
-    if not hook.interpreter:
+    if not hook.has_interpreter:
         return "its first line names a program that is not there, so git cannot run it"
     if b"\0" in hook.data or not is_shell_script(hook.data):
         return "it is not a shell script"
@@ -146,15 +135,10 @@ def put_into(data: bytes | None, body: bytes, notes: tuple[Note, ...] = ()) -> b
     At the top it runs whatever the rest does; many hooks end in exec or exit. A block that something above it keeps
     from running goes up there too.
     """
-    if data is None:
-        return insert_block(_SHEBANG, len(_SHEBANG), body, ("new file", *notes))
-    block = find_block(data)
-    if block is None:
-        return insert_block(data, _first_line_end(data), body)
-    if not _is_passed_over(data):
-        return replace_block(data, body)
-    rest, kept = remove_block(data), tuple(note for note in block.notes if note != "no newline before")
-    return insert_block(rest, _first_line_end(rest), body, kept)
+    block = find_block(data) if data is not None else None
+    if data is not None and block is not None and ends_before(data[: block.start]):
+        data, notes = remove_block(data), tuple(note for note in block.notes if note != "no newline before")
+    return put_block(data, body, _first_line_end(data or b""), head=_SHEBANG, notes=notes)
 
 
 def renew_first_line(data: bytes) -> bytes:
@@ -164,7 +148,7 @@ def renew_first_line(data: bytes) -> bytes:
 
 def take_out_of(data: bytes) -> bytes | None:
     """A hook without our block; None when the script was ours and nothing was added to it."""
-    return None if is_only_ours(data) else remove_block(data)
+    return take_block(data, _SHEBANG)
 
 
 def is_shell_script(data: bytes) -> bool:
@@ -178,21 +162,52 @@ def is_shell_script(data: bytes) -> bool:
     return name in _SHELLS
 
 
-def recipe(name: str, path: str) -> str:
-    """What a person can add to a hook that we leave alone."""
+def write_recipe(name: str, path: str) -> str:
+    """What a user can add to a hook that we leave alone."""
     return f'to have it run, call this from {path}: checkpoint hook {name} "$@"'
 
 
-def _load_shim(path: str) -> bytes:
-    with open(path, "rb") as stream:
-        block = find_block(stream.read())
-    assert block is not None, path
-    words = " ".join(shlex.quote(word) for word in pathspecs())
-    return block.body.replace(_PATHS.encode(), words.encode())
-
-
 def _first_line_end(data: bytes) -> int:
-    if not data.startswith(b"#!"):
-        return 0
-    end = data.find(b"\n")
-    return len(data) if end < 0 else end + 1
+    return data.find(b"\n") + 1 or len(data) if data.startswith(b"#!") else 0
+
+
+# does a script end before it reaches our block?
+
+_QUOTED = re.compile(rb"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.")
+_COMMENT = re.compile(rb"(?:^|(?<=[\s;]))#.*")
+_ENDS = re.compile(rb"\s*(?:exit(?:\s+[\w$?{}-]+)?\s*(?:;|$)|exec\s+(?!\d*[<>]|\{\w+\}[<>]|-)[^\s;&|])")
+_BETWEEN = re.compile(rb"[;&|]+")
+_OPENING = frozenset((b"if", b"case", b"do", b"{", b"("))
+_CLOSING = frozenset((b"fi", b"esac", b"done", b"}", b")"))
+_LEADING = frozenset((b"then", b"else", b"elif", b"!", b"while", b"until"))  # a command may follow on the line
+_CONTINUING = (b"&&", b"||", b"|")
+
+
+def ends_before(script: bytes) -> bool:
+    """Whether these lines end with `exit` or `exec` for certain: no condition, loop or function around it.
+
+    Nothing is run. Where a line cannot be read for certain, as in a here-document, the answer is no.
+    """
+    depth, conditional = 0, False
+    for line in script.replace(b"\r\n", b"\n").replace(b"\\\n", b" ").splitlines():
+        plain = _COMMENT.sub(b"", _QUOTED.sub(b"q", line)).rstrip()
+        if b"<<" in plain or b"'" in plain or b'"' in plain or plain.count(b"(") < plain.count(b"$("):
+            return False
+        if b"$(" in plain and plain.count(b"(") != plain.count(b")"):
+            return False
+        if not depth and not conditional and _ENDS.match(plain):
+            return True
+        depth = max(0, depth + sum(_count_levels(command) for command in _BETWEEN.split(plain)))
+        conditional = plain.endswith(_CONTINUING) if plain else conditional
+    return False
+
+
+def _count_levels(command: bytes) -> int:
+    """How many levels one command opens, less those that it closes."""
+    words, depth = command.split(), 0
+    for at, word in enumerate(words):
+        if word in _OPENING or word in _CLOSING:
+            depth += 1 if word in _OPENING else -1
+        elif word not in _LEADING and not word.endswith(b"()"):
+            return depth + (words[-1] in (b"{", b"(") and at < len(words) - 1)
+    return depth

@@ -6,23 +6,19 @@ import sys
 from collections.abc import Mapping
 from typing import NamedTuple, get_args
 
-import checkpoint_git
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place, find_place, find_repository, plan_place
 from checkpoint_git.git import attributes, driver_settings
-from checkpoint_git.git.repository import Repository, read_repository, read_settings
+from checkpoint_git.git.repository import Repository, read_repository
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.tools.agents import setup as agents
-from checkpoint_git.tools.setup import forge_files, readme, schemas
-from checkpoint_git.tools.setup.apply import apply_steps, describe_steps, steps_data
-from checkpoint_git.tools.setup.bare import plan_bare_install, read_bare
-from checkpoint_git.tools.setup.hook_files import load_shims
-from checkpoint_git.tools.setup.install_plan import HookChoice, Wanted, plan_install
-from checkpoint_git.tools.setup.setup_lock import apply_in_turn, take_turn
-from checkpoint_git.tools.setup.steps import Step, WriteFile
-from checkpoint_git.tools.setup.survey import Survey, read_bare_survey, read_merge_attribute, read_survey
+from checkpoint_git.tools.setup import forge_files, schema
+from checkpoint_git.tools.setup.hook_files import PACKAGE
+from checkpoint_git.tools.setup.plan import HookChoice, Wanted, plan_folder, plan_install
+from checkpoint_git.tools.setup.steps import Step, apply_steps, describe_steps, setup_lock, steps_data
+from checkpoint_git.tools.setup.survey import Survey, read_merge_attribute, read_survey
 
 SUMMARY = "make this repository ready for checkpoints; safe to run again at any time"
 EXAMPLES = """\
@@ -48,7 +44,6 @@ class Options(NamedTuple):
     schema: str | None = None
     adopt: bool = False
     dry_run: bool = False
-    schemas: bool = False
     ci: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     guard: bool = False
@@ -119,12 +114,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb."""
-    choices = (args.narrative, args.merge_schema, args.adopt, args.dry_run, args.schemas)
-    named = tuple(agents.check_agents(args.agent or (), guard=args.agent_guard))
-    options = Options(args.hooks, *choices, ci=tuple(args.ci or ()), agents=named, guard=args.agent_guard)
+    options = Options(
+        hooks=args.hooks,
+        narrative=args.narrative,
+        schema=args.merge_schema,
+        adopt=args.adopt,
+        dry_run=args.dry_run,
+        ci=tuple(args.ci or ()),
+        agents=tuple(agents.check_agents(args.agent or (), guard=args.agent_guard)),
+        guard=args.agent_guard,
+    )
     result = init(invocation.cwd, options, invocation.env)
     if args.schemas and not result.bare:
-        result.steps.extend(_add_schemas(_find_or_plan_place(invocation.cwd), invocation.now, dry_run=args.dry_run))
+        place = _find_or_plan_place(invocation.cwd)
+        result.steps.extend(schema.add_schemas(place, invocation.now, dry_run=args.dry_run))
     data = {
         "root": result.root,
         "work_tree": result.work_tree,
@@ -132,76 +135,55 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         "dry_run": options.dry_run,
         "steps": steps_data(result.steps),
     }
-    return Outcome(data, _blocks(result, options), result.findings)
+    return Outcome(data, _describe(result, options), result.findings)
 
 
 def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
-    """Sets up the repository around a directory, or just the folder outside git; says every step.
+    """Sets up the repository around a directory, or just the folder outside git.
 
     A bare repository gets what a server needs. Raises CheckpointError where GIT_DIR names another repository than the
     one around cwd.
     """
-    bare = read_bare(cwd, env)
-    if bare is not None:
-        return _init_bare(bare, options, cwd, env)
-    if options.hooks == "update":
-        raise CheckpointError("--hooks update is for bare repositories", "here: native, pre-commit or none")
     repository = read_repository(cwd, env)
-    with take_turn(None if options.dry_run else repository):
-        return _init_here(repository, cwd, options, env)
+    bare = repository is not None and repository.bare
+    _refuse_misplaced(options, repository)
+    with setup_lock(None if options.dry_run else repository):
+        place, steps = None if bare else _find_or_plan_place(cwd), list[Step]()
+        if place:
+            steps.append(plan_folder(place))
+            if options.agents:
+                steps += agents.read_agent_steps(place, options.agents, env, guard=options.guard)
+        survey = read_survey(repository, env, place.root if place else "") if repository else None
+        if survey:
+            steps += plan_install(survey, find_wanted(survey, options, cwd))
+        if survey and not bare:
+            steps += forge_files.plan_forges(survey.place.work_tree, options.ci, env)
+        if not options.dry_run:
+            apply_steps(steps, repository)
+    if survey and not options.dry_run:
+        _compile_package()
+    if survey is None:
+        return InitResult(place.root if place else cwd, None, steps, [])
+    if place is None:
+        return InitResult(survey.place.git_dir, None, steps, [], bare=True)
+    forge = None if options.ci else forge_files.find_forge(survey.place.work_tree, env)
+    return InitResult(
+        place.root, survey.place.work_tree, steps, _check_result(survey, place, env, options), forge=forge
+    )
 
 
-def _init_here(repository: Repository | None, cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
-    place = _find_or_plan_place(cwd)
-    steps = plan_folder(place)
-    if options.agents:
-        steps += agents.read_agent_steps(place, options.agents, env, guard=options.guard)
+def _refuse_misplaced(options: Options, repository: Repository | None) -> None:
+    """Refuses options that have no meaning outside git, in a bare repository or in a work tree."""
     if repository is None:
         if options.ci:
-            raise CheckpointError("--ci: this is no git repository", "run `git init` first")
-        if not options.dry_run:
-            apply_in_turn(steps, None)
-        return InitResult(place.root, None, steps, [])
-    survey = read_survey(repository, read_settings(repository), env, place.root)
-    steps += plan_install(survey, find_wanted(survey, options, cwd))
-    steps += forge_files.plan_forges(repository.work_tree, options.ci, env)
-    if not options.dry_run:
-        apply_in_turn(steps, repository)
-        _compile_package()
-    findings = _check_result(survey, place, env, options)
-    forge = None if options.ci else forge_files.find_forge(repository.work_tree, env)
-    return InitResult(place.root, repository.work_tree, steps, findings, forge=forge)
-
-
-def _add_schemas(place: Place, now: int, *, dry_run: bool) -> list[Step]:
-    """Schemas beside the checkpoints, which name theirs. Read and written under the lock, so not by plain steps."""
-    steps = schemas.plan_schemas(place) + schemas.plan_references(place)
-    if not dry_run:
-        apply_steps(steps, None)
-        schemas.write_references(place, now)
-    return steps
-
-
-def _init_bare(bare: Repository, options: Options, cwd: str, env: Mapping[str, str]) -> InitResult:
-    if options.ci:
-        raise CheckpointError("--ci writes files into a work tree, and a bare repository has none", "run it in a clone")
-    if options.agents:
-        raise CheckpointError("--agent writes files into a work tree, and a bare repository has none", "use a clone")
-    survey = read_bare_survey(bare, read_settings(bare), env)
-    steps = plan_bare_install(survey, find_wanted(survey, options, cwd))
-    if not options.dry_run:
-        apply_steps(steps, bare)
-        _compile_package()
-    return InitResult(bare.git_dir, None, steps, [], bare=True)
-
-
-def plan_folder(place: Place) -> list[Step]:
-    """The folder of checkpoints with its README; one that somebody wrote stays."""
-    path = os.path.join(place.directory, readme.FILE)
-    label = os.path.relpath(path, place.top)
-    if os.path.lexists(path):
-        return [Step("keep", label)]
-    return [Step("add", label, "", WriteFile(path, readme.TEXT.encode()))]
+            raise CheckpointError("--ci: this is not a git repository", "run `git init` first")
+    elif repository.bare and (options.ci or options.agents):
+        option = "--ci" if options.ci else "--agent"
+        raise CheckpointError(
+            f"{option} writes files into a work tree; a bare repository has none", "run it in a clone"
+        )
+    if options.hooks == "update" and not (repository and repository.bare):
+        raise CheckpointError("--hooks update is for bare repositories", "here: native, pre-commit or none")
 
 
 def _find_or_plan_place(cwd: str) -> Place:
@@ -218,11 +200,9 @@ def find_wanted(survey: Survey, options: Options, cwd: str) -> Wanted:
     """What an installation looks like; where the options say nothing, an earlier init's choices stay."""
     installed = driver_settings.read_driver_command(survey.settings.get(driver_settings.DRIVER, ""))
     earlier = installed.choices if installed else driver_settings.Choices()
-    schema = earlier.schema if options.schema is None else _check_schema(options.schema, cwd)
-    choices = driver_settings.Choices(options.narrative or earlier.narrative, schema)
-    package = _package_folder()
-    planned = driver_settings.plan_settings(_find_interpreter(), package, choices)
-    return Wanted(planned, load_shims(package), options.hooks, options.adopt)
+    own_schema = earlier.schema if options.schema is None else _check_schema(options.schema, cwd)
+    choices = driver_settings.Choices(options.narrative or earlier.narrative, own_schema)
+    return Wanted(driver_settings.plan_settings(_find_interpreter(), PACKAGE, choices), options.hooks, options.adopt)
 
 
 def _check_schema(path: str, cwd: str) -> str:
@@ -241,9 +221,6 @@ def _check_schema(path: str, cwd: str) -> str:
     return full
 
 
-_EXAMPLE = ".checkpoints/x.checkpoint.json"  # a path whose schema the private one becomes a part of
-
-
 def _lint_schema(path: str) -> None:
     """Refuses a schema that could not be merged by: better now than at the next merge."""
     from checkpoint_git.core.jsontext import JsonTextError, decode, load
@@ -252,7 +229,7 @@ def _lint_schema(path: str) -> None:
 
     try:
         with open(path, "rb") as stream:
-            found = lint_schema(load(decode(stream.read())), load_merge_schema(_EXAMPLE))
+            found = lint_schema(load(decode(stream.read())), load_merge_schema(".checkpoints/x.checkpoint.json"))
     except (OSError, JsonTextError) as error:
         raise CheckpointError(f"--merge-schema: {path} cannot be read: {error}", "give a JSON Schema") from None
     wrong = [finding for finding in found if finding.level == "error"]
@@ -269,59 +246,40 @@ def _find_interpreter() -> str:
     return exact if os.path.exists(exact) and os.path.samefile(exact, path) else path
 
 
-def _package_folder() -> str:
-    return os.path.dirname(os.path.abspath(checkpoint_git.__file__))
-
-
 def _compile_package() -> None:
     """Some installers write no compiled modules, and git starts the driver once for every file."""
     import compileall
 
-    compileall.compile_dir(_package_folder(), quiet=2)
+    compileall.compile_dir(PACKAGE, quiet=2)
 
 
 def _check_result(survey: Survey, place: Place, env: Mapping[str, str], options: Options) -> list[Finding]:
-    findings = [_ignored(survey.ignored)] if survey.ignored else []
-    if not options.dry_run:
-        answer = read_merge_attribute(place.root, clean_env(env))
-        if answer not in (attributes.DRIVER, attributes.OTHER_DRIVER):
-            findings.append(_overruled(answer))
+    """Warnings for checkpoints that git ignores, and for attributes that still keep them from our driver."""
+    findings = list[Finding]()
+    if survey.ignored:
+        path, line, pattern = (*survey.ignored.split(":", 2), "", "")[:3]
+        message = f"the pattern{pattern} keeps .checkpoints out of git, so checkpoints do not survive this clone"
+        hint = "remove the pattern: this folder is meant to be committed"
+        number = int(line) if line.isdecimal() else 0
+        findings.append(Finding("git/checkpoints-ignored", "warning", message, path, line=number, hint=hint))
+    answer = attributes.DRIVER if options.dry_run else read_merge_attribute(place.root, clean_env(env))
+    if answer not in (attributes.DRIVER, attributes.OTHER_DRIVER):
+        message = f"git still answers merge={answer} for checkpoints, so the merge driver stays unused"
+        hint = "see `git check-attr --all .checkpoints/x.checkpoint.json`, and remove what overrules it"
+        findings.append(Finding("git/attribute-overruled", "warning", message, attributes.FILE, hint=hint))
     return findings
 
 
-def _ignored(rule: str) -> Finding:
-    path, line, pattern = (*rule.split(":", 2), "", "")[:3]
-    return Finding(
-        "git/checkpoints-ignored",
-        "warning",
-        f"the pattern{pattern} keeps .checkpoints out of git, so checkpoints do not survive this clone",
-        path,
-        line=int(line) if line.isdecimal() else 0,
-        hint="take the pattern out: this folder is meant to be committed",
-    )
-
-
-def _overruled(answer: str) -> Finding:
-    return Finding(
-        "git/attribute-overruled",
-        "warning",
-        f"git still answers merge={answer} for checkpoints, so the merge driver stays unused",
-        attributes.FILE,
-        hint="see `git check-attr --all .checkpoints/x.checkpoint.json`, and take out what overrules it",
-    )
-
-
-def _blocks(result: InitResult, options: Options) -> list[Line]:
+def _describe(result: InitResult, options: Options) -> list[Line]:
     lines = describe_steps(result.steps, dry_run=options.dry_run)
     if result.bare:
         lines.append(Line("This is a bare repository: it merges and checks what is pushed to it, and holds no files."))
     elif result.work_tree is None:
-        lines.append(
-            Line("this is no git repository: no merge driver, no hooks; run `git init`, then this again", "warn")
-        )
+        text = "this is not a git repository: no merge driver, no hooks; run `git init`, then this again"
+        lines.append(Line(text, "warn"))
     elif not options.dry_run:
         lines.append(Line("Commit .gitattributes and .checkpoints/ so that other clones have them too."))
     if result.forge:
-        told = f"Its merge button runs no merge driver: `checkpoint init --ci {result.forge}` adds jobs that do."
-        lines.append(Line(told))
+        text = f"Its merge button runs no merge driver: `checkpoint init --ci {result.forge}` adds jobs that do."
+        lines.append(Line(text))
     return lines

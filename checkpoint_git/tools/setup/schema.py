@@ -1,12 +1,21 @@
-"""`checkpoint schema`: the JSON Schemas of our files, and how an editor or a CI job is told of them."""
+"""`checkpoint schema`, and the JSON Schemas of our files beside the checkpoints, as `init --schemas` writes them."""
 
 import argparse
+import hashlib
 import json
-from typing import Any
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
+from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation
-from checkpoint_git.tools.setup.schemas import FOLDER, Exported, list_schemas
+from checkpoint_git.disk.discover import Place
+from checkpoint_git.protocols.contract import open_room
+from checkpoint_git.protocols.registry import KINDS
+from checkpoint_git.protocols.skill import schema_reference
+from checkpoint_git.tools.setup.steps import RemoveFile, Step, apply_steps, write_step
+from checkpoint_git.tools.setup.survey import read_file
 
 SUMMARY = """\
 print the JSON Schemas of checkpoints, workflows and records, and settings for editors
@@ -20,7 +29,9 @@ EXAMPLES = """\
 
   check-jsonschema --schemafile .checkpoints/schemas/skill.schema.json .checkpoints/*.checkpoint.json"""
 
-# what `checkpoint validate` and `checkpoint doctor` print, and what stands where in it
+FOLDER = "schemas"  # in .checkpoints
+_COMMENT = "Written by `checkpoint init --schemas`, which also brings it up to date. sha256:"
+# what `checkpoint validate` and `checkpoint doctor` print, and the groups in it
 _LINE = r"^(.+?):(\d+):(\d+): (error|warning): (.*) \[([\w/-]+)\]$"
 _PLACES = {"file": 1, "line": 2, "column": 3, "severity": 4, "message": 5, "code": 6}
 
@@ -28,7 +39,7 @@ _PLACES = {"file": 1, "line": 2, "column": 3, "severity": 4, "message": 5, "code
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """[NAME] | --editor EDITOR | --matcher."""
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("name", metavar="NAME", nargs="?", help="the kind of file; all are listed where left out")
+    which.add_argument("name", metavar="NAME", nargs="?", help="the kind of file; default: list them all")
     which.add_argument("--editor", choices=("vscode",), help="settings that check files while they are edited")
     which.add_argument("--matcher", action="store_true", help="how GitHub Actions find findings in what we print")
 
@@ -41,25 +52,22 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
         return _document(github_matcher())
     schemas = list_schemas()
     if args.name:
-        return _document(_find(schemas, args.name).document)
+        found = [one.document for one in schemas if one.name == args.name]
+        if not found:
+            names = ", ".join(one.name for one in schemas)
+            raise CheckpointError(f"there is no schema {args.name!a}", f"there are: {names}")
+        return _document(found[0])
     rows = [{"name": one.name, "id": one.document.get("$id", ""), "files": one.files} for one in schemas]
     if args.format == "json":
         return _document({"schema_version": 1, "command": "schema", "schemas": rows, "findings": []})
     return Answer([f"{row['name']:20} {row['files']:42} {row['id']}\n" for row in rows], 0)
 
 
-def _find(schemas: list[Exported], name: str) -> Exported:
-    found = [one for one in schemas if one.name == name]
-    if not found:
-        raise CheckpointError(f"there is no schema {name!a}", f"there are: {', '.join(one.name for one in schemas)}")
-    return found[0]
-
-
 def _document(value: dict[str, Any]) -> Answer:
     return Answer([json.dumps(value, indent=2, ensure_ascii=False) + "\n"], 0)
 
 
-def settings_of_vscode(schemas: list[Exported]) -> dict[str, Any]:
+def settings_of_vscode(schemas: "list[Exported]") -> dict[str, Any]:
     """What goes into .vscode/settings.json and .vscode/tasks.json; paths are as `init --schemas` writes them."""
     urls = {one.name: f"./.checkpoints/{FOLDER}/{one.file}" for one in schemas}
     json_schemas = [{"fileMatch": [one.files], "url": urls[one.name]} for one in schemas if not one.is_yaml]
@@ -83,3 +91,96 @@ def _task(verb: str) -> dict[str, Any]:
 def github_matcher() -> dict[str, Any]:
     """What `::add-matcher::` takes in a GitHub workflow; `--format github` needs none."""
     return {"problemMatcher": [{"owner": "checkpoint", "pattern": [{"regexp": _LINE, **_PLACES}]}]}
+
+
+# the schemas themselves
+
+
+class Exported(NamedTuple):
+    """The schema of one kind of file. files: which paths it is for, as a glob. is_yaml: they are YAML, not JSON."""
+
+    name: str
+    files: str
+    document: dict[str, Any]
+
+    @property
+    def is_yaml(self) -> bool:
+        """Whether the files are YAML."""
+        return self.files.endswith(".yaml")
+
+    @property
+    def file(self) -> str:
+        """Its file's name."""
+        return f"{self.name}.schema.json"
+
+
+def list_schemas() -> list[Exported]:
+    """The schema of every kind of file that a repository keeps."""
+    return [Exported(kind.name, kind.pattern, _export(open_room(kind.name).schema.document)) for kind in KINDS]
+
+
+def _export(schema: Any) -> Any:
+    """A schema without keywords of our own, which say how files merge: a strict checker would stumble over them."""
+    if isinstance(schema, Mapping):
+        return {key: _export(value) for key, value in schema.items() if not key.startswith("x-")}
+    return [_export(each) for each in schema] if isinstance(schema, list) else schema
+
+
+def write_text(document: dict[str, Any]) -> str:
+    """A schema as a file's text, which says who wrote it and whether it is still as it was written."""
+    head = {key: document[key] for key in ("$schema", "$id") if key in document}
+    return json.dumps({**head, "$comment": _sign(document), **document}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _sign(document: Any) -> str:
+    """The comment of a schema that is as it was written."""
+    return _COMMENT + hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+
+
+def is_own_text(data: bytes) -> bool:
+    """Whether a file is a schema that init wrote, of whatever version, and nobody changed since."""
+    try:
+        document = jsontext.load(jsontext.decode(data))
+    except jsontext.JsonTextError:
+        return False
+    comment = document.pop("$comment", "") if isinstance(document, dict) else ""
+    return bool(comment == _sign(document))
+
+
+# init --schemas, and uninstall
+
+
+def add_schemas(place: Place, now: int, *, dry_run: bool) -> list[Step]:
+    """Writes what is missing of the schemas beside the checkpoints, and lets every checkpoint name its own.
+
+    A schema that somebody wrote or changed stays as it is.
+    """
+    steps = [_plan_file(place, schema) for schema in list_schemas()]
+    unnamed = schema_reference.list_paths(place, referring=False)
+    if not dry_run:
+        apply_steps(steps, None)
+        schema_reference.write_references(place, now)
+    return steps + [Step("add", os.path.relpath(path, place.top), "$schema") for path in unnamed]
+
+
+def _plan_file(place: Place, schema: Exported) -> Step:
+    path = os.path.join(place.directory, FOLDER, schema.file)
+    label, wanted = os.path.relpath(path, place.top), write_text(schema.document).encode()
+    if os.path.islink(os.path.dirname(path)) or os.path.islink(path):
+        return Step("skip", label, "a symbolic link is in its place")
+    present = read_file(path).data
+    if present is not None and present != wanted and not is_own_text(present):
+        return Step("skip", label, "somebody wrote or changed it")
+    return write_step(label, path, present, wanted, "")
+
+
+def remove_schemas(place: Place, now: int, *, dry_run: bool) -> list[Step]:
+    """Removes the schemas that are as init wrote them, and the $schema of checkpoints that refer to them."""
+    paths = [os.path.join(place.directory, FOLDER, schema.file) for schema in list_schemas()]
+    own = [path for path in paths if is_own_text(read_file(path).data or b"")]
+    steps = [Step("remove", os.path.relpath(path, place.top), "", RemoveFile(path, folders=1)) for path in own]
+    named = schema_reference.list_paths(place, referring=True)
+    if not dry_run:
+        schema_reference.remove_references(place, now)
+        apply_steps(steps, None)
+    return steps + [Step("remove", os.path.relpath(path, place.top), "$schema") for path in named]

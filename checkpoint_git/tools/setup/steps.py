@@ -1,7 +1,19 @@
-"""What init and uninstall are going to do, as values: a step says it in words and may carry one change to make."""
+"""What init and uninstall do, as values: a step describes itself and may carry one change; and the changes, applied.
 
-from collections.abc import Sequence
-from typing import Literal, NamedTuple
+One set-up of a repository runs at a time, and nothing is left of one that was killed: no empty folder, no half a file.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal, NamedTuple
+
+from checkpoint_git.core.outcome import Line, Style
+from checkpoint_git.disk.atomic import make_folder, remove_file, remove_stray_files, write_error, write_file
+from checkpoint_git.disk.lock import hold_passing_lock, remove_lock
+from checkpoint_git.disk.replace import remove_quietly
+from checkpoint_git.git.history.index import remove_index
+from checkpoint_git.git.repository import Repository, remove_settings, write_setting
 
 Deed = Literal["add", "update", "remove", "keep", "skip", "advise"]
 
@@ -15,10 +27,10 @@ class WriteFile(NamedTuple):
 
 
 class RemoveFile(NamedTuple):
-    """A file to delete. folder: how many of the folders above it were made for it and go too, once they are empty."""
+    """A file to delete. folders: how many folders above it were made for it and go too, once they are empty."""
 
     path: str
-    folder: int = 0
+    folders: int = 0
 
 
 class RemoveFolder(NamedTuple):
@@ -47,7 +59,7 @@ class WriteSetting(NamedTuple):
 
 
 class RemoveSettings(NamedTuple):
-    """Keys to take out of the repository's git configuration."""
+    """Keys to remove from the repository's git configuration."""
 
     keys: Sequence[str]
 
@@ -56,9 +68,181 @@ Change = WriteFile | RemoveFile | RemoveFolder | RemoveLock | RemoveIndex | Writ
 
 
 class Step(NamedTuple):
-    """One line of the report. what: a file or a key, relative to the work tree where it lies there."""
+    """One line of the report. what: a file or a key, relative to the work tree where it is inside."""
 
     deed: Deed
     what: str
     text: str = ""
     change: Change | None = None
+
+
+def write_step(what: str, path: str, before: bytes | None, after: bytes, text: str) -> Step:
+    """The step that gives a file its new content; a "keep" where it has it. before: None where there is no file."""
+    if after == before:
+        return Step("keep", what)
+    return Step("update" if before is not None else "add", what, text, WriteFile(path, after))
+
+
+def removal_step(
+    what: str,
+    path: str,
+    after: bytes | None,
+    text: str = "",
+    *,
+    rest: str = "our lines; the rest stays",
+    folders: int = 0,
+) -> Step:
+    """The step that removes what is ours from a file. after: what is left of it, None for nothing.
+
+    text: why; default: `rest` where something is left.
+    """
+    if after is None:
+        return Step("remove", what, text, RemoveFile(path, folders))
+    return Step("remove", what, text or rest, WriteFile(path, after))
+
+
+# the report
+
+_WORDS: dict[Deed, tuple[str, str, Style]] = {
+    "add": ("added", "would add", "good"),
+    "update": ("updated", "would update", "good"),
+    "remove": ("removed", "would remove", "good"),
+    "keep": ("already there", "already there", "dim"),
+    "skip": ("left alone", "would leave alone", "warn"),
+    "advise": ("for you to do", "for you to do", "warn"),
+}
+
+
+def describe_steps(steps: Sequence[Step], *, dry_run: bool) -> list[Line]:
+    """One line a step."""
+    lines = []
+    for step in steps:
+        done, planned, style = _WORDS[step.deed]
+        words = f"{planned if dry_run else done}: {step.what}"
+        lines.append(Line(f"{words} ({step.text})" if step.text else words, style))
+    return lines
+
+
+def steps_data(steps: Sequence[Step]) -> list[dict[str, Any]]:
+    """The steps as JSON."""
+    return [{"deed": step.deed, "what": step.what, "text": step.text} for step in steps]
+
+
+# the changes
+
+_LOCK = "checkpoint-setup.lock"  # in the git directory that all work trees share, as the configuration is
+JOURNAL = "checkpoint-setup.journal"  # in a work tree's own git directory
+_OURS, _THEIRS = "+", "="  # a folder that goes when it is empty; one that stays
+
+
+@contextmanager
+def setup_lock(repository: Repository | None) -> Iterator[None]:
+    """Holds a repository for one init or uninstall, after clearing what a killed one left there.
+
+    None, and a repository that nobody can write to, is not held. Raises CheckpointError as hold_lock does.
+    """
+    if repository is None or not os.access(repository.common_dir, os.W_OK):
+        yield
+        return
+    with hold_passing_lock(os.path.join(repository.common_dir, _LOCK)):
+        path = os.path.join(repository.git_dir, JOURNAL)
+        clear_folders(_read_journal(path, repository.work_tree))
+        remove_quietly(path)
+        yield
+
+
+def apply_steps(steps: Sequence[Step], repository: Repository | None) -> None:
+    """Makes every change in order. repository: None outside git, where no step changes a setting.
+
+    The folders that steps make or empty are written down in the journal for as long as it takes.
+    """
+    folders = find_folders(steps)
+    journal = os.path.join(repository.git_dir, JOURNAL) if repository and folders else ""
+    if repository and journal:
+        relative = (f"{folder[0]}{os.path.relpath(folder[1:], repository.work_tree)}" for folder in folders)
+        write_file(journal, os.fsencode("\0".join(relative)))
+    try:
+        for step in steps:
+            if step.change is not None:
+                _apply_change(step.change, repository)
+    finally:
+        clear_folders(folders)
+        if journal:
+            remove_quietly(journal)
+
+
+def _apply_change(change: Change, repository: Repository | None) -> None:
+    match change:
+        case WriteFile(path, data, executable):
+            make_folder(os.path.dirname(path))
+            write_file(path, data)
+            if executable:
+                _make_executable(path)
+        case RemoveFile(path, folders):
+            remove_file(path)
+            _remove_empty_folders(os.path.dirname(path), folders)
+        case RemoveFolder(path):
+            _remove_empty_folders(path, 1)
+        case RemoveLock(path):
+            remove_lock(path)
+        case RemoveIndex(folder):
+            remove_index(folder)
+        case WriteSetting(key, value):
+            assert repository is not None
+            write_setting(repository, key, value)
+        case RemoveSettings(keys):
+            assert repository is not None
+            remove_settings(repository, keys)
+
+
+def _make_executable(path: str) -> None:
+    try:
+        mode = os.stat(path).st_mode
+        os.chmod(path, mode | (mode & 0o444) >> 2)
+    except OSError as error:
+        raise write_error(path, error) from None
+
+
+def _remove_empty_folders(path: str, count: int) -> None:
+    for _ in range(count):
+        try:
+            os.rmdir(path)
+        except OSError:
+            return  # not empty: something in it is not ours
+        path = os.path.dirname(path)
+
+
+def find_folders(steps: Sequence[Step]) -> list[str]:
+    """The folders that steps write into, make or may empty, each behind the mark of whose it is."""
+    found = dict[str, str]()
+    for step in steps:
+        if isinstance(step.change, WriteFile):
+            folder = os.path.dirname(step.change.path)
+            while not os.path.isdir(folder):
+                found[folder] = _OURS
+                folder = os.path.dirname(folder)
+            found.setdefault(folder, _THEIRS)
+        elif isinstance(step.change, RemoveFile):
+            folder = os.path.dirname(step.change.path)
+            for _ in range(step.change.folders):
+                found[folder] = _OURS
+                folder = os.path.dirname(folder)
+    return [f"{mark}{folder}" for folder, mark in found.items()]
+
+
+def clear_folders(folders: Sequence[str]) -> None:
+    """Removes the temporary files of killed writers from the folders, and those of our folders that are empty."""
+    for folder in sorted(folders, key=len, reverse=True):  # the inner ones first
+        remove_stray_files(folder[1:])
+        if folder.startswith(_OURS):
+            _remove_empty_folders(folder[1:], 1)
+
+
+def _read_journal(path: str, top: str) -> list[str]:
+    """The folders as find_folders has them. top: what those in the journal are relative to."""
+    try:
+        with open(path, "rb") as stream:
+            fields = os.fsdecode(stream.read()).split("\0")
+    except OSError:
+        return []
+    return [field[0] + os.path.normpath(os.path.join(top, field[1:])) for field in fields if field]

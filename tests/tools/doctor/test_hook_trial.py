@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.git.repository import read_repository
 from checkpoint_git.tools.doctor.hook_trial import HookFailure, prove_hooks, read_broken_scripts, read_own_scripts
 from checkpoint_git.tools.setup.init import Options, init
-from checkpoint_git.tools.setup.install_state import read_installation
+from checkpoint_git.tools.setup.survey import Installation, read_installation
 from tests.support.repos import GitRepo
 
 STOPPING = ["pre-commit", "pre-merge-commit", "pre-push"]
@@ -23,14 +24,20 @@ def guarded(repo: GitRepo) -> GitRepo:
     return repo
 
 
+def read(repo: GitRepo) -> Installation:
+    repository = read_repository(str(repo.path), os.environ)
+    assert repository is not None
+    return read_installation(repository, os.environ)
+
+
 def scripts_of(repo: GitRepo) -> dict[str, bytes]:
-    return read_own_scripts(read_installation(str(repo.path)).hooks, str(repo.path))
+    return read_own_scripts(read(repo).hooks, str(repo.path))
 
 
 def prove(repo: GitRepo, seconds: float = 20, only: str = "", **settings: str) -> list[HookFailure]:
     """The failures of a repository's hooks. settings: python or package, in place of what init recorded."""
-    found = read_installation(str(repo.path))
-    wanted = {"python": found.python, "package": found.package, **settings}
+    found = read(repo)
+    wanted = {"python": found.hooks_python, "package": found.package, **settings}
     scripts = {name: script for name, script in scripts_of(repo).items() if only in name}
     return prove_hooks(scripts, {f"checkpoint.install.{key}": wanted[key] for key in wanted}, os.environ, seconds)
 
@@ -133,12 +140,12 @@ def test_a_hook_that_is_not_word_for_word_ours_is_not_run(guarded: GitRepo, tmp_
 
 
 def test_lines_that_an_editor_broke_are_found_without_running_them(guarded: GitRepo, tmp_path: Path) -> None:
-    hooks = read_installation(str(guarded.path)).hooks
+    hooks = read(guarded).hooks
     assert read_broken_scripts(hooks) == []
     edit(guarded, "pre-push", b"checkpoint_git_hook() (", f'touch "{tmp_path}/ran" $(touch "{tmp_path}/ran")'.encode())
     edit(guarded, "post-merge", b"exit 1\n)\n", b"exit 1\n")
     edit(guarded, "pre-commit", b"exit 1\n)\n", b"exit 2\n)\n")
-    failures = read_broken_scripts(read_installation(str(guarded.path)).hooks)
+    failures = read_broken_scripts(read(guarded).hooks)
     assert [failure.hook for failure in failures] == ["pre-push", "post-merge"]
     assert all(failure.said for failure in failures)
     assert not (tmp_path / "ran").exists()
@@ -199,8 +206,7 @@ def test_the_command_on_the_users_path_does_not_count(
 def test_what_python_finds_in_the_users_home_counts(guarded: GitRepo, tmp_path: Path) -> None:
     python = program(
         tmp_path / "python",
-        f'#!/bin/sh\n[ "$HOME" = "{os.environ["HOME"]}" ] || exit 1\n'
-        f'exec "{read_installation(str(guarded.path)).python}" "$@"\n',
+        f'#!/bin/sh\n[ "$HOME" = "{os.environ["HOME"]}" ] || exit 1\nexec "{read(guarded).hooks_python}" "$@"\n',
     )
     assert prove(guarded, only="pre-push", python=python) == []
 
@@ -208,8 +214,8 @@ def test_what_python_finds_in_the_users_home_counts(guarded: GitRepo, tmp_path: 
 def test_the_repository_of_a_running_hook_is_left_alone(guarded: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
     head = guarded.commit()
     scripts = scripts_of(guarded)
-    found = read_installation(str(guarded.path))
-    settings = {"checkpoint.install.python": found.python, "checkpoint.install.package": found.package}
+    found = read(guarded)
+    settings = {"checkpoint.install.python": found.hooks_python, "checkpoint.install.package": found.package}
     monkeypatch.setenv("GIT_DIR", str(guarded.path / ".git"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(guarded.path / ".git/index"))
     assert prove_hooks(scripts, settings, os.environ) == []

@@ -8,7 +8,7 @@ import pytest
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.protocols.skill.document_summary import make_sheet
 from checkpoint_git.protocols.validate import check_document
-from checkpoint_git.tools.doctor.context import GitFacts, Hook, Proof, Setup, World
+from checkpoint_git.tools.doctor.context import GitFacts, Proof, World
 from checkpoint_git.tools.doctor.table import CHECKS, choose_checks, find_all, locate_all
 from checkpoint_git.tools.setup.checks import (
     find_broken_driver,
@@ -18,12 +18,14 @@ from checkpoint_git.tools.setup.checks import (
     find_unreachable_hooks,
     find_unresolved,
 )
+from checkpoint_git.tools.setup.hook_files import HookFile, State
+from checkpoint_git.tools.setup.survey import Installation
 from tests.support.samples import checkpoint, checkpoint_text
 
 PATH = ".checkpoints/build.checkpoint.json"
 NOW = 1_772_443_800
 NAMES = ("pre-commit", "pre-push", "post-merge")
-HEALTHY = Setup(
+HEALTHY = Installation(
     driver="'python' -I -S 'driver.py' ...",
     base_driver="x",
     recursive="checkpoint-base",
@@ -39,7 +41,7 @@ HEALTHY = Setup(
     attributes_in_head=True,
     attributes_in_info=True,
     hooks_path="/repo/.git/hooks",
-    hooks=tuple(Hook(name, f"/repo/.git/hooks/{name}", "ours") for name in NAMES),
+    hooks=tuple(HookFile(name, f"/repo/.git/hooks/{name}", "ours") for name in NAMES),
 )
 
 
@@ -141,7 +143,7 @@ def test_a_clone_without_installation_gets_one_finding() -> None:
         "ours": False,
         "hooks_python": "",
     }
-    hooks = tuple(Hook(name, name, "missing") for name in NAMES)
+    hooks = tuple(HookFile(name, name, "missing") for name in NAMES)
     for attributes in (True, False):
         facts = world(
             facts={"merge_attributes": {PATH: "checkpoint" if attributes else "unspecified"}},
@@ -213,7 +215,7 @@ def test_a_failed_proof_is_an_error_with_what_was_said() -> None:
 
 
 @pytest.mark.parametrize("state", ["missing", "foreign", "not-executable", "outdated", "damaged"])
-def test_hooks_that_git_does_not_run_are_told_together(state: str) -> None:
+def test_hooks_that_git_does_not_run_are_told_together(state: State) -> None:
     hooks = (*HEALTHY.hooks[:1], *(hook._replace(state=state) for hook in HEALTHY.hooks[1:]))
     (finding,) = find_unreachable_hooks(world(hooks=hooks))
     assert finding.level == "warning"
@@ -222,7 +224,7 @@ def test_hooks_that_git_does_not_run_are_told_together(state: str) -> None:
 
 
 @pytest.mark.parametrize("state", ["ours", "block", "moved"])
-def test_hooks_that_git_runs_are_fine(state: str) -> None:
+def test_hooks_that_git_runs_are_fine(state: State) -> None:
     assert find_unreachable_hooks(world(hooks=tuple(hook._replace(state=state) for hook in HEALTHY.hooks))) == []
 
 
@@ -233,7 +235,7 @@ def test_a_hook_that_calls_us_or_the_frameworks_entry_counts() -> None:
 
 
 @pytest.mark.parametrize("state", ["no-interpreter", "passed-over"])
-def test_words_of_ours_that_never_run_do_not_count_as_a_call(state: str) -> None:
+def test_words_of_ours_that_never_run_do_not_count_as_a_call(state: State) -> None:
     hooks = tuple(hook._replace(state=state, calls_us=True) for hook in HEALTHY.hooks)
     assert told(find_unreachable_hooks(world(hooks=hooks))) == [("warning", "hooks/unreachable")]
 

@@ -108,7 +108,7 @@ def test_the_forge_of_a_clone_is_suggested_where_its_address_says_it(repo: GitRe
 
 
 def test_outside_git_and_in_a_bare_repository_there_is_no_place_for_them(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="no git repository"):
+    with pytest.raises(CheckpointError, match="not a git repository"):
         init(str(tmp_path), Options(ci=("github",)), os.environ)
     bare = GitRepo.create(tmp_path / "bare.git", "--bare")
     with pytest.raises(CheckpointError, match="work tree"):

@@ -18,7 +18,6 @@ from checkpoint_git.cli.verbs import VERBS
 from checkpoint_git.tools.setup.forge_templates import (
     COMMANDS,
     Forge,
-    find_forge_state,
     forge_files,
     is_plain_branch,
     is_unedited,
@@ -132,11 +131,10 @@ def test_the_version_that_is_installed_is_the_one_that_wrote_the_file() -> None:
 def test_a_file_is_ours_until_somebody_changes_a_byte_of_it() -> None:
     now = FILES[".gitlab-ci.yml"]
     older = forge_files("gitlab", "main", "1.2.2")[0].data
-    assert find_forge_state(None, now) == "missing"
-    assert find_forge_state(now, now) == "current"
-    assert find_forge_state(older, forge_files("gitlab", "main", "1.2.3")[0].data) == "old"
-    assert find_forge_state(now + b"# mine\n", now) == "foreign"
-    assert find_forge_state(b"stages: []\n", now) == "foreign"
+    assert is_unedited(now)
+    assert is_unedited(older)
+    assert not is_unedited(now + b"# mine\n")
+    assert not is_unedited(b"stages: []\n")
     assert not is_unedited(b"")
 
 

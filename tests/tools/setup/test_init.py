@@ -84,7 +84,7 @@ def test_the_package_is_compiled(repo: GitRepo) -> None:
 
 def test_outside_git_only_the_folder_is_made_and_that_is_said(tmp_path: Path) -> None:
     ran = run_verb(verb, cwd=tmp_path, env=dict(os.environ))
-    assert "this is no git repository" in ran.text
+    assert "this is not a git repository" in ran.text
     assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == [
         ".checkpoints",
         ".checkpoints/README.md",

@@ -7,7 +7,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.tools.setup.init import Options, init
-from checkpoint_git.tools.setup.install_plan import HookChoice
+from checkpoint_git.tools.setup.plan import HookChoice
 from checkpoint_git.tools.setup.uninstall import uninstall
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text

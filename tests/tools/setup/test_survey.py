@@ -4,18 +4,24 @@ import os
 import sys
 from pathlib import Path
 
-import pytest
-
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git import driver_settings
+from checkpoint_git.git.repository import read_repository
+from checkpoint_git.git.run import clean_env
 from checkpoint_git.tools.setup.init import Options, init
-from checkpoint_git.tools.setup.install_state import Installation, read_installation
+from checkpoint_git.tools.setup.survey import Installation, read_installation
 from tests.support.repos import GitRepo
+from tests.support.snapshot import take_snapshot
+
+
+def _read(path: Path) -> Installation:
+    repository = read_repository(str(path), clean_env(os.environ))
+    assert repository is not None
+    return read_installation(repository, os.environ)
 
 
 def _facts(repo: GitRepo, options: Options | None = None) -> Installation:
     init(str(repo.path), options or Options(), os.environ)
-    return read_installation(str(repo.path))
+    return _read(repo.path)
 
 
 def _states(facts: Installation) -> dict[str, str]:
@@ -23,24 +29,23 @@ def _states(facts: Installation) -> dict[str, str]:
 
 
 def test_nothing_installed_is_a_set_of_absent_facts(repo: GitRepo) -> None:
-    facts = read_installation(str(repo.path))
-    assert (facts.driver, facts.base_driver, facts.recursive, facts.textconv, facts.parts) == ("", "", "", "", None)
-    assert (facts.driver_exists, facts.framework) == (False, False)
+    facts = _read(repo.path)
+    assert (facts.driver, facts.base_driver, facts.recursive, facts.textconv, facts.ours) == ("", "", "", "", False)
+    assert (facts.driver_exists, facts.framework_entry, facts.is_there) == (False, False, False)
     assert facts.merge_attribute == "unspecified"
     assert set(_states(facts).values()) == {"missing"}
 
 
 def test_a_fresh_installation_is_whole(repo: GitRepo) -> None:
     facts = _facts(repo)
-    assert facts.parts is not None
-    assert facts.parts.python == facts.python
-    assert Path(facts.python).samefile(sys.executable)
-    assert facts.driver_exists
+    assert facts.driver_python == facts.hooks_python
+    assert Path(facts.hooks_python).samefile(sys.executable)
+    assert (facts.ours, facts.driver_exists, facts.is_there, facts.without_hooks) == (True, True, True, False)
     assert (facts.recursive, facts.merge_attribute) == ("checkpoint-base", "checkpoint")
     assert (facts.attributes_in_work_tree, facts.attributes_in_head, facts.attributes_in_info) == (True, False, True)
     assert (facts.hooks_place, set(_states(facts).values())) == ("repository", {"ours"})
     repo.commit()
-    assert read_installation(str(repo.path)).attributes_in_head
+    assert _read(repo.path).attributes_in_head
 
 
 def test_a_vanished_driver_is_seen(repo: GitRepo) -> None:
@@ -50,7 +55,7 @@ def test_a_vanished_driver_is_seen(repo: GitRepo) -> None:
         driver_settings.DRIVER,
         driver_settings.driver_command("/gone/python", "/gone", driver_settings.Choices()),
     )
-    facts = read_installation(str(repo.path))
+    facts = _read(repo.path)
     assert not facts.driver_exists
 
 
@@ -63,7 +68,7 @@ def test_a_hook_that_changed_is_seen(repo: GitRepo) -> None:
     (hooks / "post-commit").write_bytes(
         (hooks / "post-commit").read_bytes().replace(b"git diff-tree", b"git diff-tree ")
     )
-    states = _states(read_installation(str(repo.path)))
+    states = _states(_read(repo.path))
     assert states == {
         "pre-commit": "not-executable",
         "pre-merge-commit": "ours",
@@ -77,18 +82,18 @@ def test_a_hook_that_changed_is_seen(repo: GitRepo) -> None:
 def test_a_hooks_path_that_leads_elsewhere_is_seen(repo: GitRepo, tmp_path: Path) -> None:
     _facts(repo)
     repo.git("config", "core.hooksPath", str(tmp_path / "elsewhere"))
-    facts = read_installation(str(repo.path))
+    facts = _read(repo.path)
     assert (facts.hooks_path, facts.hooks_place) == (str(tmp_path / "elsewhere"), "outside")
     assert set(_states(facts).values()) == {"missing"}
     repo.git("config", "core.hooksPath", "")
-    facts = read_installation(str(repo.path))
+    facts = _read(repo.path)
     assert (facts.hooks_path, facts.hooks_place, facts.hooks) == ("", "nowhere", ())
 
 
 def test_the_framework_and_its_entry_are_seen(repo: GitRepo) -> None:
     repo.write(".pre-commit-config.yaml", "repos: []\n")
     facts = _facts(repo)
-    assert (facts.framework, facts.framework_entry) == (True, False)
+    assert not facts.framework_entry
     repo.write(".pre-commit-config.yaml", "repos:\n- repo: meta\n  hooks: []\n")
     assert _facts(repo).framework_entry
 
@@ -97,7 +102,7 @@ def test_a_linked_worktree_has_the_facts_of_its_repository(repo: GitRepo) -> Non
     repo.commit()
     _facts(repo)
     repo.git("worktree", "add", "-q", "../linked", "-b", "side")
-    facts = read_installation(str(repo.path.parent / "linked"))
+    facts = _read(repo.path.parent / "linked")
     assert set(_states(facts).values()) == {"ours"}
     assert (facts.attributes_in_work_tree, facts.attributes_in_info) == (False, True)
     assert facts.merge_attribute == "checkpoint"
@@ -106,19 +111,23 @@ def test_a_linked_worktree_has_the_facts_of_its_repository(repo: GitRepo) -> Non
 def test_a_hooks_environment_does_not_lead_astray(repo: GitRepo, tmp_path: Path) -> None:
     other = GitRepo.create(tmp_path / "other")
     _facts(repo)
-    facts = read_installation(str(repo.path), {**os.environ, "GIT_DIR": str(other.path / ".git")})
+    repository = read_repository(str(repo.path), clean_env(os.environ))
+    assert repository is not None
+    facts = read_installation(repository, {**os.environ, "GIT_DIR": str(other.path / ".git")})
     assert set(_states(facts).values()) == {"ours"}
+    assert facts.ours
 
 
 def test_reading_the_facts_changes_nothing(repo: GitRepo) -> None:
-    from tests.support.snapshot import take_snapshot
-
     _facts(repo)
     before = take_snapshot(repo.path)
-    read_installation(str(repo.path))
+    _read(repo.path)
     assert take_snapshot(repo.path) == before
 
 
-def test_outside_git_it_cannot_go_on(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="not a git repository"):
-        read_installation(str(tmp_path))
+def test_a_linked_hook_that_calls_us_counts_although_its_lines_are_not_ours(repo: GitRepo) -> None:
+    repo.write("hook.sh", '#!/bin/sh\ncheckpoint hook pre-commit "$@"\n').chmod(0o755)
+    (repo.path / ".git/hooks/pre-commit").unlink(missing_ok=True)
+    (repo.path / ".git/hooks/pre-commit").symlink_to("../../hook.sh")
+    hook = next(hook for hook in _read(repo.path).hooks if hook.name == "pre-commit")
+    assert (hook.state, hook.calls_us) == ("foreign", True)

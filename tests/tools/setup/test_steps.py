@@ -8,8 +8,15 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.tools.agents.table import TABLE
-from checkpoint_git.tools.setup.setup_lock import JOURNAL, apply_in_turn, clear_folders, find_folders
-from checkpoint_git.tools.setup.steps import RemoveFile, Step, WriteFile
+from checkpoint_git.tools.setup.steps import (
+    JOURNAL,
+    RemoveFile,
+    Step,
+    WriteFile,
+    apply_steps,
+    clear_folders,
+    find_folders,
+)
 from tests.support.command import BIN, run_checkpoint
 from tests.support.repos import GitRepo
 from tests.support.snapshot import take_snapshot
@@ -50,7 +57,7 @@ def test_a_step_that_fails_leaves_no_empty_folder(tmp_path: Path) -> None:
         Step("add", "", "", WriteFile(f"{tmp_path}/b/x", b"")),
     ]
     with pytest.raises(CheckpointError):
-        apply_in_turn(steps, None)
+        apply_steps(steps, None)
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 

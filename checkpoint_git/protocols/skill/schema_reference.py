@@ -1,0 +1,46 @@
+"""The `$schema` of checkpoints: which have none or ours, and giving it to them or removing it, under the lock."""
+
+from typing import Any
+
+from checkpoint_git.core import jsontext
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.disk.discover import Place
+from checkpoint_git.protocols.skill import layout, store
+from checkpoint_git.protocols.skill.changes import SCHEMA_FILE
+from checkpoint_git.protocols.skill.write import change_checkpoint
+
+REFERENCE = f"./{SCHEMA_FILE}"
+
+
+def list_paths(place: Place, *, referring: bool) -> list[str]:
+    """The checkpoints that can be read and whose $schema is ours, or else those that have none."""
+    return [layout.checkpoint_path(place, skill) for skill in _list_skills(place, REFERENCE if referring else None)]
+
+
+def write_references(place: Place, now: int) -> None:
+    """Lets every checkpoint name its schema; updated_at stays: nothing of its work has changed."""
+    for skill in _list_skills(place, None):
+        change_checkpoint(place, skill, lambda value: {"$schema": REFERENCE, **(value or {})}, now)
+
+
+def remove_references(place: Place, now: int) -> None:
+    """Removes the $schema that write_references wrote."""
+
+    def without(value: dict[str, Any] | None) -> dict[str, Any]:
+        return {key: inner for key, inner in (value or {}).items() if key != "$schema"}
+
+    for skill in _list_skills(place, REFERENCE):
+        change_checkpoint(place, skill, without, now)
+
+
+def _list_skills(place: Place, reference: str | None) -> list[str]:
+    found = []
+    for skill in store.list_skills(place):
+        try:
+            data = store.read_skill(place, skill)
+            value = jsontext.load(jsontext.decode(data)) if isinstance(data, bytes) else None
+        except (CheckpointError, jsontext.JsonTextError):
+            continue
+        if isinstance(value, dict) and value.get("$schema") == reference:
+            found.append(skill)
+    return found

@@ -1,0 +1,287 @@
+"""The plans of init and uninstall: from what is there to the steps that are missing, or that remove what is ours.
+
+Pure. A bare repository gets what a server needs: the drivers, their attributes and one hook that checks pushes.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.managed_block import Note, has_block, has_new_folder, is_damaged
+from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.disk.discover import Place
+from checkpoint_git.git import attributes
+from checkpoint_git.git import driver_settings as settings
+from checkpoint_git.tools.setup import framework, hook_files
+from checkpoint_git.tools.setup.hook_files import SERVER_HOOKS, HookFile
+from checkpoint_git.tools.setup.steps import RemoveSettings, Step, WriteFile, WriteSetting, removal_step, write_step
+from checkpoint_git.tools.setup.survey import FileState, Survey
+
+HookChoice = Literal["auto", "native", "pre-commit", "none", "update"]  # update: of a bare repository
+
+_SHOWN = 72  # characters of a setting in the report
+_TRACKED = "part of the work tree: commit it, and the others get it too"
+_DAMAGED = "the marks of our block in it are damaged: take it out by hand"
+# Nobody resolves a conflict where no files are checked out.
+_FOR_WORK_TREES = (settings.MERGETOOL, settings.MERGETOOL_TRUST)
+
+
+class Wanted(NamedTuple):
+    """What the installation should look like.
+
+    settings: git configuration by key. adopt: take over files that another checkpoint merge driver handles now.
+    """
+
+    settings: Mapping[str, str]
+    hooks: HookChoice = "auto"
+    adopt: bool = False
+
+
+def plan_install(survey: Survey, wanted: Wanted) -> list[Step]:
+    """Every step in the order in which it is to be made; one that is there already is a "keep"."""
+    return [*plan_settings(survey, wanted), *plan_attributes(survey, wanted), *plan_hooks(survey, wanted)]
+
+
+def plan_uninstall(survey: Survey) -> list[Step]:
+    """Every step in the order in which it is to be made; nothing of ours there is an empty plan."""
+    steps = [step for hook in (*survey.hooks, *survey.left_hooks) for step in _plan_hook_removal(survey, hook)]
+    if has_block(survey.framework.data or b""):
+        path, after = survey.framework.path, framework.remove_entry(survey.framework.data or b"")
+        steps.append(removal_step(framework.FILE, path, after, rest="our entry; the rest stays"))
+    for label, state in _attribute_files(survey):
+        steps += _plan_attributes_removal(label, state)
+    keys = settings.find_own_settings(survey.settings)
+    return [*steps, Step("remove", ", ".join(keys), "", RemoveSettings(keys))] if keys else steps
+
+
+# git's configuration
+
+
+def plan_settings(survey: Survey, wanted: Wanted) -> list[Step]:
+    """The settings key by key; a driver or tool that somebody else defined under our name is left alone."""
+    foreign = settings.foreign_sections(survey.settings) or ("\0",)
+    text = "is defined by something else; remove it with `git config --unset` and run this again"
+    left_out = _FOR_WORK_TREES if survey.place.bare else ()
+    steps = [Step("skip", key, text) for key in settings.COMMANDS if key.startswith(foreign) and key not in left_out]
+    for key, value in wanted.settings.items():
+        if not key.startswith(foreign) and key not in left_out:
+            steps.append(_plan_setting(survey, key, value))
+    # That no hooks are wanted is recorded, for the doctor and for the next init.
+    if wanted.hooks == "none":
+        steps.append(_plan_setting(survey, settings.HOOKS, "none"))
+    elif wanted.hooks != "auto" and settings.HOOKS in survey.settings:
+        steps.append(Step("remove", settings.HOOKS, change=RemoveSettings((settings.HOOKS,))))
+    data = survey.git_config.data or b""
+    if data and not data.endswith(b"\n") and any(step.change for step in steps):
+        note = WriteSetting(settings.UNENDED_SIZE, str(len(data)))
+        steps.append(Step("add", settings.UNENDED_SIZE, "the configuration's last line had no end", note))
+    return steps
+
+
+def _plan_setting(survey: Survey, key: str, value: str) -> Step:
+    present = survey.settings.get(key)
+    if present == value:
+        return Step("keep", key)
+    return Step("add" if present is None else "update", key, shorten(value, _SHOWN), WriteSetting(key, value))
+
+
+# attributes
+
+
+def plan_attributes(survey: Survey, wanted: Wanted) -> list[Step]:
+    """The lines in .gitattributes, and in info/attributes for branches that are older than those lines."""
+    files = _attribute_files(survey)
+    named = [
+        f"{label}:{number}" for label, state in files for number in attributes.find_other_driver(state.data or b"")
+    ]
+    if (named or survey.merge_attribute == attributes.OTHER_DRIVER) and not wanted.adopt:
+        where = ", ".join(named) or "an attributes file"
+        text = f"{where} gives checkpoints to the merge driver {attributes.OTHER_DRIVER}, so ours stays unused"
+        return [Step("skip", files[0][0], f"{text}; `checkpoint init --adopt` replaces it")]
+    return [_plan_attributes_file(label, state) for label, state in files]
+
+
+def _attribute_files(survey: Survey) -> list[tuple[str, FileState]]:
+    """The attributes files and how a report names them."""
+    info = [(shown_path(survey, survey.info.path), survey.info)]
+    return info if survey.place.bare else [(attributes.FILE, survey.attributes), *info]
+
+
+def _plan_attributes_file(label: str, state: FileState) -> Step:
+    lines = "; ".join(attributes.attribute_lines())
+    if state.blocked:
+        return Step("skip", label, f"{state.blocked}; add to it: {lines}")
+    text = lines if state.lost is None else "it was deleted: as git has it, with our lines"
+    try:
+        return write_step(label, state.path, state.data, _write_attributes(state), text)
+    except CheckpointError as error:
+        return Step("skip", label, f"{error.message}: {error.hint}")
+
+
+def _write_attributes(state: FileState) -> bytes:
+    data = state.lost if state.data is None else state.data
+    if data is None:
+        return attributes.add_attributes(None, () if state.has_folder else ("new folder",))
+    adopted = attributes.adopt_lines(data)
+    by_hand = attributes.has_attributes(data) and not has_block(data)
+    return adopted if by_hand else attributes.add_attributes(adopted)
+
+
+def _plan_attributes_removal(label: str, state: FileState) -> list[Step]:
+    if state.data is None:
+        return []
+    try:
+        after, folders = attributes.remove_attributes(state.data), int(has_new_folder(state.data))
+    except CheckpointError as error:
+        return [Step("skip", label, f"{error.message}: {error.hint}")]
+    return [] if after == state.data else [removal_step(label, state.path, after, folders=folders)]
+
+
+# hooks
+
+
+def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
+    """The hooks where git looks for them, or advice where they are somebody else's business."""
+    bare, choice = survey.place.bare, wanted.hooks
+    if choice == "auto" and survey.settings.get(settings.HOOKS) == "none":
+        choice = "none"
+    if choice == "none":
+        still = "a push of an invalid checkpoint" if bare else "an invalid checkpoint but `checkpoint validate`"
+        return [Step("keep", "hooks", f"none, as you asked; nothing stops {still}")]
+    steps = list[Step]()
+    if bare:
+        names = [find_server_hook(survey, choice)]
+        why = f"{names[0]} checks pushes now"
+    else:
+        has_framework = survey.framework.data is not None or bool(survey.framework.blocked)
+        by_framework = choice == "pre-commit" or (choice == "auto" and has_framework)
+        names = [name for name in hook_files.HOOKS if not (by_framework and name == "pre-commit")]
+        why = "the pre-commit framework runs it now"
+        steps += _plan_framework(survey) if by_framework else []
+    if survey.folder.place in ("outside", "nowhere") or (bare and survey.folder.place != "repository"):
+        where = survey.folder.path or "(nothing)"
+        text = f"core.hooksPath is {where}, which is not part of this repository; nothing was installed there"
+        steps.append(Step("skip", "hooks", text))
+        folder = survey.folder.path or "hooks"
+        return steps + [
+            Step("advise", name, hook_files.write_recipe(name, os.path.join(folder, name))) for name in names
+        ]
+    for hook in survey.hooks:
+        steps += [_plan_hook(survey, hook)] if hook.name in names else _plan_hook_removal(survey, hook, why)
+    return steps
+
+
+def find_server_hook(survey: Survey, choice: HookChoice) -> str:
+    """The hook that checks pushes to a bare repository: as chosen, else as an earlier init put it."""
+    if choice == "pre-commit":
+        hint = "--hooks native (pre-receive), update or none"
+        raise CheckpointError("the pre-commit framework has no place in a bare repository", hint)
+    there = [hook.name for hook in survey.hooks if hook.state not in ("missing", "foreign", "damaged", "moved")]
+    if choice == "auto" and there:
+        return there[0]
+    return "update" if choice == "update" else SERVER_HOOKS[0]
+
+
+def _plan_hook(survey: Survey, hook: HookFile) -> Step:
+    """The step that brings our block into one hook."""
+    label, state = shown_path(survey, hook.path), hook.state
+    if state in ("ours", "block"):
+        return Step("keep", label)
+    if state == "moved":
+        return Step("keep", label, "the pre-commit framework runs ours from its .legacy copy")
+    if state == "damaged":
+        return Step("skip", label, f"{_DAMAGED} and run this again")
+    is_own = state == "missing" or hook_files.is_own_script(hook.data or b"")
+    reason = "" if is_own else hook_files.why_not_extend(hook)
+    if reason:
+        return Step("skip", label, f"{reason}; {hook_files.write_recipe(hook.name, label)}")
+    notes: tuple[Note, ...] = () if survey.folder.exists else ("new folder",)
+    after = hook_files.put_into(hook.data, survey.shims[hook.name], notes)
+    if state != "missing" and is_own and not hook.has_interpreter:
+        after = hook_files.renew_first_line(after)
+    told = ["above what is there, which still runs"] if state == "foreign" else []
+    told += [_TRACKED] if survey.folder.place == "work tree" else []
+    if state == "passed-over" and not told:
+        told = ["to the top: a line above it ended the script"]
+    change = WriteFile(hook.path, after, executable=is_own)
+    return Step("add" if state == "missing" else "update", label, "; ".join(told), change)
+
+
+def _plan_hook_removal(survey: Survey, hook: HookFile, why: str = "") -> list[Step]:
+    """The steps that remove our block from one hook, and from the copy that the pre-commit framework keeps."""
+    steps = []
+    for path, data in ((hook.path, hook.data or b""), (f"{hook.path}.legacy", hook.legacy or b"")):
+        label = shown_path(survey, path)
+        if has_block(data):
+            folders = int(has_new_folder(data))
+            steps.append(removal_step(label, path, hook_files.take_out_of(data), why, folders=folders))
+        elif b"checkpoint-git" in data and is_damaged(data):
+            steps.append(Step("skip", label, _DAMAGED))
+    return steps
+
+
+def _plan_framework(survey: Survey) -> list[Step]:
+    """Our entry in the pre-commit framework's configuration, and advice where the framework is not installed."""
+    steps = [_plan_framework_entry(survey.framework)]
+    if not any(hook.name == "pre-commit" and hook_files.is_framework_hook(hook) for hook in survey.hooks):
+        text = "the framework is configured but not installed here: run `pre-commit install`"
+        steps.append(Step("advise", "pre-commit", text))
+    return steps
+
+
+def _plan_framework_entry(state: FileState) -> Step:
+    entry = " / ".join(framework.entry_body().decode().splitlines())
+    if state.blocked or is_damaged(state.data or b""):
+        return Step("advise", framework.FILE, f"{state.blocked or 'our marks are damaged'}; add to its repos: {entry}")
+    if state.data is None:
+        return Step("add", framework.FILE, _TRACKED, WriteFile(state.path, framework.new_file()))
+    if framework.has_entry(state.data) and framework.is_current(state.data):
+        return Step("keep", framework.FILE)
+    after = framework.add_entry(state.data)
+    if after is None:
+        return Step("advise", framework.FILE, f"its list of repos is written in a way we do not edit; add: {entry}")
+    return Step("update", framework.FILE, f"a hook checkpoint-validate; {_TRACKED}", WriteFile(state.path, after))
+
+
+def shown_path(survey: Survey, path: str) -> str:
+    """A path as a report shows it: relative to the work tree where it is inside."""
+    return path.removeprefix(survey.place.work_tree + os.sep)
+
+
+# the folder of checkpoints
+
+
+def plan_folder(place: Place) -> Step:
+    """The folder of checkpoints with its README; one that somebody wrote stays."""
+    path = os.path.join(place.directory, README)
+    label = os.path.relpath(path, place.top)
+    if os.path.lexists(path):
+        return Step("keep", label)
+    return Step("add", label, "", WriteFile(path, README_TEXT.encode()))
+
+
+README = "README.md"
+README_TEXT = """\
+# .checkpoints
+
+One JSON file for each skill (`<skill>.checkpoint.json`): what it is working on, how far it got, what it decided, what
+blocks it and what comes next. Whoever continues the work, a person or an agent, in another session or on another
+machine, reads it here.
+
+    checkpoint                    where everything stands, decisions that wait on you first
+    checkpoint next               the one thing to do now
+    checkpoint resume SKILL       continue where a skill stopped
+    checkpoint update SKILL --step=sprint-3 --next_actions+="Write the tests"
+    checkpoint done SKILL         the next action is done: on to the one after it
+    checkpoint validate           is every file well-formed?
+    checkpoint doctor             do the files still match the repository?
+
+- **Commit this folder.** It belongs in git and never in `.gitignore`: a checkpoint that stays on one machine is lost to
+  the next session. Review it in pull requests like code.
+- **Merge on your machine.** `checkpoint init` registers a merge driver in each clone; the merge buttons of hosting
+  services do not run it. When two branches changed one file, merge locally and push the result.
+- **No stamp for every merge.** A job that writes each merged pull request into a checkpoint makes all its own pull
+  requests conflict with one another, and git log knows what was merged. Write a checkpoint where the work turns.
+- **Never resolve by hand without checking.** After editing a conflict, run `checkpoint validate` before you commit.
+"""
