@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from checkpoint_git.protocols.restore.api import RestorePoints, savepoint
     from checkpoint_git.protocols.skill.next_action import NextAction
     from checkpoint_git.protocols.skill.resume_brief import Plan
+    from checkpoint_git.protocols.skill.status import StatusResult
     from checkpoint_git.protocols.skill.verbs.done import DoneResult
     from checkpoint_git.protocols.skill.verbs.next import NextResult
     from checkpoint_git.protocols.skill.verbs.resume import ResumeResult
     from checkpoint_git.protocols.skill.verbs.rotate import RotateResult
     from checkpoint_git.protocols.skill.verbs.update import UpdateResult
     from checkpoint_git.protocols.workflow.api import Workflow
-    from checkpoint_git.tools.status.verb import StatusResult
 
 __all__ = [
     "CheckpointError",
@@ -58,7 +58,7 @@ _HOMES = {
     "ResumeResult": "protocols.skill.verbs.resume",
     "Resumption": "protocols.pipeline.phases",
     "RotateResult": "protocols.skill.verbs.rotate",
-    "StatusResult": "tools.status.verb",
+    "StatusResult": "protocols.skill.status",
     "UpdateResult": "protocols.skill.verbs.update",
     "Workflow": "protocols.workflow.api",
     "savepoint": "protocols.restore.api",

@@ -10,6 +10,8 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.skill import store
 from checkpoint_git.protocols.skill.read import check_files, iterate_documents
+from checkpoint_git.protocols.skill.since import read_since
+from checkpoint_git.protocols.skill.status import StatusResult, status
 from checkpoint_git.protocols.skill.verbs.done import DoneResult, done
 from checkpoint_git.protocols.skill.verbs.list import summarize
 from checkpoint_git.protocols.skill.verbs.log import LogResult, log
@@ -21,8 +23,6 @@ from checkpoint_git.protocols.skill.verbs.rotate import RotateResult, rotate
 from checkpoint_git.protocols.skill.verbs.show import show
 from checkpoint_git.protocols.skill.verbs.update import UpdateResult, make_edits, update
 from checkpoint_git.protocols.skill.views import public_view
-from checkpoint_git.protocols.skill.write import check_owner
-from checkpoint_git.tools.status.verb import StatusResult, read_since, status
 from checkpoint_git.tools.sync.context import TIMEOUT, Wish
 from checkpoint_git.tools.sync.run import SyncResult, sync
 from checkpoint_git.tools.validate.verb import read_paths
@@ -146,7 +146,7 @@ class Checkpoints:
 
     def _own_place(self, skill: str) -> Place:
         """The place, where this process may write to the skill's checkpoint."""
-        check_owner(skill, os.environ)
+        store.check_owner(skill, os.environ)
         return self.place
 
     def list(self) -> Objects:

@@ -1,17 +1,25 @@
-"""What every protocol's room offers, and how one is opened by its name. It knows no protocol itself.
+"""What tools may know of a protocol: its row in the registry, and what its package offers under the names below.
 
-A room is a package with five drawers: layout.py (names and places), schema.json (shape, and how versions merge),
-rules.py (meaning beyond shape), store.py (reading and writing) and README.md.
+Always: layout.py (names and places), schema.json (shape, and how versions merge), rules.py (meaning beyond shape),
+store.py (reading and writing), README.md. Where the protocol has such a thing: summary.py (Summarizer), checks.py (the
+doctor's checks), validate.py (check_file, for files that are not JSON). This module knows no protocol.
 """
 
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import Any, NamedTuple, Protocol, cast
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.outcome import Block
 from checkpoint_git.core.schema import Check, Mismatch, Schema
-from checkpoint_git.protocols.registry import KINDS
+from checkpoint_git.disk.discover import Place
+from checkpoint_git.protocols.registry import KINDS, PROTOCOLS
+
+if TYPE_CHECKING:
+    from checkpoint_git.protocols.document import Document
 
 DRAWERS = ("layout.py", "schema.json", "rules.py", "store.py", "README.md")
 
@@ -38,41 +46,123 @@ class Rules(Protocol):
         """
 
 
+class CheckFile(Protocol):
+    """check_file() of validate.py."""
+
+    def __call__(self, path: str, data: bytes, *, now: int) -> "Document":
+        """The document in a file's bytes, with every finding located."""
+
+
+# what there is of a protocol in a project
+
+Reader = Literal["status", "prime", "report", "completion"]
+
+
+class Question(NamedTuple):
+    """What a tool wants to know of every protocol.
+
+    now: seconds since 1970. form: the --format, so that nothing is made that it does not show. skill, brief, since (as
+    it was typed): what `status` was narrowed down to.
+    """
+
+    place: Place
+    now: int
+    env: Mapping[str, str]
+    reader: Reader
+    form: str = ""
+    skill: str | None = None
+    brief: bool = False
+    since: str | None = None
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether it is about one skill, or about what changed."""
+        return self.skill is not None or self.since is not None
+
+
+class Summary(NamedTuple):
+    """What there is of one protocol in a project. The protocol writes its own part, and the tool puts them together.
+
+    data: members of the JSON document. findings: the first error of each broken file. For `status`: lead, what is shown
+    above everything else, and blocks. For `prime`, as clean() returns them: lines, and details that are left out first.
+    For completion: names, what a parser calls them -> those that there are. For `report`: see report.py.
+    """
+
+    data: Mapping[str, Any] = {}
+    findings: Sequence[Finding] = ()
+    lead: Sequence[Block] = ()
+    blocks: Sequence[Block] = ()
+    lines: Sequence[str] = ()
+    details: Sequence[str] = ()
+    names: Mapping[str, Sequence[str]] = {}
+
+
+class Summarizer(Protocol):
+    """summary.py. It is imported for every `status` and `prime`, so it imports late what it needs."""
+
+    def is_present(self, place: Place) -> bool:
+        """Whether a project has anything of the protocol: a look that opens no file of it."""
+
+    def summarize(self, question: Question) -> Summary:
+        """What there is; at least the part for the question's reader."""
+
+
+def read_summaries(question: Question) -> Iterator[Summary]:
+    """What there is of every protocol that is present, in the order of the registry.
+
+    The first protocol is always asked, since that there are no checkpoints yet is worth saying too, and it alone where
+    the question is narrow.
+    """
+    for row in PROTOCOLS[:1] if question.is_narrow else PROTOCOLS:
+        module = cast("Summarizer | None", load_part(row.package, "summary"))
+        if module and (row is PROTOCOLS[0] or module.is_present(question.place)):
+            yield module.summarize(question)
+
+
+def is_any_present(place: Place) -> bool:
+    """Whether a project has anything of any protocol."""
+    parts = (cast("Summarizer | None", load_part(row.package, "summary")) for row in PROTOCOLS)
+    return any(part is not None and part.is_present(place) for part in parts)
+
+
+def load_part(package: str, name: str) -> ModuleType | None:
+    """A module of a protocol's package, None where the protocol has none of that name."""
+    folder = os.path.join(os.path.dirname(__file__), package.rpartition(".")[2])
+    return import_module(f"{package}.{name}") if os.path.isfile(os.path.join(folder, f"{name}.py")) else None
+
+
+# what a document is checked with
+
+
 class Room(NamedTuple):
-    """An opened room, as far as checks need it."""
+    """The modules of a kind of file as far as checks need them. check_file: None where files are JSON."""
 
     layout: Layout
     rules: Rules
     schema: Schema
+    check_file: CheckFile | None
 
 
 _opened: dict[str, Room] = {}
 
 
 def open_room(kind: str) -> Room:
-    """The room of a kind of file in the registry with that kind's schema, opened once a process."""
+    """What documents of a kind in the registry are checked with, opened once a process."""
     if kind not in _opened:
         row = next(each for each in KINDS if each.name == kind)
         _opened[kind] = _load_room(row.package, row.schema)
     return _opened[kind]
 
 
-def _load_room(module: str, schema_file: str) -> Room:
-    layout = cast(Layout, import_module(f"{module}.layout"))
-    rules = import_module(f"{module}.rules")
+def _load_room(package: str, schema_file: str) -> Room:
+    layout, rules = (cast(Any, import_module(f"{package}.{name}")) for name in ("layout", "rules"))
     path = os.path.join(os.path.dirname(str(rules.__file__)), schema_file)
-    return Room(layout, cast(Rules, rules), Schema(lambda: _load_document(path), _load_check(module, path)))
+    quick = load_part(package, schema_file.removesuffix(".json") + "_check")  # made from the schema, beside it
+    check: Check | None = quick.check if quick else None
+    own = load_part(package, "validate")
+    return Room(layout, rules, Schema(lambda: _load_document(path), check), own.check_file if own else None)
 
 
 def _load_document(path: str) -> Any:
     with open(path, encoding="utf-8") as stream:
         return jsontext.load(stream.read())
-
-
-def _load_check(module: str, path: str) -> Check | None:
-    """The quick check that a room keeps beside its schema (schema.json: schema_check.py), None where it keeps none."""
-    kept = path.removesuffix(".json") + "_check.py"
-    if not os.path.isfile(kept):
-        return None
-    name = os.path.basename(kept).removesuffix(".py")
-    return cast(Check, import_module(f"{module}.{name}").check)

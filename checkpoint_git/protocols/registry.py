@@ -108,7 +108,7 @@ PROTOCOLS = (
     Row(
         "memory",
         (),
-        {"memory": ("verbs.verb", "where an initiative stands, in the graph of a memory server")},
+        {"memory": ("verbs", "where an initiative stands, in the graph of a memory server")},
     ),
     Row(
         "restore",

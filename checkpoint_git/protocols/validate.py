@@ -18,9 +18,9 @@ def check_document(path: str, data: bytes, *, now: int) -> Document:
     path: relative, "/" between its parts; its file name says whose checkpoint it must be. now: seconds since 1970.
     """
     kind = protocol_of(path) or "skill"
-    if kind == "pipeline":
-        return _check_record(path, data, now)
     room = open_room(kind)
+    if room.check_file is not None:
+        return room.check_file(path, data, now=now)
     skill = room.layout.find_skill(path)
     try:
         text = jsontext.decode(data)
@@ -32,17 +32,6 @@ def check_document(path: str, data: bytes, *, now: int) -> Document:
         findings.append(_BYTE_ORDER_MARK)
     located = _locate_all(findings, path, text)
     return Document(path, skill, value if isinstance(value, dict) else None, text, len(data), located)
-
-
-def _check_record(path: str, data: bytes, now: int) -> Document:
-    """A pipeline record as a document; a file that is only named like one has nothing to be found in it."""
-    from checkpoint_git.protocols.pipeline.validate import check_record  # it brings YAML, which no other kind needs
-
-    owner = open_room("pipeline").layout.find_skill(path)
-    if not owner:
-        return Document(path, "", None, None, len(data), [])
-    record = check_record(path, data, now=now)
-    return Document(path, owner, record.value, data.decode("utf-8", "replace"), len(data), record.findings)
 
 
 def unreadable_document(path: str, error: OSError) -> Document:

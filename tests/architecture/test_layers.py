@@ -27,12 +27,11 @@ STARTED_BY_GIT = {
 # Imports against the layers that are still to be cut: from, to.
 TO_CUT = {
     ("protocols.pipeline.checks", "tools.doctor.context"),
-    ("protocols.pipeline.summary", "tools.doctor.context"),
+    ("protocols.pipeline.runs", "tools.doctor.context"),
     ("protocols.skill.content", "tools.doctor.context"),
     ("protocols.skill.drift", "tools.doctor.context"),
     ("protocols.skill.file_facts", "tools.doctor.context"),
     ("protocols.skill.file_facts", "tools.doctor.gather"),
-    ("protocols.skill.verbs.log", "tools.status.verb"),
     ("protocols.skill.verbs.resume", "tools.doctor.context"),
 }
 

@@ -4,9 +4,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from checkpoint_git.protocols.skill.session_brief import LEAST_TOKENS, MOST_LINES, MOST_TOKENS
 from checkpoint_git.tools.agents.table import TABLE
-from checkpoint_git.tools.session.prime import prime
+from checkpoint_git.tools.session.prime import LEAST_TOKENS, MOST_LINES, MOST_TOKENS, prime
 from tests.architecture.imports import ROOT
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text

@@ -15,7 +15,7 @@ import pytest
 
 from checkpoint_git.api import MemoryCheckpoint
 from checkpoint_git.protocols.memory.entity import Entity
-from checkpoint_git.protocols.memory.transports.contract import UnavailableError
+from checkpoint_git.protocols.memory.transports import UnavailableError
 from checkpoint_git.protocols.memory.transports.jsonl import graph_lock
 from checkpoint_git.protocols.memory.transports.stdio import open_server
 from tests.support.command import BIN, run_checkpoint

@@ -6,14 +6,16 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
+from checkpoint_git.protocols.memory.entity import Entity
 from checkpoint_git.protocols.memory.layout import SERVER_PACKAGE, server_script
+from checkpoint_git.protocols.memory.transports import GraphError
 from checkpoint_git.protocols.memory.transports.jsonl import graph_lock
 from checkpoint_git.protocols.memory.transports.stdio import StdioTransport, open_server
 from tests.support.repos import GitRepo
@@ -98,3 +100,41 @@ def write_server(path: Path, body: str) -> str:
     """A program that takes a server's place; the command that starts it."""
     path.write_text(f"import json, os, sys, time\n{body}\n", "utf-8")
     return f"{sys.executable} {path}"
+
+
+class MemoryTransport:
+    """A graph that ends with the process, with the habits of the reference server. entities: by name, in order."""
+
+    def __init__(self, entities: Sequence[Entity] = ()) -> None:
+        self.entities = {entity.name: entity for entity in entities}
+
+    def read_graph(self) -> list[Entity]:
+        return list(self.entities.values())
+
+    def open_nodes(self, names: Sequence[str]) -> list[Entity]:
+        return [entity for name, entity in self.entities.items() if name in names]
+
+    def create_entities(self, entities: Sequence[Entity]) -> list[str]:
+        new = [entity for entity in entities if entity.name not in self.entities]
+        self.entities.update((entity.name, entity) for entity in new)
+        return [entity.name for entity in new]
+
+    def add_observations(self, name: str, contents: Sequence[str]) -> None:
+        if name not in self.entities:
+            raise GraphError(f"there is no entity {name}", "")
+        before = self.entities[name]
+        new = [text for text in contents if text not in before.observations]
+        self.entities[name] = before._replace(observations=(*before.observations, *new))
+
+    def delete_observations(self, name: str, contents: Sequence[str]) -> None:
+        if before := self.entities.get(name):
+            left = tuple(text for text in before.observations if text not in contents)
+            self.entities[name] = before._replace(observations=left)
+
+    def delete_entities(self, names: Sequence[str]) -> None:
+        for name in names:
+            self.entities.pop(name, None)
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        yield

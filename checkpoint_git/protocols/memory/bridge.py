@@ -6,13 +6,14 @@ from typing import Any
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import scan_tokens
 from checkpoint_git.disk.discover import find_place
-from checkpoint_git.protocols.memory.observations import join_files
+from checkpoint_git.protocols.memory.entity import join_files
 from checkpoint_git.protocols.skill.edits import Edit, make_edit
 from checkpoint_git.protocols.skill.layout import check_skill_name
+from checkpoint_git.protocols.skill.store import check_owner
 from checkpoint_git.protocols.skill.verbs.show import show
 from checkpoint_git.protocols.skill.verbs.update import update
 from checkpoint_git.protocols.skill.views import action_text, public_view, read_list
-from checkpoint_git.protocols.skill.write import Written, check_owner
+from checkpoint_git.protocols.write import Written
 
 # field of the graph -> field of a skill's checkpoint that is the same text
 _TEXTS = {"initiative": "project", "milestone": "step", "phase": "phase"}

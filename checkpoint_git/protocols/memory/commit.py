@@ -8,7 +8,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.git.run import clean_env, run_git
-from checkpoint_git.protocols.memory.observations import join_files
+from checkpoint_git.protocols.memory.entity import join_files
 
 LOG = os.path.join("checkpoint", "memory-on-commit.log")
 _MOST_FILES = 100

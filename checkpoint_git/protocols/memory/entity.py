@@ -1,22 +1,87 @@
-"""What an entity says as a checkpoint, and how it is changed without ever losing a value. Pure.
+"""What an entity means as a checkpoint, and how it is changed without ever losing a value. Pure.
 
-An update is two calls: new values are added, then the old ones are deleted. A process that is killed between them
-leaves both, and every update changes the timestamp: so several timestamps mean an update that was cut off. What was
-added last is then what counts, and the next update deletes the rest before it adds anything.
+An observation is a text `key:value`, split at the first colon. An update is two calls: new values are added, then the
+old ones are deleted. A process that is killed between them leaves both, and every update changes the timestamp: so
+several timestamps mean an update that was cut off. What was added last then counts, and the next update deletes the
+rest before it adds anything.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.protocols.memory.layout import ENTITY_TYPE
-from checkpoint_git.protocols.memory.observations import KEYS, group, parse, write
 
+KEYS = (
+    "initiative",
+    "milestone",
+    "phase",
+    "last_action",
+    "next_action",
+    "context_files",
+    "timestamp",
+    "session_duration",
+    "files_modified",
+)
+GIVEN_KEYS = tuple(key for key in KEYS if key != "timestamp")
+_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _SKEW = 60  # seconds that another machine's clock may be ahead
 
 
+# observations
+
+
+class Observation(NamedTuple):
+    """text: as the graph has it. key: "" where the text is not a field. value: without blanks around it."""
+
+    text: str
+    key: str
+    value: str
+
+
+def parse(text: str) -> Observation:
+    """An observation taken apart; `key: value` is the same as `key:value`, and an address is not a field."""
+    key, colon, value = text.partition(":")
+    is_field = bool(colon) and is_key(key) and not value.startswith("//")
+    return Observation(text, key, value.strip()) if is_field else Observation(text, "", text)
+
+
+def is_key(text: str) -> bool:
+    """Whether a text can name a field."""
+    return bool(_KEY.fullmatch(text))
+
+
+def write(key: str, value: str) -> str:
+    """The text of a field. Blanks around a value are not kept."""
+    return f"{key}:{value.strip()}"
+
+
+def write_all(fields: Mapping[str, str]) -> list[str]:
+    """The texts of fields: the known keys in their order, then the others as they come."""
+    known = [key for key in KEYS if key in fields]
+    return [write(key, fields[key]) for key in [*known, *(key for key in fields if key not in KEYS)]]
+
+
+def group(texts: Iterable[str]) -> dict[str, list[str]]:
+    """The different values of each key, in the order of the graph; what is not a field is left out."""
+    values: dict[str, list[str]] = {}
+    for each in map(parse, texts):
+        if each.key and each.value not in values.setdefault(each.key, []):
+            values[each.key].append(each.value)
+    return values
+
+
+def join_files(paths: Iterable[str]) -> str:
+    """Paths in one value, with commas; a comma or line end in a path is percent-encoded."""
+    return ",".join(re.sub(r"[%,\r\n]", lambda found: f"%{ord(found[0]):02X}", path) for path in paths)
+
+
+# entities
+
+
 class Entity(NamedTuple):
-    """One node of a graph. relations: how many edges lead to or from it."""
+    """One node of a graph. relations: the edges that lead to or from it."""
 
     name: str
     entity_type: str
@@ -27,8 +92,8 @@ class Entity(NamedTuple):
 class Reading(NamedTuple):
     """An entity as a checkpoint.
 
-    fields: one value a key. several: the values of each known key that has more than one. loose: observations that
-    are nobody's field. state: "good", "interrupted", "corrupted" or "foreign".
+    fields: one value a key. several: the values of each known key that has more than one. loose: observations that are
+    not fields. state: "good", "interrupted", "corrupted" or "foreign".
     """
 
     fields: dict[str, str]
@@ -37,60 +102,47 @@ class Reading(NamedTuple):
     state: str
 
 
-class Steps(NamedTuple):
-    """The calls of an update, in their order; an empty one is left out. wanted: what must be there afterwards."""
+def read_entity(entity: Entity) -> Reading:
+    """An entity's fields. Of several values the last counts, of several timestamps the newest."""
+    values = group(entity.observations)
+    fields = {key: found[-1] for key, found in values.items()}
+    instants = [(read_instant(value), at, value) for at, value in enumerate(values.get("timestamp", ()))]
+    if known := [(instant, at, value) for instant, at, value in instants if instant]:
+        fields["timestamp"] = max(known)[2]
+    several = {key: found for key, found in values.items() if len(found) > 1 and key in KEYS}
+    state = "good"
+    if entity.entity_type != ENTITY_TYPE:
+        state = "foreign"
+    elif not fields.get("initiative"):
+        state = "corrupted"
+    elif several:
+        state = "interrupted" if "timestamp" in several else "corrupted"
+    return Reading(fields, several, [each.text for each in map(parse, entity.observations) if not each.key], state)
 
-    mend: list[str]
+
+class Steps(NamedTuple):
+    """The calls of an update, in this order. leftovers: what an update that was cut off did not delete."""
+
+    leftovers: list[str]
     add: list[str]
     delete: list[str]
-    wanted: dict[str, str | None]
-
-
-def read_entity(entity: Entity) -> Reading:
-    """What an entity says. Of several values the last counts, of several timestamps the newest."""
-    values = group(entity.observations)
-    fields = {key: _choose(key, found) for key, found in values.items()}
-    several = {key: found for key, found in values.items() if len(found) > 1 and key in KEYS}
-    loose = [each.text for each in map(parse, entity.observations) if not each.key]
-    return Reading(fields, several, loose, _find_state(entity, fields, several))
-
-
-def _find_state(entity: Entity, fields: Mapping[str, str], several: Mapping[str, list[str]]) -> str:
-    if entity.entity_type != ENTITY_TYPE:
-        return "foreign"
-    if not fields.get("initiative"):
-        return "corrupted"
-    if several:
-        return "interrupted" if "timestamp" in several else "corrupted"
-    return "good"
-
-
-def _choose(key: str, values: list[str]) -> str:
-    if key != "timestamp":
-        return values[-1]
-    instants = [(read_instant(value), value) for value in values]
-    known = [(instant, at, value) for at, (instant, value) in enumerate(instants) if instant]
-    return max(known)[2] if known else values[-1]
 
 
 def plan_update(entity: Entity, changes: Mapping[str, str | None]) -> Steps:
-    """How fields come to their new values; None takes a field away. What is no field stays as it is."""
+    """How fields get their new values; None removes a field. Observations that are not fields stay."""
     fields = read_entity(entity).fields
-    kept = [*KEYS, *changes]
-    mend = [
-        each.text for each in map(parse, entity.observations) if each.key in kept and each.value != fields[each.key]
-    ]
-    left = [text for text in entity.observations if text not in mend]
+    observations = [parse(text) for text in entity.observations]
+    leftovers = [each for each in observations if each.key in (*KEYS, *changes) and each.value != fields[each.key]]
     wanted = {key: None if value is None else value.strip() for key, value in changes.items()}
     add = [write(key, value) for key, value in wanted.items() if value is not None and fields.get(key) != value]
-    delete = [each.text for each in map(parse, left) if each.key in wanted and each.value != wanted[each.key]]
-    return Steps(mend, add, delete, wanted)
+    old = [each for each in observations if each.key in wanted and each.value != wanted[each.key]]
+    return Steps([each.text for each in leftovers], add, [each.text for each in old if each not in leftovers])
 
 
 def next_stamp(before: str, now: int) -> str:
-    """The timestamp of an update: later than the one that is there, so that an update that was cut off can be told.
+    """The timestamp of an update: later than the one before, so that an update that was cut off is recognised.
 
-    now: seconds since 1970. Within one second it counts thousandths. One far ahead of the clock is not followed.
+    now: seconds since 1970. Within one second it counts thousandths. A timestamp far ahead of the clock is ignored.
     """
     seconds, fraction = read_instant(before) or (0, "")
     if not now <= seconds <= now + _SKEW:
@@ -100,6 +152,6 @@ def next_stamp(before: str, now: int) -> str:
 
 
 def holds(entity: Entity, wanted: Mapping[str, str | None]) -> bool:
-    """Whether every field has its one value, and none where it was taken away."""
+    """Whether every field has its one value, and none where it is to be removed."""
     values = group(entity.observations)
     return all(values.get(key, []) == ([] if value is None else [value]) for key, value in wanted.items())

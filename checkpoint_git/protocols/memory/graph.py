@@ -1,4 +1,4 @@
-"""Which graph a memory verb works on, how it is opened, and what is asked and kept before anything is changed."""
+"""Which graph the verbs work on and how it is opened; questions and backups before something is deleted."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.protocols.memory import layout
 from checkpoint_git.protocols.memory.entity import Entity
-from checkpoint_git.protocols.memory.transports.contract import Transport, UnavailableError
+from checkpoint_git.protocols.memory.transports import Transport, UnavailableError, entity_json
 from checkpoint_git.protocols.memory.transports.jsonl import JsonlTransport, graph_lock
 
 TIMEOUT = 20.0  # seconds; a cold start that has to load everything takes most of it
@@ -37,19 +37,19 @@ class Settings(NamedTuple):
 
 
 def read_settings(cwd: str, entity: str | None = None) -> Settings:
-    """The settings that hold in a folder. entity: the name that a caller wishes instead."""
+    """The settings for a folder. entity: overrides the configured name."""
     out = run_git(["config", "-z", "--get-regexp", r"^checkpoint\.memory"], cwd, check=False).out
     texts = [entry.partition("\n") for entry in out.decode("utf-8", "surrogateescape").split("\0") if entry]
-    found = {key.lower(): value for key, _, value in texts}
-    name = entity if entity is not None else found.get("checkpoint.memoryentity", "") or layout.ENTITY
+    found = {key.lower().removeprefix("checkpoint.memory"): value for key, _, value in texts}
+    name = entity if entity is not None else found.get("entity", "") or layout.ENTITY
     on_commit = run_git(["config", "--type=bool", "checkpoint.memoryOnCommit"], cwd, check=False).out.strip() == b"true"
-    command, file = found.get("checkpoint.memorycommand", ""), found.get("checkpoint.memoryfile", "")
-    timeout = _read_timeout(found.get("checkpoint.memorytimeout", ""))
-    return Settings(command, file, layout.check_entity_name(name), on_commit, timeout)
+    timeout = _read_timeout(found.get("timeout", ""))
+    return Settings(
+        found.get("command", "").strip(), found.get("file", ""), layout.check_entity_name(name), on_commit, timeout
+    )
 
 
 def _read_timeout(text: str) -> float:
-    """Raises CheckpointError for what is no number of seconds that anybody would wait."""
     if not text.strip():
         return TIMEOUT
     try:
@@ -59,20 +59,13 @@ def _read_timeout(text: str) -> float:
     if 1 <= seconds <= _LONGEST:
         return seconds
     shown = escape_controls(shorten(text, 40))
-    hint = f"git config checkpoint.memoryTimeout {TIMEOUT:g}"
-    raise CheckpointError(f'checkpoint.memoryTimeout is "{shown}", and 1 to {_LONGEST} seconds are meant', hint)
-
-
-def find_server(settings: Settings, env: Mapping[str, str]) -> layout.Server:
-    """The configured server. Raises UnavailableError where none is configured."""
-    if not settings.command.strip():
-        raise UnavailableError("no memory server is configured", _SETUP)
-    return layout.read_command(settings.command, settings.file, env)
+    message = f'invalid checkpoint.memoryTimeout "{shown}": expected 1 to {_LONGEST} seconds'
+    raise CheckpointError(message, f"git config checkpoint.memoryTimeout {TIMEOUT:g}")
 
 
 def find_graph(settings: Settings, env: Mapping[str, str]) -> str:
-    """The path of the graph's file, "" where nobody says it."""
-    if settings.command.strip():
+    """The path of the graph's file, "" where it is not known."""
+    if settings.command:
         return layout.read_command(settings.command, settings.file, env).graph
     return layout.check_graph_path(settings.file or env.get(layout.FILE_VARIABLE, ""))
 
@@ -84,12 +77,14 @@ def open_graph(settings: Settings, cwd: str, env: Mapping[str, str], *, offline:
     if offline:
         graph = find_graph(settings, env)
         if not graph:
-            raise CheckpointError("nobody says where the graph's file lies", "git config checkpoint.memoryFile PATH")
+            raise CheckpointError("the path of the graph's file is unknown", "git config checkpoint.memoryFile PATH")
         yield JsonlTransport(graph, folder)
         return
     from checkpoint_git.protocols.memory.transports.stdio import open_server
 
-    server = find_server(settings, env)
+    if not settings.command:
+        raise UnavailableError("no memory server is configured", _SETUP)
+    server = layout.read_command(settings.command, settings.file, env)
     lock = graph_lock(server.graph or settings.command, folder)
     limits = (settings.timeout, settings.timeout)
     with open_server(server.words, {**clean_env(env), **server.env}, cwd, lock, *limits) as transport:
@@ -97,29 +92,27 @@ def open_graph(settings: Settings, cwd: str, env: Mapping[str, str], *, offline:
 
 
 def find_offline(offline: bool) -> list[Finding]:
-    """The warning that belongs to working on the file directly."""
+    """The warning about using the file directly."""
     message = "the graph's file was used directly: a server that runs at the same time may overwrite what was written"
     return [Finding("memory/offline", "warning", message)] if offline else []
 
 
 def keep_copy(entity: Entity, cwd: str, env: Mapping[str, str], now: int) -> str:
     """Writes an entity with its relations into a backup; the backup's folder."""
-    value = {
-        "type": "entity",
-        "name": entity.name,
-        "entityType": entity.entity_type,
-        "observations": entity.observations,
-        "relations": [dict(relation) for relation in entity.relations],
-    }
-    data = json.dumps(value, indent=2).encode() + b"\n"
+    value = {"type": "entity", **entity_json(entity), "relations": [dict(relation) for relation in entity.relations]}
     repository = find_repository(cwd)
-    stamp = write_instant(now).replace("-", "").replace(":", "")
     above = repository[1] if repository else layout.data_folder(env)
-    return write_backup(above, stamp, [Copy("memory-checkpoint.json", data)])
+    copy = Copy("memory-checkpoint.json", json.dumps(value, indent=2).encode() + b"\n")
+    return write_backup(above, file_stamp(now), [copy])
+
+
+def file_stamp(now: int) -> str:
+    """An instant as part of a file's name."""
+    return write_instant(now).replace("-", "").replace(":", "")
 
 
 def is_confirmed(question: str, invocation: Invocation, *, yes: bool) -> bool:
-    """Whether the person says yes. Raises CheckpointError where nobody can be asked."""
+    """Whether the user says yes. Raises CheckpointError where the user cannot be asked."""
     if yes:
         return True
     if not invocation.interactive:

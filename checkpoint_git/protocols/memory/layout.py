@@ -1,4 +1,4 @@
-"""How an initiative checkpoint is named and where what belongs to it lies. It asks for no time and touches no file."""
+"""How an initiative checkpoint is named, and the folders and commands that belong to it. It touches no file."""
 
 import hashlib
 import os
@@ -16,6 +16,23 @@ STATUS_FILE = "WORKFLOW-STATUS.yaml"
 SERVER_PACKAGE = "@modelcontextprotocol/server-memory"
 FILE_VARIABLE = "MEMORY_FILE_PATH"
 _LONGEST_NAME = 200
+_COMMAND_HINT = "for example: git config checkpoint.memoryCommand 'node /path/to/index.js'"
+
+
+def find_skill(file_name: str) -> str:
+    """A graph belongs to no skill."""
+    return ""
+
+
+def check_entity_name(name: str) -> str:
+    """The name itself. Raises CheckpointError where it is not allowed."""
+    if name.strip() and len(name) <= _LONGEST_NAME and name.isprintable():
+        return name
+    shown = escape_controls(shorten(name, 60))
+    raise CheckpointError(f'"{shown}" cannot be the name of an entity', "see `git config checkpoint.memoryEntity`")
+
+
+# the server
 
 
 class Server(NamedTuple):
@@ -24,14 +41,6 @@ class Server(NamedTuple):
     words: tuple[str, ...]
     env: Mapping[str, str]
     graph: str
-
-
-def check_entity_name(name: str) -> str:
-    """The name itself. Raises CheckpointError where it could not be one."""
-    if name.strip() and len(name) <= _LONGEST_NAME and name.isprintable():
-        return name
-    shown = escape_controls(shorten(name, 60))
-    raise CheckpointError(f'"{shown}" cannot be the name of an entity', "see `git config checkpoint.memoryEntity`")
 
 
 def read_command(command: str, graph: str, env: Mapping[str, str]) -> Server:
@@ -45,48 +54,41 @@ def read_command(command: str, graph: str, env: Mapping[str, str]) -> Server:
     except ValueError as error:
         raise CheckpointError(f"checkpoint.memoryCommand cannot be split into words: {error}", _COMMAND_HINT) from None
     added: dict[str, str] = {}
-    while words and _is_assignment(words[0]):
-        name, _, value = words.pop(0).partition("=")
+    while words:
+        name, equals, value = words[0].partition("=")
+        if not (equals and name.isidentifier() and name.isascii()):
+            break
         added[name] = value
+        words.pop(0)
     if not words:
         raise CheckpointError("checkpoint.memoryCommand names no program", _COMMAND_HINT)
     path = check_graph_path(graph or added.get(FILE_VARIABLE, "") or env.get(FILE_VARIABLE, ""))
     if path:
         added[FILE_VARIABLE] = path
-    return Server(tuple(words), added, path or _default_graph(words))
+    else:  # the reference server's own choice: beside its program
+        script = next((word for word in words if word.endswith("server-memory/dist/index.js")), "")
+        path = os.path.join(os.path.dirname(script), "memory.jsonl") if os.path.isabs(script) else ""
+    return Server(tuple(words), added, path)
 
 
 def check_graph_path(path: str) -> str:
     """The path itself, normalised; "" for none. Raises CheckpointError where it is not absolute."""
     if path and not os.path.isabs(path):
-        shown = escape_controls(shorten(path, 200))
-        message = f"the graph's file is a relative path: {shown}"
-        hint = "name it from the root; a server takes it relative to its own folder, and so would write elsewhere"
-        raise CheckpointError(message, hint)
+        message = f"the graph's file is a relative path: {escape_controls(shorten(path, 200))}"
+        raise CheckpointError(message, "give an absolute path: a server resolves a relative one in its own folder")
     return os.path.normpath(path) if path else ""
 
 
-def _default_graph(words: list[str]) -> str:
-    """Where the reference server keeps its graph when nobody says: beside its own program."""
-    script = next((word for word in words if word.endswith("server-memory/dist/index.js")), "")
-    return os.path.join(os.path.dirname(script), "memory.jsonl") if os.path.isabs(script) else ""
-
-
-def _is_assignment(word: str) -> bool:
-    name, equals, _ = word.partition("=")
-    return bool(equals) and name.isidentifier() and name.isascii()
-
-
-_COMMAND_HINT = "for example: git config checkpoint.memoryCommand 'node /path/to/index.js'"
+# folders
 
 
 def cache_folder(env: Mapping[str, str]) -> str:
-    """Where what can be made again lies."""
+    """For what can be made again, and for locks."""
     return os.path.join(_base(env, "XDG_CACHE_HOME", ".cache"), "checkpoint-git")
 
 
 def data_folder(env: Mapping[str, str]) -> str:
-    """Where a graph lies that `memory setup` begins."""
+    """For the graph that `memory setup` configures."""
     return os.path.join(_base(env, "XDG_DATA_HOME", ".local/share"), "checkpoint-git")
 
 
@@ -106,13 +108,5 @@ def server_script(folder: str) -> str:
 
 
 def lock_name(what: str) -> str:
-    """The file, below the cache folder, by which our own writers to one graph wait for one another.
-
-    what: the graph's real path, else the server's command.
-    """
+    """The lock file of a graph, below the cache folder. what: the graph's real path, else the server's command."""
     return f"memory-{hashlib.sha256(what.encode('utf-8', 'surrogateescape')).hexdigest()[:32]}.lock"
-
-
-def find_skill(file_name: str) -> str:
-    """A graph belongs to no skill."""
-    return ""

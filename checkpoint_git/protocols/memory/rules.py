@@ -10,13 +10,15 @@ from checkpoint_git.protocols.memory.entity import Entity, Reading, read_entity
 STALE_DAYS = 7
 _AHEAD = 5 * 60  # seconds that two machines' clocks may differ by
 _SHOWN = 80
+_FRESH = "checkpoint memory save keeps a copy of it and begins afresh; checkpoint memory clear removes it"
 
 
 def check(entity: Entity, now: int) -> list[Finding]:
     """Everything that is wrong with an entity that should be a checkpoint. now: seconds since 1970."""
     reading = read_entity(entity)
     if reading.state == "foreign":
-        message = f'the entity "{entity.name}" has the type "{shorten(entity.entity_type, _SHOWN)}": it is another\'s'
+        kind = shorten(entity.entity_type, _SHOWN)
+        message = f'the entity "{entity.name}" is another client\'s: its type is "{kind}"'
         hint = "choose another name: git config checkpoint.memoryEntity NAME"
         return [Finding("memory/foreign-entity", "error", message, entity.name, hint=hint)]
     return [*_check_fields(entity.name, reading), *_check_age(entity.name, reading, now)]
@@ -24,23 +26,22 @@ def check(entity: Entity, now: int) -> list[Finding]:
 
 def _check_fields(name: str, reading: Reading) -> Iterator[Finding]:
     if not reading.fields.get("initiative"):
-        message = "the checkpoint names no initiative"
-        yield Finding("memory/no-initiative", "error", message, name, hint=_FRESH)
+        yield Finding("memory/no-initiative", "error", "the checkpoint names no initiative", name, hint=_FRESH)
     for key, values in reading.several.items():
         shown = " | ".join(shorten(value, _SHOWN) for value in values)
         if reading.state == "interrupted":
             message = f"{key} has several values, because an update was cut off: {shown}"
-            hint = f'"{shorten(reading.fields[key], _SHOWN)}" counts; the next update takes the others away'
+            hint = f'"{shorten(reading.fields[key], _SHOWN)}" counts; the next update removes the others'
             yield Finding("memory/interrupted", "warning", message, name, hint=hint)
         else:
-            message = f"{key} has several values, and nothing says which is right: {shown}"
+            message = f"{key} has several values, and nothing shows which is right: {shown}"
             yield Finding("memory/several-values", "error", message, name, hint=_FRESH)
 
 
 def _check_age(name: str, reading: Reading, now: int) -> Iterator[Finding]:
     instant = read_instant(reading.fields.get("timestamp"))
     if instant is None:
-        message = "the checkpoint has no timestamp that can be read, so nobody knows how old it is"
+        message = "the checkpoint has no valid timestamp, so its age is unknown"
         yield Finding("memory/no-timestamp", "warning", message, name, hint="checkpoint memory update stamps it")
         return
     age = now - instant[0]
@@ -49,8 +50,5 @@ def _check_age(name: str, reading: Reading, now: int) -> Iterator[Finding]:
         hint = "a fresh start may be better: checkpoint memory load --fresh"
         yield Finding("memory/outdated", "warning", message, name, hint=hint)
     elif age < -_AHEAD:
-        message = f"the checkpoint's time lies ahead of this machine's clock: {reading.fields['timestamp']}"
+        message = f"the checkpoint's time is ahead of this machine's clock: {reading.fields['timestamp']}"
         yield Finding("memory/ahead", "warning", message, name, hint="check the clock of this machine")
-
-
-_FRESH = "checkpoint memory save keeps a copy of it and begins afresh; checkpoint memory clear removes it"

@@ -1,34 +1,54 @@
-"""Reading and changing the one entity of a checkpoint through a transport: every write is read back, or fails aloud.
+"""Reading and changing the checkpoint's entity through a transport: every write is read back, or fails.
 
-It knows neither servers nor files. A server acknowledges what a second writer then overwrites, so an acknowledgement
-counts for nothing here: only what is found in the graph afterwards, twice.
+A server acknowledges what a second writer then overwrites, so an acknowledgement counts for nothing here: only what is
+found in the graph afterwards, twice.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.memory.entity import Entity, holds, plan_update, read_entity
+from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.protocols.memory.entity import (
+    Entity,
+    holds,
+    is_key,
+    next_stamp,
+    plan_update,
+    read_entity,
+    write_all,
+)
 from checkpoint_git.protocols.memory.layout import ENTITY_TYPE
-from checkpoint_git.protocols.memory.observations import write_all
-from checkpoint_git.protocols.memory.transports.contract import Transport
+from checkpoint_git.protocols.memory.transports import Transport
+from checkpoint_git.protocols.memory.triggers import Request, plan_fields
 
+MAX_VALUE = 4 * 1024 * 1024  # characters of one field
 _TRIES = 5
 _SETTLE = 0.05  # seconds in which a writer that read before us would overwrite what we wrote
 
 Fields = Mapping[str, str | None]
 
 
-class Written(NamedTuple):
-    """entity: as it was found in the graph after the write. created: it was not there before."""
+class Saved(NamedTuple):
+    """entity: as it was found in the graph after the write. created: it was not there before.
+
+    changed: the fields that were set or removed. copy: the folder of the backup of a corrupted checkpoint, "" without.
+    """
 
     entity: Entity
     created: bool
+    changed: Fields
+    copy: str = ""
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The checkpoint's fields."""
+        return read_entity(self.entity).fields
 
 
 def load_entity(transport: Transport, name: str) -> Entity | None:
-    """The entity with a name, None where there is none; one that stands there twice counts as one."""
+    """The entity with a name, None without one; one that is there twice counts as one."""
     found = [entity for entity in transport.open_nodes([name]) if entity.name == name]
     if not found:
         return None
@@ -36,40 +56,102 @@ def load_entity(transport: Transport, name: str) -> Entity | None:
     return found[0]._replace(observations=observations)
 
 
-def write_fields(transport: Transport, name: str, changes: Fields) -> Written:
-    """Sets fields of an entity, which is made where it is missing; None takes a field away. Others stay as they are.
+# the checkpoint
 
-    Raises CheckpointError where the fields are not in the graph after five tries, and for another's entity.
+
+def save_checkpoint(
+    transport: Transport, name: str, request: Request, now: int, keep_copy: Callable[[Entity], str]
+) -> Saved:
+    """Creates or changes a checkpoint; a corrupted one is begun afresh, once keep_copy has made a copy of it.
+
+    Raises CheckpointError, nothing changed, where fields are missing or the entity is not a checkpoint.
+    """
+    check_fields(request.given)
+    with transport.exclusive():
+        before = load_entity(transport, name)
+        reading = read_entity(before) if before else None
+        is_corrupted = reading is not None and reading.state == "corrupted"
+        fields = reading.fields if reading and not is_corrupted else {}
+        changes = plan_fields(request, fields, next_stamp(fields.get("timestamp", ""), now))
+        if before is None or not is_corrupted:
+            return write_fields(transport, name, changes)
+        copy = keep_copy(before)
+        for _ in range(_TRIES):
+            transport.delete_observations(name, before.observations)
+            left = load_entity(transport, name)
+            if left is None or not set(left.observations).intersection(before.observations):
+                return write_fields(transport, name, changes)._replace(copy=copy)
+        raise _lost(name)
+
+
+def update_checkpoint(transport: Transport, name: str, given: Fields, now: int) -> Saved:
+    """Changes fields of an existing checkpoint, and stamps it. Raises CheckpointError where there is none."""
+    check_fields({key: value for key, value in given.items() if value is not None})
+    with transport.exclusive():
+        before = load_entity(transport, name)
+        if before is None:
+            raise CheckpointError(f'there is no checkpoint "{name}" to update', "`checkpoint memory save` creates one")
+        reading = read_entity(before)
+        if reading.state == "corrupted":
+            raise CheckpointError(f'the checkpoint "{name}" is corrupted', "`checkpoint memory save` begins afresh")
+        stamp = next_stamp(reading.fields.get("timestamp", ""), now)
+        return write_fields(transport, name, {**given, "timestamp": stamp})
+
+
+def check_fields(fields: Mapping[str, str]) -> None:
+    """Raises CheckpointError for an invalid key, and for a value that no graph could hold."""
+    for key, value in fields.items():
+        shown = escape_controls(shorten(key, 60))
+        if not is_key(key):
+            raise CheckpointError(f'invalid field "{shown}"', "letters, digits, _ and -, and no digit first")
+        if not value.strip():
+            raise CheckpointError(f"{shown} is empty", f"`checkpoint memory update {shown}=` removes a field")
+        if len(value) > MAX_VALUE:
+            raise CheckpointError(f"{shown} has {len(value)} characters; {MAX_VALUE} is the limit", "shorten it")
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise CheckpointError(f"{shown} is not UTF-8 text", "give it in UTF-8") from None
+
+
+# the entity
+
+
+def write_fields(transport: Transport, name: str, changes: Fields) -> Saved:
+    """Sets fields of an entity, which is created where it is missing; None removes a field. Others stay as they are.
+
+    Raises CheckpointError where the fields are not in the graph after five tries, and for another client's entity.
     """
     created = False
     for _ in range(_TRIES):
         before = load_entity(transport, name)
         if before is None:
-            created = _create(transport, name, changes) or created
+            fields = {key: value for key, value in changes.items() if value is not None}
+            created |= transport.create_entities([Entity(name, ENTITY_TYPE, tuple(write_all(fields)))]) == [name]
         else:
             _update(transport, before, changes)
         after = _read_settled(transport, name, changes)
         if after is not None:
-            return Written(after, created)
+            return Saved(after, created, changes)
     raise _lost(name)
 
 
-def _create(transport: Transport, name: str, changes: Fields) -> bool:
-    fields = {key: value for key, value in changes.items() if value is not None}
-    return transport.create_entities([Entity(name, ENTITY_TYPE, tuple(write_all(fields)))]) == [name]
-
-
 def _update(transport: Transport, before: Entity, changes: Fields) -> None:
-    if read_entity(before).state == "foreign":
-        message = f'the entity "{before.name}" is another\'s: its type is not {ENTITY_TYPE}'
-        raise CheckpointError(message, "choose another name: git config checkpoint.memoryEntity NAME")
+    check_ours(before)
     steps = plan_update(before, changes)
-    if steps.mend:
-        transport.delete_observations(before.name, steps.mend)
+    if steps.leftovers:
+        transport.delete_observations(before.name, steps.leftovers)
     if steps.add:
         transport.add_observations(before.name, steps.add)
     if steps.delete:
         transport.delete_observations(before.name, steps.delete)
+
+
+def check_ours(entity: Entity) -> None:
+    """Raises CheckpointError for an entity that another client made: it is neither changed nor deleted."""
+    if read_entity(entity).state == "foreign":
+        message = f'the entity "{entity.name}" is another client\'s: its type is not {ENTITY_TYPE}'
+        raise CheckpointError(message, "choose another name: git config checkpoint.memoryEntity NAME")
 
 
 def _read_settled(transport: Transport, name: str, changes: Fields) -> Entity | None:
@@ -81,19 +163,6 @@ def _read_settled(transport: Transport, name: str, changes: Fields) -> Entity | 
         if found is None or not holds(found, wanted):
             return None
     return found
-
-
-def begin_afresh(transport: Transport, before: Entity, changes: Fields) -> Written:
-    """Takes every observation of a corrupted checkpoint away and sets these fields; its relations stay.
-
-    The caller has kept a copy.
-    """
-    for _ in range(_TRIES):
-        transport.delete_observations(before.name, before.observations)
-        left = load_entity(transport, before.name)
-        if left is None or not set(left.observations).intersection(before.observations):
-            return write_fields(transport, before.name, changes)
-    raise _lost(before.name)
 
 
 def remove_entity(transport: Transport, name: str) -> None:
@@ -108,5 +177,5 @@ def remove_entity(transport: Transport, name: str) -> None:
 
 
 def _lost(name: str) -> CheckpointError:
-    message = f'the change to "{name}" is not in the graph: somebody else writes to it at the same time'
+    message = f'the change to "{name}" is not in the graph: another client writes to it at the same time'
     return CheckpointError(message, "nothing else was touched; run the same command again")

@@ -1,4 +1,4 @@
-"""What a checkpoint holds by the occasion that it is saved on. Pure: a table, and how a request becomes fields."""
+"""What a checkpoint holds, by the occasion that it is saved on. Pure: a table, and how a request becomes fields."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -7,35 +7,27 @@ from checkpoint_git.core.errors import CheckpointError
 
 
 class Trigger(NamedTuple):
-    """needs: the fields that must be there in the end. defaults: of what nobody named. says: what the occasion is."""
+    """An occasion to save. needs: fields that must be there in the end. defaults: for fields that were not given.
+
+    fresh: needed fields that have to be given anew, because an earlier checkpoint's value would be wrong now.
+    """
 
     needs: tuple[str, ...]
-    defaults: Mapping[str, str]
-    says: str
+    defaults: Mapping[str, str] = {}
+    fresh: tuple[str, ...] = ()
 
 
 _STANDARD = ("initiative", "milestone", "phase", "last_action", "next_action")
 
 TRIGGERS: dict[str, Trigger] = {
-    "milestone": Trigger(_STANDARD, {"phase": "complete"}, "a milestone is complete: its summary, and the next one"),
-    "phase": Trigger(
-        ("initiative", "milestone", "phase"), {"phase": "complete"}, "a phase is complete: its summary, the next phase"
-    ),
-    "commit": Trigger(("initiative", "last_commit"), {}, "a commit was made: its hash and the files it changed"),
-    "idle": Trigger(("initiative", "interrupted_action"), {}, "30 minutes without work: what was interrupted"),
-    "session-end": Trigger(_STANDARD, {}, "the session ends: everything that is known"),
-    "manual": Trigger(("initiative",), {}, "as it stands now"),
+    "milestone": Trigger(_STANDARD, {"phase": "complete"}, ("last_action", "next_action")),
+    "phase": Trigger(("initiative", "milestone", "phase"), {"phase": "complete"}),
+    "commit": Trigger(("initiative", "last_commit"), fresh=("last_commit",)),
+    "idle": Trigger(("initiative", "interrupted_action"), fresh=("interrupted_action",)),
+    "session-end": Trigger(_STANDARD, fresh=("last_action", "next_action")),
+    "manual": Trigger(("initiative",)),
 }
-# What has to be said anew on an occasion: what an earlier checkpoint holds would be a wrong answer.
-_FRESH = {
-    "milestone": ("last_action", "next_action"),
-    "phase": (),
-    "commit": ("last_commit",),
-    "idle": ("interrupted_action",),
-    "session-end": ("last_action", "next_action"),
-    "manual": (),
-}
-# What only one occasion says: a later checkpoint takes it away unless it is said again.
+# Fields that only some occasions keep: on any other they are removed unless they are given again.
 _TRANSIENT = {
     "interrupted_action": ("idle", "manual"),
     "session_duration": ("manual",),
@@ -49,46 +41,35 @@ _OPTIONS = {
 }
 
 
-class Wish(NamedTuple):
-    """What a caller says of the occasion beyond the fields themselves; "" where nothing."""
+class Request(NamedTuple):
+    """A checkpoint to save: the occasion, the fields that the caller gives, and what comes next; "" where unknown."""
 
+    trigger: str
+    given: Mapping[str, str]
     next_milestone: str = ""
     next_phase: str = ""
     interrupted: str = ""
 
 
-def plan_fields(
-    trigger: str, given: Mapping[str, str], wish: Wish, before: Mapping[str, str], stamp: str
-) -> dict[str, str | None]:
-    """The fields to set on an occasion; None takes one away. before: what the checkpoint holds now.
+def plan_fields(request: Request, before: Mapping[str, str], stamp: str) -> dict[str, str | None]:
+    """The fields to set; None removes one. before: what the checkpoint holds now. stamp: the new timestamp.
 
-    stamp: the present instant. Raises CheckpointError, naming the options, where something is missing.
+    Raises CheckpointError, naming the options, where something is missing.
     """
-    row = TRIGGERS[trigger]
-    changes: dict[str, str | None] = {**row.defaults, **_wished(wish), **given, "timestamp": stamp}
-    _check_complete(trigger, changes, before)
-    for key, stays_on in _TRANSIENT.items():
-        if key in before and trigger not in stays_on:
-            changes.setdefault(key, None)
-    return changes
-
-
-def _wished(wish: Wish) -> dict[str, str]:
-    fields = {}
-    if wish.next_milestone or wish.next_phase:
-        fields["next_action"] = f"Begin {wish.next_milestone or wish.next_phase}"
-    if wish.interrupted:
-        fields["interrupted_action"] = wish.interrupted
-        fields["next_action"] = f"Take up again: {wish.interrupted}"
-    return fields
-
-
-def _check_complete(trigger: str, changes: Mapping[str, str | None], before: Mapping[str, str]) -> None:
-    fresh = _FRESH[trigger]
-    missing = [
-        key for key in TRIGGERS[trigger].needs if not (changes.get(key) or (key not in fresh and before.get(key)))
-    ]
+    trigger = TRIGGERS[request.trigger]
+    changes: dict[str, str | None] = dict(trigger.defaults)
+    if following := request.next_milestone or request.next_phase:
+        changes["next_action"] = f"Begin {following}"
+    if request.interrupted:
+        changes["interrupted_action"] = request.interrupted
+        changes["next_action"] = f"Take up again: {request.interrupted}"
+    changes |= {**request.given, "timestamp": stamp}
+    missing = [key for key in trigger.needs if not (changes.get(key) or (key not in trigger.fresh and before.get(key)))]
     if missing:
         options = [_OPTIONS.get(key, f"--{key.replace('_', '-')}") for key in missing]
-        message = f"a checkpoint on {trigger} needs {', '.join(missing)}"
+        message = f"a checkpoint on {request.trigger} needs {', '.join(missing)}"
         raise CheckpointError(message, f"give {', '.join(options)}")
+    for key, kept_on in _TRANSIENT.items():
+        if key in before and request.trigger not in kept_on:
+            changes.setdefault(key, None)
+    return changes

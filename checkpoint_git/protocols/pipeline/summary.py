@@ -1,94 +1,35 @@
-"""The pipeline records that a project keeps, at a glance: for `status`, which counts them, and the doctor."""
-
-import os
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+"""What there is of pipeline records in a project: its runs, by the names of their files."""
 
 from checkpoint_git.core.outcome import Block, Line, Table
-from checkpoint_git.disk.discover import Place, relative_path
-from checkpoint_git.protocols.pipeline import layout, store
-from checkpoint_git.protocols.pipeline.bases import PROJECT_BASE, may_have_records
-from checkpoint_git.protocols.pipeline.records import read_records, read_setting
-from checkpoint_git.protocols.pipeline.store import Skipped
-from checkpoint_git.protocols.registry import append_only_patterns
-from checkpoint_git.tools.doctor.context import RecordTrouble
+from checkpoint_git.core.untrusted_text import clean
+from checkpoint_git.disk.discover import Place
+from checkpoint_git.protocols.contract import Question, Summary
+from checkpoint_git.protocols.pipeline.bases import may_have_records
 
-RECORDS = append_only_patterns()[0]  # as git spells their paths
 _MOST_SHOWN = 20
+_MOST_LINES = 3
 
 
-class RunState(NamedTuple):
-    """One run by the names of its files. phases: those that have a record, in order. attempts: all records.
-
-    folder: relative to the project where it lies in it, else absolute.
-    """
-
-    ticket_id: str
-    run_id: str
-    phases: list[str]
-    attempts: int
-    folder: str
+def is_present(place: Place) -> bool:
+    """Whether the project may keep records."""
+    return may_have_records(place)
 
 
-def find_bases(place: Place, env: Mapping[str, str]) -> list[str]:
-    """The folders of records that belong to a project: its own, and what its setting names; [] for none."""
-    if not may_have_records(place):
-        return []
-    named = [os.path.join(place.top, PROJECT_BASE), read_setting(place.top, env)]
-    return list(dict.fromkeys(base for base in named if base and os.path.isdir(base)))
+def summarize(question: Question) -> Summary:
+    """Every run. No record is opened."""
+    if question.brief:
+        return Summary()
+    from checkpoint_git.protocols.pipeline.runs import read_runs  # most projects keep no records
 
-
-def read_runs(place: Place, env: Mapping[str, str]) -> list[RunState]:
-    """Every run of a project's records, by ticket and run; no record is opened."""
-    return [
-        _read_run(place, base, ticket, run)
-        for base in find_bases(place, env)
-        for ticket in store.list_tickets(base)
-        for run in store.list_runs(base, ticket, [])
+    runs = read_runs(question.place, question.env)
+    blocks: list[Block] = []
+    if runs:
+        rows = [(run.ticket_id, run.run_id[:8], ", ".join(run.phases) or "none", str(run.attempts)) for run in runs]
+        blocks = [Line(""), Table(("pipeline", "run", "phases over", "records"), rows[:_MOST_SHOWN])]
+    if len(runs) > _MOST_SHOWN:
+        blocks.append(Line(f"{len(runs) - _MOST_SHOWN} more: checkpoint pipeline list", "dim"))
+    lines = [
+        clean(f"pipeline {run.ticket_id} {run.run_id}: {', '.join(run.phases) or 'no phase'} recorded", 240)
+        for run in runs[-_MOST_LINES:]
     ]
-
-
-def _read_run(place: Place, base: str, ticket: str, run: str) -> RunState:
-    names = store.list_names(base, ticket, run, [])
-    phases = list(dict.fromkeys(name.phase for name in names))
-    return RunState(ticket, run, phases, len(names), relative_path(os.path.join(base, ticket, run), place.top))
-
-
-def read_broken(place: Place, env: Mapping[str, str], now: int) -> Iterator[Skipped]:
-    """What lies where a project's records should be and is none, with a path as RunState.folder has it."""
-    for base in find_bases(place, env):
-        for ticket in store.list_tickets(base):
-            skipped: list[Skipped] = []
-            for _ in read_records(base, ticket, "", now, skipped):
-                pass
-            for each in skipped:
-                yield Skipped(relative_path(os.path.join(base, each.path), place.top), each.reason)
-
-
-def read_troubles(place: Place, env: Mapping[str, str], now: int) -> list[RecordTrouble]:
-    """Everything about a project's records that is not as it should be, for the doctor."""
-    found = [RecordTrouble(each.path, "broken", each.reason) for each in read_broken(place, env, now)]
-    if place.work_tree is None:
-        return found
-    from checkpoint_git.git.staged import read_losses
-
-    losses = read_losses(place.work_tree, RECORDS)
-    return found + [RecordTrouble(loss.path, loss.how) for loss in losses if layout.find_skill(loss.path)]
-
-
-# for status
-
-
-def tell_runs(runs: list[RunState]) -> list[Block]:
-    """A table for a person; [] where there are no runs."""
-    if not runs:
-        return []
-    rows = [(run.ticket_id, run.run_id[:8], ", ".join(run.phases) or "none", str(run.attempts)) for run in runs]
-    blocks: list[Block] = [Line(""), Table(("pipeline", "run", "phases over", "records"), rows[:_MOST_SHOWN])]
-    more = len(rows) - _MOST_SHOWN
-    return [*blocks, Line(f"{more} more: checkpoint pipeline list", "dim")] if more > 0 else blocks
-
-
-def runs_data(runs: list[RunState]) -> list[dict[str, Any]]:
-    """The same for a program."""
-    return [run._asdict() for run in runs]
+    return Summary({"pipelines": [run._asdict() for run in runs]}, blocks=blocks, lines=lines)

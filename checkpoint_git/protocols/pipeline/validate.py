@@ -6,6 +6,7 @@ from checkpoint_git.core import yamltext
 from checkpoint_git.core.finding import Finding, has_errors
 from checkpoint_git.core.schema import Mismatch, explain, is_surely_valid
 from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.pipeline import layout, rules
 from checkpoint_git.protocols.pipeline.layout import RecordName
 
@@ -30,6 +31,15 @@ class Record(NamedTuple):
     def messages(self, level: str) -> list[str]:
         """The findings of one level as sentences."""
         return [finding.message for finding in self.findings if finding.level == level]
+
+
+def check_file(path: str, data: bytes, *, now: int) -> Document:
+    """A record as a document; a file that is only named like one has nothing to be found in it."""
+    owner = layout.find_skill(path)
+    if not owner:
+        return Document(path, "", None, None, len(data), [])
+    record = check_record(path, data, now=now)
+    return Document(path, owner, record.value, data.decode("utf-8", "replace"), len(data), record.findings)
 
 
 def check_record(path: str, data: "bytes | OSError", *, now: int, brief: bool = False) -> Record:

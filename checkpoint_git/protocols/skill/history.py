@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext
-from checkpoint_git.core.outcome import Glyph, Style
 from checkpoint_git.git.history.steps import Commit, Step, Touch
 from checkpoint_git.protocols.skill import layout
 from checkpoint_git.protocols.skill.life import (
@@ -20,33 +19,6 @@ from checkpoint_git.protocols.skill.life import (
 )
 
 _KEPT_VERSIONS = 6  # decoded at once: a version is asked for by its own commit and by the next one
-
-# kind of event -> (what stands before it, sign, style)
-LOOKS: dict[str, tuple[str, Glyph, Style]] = {
-    "started": ("started", "", "good"),
-    "known": ("was there", "", "dim"),
-    "deleted": ("deleted", "failed", "bad"),
-    "archived": ("archived", "", "warn"),
-    "moved": ("moved", "", ""),
-    "broken": ("broken", "failed", "bad"),
-    "mended": ("mended", "complete", "good"),
-    "status": ("status", "", "strong"),
-    "phase": ("phase", "", ""),
-    "step": ("step", "", ""),
-    "completed": ("completed", "complete", "good"),
-    "row": ("row", "", ""),
-    "row_gone": ("row taken out", "", "dim"),
-    "done": ("done", "complete", "good"),
-    "decided": ("decided", "", ""),
-    "withdrawn": ("decision taken out", "", "warn"),
-    "opened": ("blocker opened", "blocked", "warn"),
-    "closed": ("blocker closed", "complete", "good"),
-    "ticket": ("ticket", "", ""),
-    "handed_over": ("handed over", "", ""),
-    "dropped": ("off the list", "", "dim"),
-    "queued": ("queued", "not_started", ""),
-    "rotated": ("rotated", "", "dim"),
-}
 
 
 class Entry(NamedTuple):
@@ -68,18 +40,6 @@ class Broken(NamedTuple):
 
 Version = dict[str, Any] | Broken | None
 Load = Callable[[str], bytes | int | None]
-
-
-def tell_event(event: Event) -> str:
-    """An event's text behind its name: what it happened to, what that was and is."""
-    if event.kind in ("completed", "done", "row_gone"):
-        return event.text
-    change = f"{event.before or '(none)'} -> {event.after or '(none)'}"
-    if event.kind in ("status", "phase", "step", "moved"):
-        return change
-    if event.kind == "row":
-        return f"{event.text}: {change}"
-    return f"{event.text} to {event.after}" if event.kind in ("rotated", "archived") else event.text
 
 
 def parse_version(content: bytes | int | None) -> Version:

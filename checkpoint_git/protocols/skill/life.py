@@ -6,16 +6,38 @@ It knows no skill_state: what it tells is what other skills may read. Values may
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from checkpoint_git.core.outcome import Glyph, Style
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.protocols.skill.progress import text_field
 from checkpoint_git.protocols.skill.views import action_text, is_open, read_list, read_objects
 
-# What can happen, in the order in which it is told.
-KINDS = (
-    "started", "known", "deleted", "archived", "moved", "broken", "mended", "status", "phase", "step", "completed",
-    "row", "row_gone", "done", "decided", "withdrawn", "opened", "closed", "ticket", "handed_over", "dropped", "queued",
-    "rotated",
-)  # fmt: skip
+# kind of event, in the order in which they are shown -> (its name, sign, style)
+LOOKS: dict[str, tuple[str, Glyph, Style]] = {
+    "started": ("started", "", "good"),
+    "known": ("was there", "", "dim"),
+    "deleted": ("deleted", "failed", "bad"),
+    "archived": ("archived", "", "warn"),
+    "moved": ("moved", "", ""),
+    "broken": ("broken", "failed", "bad"),
+    "mended": ("mended", "complete", "good"),
+    "status": ("status", "", "strong"),
+    "phase": ("phase", "", ""),
+    "step": ("step", "", ""),
+    "completed": ("completed", "complete", "good"),
+    "row": ("row", "", ""),
+    "row_gone": ("row taken out", "", "dim"),
+    "done": ("done", "complete", "good"),
+    "decided": ("decided", "", ""),
+    "withdrawn": ("decision taken out", "", "warn"),
+    "opened": ("blocker opened", "blocked", "warn"),
+    "closed": ("blocker closed", "complete", "good"),
+    "ticket": ("ticket", "", ""),
+    "handed_over": ("handed over", "", ""),
+    "dropped": ("off the list", "", "dim"),
+    "queued": ("queued", "not_started", ""),
+    "rotated": ("rotated", "", "dim"),
+}
+KINDS = tuple(LOOKS)
 ROW_KINDS = frozenset(("completed", "row", "row_gone"))
 DECISION_KINDS = frozenset(("decided", "withdrawn", "opened", "closed"))
 
@@ -33,6 +55,18 @@ class Event(NamedTuple):
     text: str
     before: str = ""
     after: str = ""
+
+
+def describe_event(event: Event) -> str:
+    """An event's text after its name: what it happened to, what that was and is."""
+    if event.kind in ("completed", "done", "row_gone"):
+        return event.text
+    change = f"{event.before or '(none)'} -> {event.after or '(none)'}"
+    if event.kind in ("status", "phase", "step", "moved"):
+        return change
+    if event.kind == "row":
+        return f"{event.text}: {change}"
+    return f"{event.text} to {event.after}" if event.kind in ("rotated", "archived") else event.text
 
 
 class History(NamedTuple):
@@ -187,25 +221,27 @@ def _open_blockers(value: dict[str, Any]) -> dict[str, str]:
 
 
 def _compare_tickets(before: dict[str, Any], after: dict[str, Any]) -> Events:
-    old, new = ({_ticket_name(ref) for ref in read_objects(value, "pm_refs")} for value in (before, after))
-    for name in dict.fromkeys(_ticket_name(ref) for ref in read_objects(after, "pm_refs")):
+    old, new = ({describe_ticket(ref) for ref in read_objects(value, "pm_refs")} for value in (before, after))
+    for name in dict.fromkeys(describe_ticket(ref) for ref in read_objects(after, "pm_refs")):
         if name and name in new - old:
             yield Event("ticket", name, name)
 
 
-def _ticket_name(ref: dict[str, Any]) -> str:
+def describe_ticket(ref: dict[str, Any]) -> str:
+    """An entry of pm_refs, such as T-1 (source)."""
     name, role = ref.get("id"), text_field(ref, "role")
     return "" if not isinstance(name, str | int) else f"{name} ({role})" if role else str(name)
 
 
 def _compare_handoffs(before: dict[str, Any], after: dict[str, Any]) -> Events:
-    old = [_handoff_text(item) for item in read_list(before, "handoffs")]
-    for text in dict.fromkeys(_handoff_text(item) for item in read_list(after, "handoffs")):
+    old = [describe_handoff(item) for item in read_list(before, "handoffs")]
+    for text in dict.fromkeys(describe_handoff(item) for item in read_list(after, "handoffs")):
         if text and text not in old:
             yield Event("handed_over", text, text)
 
 
-def _handoff_text(item: Any) -> str:
+def describe_handoff(item: Any) -> str:
+    """An entry of handoffs, such as deploy: roll it out."""
     if not isinstance(item, dict):
         return item if isinstance(item, str) else ""
     return ": ".join(filter(None, (text_field(item, key) for key in ("to", "text", "summary", "description"))))

@@ -7,7 +7,6 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.changes import SCHEMA_FILE
-from checkpoint_git.protocols.skill.write import change_checkpoint
 
 REFERENCE = f"./{SCHEMA_FILE}"
 
@@ -20,7 +19,7 @@ def list_paths(place: Place, *, referring: bool) -> list[str]:
 def write_references(place: Place, now: int) -> None:
     """Lets every checkpoint name its schema; updated_at stays: nothing of its work has changed."""
     for skill in _list_skills(place, None):
-        change_checkpoint(place, skill, lambda value: {"$schema": REFERENCE, **(value or {})}, now)
+        store.change_checkpoint(place, skill, lambda value: {"$schema": REFERENCE, **(value or {})}, now)
 
 
 def remove_references(place: Place, now: int) -> None:
@@ -30,7 +29,7 @@ def remove_references(place: Place, now: int) -> None:
         return {key: inner for key, inner in (value or {}).items() if key != "$schema"}
 
     for skill in _list_skills(place, REFERENCE):
-        change_checkpoint(place, skill, without, now)
+        store.change_checkpoint(place, skill, without, now)
 
 
 def _list_skills(place: Place, reference: str | None) -> list[str]:

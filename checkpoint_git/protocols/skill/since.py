@@ -1,39 +1,29 @@
-"""What `checkpoint status --since` tells: each checkpoint beside its version of then, which git may still have."""
+"""What changed since an instant: each checkpoint beside its version of then, which git may still have."""
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
+from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.outcome import Block, Glyph, Line, Style
-from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.core.outcome import Block, Line
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill.digest import Change, find_changes
+from checkpoint_git.protocols.skill import life
+from checkpoint_git.protocols.skill.progress import text_field
 from checkpoint_git.protocols.skill.read import iterate_checked
 from checkpoint_git.protocols.skill.state import State
+from checkpoint_git.protocols.skill.views import action_text, read_objects
 
+# What can happen, in the order in which it is told.
+KINDS = (
+    "started", "status", "phase", "step", "completed", "done", "decided", "opened", "closed", "ticket", "handed_over",
+    "row", "dropped", "queued",
+)  # fmt: skip
 _SHOWN_LETTERS = 160
 _SHOWN_EVENTS = 12  # of one checkpoint
-
-# kind of event -> (what stands before it, sign, style)
-_LOOKS: dict[str, tuple[str, Glyph, Style]] = {
-    "started": ("started", "", "good"),
-    "status": ("status", "", "strong"),
-    "phase": ("phase", "", ""),
-    "step": ("step", "", ""),
-    "completed": ("completed", "complete", "good"),
-    "row": ("row", "", ""),
-    "done": ("done", "complete", "good"),
-    "dropped": ("off the list", "", "dim"),
-    "queued": ("queued", "not_started", ""),
-    "decided": ("decided", "", ""),
-    "opened": ("blocker opened", "blocked", "warn"),
-    "closed": ("blocker closed", "complete", "good"),
-    "ticket": ("ticket", "", ""),
-    "handed_over": ("handed over", "", ""),
-}
 # what the first line counts: kind -> (one, several)
 _COUNTED = {
     "completed": ("row completed", "rows completed"),
@@ -42,6 +32,33 @@ _COUNTED = {
     "opened": ("blocker opened", "blockers opened"),
     "closed": ("blocker closed", "blockers closed"),
 }
+
+
+class Event(NamedTuple):
+    """One thing that happened. kind: one of KINDS. text: what it happened to."""
+
+    kind: str
+    text: str
+
+
+class Change(NamedTuple):
+    """A checkpoint written since an instant. done: the actions that were done since. is_compared: whether the events
+    come from comparing it with its version of then, rather than from the times that it holds itself.
+    """
+
+    state: State
+    done: list[str]
+    events: list[Event]
+    is_compared: bool
+
+
+def read_since(text: str) -> int:
+    """An instant, or a day (from its first second in UTC), as seconds since 1970. Raises CheckpointError."""
+    instant = read_instant(text) or read_instant(f"{text}T00:00:00Z")
+    if instant is None:
+        shown = escape_controls(shorten(text, 60))
+        raise CheckpointError(f'--since: cannot parse "{shown}"', "write 2026-06-01T00:00:00Z, or a day: 2026-06-01")
+    return instant[0]
 
 
 def read_changes(
@@ -72,27 +89,79 @@ def _read_versions(place: Place, documents: Sequence[Document], since: int, now:
     return {document.path: document.value for document in iterate_checked(files, now) if document.value is not None}
 
 
-def tell_changes(changes: Sequence[Change], checkpoints: int, since: str) -> list[Block]:
-    """The lines for a person: what happened over all, then checkpoint by checkpoint. since: as it was asked for."""
+def find_changes(
+    documents: Sequence[Document],
+    states: Sequence[State],
+    since: int,
+    versions: Mapping[str, dict[str, Any]] | None = None,
+) -> list[Change]:
+    """The checkpoints whose updated_at is not before an instant (seconds since 1970), the newest first.
+
+    versions: path -> what the checkpoint was at that instant, where that is known.
+    """
+    values = {document.path: document.value or {} for document in documents}
+    changed = [state for state in states if _is_since(state.updated_at, since)]
+    changed.sort(key=lambda state: read_instant(state.updated_at) or (0, ""), reverse=True)
+    found = []
+    for state in changed:
+        before = (versions or {}).get(state.path)
+        events = find_events(before, values[state.path], since)
+        done = [event.text for event in events if event.kind == "done"]
+        found.append(Change(state, done, events, before is not None))
+    return found
+
+
+def find_events(before: dict[str, Any] | None, value: dict[str, Any], since: int) -> list[Event]:
+    """What happened since an instant (seconds since 1970), by field.
+
+    before: the version of then. None where it is unknown: then only what carries a time of its own is told.
+    """
+    if before is None:
+        return list(_find_dated(value, since))
+    found = [event for event in life.find_events(before, value) if event.kind in KINDS]
+    found.sort(key=lambda event: KINDS.index(event.kind))
+    return [Event(event.kind, life.describe_event(event)) for event in found]
+
+
+def _is_since(text: object, since: int) -> bool:
+    instant = read_instant(text)
+    return instant is not None and instant[0] >= since
+
+
+def _find_dated(value: dict[str, Any], since: int) -> Iterator[Event]:
+    if _is_since(value.get("created_at"), since):
+        yield Event("started", text_field(value, "project"))
+    for entry in read_objects(value, "recently_done"):
+        if _is_since(entry.get("at"), since) and action_text(entry):
+            yield Event("done", action_text(entry))
+    for blocker in read_objects(value, "blockers"):
+        if _is_since(blocker.get("resolved_at"), since):
+            yield Event("closed", text_field(blocker, "description") or text_field(blocker, "id"))
+    for ref in read_objects(value, "pm_refs"):
+        if _is_since(ref.get("first_seen_at"), since):
+            yield Event("ticket", life.describe_ticket(ref))
+    for handoff in read_objects(value, "handoffs"):
+        if _is_since(handoff.get("at"), since):
+            yield Event("handed_over", life.describe_handoff(handoff))
+
+
+def describe_changes(changes: Sequence[Change], checkpoints: int, since: str) -> list[Block]:
+    """The lines for people: what happened over all, then checkpoint by checkpoint. since: as it was asked for."""
     counts = Counter(event.kind for change in changes for event in change.events)
     told = ", ".join(f"{counts[kind]} {words[counts[kind] > 1]}" for kind, words in _COUNTED.items() if counts[kind])
     noun = "checkpoint" if checkpoints == 1 else "checkpoints"
     title = f"{len(changes)} of {checkpoints} {noun} changed since {since}{f': {told}' if told else ''}"
     blocks: list[Block] = [Line(title, hang=2)]
     for change in changes:
-        state = change.state
+        state, more = change.state, len(change.events) - _SHOWN_EVENTS
         progress = f", {state.complete_rows}/{len(state.rows)} rows complete" if state.rows else ""
         text = f"{state.skill}: {state.status}, {state.step}{progress}, written {state.updated_at}"
-        blocks += [Line(""), Line(text, "strong", hang=2), *_event_lines(change)]
+        blocks += [Line(""), Line(text, "strong", hang=2)]
+        if change.is_compared and not change.events:
+            blocks.append(Line("  only its summary, files or private state changed", "dim"))
+        for event in change.events[:_SHOWN_EVENTS]:
+            name, glyph, style = life.LOOKS[event.kind]
+            blocks.append(Line(f"  {name}: {shorten(event.text, _SHOWN_LETTERS)}", style, glyph, 4))
+        if more > 0:
+            blocks.append(Line(f"  and {more} more: --json has all of them", "dim"))
     return blocks
-
-
-def _event_lines(change: Change) -> list[Block]:
-    events, lines = change.events, list[Block]()
-    if change.is_compared and not events:
-        lines.append(Line("  only its summary, files or private state changed", "dim"))
-    for event in events[:_SHOWN_EVENTS]:
-        name, glyph, style = _LOOKS[event.kind]
-        lines.append(Line(f"  {name}: {shorten(event.text, _SHOWN_LETTERS)}", style, glyph, 4))
-    more = len(events) - _SHOWN_EVENTS
-    return [*lines, Line(f"  and {more} more: --json has all of them", "dim")] if more > 0 else lines

@@ -1,7 +1,7 @@
 """Skill checkpoints on disk: reading them all, and the writes that happen under the lock. It judges no content."""
 
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from checkpoint_git.core.errors import CheckpointError
@@ -12,10 +12,10 @@ from checkpoint_git.protocols.skill import layout
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-__all__ = ["FileContent", "Tell", "list_skills", "read_content", "read_files", "read_skill",
-           "remove_checkpoint", "write_checkpoint", "write_history", "writing"]  # fmt: skip
+    from checkpoint_git.protocols.write import Change, Tell, Written
 
-Tell = Callable[[], None]  # called once when another process keeps us waiting
+__all__ = ["FileContent", "change_checkpoint", "check_owner", "list_skills", "read_content", "read_files", "read_skill",
+           "remove_checkpoint", "write_checkpoint", "write_history", "writing"]  # fmt: skip
 
 
 def read_files(place: Place, *, only: Collection[str] | None = None) -> Iterator[tuple[str, FileContent]]:
@@ -52,20 +52,40 @@ def read_skill(place: Place, skill: str) -> FileContent | None:
     return read_content(path, place.top) if os.path.lexists(path) else None
 
 
-def writing(place: Place, on_wait: Tell = lambda: None) -> "AbstractContextManager[None]":
+def check_owner(skill: str, env: Mapping[str, str]) -> None:
+    """Raises CheckpointError where CHECKPOINT_SKILL says that this process works for another skill."""
+    owner = env.get("CHECKPOINT_SKILL", "")
+    if owner and owner != skill:
+        raise CheckpointError(
+            f"this session works as {owner} (CHECKPOINT_SKILL), and {skill} is another skill's checkpoint",
+            f"write to {owner}'s own and refer to {skill} in depends_on",
+        )
+
+
+def writing(place: Place, on_wait: "Tell" = lambda: None) -> "AbstractContextManager[None]":
     """Holds the place's lock; what killed writers left behind is cleared first."""
-    from contextlib import contextmanager  # readers, who are many, need neither this nor the lock
+    from checkpoint_git.protocols.write import hold_place  # readers, who are many, need no lock
 
-    return contextmanager(_hold_lock)(place, on_wait)
+    return hold_place(place, (place.directory, os.path.join(place.directory, layout.HISTORY)), on_wait)
 
 
-def _hold_lock(place: Place, on_wait: Tell) -> Iterator[None]:
-    from checkpoint_git.disk import atomic, lock
+def change_checkpoint(
+    place: Place, skill: str, change: "Change", now: int, on_wait: "Tell" = lambda: None
+) -> "Written":
+    """Reads, changes and writes one checkpoint under the lock; see plan_write for what a change gets and returns."""
+    from checkpoint_git.protocols.validate import check_document, unreadable_document
+    from checkpoint_git.protocols.write import plan_write
 
-    with lock.hold_lock(lock.lock_path(place), on_wait=on_wait):
-        atomic.remove_stray_files(place.directory)
-        atomic.remove_stray_files(os.path.join(place.directory, layout.HISTORY))
-        yield
+    path = layout.relative_checkpoint_path(place, skill)
+    with writing(place, on_wait):
+        data = read_skill(place, skill)
+        before = unreadable_document(path, data) if isinstance(data, OSError) else data
+        if isinstance(before, bytes):
+            before = check_document(path, before, now=now)
+        written = plan_write(path, before, change, now)
+        if not written.refused:
+            write_checkpoint(place, skill, (written.document.text or "").encode())
+    return written
 
 
 def write_checkpoint(place: Place, skill: str, data: bytes) -> None:

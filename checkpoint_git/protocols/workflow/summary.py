@@ -1,51 +1,44 @@
-"""A running workflow in a few lines, for `checkpoint status`: read from its two files alone, nothing written."""
+"""What there is of a workflow in a project: one line, read from its two files alone."""
 
-from typing import Any, NamedTuple
+import os
+from typing import Any
 
 from checkpoint_git.core.clock import age_text, read_instant
-from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.outcome import Block, Line
+from checkpoint_git.core.outcome import Line
+from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.discover import Place
+from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import find_broken
-from checkpoint_git.protocols.workflow import store
-from checkpoint_git.protocols.workflow.phases import PHASES
-from checkpoint_git.protocols.workflow.state import completed_phases, last_activity, load_state, state_data, workflow_id
+from checkpoint_git.protocols.workflow.layout import relative_state_path
 
 
-class Glance(NamedTuple):
-    """data: for programs. blocks: for a person. findings: the first error of each broken file."""
-
-    data: dict[str, Any]
-    blocks: list[Block]
-    findings: list[Finding]
+def is_present(place: Place) -> bool:
+    """Whether there is a phase.json."""
+    return os.path.lexists(os.path.join(place.root, relative_state_path("phase")))
 
 
-def read_glance(place: Place, now: int) -> Glance | None:
-    """What there is to see of the workflow around the checkpoints of a place; None where there is none.
+def summarize(question: Question) -> Summary:
+    """The workflow around the checkpoints of a place."""
+    from checkpoint_git.protocols.workflow import state, store  # most projects have no workflow
+    from checkpoint_git.protocols.workflow.phases import PHASES
 
-    now: seconds since 1970.
-    """
-    home = store.find_workflow_place(place.root)
+    home = store.find_workflow_place(question.place.root)
     if home is None or not store.has_state(home):
-        return None
-    state = load_state(home, now)
-    findings = find_broken(state.documents)
-    data = {**state_data(state), "tasks": _count_tasks(state.tasks), "valid": not findings}
-    name = workflow_id(state) or "?"
+        return Summary()
+    found = state.load_state(home, question.now)
+    findings = find_broken(found.documents)
+    rows = [row for row in found.tasks if isinstance(row, dict)]
+    tasks = {"complete": sum(row.get("status") == "complete" for row in rows), "total": len(rows)}
+    data: dict[str, Any] = {**state.state_data(found), "tasks": tasks, "valid": not findings}
+    text = f"workflow {state.workflow_id(found) or '?'}: "
     if findings:
-        line = Line(f"workflow {name}: its state appears corrupted: checkpoint workflow resume", "bad", "failed")
-        return Glance(data, [line, Line("")], findings)
-    value = state.value
-    active = read_instant(last_activity(state))
-    age = f", {age_text(now - active[0])}" if active else ""
-    told = f"workflow {name}: {value['current_phase']} ({value['phase_status']}{age})"
-    done = f"{len(completed_phases(state))}/{len(PHASES)} phases"
-    tasks = data["tasks"]
-    rest = f", {tasks['complete']}/{tasks['total']} tasks" if tasks["total"] else ""
-    line = Line(f"{told}, {done}{rest}; checkpoint workflow status", "strong", "in_progress")
-    return Glance(data, [line, Line("")], [])
-
-
-def _count_tasks(tasks: list[Any]) -> dict[str, int]:
-    rows = [row for row in tasks if isinstance(row, dict)]
-    return {"complete": sum(row.get("status") == "complete" for row in rows), "total": len(rows)}
+        text += "its state appears corrupted: checkpoint workflow resume"
+        line = Line(text, "bad", "failed")
+    else:
+        active = read_instant(state.last_activity(found))
+        age = f", {age_text(question.now - active[0])}" if active else ""
+        text += f"{found.value['current_phase']} ({found.value['phase_status']}{age})"
+        text += f", {len(state.completed_phases(found))}/{len(PHASES)} phases"
+        text += f", {tasks['complete']}/{tasks['total']} tasks" if rows else ""
+        line = Line(f"{text}; checkpoint workflow status", "strong", "in_progress")
+    return Summary({"workflow": data}, findings, lead=[line, Line("")], lines=[clean(line.text, 240)])

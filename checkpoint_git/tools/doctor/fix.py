@@ -9,7 +9,8 @@ from checkpoint_git.core.linediff import diff_lines
 from checkpoint_git.core.outcome import Block, Invocation, Line, Style
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.disk.read import read_if_there
-from checkpoint_git.protocols.skill.write import check_owner, say_waiting
+from checkpoint_git.protocols.skill.store import check_owner
+from checkpoint_git.protocols.write import say_waiting
 from checkpoint_git.tools.doctor.examine import Diagnosis
 from checkpoint_git.tools.doctor.fixes import Applied, FileMend, Plan, apply_plan, find_fixable, plan_mends
 from checkpoint_git.tools.setup.steps import (

@@ -20,7 +20,7 @@ from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.fixes import BYTE_ORDER_MARK, MENDS, Done, Facts, mend_value
 from checkpoint_git.protocols.skill.read import check_files
 from checkpoint_git.protocols.skill.rotation import find_merged, history_document, history_marks
-from checkpoint_git.protocols.skill.write import find_new
+from checkpoint_git.protocols.write import Tell, find_new_errors
 from checkpoint_git.tools.doctor.context import World
 from checkpoint_git.tools.doctor.install_fixes import plan_installation
 from checkpoint_git.tools.doctor.table import ALL, CHECKS, is_meant
@@ -119,8 +119,7 @@ def _plan_file(
         done.append(Done(BYTE_ORDER_MARK, "", "took the byte order mark away"))
     if not done:
         return None
-    after = check_files([(path, text.encode())], world.now)[0]
-    errors = [finding for finding in find_new(before.findings, after.findings) if finding.level == "error"]
+    errors = find_new_errors(path, text.encode(), [content], world.now)
     if errors:
         message = f"it could not be mended: {done[0].text} would be an error: {errors[0].message}"
         return Finding("doctor/not-mended", "warning", message, path, done[0].where, hint="mend it by hand")
@@ -164,7 +163,7 @@ class Applied(NamedTuple):
     history: list[str]
 
 
-def apply_plan(place: Place, plan: Plan, now: int, on_wait: store.Tell) -> Applied:
+def apply_plan(place: Place, plan: Plan, now: int, on_wait: Tell) -> Applied:
     """Makes the changes under the lock: first a copy of every file that changes, then each file whole or not at all."""
     with store.writing(place, on_wait):
         files = [mend for mend in plan.files if store.read_skill(place, mend.skill) == mend.before]

@@ -263,7 +263,7 @@ def read_drivers(top: str, env: Mapping[str, str]) -> frozenset[str]:
 def _read_records(world: World, place: Place, env: Mapping[str, str]) -> World:
     if not may_have_records(place):
         return world
-    from checkpoint_git.protocols.pipeline.summary import read_troubles
+    from checkpoint_git.protocols.pipeline.runs import read_troubles
 
     return world._replace(records=read_troubles(place, env, world.now))
 

@@ -9,7 +9,7 @@ from checkpoint_git.git.merges.conflicts import read_choices
 from checkpoint_git.git.merges.line_merge import Plain, open_plain
 from checkpoint_git.git.objects import read_commit
 from checkpoint_git.git.run import offline_env
-from checkpoint_git.protocols.skill.write import say_waiting
+from checkpoint_git.protocols.write import say_waiting
 from checkpoint_git.tools.merges.audit_fix import Plan, list_diff, plan_data, plan_repair, write_plan
 from checkpoint_git.tools.merges.explain_merge import Schemas
 from checkpoint_git.tools.merges.line_merge import Served

@@ -19,8 +19,7 @@ from checkpoint_git.git.merges.repairs import TRAILER, Site, read_dirty, read_si
 from checkpoint_git.git.merges.suspects import read_blobs_in_head
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.merge.repair import Past, Repaired, remake, repair
-from checkpoint_git.protocols.skill.write import find_new
-from checkpoint_git.protocols.validate import check_document
+from checkpoint_git.protocols.write import find_new_errors
 from checkpoint_git.tools.merges.explain_merge import Schemas
 from checkpoint_git.tools.merges.harm import Key, key_of, list_harm
 from checkpoint_git.tools.merges.line_merge import Served, ServedFile
@@ -133,7 +132,7 @@ def _plan_file(
             plan.refused.extend(_list_left(file, after, path, hint))
         data = after
         merges.append(served.event.commit)
-    errors = _find_errors(path, before, data, now)
+    errors = [] if data == before else find_new_errors(path, data, [before], now)
     if errors:
         plan.refused.append(
             _refuse(path, errors[0].where, f"it would become invalid: {errors[0].message}", "mend it by hand")
@@ -171,14 +170,6 @@ def _list_left(file: ServedFile, after: bytes, path: str, hint: str) -> list[Fin
     left = [entry for entry in list_harm(file.judged.explain(after)) if key_of(entry) in wanted]
     names = [(entry.where, f"{shorten(entry.name, 80)} is as it was") for entry in left[:_MOST_REFUSED]]
     return [_refuse(path, where, why, hint) for where, why in names]
-
-
-def _find_errors(path: str, before: bytes, after: bytes, now: int) -> list[Finding]:
-    """The errors that a file would have, and has not now."""
-    if before == after:
-        return []
-    old, new = (check_document(path, data, now=now).findings for data in (before, after))
-    return [one for one in find_new(old, new) if one.level == "error"]
 
 
 # the commit

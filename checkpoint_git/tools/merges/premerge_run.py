@@ -19,8 +19,8 @@ from checkpoint_git.git.merges.merges import read_contents
 from checkpoint_git.git.merges.trees import TreeMerge
 from checkpoint_git.git.remotes import Pushed, push_commit, read_full_bases
 from checkpoint_git.git.run import run_git
-from checkpoint_git.protocols.validate import check_document
-from checkpoint_git.tools.merges.commits import MergedFile, MergedTree, UnrelatedError, merge_commits, merge_plainly
+from checkpoint_git.protocols.write import find_new_errors
+from checkpoint_git.tools.merges.commits import MergedTree, UnrelatedError, merge_commits, merge_plainly
 from checkpoint_git.tools.merges.pull_request import Request
 
 State = Literal["contained", "up-to-date", "mergeable", "merged", "conflicts", "invalid"]
@@ -85,7 +85,11 @@ def _merge(request: Request, now: int, env: Env) -> Premerge:
     conflicts = tuple(one.path for one in plain.unsettled)
     differing = _read_differing(request.cwd, plain, merged, env)
     blended = tuple(sorted(differing - set(conflicts)))
-    errors = tuple(error for file in merged.files for error in find_new_errors(file, now))
+    errors = tuple(
+        error
+        for file in merged.files
+        for error in find_new_errors(file.path, file.data or b"", (file.sides[0], file.sides[2]), now)
+    )
     state: State = "merged"
     if not merged.is_clean:
         state = "conflicts"
@@ -112,18 +116,6 @@ def _is_same(contents: Mapping[str, bytes], blobs: Iterable[str]) -> bool:
     except (JsonTextError, KeyError):
         return False
     return bool(first == second)
-
-
-def find_new_errors(file: MergedFile, now: int) -> list[Finding]:
-    """What is wrong with a merged checkpoint that was wrong with neither side's."""
-    found = _find_errors(file.path, file.data, now)
-    sides = [file.sides[0], file.sides[2]] if found else []
-    known = {(error.code, error.where) for data in sides for error in _find_errors(file.path, data, now)}
-    return [error for error in found if (error.code, error.where) not in known]
-
-
-def _find_errors(path: str, data: bytes | None, now: int) -> list[Finding]:
-    return [one for one in check_document(path, data or b"", now=now).findings if one.level == "error"]
 
 
 def write_message(request: Request, done: Premerge) -> str:

@@ -11,7 +11,7 @@ from checkpoint_git.git.merges.conflicts import read_line_merges
 from checkpoint_git.git.merges.merges import Versions
 from checkpoint_git.merge.document import merge_texts
 from checkpoint_git.merge.identity import canonical_text
-from checkpoint_git.protocols.validate import check_document
+from checkpoint_git.protocols.write import find_new_errors
 from checkpoint_git.tools.merges.explain_merge import Schemas, merge_ancestors
 from checkpoint_git.tools.merges.facts import Clash, Meeting
 
@@ -54,7 +54,8 @@ def meet(file: Versions, schema: dict[str, Any], narrative: str, now: int) -> Me
     if merged.conflicts:
         clashes = tuple(Clash(one.where, _said(one.sides[0]), _said(one.sides[2])) for one in merged.conflicts)
         return Meeting(file.path, "conflict", clashes)
-    return Meeting(file.path, "clean", invalid=_find_new_error(file, merged.text.encode(), now))
+    errors = find_new_errors(file.path, merged.text.encode(), (file.first, file.second), now)
+    return Meeting(file.path, "clean", invalid=f"{errors[0].where or '/'}: {errors[0].message}" if errors else "")
 
 
 def _read_json(data: bytes) -> str:
@@ -80,12 +81,3 @@ def _said(side: Any) -> str:
     if side is None:
         return "nothing"
     return shorten(canonical_text(side.value), _LONGEST_VALUE) if hasattr(side, "value") else "another order"
-
-
-def _find_new_error(file: Versions, merged: bytes, now: int) -> str:
-    """What is wrong with the merged document, where both sides were right; "" for nothing."""
-    for data in (file.first, file.second):
-        if not check_document(file.path, data or b"", now=now).is_valid:
-            return ""
-    errors = [one for one in check_document(file.path, merged, now=now).findings if one.level == "error"]
-    return f"{errors[0].where or '/'}: {errors[0].message}" if errors else ""

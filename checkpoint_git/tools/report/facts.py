@@ -12,9 +12,10 @@ from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.git.history.log import environment
 from checkpoint_git.git.history.steps import Step, Touch, read_boundary, read_branch, read_steps
 from checkpoint_git.git.objects import Blobs
+from checkpoint_git.protocols.contract import Question
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.pipeline.bases import may_have_records
-from checkpoint_git.protocols.pipeline.summary import RunState, read_runs
+from checkpoint_git.protocols.pipeline.runs import RunState, read_runs
 from checkpoint_git.protocols.restore import store as points
 from checkpoint_git.protocols.restore.operations import Standing
 from checkpoint_git.protocols.restore.operations import find_state as find_standing
@@ -27,7 +28,7 @@ from checkpoint_git.protocols.skill.state import Decision, State, find_decisions
 from checkpoint_git.protocols.skill.verbs.next import next_actions
 from checkpoint_git.protocols.skill.verbs.refs import find_refs
 from checkpoint_git.protocols.skill.views import open_blockers
-from checkpoint_git.protocols.workflow.summary import read_glance
+from checkpoint_git.protocols.workflow import summary as workflow_summary
 from checkpoint_git.tools.report.pieces import MOST_SKILLS
 
 MOST_STEPS = 400  # commits of the history that are looked at
@@ -74,7 +75,7 @@ def gather(place: Place, now: int, env: Mapping[str, str], tell: Tell, *, doctor
     look("the history")
     lives, branch, trouble = _read_past(place, [document.skill for document in documents])
     drift, failed = _examine(place, now, env, look) if doctor else (None, [])
-    workflow = read_glance(place, now)
+    workflow = workflow_summary.summarize(Question(place, now, env, "report"))
     return Facts(
         place=place,
         now=now,
@@ -84,10 +85,10 @@ def gather(place: Place, now: int, env: Mapping[str, str], tell: Tell, *, doctor
         decisions=find_decisions(states),
         queue=queue.queue,
         drift=drift,
-        broken=[*find_broken(documents), *(workflow.findings if workflow else ())],
+        broken=[*find_broken(documents), *workflow.findings],
         refs=find_refs(documents),
         lives=lives,
-        workflow=workflow.data if workflow else None,
+        workflow=workflow.data.get("workflow"),
         runs=read_runs(place, env) if may_have_records(place) else [],
         points=_read_points(place, now),
         trouble=[*trouble, *failed],

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.terminal_text import shorten
-from checkpoint_git.protocols.skill.history import LOOKS, Entry, tell_event
-from checkpoint_git.protocols.skill.life import Event
+from checkpoint_git.protocols.skill.history import Entry
+from checkpoint_git.protocols.skill.life import LOOKS, Event, describe_event
 from checkpoint_git.tools.report.blocks import Block, Cell, Fold, Grid, Kind, Lane, Mark, Section, Text, Timeline
 from checkpoint_git.tools.report.facts import MOST_STEPS, Facts
 from checkpoint_git.tools.report.pieces import count_of
@@ -54,7 +54,7 @@ def _mark(entry: Entry) -> Mark:
 
 
 def _tell_events(events: Sequence[Event], most: int) -> str:
-    told = [f"{LOOKS[event.kind][0]}: {shorten(tell_event(event), 160)}" for event in events[:most]]
+    told = [f"{LOOKS[event.kind][0]}: {shorten(describe_event(event), 160)}" for event in events[:most]]
     more = len(events) - most
     return "; ".join([*told, f"and {more} more"] if more > 0 else told)
 
@@ -62,7 +62,7 @@ def _tell_events(events: Sequence[Event], most: int) -> str:
 def _event_row(skill: str, entry: Entry) -> list[Cell]:
     commit = entry.commit
     at = write_instant(_when(entry))
-    told = "\n".join(f"{LOOKS[event.kind][0]}: {shorten(tell_event(event), 240)}" for event in entry.events[:6])
+    told = "\n".join(f"{LOOKS[event.kind][0]}: {shorten(describe_event(event), 240)}" for event in entry.events[:6])
     more = len(entry.events) - 6
     author, name = (shorten(commit.author, 60), commit.id[:9]) if commit else ("", "")
     return [f"{at[:10]} {at[11:16]}", shorten(skill, 100), told + (f"\nand {more} more" if more > 0 else ""), author,

@@ -8,9 +8,11 @@ from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.merge.document import Merged, merge_texts
 from checkpoint_git.merge.identity import canonical_text
+from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.protocols.validate import check_document
+from checkpoint_git.protocols.write import find_new_errors
 from checkpoint_git.tools.sync.files import find_path_trouble, kind_of
 from checkpoint_git.tools.sync.trees import FILE_MODES, Leaf
 
@@ -59,7 +61,7 @@ def decide_ours(sides: Sides, read: Read, rules: Rules) -> Decision:
     if sides.ours is None:
         return Decision(sides.path, None, True)
     before = (read(sides.base.blob) or b"") if sides.base else None
-    new = _new_errors(sides.path, sides.ours, [before], rules.now)
+    new = find_new_errors(sides.path, sides.ours, [before], rules.now, _check)
     return Decision(sides.path, sides.ours, not new, tuple(new))
 
 
@@ -72,7 +74,8 @@ def decide_theirs(sides: Sides, read: Read, rules: Rules) -> Decision:
         return _leave(
             sides.path, "sync/theirs-unreadable", f"the branch's version is not taken: {trouble}", _MEND_THERE
         )
-    wrong = [one for one in _errors(sides.path, data, rules.now) if kind_of(sides.path) != "history"]
+    document = check_document(sides.path, data, now=rules.now)
+    wrong = [one for one in document.findings if one.level == "error" and kind_of(sides.path) != "history"]
     notes = tuple(
         Finding("sync/theirs-invalid", "warning", f"the branch's version is taken, and not valid: {one.message}",
                 sides.path, one.where, one.line, hint="checkpoint validate")
@@ -92,7 +95,7 @@ def decide_both(sides: Sides, read: Read, rules: Rules) -> Decision:
         )
     base = read(sides.base.blob) if sides.base else None
     before: list[bytes | None] = [theirs] if base is None else [theirs, base]
-    new = _new_errors(sides.path, sides.ours, before, rules.now)
+    new = find_new_errors(sides.path, sides.ours, before, rules.now, _check)
     if new:
         return Decision(sides.path, None, False, tuple(new))
     if not is_merged(sides.path):
@@ -100,7 +103,7 @@ def decide_both(sides: Sides, read: Read, rules: Rules) -> Decision:
     content, findings = merge_contents(sides.path, base, sides.ours, theirs, rules)
     if content is None:
         return Decision(sides.path, None, False, tuple(findings))
-    new = _new_errors(sides.path, content, [sides.ours, theirs], rules.now)
+    new = find_new_errors(sides.path, content, [sides.ours, theirs], rules.now, _check)
     if new:
         message = f"merged with the branch's version it would not be valid: {new[0].message}"
         return _leave(sides.path, "sync/conflict", message, _DECIDE, new[0].where)
@@ -191,26 +194,16 @@ def _load_schema(path: str, extension: str) -> dict[str, Any]:
         return load_merge_schema(path)
 
 
-def _errors(path: str, data: bytes, now: int) -> list[Finding]:
-    if kind_of(path) == "history":
-        try:
-            _read_json(data)
-        except JsonTextError as error:
-            return [Finding(error.code, "error", escape_controls(error.message), path, "", error.line)]
-        return []
-    return [one for one in check_document(path, data, now=now).findings if one.level == "error"]
-
-
-def _new_errors(path: str, data: bytes, before: "list[bytes | None]", now: int) -> list[Finding]:
-    """The errors of a version that none of the earlier ones had."""
-    errors = _errors(path, data, now)
-    if not errors:
-        return []
-    from checkpoint_git.protocols.skill.write import find_new
-
-    for earlier in before:
-        errors = find_new(_errors(path, earlier, now) if earlier is not None else [], errors)
-    return errors
+def _check(path: str, data: bytes, now: int) -> Document:
+    """A file of the history need only be JSON; every other is what its protocol says."""
+    if kind_of(path) != "history":
+        return check_document(path, data, now=now)
+    try:
+        _read_json(data)
+    except JsonTextError as error:
+        found = Finding(error.code, "error", escape_controls(error.message), path, "", error.line)
+        return Document(path, "", None, None, len(data), [found])
+    return Document(path, "", None, None, len(data), [])
 
 
 def _clash(path: str, conflict: "Choice") -> Finding:

@@ -6,7 +6,7 @@ from typing import Any
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import find_place, plan_place
-from checkpoint_git.protocols.skill.write import say_waiting
+from checkpoint_git.protocols.write import say_waiting
 from checkpoint_git.tools.sync.context import ATTEMPTS, TIMEOUT, Wish
 from checkpoint_git.tools.sync.run import SyncResult, sync
 from checkpoint_git.tools.sync.status import read_standing

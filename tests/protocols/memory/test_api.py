@@ -5,7 +5,7 @@ import pytest
 from checkpoint_git import CheckpointError, MemoryCheckpoint
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.protocols.memory.entity import Entity
-from checkpoint_git.protocols.memory.transports.memory import MemoryTransport
+from tests.support.memory import MemoryTransport
 
 NOW = 1_800_000_000
 
@@ -43,6 +43,6 @@ def test_what_cannot_be_saved_is_refused() -> None:
         checkpoint.save("never")
     with pytest.raises(CheckpointError, match="no checkpoint"):
         checkpoint.update(phase="x")
-    with pytest.raises(CheckpointError, match="another's"):
+    with pytest.raises(CheckpointError, match="another client's"):
         MemoryCheckpoint(transport, "theirs", now=NOW).clear()
     assert list(transport.entities) == ["theirs"]

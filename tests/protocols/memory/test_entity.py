@@ -3,8 +3,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.core.clock import read_instant, write_instant
-from checkpoint_git.protocols.memory.entity import Entity, holds, next_stamp, plan_update, read_entity
-from checkpoint_git.protocols.memory.observations import KEYS
+from checkpoint_git.protocols.memory.entity import (
+    KEYS,
+    Entity,
+    group,
+    holds,
+    join_files,
+    next_stamp,
+    parse,
+    plan_update,
+    read_entity,
+    write,
+    write_all,
+)
 
 NAME = "initiative-checkpoint"
 NOW = 1_800_000_000
@@ -19,7 +30,7 @@ def apply(entity: Entity, changes: dict[str, str | None], calls: int = 3) -> Ent
     """The entity after the first so many calls of an update."""
     steps = plan_update(entity, changes)
     there = list(entity.observations)
-    for number, (kind, texts) in enumerate((("-", steps.mend), ("+", steps.add), ("-", steps.delete))):
+    for number, (kind, texts) in enumerate((("-", steps.leftovers), ("+", steps.add), ("-", steps.delete))):
         if number < calls:
             there = (
                 [*there, *(t for t in texts if t not in there)] if kind == "+" else [t for t in there if t not in texts]
@@ -113,3 +124,31 @@ def test_an_update_cut_off_in_the_second_of_the_one_before_is_no_corruption() ->
     cut = apply(entity, {"phase": "B", "timestamp": stamp}, calls=2)
     assert (read_entity(cut).state, read_entity(cut).fields["phase"]) == ("interrupted", "B")
     assert read_entity(cut).fields["timestamp"] == stamp
+
+
+@given(st.text())
+def test_what_is_written_is_read_back(value: str) -> None:
+    assert parse(write("next_action", value)).value == value.strip()
+
+
+@given(st.text())
+def test_any_text_is_an_observation(text: str) -> None:
+    found = parse(text)
+    assert found.text == text
+    assert found.key == "" or text.startswith(f"{found.key}:")
+
+
+def test_addresses_and_sentences_are_no_fields() -> None:
+    assert [parse(text).key for text in ("http://x", "a note: b", "plain", ":x", "9a:b")] == [""] * 5
+
+
+def test_values_are_grouped_in_their_order_and_only_once() -> None:
+    assert group(["a:1", "b:2", "a: 1", "a:3"]) == {"a": ["1", "3"], "b": ["2"]}
+
+
+def test_known_fields_come_first() -> None:
+    assert write_all({"zebra": "z", "phase": "p", "initiative": "i"}) == ["initiative:i", "phase:p", "zebra:z"]
+
+
+def test_a_comma_in_a_path_is_no_separator() -> None:
+    assert join_files(["a,b", "c%d", "e"]) == "a%2Cb,c%25d,e"

@@ -5,8 +5,7 @@ import pytest
 
 import checkpoint_git.protocols.memory.rules as rules
 from checkpoint_git.core.clock import DAY, read_instant
-from checkpoint_git.protocols.memory.entity import Entity
-from checkpoint_git.protocols.memory.observations import KEYS
+from checkpoint_git.protocols.memory.entity import KEYS, Entity
 
 STAMP = "2026-01-09T12:00:00Z"
 NOW = (read_instant(STAMP) or (0, ""))[0]

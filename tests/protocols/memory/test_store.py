@@ -4,8 +4,9 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.memory.entity import Entity
-from checkpoint_git.protocols.memory.store import begin_afresh, load_entity, remove_entity, write_fields
-from checkpoint_git.protocols.memory.transports.memory import MemoryTransport
+from checkpoint_git.protocols.memory.store import load_entity, remove_entity, save_checkpoint, write_fields
+from checkpoint_git.protocols.memory.triggers import Request
+from tests.support.memory import MemoryTransport
 
 NAME = "initiative-checkpoint"
 
@@ -57,7 +58,7 @@ def test_an_entity_that_appears_while_it_is_made_is_changed_instead() -> None:
 
 def test_anothers_entity_is_refused() -> None:
     transport = MemoryTransport([Entity(NAME, "person", ("phase:a",))])
-    with pytest.raises(CheckpointError, match="another's"):
+    with pytest.raises(CheckpointError, match="another client's"):
         write_fields(transport, NAME, {"phase": "b"})
     assert transport.entities[NAME].observations == ("phase:a",)
 
@@ -65,8 +66,8 @@ def test_anothers_entity_is_refused() -> None:
 def test_a_fresh_beginning_leaves_nothing_of_what_was() -> None:
     before = Entity(NAME, "checkpoint", ("phase:a", "phase:b", "remark"))
     transport = MemoryTransport([before])
-    begin_afresh(transport, before, {"initiative": "i", "phase": "b"})
-    assert set(transport.entities[NAME].observations) == {"initiative:i", "phase:b"}
+    save_checkpoint(transport, NAME, Request("manual", {"initiative": "i", "phase": "b"}), 86_400, lambda _: "")
+    assert set(transport.entities[NAME].observations) == {"initiative:i", "phase:b", "timestamp:1970-01-02T00:00:00Z"}
 
 
 def test_what_is_removed_is_gone_and_the_rest_is_there() -> None:

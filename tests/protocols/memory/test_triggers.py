@@ -1,19 +1,19 @@
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.memory.triggers import TRIGGERS, Wish, plan_fields
+from checkpoint_git.protocols.memory.triggers import TRIGGERS, Request, plan_fields
 
 STAMP = "2026-01-09T12:00:00Z"
 BEFORE = {"initiative": "i", "milestone": "M1", "phase": "design", "last_action": "old", "next_action": "old"}
 
 
 def test_a_milestone_is_complete_and_the_next_one_begins() -> None:
-    fields = plan_fields("milestone", {"last_action": "All done"}, Wish(next_milestone="M2"), BEFORE, STAMP)
+    fields = plan_fields(Request("milestone", {"last_action": "All done"}, next_milestone="M2"), BEFORE, STAMP)
     assert fields == {"phase": "complete", "last_action": "All done", "next_action": "Begin M2", "timestamp": STAMP}
 
 
 def test_a_phase_needs_no_more_than_its_names() -> None:
-    assert plan_fields("phase", {"milestone": "M1"}, Wish(), BEFORE, STAMP) == {
+    assert plan_fields(Request("phase", {"milestone": "M1"}), BEFORE, STAMP) == {
         "milestone": "M1",
         "phase": "complete",
         "timestamp": STAMP,
@@ -21,23 +21,23 @@ def test_a_phase_needs_no_more_than_its_names() -> None:
 
 
 def test_an_idle_session_says_what_was_interrupted_until_the_next_checkpoint() -> None:
-    idle = plan_fields("idle", {}, Wish(interrupted="the tests"), BEFORE, STAMP)
+    idle = plan_fields(Request("idle", {}, interrupted="the tests"), BEFORE, STAMP)
     assert (idle["interrupted_action"], idle["next_action"]) == ("the tests", "Take up again: the tests")
-    after = plan_fields("phase", {}, Wish(), {**BEFORE, "interrupted_action": "the tests"}, STAMP)
+    after = plan_fields(Request("phase", {}), {**BEFORE, "interrupted_action": "the tests"}, STAMP)
     assert after["interrupted_action"] is None
 
 
 def test_what_a_session_end_does_not_say_is_not_taken_from_an_earlier_one() -> None:
     given = {"last_action": "a", "next_action": "b", "files_modified": "12"}
     before = {**BEFORE, "session_duration": "2h", "files_modified": "3"}
-    fields = plan_fields("session-end", given, Wish(), before, STAMP)
+    fields = plan_fields(Request("session-end", given), before, STAMP)
     assert (fields["session_duration"], fields["files_modified"]) == (None, "12")
 
 
 @pytest.mark.parametrize("trigger", sorted(TRIGGERS))
 def test_nothing_is_saved_without_an_initiative(trigger: str) -> None:
     with pytest.raises(CheckpointError, match="initiative"):
-        plan_fields(trigger, {}, Wish(), {}, STAMP)
+        plan_fields(Request(trigger, {}), {}, STAMP)
 
 
 @pytest.mark.parametrize(
@@ -45,5 +45,5 @@ def test_nothing_is_saved_without_an_initiative(trigger: str) -> None:
 )
 def test_what_is_missing_is_named_by_its_option(trigger: str, option: str) -> None:
     with pytest.raises(CheckpointError) as raised:
-        plan_fields(trigger, {}, Wish(), BEFORE, STAMP)
+        plan_fields(Request(trigger, {}), BEFORE, STAMP)
     assert option in raised.value.hint

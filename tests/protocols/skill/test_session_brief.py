@@ -9,14 +9,8 @@ from checkpoint_git.core.untrusted_text import CLOSING, MARK, OPENING, count_tok
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.next_action import plan_queue
 from checkpoint_git.protocols.skill.resume_brief import find_context
-from checkpoint_git.protocols.skill.session_brief import (
-    LEAST_TOKENS,
-    MOST_LINES,
-    MOST_TOKENS,
-    Facts,
-    brief,
-    find_resumable,
-)
+from checkpoint_git.protocols.skill.session_brief import Facts, brief, find_resumable
+from checkpoint_git.tools.session.prime import LEAST_TOKENS, MOST_LINES, MOST_TOKENS, fit
 from tests.support.documents import NOW, broken, decision, document
 
 HOSTILE = st.text() | st.sampled_from(
@@ -30,7 +24,8 @@ def tell(*documents: Document, now: int = NOW, tokens: int = MOST_TOKENS, **more
     queue = plan_queue(documents, shipped.get, now=now)
     plan = find_resumable(documents, queue, now, shipped)
     value = next((one.value for one in documents if plan and one.skill == plan.skill), None) or {}
-    return brief(Facts(documents, queue, plan, find_context(value, shipped), **more), now, tokens)
+    summary = brief(Facts(documents, queue, plan, find_context(value, shipped), **more), now)
+    return fit([*summary.lines, *summary.details], tokens)
 
 
 def quoted(lines: list[str]) -> list[str]:
@@ -133,7 +128,7 @@ def test_no_text_of_a_checkpoint_leaves_the_fence(summary: str, action: str, ski
         context_primer={key: [summary, action] for key in ("key_decisions", "generated_files", "user_preferences")},
     )
     named = hostile._replace(skill=skill, path=f".checkpoints/{skill}.checkpoint.json")
-    lines = "\n".join(tell(named, broken(), gone=[blocker], running=[summary])).split("\n")
+    lines = "\n".join(tell(named, broken(), gone=[blocker])).split("\n")
     opening, closing = lines.index(OPENING), lines.index(CLOSING)
     assert all(line.startswith(MARK) for line in lines[opening + 1 : closing])
     calm = tell(document())

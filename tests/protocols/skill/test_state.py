@@ -1,6 +1,6 @@
 from checkpoint_git.protocols.document import find_broken
-from checkpoint_git.protocols.skill.digest import find_changes
 from checkpoint_git.protocols.skill.progress import UNREADABLE
+from checkpoint_git.protocols.skill.since import find_changes
 from checkpoint_git.protocols.skill.state import find_decisions, find_states
 from tests.support.documents import NOW, broken, decision, document, seconds
 

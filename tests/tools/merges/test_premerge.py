@@ -10,14 +10,12 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.remotes import push_commit
 from checkpoint_git.tools.merges import ci
-from checkpoint_git.tools.merges.commits import MergedFile
-from checkpoint_git.tools.merges.premerge_run import find_new_errors
 from tests.scenarios.driven import PATH
 from tests.support.command import run_checkpoint
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 from tests.support.streams import Entry, Stream
-from tests.support.verbs import NOON, Ran, run_verb, seconds
+from tests.support.verbs import Ran, run_verb
 
 DECISIONS = [f"decision {n}" for n in range(6)]
 
@@ -415,13 +413,6 @@ def test_options_of_another_verb_are_refused(forge: Forge) -> None:
 def test_without_a_base_nothing_is_guessed(forge: Forge) -> None:
     with pytest.raises(CheckpointError, match="which branch the pull request goes into"):
         run_verb(ci, "premerge", cwd=forge.clone.path, env={**os.environ})
-
-
-def test_an_error_that_neither_side_has_is_found() -> None:
-    good, bad = decided().encode(), decided(next_actions=[], step="").encode()  # type: ignore[arg-type]  # a list
-    found = find_new_errors(MergedFile(PATH, (good, good, good), bad), seconds(NOON))
-    assert [error.code for error in found] == ["skill/empty-field", "skill/next-actions-empty"]
-    assert find_new_errors(MergedFile(PATH, (bad, good, good), bad), seconds(NOON)) == []
 
 
 # what is left to a person

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from checkpoint_git import __version__
 from checkpoint_git.core.clock import write_instant
-from checkpoint_git.tools.session.merged_actions import FILE, read_head
+from checkpoint_git.disk.cache import load_cache
+from checkpoint_git.protocols.skill.shipped_actions import FILE, read_head
 from checkpoint_git.tools.session.record import FOLDER
 from tests.support.command import BIN, run_checkpoint
 from tests.support.repos import GitRepo
@@ -111,7 +113,7 @@ def test_what_is_merged_is_passed_over_and_remembered_until_the_history_moves(wo
         told = prime(work.path)
         assert "Next: Write the API" in told
         assert "Next actions that the history shows as done: 1" in told
-    remembered = json.loads((work.path / ".git" / FILE).read_text())
+    remembered = load_cache(str(work.path / ".git" / FILE), __version__)
     assert remembered["head"] == read_head(str(work.path / ".git"))
     work.git("reset", "-q", "--hard", "HEAD~1")
     work.write(".checkpoints/build.checkpoint.json", checkpoint_text(next_actions=["Merge PR #7", "Write the API"]))

@@ -1,1 +1,59 @@
-"""The ways to a graph: a running server, its file directly, a graph in memory. One way, one module."""
+"""The ways to a graph and what each offers: a running server (stdio.py), or the server's file (jsonl.py)."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.protocols.memory.entity import Entity
+
+
+class UnavailableError(CheckpointError):
+    """No server answers; work goes on without a checkpoint."""
+
+
+class GraphError(CheckpointError):
+    """The server reports that a call failed, mostly because its graph cannot be read."""
+
+
+class Transport(Protocol):
+    """A graph: one call at a time, each done when it returns. Any may raise UnavailableError or GraphError."""
+
+    def read_graph(self) -> list[Entity]:
+        """All entities, without relations."""
+
+    def open_nodes(self, names: Sequence[str]) -> list[Entity]:
+        """The entities with these names, each with its relations."""
+
+    def create_entities(self, entities: Sequence[Entity]) -> list[str]:
+        """The names of the entities that were created: one that exists is left as it is and not among them."""
+
+    def add_observations(self, name: str, contents: Sequence[str]) -> None:
+        """Adds what the entity does not have yet. Raises GraphError where there is no such entity."""
+
+    def delete_observations(self, name: str, contents: Sequence[str]) -> None:
+        """Deletes observations; a missing one is not an error."""
+
+    def delete_entities(self, names: Sequence[str]) -> None:
+        """Deletes entities with their relations; a missing one is not an error."""
+
+    def exclusive(self) -> AbstractContextManager[None]:
+        """Keeps our own other processes from writing to this graph for the length of a `with` block."""
+
+
+def read_entities(values: Iterable[Any], relations: Iterable[Any] = ()) -> list[Entity]:
+    """Entities from JSON as the server writes it, each with those of the relations that touch it."""
+    edges = [edge for edge in relations if isinstance(edge, dict)]
+    found = []
+    for value in values:
+        value = value if isinstance(value, dict) else {}
+        name, texts = str(value.get("name", "")), value.get("observations")
+        observations = tuple(text for text in texts if isinstance(text, str)) if isinstance(texts, list) else ()
+        touching = tuple(edge for edge in edges if name in (edge.get("from"), edge.get("to")))
+        found.append(Entity(name, str(value.get("entityType", "")), observations, touching))
+    return found
+
+
+def entity_json(entity: Entity) -> dict[str, Any]:
+    """An entity without its relations, as the server writes it."""
+    return {"name": entity.name, "entityType": entity.entity_type, "observations": list(entity.observations)}

@@ -1,6 +1,6 @@
-"""The server's file read and written directly, for when there is no server: line by line, others' lines untouched.
+"""The server's file, read and written without a server: line by line, lines of other clients untouched.
 
-It knows no server. One that runs meanwhile reads the file at every call, but may overwrite what is written here.
+A server that runs meanwhile reads the file at every call, but may overwrite what is written here.
 """
 
 import json
@@ -15,29 +15,29 @@ from checkpoint_git.disk import atomic
 from checkpoint_git.disk.lock import hold_lock
 from checkpoint_git.protocols.memory.entity import Entity
 from checkpoint_git.protocols.memory.layout import check_graph_path, lock_name
-from checkpoint_git.protocols.memory.transports.contract import GraphError
+from checkpoint_git.protocols.memory.transports import GraphError, entity_json, read_entities
 
 MAX_BYTES = 256 * 1024 * 1024
 BROKEN_HINT = "`checkpoint memory doctor --fix` moves the file aside and keeps every line that can be read"
 
 
 class GraphLine(NamedTuple):
-    """One line of the file. value: None where it is no JSON object."""
+    """One line of the file. value: None where it is not a JSON object."""
 
     text: str
     value: dict[str, Any] | None
 
+    def is_a(self, kind: str) -> bool:
+        """kind: "entity" or "relation"."""
+        return self.value is not None and self.value.get("type") == kind
 
-class Salvage(NamedTuple):
-    """aside: where the broken file lies now. kept and lost: how many lines."""
-
-    aside: str
-    kept: int
-    lost: int
+    def get(self, key: str) -> Any:
+        """A member, None where it is missing."""
+        return (self.value or {}).get(key)
 
 
 class JsonlTransport:
-    """path: of the file, absolute; it need not exist. lock_folder: where the lock of our own writers lies."""
+    """path: of the file, absolute; it need not exist. lock_folder: where our own processes' lock file goes."""
 
     def __init__(self, path: str, lock_folder: str) -> None:
         self.path = check_graph_path(path)
@@ -45,26 +45,22 @@ class JsonlTransport:
 
     def read_graph(self) -> list[Entity]:
         """All entities."""
-        return [_entity(line.value) for line in self._load() if line.value and line.value.get("type") == "entity"]
+        return read_entities(line.value for line in self._load() if line.is_a("entity"))
 
     def open_nodes(self, names: Sequence[str]) -> list[Entity]:
         """Those with these names, with their relations."""
-        edges = [line.value for line in self._load() if line.value and line.value.get("type") == "relation"]
-        return [
-            entity._replace(
-                relations=tuple(edge for edge in edges if entity.name in (edge.get("from"), edge.get("to")))
-            )
-            for entity in self.read_graph()
-            if entity.name in names
-        ]
+        lines = self._load()
+        named = (line.value for line in lines if line.is_a("entity") and line.get("name") in names)
+        return read_entities(named, (line.value for line in lines if line.is_a("relation")))
 
     def create_entities(self, entities: Sequence[Entity]) -> list[str]:
-        """Appends those whose names are free."""
+        """Inserts those whose names are free behind the last entity, as the server does."""
         lines = self._load()
-        taken = {line.value.get("name") for line in lines if line.value and line.value.get("type") == "entity"}
+        taken = {line.get("name") for line in lines if line.is_a("entity")}
         new = [entity for entity in entities if entity.name not in taken]
-        at = next((at for at, line in enumerate(lines) if (line.value or {}).get("type") == "relation"), len(lines))
-        self._write([*lines[:at], *map(_line_of, new), *lines[at:]])
+        at = next((at for at, line in enumerate(lines) if line.is_a("relation")), len(lines))
+        added = [_write_line({"type": "entity", **entity_json(entity)}) for entity in new]
+        self._write([*lines[:at], *added, *lines[at:]])
         return [entity.name for entity in new]
 
     def add_observations(self, name: str, contents: Sequence[str]) -> None:
@@ -73,41 +69,47 @@ class JsonlTransport:
             raise GraphError(f"there is no entity {escape_controls(name)}", "")
 
     def delete_observations(self, name: str, contents: Sequence[str]) -> None:
-        """Takes observations away."""
+        """Removes observations."""
         gone = set(contents)
         self._change(name, lambda found: [text for text in found if text not in gone])
 
     def delete_entities(self, names: Sequence[str]) -> None:
-        """Takes entities and their relations away."""
-        self._write([line for line in self._load() if not _belongs(line.value or {}, names)])
+        """Removes entities and their relations."""
+        keys = {"entity": ("name",), "relation": ("from", "to")}
+        self._write(
+            [
+                line
+                for line in self._load()
+                if not any(line.get(key) in names for key in keys.get(str(line.get("type")), ()))
+            ]
+        )
 
     def exclusive(self) -> AbstractContextManager[None]:
         """The lock of all our processes that write to this graph."""
         return self._lock()
 
     def _change(self, name: str, change: Callable[[list[str]], list[str]]) -> bool:
-        lines, found = self._load(), False
+        """Changes the observations of an entity; whether there is one."""
+        lines = self._load()
         for at, line in enumerate(lines):
-            if line.value and line.value.get("type") == "entity" and line.value.get("name") == name:
-                observations = change(list(_entity(line.value).observations))
-                value = {**line.value, "observations": observations}
-                lines[at], found = GraphLine(_dump(value), value), True
-                break
-        if found:
-            self._write(lines)
-        return found
+            if line.value is not None and line.is_a("entity") and line.get("name") == name:
+                observations = change(list(read_entities([line.value])[0].observations))
+                lines[at] = _write_line({**line.value, "observations": observations})
+                self._write(lines)
+                return True
+        return False
 
     def _load(self) -> list[GraphLine]:
         lines = read_lines(self.path)
         broken = [at for at, line in enumerate(lines, 1) if line.value is None]
         if broken:
-            message = f"{escape_controls(self.path)}: line {broken[0]} is not JSON, and so no server reads the graph"
+            message = f"{escape_controls(self.path)}: line {broken[0]} is not JSON, so no server can read the graph"
             raise GraphError(message, BROKEN_HINT)
         return lines
 
     def _write(self, lines: list[GraphLine]) -> None:
         atomic.make_folder(os.path.dirname(self.path))
-        atomic.write_file(self.path, "\n".join(line.text for line in lines).encode("utf-8", "surrogateescape"))
+        atomic.write_file(self.path, _file_bytes(lines))
 
 
 def graph_lock(what: str, lock_folder: str) -> Callable[[], AbstractContextManager[None]]:
@@ -136,25 +138,10 @@ def read_lines(path: str) -> list[GraphLine]:
     if len(data) > MAX_BYTES:
         raise CheckpointError(f"{escape_controls(path)} has more than {MAX_BYTES} bytes", "use a server for it")
     texts = data.decode("utf-8", "surrogateescape").split("\n")
-    return [GraphLine(text, _parse(text)) for text in texts if text.strip()]
+    return [GraphLine(text, _read_object(text)) for text in texts if text.strip()]
 
 
-def salvage(path: str, aside: str) -> Salvage:
-    """Moves a broken file aside, whole, and puts the lines that can be read into its place.
-
-    aside: a path that is free. The order makes sure that a kill leaves the file as it was or the whole of it aside.
-    """
-    lines = read_lines(path)
-    good = [line.text for line in lines if line.value is not None]
-    try:
-        os.link(path, aside)
-    except OSError as error:
-        raise atomic.write_error(aside, error) from None
-    atomic.write_file(path, "\n".join(good).encode("utf-8", "surrogateescape"))
-    return Salvage(aside, len(good), len(lines) - len(good))
-
-
-def _parse(text: str) -> dict[str, Any] | None:
+def _read_object(text: str) -> dict[str, Any] | None:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -162,27 +149,24 @@ def _parse(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _entity(value: dict[str, Any]) -> Entity:
-    observations = value.get("observations")
-    texts = [text for text in observations if isinstance(text, str)] if isinstance(observations, list) else []
-    return Entity(str(value.get("name", "")), str(value.get("entityType", "")), tuple(texts))
+def salvage(path: str, aside: str) -> tuple[int, int]:
+    """Moves a broken file aside, whole, and puts its readable lines into its place; (lines kept, lines lost).
+
+    aside: a path that is free. A kill leaves the file as it was, or all of it aside: the link comes first.
+    """
+    lines = read_lines(path)
+    good = [line for line in lines if line.value is not None]
+    try:
+        os.link(path, aside)
+    except OSError as error:
+        raise atomic.write_error(aside, error) from None
+    atomic.write_file(path, _file_bytes(good))
+    return len(good), len(lines) - len(good)
 
 
-def _line_of(entity: Entity) -> GraphLine:
-    value = {
-        "type": "entity",
-        "name": entity.name,
-        "entityType": entity.entity_type,
-        "observations": list(entity.observations),
-    }
-    return GraphLine(_dump(value), value)
+def _file_bytes(lines: list[GraphLine]) -> bytes:
+    return "\n".join(line.text for line in lines).encode("utf-8", "surrogateescape")
 
 
-def _dump(value: dict[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _belongs(value: dict[str, Any], names: Sequence[str]) -> bool:
-    """Whether a line is one of these entities, or a relation of one."""
-    keys = {"entity": ("name",), "relation": ("from", "to")}.get(str(value.get("type")), ())
-    return any(value.get(key) in names for key in keys)
+def _write_line(value: dict[str, Any]) -> GraphLine:
+    return GraphLine(json.dumps(value, ensure_ascii=False, separators=(",", ":")), value)

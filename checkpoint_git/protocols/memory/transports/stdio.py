@@ -1,6 +1,6 @@
 """A running memory server, spoken to over its standard streams: the one module that knows the SDK.
 
-The SDK is an extra and takes a second to import, so it is imported inside functions only. Everything is bounded in
+The SDK is an extra and takes a second to import, so it is imported inside functions only. Every call is bounded in
 time; a server that is away, hangs or dies is an UnavailableError.
 """
 
@@ -13,19 +13,19 @@ from typing import IO, TYPE_CHECKING, Any
 
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.protocols.memory.entity import Entity
-from checkpoint_git.protocols.memory.transports.contract import GraphError, UnavailableError
+from checkpoint_git.protocols.memory.transports import GraphError, UnavailableError, entity_json, read_entities
 
 if TYPE_CHECKING:
     from mcp.client.session import ClientSession
 
 TOOLS = ("read_graph", "open_nodes", "create_entities", "add_observations", "delete_observations", "delete_entities")
-_SAID = 300  # characters of what a server answers that are shown
-_LAST = 120  # and of the last line that it said besides
-_PATIENCE_HINT = (
-    "git config checkpoint.memoryTimeout SECONDS gives it more time, or less; `checkpoint memory doctor` says more"
-)
+_SHOWN = 300  # characters of a server's answer in a message
+_SHOWN_STDERR = 120  # and of the last line of its standard error
+_LATE = "it did not answer in time"
+_LATE_HINT = "git config checkpoint.memoryTimeout SECONDS changes how long to wait; see also: checkpoint memory doctor"
 _SDK_HINT = "pip install 'checkpoint-git[memory]'"
-_SERVER_HINT = "`checkpoint memory doctor` says more; `checkpoint memory setup` installs a server"
+_SERVER_HINT = "`checkpoint memory doctor` shows more; `checkpoint memory setup` installs a server"
+_GRAPH_HINT = "`checkpoint memory doctor` looks at the graph's file; --fix repairs it, and keeps the broken one"
 
 Caller = Callable[[str, dict[str, Any]], Any]
 Lock = Callable[[], AbstractContextManager[None]]
@@ -42,43 +42,38 @@ class StdioTransport:
 
     def read_graph(self) -> list[Entity]:
         """All entities."""
-        return [_entity(item) for item in _list(self._call("read_graph", {}), "entities")]
+        return read_entities(_list(self._call("read_graph", {}), "entities"))
 
     def open_nodes(self, names: Sequence[str]) -> list[Entity]:
         """Those with these names, with their relations."""
         answer = self._call("open_nodes", {"names": list(names)})
-        edges = [edge for edge in _list(answer, "relations") if isinstance(edge, dict)]
-        return [
-            entity._replace(
-                relations=tuple(edge for edge in edges if entity.name in (edge.get("from"), edge.get("to")))
-            )
-            for entity in map(_entity, _list(answer, "entities"))
-        ]
+        return read_entities(_list(answer, "entities"), _list(answer, "relations"))
 
     def create_entities(self, entities: Sequence[Entity]) -> list[str]:
-        """Makes those whose names are free."""
-        wished = [
-            {"name": entity.name, "entityType": entity.entity_type, "observations": list(entity.observations)}
-            for entity in entities
-        ]
-        answer = self._call("create_entities", {"entities": wished})
-        return [_entity(item).name for item in _list(answer, "entities")]
+        """Creates those whose names are free."""
+        answer = self._call("create_entities", {"entities": [entity_json(entity) for entity in entities]})
+        return [entity.name for entity in read_entities(_list(answer, "entities"))]
 
     def add_observations(self, name: str, contents: Sequence[str]) -> None:
         """Appends what is new. Raises GraphError where there is no such entity."""
         self._call("add_observations", {"observations": [{"entityName": name, "contents": list(contents)}]})
 
     def delete_observations(self, name: str, contents: Sequence[str]) -> None:
-        """Takes observations away."""
+        """Removes observations."""
         self._call("delete_observations", {"deletions": [{"entityName": name, "observations": list(contents)}]})
 
     def delete_entities(self, names: Sequence[str]) -> None:
-        """Takes entities and their relations away."""
+        """Removes entities and their relations."""
         self._call("delete_entities", {"entityNames": list(names)})
 
     def exclusive(self) -> AbstractContextManager[None]:
         """The lock of all our processes that write to this graph."""
         return self._lock()
+
+
+def _list(answer: Any, key: str) -> list[Any]:
+    found = answer.get(key) if isinstance(answer, dict) else None
+    return found if isinstance(found, list) else []
 
 
 @contextmanager
@@ -96,18 +91,18 @@ def open_server(
     """
     try:
         from anyio.from_thread import start_blocking_portal
-        from mcp.client.session import ClientSession  # noqa: F401 - imported here so that its absence is told apart
+        from mcp.client.session import ClientSession  # noqa: F401 - its absence has a message of its own
     except ImportError as error:
-        raise UnavailableError(f"the Python SDK of the protocol is not there: {error}", _SDK_HINT) from None
+        raise UnavailableError(f"the Python SDK of the protocol is not installed: {error}", _SDK_HINT) from None
     logging.getLogger("mcp").addHandler(logging.NullHandler())
     logging.getLogger("mcp").propagate = False
-    with tempfile.TemporaryFile("w+", errors="replace") as said, start_blocking_portal() as portal:
-        session_manager = portal.wrap_async_context_manager(_open_session(words, env, cwd, said, start_timeout))
-        with _telling("started", words, said):
+    with tempfile.TemporaryFile("w+", errors="replace") as stderr, start_blocking_portal() as portal:
+        session_manager = portal.wrap_async_context_manager(_open_session(words, env, cwd, stderr, start_timeout))
+        with _as_unavailable("started", words, stderr):
             session, server, tools = session_manager.__enter__()
 
         def call(tool: str, arguments: dict[str, Any]) -> Any:
-            with _telling("asked", words, said):
+            with _as_unavailable("asked", words, stderr):
                 return portal.call(_call_tool, session, tool, arguments, call_timeout)
 
         failed: BaseException | None = None
@@ -117,28 +112,24 @@ def open_server(
             failed = error
             raise
         finally:
-            _close(session_manager, failed)
-
-
-def _close(manager: AbstractContextManager[Any], failed: BaseException | None) -> None:
-    """Ends the server. What goes wrong then is no trouble of the caller's: everything was read back before."""
-    try:
-        manager.__exit__(None, None, None)
-    except Exception:
-        if isinstance(failed, KeyboardInterrupt | SystemExit):
-            raise
+            try:
+                session_manager.__exit__(None, None, None)
+            except Exception:
+                # A server that dies while it is stopped is not the caller's trouble: every write was read back before.
+                if isinstance(failed, KeyboardInterrupt | SystemExit):
+                    raise
 
 
 @asynccontextmanager
 async def _open_session(
-    words: Sequence[str], env: Mapping[str, str], cwd: str, said: IO[str], timeout: float
+    words: Sequence[str], env: Mapping[str, str], cwd: str, stderr: IO[str], timeout: float
 ) -> "AsyncIterator[tuple[ClientSession, str, list[str]]]":
     import anyio
     from mcp.client.session import ClientSession
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
     program = StdioServerParameters(command=words[0], args=list(words[1:]), env=dict(env), cwd=cwd)
-    async with stdio_client(program, said) as streams, ClientSession(*streams) as session:  # type: ignore[arg-type]  # a text file
+    async with stdio_client(program, stderr) as streams, ClientSession(*streams) as session:  # type: ignore[arg-type]  # a text file
         with anyio.fail_after(timeout):
             found = await session.initialize()
             tools = await session.list_tools()
@@ -163,56 +154,34 @@ async def _call_tool(session: "ClientSession", tool: str, arguments: dict[str, A
     return {"entities": answer} if isinstance(answer, list) else answer
 
 
-_GRAPH_HINT = "`checkpoint memory doctor` looks at the graph's file; --fix mends it, and keeps the broken one"
-
-
 @contextmanager
-def _telling(what: str, words: Sequence[str], said: IO[str]) -> Iterator[None]:
-    """Turns whatever the SDK raises into an UnavailableError that says what the server said last."""
+def _as_unavailable(done: str, words: Sequence[str], stderr: IO[str]) -> Iterator[None]:
+    """Turns whatever the SDK raises into an UnavailableError with the last line of the server's standard error."""
     try:
         yield
     except (GraphError, UnavailableError):
         raise
     except Exception as error:
         reason = _reason(error)
-        last = _last_words(said)
+        stderr.flush()
+        stderr.seek(0, 2)
+        stderr.seek(max(0, stderr.tell() - 4096))
+        lines = [line for line in stderr.read().splitlines() if line.strip()]
+        last = f"; it said: {escape_controls(shorten(lines[-1].strip(), _SHOWN_STDERR))}" if lines else ""
         program = _shown(words[0]) + (" ..." if len(words) > 1 else "")  # the words after it may hold secrets
-        message = f"the memory server could not be {what} ({program}): {reason}{last}"
-        raise UnavailableError(message, _PATIENCE_HINT if reason == _SLOW else _SERVER_HINT) from None
-
-
-_SLOW = "it did not answer in time"
+        message = f"the memory server could not be {done} ({program}): {reason}{last}"
+        raise UnavailableError(message, _LATE_HINT if reason == _LATE else _SERVER_HINT) from None
 
 
 def _reason(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, TimeoutError):
-        return _SLOW
+        return _LATE
     if isinstance(error, OSError):
         return error.strerror or str(error)
     return _shown(str(error)) or type(error).__name__
 
 
-def _last_words(said: IO[str]) -> str:
-    said.flush()
-    said.seek(0, 2)
-    said.seek(max(0, said.tell() - 4096))
-    lines = [line for line in said.read().splitlines() if line.strip()]
-    return f"; it said: {escape_controls(shorten(lines[-1].strip(), _LAST))}" if lines else ""
-
-
 def _shown(text: str) -> str:
-    return escape_controls(shorten(text.strip(), _SAID))
-
-
-def _list(answer: Any, key: str) -> list[Any]:
-    found = answer.get(key) if isinstance(answer, dict) else None
-    return found if isinstance(found, list) else []
-
-
-def _entity(item: Any) -> Entity:
-    item = item if isinstance(item, dict) else {}
-    texts = item.get("observations")
-    observations = tuple(text for text in texts if isinstance(text, str)) if isinstance(texts, list) else ()
-    return Entity(str(item.get("name", "")), str(item.get("entityType", "")), observations)
+    return escape_controls(shorten(text.strip(), _SHOWN))

@@ -1,49 +1,218 @@
-"""`checkpoint memory sync`: the checkpoint and WORKFLOW-STATUS.yaml brought together, the document first."""
+"""`checkpoint memory sync`: the checkpoint and WORKFLOW-STATUS.yaml brought together; the document wins."""
 
 import argparse
 import os
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core import yamledit, yamltext
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
-from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import find_repository, relative_path
-from checkpoint_git.protocols.memory import graph as graphs
-from checkpoint_git.protocols.memory import rules, store, syncmap
-from checkpoint_git.protocols.memory.entity import Reading, read_entity
+from checkpoint_git.protocols.memory import graph, rules, store
+from checkpoint_git.protocols.memory.entity import read_entity
 from checkpoint_git.protocols.memory.layout import STATUS_FILE
-from checkpoint_git.protocols.memory.transports.contract import Transport
-from checkpoint_git.protocols.memory.verbs.save import check_fields, update_checkpoint
+from checkpoint_git.protocols.memory.transports import Transport
+
+Path = tuple[str | int, ...]
+
+FIELDS: dict[str, Path] = {
+    "initiative": ("active", "initiative"),
+    "milestone": ("active", "milestone"),
+    "phase": ("active", "phase"),
+    "last_action": ("sessions", -1, "completed"),
+    "next_action": ("resume", "next_action"),
+    "context_files": ("resume", "context_files"),
+}
+_OTHER_SHAPE = ("workflow", "current_step", "steps")
+_SEPARATORS = {"last_action": "; ", "context_files": ","}  # of a list in the document, in the checkpoint's one text
+
+
+class Difference(NamedTuple):
+    """One field that is not the same on both sides. ours, theirs: checkpoint's and document's value, "" for none.
+
+    place: in the document, as a person writes it. differs: both are set. winner: the side whose value both will have.
+    """
+
+    field: str
+    place: str
+    ours: str
+    theirs: str
+    differs: bool
+    winner: Literal["document", "checkpoint"]
+
+    def __str__(self) -> str:
+        ours, theirs = (
+            f'"{escape_controls(shorten(text, 80))}"' if text else "nothing" for text in (self.ours, self.theirs)
+        )
+        return f"{self.field}: checkpoint {ours}, {self.place} {theirs}; the {self.winner} wins"
 
 
 def sync(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb: what differs is shown; without --dry-run both sides have the same afterwards."""
-    path = find_document(invocation.cwd, args.words[0] if args.words else "")
-    data = _read(path)
-    text = _decode(path, data)
-    document = syncmap.check_shape(_load(path, text))
-    settings = graphs.read_settings(invocation.cwd, args.entity)
-    with graphs.open_graph(settings, invocation.cwd, invocation.env, offline=args.offline) as transport:
+    """Shows what differs; without --dry-run both sides are the same afterwards."""
+    path = _find_document(invocation.cwd, args.words[0] if args.words else "")
+    data = _read_bytes(path)
+    text, value = _parse(path, data)
+    document = check_shape(value)
+    settings = graph.read_settings(invocation.cwd, args.entity)
+    with graph.open_graph(settings, invocation.cwd, invocation.env, offline=args.offline) as transport:
         fields = _read_fields(transport, settings.entity)
-        differences = syncmap.compare(fields, document, to_document=args.to_document)
-        for_document = syncmap.plan_document(document, differences)
-        for_checkpoint = syncmap.plan_checkpoint(differences)
+        differences = compare(fields, document, to_document=args.to_document)
+        for_document = plan_document(document, differences)
+        for_checkpoint = plan_checkpoint(differences)
         changed = yamledit.set_values(text, for_document) if for_document else text
-        check_fields(for_checkpoint)
+        store.check_fields(for_checkpoint)
         if not args.dry_run:
             if for_checkpoint:
                 _write_checkpoint(transport, settings.entity, for_checkpoint, invocation.now, is_new=not fields)
             if for_document:
-                _write(path, data, changed)
-    shown = relative_path(path, invocation.cwd)
-    return _describe(args, shown, differences, graphs.find_offline(args.offline))
+                _write_document(path, data, changed)
+    return _describe(args, relative_path(path, invocation.cwd), differences)
 
 
-def find_document(cwd: str, named: str) -> str:
+def _describe(args: argparse.Namespace, path: str, differences: list[Difference]) -> Outcome:
+    data = {
+        "action": "sync",
+        "available": True,
+        "document": path,
+        "dry_run": args.dry_run,
+        "differences": [found._asdict() for found in differences],
+    }
+    hint = "without --to-document the file wins" if args.to_document else "--to-document makes the checkpoint win"
+    conflicts = [
+        Finding("memory/sync-differs", "warning", str(found), path, hint=hint) for found in differences if found.differs
+    ]
+    lines: list[Block] = [Line(f"  {found}") for found in differences if not found.differs]
+    if not differences:
+        lines = [Line("checkpoint and document are the same", "good")]
+    elif args.dry_run:
+        lines.append(Line("nothing was changed: this was a dry run", "dim"))
+    return Outcome(data, lines, [*graph.find_offline(args.offline), *conflicts], 0)
+
+
+# what differs, and what each side gets
+
+
+def check_shape(document: Any) -> dict[str, Any]:
+    """The document as a mapping. Raises CheckpointError for anything else and for the other kind of status file."""
+    if document is None:
+        return {}
+    if not isinstance(document, dict):
+        raise CheckpointError("the status file is not a mapping", "its top level holds active, sessions and resume")
+    found = ", ".join(key for key in _OTHER_SHAPE if key in document)
+    if found and "active" not in document:
+        message = f"this is a status file of another kind: it has {found}, and no active"
+        raise CheckpointError(message, "sync needs active, sessions and resume; name such a file")
+    for key, kind in (("active", dict), ("resume", dict), ("sessions", list)):
+        if not isinstance(document.get(key), kind | None):
+            raise CheckpointError(f"{key} in the status file has an unknown form", "fix it by hand")
+    return document
+
+
+def compare(fields: Mapping[str, str], document: Mapping[str, Any], *, to_document: bool) -> list[Difference]:
+    """The fields that differ. to_document: where both are set the checkpoint wins, else the document."""
+    found = []
+    for field in FIELDS:
+        ours, theirs = fields.get(field, "").strip(), read_field(document, field)
+        if _normal(field, ours) != _normal(field, theirs):
+            from_document = theirs and not (to_document and ours)
+            winner: Literal["document", "checkpoint"] = "document" if from_document else "checkpoint"
+            found.append(Difference(field, _place(field), ours, theirs, bool(ours and theirs), winner))
+    return found
+
+
+def _normal(field: str, text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")] if field == "context_files" else [text]
+
+
+def _place(field: str) -> str:
+    return "sessions[-1].completed" if field == "last_action" else ".".join(map(str, FIELDS[field]))
+
+
+def read_field(document: Mapping[str, Any], field: str) -> str:
+    """A field's value in the document as one text, "" where it is not set. Raises CheckpointError for other forms."""
+    value = _find(document, field)
+    items = value if isinstance(value, list) else []
+    if isinstance(value, dict) or not all(isinstance(item, str | int | float) for item in items):
+        raise CheckpointError(f"{_place(field)} in the status file has an unknown form", "fix it by hand")
+    if isinstance(value, list):
+        return _SEPARATORS.get(field, ", ").join(map(str, value)).strip()
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value).strip()
+
+
+def _find(document: Mapping[str, Any], field: str) -> Any:
+    """The value at a field's place, None where something on the way is missing."""
+    value: Any = document
+    for step in FIELDS[field]:
+        if value is None or (isinstance(step, int) and not value):
+            return None
+        if isinstance(value, list) and isinstance(step, int):
+            value = value[step]
+        elif isinstance(value, dict):
+            value = value.get(step)
+        else:
+            raise CheckpointError(f"{_place(field)} in the status file has an unknown form", "fix it by hand")
+    return value
+
+
+def plan_document(document: Mapping[str, Any], differences: list[Difference]) -> dict[Path, str | list[str]]:
+    """The values that the document gets, by their paths. A list stays a list."""
+    changes: dict[Path, str | list[str]] = {}
+    for found in differences:
+        if found.winner != "checkpoint" or not found.ours:
+            continue
+        path = FIELDS[found.field]
+        if found.field == "last_action":
+            path = ("sessions", max(len(document.get("sessions") or []) - 1, 0), "completed")
+        before = _find(document, found.field)
+        if isinstance(before, list) or (before is None and found.field == "context_files"):
+            separator = _SEPARATORS.get(found.field, ", ").strip()
+            changes[path] = [part.strip() for part in found.ours.split(separator) if part.strip()]
+        else:
+            changes[path] = found.ours
+    return changes
+
+
+def plan_checkpoint(differences: Sequence[Difference]) -> dict[str, str]:
+    """The fields that the checkpoint gets."""
+    return {found.field: found.theirs for found in differences if found.winner == "document"}
+
+
+# the checkpoint
+
+
+def _read_fields(transport: Transport, name: str) -> dict[str, str]:
+    entity = store.load_entity(transport, name)
+    if entity is None:
+        return {}
+    reading = read_entity(entity)
+    if reading.state in ("corrupted", "foreign"):
+        found = rules.check(entity, 0)[0]
+        raise CheckpointError(f"the checkpoint cannot be synchronised: {found.message}", found.hint)
+    return reading.fields
+
+
+def _write_checkpoint(transport: Transport, name: str, fields: dict[str, str], now: int, *, is_new: bool) -> None:
+    if not is_new:
+        store.update_checkpoint(transport, name, fields, now)
+        return
+    if not fields.get("initiative"):
+        message = "there is no checkpoint, and the document names no initiative to begin one with"
+        raise CheckpointError(message, "set active.initiative, or: checkpoint memory save --initiative NAME")
+    with transport.exclusive():
+        store.write_fields(transport, name, {**fields, "timestamp": write_instant(now)})
+
+
+# the document
+
+
+def _find_document(cwd: str, named: str) -> str:
     """The status file: the one that is named, else the nearest upward, no higher than the repository's root."""
     if named:
         path = os.path.join(cwd, named)
@@ -62,7 +231,7 @@ def find_document(cwd: str, named: str) -> str:
         folder = os.path.dirname(folder)
 
 
-def _read(path: str) -> bytes:
+def _read_bytes(path: str) -> bytes:
     try:
         with open(path, "rb") as stream:
             return stream.read(yamltext.MAX_BYTES + 1)
@@ -70,77 +239,25 @@ def _read(path: str) -> bytes:
         raise CheckpointError(f"{escape_controls(path)} could not be read: {error.strerror}", "") from None
 
 
-def _decode(path: str, data: bytes) -> str:
-    if b"\r" in data.replace(b"\r\n", b"") or (b"\r\n" in data and b"\n" in data.replace(b"\r\n", b"")):
+def _parse(path: str, data: bytes) -> tuple[str, Any]:
+    """(the text, its lines ending in a newline alone; its value). Raises CheckpointError."""
+    unix = data.replace(b"\r\n", b"")
+    if b"\r" in unix or (b"\n" in unix and b"\r\n" in data):
         message = f"{escape_controls(path)} mixes line ends, so it cannot be changed without changing all of them"
         raise CheckpointError(message, "give it one kind of line ends")
     try:
-        return yamltext.decode(data)
+        text = yamltext.decode(data)
+        return text, None if yamledit.is_blank(text) else yamltext.load_by_library(text)
     except yamltext.YamlTextError as error:
-        raise _no_yaml(path, error) from None
+        message = f"{escape_controls(path)}:{error.line}: {escape_controls(error.message)}"
+        raise CheckpointError(message, "fix the file") from None
 
 
-def _load(path: str, text: str) -> Any:
-    try:
-        return None if yamledit.is_blank(text) else yamltext.load_by_library(text)
-    except yamltext.YamlTextError as error:
-        raise _no_yaml(path, error) from None
-
-
-def _no_yaml(path: str, error: yamltext.YamlTextError) -> CheckpointError:
-    return CheckpointError(f"{escape_controls(path)}:{error.line}: {escape_controls(error.message)}", "mend the file")
-
-
-def _write(path: str, before: bytes, text: str) -> None:
+def _write_document(path: str, before: bytes, text: str) -> None:
+    """Keeps the line ends and the byte order mark that the file has."""
     data = text.encode()
     data = data.replace(b"\n", b"\r\n") if b"\r\n" in before else data
     data = b"\xef\xbb\xbf" + data if before.startswith(b"\xef\xbb\xbf") else data
-    if _read(path) != before:
+    if _read_bytes(path) != before:
         raise CheckpointError(f"{escape_controls(path)} changed meanwhile", "nothing was written; run it again")
     atomic.write_file(path, data)
-
-
-def _read_fields(transport: Transport, name: str) -> dict[str, str]:
-    entity = store.load_entity(transport, name)
-    if entity is None:
-        return {}
-    reading: Reading = read_entity(entity)
-    if reading.state in ("corrupted", "foreign"):
-        found = rules.check(entity, 0)[0]
-        raise CheckpointError(f"the checkpoint cannot be brought together with anything: {found.message}", found.hint)
-    return reading.fields
-
-
-def _write_checkpoint(transport: Transport, name: str, fields: dict[str, str], now: int, *, is_new: bool) -> None:
-    if not is_new:
-        update_checkpoint(transport, name, dict(fields), now)
-        return
-    if not fields.get("initiative"):
-        message = "there is no checkpoint, and the document names no initiative to begin one with"
-        raise CheckpointError(message, "set active.initiative, or: checkpoint memory save --initiative NAME")
-    with transport.exclusive():
-        store.write_fields(transport, name, {**fields, "timestamp": write_instant(now)})
-
-
-def _describe(
-    args: argparse.Namespace, path: str, differences: list[syncmap.Difference], findings: list[Finding]
-) -> Outcome:
-    data = {
-        "action": "sync",
-        "available": True,
-        "document": path,
-        "dry_run": args.dry_run,
-        "differences": [found._asdict() for found in differences],
-    }
-    hint = "--to-document makes the checkpoint win" if not args.to_document else "without --to-document the file wins"
-    conflicts = [
-        Finding("memory/sync-differs", "warning", syncmap.say(found), path, hint=hint)
-        for found in differences
-        if found.differs
-    ]
-    lines: list[Block] = [Line(f"  {syncmap.say(found)}") for found in differences if not found.differs]
-    if not differences:
-        lines = [Line("checkpoint and document say the same", "good")]
-    elif args.dry_run:
-        lines.append(Line("nothing was changed: this was a dry run", "dim"))
-    return Outcome(data, lines, [*findings, *conflicts], 0)

@@ -12,9 +12,9 @@ from checkpoint_git.protocols.skill import changes, views
 from checkpoint_git.protocols.skill.edits import check_text
 from checkpoint_git.protocols.skill.layout import check_skill_name
 from checkpoint_git.protocols.skill.read import read_document
-from checkpoint_git.protocols.skill.store import Tell
+from checkpoint_git.protocols.skill.store import change_checkpoint, check_owner
 from checkpoint_git.protocols.skill.verbs.update import outcome_of_write
-from checkpoint_git.protocols.skill.write import Written, change_checkpoint, check_owner, say_waiting
+from checkpoint_git.protocols.write import Tell, Written, say_waiting
 
 SUMMARY = "take the first next action off the list and note it as done"
 EXAMPLES = """\

@@ -17,10 +17,10 @@ from checkpoint_git.git.history.log import environment
 from checkpoint_git.git.history.steps import Commit, Step, Touch, read_blob_at_head, read_boundary, read_life_steps
 from checkpoint_git.git.objects import Blobs
 from checkpoint_git.protocols.skill import layout, store
-from checkpoint_git.protocols.skill.history import LOOKS, Entry, Version, Versions, read_entries, tell_event
-from checkpoint_git.protocols.skill.life import Event, is_different, is_wanted
+from checkpoint_git.protocols.skill.history import Entry, Version, Versions, read_entries
+from checkpoint_git.protocols.skill.life import LOOKS, Event, describe_event, is_different, is_wanted
 from checkpoint_git.protocols.skill.read import missing_checkpoint
-from checkpoint_git.tools.status.verb import read_since
+from checkpoint_git.protocols.skill.since import read_since
 
 SUMMARY = "tell the life of a checkpoint: what each commit advanced, decided and closed"
 EXAMPLES = """\
@@ -202,7 +202,7 @@ def _title(entry: Entry) -> str:
 def _event_lines(entry: Entry) -> Iterator[Line]:
     for event in entry.events[:_SHOWN_EVENTS]:
         name, glyph, style = LOOKS[event.kind]
-        yield Line(f"  {name}: {shorten(tell_event(event), _SHOWN_LETTERS)}", style, glyph, 4)
+        yield Line(f"  {name}: {shorten(describe_event(event), _SHOWN_LETTERS)}", style, glyph, 4)
     if len(entry.events) > _SHOWN_EVENTS:
         yield Line(f"  and {len(entry.events) - _SHOWN_EVENTS} more: --json has all of them", "dim")
     if not entry.events:
@@ -242,5 +242,5 @@ def entry_data(entry: Entry) -> dict[str, Any]:
 
 
 def _event_data(event: Event) -> dict[str, Any]:
-    text = tell_event(event)
+    text = describe_event(event)
     return {"kind": event.kind, "subject": event.subject, "text": text, "from": event.before, "to": event.after}

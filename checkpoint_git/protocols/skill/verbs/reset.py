@@ -10,7 +10,7 @@ from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.disk.discover import Place, find_place, relative_path
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.read import missing_checkpoint
-from checkpoint_git.protocols.skill.write import check_owner, say_waiting
+from checkpoint_git.protocols.write import Tell, say_waiting
 
 SUMMARY = "archive a skill's checkpoint and start afresh"
 EXAMPLES = """\
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("skill", metavar="SKILL", help="whose checkpoint to archive")
 
 
-def reset(place: Place, skill: str, now: int, on_wait: store.Tell = lambda: None) -> str:
+def reset(place: Place, skill: str, now: int, on_wait: Tell = lambda: None) -> str:
     """Archives a skill's active file, then removes it; returns the archive's path.
 
     Of JSON every line stands a column further right, all else is kept byte for byte. A kill in between leaves both.
@@ -72,7 +72,7 @@ def _marks(now: int) -> list[str]:
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb."""
     layout.check_skill_name(args.skill)
-    check_owner(args.skill, invocation.env)
+    store.check_owner(args.skill, invocation.env)
     place = find_place(invocation.cwd)
     archive = reset(place, args.skill, invocation.now, say_waiting(invocation.stderr))
     line = Line(

@@ -22,7 +22,7 @@ from checkpoint_git.protocols.skill.rotation import (
     plan_rotation,
 )
 from checkpoint_git.protocols.skill.views import is_reviewed
-from checkpoint_git.protocols.skill.write import check_owner, say_waiting
+from checkpoint_git.protocols.write import Tell, say_waiting
 
 SUMMARY = "move closed telemetry into .checkpoints/history"
 EXAMPLES = """\
@@ -55,9 +55,7 @@ class RotateResult(NamedTuple):
     findings: list[Finding]
 
 
-def rotate(
-    place: Place, skill: str, now: int, *, dry_run: bool = False, on_wait: store.Tell = lambda: None
-) -> RotateResult:
+def rotate(place: Place, skill: str, now: int, *, dry_run: bool = False, on_wait: Tell = lambda: None) -> RotateResult:
     """Moves the past of one checkpoint into a history file; active file and history together hold every entry.
 
     The history file is complete on disk before the active one shrinks. Raises CheckpointError where there is no file.
@@ -127,7 +125,7 @@ def _choose_skills(place: Place, skill: str | None, invocation: Invocation) -> l
         return [name for name in store.list_skills(place) if not layout.find_name_trouble(name)]
     chosen = skill or owner
     layout.check_skill_name(chosen)
-    check_owner(chosen, invocation.env)
+    store.check_owner(chosen, invocation.env)
     return [chosen]
 
 

@@ -16,8 +16,8 @@ from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import changes, names
 from checkpoint_git.protocols.skill.edits import Edit, make_edit, parse_edits
 from checkpoint_git.protocols.skill.layout import check_skill_name
-from checkpoint_git.protocols.skill.store import Tell
-from checkpoint_git.protocols.skill.write import Written, change_checkpoint, check_owner, say_waiting
+from checkpoint_git.protocols.skill.store import change_checkpoint, check_owner
+from checkpoint_git.protocols.write import Tell, Written, say_waiting
 
 SUMMARY = "change fields of a skill's checkpoint, or start a new one"
 RAW = True  # the edits are words that argparse cannot know: cli hands them over as args.words

@@ -7,7 +7,6 @@ from checkpoint_git.core.finding import Finding, has_errors
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.discover import Place
-from checkpoint_git.protocols.skill.write import say_waiting
 from checkpoint_git.protocols.workflow import changes, store
 from checkpoint_git.protocols.workflow.phases import PHASES
 from checkpoint_git.protocols.workflow.resume import is_finished, needs_approval, tell_missing
@@ -34,6 +33,7 @@ from checkpoint_git.protocols.workflow.state import (
     workflow_id,
 )
 from checkpoint_git.protocols.workflow.verbs.tasks import find_output_trouble, find_place
+from checkpoint_git.protocols.write import say_waiting
 
 _SHOWN_TASKS = 50
 

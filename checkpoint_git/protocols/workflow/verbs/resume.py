@@ -8,7 +8,6 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place
-from checkpoint_git.protocols.skill.write import say_waiting
 from checkpoint_git.protocols.workflow import layout, store
 from checkpoint_git.protocols.workflow.integrity import stale_days
 from checkpoint_git.protocols.workflow.resume import Plan, is_finished, is_stale
@@ -37,6 +36,7 @@ from checkpoint_git.protocols.workflow.verbs.tasks import (
     recovery_data,
     recovery_lines,
 )
+from checkpoint_git.protocols.write import say_waiting
 
 _CAUTION = "proceed with caution"
 _STOPPING = ("ask", "ask_approval")

@@ -10,7 +10,6 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place, relative_path
-from checkpoint_git.protocols.skill.write import say_waiting
 from checkpoint_git.protocols.workflow import changes, layout, store
 from checkpoint_git.protocols.workflow.recovery import Step
 from checkpoint_git.protocols.workflow.state import (
@@ -24,6 +23,7 @@ from checkpoint_git.protocols.workflow.state import (
     saved_line,
     state_data,
 )
+from checkpoint_git.protocols.write import say_waiting
 
 _VERBS = ("add", "start", "done", "fail")
 

@@ -5,7 +5,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.memory.entity import Entity
-from checkpoint_git.protocols.memory.transports.contract import GraphError
+from checkpoint_git.protocols.memory.transports import GraphError
 from checkpoint_git.protocols.memory.transports.jsonl import JsonlTransport, read_lines, salvage
 from tests.support.memory import OTHERS, entity_line, put_graph
 
@@ -67,8 +67,7 @@ def test_a_broken_line_stops_every_verb_and_changes_nothing(tmp_path: Path) -> N
 def test_a_broken_file_is_moved_aside_whole(tmp_path: Path) -> None:
     path = put_graph(tmp_path / "graph.jsonl", '{"half', entity_line("a:1"))
     before = path.read_bytes()
-    done = salvage(str(path), str(tmp_path / "aside"))
-    assert (done.kept, done.lost) == (4, 1)
+    assert salvage(str(path), str(tmp_path / "aside")) == (4, 1)
     assert (tmp_path / "aside").read_bytes() == before
     assert [line.text for line in read_lines(str(path))] == [*OTHERS[:2], entity_line("a:1"), OTHERS[2]]
 

@@ -7,7 +7,7 @@ import pytest
 
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.protocols.pipeline.bases import may_have_records
-from checkpoint_git.protocols.pipeline.summary import find_bases, read_broken
+from checkpoint_git.protocols.pipeline.runs import find_bases, read_broken
 from checkpoint_git.tools.doctor import verb as doctor
 from checkpoint_git.tools.status import verb as status
 from tests.support.records import RUN, TICKET, put_record, put_text

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkpoint_git.protocols.skill.digest import Event, find_changes, find_events
+from checkpoint_git.protocols.skill.since import Event, find_changes, find_events
 from checkpoint_git.protocols.skill.state import find_states
 from tests.support.documents import NOW, document, seconds
 from tests.support.samples import checkpoint

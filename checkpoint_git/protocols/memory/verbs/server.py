@@ -1,0 +1,195 @@
+"""`checkpoint memory doctor` and `setup`: a server that works, a graph that can be read, or what to do about it."""
+
+import argparse
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding, has_errors
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
+from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.disk import atomic
+from checkpoint_git.disk.discover import find_repository
+from checkpoint_git.git.run import clean_env, run_git
+from checkpoint_git.protocols.memory import graph, layout, rules, store
+from checkpoint_git.protocols.memory.commit import read_log
+from checkpoint_git.protocols.memory.entity import Entity
+from checkpoint_git.protocols.memory.transports import GraphError, Transport, UnavailableError
+from checkpoint_git.protocols.memory.transports.jsonl import BROKEN_HINT, graph_lock, read_lines, salvage
+
+_PROBE = "checkpoint-git-probe"
+_INSTALL_TIMEOUT = 300.0  # seconds
+
+
+# doctor
+
+
+def doctor(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    """Exit code 1 where something keeps checkpoints from being saved or read."""
+    if args.fix:
+        sound = CheckpointError("nothing to fix: the graph's file is missing, unknown or sound", "")
+        return repair_graph(args, invocation, sound)
+    settings = graph.read_settings(invocation.cwd, args.entity)
+    data: dict[str, Any] = {"action": "doctor", "entity": settings.entity, "available": False, "proved": False}
+    findings = [*graph.find_offline(args.offline), *_examine(args, settings, invocation, data)]
+    if settings.on_commit and (log := read_log(invocation.cwd)) and "error" in log:
+        message = f"the last save after a commit failed: {shorten(log.splitlines()[0], 200)}"
+        findings.append(Finding("memory/on-commit", "warning", message, hint="checkpoint memory save --on commit"))
+    lines: list[Block] = []
+    if data["available"]:
+        known = data.get("graph") or "known to the server"
+        lines.append(Line(f"server:  {data.get('server') or 'none, the file directly'}"))
+        lines.append(Line(f"graph:   {known} ({data.get('entities', 0)} entities)"))
+    if data["proved"]:
+        lines.append(Line("a trial checkpoint was written, read back, changed and deleted", "good"))
+    return Outcome(data, lines, findings, None if has_errors(findings) else 0)
+
+
+def _examine(
+    args: argparse.Namespace, settings: graph.Settings, invocation: Invocation, data: dict[str, Any]
+) -> Iterator[Finding]:
+    if not settings.command and not args.offline:
+        hint = "checkpoint memory setup installs a server and configures it, after asking"
+        yield Finding("memory/not-configured", "error", "no memory server is configured", hint=hint)
+        return
+    path = data["graph"] = graph.find_graph(settings, invocation.env)
+    if not path:
+        message = "the path of the graph's file is unknown; only the server knows it"
+        hint = "git config checkpoint.memoryFile ABSOLUTE-PATH, if this client and others are to share one"
+        yield Finding("memory/graph-unknown", "note", message, hint=hint)
+    elif broken := [at for at, line in enumerate(read_lines(path), 1) if line.value is None]:
+        message = f"line {broken[0]} is not JSON ({len(broken)} such lines): no server reads this graph"
+        yield Finding("memory/graph-broken", "error", message, path, line=broken[0], hint=BROKEN_HINT)
+        return
+    try:
+        with graph.open_graph(settings, invocation.cwd, invocation.env, offline=args.offline) as transport:
+            data["available"] = True
+            yield from _try(transport, settings.entity, invocation.now, data)
+    except UnavailableError as error:
+        yield Finding("memory/unavailable", "error", error.message, hint=error.hint)
+    except GraphError as error:
+        yield Finding("memory/graph-broken", "error", error.message, path, hint=error.hint)
+
+
+def _try(transport: Transport, name: str, now: int, data: dict[str, Any]) -> Iterator[Finding]:
+    from checkpoint_git.protocols.memory.transports.stdio import TOOLS
+
+    data["server"] = getattr(transport, "server", "")
+    missing = [tool for tool in TOOLS if tool not in getattr(transport, "tools", TOOLS)]
+    if missing:
+        message = f"the server lacks what a checkpoint needs: {', '.join(missing)}"
+        yield Finding("memory/tools-missing", "error", message, hint="see checkpoint.memoryCommand")
+        return
+    data["entities"] = len(transport.read_graph())
+    entity = store.load_entity(transport, name)
+    if entity is not None:
+        yield from rules.check(entity, now)
+    data["exists"] = entity is not None
+    try:
+        _prove(transport)
+        data["proved"] = True
+    except (UnavailableError, GraphError):
+        raise
+    except CheckpointError as error:
+        yield Finding("memory/not-proved", "error", f"a trial write failed: {error.message}", hint=error.hint)
+
+
+def _prove(transport: Transport) -> None:
+    """Does what a save does, under a name of its own: writes an entity, reads it, changes it and deletes it again."""
+    name = f"{_PROBE}-{os.urandom(6).hex()}"
+    with transport.exclusive():
+        transport.create_entities([Entity(name, layout.ENTITY_TYPE, ("initiative:probe", "phase:a"))])
+        store.write_fields(transport, name, {"phase": "b"})
+        store.write_fields(transport, name, {"phase": "a"})
+        store.remove_entity(transport, name)
+
+
+def repair_graph(args: argparse.Namespace, invocation: Invocation, error: CheckpointError) -> Outcome:
+    """Moves a graph's broken file aside, whole, and keeps the lines that can be read. Asks first.
+
+    Raises the error itself where the file is unknown or sound.
+    """
+    settings = graph.read_settings(invocation.cwd, args.entity)
+    path = graph.find_graph(settings, invocation.env)
+    lines = read_lines(path) if path else []
+    broken = sum(line.value is None for line in lines)
+    if not broken:
+        raise error
+    question = f"{path}: {broken} of {len(lines)} lines cannot be read. Move the file aside and keep the other lines?"
+    if not graph.is_confirmed(question, invocation, yes=args.yes):
+        return nothing_changed(args.action, settings.entity)
+    aside = f"{path}.broken-{graph.file_stamp(invocation.now)}-{os.getpid()}"
+    with graph_lock(path, layout.cache_folder(invocation.env))():
+        kept, lost = salvage(path, aside)
+    data = {"action": args.action, "available": True, "graph": path, "aside": aside, "kept": kept}
+    message = f"the graph's file could not be read and was moved aside; {kept} lines were kept, {lost} not"
+    finding = Finding("memory/graph-broken", "warning", message, path, hint=f"the whole of it: {aside}")
+    return Outcome(data, (), [finding], 0)
+
+
+def nothing_changed(action: str, name: str) -> Outcome:
+    """The answer where the user says no."""
+    data = {"action": action, "available": True, "entity": name, "deleted": False}
+    return Outcome(data, [Line("nothing was changed")])
+
+
+# setup
+
+
+def setup(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    """Installs and configures the reference server, after asking; exit code 1 where it then fails its test."""
+    if not args.everywhere and find_repository(invocation.cwd) is None:
+        raise CheckpointError("this is not a git repository, so the settings have no place", "or: --global")
+    node, npm = (_find_program(name, invocation) for name in ("node", "npm"))
+    folder = layout.server_folder(invocation.env)
+    path = layout.check_graph_path(args.file or "") or os.path.join(layout.data_folder(invocation.env), "memory.jsonl")
+    question = f"install {layout.SERVER_PACKAGE} with npm into {folder}, and keep the graph in {path}?"
+    if not graph.is_confirmed(question, invocation, yes=args.yes):
+        return Outcome({"action": "setup", "available": False, "installed": False}, [Line("nothing was changed")])
+    _install(npm, folder, invocation)
+    script = layout.server_script(folder)
+    if not os.path.isfile(script):
+        raise CheckpointError(f"npm succeeded, but {script} is missing", "look into the folder")
+    atomic.make_folder(os.path.dirname(path))
+    where = "--global" if args.everywhere else "--local"
+    run_git(["config", where, "checkpoint.memoryCommand", shlex.join([node, script])], invocation.cwd)
+    run_git(["config", where, "checkpoint.memoryFile", path], invocation.cwd)
+    args.fix = False
+    found = doctor(args, invocation)
+    data = {**found.data, "action": "setup", "installed": True, "graph": path}
+    return found._replace(data=data, blocks=[Line(f"installed: {script}", "good"), *found.blocks])
+
+
+def _find_program(name: str, invocation: Invocation) -> str:
+    found = shutil.which(name, path=invocation.env.get("PATH"))
+    if found is None:
+        raise CheckpointError(f"{name} was not found", "install Node.js, or put it on PATH")
+    return os.path.abspath(found)
+
+
+def _install(npm: str, folder: str, invocation: Invocation) -> None:
+    """Runs npm without the install scripts of any package."""
+    atomic.make_folder(folder)
+    words = [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", folder, layout.SERVER_PACKAGE]
+    try:
+        done = subprocess.run(
+            words,
+            cwd=folder,
+            env=clean_env(invocation.env),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_INSTALL_TIMEOUT,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise CheckpointError(f"npm was not done after {_INSTALL_TIMEOUT:g} seconds", "check your network") from None
+    except OSError as error:
+        raise CheckpointError(f"npm could not be started: {error.strerror}", "check PATH") from None
+    if done.returncode:
+        lines = [line for line in done.stderr.decode("utf-8", "replace").splitlines() if " error " in f" {line} "]
+        reason = escape_controls(shorten(lines[-1] if lines else f"exit code {done.returncode}", 300))
+        raise CheckpointError(f"npm could not install the server: {reason}", "nothing was configured")

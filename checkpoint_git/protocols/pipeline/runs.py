@@ -1,0 +1,74 @@
+"""The runs of the pipeline records that a project keeps, and what is wrong with them."""
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from checkpoint_git.disk.discover import Place, relative_path
+from checkpoint_git.protocols.pipeline import layout, store
+from checkpoint_git.protocols.pipeline.bases import PROJECT_BASE, may_have_records
+from checkpoint_git.protocols.pipeline.records import read_records, read_setting
+from checkpoint_git.protocols.pipeline.store import Skipped
+from checkpoint_git.protocols.registry import append_only_patterns
+from checkpoint_git.tools.doctor.context import RecordTrouble
+
+RECORDS = append_only_patterns()[0]  # as git spells their paths
+
+
+class RunState(NamedTuple):
+    """One run by the names of its files. phases: those that have a record, in order. attempts: all records.
+
+    folder: relative to the project where it lies in it, else absolute.
+    """
+
+    ticket_id: str
+    run_id: str
+    phases: list[str]
+    attempts: int
+    folder: str
+
+
+def find_bases(place: Place, env: Mapping[str, str]) -> list[str]:
+    """The folders of records that belong to a project: its own, and what its setting names; [] for none."""
+    if not may_have_records(place):
+        return []
+    named = [os.path.join(place.top, PROJECT_BASE), read_setting(place.top, env)]
+    return list(dict.fromkeys(base for base in named if base and os.path.isdir(base)))
+
+
+def read_runs(place: Place, env: Mapping[str, str]) -> list[RunState]:
+    """Every run of a project's records, by ticket and run; no record is opened."""
+    return [
+        _read_run(place, base, ticket, run)
+        for base in find_bases(place, env)
+        for ticket in store.list_tickets(base)
+        for run in store.list_runs(base, ticket, [])
+    ]
+
+
+def _read_run(place: Place, base: str, ticket: str, run: str) -> RunState:
+    names = store.list_names(base, ticket, run, [])
+    phases = list(dict.fromkeys(name.phase for name in names))
+    return RunState(ticket, run, phases, len(names), relative_path(os.path.join(base, ticket, run), place.top))
+
+
+def read_broken(place: Place, env: Mapping[str, str], now: int) -> Iterator[Skipped]:
+    """What lies where a project's records should be and is none, with a path as RunState.folder has it."""
+    for base in find_bases(place, env):
+        for ticket in store.list_tickets(base):
+            skipped: list[Skipped] = []
+            for _ in read_records(base, ticket, "", now, skipped):
+                pass
+            for each in skipped:
+                yield Skipped(relative_path(os.path.join(base, each.path), place.top), each.reason)
+
+
+def read_troubles(place: Place, env: Mapping[str, str], now: int) -> list[RecordTrouble]:
+    """Everything about a project's records that is not as it should be, for the doctor."""
+    found = [RecordTrouble(each.path, "broken", each.reason) for each in read_broken(place, env, now)]
+    if place.work_tree is None:
+        return found
+    from checkpoint_git.git.staged import read_losses
+
+    losses = read_losses(place.work_tree, RECORDS)
+    return found + [RecordTrouble(loss.path, loss.how) for loss in losses if layout.find_skill(loss.path)]

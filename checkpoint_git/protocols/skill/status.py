@@ -1,0 +1,234 @@
+"""What `checkpoint status` shows of checkpoints: decisions that wait, a table, next actions, blockers; or changes."""
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from checkpoint_git.core.clock import DAY, age_text
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.outcome import Block, Glyph, Line, Style, Table
+from checkpoint_git.core.terminal_text import quote_word, shorten
+from checkpoint_git.disk.discover import Place
+from checkpoint_git.protocols.contract import Question, Summary
+from checkpoint_git.protocols.document import Document, find_broken
+from checkpoint_git.protocols.skill.layout import check_skill_name
+from checkpoint_git.protocols.skill.next_action import describe_blocker
+from checkpoint_git.protocols.skill.progress import UNREADABLE, outline
+from checkpoint_git.protocols.skill.read import iterate_documents, missing_checkpoint
+from checkpoint_git.protocols.skill.state import Decision, State, find_decisions, find_states
+from checkpoint_git.protocols.skill.views import waits_on_user
+
+if TYPE_CHECKING:
+    from checkpoint_git.protocols.skill.since import Change
+
+_FIRM = (0, 3, 4, 5)  # the columns of the table that are never cut: all but phase and step
+_SHOWN_ACTIONS = 3
+_SHOWN_LETTERS = 160
+_LOOKS: dict[str, tuple[Glyph, Style]] = {
+    "complete": ("complete", "good"),
+    "in_progress": ("in_progress", ""),
+    "not_started": ("not_started", "dim"),
+    "blocked": ("blocked", "bad"),
+    "failed": ("failed", "bad"),
+    UNREADABLE: ("failed", "bad"),
+}
+
+
+class StatusResult(NamedTuple):
+    """states: what matters most first. decisions: among them. findings: of broken files. changes: since the instant."""
+
+    states: list[State]
+    decisions: list[Decision]
+    findings: list[Finding]
+    changes: "list[Change]"
+
+
+def status(
+    place: Place, now: int, skill: str | None = None, since: int | None = None, *, in_full: bool = True
+) -> StatusResult:
+    """Where everything stands, or one skill. since: seconds since 1970, None for no changes. in_full: with the ids and
+    labels of all rows, not of that one skill's alone; it takes eight times the memory.
+
+    Raises CheckpointError for a skill without a checkpoint.
+    """
+    broken, documents = list[Finding](), list[Document]()
+
+    def look() -> Iterator[Document]:
+        for document in iterate_documents(place, now):
+            is_asked = skill is None or document.skill == skill
+            if is_asked:
+                broken.extend(find_broken([document]))
+            if is_asked and since is not None:
+                documents.append(document)
+            yield document if in_full or document.skill == skill else outline(document)
+
+    states = find_states(look(), now)  # of all: a skill's tickets can lead to another's
+    if skill is not None:
+        check_skill_name(skill)
+        states = [state for state in states if state.skill == skill]
+        if not states:
+            raise missing_checkpoint(place, skill)
+    result = StatusResult(states, find_decisions(states), broken, [])
+    if since is None:
+        return result
+    from checkpoint_git.protocols.skill.since import read_changes
+
+    changes, troubles = read_changes(place, documents, states, since, now)
+    return result._replace(changes=changes, findings=[*broken, *troubles])
+
+
+def summarize_status(question: Question) -> Summary:
+    """The answer of `checkpoint status`, of which only what its format shows is made."""
+    place, since = question.place, None
+    if question.since is not None:
+        from checkpoint_git.protocols.skill.since import describe_changes, read_since
+
+        since = read_since(question.since)
+    result = StatusResult([], [], [], [])
+    if os.path.isdir(place.directory):
+        result = status(place, question.now, question.skill, since, in_full=since is not None)
+    decisions = [{"skill": one.skill, **one.blocker} for one in result.decisions]
+    if since is not None:
+        data: dict[str, Any] = {
+            "since": question.since,
+            "decisions": decisions,
+            "changed": [_change_data(change) for change in result.changes],
+            "checkpoints": len(result.states),
+        }
+        blocks = describe_changes(result.changes, len(result.states), question.since or "")
+    else:
+        states = result.states[:1] if question.brief else result.states
+        is_data_shown, are_blocks_shown = question.form not in ("text", "md"), question.form != "json"
+        data = {"decisions": decisions, "skills": [state_data(state) for state in states]} if is_data_shown else {}
+        blocks = (_brief_blocks(states) if question.brief else _blocks(states, question)) if are_blocks_shown else []
+        blocks += [Line("")] if result.findings and not question.brief else []
+    if not result.states:
+        blocks = [Line(f"no checkpoints in {place.directory} yet: checkpoint update SKILL starts one", "dim")]
+    return Summary(data, result.findings, _banner(result.decisions), blocks)
+
+
+# for people
+
+
+def _banner(decisions: list[Decision]) -> list[Block]:
+    if not decisions:
+        return []
+    text = f"{len(decisions)} decision{'' if len(decisions) == 1 else 's'} waiting on you"
+    lines = [Line(f"  {decision.skill}: {describe_blocker(decision.blocker)}", "bad", hang=4) for decision in decisions]
+    return [Line(text, "bad", "decision"), *lines, Line("")]
+
+
+def _blocks(states: list[State], question: Question) -> list[Block]:
+    blocks: list[Block] = [_table(states)]
+    for state in states:
+        lines = _shown_in_full(state) if question.skill is not None else _shown_in_short(state)
+        blocks += [Line(""), Line(state.skill, "strong"), *lines] if lines else []
+    return blocks
+
+
+def _table(states: list[State]) -> Table:
+    headers, rows = ("skill", "phase", "step", "status", "age", "progress"), []
+    for state in states:
+        progress = f"{state.complete_rows}/{len(state.rows)}" if state.rows else ""
+        notes = filter(None, (state.budget, state.tickets and f"PM: {state.tickets}"))
+        cells = (state.skill, state.phase, state.step, _status_cell(state), _age_cell(state), progress)
+        rows.append((*cells, "; ".join(notes)))
+    if any(row[-1] for row in rows):
+        return Table((*headers, "notes"), rows, _FIRM, has_tail=True)
+    return Table(headers, [row[:-1] for row in rows], _FIRM)
+
+
+def _status_cell(state: State) -> Line:
+    if any(waits_on_user(blocker) for blocker in state.blockers):
+        return Line(state.status, "bad", "decision")
+    glyph, style = _LOOKS.get(state.status, ("", "warn"))
+    return Line(state.status, style, "not_started" if state.unstarted else glyph)
+
+
+def _age_cell(state: State) -> Line:
+    if state.age is None:
+        return Line("" if state.status == UNREADABLE else "?")
+    if state.stale:
+        return Line(f"stale ({state.age // DAY}d)", "warn", "stale")
+    return Line(age_text(state.age))
+
+
+def _shown_in_short(state: State) -> list[Block]:
+    """The first next actions, cut short, and all blockers; of what is complete one action is enough."""
+    count = 1 if state.status == "complete" else _SHOWN_ACTIONS
+    lines: list[Block] = [*_action_lines([shorten(text, _SHOWN_LETTERS) for text, _ in state.actions[:count]])]
+    more = len(state.actions) - count
+    if more > 0:
+        lines.append(Line(f"  and {more} more: checkpoint status {quote_word(state.skill)}", "dim", hang=4))
+    return lines + _blocker_lines(state)
+
+
+def _shown_in_full(state: State) -> list[Block]:
+    """Everything but the context: summary, rows, actions with their proofs, blockers."""
+    rows = []
+    for row in state.rows:
+        text = str(row.get("status", "?"))
+        glyph, style = _LOOKS.get(text, ("", ""))
+        rows.append((str(row.get("id", "")), str(row.get("label", "")), Line(text, style, glyph)))
+    blocks: list[Block] = [Line(f"  {state.summary}", hang=2)] if state.summary else []
+    blocks += [Line(""), Table(("row", "label", "status"), rows, (2,)), Line("")] if rows else []
+    lines = _action_lines([text for text, _ in state.actions])
+    for line, (_, done_when) in zip(lines, state.actions, strict=True):
+        blocks += [line, Line(f"        done when: {done_when}", "dim", hang=10)] if done_when else [line]
+    return blocks + _blocker_lines(state)
+
+
+def _brief_blocks(states: list[State]) -> list[Block]:
+    blocks: list[Block] = []
+    for state in states:
+        words = filter(None, (state.status, state.phase, state.step, _age_cell(state).text))
+        blocks.append(Line(f"{state.skill}: {', '.join(words)}", "strong", _status_cell(state).glyph, 2))
+        blocks += [*_action_lines([text for text, _ in state.actions[:1]]), *_blocker_lines(state)]
+    return blocks
+
+
+def _action_lines(texts: list[str]) -> list[Line]:
+    return [Line(f"  {'then' if at else 'next'}: {text}", hang=8) for at, text in enumerate(texts)]
+
+
+def _blocker_lines(state: State) -> list[Block]:
+    lines: list[Block] = []
+    for blocker in state.blockers:
+        name, needs = blocker.get("id", "?"), blocker.get("needs")
+        text = f"  blocker {name}: {describe_blocker(blocker)}{f' [needs {needs}]' if needs else ''}"
+        is_decision = waits_on_user(blocker)
+        lines.append(Line(text, "bad" if is_decision else "warn", "decision" if is_decision else "blocked", 4))
+    return lines
+
+
+# for programs
+
+
+def state_data(state: State) -> dict[str, Any]:
+    """A state as `status --json` and the MCP server show it."""
+    return {
+        "skill": state.skill,
+        "path": state.path,
+        "project": state.project,
+        "phase": state.phase,
+        "step": state.step,
+        "status": state.status,
+        "progress_summary": state.summary,
+        "updated_at": state.updated_at,
+        "age_seconds": state.age,
+        "stale": state.stale,
+        "over_budget": bool(state.budget),
+        "progress": {"complete": state.complete_rows, "total": len(state.rows)},
+        "pm": state.tickets,
+        "next_actions": [{"text": text, "done_when": done_when} for text, done_when in state.actions],
+        "blockers": state.blockers,
+    }
+
+
+def _change_data(change: "Change") -> dict[str, Any]:
+    return {
+        **state_data(change.state),
+        "done_since": change.done,
+        "events": [event._asdict() for event in change.events],
+        "compared": change.is_compared,
+    }

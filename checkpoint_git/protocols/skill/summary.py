@@ -1,0 +1,26 @@
+"""What there is of checkpoints in a project, for each tool that asks. What makes it is imported late."""
+
+import os
+
+from checkpoint_git.disk.discover import Place
+from checkpoint_git.protocols.contract import Question, Summary
+
+
+def is_present(place: Place) -> bool:
+    """Whether there is a folder of checkpoints."""
+    return os.path.isdir(place.directory)
+
+
+def summarize(question: Question) -> Summary:
+    """The part for the question's reader."""
+    if question.reader == "prime":
+        from checkpoint_git.protocols.skill.session_brief import summarize_for_session
+
+        return summarize_for_session(question)
+    if question.reader == "completion":
+        from checkpoint_git.protocols.skill.store import list_skills
+
+        return Summary(names={"SKILL": list_skills(question.place)})
+    from checkpoint_git.protocols.skill.status import summarize_status
+
+    return summarize_status(question)

@@ -1,0 +1,109 @@
+"""Read under the lock, change, check, write: what the writing verbs of every protocol share.
+
+Only errors that were not there before refuse a write, so that a broken file can be fixed step by step.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from typing import Any, NamedTuple, TextIO
+
+from checkpoint_git.core import jsonedit, jsontext
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.disk import atomic, lock
+from checkpoint_git.disk.discover import Place
+from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.validate import check_document
+
+_NUMBERS = re.compile(r"[0-9]+")
+
+Tell = Callable[[], None]  # called once when another process keeps us waiting
+Change = Callable[[dict[str, Any] | None], "dict[str, Any] | Finding"]
+Check = Callable[[str, bytes, int], Document]
+
+
+class Written(NamedTuple):
+    """The result of a write.
+
+    document: as it is on disk now; when refused, as it would have been. refused: the new errors, or why the change
+    cannot be made; nothing was written when there are any. arisen: findings that were not there before.
+    """
+
+    document: Document
+    created: bool
+    refused: list[Finding]
+    arisen: list[Finding]
+
+
+def say_waiting(stream: TextIO) -> Tell:
+    """A callback that tells the user why nothing happens."""
+
+    def tell() -> None:
+        stream.write("checkpoint: another process is writing; waiting for it\n")
+        stream.flush()
+
+    return tell
+
+
+@contextmanager
+def hold_place(place: Place, folders: Iterable[str], on_wait: Tell = lambda: None) -> Iterator[None]:
+    """Holds the place's lock; what killed writers left behind in the folders is cleared first."""
+    with lock.hold_lock(lock.lock_path(place), on_wait=on_wait):
+        for folder in folders:
+            atomic.remove_stray_files(folder)
+        yield
+
+
+def plan_write(path: str, before: Document | None, change: Change, now: int) -> Written:
+    """A document changed and checked, not written yet; the caller holds the lock and writes what is not refused.
+
+    before: None where there is no file; one that cannot be read is refused with what is wrong with it. change: gets the
+    document as a token value of its own (None without a file), and returns the new one, or a Finding that says why not.
+    """
+    if before is not None and (before.value is None or before.text is None):
+        return Written(before, False, before.findings, [])
+    root = None if before is None else jsontext.parse(before.text or "")
+    value = change(None if root is None else deepcopy(root.value))
+    if isinstance(value, Finding):
+        unchanged = before or Document(path, "", None, None, 0, [])
+        return Written(unchanged, before is None, [value._replace(path=path)], [])
+    text = jsonedit.render(value) if root is None else jsonedit.rewrite(root, value)
+    after = check_document(path, text.encode(), now=now)
+    arisen = find_new(before.findings if before else [], after.findings)
+    return Written(after, before is None, [finding for finding in arisen if finding.level == "error"], arisen)
+
+
+def find_new(before: Iterable[Finding], after: Iterable[Finding]) -> list[Finding]:
+    """The findings that were not there before. Numbers are left out of the comparison: list items move."""
+    known = Counter(_identity(finding) for finding in before)
+    new = []
+    for finding in after:
+        if known[_identity(finding)] > 0:
+            known[_identity(finding)] -= 1
+        else:
+            new.append(finding)
+    return new
+
+
+def _identity(finding: Finding) -> tuple[str, str, str]:
+    return finding.code, _NUMBERS.sub("#", finding.where), _NUMBERS.sub("#", finding.message)
+
+
+def find_new_errors(
+    path: str, data: bytes, earlier: Iterable[bytes | None], now: int, check: Check | None = None
+) -> list[Finding]:
+    """The errors of a version that none of the earlier ones has; None for no file.
+
+    check: (path, data, now) -> document, where a file is no protocol's. A valid version costs one check.
+    """
+
+    def list_errors(version: bytes) -> list[Finding]:
+        document = check(path, version, now) if check else check_document(path, version, now=now)
+        return [finding for finding in document.findings if finding.level == "error"]
+
+    errors = list_errors(data)
+    for version in earlier if errors else ():
+        errors = find_new([] if version is None else list_errors(version), errors)
+    return errors

@@ -1,0 +1,152 @@
+"""The shared writing: a change is checked before it is written, and only new errors refuse it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.disk.discover import plan_place
+from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.validate import check_document
+from checkpoint_git.protocols.write import find_new, find_new_errors, hold_place, plan_write
+from tests.support.samples import checkpoint_text
+from tests.support.verbs import NOON, seconds
+
+NOW = seconds(NOON)
+PATH = ".checkpoints/build.checkpoint.json"
+GOOD = checkpoint_text()
+BAD = checkpoint_text(status="done")
+
+
+def read(text: str) -> Document:
+    return check_document(PATH, text.encode(), now=NOW)
+
+
+def finding(where: str, message: str = "wrong", level: str = "error") -> Finding:
+    return Finding("x/y", "warning" if level == "warning" else "error", message, where=where)
+
+
+def step(name: str) -> Any:
+    """A change that sets step."""
+
+    def change(value: dict[str, Any] | None) -> dict[str, Any]:
+        return {**(value or {}), "step": name}
+
+    return change
+
+
+def codes(findings: list[Finding]) -> list[str]:
+    return [found.code for found in findings]
+
+
+# plan_write
+
+
+def test_a_change_keeps_what_it_does_not_touch_to_the_byte() -> None:
+    odd = GOOD.replace('"step": "sprint-2"', '"step":   "sprint-2"').replace('"project": ', '"project":\t')
+    written = plan_write(PATH, read(odd), step("sprint-3"), NOW)
+    assert written.refused == []
+    assert written.document.text == odd.replace("sprint-2", "sprint-3", 1)
+
+
+def test_a_missing_file_is_made_of_what_the_change_returns() -> None:
+    written = plan_write(PATH, None, lambda value: json.loads(GOOD) if value is None else value, NOW)
+    assert (written.created, written.refused) == (True, [])
+    assert json.loads(written.document.text or "") == json.loads(GOOD)
+
+
+def test_a_change_gets_a_value_of_its_own() -> None:
+    before = read(GOOD)
+
+    def spoil(value: dict[str, Any] | None) -> Finding:
+        assert value is not None
+        value["progress_table"].clear()
+        return finding("/step")
+
+    assert plan_write(PATH, before, spoil, NOW).document == before
+    assert plan_write(PATH, before, step("a"), NOW).document.value == {**json.loads(GOOD), "step": "a"}
+
+
+def test_a_finding_refuses_and_names_the_file() -> None:
+    written = plan_write(PATH, None, lambda value: finding("/step"), NOW)
+    assert [(each.path, each.where) for each in written.refused] == [(PATH, "/step")]
+    assert (written.created, written.document.text) == (True, None)
+
+
+def test_a_new_error_refuses() -> None:
+    written = plan_write(PATH, read(GOOD), step(""), NOW)
+    assert codes(written.refused) == ["skill/empty-field"]
+
+
+def test_an_error_from_before_does_not_refuse() -> None:
+    written = plan_write(PATH, read(BAD), step("sprint-3"), NOW)
+    assert (written.refused, written.arisen) == ([], [])
+    assert codes(written.document.findings) == ["skill/unknown-status"]
+
+
+def test_a_new_warning_is_reported_and_written() -> None:
+    change = {"project_dir": "here"}
+    written = plan_write(PATH, read(GOOD), lambda value: {**(value or {}), **change}, NOW)
+    assert (written.refused, codes(written.arisen)) == ([], ["skill/relative-project-dir"])
+
+
+@pytest.mark.parametrize("text", ["", "null", "[1]", "{", GOOD + "}"])
+def test_a_file_that_is_no_object_is_refused_with_what_is_wrong_with_it(text: str) -> None:
+    before = read(text)
+    written = plan_write(PATH, before, step("a"), NOW)
+    assert written.refused == before.findings != []
+    assert written.document == before
+
+
+# find_new and find_new_errors
+
+
+def test_a_finding_that_moved_in_its_list_is_not_new() -> None:
+    assert find_new([finding("/rows/3/id", "row 3")], [finding("/rows/12/id", "row 12")]) == []
+
+
+def test_the_second_of_two_alike_is_new() -> None:
+    both = [finding("/rows/1/id"), finding("/rows/2/id")]
+    assert find_new(both[:1], both) == both[1:]
+
+
+def test_an_error_that_no_earlier_version_has_is_found() -> None:
+    bad = checkpoint_text(next_actions=[], step="").encode()
+    good = GOOD.encode()
+    assert codes(find_new_errors(PATH, bad, [good, good], NOW)) == ["skill/empty-field", "skill/next-actions-empty"]
+    assert find_new_errors(PATH, bad, [good, bad], NOW) == []
+    assert find_new_errors(PATH, good, [bad, None], NOW) == []
+
+
+def test_a_version_without_an_earlier_one_has_new_errors_alone() -> None:
+    assert codes(find_new_errors(PATH, BAD.encode(), [None], NOW)) == ["skill/unknown-status"]
+    assert codes(find_new_errors(PATH, BAD.encode(), [], NOW)) == ["skill/unknown-status"]
+
+
+def test_an_earlier_version_is_checked_only_where_there_are_errors() -> None:
+    asked = list[bytes]()
+
+    def check(path: str, data: bytes, now: int) -> Document:
+        asked.append(data)
+        return Document(path, "", None, None, 0, [finding("/a")] if data == b"bad" else [])
+
+    assert find_new_errors(PATH, b"good", [b"one", b"two"], NOW, check) == []
+    assert asked == [b"good"]
+    assert find_new_errors(PATH, b"bad", [b"one", b"bad"], NOW, check) == []
+    assert asked[1:] == [b"bad", b"one", b"bad"]
+
+
+# hold_place
+
+
+def test_what_a_killed_writer_left_behind_is_cleared_under_the_lock(tmp_path: Path) -> None:
+    place = plan_place(str(tmp_path))
+    folder = Path(place.directory)
+    folder.mkdir()
+    left = folder / ".build.checkpoint.json.99999999-0a1b2c3d.tmp"
+    left.write_text("half")
+    with hold_place(place, [place.directory, str(folder / "none")]):
+        assert (folder / ".lock").exists()
+        assert not left.exists()
