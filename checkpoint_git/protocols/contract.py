@@ -2,7 +2,8 @@
 
 Always: layout.py (names and places), schema.json (shape, and how versions merge), rules.py (meaning beyond shape),
 store.py (reading and writing), README.md. Where the protocol has such a thing: summary.py (Summarizer), checks.py (the
-doctor's checks), validate.py (check_file, for files that are not JSON). This module knows no protocol.
+doctor's checks), validate.py (check_file and find_files, for files that are not JSON or have no folder of their own).
+This module knows no protocol.
 """
 
 import os
@@ -12,6 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
 
 from checkpoint_git.core import jsontext
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block
 from checkpoint_git.core.schema import Check, Mismatch, Schema
@@ -51,6 +53,31 @@ class CheckFile(Protocol):
 
     def __call__(self, path: str, data: bytes, *, now: int) -> "Document":
         """The document in a file's bytes, with every finding located."""
+
+
+def find_files(folder: str) -> list[str]:
+    """The files of every kind with a folder of its own, in a project's folder: absolute paths, by kind and name.
+
+    Raises CheckpointError where a folder cannot be read.
+    """
+    found = []
+    for kind in KINDS:
+        inner = os.path.join(folder, kind.folder)
+        try:
+            names = sorted(os.listdir(inner)) if kind.folder else []
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            hint = "check who owns the folder and whether you may read it"
+            raise CheckpointError(f"{inner} cannot be read: {error.strerror}", hint) from None
+        found += [os.path.join(inner, name) for name in names if kind.owns(f"{kind.folder}/{name}")]
+    return found
+
+
+def find_scattered_files(folder: str) -> list[str]:
+    """The files of kinds without a folder of their own, as their protocols find them: in a project, or below it."""
+    parts = [load_part(row.package, "validate") for row in PROTOCOLS]
+    return [path for part in parts if part is not None for path in part.find_files(folder)]
 
 
 # what there is of a protocol in a project

@@ -11,11 +11,11 @@ class Kind:
     """One kind of file.
 
     schema: a file of the protocol's package. folder: where the files are ("" for any). parts: the fixed parts of a
-    file's name, with something between each two of them. is_merged: by our merge driver. is_append_only: a file that
-    was committed is never changed.
+    file's name, with something between each two of them. noun: what one file is called. is_merged: by our merge driver.
+    is_append_only: a file that was committed is never changed.
     """
 
-    __slots__ = ("folder", "is_append_only", "is_merged", "name", "package", "parts", "schema")
+    __slots__ = ("folder", "is_append_only", "is_merged", "name", "noun", "package", "parts", "schema")
 
     def __init__(
         self,
@@ -25,11 +25,12 @@ class Kind:
         parts: "tuple[str, ...]",
         *,
         package: str = "",
+        noun: str = "checkpoint",
         is_merged: bool = False,
         is_append_only: bool = False,
     ) -> None:
         self.name, self.schema, self.folder, self.parts, self.package = name, schema, folder, parts, package
-        self.is_merged, self.is_append_only = is_merged, is_append_only
+        self.noun, self.is_merged, self.is_append_only = noun, is_merged, is_append_only
 
     @property
     def pattern(self) -> str:
@@ -60,7 +61,7 @@ class Row:
     it. verbs: verb -> (module in the package, what `checkpoint --help` says, "" for one that is not listed).
     """
 
-    __slots__ = ("kinds", "local", "name", "package", "verbs")
+    __slots__ = ("kinds", "local", "name", "noun", "package", "verbs")
 
     def __init__(
         self,
@@ -102,7 +103,7 @@ PROTOCOLS = (
     ),
     Row(
         "pipeline",
-        (Kind("pipeline", "schema.json", "", ("phase_", "_a", ".yaml"), is_append_only=True),),
+        (Kind("pipeline", "schema.json", "", ("phase_", "_a", ".yaml"), noun="pipeline record", is_append_only=True),),
         {"pipeline": ("verbs.verb", "append-only records of a pipeline's phases")},
     ),
     Row(

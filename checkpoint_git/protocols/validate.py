@@ -1,12 +1,14 @@
 """Whether one document is a valid checkpoint: text, shape and meaning in turn. Pure: bytes in, findings out."""
 
 import errno
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.schema import Mismatch, explain, is_surely_valid
 from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.disk.read import FileContent
 from checkpoint_git.protocols.contract import Room, open_room
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.registry import protocol_of
@@ -32,6 +34,12 @@ def check_document(path: str, data: bytes, *, now: int) -> Document:
         findings.append(_BYTE_ORDER_MARK)
     located = _locate_all(findings, path, text)
     return Document(path, skill, value if isinstance(value, dict) else None, text, len(data), located)
+
+
+def iterate_checked(files: Iterable[tuple[str, FileContent]], now: int) -> Iterator[Document]:
+    """Documents from (relative path, content or the error of reading it), one by one."""
+    for path, data in files:
+        yield unreadable_document(path, data) if isinstance(data, OSError) else check_document(path, data, now=now)
 
 
 def unreadable_document(path: str, error: OSError) -> Document:

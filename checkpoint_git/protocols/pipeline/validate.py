@@ -1,5 +1,6 @@
-"""Whether one file is a valid pipeline record: YAML, shape and meaning in turn. Pure: bytes in, findings out."""
+"""Whether one file is a valid pipeline record: YAML, shape and meaning in turn; and which files are records."""
 
+import os
 from typing import Any, NamedTuple
 
 from checkpoint_git.core import yamltext
@@ -8,7 +9,11 @@ from checkpoint_git.core.schema import Mismatch, explain, is_surely_valid
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.pipeline import layout, rules
+from checkpoint_git.protocols.pipeline.bases import PROJECT_BASE
 from checkpoint_git.protocols.pipeline.layout import RecordName
+
+_DEEPEST = 3  # folders: tickets, their runs, and what is in a run
+_MOST_ENTRIES = 100_000  # that are looked at for records
 
 
 class Record(NamedTuple):
@@ -40,6 +45,18 @@ def check_file(path: str, data: bytes, *, now: int) -> Document:
         return Document(path, "", None, None, len(data), [])
     record = check_record(path, data, now=now)
     return Document(path, owner, record.value, data.decode("utf-8", "replace"), len(data), record.findings)
+
+
+def find_files(folder: str) -> list[str]:
+    """The records in a folder: a project's, or those of a base, a ticket or a run. Absolute paths, sorted."""
+    inner, seen, found = os.path.join(folder, PROJECT_BASE), 0, list[str]()
+    start = inner if os.path.isdir(inner) else folder
+    for parent, folders, files in os.walk(start):
+        seen += len(folders) + len(files)
+        is_end = parent.count(os.sep) - start.count(os.sep) + 1 >= _DEEPEST or seen > _MOST_ENTRIES
+        folders[:] = [] if is_end else sorted(name for name in folders if name != ".git")
+        found += [path for name in sorted(files) if layout.find_skill(path := os.path.join(parent, name))]
+    return found
 
 
 def check_record(path: str, data: "bytes | OSError", *, now: int, brief: bool = False) -> Record:

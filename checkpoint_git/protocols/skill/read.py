@@ -8,7 +8,7 @@ from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import layout, store
-from checkpoint_git.protocols.validate import check_document, unreadable_document
+from checkpoint_git.protocols.validate import iterate_checked
 
 Files = Iterable[tuple[str, store.FileContent]]
 
@@ -28,12 +28,6 @@ def iterate_documents(place: Place, now: int) -> Iterator[Document]:
 def check_files(files: Files, now: int) -> list[Document]:
     """Documents from (relative path, content or the error of reading it)."""
     return list(iterate_checked(files, now))
-
-
-def iterate_checked(files: Files, now: int) -> Iterator[Document]:
-    """The same one by one."""
-    for path, data in files:
-        yield unreadable_document(path, data) if isinstance(data, OSError) else check_document(path, data, now=now)
 
 
 def read_document(place: Place, skill: str, now: int) -> Document:

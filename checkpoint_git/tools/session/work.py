@@ -7,11 +7,12 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.git.run import clean_env, stream_git
-from checkpoint_git.protocols.skill.layout import find_skill
+from checkpoint_git.protocols.contract import find_files
+from checkpoint_git.protocols.registry import KINDS
 from checkpoint_git.tools.session.record import read_session
 
-_OURS = (".checkpoints/", ".audit/", "memory/state/")
-_STATES = ("memory/state/phase.json", "memory/state/execution.json")  # writing these is writing a checkpoint
+# the folders in which nothing is work
+_OURS = tuple(f"{kind.folder}/" for kind in KINDS if kind.folder) + (".audit/",)
 _LOG_BYTES = 1 << 16  # of the end of the log of HEAD
 _MOST_BYTES = 1 << 20  # of git's answers
 _SECOND = 10**9
@@ -58,25 +59,22 @@ def find_work(place: Place, session: str, env: Mapping[str, str], since: int = 0
 
 
 def describe_work(work: Work) -> str:
-    """A sentence that holds no stranger's text."""
+    """A sentence that holds no untrusted text."""
     files = f"{work.files} file{'' if work.files == 1 else 's'}"
-    commits = f" and {work.commits} commit{'' if work.commits == 1 else 's'}" if work.commits else ""
-    when = "since a checkpoint was last written" if work.written else "in this session, and no checkpoint was written"
+    commits = f" ({work.commits} commit{'' if work.commits == 1 else 's'})" if work.commits else ""
+    when = "since the last checkpoint" if work.written else "in this session, and no checkpoint was written"
     return (
-        f"Work went on {when} ({files} changed{commits}). Write down where it stands: "
+        f"{files} changed{commits} {when}. Record progress before stopping: "
         "checkpoint update SKILL --step=... --next_actions+=..., or checkpoint done SKILL."
     )
 
 
 def _find_last_write(place: Place) -> int:
-    """When a checkpoint was last written, nanoseconds; 0 for never."""
+    """When a file of any protocol was last written, nanoseconds; 0 for never."""
     try:
-        names = [name for name in os.listdir(place.directory) if find_skill(name)]
-    except OSError:
-        names = []
-    paths = [os.path.join(place.directory, name) for name in names]
-    times = (_read_time(path) for path in [*paths, *(os.path.join(place.root, name) for name in _STATES)])
-    return max(times, default=0)
+        return max(map(_read_time, find_files(place.root)), default=0)
+    except CheckpointError:
+        return 0
 
 
 def _read_time(path: str) -> int:

@@ -280,7 +280,7 @@ def test_the_hooks_at_the_end_remind_and_no_nonsense_disturbs(ready: GitRepo, ag
         done = run_hook(ready, command, b'{"conversation_id": "s", "trigger": "auto", "stop_hook_active": false}')
         silent = (agent, moment) == ("cursor", "stop")
         assert (done.returncode, done.stderr) == (0, b"")
-        assert silent or "Work went on" in next(iter(json.loads(done.stdout).values()))
+        assert silent or "Record progress" in next(iter(json.loads(done.stdout).values()))
         for stdin in NONSENSE:
             done = run_hook(ready, command, stdin)
             assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

@@ -93,7 +93,7 @@ def test_work_after_the_checkpoint_counts_again(begun: GitRepo) -> None:
     found = find(begun)
     assert found is not None
     assert found.written
-    assert "since a checkpoint was last written" in describe_work(found)
+    assert "since the last checkpoint" in describe_work(found)
 
 
 def test_others_work_that_was_checked_out_is_none(begun: GitRepo) -> None:
