@@ -169,6 +169,12 @@ def fixed_paths() -> "list[str]":
     return [f"{kind.folder}/{kind.parts[0]}" for kind in KINDS if len(kind.parts) == 1]
 
 
+def own_folders() -> "list[str]":
+    """The folders that hold files of ours alone, with "/" at their end, relative to the project that they are in."""
+    local = [path for row in PROTOCOLS for path in row.local if path.endswith("/")]
+    return [*(f"{kind.folder}/" for kind in KINDS if kind.folder), *local]
+
+
 def schema_path(path: str) -> "str | None":
     """The file of the schema that says how a path of the repository merges, or None where no protocol owns it."""
     kind = find_kind(path)

@@ -8,11 +8,11 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.git.run import clean_env, stream_git
 from checkpoint_git.protocols.contract import find_files
-from checkpoint_git.protocols.registry import KINDS
+from checkpoint_git.protocols.registry import own_folders
 from checkpoint_git.tools.session.record import read_session
 
 # the folders in which nothing is work
-_OURS = tuple(f"{kind.folder}/" for kind in KINDS if kind.folder) + (".audit/",)
+_OURS = tuple(own_folders())
 _LOG_BYTES = 1 << 16  # of the end of the log of HEAD
 _MOST_BYTES = 1 << 20  # of git's answers
 _SECOND = 10**9
