@@ -164,9 +164,8 @@ def test_after_a_compaction_unwritten_work_is_named(work: GitRepo) -> None:
     os.utime(work.path / ".checkpoints/build.checkpoint.json", (2, 2))
     work.write("a.py", "pass\n")
     assert "Record progress" not in prime(work.path, stdin=json.dumps({**START, "source": "resume"}).encode())
-    assert "| 1 file changed in this session" in prime(
-        work.path, stdin=json.dumps({**START, "source": "compact"}).encode()
-    )
+    told = prime(work.path, stdin=json.dumps({**START, "source": "compact"}).encode())
+    assert "changed (1 commit) in this session, and no checkpoint was written" in told
 
 
 def test_a_hostile_checkpoint_stays_inside_the_fence(work: GitRepo) -> None:

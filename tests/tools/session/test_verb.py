@@ -36,7 +36,7 @@ def call(repo: GitRepo, *words: str, **more: Any) -> str:
 
 
 def test_a_turn_that_ends_without_a_checkpoint_is_reminded_once_in_a_while(worked: GitRepo) -> None:
-    assert call(worked, "stop").startswith("checkpoint-git: 1 file changed in this session")
+    assert "changed (1 commit) in this session, and no checkpoint was written" in call(worked, "stop")
     assert call(worked, "stop") == ""
     os.utime(worked.path / ".git" / FOLDER / "s.told", (3, 3))
     assert call(worked, "stop") != ""
