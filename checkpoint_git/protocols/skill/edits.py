@@ -7,8 +7,8 @@ from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import names
-from checkpoint_git.protocols.skill.shape import quote
 
 # what stands after the path: what to do, and whether the value is JSON
 _OPERATORS: dict[str, tuple[Literal["replace", "append"], bool]] = {

@@ -1,6 +1,6 @@
 """The field names of a skill checkpoint, and which known name an unknown one was probably meant to be. Pure."""
 
-from collections.abc import Iterable
+from functools import lru_cache
 
 ROOT = frozenset(
     [
@@ -25,17 +25,12 @@ COST = frozenset(["total_usd", "budget_usd", "by_phase", "by_model", "currency"]
 
 _SHORTEST = 5  # letters
 _LONG = 8  # from here on, two wrong letters still say which name was meant
+_LONGEST = 24  # no known name has more letters, and no misspelt one more than two more
 
 
 def is_misplaced_operator(key: str) -> bool:
     """Whether a key looks like part of an `update` argument that ended up as a field: `merged_prs+`, `a:json`."""
     return key.endswith(("+", ":json")) or key.startswith("--") or "=" in key
-
-
-def may_hold_operator(keys: Iterable[str]) -> bool:
-    """Whether one of some keys may be such; False is certain, and cheaper than to ask of each."""
-    text = "\n".join(keys)
-    return "+" in text or "=" in text or ":json" in text or "--" in text
 
 
 def find_near_miss(
@@ -46,31 +41,23 @@ def find_near_miss(
     present: the object's keys; a name that is there was not meant by another key. shortest: names with fewer letters
     are one wrong letter away from too many words.
     """
-    return next((name for name in _find_near(key, known, shortest) if name not in present), None)
+    near = _find_near(key, known, shortest) if len(key) < _LONGEST else ()
+    return next((name for name in near if name not in present), None)
 
 
-def _find_near(key: str, known: frozenset[str], shortest: int) -> list[str]:
-    """The known names that a key may mean, sorted. What one file calls its own, the next one mostly does too."""
-    near = _FOUND.get((key, known, shortest))
-    if near is None:
-        spelled = _split_humps(key).lower().replace("-", "_").replace(" ", "_").replace(".", "_")
-        near = [
-            name
-            for name in sorted(known)
-            if spelled in (name, name + "s") or spelled + "s" == name or _is_misspelt(spelled, name, shortest)
-        ]
-        if len(_FOUND) < _MOST_FOUND and len(key) < _LONGEST_KEPT:
-            _FOUND[(key, known, shortest)] = near
-    return near
-
-
-_FOUND: dict[tuple[str, frozenset[str], int], list[str]] = {}
-_MOST_FOUND = 1_000
-_LONGEST_KEPT = 100  # letters
+@lru_cache(maxsize=1_000)  # what one file calls its own, the next one mostly does too
+def _find_near(key: str, known: frozenset[str], shortest: int) -> tuple[str, ...]:
+    """The known names that a key may mean, sorted."""
+    spelled = _split_humps(key).lower().replace("-", "_").replace(" ", "_").replace(".", "_")
+    return tuple(
+        name
+        for name in sorted(known)
+        if spelled in (name, name + "s") or spelled + "s" == name or _is_misspelt(spelled, name, shortest)
+    )
 
 
 def _split_humps(key: str) -> str:
-    """A hump marked: camelCase as camel_Case. A regular expression would have to be compiled first."""
+    """CamelCase as camel_Case. A regular expression would have to be compiled first."""
     if key.islower():
         return key
     return "".join(

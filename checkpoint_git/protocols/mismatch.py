@@ -1,0 +1,49 @@
+"""What a break of a schema is called in messages, whatever the protocol. Pure."""
+
+from typing import Any
+
+from checkpoint_git.core.schema import Mismatch
+from checkpoint_git.core.terminal_text import escape_controls, shorten
+
+_TYPES = {
+    "string": "a text",
+    "object": "an object",
+    "array": "a list",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "null": "null",
+}
+
+
+def explain_mismatch(mismatch: Mismatch) -> str:
+    """What is wrong, with the place in it: 'invalid status "almost": expected complete or failed'."""
+    name, value, expected = quote_where(mismatch.where), quote(mismatch.value), mismatch.expected
+    if mismatch.keyword == "type":
+        words = [expected] if isinstance(expected, str) else expected
+        return f"{name} must be {' or '.join(_TYPES.get(word, word) for word in words)}, and is {value}"
+    if mismatch.keyword == "enum":
+        *most, last = expected
+        return f"invalid {name} {value}: expected {', '.join(most)}{' or ' if most else ''}{last}"
+    if mismatch.keyword == "minimum":
+        return f"{name} is {value}, and cannot be below {expected}"
+    if mismatch.keyword == "minLength":
+        return f"{name} is empty"
+    return f"{name}: {escape_controls(shorten(mismatch.message, 200))}"
+
+
+def quote(value: Any) -> str:
+    """A value from a document as a message shows it: short, and safe on a terminal."""
+    if isinstance(value, str):
+        return f'"{escape_controls(shorten(value, 60))}"'
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    try:
+        return {"None": "null", "True": "true", "False": "false"}.get(str(value), shorten(str(value), 60))
+    except ValueError:  # more than 4,300 digits (sys.get_int_max_str_digits)
+        return "a very long number"
+
+
+def quote_where(where: str) -> str:
+    """A JSON Pointer as a message shows it."""
+    return escape_controls(shorten(where.removeprefix("/").replace("/", "."), 80)) or "the document"
