@@ -22,7 +22,7 @@ _PAYLOAD = json.dumps({"branch_name": "feat/x", "commit_sha": "a1b2c3d", "files_
 # Writes records one after another and says each on stdout as soon as the write has returned.
 _WRITER = """
 import sys, time
-from checkpoint_git.protocols.pipeline.verbs import records
+from checkpoint_git.protocols.pipeline import records
 run = records.open_run(sys.argv[1], "OMN-2144", "a1b2c3d4")
 draft = records.Draft("implement", {"branch_name": "x", "commit_sha": "a1b2c3d", "files_changed": []}, {}, ["a" * 4000])
 print("ready", flush=True)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from checkpoint_git.core.finding import Finding
     from checkpoint_git.protocols.memory.api import MemoryCheckpoint
     from checkpoint_git.protocols.pipeline.api import Pipeline
-    from checkpoint_git.protocols.pipeline.phases import Resumption
+    from checkpoint_git.protocols.pipeline.records import Resumption
     from checkpoint_git.protocols.restore.api import RestorePoints, savepoint
     from checkpoint_git.protocols.skill.next_action import NextAction
     from checkpoint_git.protocols.skill.resume_brief import Plan
@@ -56,7 +56,7 @@ _HOMES = {
     "Plan": "protocols.skill.resume_brief",
     "RestorePoints": "protocols.restore.api",
     "ResumeResult": "protocols.skill.verbs.resume",
-    "Resumption": "protocols.pipeline.phases",
+    "Resumption": "protocols.pipeline.records",
     "RotateResult": "protocols.skill.verbs.rotate",
     "StatusResult": "protocols.skill.status",
     "UpdateResult": "protocols.skill.verbs.update",

@@ -104,7 +104,7 @@ PROTOCOLS = (
     Row(
         "pipeline",
         (Kind("pipeline", "schema.json", "", ("phase_", "_a", ".yaml"), noun="pipeline record", is_append_only=True),),
-        {"pipeline": ("verbs.verb", "append-only records of a pipeline's phases")},
+        {"pipeline": ("verbs", "append-only records of a pipeline's phases")},
     ),
     Row(
         "memory",

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from checkpoint_git.protocols.pipeline.verbs.verb import ACTIONS
+from checkpoint_git.protocols.pipeline.verbs import ACTIONS
 from tests.architecture.imports import ROOT
 from tests.support.command import BIN
 from tests.support.repos import GitRepo

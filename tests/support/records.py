@@ -48,3 +48,16 @@ def put_text(base: Path, name: str, text: str | bytes, *, run: str = RUN) -> Pat
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     return path
+
+
+RECORD_FIELDS = (
+    "schema_version",
+    "run_id",
+    "ticket_id",
+    "phase",
+    "timestamp_utc",
+    "repo_commit_map",
+    "artifact_paths",
+    "attempt_number",
+    "phase_payload",
+)

@@ -8,7 +8,6 @@ from typing import Any
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.protocols.pipeline import records
-from checkpoint_git.protocols.pipeline.phases import Resumption
 from checkpoint_git.protocols.pipeline.store import Skipped
 
 Findings = list[Finding]
@@ -71,7 +70,7 @@ class Pipeline:
         for record in records.read_records(run.base, run.ticket_id, run.run_id, self.now, passed):
             yield record.value or {}
 
-    def resume(self, phase: str, *, fallback: bool = False) -> Resumption:
+    def resume(self, phase: str, *, fallback: bool = False) -> records.Resumption:
         """Whether the run can go on at a phase: is_possible, run_from, the states of the phases before it."""
         return records.plan_resume(self._run, records.check_phase(phase), self.now, fallback=fallback)
 

@@ -1,7 +1,7 @@
 """A pipeline record compared with a repository: whether its commits and what it made are there."""
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, Level
@@ -25,7 +25,10 @@ def compare_with_repository(record: Record, path: str) -> list[Finding]:
     assert record.value is not None
     work_tree = repository[0]
     commits, unchecked = find_commits(record.value, read_names(*repository))
-    found = [_warning(f"{quote(name)} is another repository: its commit was not looked for") for name in unchecked]
+    found = []
+    for name in unchecked:
+        message = f"{quote(name)} is another repository: its commit was not looked for"
+        found.append(Finding("pipeline/other-repository", "warning", message, where="/repo_commit_map"))
     found += _compare_commits(work_tree, commits)
     found += _compare_artifacts(work_tree, record.value["artifact_paths"])
     return [finding._replace(path=record.path) for finding in found]
@@ -48,14 +51,14 @@ def find_commits(value: dict[str, object], names: Collection[str]) -> tuple[dict
     commit_map, payload = value["repo_commit_map"], value["phase_payload"]
     assert isinstance(commit_map, dict)
     assert isinstance(payload, dict)
-    ours = list(commit_map) if len(commit_map) == 1 else [name for name in commit_map if _last_part(name) in names]
+    ours = [
+        name
+        for name in commit_map
+        if len(commit_map) == 1 or name.removesuffix(".git").rpartition("/")[2].lower() in names
+    ]
     commits = {join_pointer("/repo_commit_map", name): commit_map[name] for name in ours}
     commits.update({f"/phase_payload/{field}": payload[field] for field in COMMIT_FIELDS if field in payload})
     return commits, [name for name in commit_map if name not in ours]
-
-
-def _last_part(name: str) -> str:
-    return name.removesuffix(".git").rpartition("/")[2].lower()
 
 
 def _compare_commits(work_tree: str, commits: dict[str, str]) -> list[Finding]:
@@ -78,25 +81,17 @@ _STRANGERS = {
     "unknown": ("pipeline/commit-unknown", "which this repository does not have", "fetch it, or name the right --repo"),
     "elsewhere": (
         "pipeline/commit-elsewhere",
-        "which is no ancestor of HEAD",
-        "check out the branch of the pipeline, or look whether it was rebased",
+        "which is not an ancestor of HEAD",
+        "check out the pipeline's branch, or see whether it was rebased",
     ),
 }
 
 
-def _compare_artifacts(work_tree: str, artifacts: list[str]) -> list[Finding]:
+def _compare_artifacts(work_tree: str, artifacts: list[str]) -> Iterator[Finding]:
     from checkpoint_git.git.paths import find_state
 
-    found = []
     for at, path in enumerate(artifacts):
         if find_state(path, work_tree, work_tree) != "there":
             message = f"artifact_paths/{at} is {quote(path)}, which is not in {work_tree}"
             hint = "restore it, or run the phase again"
-            found.append(
-                Finding("pipeline/artifact-missing", "error", message, where=f"/artifact_paths/{at}", hint=hint)
-            )
-    return found
-
-
-def _warning(message: str) -> Finding:
-    return Finding("pipeline/other-repository", "warning", message, where="/repo_commit_map")
+            yield Finding("pipeline/artifact-missing", "error", message, where=f"/artifact_paths/{at}", hint=hint)

@@ -1,7 +1,7 @@
 """How pipeline records are named and where they lie below their base. Names only: it touches no file."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Collection
 from typing import NamedTuple
 
 SUFFIX = ".yaml"
@@ -18,7 +18,7 @@ _PAIRS = frozenset((*PHASES.items(), *_READ_TOO))
 
 MAX_TICKET = 64  # characters
 MAX_ATTEMPT = 999_999
-_NAMESPACE = bytes.fromhex("e176b05ff7615a9d9a51ac6d5a3566ee")
+_NAMESPACE = "e176b05f-f761-5a9d-9a51-ac6d5a3566ee"
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _FILE_NAME = re.compile(r"phase_([1-9])_([a-z]+(?:_[a-z]+)*)_a([1-9][0-9]{0,5})\.yaml")
 
@@ -69,19 +69,12 @@ def is_run_folder(name: str) -> bool:
     return _UUID.fullmatch(name) is not None
 
 
-def order_key(name: RecordName) -> tuple[str, int, str, int]:
-    """Sorts records by run, ordinal and attempt."""
-    return name.run_id, name.ordinal, name.phase, name.attempt
-
-
-def earlier_phases(phase: str, present: Iterable[str]) -> list[str]:
+def earlier_phases(phase: str, present: Collection[str]) -> list[str]:
     """The phases that must be over before this one, in order.
 
     pr_release_ready is among them only where the run has records of it: not every pipeline knows it.
     """
-    before = READ_PHASES[: READ_PHASES.index(phase)]
-    known = set(present)
-    return [name for name in before if name in PHASES or name in known]
+    return [name for name in READ_PHASES[: READ_PHASES.index(phase)] if name in PHASES or name in present]
 
 
 # identifiers
@@ -89,45 +82,34 @@ def earlier_phases(phase: str, present: Iterable[str]) -> list[str]:
 
 def normalize_run_id(run_id: str) -> str:
     """The canonical UUID of a run: what uuid.UUID accepts is kept, any other text becomes its name-based UUID."""
-    bare = run_id.replace("urn:", "").replace("uuid:", "").strip("{}").replace("-", "")
+    import uuid  # not at the top: validate and hooks ask this module about every path, and never need it
+
     try:
-        number = int(bare, 16) if len(bare) == 32 else None
+        return str(uuid.UUID(run_id))
     except ValueError:
-        number = None
-    return write_uuid(_name_based(run_id) if number is None else number)
-
-
-def _name_based(name: str) -> int:
-    """Version 5 of RFC 9562."""
-    from hashlib import sha1
-
-    digest = sha1(_NAMESPACE + name.encode(), usedforsecurity=False).digest()
-    return _stamp(int.from_bytes(digest[:16], "big"), 5)
-
-
-def random_uuid(random: bytes) -> str:
-    """Version 4 from sixteen random bytes."""
-    return write_uuid(_stamp(int.from_bytes(random, "big"), 4))
-
-
-def _stamp(number: int, version: int) -> int:
-    """The number with RFC 9562's variant and the version written into it."""
-    return number & ~(0xC000 << 48) & ~(0xF000 << 64) | 0x8000 << 48 | version << 76
-
-
-def write_uuid(number: int) -> str:
-    """A number below 2**128 as a canonical UUID."""
-    digits = f"{number:032x}"
-    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+        return str(uuid.uuid5(uuid.UUID(_NAMESPACE), run_id))
 
 
 def find_ticket_trouble(ticket_id: str) -> str:
     """Why a text cannot be a ticket's identifier, which names a folder; "" where it can."""
-    return next((trouble for is_wrong, trouble in _TICKET_RULES if is_wrong(ticket_id)), "")
+    if not ticket_id.strip():
+        return "it is empty"
+    if len(ticket_id) > MAX_TICKET:
+        return f"it is longer than {MAX_TICKET} characters"
+    if not _is_text(ticket_id):
+        return "it is not Unicode text"
+    is_path = "/" in ticket_id or "\\" in ticket_id or ticket_id.startswith("~")
+    if is_path or ticket_id in (".", "..") or ticket_id.lower() == ".git":
+        return "it is a path; give one plain name"
+    if not ticket_id.isprintable():
+        return "it holds control or invisible characters"
+    if ticket_id != ticket_id.strip():
+        return "it begins or ends with a space"
+    return "it is too long for a folder's name" if len(ticket_id.encode()) > 200 else ""
 
 
 def find_run_trouble(run_id: str) -> str:
-    """Why a text cannot name a run, "" where it can. Any text that is no UUID is only ever hashed."""
+    """Why a text cannot name a run, "" where it can. Any text that is not a UUID is only ever hashed."""
     if not run_id.strip():
         return "it is empty"
     return "" if _is_text(run_id) else "it is not Unicode text"
@@ -138,21 +120,6 @@ def _is_text(text: str) -> bool:
         return bool(text.encode())
     except UnicodeEncodeError:
         return False
-
-
-_TICKET_RULES: tuple[tuple[Callable[[str], bool], str], ...] = (
-    (lambda text: not text.strip(), "it is empty"),
-    (lambda text: len(text) > MAX_TICKET, f"it is longer than {MAX_TICKET} characters"),
-    (lambda text: not _is_text(text), "it is not Unicode text"),
-    (lambda text: "/" in text or "\\" in text, "it is a path: one plain name is meant"),
-    (
-        lambda text: text in (".", "..") or text.lower() == ".git" or text.startswith("~"),
-        "it is a path: one plain name is meant",
-    ),
-    (lambda text: not text.isprintable(), "it holds control or invisible characters"),
-    (lambda text: text != text.strip(), "a space stands at its end"),
-    (lambda text: len(text.encode()) > 200, "it is too long for a folder's name"),
-)
 
 
 def find_base_trouble(base: str) -> str:

@@ -18,22 +18,11 @@ from checkpoint_git.core.yamlblock import MAX_KEY, key_text
 from checkpoint_git.protocols.pipeline import layout
 
 SCHEMA_VERSION = "1.0.0"
-FIELDS = (
-    "schema_version",
-    "run_id",
-    "ticket_id",
-    "phase",
-    "timestamp_utc",
-    "repo_commit_map",
-    "artifact_paths",
-    "attempt_number",
-    "phase_payload",
-)
 # the fields of a payload that hold commits
 COMMIT_FIELDS = ("commit_sha", "last_clean_sha", "head_sha", "last_review_sha")
 CLOCK_TOLERANCE = 60  # seconds
 MISPLACED = "pipeline/misplaced"
-_INSTANT_HINT = "write an instant with its offset: 2026-03-31T14:00:00Z"
+_INSTANT_HINT = "write it with its offset: 2026-03-31T14:00:00Z"
 _LARGEST = 10**15  # of whole numbers
 _LAST_SECOND = 253_402_300_799  # of the year 9999
 
@@ -42,16 +31,10 @@ _LAST_SECOND = 253_402_300_799  # of the year 9999
 
 
 @cache
-def _document() -> dict[str, Any]:
+def schema_for(phase: str) -> Schema:
+    """The schema with the payload of one phase in it, so that a break is reported of that phase; "" for any payload."""
     with open(os.path.join(os.path.dirname(__file__), "schema.json"), encoding="utf-8") as stream:
         document: dict[str, Any] = json.load(stream)
-    return document
-
-
-@cache
-def schema_for(phase: str) -> Schema:
-    """The schema with the payload of one phase in it, so that a break is said of that phase; "" for any payload."""
-    document = _document()
     payload = {"$ref": f"#/$defs/{phase}"} if phase in layout.READ_PHASES else {"type": "object"}
     properties = {**document["properties"], "phase_payload": payload}
     return load_schema(json.dumps({**document, "properties": properties}))
@@ -71,7 +54,7 @@ def describe(mismatch: Mismatch) -> Finding:
 
 
 def quote(value: object) -> str:
-    """A stranger's value for a message: short, on one line."""
+    """An untrusted value for a message: short, on one line."""
     return escape_controls(shorten(json.dumps(value, ensure_ascii=False, default=str), 80))
 
 
@@ -86,12 +69,12 @@ _KEYWORDS = {
 }
 _COMMIT = (
     "pipeline/commit-format",
-    "{name} is {value}, which is no commit id",
+    "{name} is {value}, which is not a commit id",
     "7 to 40 or 64 lower-case hexadecimal digits; in YAML in quotes",
 )
 _PATTERNS = {
-    "run_id": ("pipeline/run-id", "{name} is {value}, which is no UUID in its usual form", ""),
-    "pr_url": ("pipeline/pr-url", "{name} is {value}, which is no full address", "https://HOST/..."),
+    "run_id": ("pipeline/run-id", "{name} is {value}, which is not a UUID in its usual form", ""),
+    "pr_url": ("pipeline/pr-url", "{name} is {value}, which is not a full address", "https://HOST/..."),
 }
 _TYPE_NAMES = {
     "string": "a text (in YAML: in quotes)",
@@ -111,11 +94,9 @@ def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Fin
     now: seconds since 1970.
     """
     found = [*_check_version(value), *_check_ticket(value), *_check_times(value, now), *_check_paths(value)]
-    found += _check_repositories(value)
-    found += _check_payload_phase(value)
-    found += _check_whole_numbers(value)
+    found += [*_check_repositories(value), *_check_payload_phase(value), *_check_whole_numbers(value)]
     name = layout.parse_path(skill)
-    return found + list(_check_name(value, name)) if name else found
+    return [*found, *_check_name(value, name)] if name else found
 
 
 def _error(code: str, message: str, where: str, hint: str = "") -> Finding:
@@ -149,9 +130,8 @@ def _check_times(value: dict[str, Any], now: int) -> Iterator[Finding]:
         instant = read_timestamp(text)
         name = where[1:]
         if instant is None:
-            yield _error(
-                "timestamp", f"{name} is {quote(text)}, which is no instant with an offset", where, _INSTANT_HINT
-            )
+            message = f"{name} is {quote(text)}: invalid timestamp, or one without an offset"
+            yield _error("timestamp", message, where, _INSTANT_HINT)
         elif instant[0] > now + CLOCK_TOLERANCE:
             message = f"{name} is {quote(text)}, which is in the future"
             yield _warning("future", message, where, "look at the clock of the machine that wrote it")
@@ -200,14 +180,19 @@ def _check_repositories(value: dict[str, Any]) -> Iterator[Finding]:
 
 def find_payload_phase(value: dict[str, Any]) -> str:
     """The phase whose payload a record should have; "" where the record and its payload do not agree on one."""
+    phase = value.get("phase")
+    is_known = isinstance(phase, str) and phase in layout.READ_PHASES
+    return phase if is_known and phase == _claimed_phase(value) else ""
+
+
+def _claimed_phase(value: dict[str, Any]) -> Any:
+    """The phase that the payload claims, else the record's."""
     phase, payload = value.get("phase"), value.get("phase_payload")
-    claimed = payload.get("phase", phase) if isinstance(payload, dict) else phase
-    return phase if isinstance(phase, str) and phase == claimed and phase in layout.READ_PHASES else ""
+    return payload.get("phase", phase) if isinstance(payload, dict) else phase
 
 
 def _check_payload_phase(value: dict[str, Any]) -> Iterator[Finding]:
-    phase, payload = value.get("phase"), value.get("phase_payload")
-    claimed = payload.get("phase", phase) if isinstance(payload, dict) else phase
+    phase, claimed = value.get("phase"), _claimed_phase(value)
     if isinstance(phase, str) and claimed != phase:
         message = f"phase_payload/phase is {quote(claimed)}, but the record's phase is {quote(phase)}"
         hint = "both name the same phase; a payload that is being written may leave it out"
@@ -215,7 +200,7 @@ def _check_payload_phase(value: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _check_whole_numbers(value: dict[str, Any]) -> Iterator[Finding]:
-    """YAML's 1.0 is a whole number to JSON Schema; here it is one to nobody."""
+    """JSON Schema takes YAML's 1.0 for a whole number; readers of records do not."""
     payload = value.get("phase_payload")
     members = payload.items() if isinstance(payload, dict) else ()
     numbers = [("/attempt_number", value.get("attempt_number")), *((f"/phase_payload/{key}", n) for key, n in members)]
@@ -227,14 +212,9 @@ def _check_whole_numbers(value: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _check_name(value: dict[str, Any], name: layout.RecordName) -> Iterator[Finding]:
-    """Contents that disagree with where the file lies: one of both was changed by hand."""
-    expected = {
-        "ticket_id": name.ticket_id,
-        "run_id": name.run_id,
-        "phase": name.phase,
-        "attempt_number": name.attempt,
-    }
-    for field, wanted in expected.items():
+    """Contents that disagree with the file's place: one of both was changed by hand."""
+    fields = (("ticket_id", name.ticket_id), ("run_id", name.run_id), ("phase", name.phase))
+    for field, wanted in (*fields, ("attempt_number", name.attempt)):
         if wanted and field in value and value[field] != wanted:
             message = f"{field} is {quote(value[field])}, but the file's place says {quote(wanted)}"
             yield _error("misplaced", message, f"/{field}", "restore the file: records are never renamed or edited")
@@ -244,12 +224,12 @@ def _check_name(value: dict[str, Any], name: layout.RecordName) -> Iterator[Find
 
 
 def read_timestamp(text: str) -> tuple[int, str] | None:
-    """An instant with an offset as (seconds since 1970, decimals), None for another text; a blank may stand for T."""
+    """An instant with an offset as (seconds since 1970, decimals), None for another text; T may be a blank."""
     return read_instant(f"{text[:10]}T{text[11:]}" if text[10:11] == " " else text)
 
 
 def to_utc(text: str) -> str | None:
-    """The same instant as RFC 3339 text in UTC, None where the text is none or lies outside the years 1 to 9999."""
+    """The same instant as RFC 3339 text in UTC, None for another text and outside the years 1 to 9999."""
     instant = read_timestamp(text)
     if instant is None or not -62_135_596_800 <= instant[0] <= _LAST_SECOND:
         return None

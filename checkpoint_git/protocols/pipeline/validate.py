@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core import yamltext
 from checkpoint_git.core.finding import Finding, has_errors
-from checkpoint_git.core.schema import Mismatch, explain, is_surely_valid
+from checkpoint_git.core.schema import explain, is_surely_valid
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.pipeline import layout, rules
@@ -62,8 +62,8 @@ def find_files(folder: str) -> list[str]:
 def check_record(path: str, data: "bytes | OSError", *, now: int, brief: bool = False) -> Record:
     """The record in a file's bytes, or in the error of reading it.
 
-    path: its last three parts say whose record it must be. now: seconds since 1970. brief: of a broken shape it is said
-    only that it is broken, which spares loading what can explain it.
+    path: its last three parts say whose record it must be. now: seconds since 1970. brief: a broken shape is not
+    explained, so that jsonschema is not loaded.
     """
     name = layout.parse_path(path)
     assert name is not None, path
@@ -74,24 +74,27 @@ def check_record(path: str, data: "bytes | OSError", *, now: int, brief: bool = 
         text = yamltext.decode(data)
         value = yamltext.load(text)
     except yamltext.YamlTextError as error:
-        return Record(path, name, None, [_text_finding(path, error)])
+        message = escape_controls(error.message)
+        return Record(path, name, None, [Finding(error.code, "error", message, path, "", error.line, error.column)])
     if not isinstance(value, dict):
-        message = "the file holds no mapping, and a record is one"
+        message = "the file is not a mapping, as a record is"
         return Record(path, name, None, [Finding("yaml/not-a-mapping", "error", message, path, "", 1, 1)])
     findings = check_value(value, path, len(data), now, brief=brief)
     return Record(path, name, value, _locate_all(findings, path, text, brief=brief))
 
 
 def check_value(value: dict[str, Any], path: str, size: int, now: int, *, brief: bool = False) -> list[Finding]:
-    """What is wrong with a record's value, its places left open."""
+    """What is wrong with a record's value; path, line and column are left empty."""
     schema = rules.schema_for(rules.find_payload_phase(value))
     findings = rules.check(value, skill=path, size=size, now=now)
     if is_surely_valid(schema, value):
         return _without_echoes(findings)
     if brief:
         return [*findings, _SHAPELESS]
-    described = [rules.describe(each) for each in _first_per_place(explain(schema, _cut(value)))]
-    return _without_echoes((described or [_SHAPELESS]) + findings)
+    first: dict[str, Finding] = {}
+    for mismatch in explain(schema, _cut(value)):  # a value of the wrong type also breaks other rules: once is enough
+        first.setdefault(mismatch.where, rules.describe(mismatch))
+    return _without_echoes([*(first.values() or [_SHAPELESS]), *findings])
 
 
 _SHAPELESS = Finding("pipeline/shape", "error", "its fields are not those of a record; `validate` names them")
@@ -110,18 +113,6 @@ def _without_echoes(findings: list[Finding]) -> list[Finding]:
     """A value that is wrong in itself is in the wrong place too: once is enough."""
     wrong = {finding.where for finding in findings if finding.code != rules.MISPLACED}
     return [finding for finding in findings if finding.code != rules.MISPLACED or finding.where not in wrong]
-
-
-def _first_per_place(mismatches: list[Mismatch]) -> list[Mismatch]:
-    """A value of the wrong type also breaks other rules: once is enough."""
-    first: dict[str, Mismatch] = {}
-    for mismatch in mismatches:
-        first.setdefault(mismatch.where, mismatch)
-    return list(first.values())
-
-
-def _text_finding(path: str, error: yamltext.YamlTextError) -> Finding:
-    return Finding(error.code, "error", escape_controls(error.message), path, "", error.line, error.column)
 
 
 def _locate_all(findings: list[Finding], path: str, text: str, *, brief: bool) -> list[Finding]:

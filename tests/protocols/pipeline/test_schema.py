@@ -11,7 +11,7 @@ from checkpoint_git.core import yamltext
 from checkpoint_git.core.schema import is_surely_valid
 from checkpoint_git.protocols.pipeline import layout, rules
 from tests.architecture.imports import ROOT
-from tests.support.records import record
+from tests.support.records import RECORD_FIELDS, record
 
 FOLDER = Path(room.__file__).parent
 SCHEMA = json.loads((FOLDER / "schema.json").read_text("utf-8"))
@@ -22,7 +22,7 @@ def test_the_schema_is_valid_json_schema() -> None:
 
 
 def test_the_schema_knows_the_same_fields_and_phases_as_the_rules() -> None:
-    assert tuple(SCHEMA["properties"]) == rules.FIELDS
+    assert tuple(SCHEMA["properties"]) == RECORD_FIELDS
     assert tuple(SCHEMA["$defs"]["phase"]["enum"]) == layout.READ_PHASES
     assert set(layout.READ_PHASES) <= SCHEMA["$defs"].keys()
 

@@ -12,7 +12,7 @@ from checkpoint_git.core.yamlblock import write_block
 from checkpoint_git.protocols.pipeline import rules
 from checkpoint_git.protocols.pipeline.validate import Record, check_record
 from checkpoint_git.protocols.validate import check_document
-from tests.support.records import RUN, TICKET, record
+from tests.support.records import RECORD_FIELDS, RUN, TICKET, record
 from tests.support.verbs import NOON, seconds
 
 EXAMPLES = Path(__file__).parents[2] / "examples/pipeline"
@@ -32,7 +32,7 @@ def test_a_valid_example_has_no_findings(folder: Path) -> None:
     found = check_example(folder)
     assert found.findings == []
     assert found.value is not None
-    assert set(found.value) == set(rules.FIELDS)
+    assert set(found.value) == set(RECORD_FIELDS)
 
 
 @pytest.mark.parametrize("folder", INVALID, ids=lambda folder: folder.name)
@@ -83,7 +83,7 @@ def test_any_bytes_give_a_record_with_findings(data: bytes) -> None:
 
 @given(
     st.dictionaries(
-        st.sampled_from(rules.FIELDS),
+        st.sampled_from(RECORD_FIELDS),
         st.recursive(
             st.none() | st.booleans() | st.integers() | st.text(max_size=3),
             lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),

@@ -12,8 +12,8 @@ import pytest
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation
+from checkpoint_git.protocols.pipeline import verbs as pipeline
 from checkpoint_git.protocols.pipeline.layout import PHASES, READ_PHASES
-from checkpoint_git.protocols.pipeline.verbs import verb as pipeline
 from tests.support.records import PAYLOADS, RUN, SHORT_RUN, TICKET, put_record, put_text, record
 from tests.support.repos import GitRepo
 from tests.support.verbs import NOON, seconds

@@ -2,6 +2,7 @@
 
 import json
 import os
+import uuid
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -11,7 +12,6 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.protocols.pipeline import layout, records, rules
-from checkpoint_git.protocols.pipeline.phases import Resumption, restored_fields
 from checkpoint_git.protocols.pipeline.store import Skipped
 from checkpoint_git.protocols.pipeline.validate import Record
 
@@ -31,8 +31,8 @@ exit codes:
   1    not done, or not valid; {"success": false, "error": ..., "hint": ...}. `write --non-blocking` answers so with 0
   130  interrupted"""
 
+_BROKEN_HINT = "restore the file, or take the newest good attempt with --fallback, or run the phase again"
 _CHUNK = 1 << 16  # characters
-_AUTO = "auto"
 _RUN = ("ticket_id", "run_id")
 
 
@@ -60,7 +60,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 class Request(NamedTuple):
-    """What an action works with. phase: "" where the action takes none. attempt: None for the newest or the next."""
+    """What an action works with."""
 
     args: Namespace
     base: str
@@ -69,18 +69,34 @@ class Request(NamedTuple):
 
     @property
     def run(self) -> records.Run:
-        """The run that the options name."""
+        """The run that the options name. Raises CheckpointError."""
         return records.open_run(self.base, self.args.ticket_id, self.args.run_id)
 
     @property
     def attempt(self) -> int | None:
-        """The number that --attempt says, None for "auto" or nothing."""
-        return read_attempt(self.args.attempt)
+        """The number in --attempt, None for "auto" or nothing: the newest or the next. Raises CheckpointError."""
+        text = self.args.attempt
+        if text is None or text == "auto":
+            return None
+        if text.isascii() and text.isdigit() and len(text) <= len(str(layout.MAX_ATTEMPT)) and int(text) >= 1:
+            return int(text)
+        message = f'invalid --attempt "{escape_controls(shorten(text, 40))}": expected 1 to {layout.MAX_ATTEMPT}'
+        raise CheckpointError(message, "or write --attempt auto")
+
+    def compare(self, record: Record) -> Record:
+        """The record with what --repo contradicts, if that was given."""
+        if self.args.repo is None:
+            return record
+        from checkpoint_git.protocols.pipeline.git_evidence import compare_with_repository
+
+        path = os.path.normpath(os.path.join(self.cwd, self.args.repo))
+        found = compare_with_repository(record, path) if record.is_valid else []
+        return record._replace(findings=[*record.findings, *found])
 
 
 class Reply(NamedTuple):
-    """An action's answer: the members of the document beside success and correlation_id. streamed: the items of
-    `checkpoints`, made one by one while they are written, after which the members of `closing` are known.
+    """members: of the document, beside success and correlation_id. streamed: the items of `checkpoints`, made while they
+    are written; after the last one the members of `closing` are known.
     """
 
     success: bool
@@ -90,7 +106,7 @@ class Reply(NamedTuple):
 
 
 class Action(NamedTuple):
-    """One action: what it does, the options that it must have, and those that it may have."""
+    """needs: the options that must be given. takes: the others that may be."""
 
     act: Callable[[Request], Reply]
     needs: tuple[str, ...]
@@ -107,7 +123,7 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
 
 
 def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
-    """An error as a document. words: of the command line, which may not have been understood."""
+    """An error as a document. words: the command line, which may not even have been parsed."""
     members: dict[str, Any] = {"error": error.message, "hint": error.hint}
     if "validate" in words:
         members = {"is_valid": False, **members, "errors": [error.message], "warnings": [], "checkpoint": None}
@@ -117,29 +133,20 @@ def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
 
 
 def _check_options(args: Namespace, action: Action) -> None:
-    given = {name for name in _OPTIONS if getattr(args, name) not in (None, False)}
+    options = {name for each in ACTIONS.values() for name in (*each.needs, *each.takes, "base")}
+    given = {name for name in options if getattr(args, name) not in (None, False)}
     missing = [name for name in action.needs if name not in given]
     if missing:
-        raise CheckpointError(
-            f"the following arguments are required: {', '.join(map(_flag, missing))}",
-            f"`checkpoint pipeline --help` has an example of {args.action}",
-        )
+        message = f"the following arguments are required: {', '.join(map(_flag, missing))}"
+        raise CheckpointError(message, f"`checkpoint pipeline --help` has an example of {args.action}")
     strange = sorted(given - {*action.needs, *action.takes, "base"})
     if strange:
-        raise CheckpointError(
-            f"{args.action} takes no {', '.join(map(_flag, strange))}",
-            f"it takes {', '.join(map(_flag, (*action.needs, *action.takes, 'base')))}",
-        )
+        taken = ", ".join(map(_flag, (*action.needs, *action.takes, "base")))
+        raise CheckpointError(f"{args.action} takes no {', '.join(map(_flag, strange))}", f"it takes {taken}")
 
 
 def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
-
-
-_OPTIONS = (
-    *("ticket_id", "run_id", "phase", "attempt", "payload", "repo_commit_map", "artifact_paths", "timestamp"),
-    *("non_blocking", "fallback", "repo", "skip_to", "base"),
-)
 
 
 # the actions
@@ -165,25 +172,18 @@ def _read(request: Request) -> Reply:
     found = records.read_newest(request.run, phase, request.now, attempt=request.attempt, fallback=args.fallback)
     record = found.record
     if not record.is_valid:
-        raise CheckpointError(f"{record.path}: {'; '.join(record.messages('error'))}", _broken_hint(args.fallback))
+        hint = "no attempt at this phase is good: run the phase again" if args.fallback else _BROKEN_HINT
+        raise CheckpointError(f"{record.path}: {'; '.join(record.messages('error'))}", hint)
     members: dict[str, Any] = {"checkpoint_path": record.path, "checkpoint": record.value}
     if found.skipped:
-        warnings = [records.tell_skipped(skipped) for skipped in found.skipped]
-        members |= {"fallback": True, "skipped": _skipped(found.skipped), "warnings": warnings}
+        members |= {"fallback": True, "skipped": _skipped(found.skipped), "warnings": found.warnings}
     return Reply(True, members)
-
-
-def _broken_hint(tried: bool) -> str:
-    if tried:
-        return "no attempt at this phase is good: run the phase again"
-    return "restore the file, or take the newest good attempt with --fallback, or run the phase again"
 
 
 def _validate(request: Request) -> Reply:
     args = request.args
     phase = records.check_phase(args.phase)
-    record = records.read_newest(request.run, phase, request.now, attempt=request.attempt).record
-    record = _compare(record, request)
+    record = request.compare(records.read_newest(request.run, phase, request.now, attempt=request.attempt).record)
     members: dict[str, Any] = {
         "is_valid": record.is_valid,
         "errors": record.messages("error"),
@@ -193,19 +193,8 @@ def _validate(request: Request) -> Reply:
         "findings": [finding._asdict() for finding in record.findings],
     }
     if not record.is_valid:
-        members |= {"error": f"{record.path} is not valid: {members['errors'][0]}", "hint": _broken_hint(tried=False)}
+        members |= {"error": f"{record.path} is not valid: {members['errors'][0]}", "hint": _BROKEN_HINT}
     return Reply(record.is_valid, members)
-
-
-def _compare(record: Record, request: Request) -> Record:
-    """The record with what a repository says against it, where one was named."""
-    if request.args.repo is None:
-        return record
-    from checkpoint_git.protocols.pipeline.git_evidence import compare_with_repository
-
-    path = os.path.normpath(os.path.join(request.cwd, request.args.repo))
-    found = compare_with_repository(record, path) if record.is_valid else []
-    return record._replace(findings=[*record.findings, *found])
 
 
 def _list(request: Request) -> Reply:
@@ -225,37 +214,36 @@ def _list(request: Request) -> Reply:
 
 
 def _skipped(skipped: list[Skipped]) -> list[dict[str, str]]:
-    return [{"path": _decodable(each.path), "reason": _decodable(each.reason)} for each in skipped]
+    def decodable(text: str) -> str:
+        """A file's name as JSON can hold it: bytes that are not UTF-8 are escaped."""
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
-
-def _decodable(text: str) -> str:
-    """A file's name as JSON can hold it; bytes that are no UTF-8 are escaped."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return [{"path": decodable(each.path), "reason": decodable(each.reason)} for each in skipped]
 
 
 def _resume(request: Request) -> Reply:
     args = request.args
     phase = records.check_phase(args.skip_to)
-    plan = records.plan_resume(request.run, phase, request.now, fallback=args.fallback, compare=_comparer(request))
+    plan = records.plan_resume(request.run, phase, request.now, fallback=args.fallback, compare=request.compare)
     if not plan.is_possible:
         return Reply(False, _refusal(plan, request))
+    values = [record.value or {} for record in plan.records]
     return Reply(
         True,
         {
             "resume_from": phase,
-            "completed_phases": [record.name.phase for record in plan.records],
-            "restored": restored_fields(plan.records),
-            "checkpoints": [record.value for record in plan.records],
+            "completed_phases": [value["phase"] for value in values],
+            "restored": {
+                value["phase"]: {key: member for key, member in value["phase_payload"].items() if key != "phase"}
+                for value in values
+            },
+            "checkpoints": values,
             "warnings": plan.warnings,
         },
     )
 
 
-def _comparer(request: Request) -> Callable[[Record], Record]:
-    return lambda record: _compare(record, request)
-
-
-def _refusal(plan: Resumption, request: Request) -> dict[str, Any]:
+def _refusal(plan: records.Resumption, request: Request) -> dict[str, Any]:
     """Why a run cannot go on at the phase, and what to run."""
     lacking = [each for each in plan.phases if each.state != "valid"]
     reasons = "; ".join(f"{each.phase}: {error}" for each in lacking for error in each.errors)
@@ -291,21 +279,8 @@ ACTIONS = {
 }
 
 
-# reading options
-
-
-def read_attempt(text: str | None) -> int | None:
-    """An attempt's number, None for "auto" or nothing. Raises CheckpointError."""
-    if text is None or text == _AUTO:
-        return None
-    if text.isascii() and text.isdigit() and len(text) <= len(str(layout.MAX_ATTEMPT)) and int(text) >= 1:
-        return int(text)
-    shown = escape_controls(shorten(text, 40))
-    raise CheckpointError(f'--attempt "{shown}" is no number from 1 to {layout.MAX_ATTEMPT}', "or write --attempt auto")
-
-
 def _read_json(option: str, text: str, kind: type) -> Any:
-    """An option's value from JSON. Raises CheckpointError where it is none, or of another kind."""
+    """An option's value from JSON. Raises CheckpointError where it is not JSON, or of another kind."""
     wanted = 'an object {"...": ...}' if kind is dict else 'a list ["..."]'
     try:
         value = jsontext.load(text)
@@ -322,7 +297,7 @@ def _read_json(option: str, text: str, kind: type) -> Any:
 
 def _document(reply: Reply) -> Iterator[str]:
     """The whole document in pieces; what is streamed is never held at once."""
-    head = {"success": reply.success, "correlation_id": layout.random_uuid(os.urandom(16)), **reply.members}
+    head = {"success": reply.success, "correlation_id": str(uuid.uuid4()), **reply.members}
     if reply.streamed is None:
         yield json.dumps(head, indent=2) + "\n"
         return

@@ -1,1 +1,0 @@
-"""`checkpoint pipeline`: append-only records of a pipeline's phases."""
