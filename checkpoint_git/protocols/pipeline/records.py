@@ -1,4 +1,4 @@
-"""The records of one run: write, read, list, and whether the run can go on. It returns facts; callers put them in words."""
+"""The records of runs: write, read, list, and whether a run can go on. It returns facts; callers word them."""
 
 import json
 import os

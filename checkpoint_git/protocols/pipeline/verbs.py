@@ -95,8 +95,8 @@ class Request(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """members: of the document, beside success and correlation_id. streamed: the items of `checkpoints`, made while they
-    are written; after the last one the members of `closing` are known.
+    """members: of the document, beside success and correlation_id. streamed: the items of `checkpoints`, each made when
+    it is written; after the last one the members of `closing` are known.
     """
 
     success: bool
