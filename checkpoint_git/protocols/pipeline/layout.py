@@ -7,7 +7,7 @@ from typing import NamedTuple
 SUFFIX = ".yaml"
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
-DEFAULT_BASE = ".claude/checkpoints"  # below the home folder
+BASE = ".claude/checkpoints"  # below the home folder, or the top of a project
 
 # phase -> the ordinal in its files' names; these are written
 PHASES = {"implement": 1, "local_review": 2, "create_pr": 3, "ready_for_merge": 4}

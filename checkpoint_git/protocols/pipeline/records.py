@@ -45,7 +45,7 @@ def find_base(wished: str | None, cwd: str, env: Mapping[str, str]) -> str:
     home = env.get("HOME") or os.path.expanduser("~")
     if not os.path.isabs(home):
         raise CheckpointError("the home folder is unknown", "name the folder of the records: --base DIR")
-    return os.path.join(home, layout.DEFAULT_BASE)
+    return os.path.join(home, layout.BASE)
 
 
 def read_setting(cwd: str, env: Mapping[str, str]) -> str:

@@ -1,18 +1,35 @@
 """What there is of pipeline records in a project: its runs, by the names of their files."""
 
+import os
+
 from checkpoint_git.core.outcome import Block, Line, Table
 from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import Question, Summary
-from checkpoint_git.protocols.pipeline.bases import may_have_records
+from checkpoint_git.protocols.pipeline import layout
 
 _MOST_SHOWN = 20
 _MOST_LINES = 3
 
 
 def is_present(place: Place) -> bool:
-    """Whether the project may keep records."""
-    return may_have_records(place)
+    """Whether the usual folder is there, or the repository's configuration may name another one."""
+    if os.path.isdir(os.path.join(place.top, layout.BASE)):
+        return True
+    if not place.git_dir:
+        return False
+    # a linked worktree shares the configuration of the repository that it was made from
+    shared = os.path.join(place.git_dir, os.fsdecode(_read(os.path.join(place.git_dir, "commondir"))).strip())
+    files = (os.path.join(shared, "config"), os.path.join(place.git_dir, "config.worktree"))
+    return any(b"pipelinedir" in _read(path).lower() for path in files)
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(1 << 20)
+    except OSError:
+        return b""
 
 
 def summarize(question: Question) -> Summary:

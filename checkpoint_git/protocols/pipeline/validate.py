@@ -9,7 +9,6 @@ from checkpoint_git.core.schema import explain, is_surely_valid
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.pipeline import layout, rules
-from checkpoint_git.protocols.pipeline.bases import PROJECT_BASE
 from checkpoint_git.protocols.pipeline.layout import RecordName
 
 _DEEPEST = 3  # folders: tickets, their runs, and what is in a run
@@ -49,7 +48,7 @@ def check_file(path: str, data: bytes, *, now: int) -> Document:
 
 def find_files(folder: str) -> list[str]:
     """The records in a folder: a project's, or those of a base, a ticket or a run. Absolute paths, sorted."""
-    inner, seen, found = os.path.join(folder, PROJECT_BASE), 0, list[str]()
+    inner, seen, found = os.path.join(folder, layout.BASE), 0, list[str]()
     start = inner if os.path.isdir(inner) else folder
     for parent, folders, files in os.walk(start):
         seen += len(folders) + len(files)

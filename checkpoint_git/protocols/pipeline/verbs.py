@@ -55,7 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--base",
         metavar="DIR",
-        help=f"where records lie (default: the setting {records.SETTING}, else ~/{layout.DEFAULT_BASE})",
+        help=f"where records lie (default: the setting {records.SETTING}, else ~/{layout.BASE})",
     )
 
 

@@ -11,7 +11,7 @@ from checkpoint_git.git import attributes, driver_settings, paths, refs, worktre
 from checkpoint_git.git.history import history
 from checkpoint_git.git.repository import read_repository
 from checkpoint_git.git.run import clean_env, run_git
-from checkpoint_git.protocols.pipeline.bases import may_have_records
+from checkpoint_git.protocols.pipeline.summary import is_present as may_have_records
 from checkpoint_git.protocols.registry import protocol_of
 from checkpoint_git.protocols.restore.layout import AUDIT_LOG, list_ids
 from checkpoint_git.protocols.skill import layout, store

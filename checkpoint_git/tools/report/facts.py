@@ -14,7 +14,6 @@ from checkpoint_git.git.history.steps import Step, Touch, read_boundary, read_br
 from checkpoint_git.git.objects import Blobs
 from checkpoint_git.protocols.contract import Question
 from checkpoint_git.protocols.document import Document, find_broken
-from checkpoint_git.protocols.pipeline.bases import may_have_records
 from checkpoint_git.protocols.pipeline.runs import RunState, read_runs
 from checkpoint_git.protocols.restore import store as points
 from checkpoint_git.protocols.restore.operations import Standing
@@ -89,7 +88,7 @@ def gather(place: Place, now: int, env: Mapping[str, str], tell: Tell, *, doctor
         refs=find_refs(documents),
         lives=lives,
         workflow=workflow.data.get("workflow"),
-        runs=read_runs(place, env) if may_have_records(place) else [],
+        runs=read_runs(place, env),
         points=_read_points(place, now),
         trouble=[*trouble, *failed],
     )

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.disk.discover import find_place
-from checkpoint_git.protocols.pipeline.bases import may_have_records
 from checkpoint_git.protocols.pipeline.runs import find_bases, read_broken
+from checkpoint_git.protocols.pipeline.summary import is_present
 from checkpoint_git.tools.doctor import verb as doctor
 from checkpoint_git.tools.status import verb as status
 from tests.support.records import RUN, TICKET, put_record, put_text
@@ -46,7 +46,7 @@ def test_a_narrower_status_says_nothing_of_them(base: Path, project: Path, words
 
 
 def test_a_project_without_records_is_not_asked_about_them(project: Path) -> None:
-    assert not may_have_records(find_place(str(project)))
+    assert not is_present(find_place(str(project)))
     assert "pipelines" not in run_verb(status, cwd=project).outcome.data
 
 
