@@ -165,7 +165,7 @@ def test_after_a_compaction_unwritten_work_is_named(work: GitRepo) -> None:
     work.write("a.py", "pass\n")
     assert "Record progress" not in prime(work.path, stdin=json.dumps({**START, "source": "resume"}).encode())
     told = prime(work.path, stdin=json.dumps({**START, "source": "compact"}).encode())
-    assert "changed (1 commit) in this session, and no checkpoint was written" in told
+    assert "changed (1 commit) since the last checkpoint. Record progress" in told
 
 
 def test_a_hostile_checkpoint_stays_inside_the_fence(work: GitRepo) -> None:
