@@ -23,7 +23,7 @@ _TOOLS = {
 _LAST = {
     "schema": ("tools.setup.schema", "the JSON Schemas of our files, and settings for editors"),
     "mcp": ("mcp.verb", "serve agents: the commands as tools, the checkpoints as resources"),
-    "completion": ("cli.completion.verb", "the script that makes a shell complete all this"),
+    "completion": ("cli.completion.shells", "the script that makes a shell complete all this"),
     "prime": ("tools.session.prime", "tell an agent's new session where the work stands"),
     "session": ("tools.session.verb", "remind an agent that stops of what it did not write down"),
     "hook": ("tools.hooks.verb", ""),  # git's hooks call it: no summary, not listed

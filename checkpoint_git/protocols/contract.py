@@ -112,7 +112,8 @@ class Summary(NamedTuple):
 
     data: members of the JSON document. findings: the first error of each broken file. For `status`: lead, what is shown
     above everything else, and blocks. For `prime`, as clean() returns them: lines, and details that are left out first.
-    For completion: names, what a parser calls them -> those that there are. For `report`: see report.py.
+    For completion: names, "KIND" or "VERB KIND WORD..." (what a parser calls the next word, and the words before it) ->
+    what it may be; ":files" leaves it to the shell.
     """
 
     data: Mapping[str, Any] = {}
@@ -138,11 +139,11 @@ def read_summaries(question: Question) -> Iterator[Summary]:
     """What there is of every protocol that is present, in the order of the registry.
 
     The first protocol is always asked, since that there are no checkpoints yet is worth saying too, and it alone where
-    the question is narrow.
+    the question is narrow. For completion all are asked: some names do not depend on the project.
     """
     for row in PROTOCOLS[:1] if question.is_narrow else PROTOCOLS:
         module = cast("Summarizer | None", load_part(row.package, "summary"))
-        if module and (row is PROTOCOLS[0] or module.is_present(question.place)):
+        if module and (row is PROTOCOLS[0] or question.reader == "completion" or module.is_present(question.place)):
             yield module.summarize(question)
 
 

@@ -1,4 +1,4 @@
-"""What may stand at the end of a command line, as a verb's parser has it; it knows no checkpoint and no shell. Pure."""
+"""What may stand at the end of a command line, by a verb's parser. Pure."""
 
 import argparse
 import re
@@ -34,7 +34,7 @@ _LONGEST_TEXT = 80
 
 
 def is_safe(value: str) -> bool:
-    """Whether a shell takes a word as it stands. Names come from strangers; `$(...)` must not get onto a prompt."""
+    """Whether a shell takes a word as it stands. Names are untrusted; `$(...)` must not get onto a prompt."""
     return len(value) <= _LONGEST and _SAFE.fullmatch(value) is not None
 
 
@@ -44,7 +44,7 @@ def keep_fitting(candidates: Iterable[Candidate], typed: str) -> list[Candidate]
     return list(reversed(kept.values()))
 
 
-def say_shortly(text: str | None) -> str:
+def shorten_help(text: str | None) -> str:
     """The first line of a help text, cut to what fits beside a word."""
     line = " ".join((text or "").split("\n")[0].split())
     return line if len(line) <= _LONGEST_TEXT else f"{line[: _LONGEST_TEXT - 3]}..."
@@ -52,20 +52,22 @@ def say_shortly(text: str | None) -> str:
 
 def find_wanted(parser: argparse.ArgumentParser, words: Sequence[str], typed: str) -> Wanted:
     """What may stand after some words of a verb. typed: what of the last word is there already."""
-    options = {
-        name: action for action in parser._actions for name in action.option_strings
-    }  # argparse has no other way
+    # argparse has no public way to ask for its actions
+    options = {name: action for action in parser._actions for name in action.option_strings}
     positionals = [action for action in parser._actions if not action.option_strings]
     plain, waiting, ended = _read_words(words, options)
     if waiting is not None:
         return _want_value(waiting, "", typed, plain)
     name, equals, rest = typed.partition("=")
-    if not ended and equals and name in options and _takes_value(options[name]):
+    if not ended and equals and name in options and options[name].nargs != 0:
         return _want_value(options[name], f"{name}=", rest, plain)
     if not ended and typed.startswith("-"):
         return Wanted(list(_name_options(options, words)), "", "", typed, plain)
-    action = _find_positional(positionals, len(plain))
-    return Wanted([], "", "", typed, plain) if action is None else _want_value(action, "", typed, plain)
+    if len(plain) < len(positionals):
+        return _want_value(positionals[len(plain)], "", typed, plain)
+    if positionals and positionals[-1].nargs in ("*", "+"):
+        return _want_value(positionals[-1], "", typed, plain)
+    return Wanted([], "", "", typed, plain)
 
 
 def _read_words(
@@ -80,13 +82,9 @@ def _read_words(
             plain.append(word)
         elif word == "--":
             ended = True
-        elif word in options and _takes_value(options[word]) and options[word].nargs != "?":
+        elif word in options and options[word].nargs not in (0, "?"):
             waiting = options[word]
     return plain, waiting, ended
-
-
-def _takes_value(action: argparse.Action) -> bool:
-    return action.nargs != 0
 
 
 def _name_options(options: dict[str, argparse.Action], words: Sequence[str]) -> Iterator[Candidate]:
@@ -96,13 +94,7 @@ def _name_options(options: dict[str, argparse.Action], words: Sequence[str]) -> 
         repeats = isinstance(action, argparse._AppendAction)
         is_short = not name.startswith("--") and any(other.startswith("--") for other in action.option_strings)
         if action.help != argparse.SUPPRESS and not is_short and (repeats or not said):
-            yield Candidate(name, say_shortly(action.help))
-
-
-def _find_positional(actions: list[argparse.Action], at: int) -> argparse.Action | None:
-    if at < len(actions):
-        return actions[at]
-    return actions[-1] if actions and actions[-1].nargs in ("*", "+") else None
+            yield Candidate(name, shorten_help(action.help))
 
 
 def _want_value(action: argparse.Action, prefix: str, typed: str, plain: list[str]) -> Wanted:

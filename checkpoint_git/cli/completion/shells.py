@@ -1,4 +1,17 @@
-"""The scripts that teach a shell to complete our commands: text only, one a shell. What completes is asked of us."""
+"""`checkpoint completion`: the scripts that make a shell complete our commands, by asking `checkpoint complete`."""
+
+import argparse
+
+from checkpoint_git.core.outcome import Answer, Invocation
+
+SUMMARY = """\
+print the script that makes a shell complete checkpoint, git checkpoint and checkpoint-doctor
+
+It completes commands, options, skills, fields of a checkpoint, conflicts, commits and ids."""
+EXAMPLES = """\
+  eval "$(checkpoint completion bash)"                                   this shell; in ~/.bashrc: every shell
+  checkpoint completion zsh > "${fpath[1]}/_checkpoint"                  zsh, once
+  checkpoint completion fish > ~/.config/fish/completions/checkpoint.fish"""
 
 BASH = r"""# bash completion for checkpoint, git checkpoint and checkpoint-doctor
 _checkpoint() {
@@ -71,3 +84,13 @@ complete -c git -n '__fish_seen_subcommand_from checkpoint' -f -a '(__checkpoint
 """
 
 SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """SHELL."""
+    parser.add_argument("shell", metavar="SHELL", choices=sorted(SCRIPTS), help=", ".join(sorted(SCRIPTS)))
+
+
+def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
+    """The verb: the script itself, whatever the format, for a shell to read."""
+    return Answer([SCRIPTS[args.shell]], 0)

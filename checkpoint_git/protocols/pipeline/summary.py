@@ -34,7 +34,7 @@ def _read(path: str) -> bytes:
 
 def summarize(question: Question) -> Summary:
     """Every run. No record is opened."""
-    if question.brief:
+    if question.brief or question.reader == "completion":
         return Summary()
     from checkpoint_git.protocols.pipeline.runs import read_runs  # most projects keep no records
 

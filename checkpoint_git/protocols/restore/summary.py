@@ -18,6 +18,9 @@ def summarize(question: Question) -> Summary:
     """How many there are, and the newest. No manifest is opened."""
     from checkpoint_git.protocols.restore.layout import list_ids  # most projects have no restore points
 
+    if question.reader == "completion":
+        newest_first = list_ids(question.place.top)[::-1]
+        return Summary(names={"restore-point OPERAND": newest_first, "restore-point OPERAND create": [":files"]})
     points = list_ids(question.place.root)
     if not points:
         return Summary()

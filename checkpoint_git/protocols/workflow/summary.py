@@ -11,6 +11,8 @@ from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import find_broken
 from checkpoint_git.protocols.workflow.layout import relative_state_path
 
+_TASK_ACTIONS = ("add", "start", "done", "fail")
+
 
 def is_present(place: Place) -> bool:
     """Whether there is a phase.json."""
@@ -23,6 +25,11 @@ def summarize(question: Question) -> Summary:
     from checkpoint_git.protocols.workflow.phases import PHASES
 
     home = store.find_workflow_place(question.place.root)
+    if question.reader == "completion":
+        listed = state.load_state(home, question.now).tasks if home else []
+        names = [str(task.get("id")) for task in listed if isinstance(task, dict)]
+        of_task = {f"workflow WORD task {action}": names for action in _TASK_ACTIONS}
+        return Summary(names={"workflow WORD approve": PHASES, "workflow WORD task": _TASK_ACTIONS, **of_task})
     if home is None or not store.has_state(home):
         return Summary()
     found = state.load_state(home, question.now)

@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.cli.completion.candidates import Candidate
-from checkpoint_git.cli.completion.complete import cut_at_breaks
-from checkpoint_git.cli.completion.line import Completed
+from checkpoint_git.cli.completion.complete import Completed, cut_at_breaks
 from checkpoint_git.cli.completion.shells import SCRIPTS
 
 BIN = Path(sys.executable).parent

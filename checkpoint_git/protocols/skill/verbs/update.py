@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import read_instant, write_instant
@@ -80,6 +80,13 @@ def _is_ahead(document: Document, now: int) -> bool:
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when the change is refused."""
     return apply_edits(args.skill, parse_edits(args.words), invocation)
+
+
+def complete_words(skill: str, typed: str, cwd: str) -> Iterator[tuple[str, str]]:
+    """(what an edit may go on with, what that means), for the shells."""
+    from checkpoint_git.protocols.skill.edit_completion import complete_edit
+
+    return complete_edit(skill, typed, cwd)
 
 
 def make_edits(replace: Mapping[str, Any] | None, append: Mapping[str, Iterable[Any]] | None) -> list[Edit]:

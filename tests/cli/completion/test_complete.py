@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from checkpoint_git.cli.completion.line import Completed, complete, split_line
+from checkpoint_git.cli.completion.complete import Completed, complete, split_line
 from checkpoint_git.cli.verbs import VERBS
 from tests.support.repos import GitRepo
 

@@ -1,17 +1,31 @@
-"""The edits that `checkpoint update` takes, a step of the path at a time, from a schema and a document. Pure."""
+"""The edits that `checkpoint update` takes, as a shell completes them: a step of the path at a time."""
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from checkpoint_git.cli.completion.candidates import Candidate, say_shortly
+from checkpoint_git.core import jsontext
+from checkpoint_git.disk.discover import find_place
+from checkpoint_git.protocols.contract import open_room
+from checkpoint_git.protocols.skill import store
 
 Schema = Mapping[str, Any]
+_MOST_ITEMS = 200  # of one list
 _ID_NAMES = ("id", "number", "name")
 _TEXT_NAMES = ("label", "description", "text")
 
 
-def find_edits(schema: Schema, document: Any, typed: str, most: int) -> Iterator[Candidate]:
+def complete_edit(skill: str, typed: str, cwd: str) -> Iterator[tuple[str, str]]:
+    """(what an edit of a skill's checkpoint may go on with, what that means)."""
+    data = store.read_skill(find_place(cwd), skill)
+    try:
+        document = jsontext.load(jsontext.decode(data)) if isinstance(data, bytes) else {}
+    except jsontext.JsonTextError:
+        document = {}
+    return find_edits(open_room("skill").schema.document, document, typed, _MOST_ITEMS)
+
+
+def find_edits(schema: Schema, document: Any, typed: str, most: int) -> Iterator[tuple[str, str]]:
     """What an edit may go on with.
 
     schema: the whole JSON Schema. document: the checkpoint's value. typed: such as `--progress_table[a].st`; with its
@@ -21,11 +35,11 @@ def find_edits(schema: Schema, document: Any, typed: str, most: int) -> Iterator
     stem = path.removeprefix("--").removesuffix(":json").removesuffix("+")
     if equals:
         rules, _ = _descend(schema, document, _split(stem))
-        return (Candidate(f"{path}={value}") for value in _list_choices(rules))
+        return ((f"{path}={value}", "") for value in _list_choices(rules))
     head = stem[: max(stem.rfind("."), stem.rfind("[")) + 1]
     rules, held = _descend(schema, document, _split(head.rstrip(".[")))
     if head.endswith("["):
-        return (Candidate(f"--{head}{name}]", text) for name, text in _list_items(held, most))
+        return ((f"--{head}{name}]", text) for name, text in _list_items(held, most))
     return _list_children(schema, rules, held, f"--{head}")
 
 
@@ -78,26 +92,24 @@ def _list_choices(rules: Schema) -> list[str]:
 def _list_items(held: Any, most: int) -> Iterator[tuple[str, str]]:
     """(id, what it is) of a list's items that have one."""
     for item in islice(held if isinstance(held, list) else (), most):
-        text = next(
-            (item[key] for key in ("label", "description", "text") if isinstance(item, dict) and key in item), ""
-        )
-        yield from ((name, say_shortly(str(text))) for name in _names_of(item)[:1])
+        text = next((item[key] for key in _TEXT_NAMES if isinstance(item, dict) and key in item), "")
+        yield from ((name, str(text)) for name in _names_of(item)[:1])
 
 
-def _list_children(schema: Schema, rules: Schema, held: Any, head: str) -> Iterator[Candidate]:
+def _list_children(schema: Schema, rules: Schema, held: Any, head: str) -> Iterator[tuple[str, str]]:
     """The fields below a place, each with what goes on after it: a dot, a bracket, or the equals sign."""
     known: Mapping[str, Any] = rules.get("properties", {})
     own = held if isinstance(held, dict) else {}
     for name in [*known, *(name for name in own if name not in known)]:
         inner, value = _resolve(schema, known.get(name, {})), own.get(name)
-        text = say_shortly(known.get(name, {}).get("description") or inner.get("description") or inner.get("title"))
+        text = known.get(name, {}).get("description") or inner.get("description") or inner.get("title") or ""
         if name == "$schema" or "." in name:
             continue
         if inner.get("type") == "array" or isinstance(value, list):
-            yield Candidate(f"{head}{name}+=", text)
+            yield (f"{head}{name}+=", text)
             if any(True for _ in _list_items(value, 1)):
-                yield Candidate(f"{head}{name}[", text)
+                yield (f"{head}{name}[", text)
         elif isinstance(value, dict) or "properties" in inner:
-            yield Candidate(f"{head}{name}.", text)
+            yield (f"{head}{name}.", text)
         else:
-            yield Candidate(f"{head}{name}=", text)
+            yield (f"{head}{name}=", text)
