@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from checkpoint_git.tools.setup.forge_templates import forge_files
+from checkpoint_git.tools.setup.forge_files import forge_files
 from tests.architecture.imports import ROOT
 from tests.net.servers import Server, reply, serving
 from tests.support.repos import GitRepo

@@ -1,11 +1,14 @@
-"""The steps that set agents up and take that back: from the files as they are to those that are missing. Pure."""
+"""The steps that set agents up and take that back: their files are read here, and nothing is written."""
 
 import os
+import stat
 from collections.abc import Callable, Container, Mapping, Sequence
-from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.managed_block import MARKDOWN, find_block, put_block, take_block
+from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.disk.discover import Place, relative_path
+from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.tools.agents.hook_settings import (
     Unfit,
     add_hooks,
@@ -14,30 +17,65 @@ from checkpoint_git.tools.agents.hook_settings import (
     remove_hooks,
     write_recipe,
 )
-from checkpoint_git.tools.agents.stamped import read_stamped, render_stamped
-from checkpoint_git.tools.agents.table import SHARED, SIGNS, TABLE, AgentName, Hooks, Moment, TextKind
-from checkpoint_git.tools.agents.texts import NOTES, TEXTS
-from checkpoint_git.tools.setup.steps import RemoveFile, Step, WriteFile, removal_step, write_step
+from checkpoint_git.tools.agents.table import AGENTS, SHARED, SIGNS, TABLE, AgentName, Hooks, Moment, TextKind
+from checkpoint_git.tools.agents.texts import NOTES, TEXTS, read_stamped, render_stamped
+from checkpoint_git.tools.setup.steps import RemoveFile, Step, removal_step, write_step
+from checkpoint_git.tools.setup.survey import FileState
+
+AUTO = "auto"
+CHOICES = (AUTO, *AGENTS)
 
 _TRACKED = "commit it, and the others get it too"
-_TO_RENEW = "delete it to have ours again"
-_YOURS = "was changed since init wrote it, so it is yours; delete it by hand"
+_RENEW = "delete it to have ours again"
+_CHANGED = "was changed since init wrote it, so it is yours; delete it by hand"
 _EVERY: tuple[Moment, ...] = ("prime", "stop", "precompact")
 
+Files = Mapping[str, FileState]  # by the path in the work tree
 
-class AgentFile(NamedTuple):
-    """A file as it was read. path: absolute. data: None where there is none. blocked: why it must not be written, "".
 
-    missing_folders: how many of the folders above it are not there.
+def check_agents(words: Sequence[str], *, guard: bool = False) -> list[str]:
+    """The agents named in words, which may hold several with commas between them. Raises CheckpointError."""
+    names = [name for word in words for name in word.split(",") if name]
+    unknown = [name for name in names if name not in CHOICES]
+    hint = f"there are: {', '.join(CHOICES)}"
+    if unknown or (words and not names):
+        raise CheckpointError(f"--agent {shorten(unknown[0], 60) if unknown else ''}: there is no such agent", hint)
+    if guard and not names:
+        raise CheckpointError("--agent-guard goes with --agent", hint)
+    return list(dict.fromkeys(names))
+
+
+def read_agent_steps(place: Place, wanted: Sequence[str], env: Mapping[str, str], *, guard: bool) -> list[Step]:
+    """The steps for the agents that are wanted, beside the checkpoints. guard: with the restore-point guard as a hook.
+
+    Signs count at the top of the repository too.
     """
+    folders = {place.root, place.top}
+    found = find_agents(lambda sign: any(os.path.lexists(os.path.join(folder, sign)) for folder in folders))
+    named = [name for name in AGENTS if name in wanted or (AUTO in wanted and name in found)]
+    if not named:
+        looked_for = ", ".join(dict.fromkeys(sign for _, sign in SIGNS))
+        return [Step("skip", "agents", f"no sign of any ({looked_for}); name one: checkpoint init --agent NAME")]
+    files = {path: _read_file(place.root, path) for path in list_paths()}
+    words = ["ls-files", "-t", "-z", "--", *files]
+    for field in run_git(words, place.root, env=clean_env(env), check=False).out.split(b"\0"):
+        path = os.fsdecode(field[2:])
+        if field.startswith(b"S ") and path in files:  # a sparse checkout leaves it out
+            files[path] = files[path]._replace(blocked="git tracks it, but it is not checked out")
+    return _label(plan_agents(named, files, guard=guard), place.root, place.top)
 
-    path: str
-    data: bytes | None
-    blocked: str = ""
-    missing_folders: int = 0
+
+def read_agent_removal(folders: Sequence[str], top: str) -> list[Step]:
+    """The steps that remove what init wrote for agents in any of the folders. top: what names are relative to."""
+    steps = []
+    for folder in folders:
+        files = {path: _read_file(folder, path) for path in list_paths()}
+        steps += _label(plan_agents_removal(files), folder, top)
+    return steps
 
 
-Files = Mapping[str, AgentFile]  # by the path in the work tree
+def _label(steps: Sequence[Step], folder: str, top: str) -> list[Step]:
+    return [step._replace(what=relative_path(os.path.join(folder, step.what), top)) for step in steps]
 
 
 def list_paths() -> list[str]:
@@ -53,6 +91,32 @@ def list_paths() -> list[str]:
 def find_agents(present: Callable[[str], bool]) -> list[AgentName]:
     """The agents that a repository shows signs of. present: whether a path is there."""
     return list(dict.fromkeys(name for name, sign in SIGNS if present(sign)))
+
+
+def _read_file(top: str, relative: str) -> FileState:
+    """A file of the work tree; nothing behind a link, and nothing that its owner made unwritable, is to be changed."""
+    path, parts = os.path.join(top, relative), relative.split("/")
+    above = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
+    link = next((part for part in above if os.path.islink(os.path.join(top, part))), "")
+    if link:
+        return FileState(path, None, f"{link} is a symbolic link")
+    missing = sum(not os.path.isdir(os.path.join(top, folder)) for folder in above[:-1])
+    folder = "/".join(parts[: -1 - missing])
+    full = os.path.join(top, folder)
+    # root asks its owner's mode too, as it does of a file
+    is_read_only = not (os.access(full, os.W_OK) and os.stat(full).st_mode & 0o222)
+    locked = f"{folder or 'the folder'} is read-only" if is_read_only else ""
+    try:
+        status = os.lstat(path)
+        if not stat.S_ISREG(status.st_mode):
+            return FileState(path, None, "it is not a file")
+        with open(path, "rb") as stream:
+            data = stream.read()
+    except FileNotFoundError:
+        return FileState(path, None, locked, missing)
+    except OSError as error:
+        return FileState(path, None, f"it cannot be read: {error.strerror}")
+    return FileState(path, data, locked if status.st_mode & 0o222 else "it is read-only")
 
 
 def plan_agents(names: Sequence[AgentName], files: Files, *, guard: bool) -> list[Step]:
@@ -83,63 +147,59 @@ def _find_shared(path: str, files: Files, planned: Container[str]) -> str:
 
 
 def plan_agents_removal(files: Files) -> list[Step]:
-    """Every step that takes away what any init wrote for any agent; [] where nothing is ours."""
-    steps = dict[str, Step]()
+    """Every step that removes what any init wrote for any agent; [] where nothing is ours."""
+    steps = dict[str, Step | None]()
     for agent in TABLE.values():
         for _, path in agent.files:
-            steps.update(_remove_file(path, files[path]))
+            steps[path] = _plan_file_removal(path, files[path])
         if agent.notes:
-            steps.update(_remove_notes(agent.notes, files[agent.notes]))
+            steps[agent.notes] = _plan_notes_removal(agent.notes, files[agent.notes])
         if agent.hooks:
-            steps.update(_remove_hooks(agent.hooks, files[agent.hooks.path]))
-    return list(steps.values())
+            steps[agent.hooks.path] = _plan_hooks_removal(agent.hooks, files[agent.hooks.path])
+    return [step for step in steps.values() if step]
 
 
 # files of our own
 
 
-def _plan_file(kind: TextKind, path: str, file: AgentFile) -> Step:
+def _plan_file(kind: TextKind, path: str, file: FileState) -> Step:
     if file.blocked:
         return Step("skip", path, file.blocked)
     if file.data is None:
-        data = render_stamped(path, TEXTS[kind], file.missing_folders)
-        return Step("add", path, _TRACKED, WriteFile(file.path, data))
+        return write_step(path, file.path, None, render_stamped(path, TEXTS[kind], file.missing_folders), _TRACKED)
     found = read_stamped(file.data)
     if found.state == "foreign":
         return Step("skip", path, "somebody else's file has that name")
     if found.state == "changed":
-        return Step("skip", path, f"it was changed since init wrote it; {_TO_RENEW}")
-    if found.text == TEXTS[kind].encode():
+        return Step("skip", path, f"it was changed since init wrote it; {_RENEW}")
+    if found.text == TEXTS[kind].encode():  # be it with other line ends
         return Step("keep", path)
-    return Step("update", path, _TRACKED, WriteFile(file.path, render_stamped(path, TEXTS[kind], found.folders)))
+    return write_step(path, file.path, file.data, render_stamped(path, TEXTS[kind], found.folders), _TRACKED)
 
 
-def _remove_file(path: str, file: AgentFile) -> dict[str, Step]:
-    if file.data is None:
-        return {}
-    found = read_stamped(file.data)
+def _plan_file_removal(path: str, file: FileState) -> Step | None:
+    found = read_stamped(file.data or b"")
     if found.state == "foreign":
-        return {}
+        return None
     if found.state == "changed":
-        return {path: Step("keep", path, f"it {_YOURS}")}
+        return Step("keep", path, f"it {_CHANGED}")
     if file.blocked:
-        return {path: Step("skip", path, f"{file.blocked}; delete it by hand")}
-    return {path: Step("remove", path, "", RemoveFile(file.path, found.folders))}
+        return Step("skip", path, f"{file.blocked}; delete it by hand")
+    return Step("remove", path, "", RemoveFile(file.path, found.folders))
 
 
 # a block in an agent's standing notes
 
 
-def _plan_notes(path: str, file: AgentFile) -> Step:
+def _plan_notes(path: str, file: FileState) -> Step:
     body = render_stamped(path, NOTES, 0)
     if file.blocked:
-        return Step(
-            "advise", path, f"{file.blocked}; add to it what `checkpoint init --agent` would: {_one_line(NOTES)}"
-        )
+        text = " / ".join(line for line in NOTES.splitlines() if line)
+        return Step("advise", path, f"{file.blocked}; add to it what `checkpoint init --agent` would: {text}")
     try:
         block = find_block(file.data or b"")
         if block and block.body != body and read_stamped(block.body).state == "changed":
-            return Step("skip", path, f"our block was changed since init wrote it; {_TO_RENEW}")
+            return Step("skip", path, f"our block was changed since init wrote it; {_RENEW}")
         after = put_block(file.data, body, comment=MARKDOWN)
     except CheckpointError as error:
         return Step("skip", path, f"{error.message}: {error.hint}")
@@ -147,24 +207,25 @@ def _plan_notes(path: str, file: AgentFile) -> Step:
     return write_step(path, file.path, file.data, after, text)
 
 
-def _remove_notes(path: str, file: AgentFile) -> dict[str, Step]:
+def _plan_notes_removal(path: str, file: FileState) -> Step | None:
+    data = file.data or b""
     try:
-        block = find_block(file.data or b"")
+        block = find_block(data)
     except CheckpointError as error:
-        return {path: Step("skip", path, f"{error.message}: {error.hint}")}
-    if block is None or file.data is None:
-        return {}
+        return Step("skip", path, f"{error.message}: {error.hint}")
+    if block is None:
+        return None
     if read_stamped(block.body).state == "changed":
-        return {path: Step("keep", path, f"our block {_YOURS}")}
+        return Step("keep", path, f"our block {_CHANGED}")
     if file.blocked:
-        return {path: Step("skip", path, f"{file.blocked}; take out our block by hand")}
-    return {path: removal_step(path, file.path, take_block(file.data), rest="our block; the rest stays")}
+        return Step("skip", path, f"{file.blocked}; remove our block by hand")
+    return removal_step(path, file.path, take_block(data), rest="our block; the rest stays")
 
 
 # hooks in an agent's settings
 
 
-def _plan_hooks(hooks: Hooks, name: AgentName, moments: Sequence[Moment], file: AgentFile) -> Step:
+def _plan_hooks(hooks: Hooks, name: AgentName, moments: Sequence[Moment], file: FileState) -> Step:
     recipe = f"add by hand: {write_recipe(hooks, name, moments)}"
     if file.blocked:
         return Step("advise", hooks.path, f"{file.blocked}; {recipe}")
@@ -175,42 +236,24 @@ def _plan_hooks(hooks: Hooks, name: AgentName, moments: Sequence[Moment], file: 
     assert edited.data is not None
     if not edited.added and not edited.updated:
         return Step("keep", hooks.path)
-    if not edited.updated and not _has_ours(file, hooks) and not is_reversible(file.data, edited.data, hooks):
+    has_ours = file.data is not None and remove_hooks(file.data, hooks) is not None
+    if not edited.updated and not has_ours and not is_reversible(file.data, edited.data, hooks):
         return Step("advise", hooks.path, f"it is written in a way that could not be restored; {recipe}")
-    told = f"hooks for {', '.join((*edited.added, *edited.updated))}; {_TRACKED}"
-    return Step("add" if file.data is None else "update", hooks.path, told, WriteFile(file.path, edited.data))
+    text = f"hooks for {', '.join((*edited.added, *edited.updated))}; {_TRACKED}"
+    return write_step(hooks.path, file.path, file.data, edited.data, text)
 
 
-def _has_ours(file: AgentFile, hooks: Hooks) -> bool:
-    return file.data is not None and remove_hooks(file.data, hooks) is not None
-
-
-def _remove_hooks(hooks: Hooks, file: AgentFile) -> dict[str, Step]:
+def _plan_hooks_removal(hooks: Hooks, file: FileState) -> Step | None:
     if file.data is None:
-        return {}
+        return None
+    by_hand = "remove the hooks that end in checkpoint-git by hand"
     try:
         edited = remove_hooks(file.data, hooks)
     except Unfit as why:
-        ours = b"' checkpoint-git" in file.data
-        told = f"{why}; take out the hooks that end in checkpoint-git by hand"
-        return {hooks.path: Step("skip", hooks.path, told)} if ours else {}
+        return Step("skip", hooks.path, f"{why}; {by_hand}") if b"' checkpoint-git" in file.data else None
     if edited is None:
-        return {}
+        return None
     if file.blocked:
-        told = f"{file.blocked}; take out the hooks that end in checkpoint-git by hand"
-        return {hooks.path: Step("skip", hooks.path, told)}
-    if edited.data is None:
-        return {hooks.path: Step("remove", hooks.path, "", RemoveFile(file.path, read_folders(file.data)))}
-    return {hooks.path: Step("remove", hooks.path, "our hooks; the rest stays", WriteFile(file.path, edited.data))}
-
-
-def _one_line(text: str) -> str:
-    return " / ".join(line for line in text.splitlines() if line)
-
-
-def count_missing_folders(path: str, is_folder: Callable[[str], bool]) -> int:
-    """How many folders above a file are not there. is_folder: whether a path is one."""
-    count, folder = 0, os.path.dirname(path)
-    while folder and not is_folder(folder):
-        count, folder = count + 1, os.path.dirname(folder)
-    return count
+        return Step("skip", hooks.path, f"{file.blocked}; {by_hand}")
+    rest, folders = "our hooks; the rest stays", read_folders(file.data)
+    return removal_step(hooks.path, file.path, edited.data, rest=rest, folders=folders)

@@ -1,9 +1,13 @@
-"""The forge's part of init and uninstall: which of its files are there, and the steps that write or remove them."""
+"""The files with which a forge's own jobs look after checkpoints: made from templates, planned, and removed again.
 
+Every command in them comes from one table, so that a test can read each as the command line would.
+"""
+
+import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import get_args
+from typing import Literal, NamedTuple, get_args
 
 from checkpoint_git import __version__
 from checkpoint_git.core.errors import CheckpointError
@@ -11,19 +15,76 @@ from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.git.attributes import FILE as ATTRIBUTES
 from checkpoint_git.git.refs import read_default_branch
 from checkpoint_git.git.run import clean_env, run_git
-from checkpoint_git.tools.setup.forge_templates import (
-    Forge,
-    ForgeFile,
-    forge_files,
-    forge_paths,
-    is_plain_branch,
-    is_unedited,
-)
 from checkpoint_git.tools.setup.steps import RemoveFile, RemoveFolder, Step, write_step
 from checkpoint_git.tools.setup.survey import read_file
 
+Forge = Literal["github", "gitlab"]
 FORGES: tuple[Forge, ...] = get_args(Forge)
+
+# name -> the words after `checkpoint`; a shell reads them, so what is another's comes in as a quoted variable
+COMMANDS = {
+    "validate": "validate --strict",
+    "doctor": "doctor --check content --check merge --check pipeline --check drift/action-shipped "
+    "--check drift/blocker-shipped --check drift/file-missing",
+    "verify": 'ci verify --base "origin/$BASE" --head HEAD',
+    "premerge": 'ci premerge --base "origin/$BASE" --head "origin/$HEAD" --branch="refs/heads/$HEAD" '
+    "--push --retries 2",
+}
+_CHECKOUT = "actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2"
+
+_INCLUDED = ".gitlab/checkpoints.gitlab-ci.yml"
+# forge -> path in the work tree -> its template
+_TEMPLATES: dict[Forge, dict[str, str]] = {
+    "github": {
+        ".github/workflows/checkpoints.yml": "github-checkpoints.yml",
+        ".github/workflows/checkpoint-premerge.yml": "github-premerge.yml",
+    },
+    "gitlab": {_INCLUDED: "gitlab-checkpoints.yml", ".gitlab-ci.yml": "gitlab-ci.yml"},
+}
 _TRACKED = "commit it: the forge reads it from there"
+_FOREIGN = "it is somebody's own; `checkpoint init --ci` writes the file anew once that is moved away"
+_MARK = re.compile(rb"\A# Written by `checkpoint init --ci [a-z]+`, mark ([0-9a-f]{16})\.[^\n]*\n")
+_PLAIN_BRANCH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,200}")
+
+
+class ForgeFile(NamedTuple):
+    """One file of a forge. path: in the work tree."""
+
+    path: str
+    data: bytes
+
+
+def forge_files(forge: Forge, base: str, version: str) -> list[ForgeFile]:
+    """The files of a forge. base: the branch that pull requests go into. version: of checkpoint-git, to install."""
+    values = {"BASE": base, "VERSION": version, "CHECKOUT": _CHECKOUT, **COMMANDS}
+    files = []
+    for path, name in _TEMPLATES[forge].items():
+        with open(os.path.join(os.path.dirname(__file__), "templates", name), encoding="utf-8") as stream:
+            text = re.sub(r"@([A-Za-z]+)@", lambda found: values[found[1]], stream.read())
+        files.append(ForgeFile(path, sign_file(forge, text)))
+    return files
+
+
+def sign_file(forge: Forge, text: str) -> bytes:
+    """A file with a first line of ours, by which an unchanged one is recognised."""
+    body = text.encode()
+    more = "While nobody edits it, `checkpoint init` renews it and `checkpoint uninstall` takes it away."
+    return f"# Written by `checkpoint init --ci {forge}`, mark {_digest(body)}. {more}\n".encode() + body
+
+
+def is_unedited(data: bytes) -> bool:
+    """Whether init wrote the file and nobody changed a byte of it."""
+    mark = _MARK.match(data)
+    return mark is not None and mark[1].decode() == _digest(data[mark.end() :])
+
+
+def _digest(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()[:16]
+
+
+def is_plain_branch(name: str) -> bool:
+    """Whether a branch can be in a forge's list of branches, where some letters mean more than themselves."""
+    return _PLAIN_BRANCH.fullmatch(name) is not None
 
 
 def plan_forges(work_tree: str, wanted: Sequence[str], env: Mapping[str, str]) -> list[Step]:
@@ -43,8 +104,8 @@ def plan_forges(work_tree: str, wanted: Sequence[str], env: Mapping[str, str]) -
 
 
 def plan_forges_removal(work_tree: str) -> list[Step]:
-    """The steps that take away what init wrote and nobody has edited, with folders that held nothing else."""
-    paths = [path for forge in FORGES for path in forge_paths(forge)]
+    """The steps that remove what init wrote and nobody has edited, with folders that held nothing else."""
+    paths = [path for forge in FORGES for path in _TEMPLATES[forge]]
     ours = [path for path in paths if is_unedited(read_file(os.path.join(work_tree, path)).data or b"")]
     steps = [Step("remove", path, "", RemoveFile(os.path.join(work_tree, path))) for path in ours]
     return steps + [
@@ -63,20 +124,22 @@ def find_forge(work_tree: str, env: Mapping[str, str]) -> Forge | None:
 
 
 def _is_there(work_tree: str, forge: Forge) -> bool:
-    states = (read_file(os.path.join(work_tree, path)).data for path in forge_paths(forge))
+    states = (read_file(os.path.join(work_tree, path)).data for path in _TEMPLATES[forge])
     return any(is_unedited(data) for data in states if data)
 
 
 def _plan_file(work_tree: str, file: ForgeFile) -> Step:
     path = os.path.join(work_tree, *file.path.split("/"))
     found = read_file(path)
+    needs_include = file.path == ".gitlab-ci.yml"  # another file of that name can include ours
+    instead = f"add to it: include: [{{local: {_INCLUDED}}}]" if needs_include else _FOREIGN
     if found.blocked or _leads_elsewhere(work_tree, path):
-        return Step("skip", file.path, f"{found.blocked or 'its folder is a symbolic link'}; {file.instead}")
+        return Step("skip", file.path, f"{found.blocked or 'its folder is a symbolic link'}; {instead}")
     if found.data is None or found.data == file.data or is_unedited(found.data):
         return write_step(file.path, path, found.data, file.data, _TRACKED)
-    if file.include and file.include.encode() in found.data:
+    if needs_include and _INCLUDED.encode() in found.data:
         return Step("keep", file.path)
-    return Step("skip", file.path, file.instead)
+    return Step("skip", file.path, instead)
 
 
 def _leads_elsewhere(work_tree: str, path: str) -> bool:

@@ -5,14 +5,13 @@ import re
 import shlex
 from typing import Literal, NamedTuple
 
-import checkpoint_git
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.managed_block import Note, find_block, has_block, put_block, remove_block, take_block
 from checkpoint_git.git.staged import pathspecs
 
 HOOKS = ("pre-commit", "pre-merge-commit", "pre-push", "post-commit", "post-merge", "post-rewrite")
 SERVER_HOOKS = ("pre-receive", "update")  # of a bare repository, one or the other
-PACKAGE = os.path.dirname(os.path.abspath(checkpoint_git.__file__))
+PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 State = Literal[
     "missing",

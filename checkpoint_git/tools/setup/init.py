@@ -13,7 +13,7 @@ from checkpoint_git.disk.discover import Place, find_place, find_repository, pla
 from checkpoint_git.git import attributes, driver_settings
 from checkpoint_git.git.repository import Repository, read_repository
 from checkpoint_git.git.run import clean_env
-from checkpoint_git.tools.agents import setup as agents
+from checkpoint_git.tools.agents import plan as agents
 from checkpoint_git.tools.setup import forge_files, schema
 from checkpoint_git.tools.setup.hook_files import PACKAGE
 from checkpoint_git.tools.setup.plan import HookChoice, Wanted, plan_folder, plan_install

@@ -18,6 +18,7 @@ from checkpoint_git.tools.setup.hook_files import SERVER_HOOKS, HookFile
 from checkpoint_git.tools.setup.steps import RemoveSettings, Step, WriteFile, WriteSetting, removal_step, write_step
 from checkpoint_git.tools.setup.survey import FileState, Survey
 
+README = "README.md"  # in .checkpoints
 HookChoice = Literal["auto", "native", "pre-commit", "none", "update"]  # update: of a bare repository
 
 _SHOWN = 72  # characters of a setting in the report
@@ -122,7 +123,7 @@ def _plan_attributes_file(label: str, state: FileState) -> Step:
 def _write_attributes(state: FileState) -> bytes:
     data = state.lost if state.data is None else state.data
     if data is None:
-        return attributes.add_attributes(None, () if state.has_folder else ("new folder",))
+        return attributes.add_attributes(None, ("new folder",) if state.missing_folders else ())
     adopted = attributes.adopt_lines(data)
     by_hand = attributes.has_attributes(data) and not has_block(data)
     return adopted if by_hand else attributes.add_attributes(adopted)
@@ -258,30 +259,10 @@ def plan_folder(place: Place) -> Step:
     label = os.path.relpath(path, place.top)
     if os.path.lexists(path):
         return Step("keep", label)
-    return Step("add", label, "", WriteFile(path, README_TEXT.encode()))
+    return Step("add", label, "", WriteFile(path, load_readme()))
 
 
-README = "README.md"
-README_TEXT = """\
-# .checkpoints
-
-One JSON file for each skill (`<skill>.checkpoint.json`): what it is working on, how far it got, what it decided, what
-blocks it and what comes next. Whoever continues the work, a person or an agent, in another session or on another
-machine, reads it here.
-
-    checkpoint                    where everything stands, decisions that wait on you first
-    checkpoint next               the one thing to do now
-    checkpoint resume SKILL       continue where a skill stopped
-    checkpoint update SKILL --step=sprint-3 --next_actions+="Write the tests"
-    checkpoint done SKILL         the next action is done: on to the one after it
-    checkpoint validate           is every file well-formed?
-    checkpoint doctor             do the files still match the repository?
-
-- **Commit this folder.** It belongs in git and never in `.gitignore`: a checkpoint that stays on one machine is lost to
-  the next session. Review it in pull requests like code.
-- **Merge on your machine.** `checkpoint init` registers a merge driver in each clone; the merge buttons of hosting
-  services do not run it. When two branches changed one file, merge locally and push the result.
-- **No stamp for every merge.** A job that writes each merged pull request into a checkpoint makes all its own pull
-  requests conflict with one another, and git log knows what was merged. Write a checkpoint where the work turns.
-- **Never resolve by hand without checking.** After editing a conflict, run `checkpoint validate` before you commit.
-"""
+def load_readme() -> bytes:
+    """The README that init puts into .checkpoints."""
+    with open(os.path.join(os.path.dirname(__file__), "templates", "checkpoints-readme.md"), "rb") as stream:
+        return stream.read()

@@ -28,13 +28,13 @@ _LONGEST_HOOK = 1 << 20  # bytes that are searched for a call of ours
 class FileState(NamedTuple):
     """A file as it was read. data: None when there is none. blocked: why it must not be written, "" when it may.
 
-    has_folder: its folder is there. lost: what git's index holds of a file that was deleted.
+    missing_folders: how many folders above it are not there. lost: what git's index holds of a file that was deleted.
     """
 
     path: str
     data: bytes | None
     blocked: str = ""
-    has_folder: bool = True
+    missing_folders: int = 0
     lost: bytes | None = None
 
 
@@ -101,7 +101,7 @@ def read_file(path: str) -> FileState:
         with open(path, "rb") as stream:
             return FileState(path, stream.read())
     except (FileNotFoundError, NotADirectoryError):
-        return FileState(path, None, has_folder=os.path.isdir(os.path.dirname(path)))
+        return FileState(path, None, missing_folders=int(not os.path.isdir(os.path.dirname(path))))
     except OSError as error:
         return FileState(path, None, f"it cannot be read: {error.strerror}")
 

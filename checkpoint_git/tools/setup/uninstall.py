@@ -14,10 +14,10 @@ from checkpoint_git.git import driver_settings, private_objects
 from checkpoint_git.git.history.index import INDEX_FOLDER
 from checkpoint_git.git.repository import Repository, config_path, read_repository
 from checkpoint_git.protocols.restore import layout
-from checkpoint_git.tools.agents.setup import read_agent_removal
+from checkpoint_git.tools.agents.plan import read_agent_removal
 from checkpoint_git.tools.setup import schema
 from checkpoint_git.tools.setup.forge_files import plan_forges_removal
-from checkpoint_git.tools.setup.plan import README, README_TEXT, plan_uninstall
+from checkpoint_git.tools.setup.plan import README, load_readme, plan_uninstall
 from checkpoint_git.tools.setup.steps import (
     RemoveFile,
     RemoveIndex,
@@ -90,7 +90,7 @@ def _plan_work_tree(repository: Repository | None, cwd: str) -> list[Step]:
     if place:
         steps += [] if place.git_dir else _plan_locks(place.directory)
         path = os.path.join(place.directory, README)
-        if (read_file(path).data or b"").replace(b"\r\n", b"\n") == README_TEXT.encode():
+        if (read_file(path).data or b"").replace(b"\r\n", b"\n") == load_readme():
             steps.append(Step("remove", os.path.relpath(path, place.top), "", RemoveFile(path, folders=1)))
     top = repository.work_tree if repository else place.root if place else os.path.abspath(cwd)
     inner = [place.root] if place and not os.path.samefile(place.root, top) else []

@@ -1,8 +1,6 @@
 import pytest
 
 from checkpoint_git.tools.agents.plan import (
-    AgentFile,
-    count_missing_folders,
     find_agents,
     list_paths,
     plan_agents,
@@ -10,22 +8,23 @@ from checkpoint_git.tools.agents.plan import (
 )
 from checkpoint_git.tools.agents.table import AGENTS, TABLE, AgentName
 from checkpoint_git.tools.setup.steps import RemoveFile, Step, WriteFile
+from checkpoint_git.tools.setup.survey import FileState
 
 
-def files(**given: AgentFile) -> dict[str, AgentFile]:
+def files(**given: FileState) -> dict[str, FileState]:
     """Every file that may be touched, none of them there but those given with "__" for "/"."""
     there = {name.replace("__", "/").replace("DOT", "."): file for name, file in given.items()}
-    return {path: there.get(path, AgentFile(f"/top/{path}", None, "", 1)) for path in list_paths()}
+    return {path: there.get(path, FileState(f"/top/{path}", None, "", 1)) for path in list_paths()}
 
 
-def apply(before: dict[str, AgentFile], steps: list[Step]) -> dict[str, AgentFile]:
+def apply(before: dict[str, FileState], steps: list[Step]) -> dict[str, FileState]:
     """The files after the steps were made."""
     after = dict(before)
     for step in steps:
         if isinstance(step.change, WriteFile):
-            after[step.what] = AgentFile(step.change.path, step.change.data)
+            after[step.what] = FileState(step.change.path, step.change.data)
         elif isinstance(step.change, RemoveFile):
-            after[step.what] = AgentFile(step.change.path, None, "", 1)
+            after[step.what] = FileState(step.change.path, None, "", 1)
     return after
 
 
@@ -58,14 +57,14 @@ def test_who_reads_the_shared_skills_gets_no_second_copy(name: AgentName) -> Non
     assert (shared in together, own in together) == (True, False)
     after = apply(files(), plan_agents(["generic"], files(), guard=False))
     assert own not in {step.what for step in plan_agents([name], after, guard=False)}
-    foreign = {**after, shared: AgentFile("/top/x", b"somebody else's")}
+    foreign = {**after, shared: FileState("/top/x", b"somebody else's")}
     assert own in {step.what for step in plan_agents([name, "generic"], foreign, guard=False)}
     both = {**after, **apply(files(), plan_agents([name], files(), guard=False))}
     assert {step.what: step.deed for step in plan_agents([name], both, guard=False)}[own] == "keep"
 
 
 def test_what_may_not_be_written_gets_a_recipe() -> None:
-    blocked = AgentFile("/top/x", b"{}", "it is read-only")
+    blocked = FileState("/top/x", b"{}", "it is read-only")
     steps = plan_agents(["claude"], files(DOTclaude__settingsDOTjson=blocked), guard=False)
     step = next(step for step in steps if step.what == ".claude/settings.json")
     assert (step.deed, step.change) == ("advise", None)
@@ -73,7 +72,7 @@ def test_what_may_not_be_written_gets_a_recipe() -> None:
 
 
 def test_a_file_of_the_same_name_that_is_not_ours_stays() -> None:
-    theirs = AgentFile("/top/x", b"# my own command\n")
+    theirs = FileState("/top/x", b"# my own command\n")
     given = files(DOTclaude__commands__checkpointDOTmd=theirs)
     step = next(step for step in plan_agents(["claude"], given, guard=False) if step.what.endswith("checkpoint.md"))
     assert (step.deed, step.change) == ("skip", None)
@@ -91,10 +90,10 @@ def test_a_file_that_somebody_changed_is_neither_renewed_nor_removed() -> None:
 
 
 def test_an_older_text_of_ours_is_renewed() -> None:
-    from checkpoint_git.tools.agents.stamped import render_stamped
+    from checkpoint_git.tools.agents.texts import render_stamped
 
     path = TABLE["claude"].files[0][1]
-    old = AgentFile(f"/top/{path}", render_stamped(path, "what we said once\n", 2))
+    old = FileState(f"/top/{path}", render_stamped(path, "what we said once\n", 2))
     given = {**files(), path: old}
     step = next(step for step in plan_agents(["claude"], given, guard=False) if step.what == path)
     assert step.deed == "update"
@@ -119,7 +118,7 @@ def test_notes_that_somebody_changed_are_neither_renewed_nor_removed() -> None:
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
 def test_older_notes_of_ours_are_renewed_and_removed(newline: bytes) -> None:
     older = b"# Agents\n<!-- >>> checkpoint-git >>> -->\nwhat we said once\n<!-- <<< checkpoint-git <<< -->\n"
-    given = files(AGENTSDOTmd=AgentFile("/top/AGENTS.md", older.replace(b"\n", newline)))
+    given = files(AGENTSDOTmd=FileState("/top/AGENTS.md", older.replace(b"\n", newline)))
     after = apply(given, plan_agents(["generic"], given, guard=False))
     assert b"what we said once" not in (after["AGENTS.md"].data or b"")
     for notes in (given, after):
@@ -136,7 +135,7 @@ def test_what_may_not_be_written_is_not_removed_either(name: AgentName) -> None:
 
 
 def test_damaged_marks_in_notes_are_left_to_a_person() -> None:
-    given = files(AGENTSDOTmd=AgentFile("/top/AGENTS.md", b"<!-- >>> checkpoint-git >>> -->\nno end\n"))
+    given = files(AGENTSDOTmd=FileState("/top/AGENTS.md", b"<!-- >>> checkpoint-git >>> -->\nno end\n"))
     assert [step.deed for step in plan_agents(["generic"], given, guard=False) if step.what == "AGENTS.md"] == ["skip"]
     assert [step.deed for step in plan_agents_removal(given)] == ["skip"]
 
@@ -148,8 +147,3 @@ def test_settings_that_broke_since_are_named_at_the_end() -> None:
     step = next(step for step in plan_agents_removal(after) if step.what == path)
     assert (step.deed, step.change) == ("skip", None)
     assert "by hand" in step.text
-
-
-@pytest.mark.parametrize(("there", "count"), [({"a", "a/b"}, 0), ({"a"}, 1), (set(), 2)])
-def test_missing_folders_are_counted_from_below(there: set[str], count: int) -> None:
-    assert count_missing_folders("a/b/c.md", there.__contains__) == count
