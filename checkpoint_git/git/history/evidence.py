@@ -35,7 +35,8 @@ class Told(NamedTuple):
     claims: Claims
 
 
-Pairs = frozenset[tuple[str, str]]  # ids of commits, of which the first lies in the history of the second
+Pair = tuple[str, str]  # ids of commits; the question is whether the first is in the history of the second
+Pairs = frozenset[Pair]
 
 
 def tell(commit: Commit) -> Told:

@@ -1,263 +1,251 @@
-"""The index of a history as files: which commits name what; it knows how they lie on the disk, and asks no git.
+"""Which commits of HEAD's history name what: read with one `git log`, of a long history kept in a database.
 
-A layer is one immutable file: the commits that one tip has beyond some other layers. Its runs hold the commits' ids,
-and numbers (see repo.spots) in ascending order, in pages that each carry a checksum: a look-up touches a page or two
-of a mapped file. What describes them stands at the end, with a checksum of its own. Nothing here is believed that
-does not add up: whoever asks hears of damage, and reads the history instead.
+The database is a cache: missing, damaged, foreign, read-only or on a full disk it costs time, never an answer. Nothing
+here knows a rule of evidence.
 """
 
 import os
 from array import array
-from binascii import crc32
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from binascii import unhexlify
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
 
-from checkpoint_git.git.history.reference_scan import MAX_RUN, NUMBER_BITS
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.git.history.log import PLAIN_LOG, environment, has_commits, read_blocks, read_words
+from checkpoint_git.git.history.reference_scan import KINDS, MAX_RUN, NUMBER_BITS, REVERTS, find_postings
+from checkpoint_git.git.run import stream_git
 
-INDEX_FOLDER = "checkpoint/history"  # in the common git directory
-_MAGIC = b"checkpoint hist1"
-_PAGE = 128  # postings
-_TRAILER = 16 + len(_MAGIC)  # bytes: the description's length, its checksum, the magic again
-_ENDING = ".tmp"
-_KEPT = 6  # newest layers; what they stand on stays with them
-_OLD = 600  # seconds after which nobody is still about to name a file that no layer names
+if TYPE_CHECKING:
+    from checkpoint_git.git.history.database import Database
 
+INDEX_FILE = "checkpoint/history.sqlite"  # in the common git directory
 
-class DamagedIndexError(Exception):
-    """The index does not add up. Whoever catches it reads the history instead."""
+SMALLEST = 2_000  # commits; a shorter history is read as fast as an index
+_FEW = 64  # commits beyond an index that are read each time, rather than written down
+_MAX_RUNS = 64  # that are added to a line before it is made anew
+_MAX_LEFT = 5_000  # commits of a line that are not HEAD's; with more of them HEAD gets one of its own
+_RUN = 1 << 15  # commits of a run, about
+_LOOK_BACK = 500  # commits behind HEAD among which the end of a line is looked for
+
+_FORMAT = "--format=%m%H%n%B"
+
+Place = tuple[int, int]  # a run's number, negated, and a commit's in it: the newest commits come first
 
 
 class Run(NamedTuple):
-    """Some commits. ids: one after another, width bytes each. postings: see repo.spots, ascending.
+    """Some commits, the newest first. ids: one after another. postings: see reference_scan, sorted."""
 
-    firsts, sums: of every page of postings the first and the checksum; sums is empty for a run that was just made.
+    ids: bytes
+    postings: "array[int]"
+
+
+class History(NamedTuple):
+    """A history as look-ups. tip: the id of its last commit. runs: by number, the newest have the highest.
+
+    stored: the database that has the other runs, and their line in it. size: commits. excluded: ids of commits that are
+    among the runs and, most of them, not part of the history.
     """
 
-    width: int
-    ids: "memoryview[int]"
-    postings: "memoryview[int]"
-    firsts: "memoryview[int]"
-    sums: "memoryview[int]"
-
-    @property
-    def size(self) -> int:
-        """How many commits."""
-        return len(self.ids) // self.width
-
-
-class Layer(NamedTuple):
-    """One file's content. bases: names of the layers that it stands on, of whose runs all count.
-
-    excluded: sorted ids; commits of the bases that (as far as git could tell at once) the tip's history does not hold.
-    """
-
-    name: str
     tip: str
-    bases: tuple[str, ...]
-    excluded: tuple[bytes, ...]
-    runs: tuple[Run, ...]
+    runs: dict[int, Run]
+    size: int
+    stored: "tuple[Database, int] | None" = None
+    excluded: frozenset[bytes] = frozenset()
+
+    def find(self, keys: Iterable[int]) -> set[Place]:
+        """Where commits are that hold one of some keys."""
+        found: set[Place] = set()
+        for key in keys:
+            rows = self.stored[0].find(self.stored[1], key) if self.stored else []
+            for number, postings in chain(rows, ((number, run.postings) for number, run in self.runs.items())):
+                at = bisect_left(postings, key << NUMBER_BITS)
+                while at < len(postings) and postings[at] >> NUMBER_BITS == key:
+                    found.add((-number, postings[at] & (MAX_RUN - 1)))
+                    at += 1
+        return found
+
+    def find_reverts(self) -> dict[int, list[Place]]:
+        """Where commits are that name a commit which they revert, by their keys."""
+        found: dict[int, list[Place]] = {}
+        rows = self.stored[0].find_between(self.stored[1], REVERTS.start, REVERTS.stop - 1) if self.stored else ()
+        for number, postings in chain(rows, ((number, run.postings) for number, run in self.runs.items())):
+            for posting in postings[bisect_left(postings, REVERTS.start << NUMBER_BITS) :]:
+                found.setdefault(posting >> NUMBER_BITS, []).append((-number, posting & (MAX_RUN - 1)))
+        return found
+
+    def read_ids(self, places: Iterable[Place]) -> set[str]:
+        """The ids of the commits at some places."""
+        width = len(self.tip) // 2
+        kept = {number: run.ids for number, run in self.runs.items()}
+        ids: set[str] = set()
+        for negated, at in places:
+            if -negated not in kept and self.stored:
+                kept[-negated] = self.stored[0].read_ids(self.stored[1], -negated)
+            ids.add(kept[-negated][at * width : (at + 1) * width].hex())
+        return ids
+
+    def find_doubtful(self, commits: Iterable[str]) -> list[str]:
+        """Which of some commits may not be part of the history after all."""
+        return sorted(one for one in commits if bytes.fromhex(one) in self.excluded) if self.excluded else []
 
 
-def make_run(width: int, ids: bytes, postings: list[int]) -> Run:
-    """A run of commits whose postings are in any order; they get sorted."""
-    postings.sort()
-    numbers = array("Q", postings)
-    return Run(width, memoryview(ids), memoryview(numbers), memoryview(numbers[::_PAGE]), memoryview(array("Q")))
+def read_history(work_tree: str, smallest: int = SMALLEST, *, anew: bool = False) -> History | None:
+    """HEAD's history, None without commits.
 
-
-def join_runs(runs: Sequence[Run]) -> Run:
-    """Several runs as one; together at most MAX_RUN commits."""
-    postings: list[int] = []
-    before = 0
-    for run in runs:
-        postings += [posting + before for posting in _checked(run)]
-        before += run.size
-    return make_run(runs[0].width, b"".join(run.ids for run in runs), postings)
-
-
-def _checked(run: Run) -> list[int]:
-    for page in range(len(run.sums)):
-        _check_page(run, page)
-    return run.postings.tolist()
-
-
-def find_ids(run: Run, keys: Sequence[int]) -> Iterator[bytes]:
-    """The ids of the commits that hold one of some keys. keys: ascending. Raises DamagedIndexError.
-
-    Many keys cost little more than few: neighbours share a page, which is taken out of the file once.
+    smallest: commits from which on an index is kept. anew: the index goes, and the history is read without one.
     """
-    firsts = run.firsts.tolist()
-    page, values = -1, list[int]()
-    for key in keys if firsts else ():
-        low, high = key << NUMBER_BITS, (key + 1) << NUMBER_BITS
-        place = max(bisect_right(firsts, low) - 1, 0)
-        if place != page:
-            page, values = place, _read_page(run, place)
-        at = bisect_left(values, low)
-        while at < len(values) or (page + 1 < len(firsts) and firsts[page + 1] < high):
-            if at == len(values):
-                page, values, at = page + 1, _read_page(run, page + 1), 0
-            if values[at] >= high:
-                break
-            number = (values[at] & (MAX_RUN - 1)) * run.width
-            yield bytes(run.ids[number : number + run.width])
-            at += 1
+    common = _find_common_dir(work_tree)
+    path = os.path.join(common, INDEX_FILE)
+    if anew and common:
+        remove_index(path)
+    state = _read_depth(common) if common and not anew else ""
+    found = _read_indexed(work_tree, path, state) if state and os.path.exists(path) else None
+    return found or _read_whole(work_tree, path, state, smallest)
 
 
-def _read_page(run: Run, page: int) -> list[int]:
-    _check_page(run, page)
-    return run.postings[page * _PAGE : (page + 1) * _PAGE].tolist()
+def _read_whole(work_tree: str, path: str, state: str, smallest: int) -> History | None:
+    """HEAD's history from its last commit to its first, and written down where it is long. state: "" for never."""
+    tip = _read_tip(work_tree)
+    runs = {-number: run for number, run in enumerate(_read_runs(work_tree, [tip], []))} if tip else {}
+    size = sum(len(run.ids) for run in runs.values()) // (len(tip) // 2 or 1)
+    database = _open_database(path) if state and size >= smallest else None
+    if database:
+        line = database.add_line(tip, state)
+        for number, run in runs.items():
+            database.add_run(line, number, *run)
+        database.save()
+    return History(tip, runs, size) if tip else None
 
 
-def _check_page(run: Run, page: int) -> None:
-    if len(run.sums) and crc32(run.postings[page * _PAGE : (page + 1) * _PAGE]) != run.sums[page]:
-        raise DamagedIndexError
+def _read_indexed(work_tree: str, path: str, state: str) -> History | None:
+    """HEAD's history from the database, and from git what that does not have; None where that would not pay."""
+    database = _open_database(path)
+    lines = {line.tip: line.number for line in reversed(database.list_lines(state))} if database else {}
+    tip = _read_tip(work_tree) if lines else ""
+    if not database or not tip:
+        return None
+    if tip in lines:
+        return _open_line(database, tip, lines[tip])
+    behind = read_words(work_tree, ["rev-list", f"--max-count={_LOOK_BACK}", tip, "--"])
+    near = next((commit for commit in behind if commit in lines), "")
+    end = near or list(lines)[-1]
+    return _extend(work_tree, database, _open_line(database, end, lines[end]), tip, is_behind=bool(near))
 
 
-class LayerWriter:
-    """A layer on its way to the disk; all methods raise OSError and then leave nothing behind."""
+def _read_tip(work_tree: str) -> str:
+    """HEAD's commit, "" where there is none. Raises CheckpointError where git cannot tell."""
+    words = read_words(work_tree, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
+    if not words:
+        has_commits(work_tree)
+    return "".join(words)
 
-    def __init__(self, folder: str) -> None:
-        os.makedirs(folder, exist_ok=True)
-        self._folder = folder
-        self._nonce = os.urandom(8).hex()
-        self._path = os.path.join(folder, f".{self._nonce}{_ENDING}")
-        self._stream = open(self._path, "xb")  # noqa: SIM115 (it stays open until finish or abandon)
-        self._numbers: list[int] = []
-        self._pages: list[bytes] = []
-        self._put(_MAGIC)
 
-    def add(self, run: Run) -> None:
-        """Writes one run."""
-        sums = array("Q", (crc32(run.postings[at : at + _PAGE]) for at in range(0, len(run.postings), _PAGE)))
-        self._put(run.postings)
-        self._put(run.ids)
-        self._numbers += [run.size, len(run.postings)]
-        self._pages += [run.firsts.tobytes(), sums.tobytes()]
+def _open_database(path: str) -> "Database | None":
+    try:
+        from checkpoint_git.git.history.database import Database
+    except ImportError:  # a Python that was built without SQLite
+        return None
+    return Database(path)
 
-    def finish(self, tip: str, state: str, bases: Sequence[str], excluded: Sequence[bytes]) -> str:
-        """Gives the file its name, and returns that."""
-        name = f"{tip}.{state}.{self._nonce}"
-        texts = "\n".join((name, *bases)).encode()
-        numbers = array("Q", [len(tip) // 2, len(texts), len(excluded), len(self._numbers) // 2, *self._numbers])
-        told = b"".join((numbers.tobytes(), *self._pages, texts, *excluded))
-        self._put(told + array("Q", [len(told), crc32(told)]).tobytes() + _MAGIC)
-        try:
-            self._stream.close()
-            os.replace(self._path, os.path.join(self._folder, name))
-        except OSError:
-            self.abandon()
-            raise
-        return name
 
-    def abandon(self) -> None:
-        """Leaves nothing behind but a finished layer."""
-        for leave in (self._stream.close, lambda: os.unlink(self._path)):
+def _open_line(database: "Database", tip: str, line: int) -> History:
+    size = database.count_commits(line, len(tip) // 2)
+    return History(tip, {}, size, (database, line), database.read_excluded(line))
+
+
+def _extend(work_tree: str, database: "Database", history: History, tip: str, *, is_behind: bool) -> History | None:
+    """A history and what HEAD's has beyond it; without what that lacks. is_behind: it lacks nothing, surely."""
+    assert history.stored
+    line, left = history.stored[1], list[bytes]()
+    words = [f"^{history.tip}", tip] if is_behind else ["--left-right", f"{history.tip}...{tip}"]
+    try:
+        new = list(_read_runs(work_tree, words, left))
+    except CheckpointError:  # as a rule the line's last commit is no longer there
+        database.remove_line(line)
+        database.save()
+        return None
+    width = len(tip) // 2
+    added = {run.ids[at : at + width] for run in new for at in range(0, len(run.ids), width)}
+    excluded = (history.excluded | set(left)) - added
+    count, last = database.count_runs(line)
+    if len(excluded) > _MAX_LEFT or count + len(new) > _MAX_RUNS:
+        return None
+    runs = {last + len(new) - at: run for at, run in enumerate(new)}
+    if len(added) + len(left) > _FEW:
+        for number, run in runs.items():
+            database.add_run(line, number, *run)
+        database.move_line(line, tip, excluded)
+        database.save()
+        runs = {}
+    return History(tip, runs, history.size + len(added), history.stored, excluded)
+
+
+def _read_runs(work_tree: str, revisions: Sequence[str], left: list[bytes]) -> Iterator[Run]:
+    """The commits that `git log` lists, in runs; those of the left side only as ids, added to `left`."""
+    ids, postings, width = bytearray(), _no_postings(), 0
+    for block in read_blocks(work_tree, [*PLAIN_LOG, _FORMAT, *revisions, "--"]):
+        records = block.split(b"\0")[:-1]
+        width = records[0].index(b"\n") // 2
+        if "--left-right" in revisions:
+            left += [_hex_to_ids([record], width) for record in records if record.startswith(b"<")]
+            records = [record for record in records if not record.startswith(b"<")]
+            block = b"\0".join((*records, b""))
+        for kept, found in zip(postings, find_postings(block, records, len(ids) // width), strict=True):
+            kept += found
+        ids += _hex_to_ids(records, width)
+        if len(ids) >= _RUN * width:
+            yield _make_run(ids, postings)
+            ids, postings = bytearray(), _no_postings()
+    if ids:
+        yield _make_run(ids, postings)
+
+
+def _make_run(ids: bytearray, postings: list[list[int]]) -> Run:
+    return Run(bytes(ids), array("Q", sorted(chain.from_iterable(postings))))
+
+
+def _no_postings() -> list[list[int]]:
+    return [[] for _ in range(KINDS)]
+
+
+def _hex_to_ids(records: Sequence[bytes], width: int) -> bytes:
+    end = 1 + 2 * width
+    return unhexlify(b"".join([record[1:end] for record in records]))
+
+
+def _find_common_dir(work_tree: str) -> str:
+    """The git directory that all work trees share; "" outside a repository."""
+    common = os.path.join(work_tree, ".git")
+    if os.path.isfile(os.path.join(common, "HEAD")) and os.path.isdir(os.path.join(common, "objects")):
+        return common
+    words = ["rev-parse", "--path-format=absolute", "--git-common-dir"]  # a linked work tree, a bare repository
+    try:
+        return os.fsdecode(b"".join(stream_git(words, work_tree, env=environment())).removesuffix(b"\n"))
+    except CheckpointError:
+        return ""
+
+
+def _read_depth(common: str) -> str:
+    """Something that differs when a shallow clone ends elsewhere; "whole" for one that is not shallow."""
+    try:
+        with open(os.path.join(common, "shallow"), "rb") as stream:
+            ends = stream.read()
+    except OSError:
+        return "whole"
+    from hashlib import sha256
+
+    return sha256(ends).hexdigest()[:32] if ends else "whole"
+
+
+def remove_index(path: str) -> None:
+    """Removes the index and what killed processes left of one, and the folder around it once that is empty."""
+    folder, old = os.path.dirname(path), path.removesuffix(".sqlite")  # an index was a folder before it was a database
+    layers = [os.path.join(old, name) for name in os.listdir(old)] if os.path.isdir(old) else []
+    for remove, gone in ((os.unlink, (path, f"{path}.tmp", *layers)), (os.rmdir, (old, folder))):
+        for one in gone:
             try:
-                leave()
+                remove(one)
             except OSError:
                 continue
-
-    def _put(self, data: "bytes | memoryview[int]") -> None:
-        try:
-            self._stream.write(data)
-        except OSError:
-            self.abandon()
-            raise
-
-
-def read_layer(folder: str, name: str) -> Layer:
-    """One layer, mapped into memory. Raises DamagedIndexError for whatever is not a whole one of this name."""
-    import mmap
-
-    try:
-        descriptor = os.open(os.path.join(folder, name), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        try:
-            mapped = memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
-        finally:
-            os.close(descriptor)
-        return _parse_layer(mapped, name)
-    except (OSError, ValueError, IndexError) as error:
-        raise DamagedIndexError from error
-
-
-def _parse_layer(mapped: "memoryview[int]", name: str) -> Layer:
-    size = len(mapped)
-    if size < _TRAILER + len(_MAGIC) or mapped[: len(_MAGIC)] != _MAGIC or mapped[size - len(_MAGIC) :] != _MAGIC:
-        raise DamagedIndexError
-    length, checksum = mapped[size - _TRAILER : size - len(_MAGIC)].cast("Q")
-    told = mapped[max(size - _TRAILER - length, len(_MAGIC)) : size - _TRAILER]
-    if len(told) != length or crc32(told) != checksum:
-        raise DamagedIndexError
-    width, text_length, excluded, count = told[:32].cast("Q")
-    sizes = told[32 : 32 + 16 * count].cast("Q")
-    at, place, runs = 32 + 16 * count, len(_MAGIC), []
-    for run in range(count):
-        commits, postings = sizes[2 * run], sizes[2 * run + 1]
-        pages, middle = 8 * -(-postings // _PAGE), place + 8 * postings
-        parts = (told[at : at + pages], told[at + pages : at + 2 * pages])
-        runs.append(
-            Run(
-                width,
-                mapped[middle : middle + width * commits],
-                mapped[place:middle].cast("Q"),
-                parts[0].cast("Q"),
-                parts[1].cast("Q"),
-            )
-        )
-        at, place = at + 2 * pages, middle + width * commits
-    own, *bases = bytes(told[at : at + text_length]).decode().split("\n")
-    if own != name or place != size - _TRAILER - length or at + text_length + width * excluded != length:
-        raise DamagedIndexError
-    ids = bytes(told[at + text_length :])
-    left_out = tuple(ids[start : start + width] for start in range(0, len(ids), width))
-    return Layer(name, name.partition(".")[0], tuple(bases), left_out, tuple(runs))
-
-
-def read_names(folder: str) -> list[str]:
-    """The layers in a folder, the newest first; [] where there is none."""
-    return [name for _, name in _read_ages(folder) if not name.endswith(_ENDING)]
-
-
-def _read_ages(folder: str) -> list[tuple[float, str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return sorted(((entry.stat(follow_symlinks=False).st_mtime, entry.name) for entry in entries), reverse=True)
-    except OSError:
-        return []
-
-
-def remove_layer(folder: str, name: str) -> None:
-    """Removes a layer, if it can be."""
-    try:
-        os.unlink(os.path.join(folder, name))
-    except OSError:
-        return
-
-
-def remove_old_layers(folder: str) -> None:
-    """Removes what no recent layer stands on, and what writers that were killed left behind."""
-    ages = _read_ages(folder)
-    names = [name for _, name in ages if not name.endswith(_ENDING)]
-    kept = set(names[:_KEPT])
-    for name in names[:_KEPT]:
-        try:
-            kept.update(read_layer(folder, name).bases)
-        except DamagedIndexError:
-            kept.discard(name)
-    newest = ages[0][0] if ages else 0.0
-    for age, name in ages:
-        if name not in kept and newest - age > _OLD:
-            remove_layer(folder, name)
-
-
-def remove_index(folder: str) -> None:
-    """Removes a folder of layers, and the one around it once that is empty; what else lies there stays."""
-    for _, name in _read_ages(folder):
-        remove_layer(folder, name)
-    for empty in (folder, os.path.dirname(folder)):
-        try:
-            os.rmdir(empty)
-        except OSError:
-            return

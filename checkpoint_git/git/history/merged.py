@@ -1,99 +1,98 @@
 """What HEAD's history merged: the few commits that could tell, found by look-up, go through the rules of evidence."""
 
-from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.references import unqualify
-from checkpoint_git.git.history.cached_log import SMALLEST, Covered, find_all, find_doubtful, read_covered, read_whole
-from checkpoint_git.git.history.index import DamagedIndexError
-from checkpoint_git.git.history.log import PLAIN_LOG, read_blocks
+from checkpoint_git.git.history import evidence
+from checkpoint_git.git.history.claims import Commit
+from checkpoint_git.git.history.evidence import Pair, Pairs, Told
+from checkpoint_git.git.history.index import SMALLEST, History, Place, read_history
+from checkpoint_git.git.history.log import PLAIN_LOG, environment, read_blocks
 from checkpoint_git.git.history.reference_scan import MAX_MESSAGE, find_keys, find_revert_key
 from checkpoint_git.git.refs import read_own_names
+from checkpoint_git.git.run import GitMissingError, stream_git
 
-if TYPE_CHECKING:
-    from checkpoint_git.git.history.claims import Commit
-
-Rule = Literal["decide_merged", "decide_taken_back"]
+_Decide = Callable[[Sequence[Told], frozenset[str], Pairs], dict[str, str]]
 
 _MAX_SUBJECT = 1_000  # characters
 _AT_ONCE = 1_000  # commits that are asked for on one command line
+# Commits that are read for all references together: each costs as much as git takes to list forty subjects.
+_MOST_READ = 4_000
+_FEWEST = 12  # for one reference, however many are asked for
+
+_SINGLE = 16  # questions about ancestry that are asked one by one, whatever the history's length
+_WORTH = 5_000  # commits that git walks through in the time in which it starts
 
 
 def read_merged(work_tree: str, references: set[str], smallest: int = SMALLEST) -> dict[str, str]:
     """See history.read_merged. smallest: the length of a history, in commits, from which on an index is kept."""
-    return _read(work_tree, references, "decide_merged", smallest)
+    return _answer(work_tree, references, evidence.decide_merged, smallest)
 
 
 def read_taken_back(work_tree: str, references: set[str], smallest: int = SMALLEST) -> dict[str, str]:
     """See history.read_taken_back."""
-    return _read(work_tree, references, "decide_taken_back", smallest)
+    return _answer(work_tree, references, evidence.decide_taken_back, smallest)
 
 
-def _read(work_tree: str, references: set[str], rule: Rule, smallest: int) -> dict[str, str]:
+def _answer(work_tree: str, references: set[str], decide: _Decide, smallest: int) -> dict[str, str]:
     if not references:
         return {}
     own = read_own_names(work_tree) if any("/" in reference for reference in references) else frozenset[str]()
     asked = {reference: unqualify(reference, own) for reference in references}
-    answers = _answer(work_tree, frozenset(asked.values()), rule, smallest)
+    wanted = frozenset(asked.values())
+    try:
+        answers = _weigh(work_tree, read_history(work_tree, smallest), wanted, decide)
+    except CheckpointError:  # as after `git gc`, which removes commits that an index still has aside
+        answers = _weigh(work_tree, read_history(work_tree, anew=True), wanted, decide)
     return {reference: answers[plain] for reference, plain in asked.items() if plain in answers}
 
 
-def _answer(work_tree: str, wanted: frozenset[str], rule: Rule, smallest: int) -> dict[str, str]:
-    covered = read_covered(work_tree, smallest)
-    try:
-        return _weigh(work_tree, covered, wanted, rule) if covered else {}
-    except (DamagedIndexError, CheckpointError):  # an id out of a damaged index is one that git does not know
-        covered = read_whole(work_tree)
-        return _weigh(work_tree, covered, wanted, rule) if covered else {}
-
-
-def _weigh(work_tree: str, covered: Covered, wanted: frozenset[str], rule: Rule) -> dict[str, str]:
-    ids = _find_candidates(work_tree, covered, wanted)
-    if not ids:  # as a rule; the rules of evidence are then not even loaded
+def _weigh(work_tree: str, history: History | None, wanted: frozenset[str], decide: _Decide) -> dict[str, str]:
+    ids = _find_candidates(work_tree, history, wanted) if history else set()
+    if not history or not ids:
         return {}
-    from checkpoint_git.git.history import evidence
-
     told = [evidence.tell(commit) for commit in _read_commits(work_tree, sorted(ids))]
     if evidence.names_repositories(told):
         told = evidence.unqualify_all(told, read_own_names(work_tree))
-    questions = evidence.find_questions(told, wanted)
-    return {"decide_merged": evidence.decide_merged, "decide_taken_back": evidence.decide_taken_back}[rule](
-        told, wanted, _read_pairs(work_tree, covered, questions)
-    )
+    pairs = read_pairs(work_tree, history.tip, evidence.find_questions(told, wanted), history.size)
+    return decide(told, wanted, pairs)
 
 
-def _read_pairs(work_tree: str, covered: Covered, questions: Collection[tuple[str, str]]) -> frozenset[tuple[str, str]]:
-    if not questions:
-        return frozenset()
-    from checkpoint_git.git.history.ancestry import read_pairs
-
-    return read_pairs(work_tree, covered.tip, questions, covered.size)
-
-
-def _find_candidates(work_tree: str, covered: Covered, wanted: Iterable[str]) -> set[str]:
+def _find_candidates(work_tree: str, history: History, wanted: Collection[str]) -> set[str]:
     """The ids of all commits that could say something about the references: those that name one, those that revert
     one of these, those that revert a revert, and so on.
     """
+    most = max(_MOST_READ // len(wanted), _FEWEST)
+    fresh = {place for reference in wanted for place in _choose(history.find(find_keys(reference)), most)}
+    reverts = history.find_reverts() if fresh else {}
+    places: set[Place] = set()
     found: set[str] = set()
-    fresh = find_all(covered, {key for reference in wanted for key in find_keys(reference)})
-    while fresh := _without_strangers(work_tree, covered, fresh - found):
-        found |= fresh
-        fresh = find_all(covered, {find_revert_key(commit) for commit in fresh})
+    while fresh := fresh - places:
+        places |= fresh
+        ids = _without_strangers(work_tree, history, history.read_ids(fresh) - found)
+        found |= ids
+        fresh = {place for commit in ids for place in reverts.get(find_revert_key(commit), ())}
     return found
 
 
-def _without_strangers(work_tree: str, covered: Covered, commits: set[str]) -> set[str]:
+def _choose(places: Collection[Place], most: int) -> list[Place]:
+    """As many as may be read: of more than that most are the newest, and some are the oldest."""
+    ordered = sorted(places)
+    return ordered if len(ordered) <= most else [*ordered[: most - most // 3], *ordered[-(most // 3) :]]
+
+
+def _without_strangers(work_tree: str, history: History, commits: set[str]) -> set[str]:
     """Without those that are not part of the history.
 
     What git says of two sides at once is wrong where many clocks in a row were; one by one it is right.
     """
-    doubtful = find_doubtful(covered, commits)
-    pairs = _read_pairs(work_tree, covered, [(commit, covered.tip) for commit in doubtful])
+    doubtful = history.find_doubtful(commits)
+    pairs = read_pairs(work_tree, history.tip, [(commit, history.tip) for commit in doubtful], history.size)
     return commits.difference(doubtful).union(commit for commit, _ in pairs)
 
 
-def _read_commits(work_tree: str, ids: list[str]) -> "list[Commit]":
+def _read_commits(work_tree: str, ids: list[str]) -> list[Commit]:
     """Some commits, the newest by their clocks first, of those of one second merge commits first."""
     found: list[tuple[int, Commit]] = []
     for at in range(0, len(ids), _AT_ONCE):
@@ -104,10 +103,52 @@ def _read_commits(work_tree: str, ids: list[str]) -> "list[Commit]":
     return [commit for _, commit in found]
 
 
-def _parse_commit(record: bytes) -> "tuple[int, Commit]":
-    from checkpoint_git.git.history.claims import Commit
-
+def _parse_commit(record: bytes) -> tuple[int, Commit]:
     header, _, message = record.decode("utf-8", "replace").partition("\n")
     subject, _, body = message.partition("\n")
     commit, when, *parents = header.split()
     return int(when), Commit(commit, len(parents), subject[:_MAX_SUBJECT], body)
+
+
+# which commits are in which others' history, whatever their clocks said
+
+
+def read_pairs(work_tree: str, tip: str, pairs: Collection[Pair], count: int) -> Pairs:
+    """The pairs whose first commit is in the second's history.
+
+    tip: a commit whose history has all the second ones. count: about how many commits that is.
+    """
+    if len(pairs) <= _SINGLE + count // _WORTH:
+        return frozenset(pair for pair in pairs if _is_ancestor(work_tree, pair))
+    return _walk(work_tree, tip, pairs)
+
+
+def _is_ancestor(work_tree: str, pair: Pair) -> bool:
+    try:
+        for _ in stream_git(["merge-base", "--is-ancestor", *pair], work_tree, env=environment()):
+            continue
+    except GitMissingError:
+        raise
+    except CheckpointError:  # it says no
+        return False
+    return True
+
+
+def _walk(work_tree: str, tip: str, pairs: Iterable[Pair]) -> Pairs:
+    """All answers from one walk from the tip: every commit hands on to its parents whose history they are in."""
+    askers: dict[str, list[str]] = {}
+    for older, newer in pairs:
+        askers.setdefault(older, []).append(newer)
+    bits = {newer: 1 << at for at, newer in enumerate(sorted({newer for _, newer in pairs}))}
+    marks: dict[str, int] = {}
+    found: set[Pair] = set()
+    for block in read_blocks(work_tree, ["log", "-z", "--topo-order", "--format=%H %P", tip, "--"]):
+        for line in block.decode().split("\0"):
+            commit, _, parents = line.partition(" ")
+            mark = marks.pop(commit, 0)
+            found.update((commit, newer) for newer in askers.get(commit, ()) if mark & bits[newer])
+            mark |= bits.get(commit, 0)
+            if mark:
+                for parent in parents.split():
+                    marks[parent] = marks.get(parent, 0) | mark
+    return frozenset(found)

@@ -16,6 +16,7 @@ MAX_RUN = 1 << NUMBER_BITS  # commits, more than a run ever holds
 # A key is 46 bits: its kind above, what is named below.
 _KIND_BITS = 44
 _TICKET, _LISTED, _REVERTED = (kind << _KIND_BITS for kind in (1, 2, 3))
+REVERTS = range(_REVERTED, 4 << _KIND_BITS)  # the keys of commits that are reverted
 _ID_DIGITS = 7  # hexadecimal digits of a commit's id, the fewest that a message shortens it to
 _LONG = 1 << 16  # bytes of a message from which on it is read by itself and MAX_KEYS holds
 # what stands before the dash of "pull-12", "pr-12" and "gh-12", as branches are called

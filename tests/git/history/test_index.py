@@ -1,9 +1,10 @@
 """The index of the history: it answers as the history itself does, whatever became of it or of the branch."""
 
 import os
-import shutil
+import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,8 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from checkpoint_git.git.history import cached_log
-from checkpoint_git.git.history.index import INDEX_FOLDER, read_names, remove_index, remove_old_layers
+from checkpoint_git.git.history import index, merged
+from checkpoint_git.git.history.database import Database, Line
+from checkpoint_git.git.history.index import INDEX_FILE, remove_index
 from checkpoint_git.git.history.merged import read_merged, read_taken_back
 from tests.support.repos import GitRepo
 
@@ -35,12 +37,17 @@ def warm(repo: GitRepo, references: set[str] = ASKED, where: Path | None = None)
     return read_merged(str(where or repo.path), references, smallest=1)
 
 
-def folder(repo: GitRepo) -> Path:
-    return repo.path / ".git" / INDEX_FOLDER
+def file(repo: GitRepo) -> Path:
+    return repo.path / ".git" / INDEX_FILE
 
 
-def layers(repo: GitRepo) -> list[Path]:
-    return [folder(repo) / name for name in read_names(str(folder(repo)))]
+def lines(repo: GitRepo) -> list[Line]:
+    return Database(str(file(repo))).list_lines("whole")
+
+
+def count_runs(repo: GitRepo) -> int:
+    (line,) = lines(repo)
+    return Database(str(file(repo))).count_runs(line.number)[0]
 
 
 def commit_many(repo: GitRepo, count: int, start: int = 100, branch: str = "main") -> None:
@@ -65,7 +72,7 @@ def told(repo: GitRepo) -> GitRepo:
     repo.git("revert", "--no-edit", "HEAD")
     repo.commit("ABC-1: more")
     assert warm(repo).keys() == {"#1", "ABC-1"}
-    assert len(layers(repo)) == 1
+    assert [line.tip for line in lines(repo)] == [repo.git("rev-parse", "HEAD")]
     return repo
 
 
@@ -82,9 +89,9 @@ def test_a_short_history_leaves_nothing_behind(repo: GitRepo) -> None:
 
 
 def test_the_index_is_asked_rather_than_the_history(told: GitRepo) -> None:
-    before = layers(told)
+    before = file(told).stat()
     assert warm(told) == cold(told)
-    assert layers(told) == before
+    assert file(told).stat().st_ino == before.st_ino
 
 
 def test_what_is_committed_after_the_index_was_made_counts(told: GitRepo) -> None:
@@ -98,24 +105,40 @@ def test_what_is_committed_after_the_index_was_made_counts(told: GitRepo) -> Non
 def test_many_new_commits_are_added_to_the_index(told: GitRepo) -> None:
     commit_many(told, 100)
     assert warm(told, {"#1", "#150"}).keys() == {"#1", "#150"}
-    assert len(layers(told)) == 2
+    assert count_runs(told) == 2
     assert warm(told, {"#1", "#150", "#2"}) == cold(told, {"#1", "#150", "#2"})
 
 
-def test_layers_stand_on_one_another_and_are_not_copied_for_ever(
+def test_an_index_that_was_added_to_often_is_made_anew(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index, "_MAX_RUNS", 4)
+    seen = set[int]()
+    for step in range(9):
+        commit_many(repo, 70, 100 + 100 * step)
+        asked = {f"#{number}" for number in range(50, 1_000, 50)}
+        assert warm(repo, asked) == cold(repo, asked)
+        newest = lines(repo)[0].number
+        seen.add(Database(str(file(repo))).count_runs(newest)[0])
+    assert seen == {1, 2, 3, 4}
+    assert len(lines(repo)) <= 4
+
+
+def test_of_a_name_that_is_everywhere_the_newest_and_the_oldest_commits_count(
     repo: GitRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cached_log, "_SHORT", 150)
-    for step in range(18):
-        commit_many(repo, 100, 100 + 100 * step)
-        asked = {f"#{number}" for number in range(50, 2_000, 50)}
-        assert warm(repo, asked) == cold(repo, asked)
+    monkeypatch.setattr(merged, "_MOST_READ", 12)
+    for message in ("first (#1)", *["refs #1, refs #2"] * 20, "last (#2)"):
+        repo.commit(message)
+    assert warm(repo, {"#1"}).keys() == cold(repo, {"#1"}).keys() == {"#1"}
+    assert warm(repo, {"#2"}).keys() == cold(repo, {"#2"}).keys() == {"#2"}
+    repo.git("revert", "--no-edit", "HEAD~21", check=False)
+    repo.commit('Revert "first (#1)"')
+    assert warm(repo, {"#1"}) == cold(repo, {"#1"}) == {}
 
 
 def test_a_commit_that_was_replaced_no_longer_counts(told: GitRepo) -> None:
     told.commit("more (#3)")
     assert "#3" in warm(told)
-    shutil.rmtree(folder(told))
+    file(told).unlink()
     assert "#3" in warm(told)
     told.git("commit", "-q", "--amend", "--allow-empty", "-m", "more (#4)")
     assert warm(told) == cold(told)
@@ -135,12 +158,15 @@ def test_another_branch_has_its_own_answer_and_its_own_work_tree_too(told: GitRe
 def test_a_branch_without_common_history_gets_an_index_of_its_own(
     told: GitRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cached_log, "_MAX_LEFT", 2)
+    monkeypatch.setattr(index, "_MAX_LEFT", 2)
     told.git("checkout", "-q", "--orphan", "pages")
     told.commit("pages (#6)")
     for _ in range(2):
         assert warm(told).keys() == {"#6"}
-        assert len(layers(told)) == 2
+        assert len(lines(told)) == 2
+    told.git("checkout", "-q", "main")
+    assert warm(told) == cold(told)
+    assert len(lines(told)) == 2
 
 
 @pytest.mark.parametrize("clock", [100_000_000, 4_000_000_000])
@@ -201,8 +227,9 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
     "halved": damage_by(lambda data: data[: len(data) // 2]),
     "longer": damage_by(lambda data: data + b"x"),
     "foreign": damage_by(lambda data: b"something else" * 40),
-    "zeroed": damage_by(lambda data: data[:16] + bytes(len(data) - 40) + data[-24:]),
-    "another version": damage_by(lambda data: data.replace(b"hist1", b"hist2")),
+    "zeroed": damage_by(lambda data: data[:100] + bytes(len(data) - 100)),
+    "another table": damage_by(lambda data: data.replace(b"postings", b"pOstings")),
+    "another database": damage_by(lambda data: sqlite3.connect(":memory:").serialize()),
     "a folder": replace_by_folder,
     "unreadable": lambda path: path.chmod(0),
 }
@@ -211,30 +238,20 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
 @pytest.mark.parametrize("name", DAMAGES)
 def test_a_damaged_index_costs_time_only(told: GitRepo, name: str) -> None:
     expected = cold(told)
-    for path in layers(told):
-        DAMAGES[name](path)
+    DAMAGES[name](file(told))
     assert warm(told) == expected
     assert warm(told) == expected
 
 
 def test_no_flipped_bit_changes_an_answer(told: GitRepo) -> None:
     expected = cold(told)
-    (layer,) = layers(told)
-    whole = layer.read_bytes()
-    for at in range(0, len(whole), 3):
-        shutil.rmtree(folder(told))
-        folder(told).mkdir()
-        layer.write_bytes(whole[:at] + bytes([whole[at] ^ (1 << at % 8)]) + whole[at + 1 :])
-        assert warm(told) == expected, f"byte {at}"
-
-
-def test_a_missing_base_costs_time_only(told: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cached_log, "_SHORT", 10)
-    base = layers(told)[0]
-    commit_many(told, 100)
-    assert warm(told, {"#1", "#150"}).keys() == {"#1", "#150"}
-    base.unlink()
-    assert warm(told, {"#1", "#150"}).keys() == {"#1", "#150"}
+    whole = file(told).read_bytes()
+    assert len(whole) < 100_000
+    for at in range(0, len(whole), 97):
+        file(told).write_bytes(whole[:at] + bytes([whole[at] ^ (1 << at % 8)]) + whole[at + 1 :])
+        assert Database(str(file(told))).list_lines("whole") == [], f"byte {at}"
+        if not at % 7:
+            assert warm(told) == expected, f"byte {at}"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
@@ -262,13 +279,13 @@ def test_a_full_disk_is_no_trouble(repo: GitRepo) -> None:
     )
     done = repo.run(sys.executable, "-c", code)
     assert b"#150" in done.stdout, done.stderr.decode()
-    assert os.listdir(folder(repo)) == []
+    assert os.listdir(file(repo).parent) == []
 
 
 def test_a_process_without_a_free_descriptor_is_told_so(repo: GitRepo) -> None:
     repo.commit("search (#1)")
     code = (
-        "import os, resource; from checkpoint_git.git.history import cached_log, evidence, merged;"
+        "import os, resource; from checkpoint_git.git.history import merged;"
         "free = os.dup(0); os.close(free);"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (free, free)); merged.read_merged('.', {'#1'})"
     )
@@ -287,27 +304,49 @@ def test_two_processes_at_once_do_no_harm(repo: GitRepo) -> None:
     assert warm(repo, {"#150", "#9"}) == cold(repo, {"#150", "#9"})
 
 
-def test_old_layers_and_what_killed_writers_left_are_removed(told: GitRepo) -> None:
-    (layer,) = layers(told)
-    stray = folder(told) / ".1234.tmp"
-    stray.write_bytes(b"")
-    for path, age in ((stray, 1_000), (layer, 0)):
-        os.utime(path, (1_700_000_000 - age, 1_700_000_000 - age))
-    for number in range(8):
-        old = folder(told) / layer.name.replace("whole", f"old{number}")
-        old.write_bytes(b"")
-        os.utime(old, (1_600_000_000 + number, 1_600_000_000 + number))
-    remove_old_layers(str(folder(told)))
-    assert not stray.exists()
-    assert layer.exists()
-    assert warm(told) == cold(told)
+def test_a_file_that_a_killed_process_left_is_in_the_way_for_ten_minutes_only(repo: GitRepo) -> None:
+    repo.commit("search (#1)")
+    stray = Path(f"{file(repo)}.tmp")
+    stray.parent.mkdir()
+    stray.write_bytes(b"half of")
+    for _ in range(2):
+        assert warm(repo).keys() == {"#1"}
+        assert not file(repo).exists()
+        assert stray.exists()
+    os.utime(stray, (1_700_000_000, 1_700_000_000))
+    for _ in range(2):
+        assert warm(repo).keys() == {"#1"}
+    assert [path.name for path in stray.parent.iterdir()] == [file(repo).name]
+
+
+def test_a_process_that_is_killed_leaves_an_answer_and_an_index_that_is_whole(repo: GitRepo) -> None:
+    commit_many(repo, 3_000)
+    code = "from checkpoint_git.git.history.history import read_merged; print(read_merged('.', {'#150'}))"
+    for milliseconds in range(20, 400, 45):
+        process = subprocess.Popen([sys.executable, "-c", code], cwd=repo.path, stdout=subprocess.DEVNULL)
+        time.sleep(milliseconds / 1000)
+        process.kill()
+        process.wait()
+        assert read_merged(str(repo.path), {"#150", "#9"}).keys() == {"#150"}
+        Path(f"{file(repo)}.tmp").unlink(missing_ok=True)
+        file(repo).unlink(missing_ok=True)
+
+
+def test_a_python_without_sqlite_answers_too(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.commit("search (#1)")
+    monkeypatch.setitem(sys.modules, "checkpoint_git.git.history.database", None)
+    assert warm(repo).keys() == {"#1"}
+    assert not file(repo).exists()
 
 
 def test_a_removed_index_leaves_no_folder_and_is_made_again(told: GitRepo) -> None:
-    remove_index(str(folder(told)))
+    older = file(told).with_suffix("")
+    older.mkdir()
+    (older / "abc.whole.def").write_bytes(b"an index of pages")
+    remove_index(str(file(told)))
     assert not (told.path / ".git" / "checkpoint").exists()
     assert warm(told) == cold(told)
-    assert len(layers(told)) == 1
+    assert len(lines(told)) == 1
 
 
 def test_a_clone_that_gets_deeper_gets_a_new_index(told: GitRepo, tmp_path: Path) -> None:
@@ -322,7 +361,7 @@ def test_a_bare_repository_has_an_index_too(told: GitRepo, tmp_path: Path) -> No
     told.git("clone", "-q", "--bare", str(told.path), str(tmp_path / "bare.git"))
     for _ in range(2):
         assert read_merged(str(tmp_path / "bare.git"), ASKED, smallest=1) == cold(told)
-    assert (tmp_path / "bare.git" / INDEX_FOLDER).is_dir()
+    assert (tmp_path / "bare.git" / INDEX_FILE).is_file()
 
 
 def test_ids_of_another_length_are_as_good(tmp_path: Path) -> None:
@@ -372,19 +411,17 @@ STEPS = st.lists(
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
-    steps=STEPS, few=st.sampled_from([0, 1, 64]), short=st.sampled_from([1, 8_192]), left=st.sampled_from([1, 5_000])
-)
+@given(steps=STEPS, few=st.sampled_from([0, 1, 64]), runs=st.sampled_from([2, 64]), left=st.sampled_from([1, 5_000]))
 def test_an_index_made_in_any_steps_answers_as_the_history_does(
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
     steps: list[tuple[str, str | int]],
     few: int,
-    short: int,
+    runs: int,
     left: int,
 ) -> None:
-    for name, limit in (("_FEW", few), ("_SHORT", short), ("_MAX_LEFT", left)):
-        monkeypatch.setattr(cached_log, name, limit)
+    for name, limit in (("_FEW", few), ("_MAX_RUNS", runs), ("_MAX_LEFT", left)):
+        monkeypatch.setattr(index, name, limit)
     repo = GitRepo.create(tmp_path_factory.mktemp("law") / "repo")
     repo.commit("begin")
     for verb, value in steps:

@@ -1,0 +1,177 @@
+"""The index of long histories: an SQLite database, one file in the git directory that all work trees share.
+
+The file is read whole and replaced whole, under a checksum; in between the database is worked on in memory. So a kill,
+a full disk, damage and several processes at once cost time and never an answer. It asks no git.
+"""
+
+import os
+import sqlite3
+import time
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+from zlib import crc32
+
+from checkpoint_git.git.history.reference_scan import NUMBER_BITS
+
+_FORMAT = 1  # another number makes every older file worthless
+_SMALLEST = 512  # bytes of a database
+# SQLite leaves the header's "user version" to whoever owns the file: here it is the checksum of all other bytes.
+_CHECKSUM = slice(60, 64)
+_OLD = 600  # seconds after which a file that is still being written is taken for a killed process's
+_MOST_LINES = 4  # the newest are kept
+_BUCKET_BITS = 6 + NUMBER_BITS  # keys that differ in their last 6 bits share a row: neighbours are asked for together
+# A line is the history of one commit, its tip. A run is some of its commits, see index.Run.
+_TABLES = """
+CREATE TABLE line (line INTEGER PRIMARY KEY, tip TEXT, state TEXT);
+CREATE TABLE excluded (line INTEGER, id BLOB);
+CREATE TABLE commits (line INTEGER, run INTEGER, ids BLOB, PRIMARY KEY (line, run)) WITHOUT ROWID;
+CREATE TABLE names (line INTEGER, bucket INTEGER, run INTEGER, postings BLOB, PRIMARY KEY (line, bucket, run))
+    WITHOUT ROWID;
+"""
+
+
+class Line(NamedTuple):
+    """A history that the database holds."""
+
+    number: int
+    tip: str
+
+
+class Database:
+    """The database in memory. `save` alone touches the disk after it was opened."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._rows: dict[tuple[int, int], list[tuple[int, array[int]]]] = {}
+        self._sql = sqlite3.connect(":memory:", isolation_level=None)
+        data = _read_whole(path)
+        if data is None:
+            self._sql.executescript(_TABLES)
+        else:
+            self._sql.deserialize(data)
+
+    def list_lines(self, state: str) -> list[Line]:
+        """The histories that were read in a state of the clone, the newest first."""
+        rows = self._sql.execute("SELECT line, tip FROM line WHERE state = ? ORDER BY line DESC", (state,))
+        return [Line(*row) for row in rows]
+
+    def count_runs(self, line: int) -> tuple[int, int]:
+        """How many runs a line has, and the highest number of one."""
+        query = "SELECT count(*), max(run) FROM commits WHERE line = ?"
+        row: tuple[int, int] = self._sql.execute(query, (line,)).fetchone()
+        return row
+
+    def count_commits(self, line: int, width: int) -> int:
+        """How many commits a line has."""
+        row: tuple[int] = self._sql.execute("SELECT sum(length(ids)) FROM commits WHERE line = ?", (line,)).fetchone()
+        return row[0] // width
+
+    def read_excluded(self, line: int) -> frozenset[bytes]:
+        """The ids of a line's commits that are probably not part of its tip's history."""
+        return frozenset(row[0] for row in self._sql.execute("SELECT id FROM excluded WHERE line = ?", (line,)))
+
+    def read_ids(self, line: int, run: int) -> bytes:
+        """The ids of a run."""
+        query = "SELECT ids FROM commits WHERE line = ? AND run = ?"
+        row: tuple[bytes] = self._sql.execute(query, (line, run)).fetchone()
+        return row[0]
+
+    def find(self, line: int, key: int) -> list[tuple[int, "array[int]"]]:
+        """(run, sorted postings among which those of a key are)."""
+        bucket = line, key << NUMBER_BITS >> _BUCKET_BITS
+        if bucket not in self._rows:
+            self._rows[bucket] = list(self._read_postings(line, bucket[1], bucket[1]))
+        return self._rows[bucket]
+
+    def find_between(self, line: int, first: int, last: int) -> Iterator[tuple[int, "array[int]"]]:
+        """(run, sorted postings among which those of some keys are)."""
+        return self._read_postings(line, first << NUMBER_BITS >> _BUCKET_BITS, last << NUMBER_BITS >> _BUCKET_BITS)
+
+    def _read_postings(self, line: int, first: int, last: int) -> Iterator[tuple[int, "array[int]"]]:
+        query = "SELECT run, postings FROM names WHERE line = ? AND bucket BETWEEN ? AND ?"
+        for run, data in self._sql.execute(query, (line, first, last)):
+            yield run, array("Q", data)
+
+    def add_line(self, tip: str, state: str) -> int:
+        """Begins a line; the oldest ones go. Its number."""
+        number = self._sql.execute("INSERT INTO line (tip, state) VALUES (?, ?)", (tip, state)).lastrowid
+        assert number is not None
+        old = self._sql.execute("SELECT line FROM line ORDER BY line DESC LIMIT -1 OFFSET ?", (_MOST_LINES,)).fetchall()
+        for row in old:
+            self.remove_line(*row)
+        return number
+
+    def remove_line(self, line: int) -> None:
+        """Removes a line."""
+        for table in ("names", "commits", "excluded", "line"):
+            self._sql.execute(f"DELETE FROM {table} WHERE line = ?", (line,))  # noqa: S608 (our own names)
+        self._sql.execute("VACUUM")
+
+    def move_line(self, line: int, tip: str, excluded: Iterable[bytes]) -> None:
+        """Lets a line end in another commit."""
+        self._sql.execute("UPDATE line SET tip = ? WHERE line = ?", (tip, line))
+        self._sql.execute("DELETE FROM excluded WHERE line = ?", (line,))
+        self._sql.executemany("INSERT INTO excluded VALUES (?, ?)", ((line, one) for one in excluded))
+
+    def add_run(self, line: int, run: int, ids: bytes, postings: "array[int]") -> None:
+        """Adds a run. postings: sorted."""
+        self._sql.execute("INSERT INTO commits VALUES (?, ?, ?)", (line, run, ids))
+        self._sql.execute("BEGIN")
+        rows = ((line, bucket, run, data) for bucket, data in _split(postings))
+        self._sql.executemany("INSERT INTO names VALUES (?, ?, ?, ?)", rows)
+        self._sql.execute("COMMIT")
+
+    def save(self) -> None:
+        """Replaces the file. Without an effect where that is not possible, or another process is doing it."""
+        data = bytearray(self._sql.serialize())
+        data[_CHECKSUM] = _find_checksum(data)
+        temporary = f"{self._path}.tmp"
+        try:
+            os.makedirs(os.path.dirname(self._path), exist_ok=True)
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        except OSError:
+            _remove_old(temporary)
+            return
+        try:
+            with open(descriptor, "wb") as stream:
+                stream.write(data)
+            os.replace(temporary, self._path)
+        except OSError:
+            os.unlink(temporary)
+
+
+def _read_whole(path: str) -> bytes | None:
+    """The file, None where there is none or where a byte of it is not as it was written."""
+    try:
+        with open(
+            path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+        ) as stream:
+            data = stream.read()
+    except OSError:
+        return None
+    return data if len(data) >= _SMALLEST and data[_CHECKSUM] == _find_checksum(data) else None
+
+
+def _remove_old(temporary: str) -> None:
+    try:
+        if time.time() - os.stat(temporary).st_mtime > _OLD:
+            os.unlink(temporary)
+    except OSError:
+        return
+
+
+def _find_checksum(data: bytes | bytearray) -> bytes:
+    view = memoryview(data)
+    return crc32(view[_CHECKSUM.stop :], crc32(view[: _CHECKSUM.start], _FORMAT)).to_bytes(4, "big")
+
+
+def _split(postings: "array[int]") -> Iterator[tuple[int, bytes]]:
+    """(bucket, its postings)."""
+    at, data = 0, memoryview(postings)
+    while at < len(postings):
+        bucket = postings[at] >> _BUCKET_BITS
+        end = bisect_left(postings, (bucket + 1) << _BUCKET_BITS, at)
+        yield bucket, data[at:end].tobytes()
+        at = end
