@@ -1,5 +1,7 @@
 """What the history merged, asked of long histories: without an index, and with one; beside git reading the subjects.
 
+The last table is of a dense history: every message names eight pull requests and tickets of two thousand.
+
 `python -m benchmarks.history 10000 100000 1000000` names the lengths; a million commits take a few minutes and 1 GB.
 """
 
@@ -8,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO
 
 from benchmarks.files import make_checkpoint, text_of, write_text
@@ -16,6 +18,7 @@ from benchmarks.measure import HERMETIC, Contender, measure, print_table
 
 CHECKPOINT = os.path.join(os.path.dirname(sys.executable), "checkpoint")
 LENGTHS = (10_000, 100_000)
+DENSE = 60_000
 ROUNDS = 9
 ASK = """
 import sys
@@ -27,14 +30,20 @@ WORDS = ("search", "sorting", "the parser", "sign-in", "cache keys", "the x86-64
 FOLDERS = 40
 FILES = 25  # a folder
 
+Message = Callable[[int], Iterable[str]]  # the parts of a commit's message, by its number
+
 
 def main(lengths: list[int]) -> None:
-    """Print a table for each length."""
+    """Print a table for each length, and one of dense messages."""
     for length in lengths:
         with tempfile.TemporaryDirectory() as folder:
             make_repository(folder, length)
             figures = measure(list_contenders(folder), folder, ROUNDS)
         print_table(f"What {length:,} commits merged", figures)
+    with tempfile.TemporaryDirectory() as folder:
+        make_repository(folder, DENSE, list_dense_message)
+        figures = measure(list_contenders(folder)[:5], folder, ROUNDS)
+    print_table(f"What {DENSE:,} commits with dense messages merged", figures)
 
 
 def list_contenders(folder: str) -> list[Contender]:
@@ -56,13 +65,13 @@ def list_contenders(folder: str) -> list[Contender]:
     ]
 
 
-def make_repository(folder: str, length: int) -> None:
+def make_repository(folder: str, length: int, make_message: Message | None = None) -> None:
     """A repository of some length, with one checkpoint in its last commit that asks for a merged pull request."""
     run(folder, "init", "-q", "-b", "main")
     words = ["git", "-C", folder, "fast-import", "--quiet"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, env={**os.environ, **HERMETIC}) as process:
         assert process.stdin is not None
-        write_history(process.stdin, length)
+        write_history(process.stdin, length, make_message=make_message)
         process.stdin.close()
     run(folder, "reset", "-q", "--hard")
     document = make_checkpoint("build", folder)
@@ -77,13 +86,15 @@ def run(folder: str, *words: str) -> None:
     subprocess.run(["git", *words], cwd=folder, check=True, env={**os.environ, **HERMETIC})
 
 
-def write_history(stream: IO[bytes], length: int, start: int = 1_000_000_000) -> None:
+def write_history(
+    stream: IO[bytes], length: int, start: int = 1_000_000_000, make_message: Message | None = None
+) -> None:
     """A history as `git fast-import` reads it: one line of commits, each changes a file; some remove one.
 
     start: when it begins, seconds since 1970; a commit every five minutes.
     """
     for number in range(length):
-        message = "".join(list_message(number)).encode()
+        message = "".join((make_message or list_message)(number)).encode()
         when = start + 300 * number
         stream.write(b"commit refs/heads/main\ncommitter Ada <ada@example.org> %d +0000\n" % when)
         stream.write(b"data %d\n%s\n" % (len(message), message))
@@ -114,6 +125,16 @@ def list_message(number: int) -> Iterator[str]:
         yield f"\nCloses #{number * 7919 % (number + 1)}\n"
     if number % 2:
         yield "\nReviewed-by: Grace <grace@example.org>\nSigned-off-by: Ada <ada@example.org>\n"
+
+
+def list_dense_message(number: int) -> list[str]:
+    """A message that names much: what it merged, what it closes, what it is about."""
+    some = [number * prime % 1_999 + 1 for prime in (7, 11, 13, 17, 19, 23, 29, 31)]
+    return [
+        f"Improve {WORDS[number % 8]} (#{some[0]})\n\n",
+        f"Closes #{some[1]}, refs #{some[2]} and #{some[3]}; see ABC-{some[4]}, ABC-{some[5]}.\n",
+        f"Fixes: #{some[6]}\nPart of #{some[7]}\n",
+    ]
 
 
 if __name__ == "__main__":

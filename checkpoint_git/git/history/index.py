@@ -239,6 +239,11 @@ def _read_depth(common: str) -> str:
     return sha256(ends).hexdigest()[:32] if ends else "whole"
 
 
+def has_index(path: str) -> bool:
+    """Whether there is an index to remove."""
+    return os.path.exists(path) or os.path.isdir(path.removesuffix(".sqlite"))
+
+
 def remove_index(path: str) -> None:
     """Removes the index and what killed processes left of one, and the folder around it once that is empty."""
     folder, old = os.path.dirname(path), path.removesuffix(".sqlite")  # an index was a folder before it was a database

@@ -46,9 +46,9 @@ class RemoveLock(NamedTuple):
 
 
 class RemoveIndex(NamedTuple):
-    """A folder with an index of the history, which is made again when it is next needed."""
+    """The index of the history, which is made again when it is next needed."""
 
-    folder: str
+    path: str
 
 
 class WriteSetting(NamedTuple):
@@ -185,8 +185,8 @@ def _apply_change(change: Change, repository: Repository | None) -> None:
             _remove_empty_folders(path, 1)
         case RemoveLock(path):
             remove_lock(path)
-        case RemoveIndex(folder):
-            remove_index(folder)
+        case RemoveIndex(path):
+            remove_index(path)
         case WriteSetting(key, value):
             assert repository is not None
             write_setting(repository, key, value)

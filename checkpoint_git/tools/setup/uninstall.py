@@ -11,7 +11,7 @@ from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.disk.atomic import write_file
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.git import driver_settings, private_objects
-from checkpoint_git.git.history.index import INDEX_FOLDER
+from checkpoint_git.git.history.index import INDEX_FILE, has_index
 from checkpoint_git.git.repository import Repository, config_path, read_repository
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.tools.agents.plan import read_agent_removal
@@ -114,8 +114,8 @@ def _plan_git_dirs(repository: Repository) -> list[Step]:
             steps.append(Step("remove", f"{_SESSIONS}/{name}", "", RemoveFile(os.path.join(sessions, name), folders=2)))
         if os.path.isdir(os.path.join(folder, _BACKUPS)):
             kept.append(Step("keep", _BACKUPS, "what `doctor --fix` replaced stays here until you delete it"))
-    index = os.path.join(repository.common_dir, INDEX_FOLDER)
-    return steps + ([Step("remove", INDEX_FOLDER, "", RemoveIndex(index))] if os.path.isdir(index) else []) + kept
+    index = os.path.join(repository.common_dir, INDEX_FILE)
+    return steps + ([Step("remove", INDEX_FILE, "", RemoveIndex(index))] if has_index(index) else []) + kept
 
 
 def _plan_exclusion(repository: Repository, env: Mapping[str, str]) -> list[Step]:

@@ -216,6 +216,12 @@ def damage_by(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
     return damage
 
 
+def replace_by_database(path: Path) -> None:
+    path.unlink()
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE line (other)")
+
+
 def replace_by_folder(path: Path) -> None:
     path.unlink()
     path.mkdir()
@@ -229,7 +235,7 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
     "foreign": damage_by(lambda data: b"something else" * 40),
     "zeroed": damage_by(lambda data: data[:100] + bytes(len(data) - 100)),
     "another table": damage_by(lambda data: data.replace(b"postings", b"pOstings")),
-    "another database": damage_by(lambda data: sqlite3.connect(":memory:").serialize()),
+    "another database": replace_by_database,
     "a folder": replace_by_folder,
     "unreadable": lambda path: path.chmod(0),
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from checkpoint_git.git.history.index import INDEX_FOLDER
+from checkpoint_git.git.history.index import INDEX_FILE
 from checkpoint_git.git.history.merged import read_merged
 from checkpoint_git.tools.setup.init import Options, init
 from checkpoint_git.tools.setup.uninstall import uninstall
@@ -242,8 +242,8 @@ def test_the_index_of_the_history_goes_too(repo: GitRepo) -> None:
     repo.commit("search (#1)")
     before = take_snapshot(repo.path)
     assert read_merged(str(repo.path), {"#1"}, smallest=1).keys() == {"#1"}
-    assert (repo.path / ".git" / INDEX_FOLDER).is_dir()
-    assert INDEX_FOLDER in [step.what for step in uninstall(str(repo.path), os.environ, dry_run=True).steps]
+    assert (repo.path / ".git" / INDEX_FILE).is_file()
+    assert INDEX_FILE in [step.what for step in uninstall(str(repo.path), os.environ, dry_run=True).steps]
     uninstall(str(repo.path), os.environ)
     assert take_snapshot(repo.path) == before
 
