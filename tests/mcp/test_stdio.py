@@ -228,9 +228,9 @@ def test_where_the_extra_is_missing_it_says_how_to_get_it(project: Path) -> None
     ("words", "env", "said"),
     [
         (["--project", "no/such"], {}, "there is no such folder"),
-        (["--skill", "../x"], {}, "cannot be the name of a skill"),
+        (["--skill", "../x"], {}, "invalid name"),
         (["--skill", "a"], {"CHECKPOINT_SKILL": "b"}, "CHECKPOINT_SKILL says b"),
-        ([], {"CHECKPOINT_SKILL": "../x"}, "cannot be the name of a skill"),
+        ([], {"CHECKPOINT_SKILL": "../x"}, "invalid name"),
         (["--print-config", "emacs"], {}, "invalid choice"),
     ],
 )

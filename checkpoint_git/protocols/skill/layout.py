@@ -1,4 +1,4 @@
-"""How skill checkpoints are named and where they lie. Names only: it touches no file."""
+"""How skill checkpoints are named and where they are. Names only: it touches no file."""
 
 import os
 
@@ -8,14 +8,15 @@ from checkpoint_git.disk.discover import Place, relative_path
 
 DIRECTORY = ".checkpoints"
 SUFFIX = ".checkpoint.json"
-WORD = ".checkpoint."  # what a checkpoint's name holds, whatever its ending
+WORD = ".checkpoint."  # in a checkpoint's name, whatever its ending
 HISTORY = "history"
 MAX_NAME_BYTES = 128
 
-_RESERVED = frozenset(
+_DEVICES = frozenset(
     ["con", "prn", "aux", "nul", *(f"com{digit}" for digit in "123456789"), *(f"lpt{digit}" for digit in "123456789")]
 )
 _FORBIDDEN = frozenset('/\\:*?"<>|')
+_COPIES = ("~", ".bak", ".orig", ".rej", ".tmp", ".swp", ".lock", ".old")
 
 
 def find_skill(file_name: str) -> str:
@@ -25,70 +26,57 @@ def find_skill(file_name: str) -> str:
 
 
 def may_be_meant(file_name: str) -> bool:
-    """Whether a file's name may be a slip of a checkpoint's: another ending, capital letters; no editor's copy."""
+    """Whether a name looks like a misspelt checkpoint's: wrong ending or capital letters; no editor's backup."""
     name = file_name.lower()
     if find_skill(file_name) or name.startswith(".") or name.endswith(_COPIES):
         return False
     return WORD in name or name.endswith(".json")
 
 
-_COPIES = ("~", ".bak", ".orig", ".rej", ".tmp", ".swp", ".lock", ".old")
-
-
 def check_skill_name(name: str) -> None:
     """Raises CheckpointError where a skill's name could not be a file's name on every system, or could be a path."""
     trouble = find_name_trouble(name)
     if trouble:
-        shown = escape_controls(shorten(name, 60))
-        raise CheckpointError(
-            f'"{shown}" cannot be the name of a skill: {trouble}', "a name looks like oc-app-architect"
-        )
+        close = "".join("-" if letter in _FORBIDDEN else letter for letter in name).strip(" .-~")
+        hint = "a name looks like oc-app-architect" if find_name_trouble(close) else f"try {close}"
+        raise CheckpointError(f'invalid name "{escape_controls(shorten(name, 60))}": {trouble}', hint)
 
 
 def find_name_trouble(name: str) -> str:
     """Why a text cannot be a skill's name, "" where it can."""
-    for is_wrong, trouble in _NAME_RULES:
-        if is_wrong(name):
-            return trouble
+    if not name.strip():
+        return "it is empty"
+    if not (name.isascii() and name.isprintable()) and escape_controls(name) != name:
+        return "it has control or invisible characters"
+    forbidden = next((letter for letter in name if letter in _FORBIDDEN), "")
+    if forbidden:
+        return f'"{forbidden}" is not allowed'
+    if name.startswith((".", "-", "~")):
+        return "it begins with a dot, a dash or a tilde"
+    if name != name.strip() or name.endswith("."):
+        return "it begins or ends with a space, or ends with a dot"
+    if name.lower().endswith(SUFFIX):
+        return f"leave out the ending {SUFFIX}"
+    if name.split(".", 1)[0].strip().lower() in _DEVICES:
+        return "Windows reserves it for a device"
+    if len(name.encode("utf-8", "surrogatepass")) > MAX_NAME_BYTES:
+        return f"it is longer than {MAX_NAME_BYTES} bytes"
     return ""
 
 
-def _is_reserved(name: str) -> bool:
-    return name.split(".", 1)[0].strip().lower() in _RESERVED
-
-
-def _is_too_long(name: str) -> bool:
-    return len(name.encode("utf-8", "surrogatepass")) > MAX_NAME_BYTES
-
-
-_NAME_RULES = (
-    (lambda name: not name.strip(), "it is empty"),
-    (lambda name: escape_controls(name) != name, "it holds control or invisible characters"),
-    (lambda name: any(letter in _FORBIDDEN for letter in name), 'it holds one of / \\ : * ? " < > |, so it is a path'),
-    (lambda name: name.startswith((".", "-", "~")), "it begins with a dot, a dash or a tilde"),
-    (
-        lambda name: name != name.strip() or name.endswith("."),
-        "a space or dot stands at its end",
-    ),
-    (lambda name: name.lower().endswith(SUFFIX), f"leave out the ending {SUFFIX}"),
-    (_is_reserved, "Windows keeps that name for a device"),
-    (_is_too_long, f"it is longer than {MAX_NAME_BYTES} bytes"),
-)
-
-
 def checkpoint_path(place: Place, skill: str) -> str:
-    """The absolute path of a skill's active file. Raises CheckpointError for a name that is not one."""
+    """The absolute path of a skill's active file. Raises CheckpointError for an invalid name."""
     check_skill_name(skill)
     return os.path.join(place.directory, skill + SUFFIX)
 
 
 def history_path(place: Place, skill: str, mark: str) -> str:
-    """The absolute path of a file of a skill's past; mark tells it from the others, such as "2026-03-31-9f2c"."""
+    """The absolute path of a file of a skill's past; mark sets it apart from the others, such as "2026-03-31-9f2c"."""
     check_skill_name(skill)
     check_skill_name(mark)
     return os.path.join(place.directory, HISTORY, f"{skill}.{mark}.json")
 
 
 def relative_checkpoint_path(place: Place, skill: str) -> str:
-    """The same as checkpoint_path, relative to the repository, as findings and messages show it."""
+    """checkpoint_path relative to the repository, as findings and messages show it."""
     return relative_path(checkpoint_path(place, skill), place.top)

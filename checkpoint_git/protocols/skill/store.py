@@ -73,26 +73,28 @@ def change_checkpoint(
     place: Place, skill: str, change: "Change", now: int, on_wait: "Tell" = lambda: None
 ) -> "Written":
     """Reads, changes and writes one checkpoint under the lock; see plan_write for what a change gets and returns."""
-    from checkpoint_git.protocols.validate import check_document, unreadable_document
+    from checkpoint_git.protocols.validate import iterate_checked
     from checkpoint_git.protocols.write import plan_write
 
-    path = layout.relative_checkpoint_path(place, skill)
+    path = layout.checkpoint_path(place, skill)
+    shown = relative_path(path, place.top)
     with writing(place, on_wait):
-        data = read_skill(place, skill)
-        before = unreadable_document(path, data) if isinstance(data, OSError) else data
-        if isinstance(before, bytes):
-            before = check_document(path, before, now=now)
-        written = plan_write(path, before, change, now)
+        content = read_content(path, place.top) if os.path.lexists(path) else None
+        before = None if content is None else next(iterate_checked([(shown, content)], now))
+        written = plan_write(shown, before, change, now)
         if not written.refused:
-            write_checkpoint(place, skill, (written.document.text or "").encode())
+            _replace(place, path, skill, (written.document.text or "").encode())
     return written
 
 
 def write_checkpoint(place: Place, skill: str, data: bytes) -> None:
     """Replaces a skill's checkpoint at once, through a symbolic link only where it stays in the repository."""
+    _replace(place, layout.checkpoint_path(place, skill), skill, data)
+
+
+def _replace(place: Place, path: str, skill: str, data: bytes) -> None:
     from checkpoint_git.disk import atomic
 
-    path = layout.checkpoint_path(place, skill)
     if os.path.islink(path) and is_inside(path, place.top):
         path = os.path.realpath(path)
         if layout.find_skill(path) not in ("", skill):

@@ -203,7 +203,7 @@ def test_another_skills_checkpoint_is_not_written(build: Path, project: Path) ->
 
 @pytest.mark.parametrize("name", ["../build", "/etc/x", "a/b", ".git", "con"])
 def test_a_skill_that_is_a_path_is_refused(project: Path, name: str) -> None:
-    with pytest.raises(CheckpointError, match="name of a skill"):
+    with pytest.raises(CheckpointError, match="invalid name"):
         run_verb(update, name, "--step=x", cwd=project)
 
 
