@@ -1,138 +1,132 @@
-"""What a sentence of a checkpoint asks for: whether it tells somebody to land a pull request, or mentions one. Pure.
+"""What a sentence of a checkpoint asks for, and whether that is merged. Pure.
 
-The rule is careful, because `next` skips what is shipped: an action that still has something to do must never be
-taken for done. So a reference counts as asked for only where a verb of landing governs it with nothing but light words
-between ("finish the review of #12"), and an action counts as shipped only where it asks for nothing else.
+Theory of operation: a text is cut into words, its references among them, and these into clauses at what joins them
+("then", ";", an arrow, "and" before a verb). Each clause is one of
+- a request that a merge answers: land, review, watch, mark ready, wait for, get approved, finish, open ...;
+- a step on the way to one, without a reference of its own: push the branch, wait for CI;
+- a condition: "after #8 merges", "once green", "if not merged by Friday";
+- an explanation: what stands in brackets, behind a dash or a colon, or only says how things are;
+- anything else: work that remains.
+An action is shipped when it has a request, every reference of its requests is merged, and nothing remains. `next` skips
+what is shipped, so whatever is not understood counts as work that remains: a missed request costs a look, a wrong skip
+costs the work.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from checkpoint_git.core.references import Mention, find_mentions
+from checkpoint_git.protocols.skill.request_text import (
+    ARROWS,
+    BRACKETED,
+    DASHES,
+    MARK,
+    SENTENCE_ENDS,
+    Clause,
+    RequestText,
+    Words,
+    cut_detail,
+    find_own_mentions,
+    find_segments,
+    phrase_at,
+    soften,
+    split_clauses,
+)
+from checkpoint_git.protocols.skill.request_words import (
+    AFTER_THE_MERGE,
+    ANDS,
+    APPROVAL,
+    BEHIND,
+    BEYOND,
+    BEYOND_PHRASES,
+    BUILDS,
+    CAUSES,
+    COPULAS,
+    GATES,
+    GREEN,
+    HURDLES,
+    INTRODUCTIONS,
+    LABELS,
+    LANDED,
+    LANDING,
+    LIGHT,
+    NOTS,
+    NOUNS,
+    OF_A_MERGE,
+    OPENING,
+    OTHER_VERBS,
+    OUT_OF_DRAFT,
+    PASSING,
+    PREPOSITIONS,
+    PUBLISHED,
+    RELATIONS,
+    REVIEWED,
+    REVIEWERS,
+    ROLES,
+    STATES,
+    STATING,
+    TROUBLE,
+    UNLESS,
+    UNMERGED,
+    VERBS,
+    WORK_NEEDS_NO_NOUN,
+)
 
 Role = Literal["asked", "waits", "about", "mentioned"]
+
+MAX_TEXT = 4_000  # characters that are taken apart; real actions have some hundreds
+_MOST_MENTIONS = 200
+_VERSION = re.compile(r"v?\d+(?:\.\d+)+")
 
 
 class Use(NamedTuple):
     """How a text uses a reference.
 
-    asked: to be landed, finished, reviewed, opened. waits: something else waits for it. about: the text's heading, or
-    something on its way to be landed. mentioned: anything else, and no reason to say anything.
+    asked: a merge of it answers a request. waits: something else waits for it. about: the text's heading.
+    mentioned: anything else, and no reason to say anything.
     """
 
     reference: str
     role: Role
 
 
-_LANDING = (
-    r"merge|squash|squash-merge|rebase|land|ship|open|create|raise|submit|push|finish|complete|close|review|approve|address|"
-    r"resume|continue|implement|start|begin|resolve|fix|do|pick|work|wrap|update|get|unblock|mark|merge back|"
-    r"rebase and merge|commit and push|review and merge|approve and merge|finish and merge|reopen|"
-    r"re-review|deliver|draft"
-)
-_LIGHT = (
-    r"a|an|the|our|my|your|this|that|its|both|all|PRs?|pull|requests?|MRs?|merge|issues?|tickets?|task|draft|stacked|open|last|"
-    r"final|approved|green|ready|pending|up|out|off|on|in|with|work|working|implementation|implementing|reviews?|reviewing|"
-    r"comments?|feedback|of|for|branch|linear|jira|github|gitlab|v?\d+(?:\.\d+)+"
-)
-# What may stand before the verb of a clause: its beginning, a joint, or words that only lead up to it.
-_LEAD = (
-    r"(?:please|todo|now|then|next|finally|first|and|or|to|we|i|you|should|must|can|just|either|need|needs|try|also|still|remember|"
-    r"ready|time|squash|user)"
-)
-_ASKING = re.compile(
-    rf"(?:^|\[ ?\]\s+|[.;:!?,(\[]\s*|[—\u2013→•*-]\s+|\d[.)]\s+|\b{_LEAD}\s+)"
-    rf"(?:{_LANDING})\s+(?:(?:{_LIGHT})\s+)*[(\[\"'`*]*$",
-    re.IGNORECASE,
-)
-_NEGATED = re.compile(
-    r"(?:\b(?:not|never|without|avoid|whether|if|before|after|once|when|until|unless)|n't)\s+(?:\w+\s+){0,3}$",
-    re.IGNORECASE,
-)
-_JOINED = re.compile(r"^[\s,/&+()\[\]]*(?:(?:and|or|then|plus|aka)\s+)?(?:the\s+)?$", re.IGNORECASE)
+class Request(NamedTuple):
+    """What a text asks for. asked: references whose merge answers it, in order. remains: it asks for more than that.
 
-# What may follow a reference that is the object of the verb; any other word makes it part of a name ("#12 fallout").
-_AFTER = re.compile(
-    r"^[\"'`*]*(?:$|[.,;:!?)\]}(\[—\u2013→+&/]|\s*(?:$|[—\u2013→(\[&+/-]|(?:into|to|onto|for|with|on|from|by|once|when|as|after|before|if|in|"
-    r"via|and|or|then|now|today|asap|first|next|please|review|branch|PR|until|while|so|at|is|are|merged|reviewed|landed|approved|"
-    r"shipped|finished|done|over|through|ready)\b))",
-    re.IGNORECASE,
-)
-_BEYOND = re.compile(
-    r"\b(?:prod|production|staging|deploy\w*|releas\w*|customers?|users|live|rollout|roll out)\b", re.IGNORECASE
-)
-_GET_PASSIVE = re.compile(
-    r"^[\s\"'`*]*(?:merged|reviewed|landed|approved|shipped|finished|done|in\b|over the line|through|ready)",
-    re.IGNORECASE,
-)
-_GET = re.compile(r"\bget\s+(?:\w+\s+)*$", re.IGNORECASE)
+    waits, about: references that it waits for, that it has as its heading.
+    """
 
-_WAITING_BEFORE = re.compile(
-    r"\b(?:wait(?:s|ing)?(?: for| on)?|await(?:s|ing)?|watch(?:ing)?|blocked (?:on|by)|depends on|pending|needs|"
-    r"requires|held (?:by|for)|after|once|when|until|as soon as|unless)\s+(?:(?:" + _LIGHT + r")\s+)*$",
-    re.IGNORECASE,
-)
-_LANDS = re.compile(
-    r"^[\"'`*]*\s+(?:\([^()]*\)\s+)?(?:(?:is|are|has|have|gets?|to be|been|to)\s+)*(?:green\s*(?:\+|and|&)\s*)?"
-    r"(?:merg|land|ship|review|approv|finish|done|complete|clos|in\b)",
-    re.IGNORECASE,
-)
-_FIRM_WAIT = re.compile(
-    rf"\b(?:wait|await|watch|blocked|depends|pending|held)\w*(?:\s+\w+)?\s+(?:(?:{_LIGHT})\s+)*$", re.IGNORECASE
-)
-_RESOLVED_BY = re.compile(
-    r"\b(?:fix(?:ed|es)?|resolv(?:ed|es)|address(?:ed|es)|handl(?:ed|es)|cover(?:ed|s)|solv(?:ed|es)|deliver(?:ed|s)|"
-    r"land(?:s|ed)?|ship(?:s|ped)?|unblock(?:ed|s)|cleared|done|included|comes|arrives)"
-    rf"\s+(?:by|in|with|via|through|once|when|as part of)\s+(?:(?:{_LIGHT})\s+)*$",
-    re.IGNORECASE,
-)
-_RESOLVES = re.compile(
-    r"^\s+(?:will\s+|should\s+)?(?:fix|resolv|address|handl|cover|solv|unblock|clear)(?:es?|ed|s)?\b", re.IGNORECASE
-)
-
-_WORK = re.compile(
-    r"^\s*(?:add|build|create|fix|finish|implement|introduce|land|make|merge|migrate|move|port|refactor|remove|rename|replace|ship|split|"
-    r"support|switch|upgrade|use|wire|write)\b",
-    re.IGNORECASE,
-)
-_RELATION = re.compile(
-    r"\b(?:after|since|until|once|when|before|from|following|based|depends?|blocked|follow-?ups?|fallout|regressions?|revert\w*|docs?|"
-    r"documentation|notes|tests?|because|due|see|per|like|unlike|refs?|part of|introduced|caused)\b|[.;]\s",
-    re.IGNORECASE,
-)
-_HEAD = re.compile(
-    rf"^\s*(?:[-*•]\s*|\d+[.)]\s*|\[ ?\]\s*){{0,2}}(?:{_LEAD}\b[\s:,]*)*(?:{_LANDING})\s+(?:(?:{_LIGHT}|\d+)\s+)*"
-    r"[(\[\"'`*]*$",
-    re.IGNORECASE,
-)
-_PASSIVE = r"(?:reviewed|approved|green|merged|landed|shipped|finished|done|in)\b"
-_PASSIVES = re.compile(rf"^\s*{_PASSIVE}(?:(?:,|\s+and|,\s*and)\s+{_PASSIVE})*", re.IGNORECASE)
-_TAIL = re.compile(r"^[^.;,\n→+]*[.!]?\s*$")
-_MORE = re.compile(r"\b(?:and|then|also|plus|afterwards)\b", re.IGNORECASE)
-_HEADING = re.compile(r"^\s*(?:\([^()]*\)\s*)?(?:[:—\u2013]|-\s)")
-_NEAR = 160  # characters around a reference in which words decide about it
+    asked: tuple[str, ...] = ()
+    waits: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()
+    remains: bool = True
 
 
 def find_uses(text: str) -> list[Use]:
     """Every reference of a text with its strongest use, in the order named."""
-    strongest: dict[str, Role] = {}
-    for mention, role in _find_roles(text):
-        known = strongest.get(mention.reference)
-        if known is None or _RANK[role] < _RANK[known]:
-            strongest[mention.reference] = role
-    return [Use(reference, role) for reference, role in strongest.items()]
+    request = read_request(text)
+    roles: dict[str, Role] = {}
+    by_role: tuple[tuple[Role, tuple[str, ...]], ...] = (
+        ("about", request.about),
+        ("waits", request.waits),
+        ("asked", request.asked),
+    )
+    for role, references in by_role:
+        roles |= dict.fromkeys(references, role)
+    named = dict.fromkeys(mention.reference for mention in find_own_mentions(text))
+    return [Use(reference, roles.get(reference, "mentioned")) for reference in named]
 
 
 def find_shipped(action_text: str, merged: Mapping[str, str]) -> str | None:
     """The evidence that an action is done: all it asks for is merged, and it asks for nothing else. Else None.
 
-    merged: reference -> evidence, as repo.past.history.read_merged answers.
+    merged: reference -> evidence, as git.history answers.
     """
-    asked = [mention for mention, role in _find_roles(action_text) if role == "asked"]
-    if not asked or any(mention.reference not in merged for mention in asked) or not _is_all(action_text, asked):
+    request = read_request(action_text)
+    if request.remains or not request.asked or any(reference not in merged for reference in request.asked):
         return None
-    return merged[asked[0].reference]
+    return merged[request.asked[0]]
 
 
 def is_resolved_by(resolution: str, reference: str) -> bool:
@@ -154,114 +148,24 @@ def find_resolution(resolution: str, merged: Mapping[str, str]) -> str | None:
     return next(found, None)
 
 
-_RANK: dict[Role, int] = {"asked": 0, "waits": 1, "about": 2, "mentioned": 3}
+def read_request(text: str) -> Request:
+    """What a text asks for; of a text that is too long to be an action, only that something remains."""
+    mentions = find_own_mentions(text)
+    if not mentions or len(text) > MAX_TEXT or len(mentions) > _MOST_MENTIONS or text.lstrip(" -*").startswith("[x]"):
+        return Request()
+    return _Reader(text, mentions).read()
 
 
-def _find_roles(text: str) -> list[tuple[Mention, Role]]:
-    mentions = find_mentions(text)
-    found: list[tuple[Mention, Role]] = []
-    for mention in mentions:
-        role = _find_role(text, mention)
-        if role == "mentioned" and found and _follows(text, found[-1], mention):
-            role = "asked"
-        found.append((mention, role))
-    return [(mention, role) for mention, role in found if not _is_step_of_a_plan(text, mention, role)]
-
-
-def _is_step_of_a_plan(text: str, mention: Mention, role: Role) -> bool:
-    """Whether a bare "PR 2" counts the steps of a plan: "PR 2: write the parser", "v1.4 PR 2", "PR 2 (ABC-12)"."""
-    if not re.fullmatch(r"\w+[ -]?\d+", text[mention.start : mention.end]) or mention.reference[0].isalpha():
-        return False
-    ticket = re.match(r"\s*\(\s*[A-Z][A-Z0-9]+-\d", _after(text, mention))
-    return bool(role == "about" or ticket or re.search(r"\d\.\d+\s+$", _before(text, mention)))
-
-
-def _follows(text: str, last: tuple[Mention, Role], mention: Mention) -> bool:
-    """Whether a reference only continues a list of what is asked for: "merge #12, #13 and #14"."""
-    between = text[last[0].end : mention.start] if mention.start >= last[0].end else ""
-    return last[1] == "asked" and bool(_JOINED.match(between)) and bool(_AFTER.match(_after(text, mention)))
-
-
-def _find_role(text: str, mention: Mention) -> Role:
-    before, after = _before(text, mention), _after(text, mention)
-    for role, holds in _ROLES:
-        if holds(text, mention, before, after):
-            return role
-    return "mentioned"
-
-
-def _asks(text: str, mention: Mention, before: str, after: str) -> bool:
-    asking = _ASKING.search(before)
-    if not asking or not _AFTER.match(after) or _NEGATED.search(before[: asking.start()]):
-        return False
-    if _GET.search(before):
-        return bool(_GET_PASSIVE.match(after))
-    return not _BEYOND.search(_clause(after))
-
-
-def _names_the_work(text: str, mention: Mention, before: str, after: str) -> bool:
-    """Such as "Add retries (#12)": the reference in brackets at the end says which work is meant."""
-    start = before.rfind("(")
-    if start < 0 or mention.start > _NEAR or not re.match(r"^[^()]{0,40}\)\s*\.?\s*$", after):
-        return False
-    inside = before[start + 1 :]
-    return bool(_WORK.match(before) and not _RELATION.search(before) and _JOINED.match(_without_references(inside)))
-
-
-def _waits(text: str, mention: Mention, before: str, after: str) -> bool:
-    waiting = _WAITING_BEFORE.search(before)
-    return bool(waiting and (_FIRM_WAIT.search(before) or _LANDS.match(after)))
-
-
-def _heads(text: str, mention: Mention, before: str, after: str) -> bool:
-    closed = after.lstrip("])\"'`*")
-    return not before.strip(" *-[(\"'`") and bool(_HEADING.match(closed) or before[-1:] + after[:1] == "[]")
-
-
-def _is_in_the_way_of_landing(text: str, mention: Mention, before: str, after: str) -> bool:
-    """Such as "PR #12 needs review", "get approval for #12", "ping the reviewers on #12", or the reference alone."""
-    alone = not before.strip(_WRAPPING) and not after.strip(_WRAPPING + ".!")
-    return alone or bool(_STEP_BEFORE.search(before) or (not before.strip(_WRAPPING) and _STEP_AFTER.match(after)))
-
-
-_WRAPPING = " *-[](\"'`)"
-_STEP_BEFORE = re.compile(
-    r"\b(?:approvals?|reviews?|reviewers?|sign-?off|ci|checks)\s+(?:for|on|of|from)\s+(?:(?:the|our|my)\s+)?$|"
-    r"^\W*(?:monitor|babysit|chase|shepherd|nudge|ping)\s+(?:(?:the|our|my)\s+)?(?:reviewers?\s+(?:of|on|for)\s+)?$",
+_RESOLVED_BY = re.compile(
+    r"\b(?:fix(?:ed|es)?|resolv(?:ed|es)|address(?:ed|es)|handl(?:ed|es)|cover(?:ed|s)|solv(?:ed|es)|deliver(?:ed|s)|"
+    r"land(?:s|ed)?|ship(?:s|ped)?|unblock(?:ed|s)|cleared|done|included|comes|arrives)"
+    r"\s+(?:by|in|with|via|through|once|when|as part of)\s+(?:[\w-]+\s+){0,3}$",
     re.IGNORECASE,
 )
-_STEP_AFTER = re.compile(
-    r"^[\s\"'`*)\]]*(?:still\s+)?(?:(?:is|are)\s+(?:still\s+)?(?:waiting|open|pending|in review|up for)\b|"
-    r"(?:needs?|awaits?|awaiting)\s(?=.{0,40}(?:review|approv|merg|sign-?off|rebas)))",
-    re.IGNORECASE,
+_RESOLVES = re.compile(
+    r"^\s+(?:will\s+|should\s+)?(?:fix|resolv|address|handl|cover|solv|unblock|clear)(?:es?|ed|s)?\b", re.IGNORECASE
 )
-
-
-_ROLES: tuple[tuple[Role, Callable[[str, Mention, str, str], bool]], ...] = (
-    ("asked", _asks),
-    ("asked", _names_the_work),
-    ("waits", _waits),
-    ("about", _heads),
-    ("about", _is_in_the_way_of_landing),
-)
-
-
-def _is_all(text: str, asked: list[Mention]) -> bool:
-    """Whether nothing else is asked for, before or behind the references."""
-    first, last = asked[0], asked[-1]
-    after = _after(text, last)
-    if _names_the_work(text, first, _before(text, first), _after(text, first)):
-        return not _MORE.search(after)
-    tail = _PASSIVES.sub("", re.sub(r"\([^()]*\)", "", text[last.end :]))
-    between = _without_references(text[first.start : last.end])
-    whole = _TAIL.match(tail.lstrip(")]\"'`*")) and not _MORE.search(tail) and not re.search(r"[.;]", between)
-    return bool(whole and _HEAD.match(text[: first.start]))
-
-
-def _without_references(text: str) -> str:
-    for mention in reversed(find_mentions(text)):
-        text = text[: mention.start] + text[mention.end :]
-    return text
+_NEAR = 160  # characters around a reference in which words decide about it
 
 
 def _before(text: str, mention: Mention) -> str:
@@ -272,6 +176,369 @@ def _after(text: str, mention: Mention) -> str:
     return text[mention.end : mention.end + _NEAR]
 
 
-def _clause(text: str) -> str:
-    """The text up to where the next clause begins."""
-    return re.split(r"[.;]\s|\n|\bthen\b|\band\b", text, maxsplit=1)[0]
+class _Reader:
+    """Reads one text; collects references by what becomes of them."""
+
+    def __init__(self, text: str, mentions: Sequence[Mention]) -> None:
+        self._text = RequestText(text, mentions)
+        self._asked: list[str] = []
+        self._awaited: list[str] = []  # waited for at the head of a clause: asked for, unless more follows
+        self._waits: list[str] = []
+        self._about: list[str] = []
+        self._remains = False
+        self._is_work = False  # the request is to do the work: the sentences behind it are its details
+
+    def read(self) -> Request:
+        words = self._text.words
+        if self._names_its_work(words):
+            return Request(self._text.references(words), remains=False)
+        for segment, joint in find_segments([word for word in words if word != BRACKETED]):
+            if any(word.isalnum() or word.startswith(MARK) or word[0].isalnum() for word in segment):
+                self._read_segment(segment, joint)
+        (self._waits if self._remains else self._asked).extend(self._awaited)
+        asked, waits, about = (tuple(dict.fromkeys(found)) for found in (self._asked, self._waits, self._about))
+        return Request(asked, waits, about, self._remains)
+
+    def _names_its_work(self, words: Words) -> bool:
+        """Such as "Add retries (#12)": the reference in brackets at the end says which work is meant."""
+        if len(words) < 4 or words[-1] == ".":
+            words = words[:-1]
+        if len(words) < 4 or words[-2] != BRACKETED or sum(word.startswith(MARK) for word in words) != 1:
+            return False
+        said = {word.lower() for word in words[:-2]}
+        return words[0].lower() in BUILDS and not said & (RELATIONS | SENTENCE_ENDS | ARROWS | DASHES)
+
+    def _read_segment(self, words: list[str], joint: str) -> None:
+        """Words between strong joints: perhaps a condition, then coordinate clauses."""
+        words = soften(words)
+        condition: list[str] = []
+        if phrase_at(words, 0, GATES):
+            end = next((at for at, word in enumerate(words) if word in ",:"), len(words))
+            condition, words = words[:end], words[end + 1 :]
+            if not words:
+                self._waits += self._text.references(condition)
+                self._remains = True
+                return
+            if TROUBLE & {word.lower() for word in condition}:  # "if a check fails, ...": moot once merged
+                return
+        remained, self._remains = self._remains, False
+        for clause in split_clauses(words, joint):
+            self._read_clause(clause, condition)
+        if self._remains:
+            self._waits += self._text.references(condition)
+        self._remains = self._remains or remained
+
+    def _read_clause(self, clause: Clause, condition: Words) -> None:
+        head, detail = cut_detail(soften(clause.words))
+        if not head:
+            self._waits += self._text.references(clause.gate)
+            self._remains = self._remains or (bool(clause.gate) and clause.joint != "and")
+            return
+        references = self._text.references(head)
+        if phrase_at(head, 0, NOTS):
+            self._remains = self._remains or bool(references)
+            return
+        if detail and not references and self._text.references(detail) and head[0].lower() in INTRODUCTIONS:
+            self._read_introduced(detail, clause, condition)
+            return
+        is_afterwards = bool(condition) and {word.lower() for word in condition} <= AFTER_THE_MERGE
+        if not is_afterwards and (self._is_request(head, clause, condition) or (not references and _is_step(head))):
+            return
+        heading = _find_heading(head)
+        if heading and (detail or clause.joint == "start"):
+            self._read_heading(heading, detail, clause)
+        elif not self._is_explanation(head, clause.joint):
+            self._remains = True
+
+    def _read_introduced(self, words: list[str], clause: Clause, condition: Words) -> None:
+        """What stands behind "Held for review:" and the like: a reference alone, or a request."""
+        head, _ = cut_detail(soften(words))
+        if all(word.startswith(MARK) or word.lower() in LIGHT or not word[0].isalnum() for word in head):
+            self._asked += self._text.references(head)
+        else:
+            self._read_clause(clause._replace(words=words), condition)
+
+    def _read_heading(self, token: str, detail: list[str], clause: Clause) -> None:
+        """What stands behind a heading: how it is, a request about it, or the description of the work."""
+        first, *more = split_clauses(detail, "and") if detail else [Clause([], [], "and")]
+        if _is_on_its_way([token, *soften(first.words)]):
+            self._asked += self._text.references([token])
+        else:
+            self._about += self._text.references([token])
+            asked = len(self._asked)
+            self._read_clause(first, [])
+            self._remains = self._remains or len(self._asked) == asked
+        for each in more:
+            self._read_clause(each, [])
+
+    def _is_request(self, head: Words, clause: Clause, condition: Words) -> bool:
+        """Whether a merge answers the clause; notes its references."""
+        if _goes_beyond(head):
+            return False
+        found = _Head(head, self._text)
+        if found.token and (found.asks() or _is_on_its_way(head)) and not _was_landed(head):
+            if found.kind == "wait":
+                self._awaited += self._text.references([found.token])
+            else:
+                self._asked += self._text.references([found.token])
+            self._is_work = self._is_work or found.kind == "work"
+            return True
+        gate = {word.lower() for word in clause.gate}
+        if found.kind in ("follow", "verify") and found.is_plain() and gate & UNLESS and gate & UNMERGED:
+            self._asked += self._text.references([found.token])
+            return True
+        if clause.gate[:1] == ["before"] and not found.token:  # "get approval before merging #12"
+            whole = _Head([*head, *clause.gate], self._text)
+            if whole.token and whole.asks():
+                self._asked += self._text.references([whole.token])
+                return True
+        if found.token and not found.kind and clause.joint != "start" and self._asked and len(head) == 1:
+            self._asked += self._text.references(head)
+            return True
+        if found.kind == "link" and found.token and {word.lower() for word in self._text.words} & OPENING:
+            self._asked += self._text.references([found.token])
+            return True
+        if [word.lower() for word in head[:1]] in (["blocked"], ["depends"]) and found.token:
+            self._waits += self._text.references(head)
+            self._remains = True
+            return True
+        if condition and found.kind in ("land", "review") and not found.token and _is_step(head):
+            self._asked += self._text.references(condition)
+            return True
+        return False
+
+    def _is_explanation(self, head: Words, joint: str) -> bool:
+        if self._is_work and joint == "sentence":
+            return True
+        words = [word.lower() for word in head]
+        if words[0] == "keep" and len(words) > 1 and words[1].endswith("ing"):
+            return True
+        if joint != "sentence" or _goes_beyond(head):
+            return False
+        states = not phrase_at(head, 0, VERBS) and words[0] not in OTHER_VERBS and STATING & set(words[1:7])
+        return bool(states or words[0] in LABELS or words[-1] in ("clean", "green"))
+
+
+class _Head:
+    """The verb of a clause and its object. token: the reference that the verb governs, "" for none."""
+
+    def __init__(self, words: Words, text: RequestText) -> None:
+        self._words = [word.lower() for word in words]
+        self._text = text
+        verb = phrase_at(words, 0, VERBS)
+        self.verb, self.kind = verb, VERBS.get(verb, "")
+        at = next((number for number, word in enumerate(words) if word.startswith(MARK)), -1)
+        self.token = words[at] if at >= 0 else ""
+        start = verb.count(" ") + 1 if verb else 0
+        self._between, self._behind = self._words[start : max(at, 0)], self._words[at + 1 :] if at >= 0 else []
+
+    def is_plain(self) -> bool:
+        """Whether the reference is the verb's own object, and nothing behind it makes it part of a name."""
+        return bool(self.token) and self._is_light(self._between) and self._ends_well()
+
+    def asks(self) -> bool:
+        """Whether this is a request that a merge of the reference answers."""
+        return self._is_noun_phrase() or (bool(self.kind) and _RULES.get(self.kind, _Head._never)(self))
+
+    def _never(self) -> bool:
+        return False
+
+    @staticmethod
+    def _is_light(words: Words) -> bool:
+        return len(words) <= 10 and all(word in LIGHT or word in ",:" or _VERSION.fullmatch(word) for word in words)
+
+    def _ends_well(self) -> bool:
+        after = self._behind
+        if after[:1] == ["'"]:  # "#12's new CI run"
+            return next((word in NOUNS for word in after[2:] if word in NOUNS or word not in LIGHT), False)
+        if not after or not after[0][0].isalnum():
+            return not after or after[0] not in ("/", "&", "+") or self._joins_a_noun(after)
+        if after[0] in ANDS:
+            return self._joins_a_noun(after)
+        return after[0] in BEHIND
+
+    @staticmethod
+    def _joins_a_noun(after: Words) -> bool:
+        """Whether "and" joins one more thing of the same request: "the diff of #12 and all checks"."""
+        rest = [word for word in after[1:] if word not in LIGHT or word in NOUNS]
+        return bool(rest) and (rest[0] in NOUNS or rest[0] in LANDED)
+
+    def _is_direct(self) -> bool:
+        """Whether no preposition makes the reference a target: "rebase onto #12", "merge main into #12"."""
+        return self.is_plain() and self._between[-1:] not in (["on"], ["onto"], ["into"], ["to"])
+
+    def _is_verified(self) -> bool:
+        passes = self._behind[:1] and (self._behind[0] in PASSING or self._behind[1:2] == ["ci"])
+        settles = bool(GREEN & {*self._between, *self._behind})
+        light = [word for word in self._between if word != "that"]
+        return settles and self._is_light(light) and (self._ends_well() or bool(passes))
+
+    def _is_watched(self) -> bool:
+        return self._is_light(self._between) and self._behind[:1] != ["/"]
+
+    def _is_work(self) -> bool:
+        return self.is_plain() and (self._text.is_named_pull(self.token) or self.verb in WORK_NEEDS_NO_NOUN)
+
+    def _is_addressed(self) -> bool:
+        if self.verb == "fix" and self.is_plain() and self._text.is_named_pull(self.token):
+            return True
+        after = [word for word in self._behind[:5] if word not in POSSESSIVE]
+        if self._is_light(self._between) and any(word in REVIEWED for word in after[:4]):
+            return True
+        if CAUSES & set(self._between):  # "fix the test broken by #12"
+            return False
+        return bool(REVIEWED & set(self._between)) and len(self._between) <= 9 and self._between[-1] in PREPOSITIONS
+
+    def _is_asked_of(self) -> bool:
+        """Ask somebody to merge it; ping its reviewers; get it merged or approved."""
+        words = self._between
+        if "to" in words and self._is_light([word for word in words[words.index("to") + 1 :] if word not in LANDING]):
+            return bool(LANDING & set(words[words.index("to") :]))
+        if REVIEWERS & set(words):
+            return True
+        if self._is_approval(words):
+            return True
+        return self.verb in ("get", "have") and self._is_light(words) and self._becomes_landed()
+
+    def _becomes_landed(self) -> bool:
+        after = [word for word in self._behind if word not in ("to", "be", "and", ",", "both", "finally")]
+        over = self._behind[:3] == ["over", "the", "line"] or self._behind == ["in"]
+        return over or after[:1] == ["green"] or (any(word in LANDED for word in after[:2]) and after[0] not in NOUNS)
+
+    @staticmethod
+    def _is_approval(words: Words) -> bool:
+        """Such as "approval for", "the owner's sign-off before merging"."""
+        at = next((number for number, word in enumerate(words) if word in APPROVAL), -1)
+        behind = [word for word in words[at + 1 :] if word not in ("merging", "landing", "merge", "land")]
+        return 0 <= at <= 6 and behind[:1] != [] and behind[0] in PREPOSITIONS and _Head._is_light(behind[1:])
+
+    def _is_obtained(self) -> bool:
+        return self._is_approval(self._between)
+
+    def _is_awaited(self) -> bool:
+        return self._is_asked_of() if "to" in self._between else self.is_plain() or self._is_approval(self._between)
+
+    def _is_marked(self) -> bool:
+        after = [word for word in self._behind if word != "as"]
+        return self._is_light(self._between) and after[:1] in (["ready"], ["reviewed"], ["approved"])
+
+    def _is_brought(self) -> bool:
+        if not self._is_light(self._between):
+            return False
+        behind = " ".join(self._behind)
+        if behind.startswith(OUT_OF_DRAFT):
+            return True
+        near = set(self._behind[:4])
+        if {"look", "review", "pass", "read"} & near and {"a", "an", "one", "the"} & set(self._behind[:1]):
+            return True  # "give #12 a final look"
+        return "for" in self._behind[:2] and bool({"review", "approval", "merge"} & near)
+
+    def _is_followed(self) -> bool:
+        behind = [word for word in self._behind if word not in POSSESSIVE]
+        return self._is_light(self._between) and behind[:1] != [] and behind[0] in NOUNS
+
+    def _is_published(self) -> bool:
+        if self._is_direct():
+            return True
+        to_it = (
+            len(self._between) <= 6
+            and "to" in self._between[1:]
+            and self._is_light(self._between[self._between.index("to") :])
+        )
+        linked = {"link", "linked", "linking"} & set(self._between) and len(self._between) <= 10
+        return bool(to_it or linked)
+
+    def _is_noun_phrase(self) -> bool:
+        """Such as "user decision on #12", "review of #12", "auto-merge enabled on #12"."""
+        words = self._words
+        at = next((number for number, word in enumerate(words) if word.startswith(MARK)), 0)
+        if words[0] in ("auto-merge", "automerge") and {"enabled", "armed", "set", "on"} & set(words[1:at]):
+            return self._is_light([word for word in words[1:at] if word not in ("enabled", "armed", "set", "is")])
+        start = 1 if words[0] in ROLES else 0
+        return self._is_approval(words[start:at]) and words[start] in APPROVAL
+
+
+POSSESSIVE = frozenset(["'", "s"])
+_RULES: dict[str, Callable[[_Head], bool]] = {
+    "land": _Head._is_direct,
+    "review": _Head._is_direct,
+    "renew": lambda head: head._is_direct() and "onto" not in head._between and "on" not in head._between,
+    "publish": _Head._is_published,
+    "verify": _Head._is_verified,
+    "watch": _Head._is_watched,
+    "work": _Head._is_work,
+    "address": _Head._is_addressed,
+    "ask": lambda head: head._is_asked_of() or head._is_brought(),
+    "obtain": _Head._is_obtained,
+    "wait": _Head._is_awaited,
+    "mark": _Head._is_marked,
+    "bring": _Head._is_brought,
+    "follow": _Head._is_followed,
+    "decide": lambda head: head._is_light([word for word in head._between if word not in LANDING]),
+}
+
+
+def _goes_beyond(words: Words) -> bool:
+    """Whether a clause leads behind the merge: to production, a release, customers."""
+    lowered = [word.lower() for word in words]
+    return bool(BEYOND & set(lowered)) or any(phrase in f" {' '.join(lowered)} " for phrase in _BEYOND_SPACED)
+
+
+_BEYOND_SPACED = tuple(f" {phrase} " for phrase in BEYOND_PHRASES)
+
+
+def _find_heading(head: Words) -> str:
+    """The reference that a clause consists of, "" where it says anything else."""
+    rest = [word for word in head if word not in "[]()"]
+    return rest[0] if len(rest) == 1 and rest[0].startswith(MARK) else ""
+
+
+def _is_on_its_way(head: Words) -> bool:
+    """Whether a clause says that a reference is about to land: "#12 is green", "#12 needs review", "#12: merge"."""
+    words = [word.lower() for word in head]
+    at = next((number for number, word in enumerate(words) if word.startswith(MARK)), len(words))
+    if at == len(words) or not all(word in LIGHT for word in words[:at]):
+        return False
+    behind = words[at + 1 :]
+    while behind and behind[0] in COPULAS:
+        behind = behind[1:]
+    if behind[:1] in (["needs"], ["need"]):
+        return bool({"review", "approval", "merge", "merging", "sign-off", "rebase", "rebasing"} & set(behind[1:6]))
+    phrases = (["in", "review"], ["up", "for"], ["on", "branch"], ["in", "flight"])
+    return behind[:2] in phrases or (behind[:1] != [] and behind[0] in STATES and behind[0] != "landed")
+
+
+def _was_landed(head: Words) -> bool:
+    """Whether a clause only says that a reference is merged."""
+    words = [word.lower() for word in head]
+    at = next(number for number, word in enumerate(words) if word.startswith(MARK))
+    behind = words[at + 1 : at + 5]
+    states = {"merged", "landed", "shipped", "closed", "done", "deployed", "live"} & set(behind)
+    return not words[:at] and bool(states) and bool(behind) and behind[0] in COPULAS
+
+
+def _is_step(head: Words) -> bool:
+    """Whether a clause without a reference is a step on the way to a merge: "push the branch", "wait for CI"."""
+    words = [word.lower() for word in head]
+    phrase = phrase_at(words, 0, VERBS)
+    kind, rest = VERBS.get(phrase, ""), words[phrase.count(" ") + 1 if phrase else 0 :]
+    said = {word for word in rest if word[0].isalnum()}
+    if kind in ("publish", "renew") and phrase in ("push", "open"):
+        return said <= PUBLISHED or ({"on", "from"} & said and len(rest) <= 6) or not said
+    if words[0] == "commit" or phrase == "link":
+        return said <= PUBLISHED
+    if kind == "address":
+        return bool(REVIEWED & said) and len(rest) <= 6
+    if kind in ("wait", "verify", "watch"):
+        return bool(said & HURDLES) or (rest[:1] == ["for"] and kind == "watch")
+    if kind in ("land", "review", "mark"):
+        return said <= OF_A_MERGE
+    if kind == "ask":
+        return "review" in said or (
+            "to" in said and bool({"merge", "review", "approve", "land"} & said) and words[-1] in LANDING
+        )
+    if words[:2] == ["cut", "branch"] or (words[0] in ("delete", "remove") and words[-1] in ("branch", "branches")):
+        return len(words) <= 6 or words[0] == "cut"
+    return words in (["decide"], ["close"], ["close", "or", "merge"], ["request", "changes"], ["squash"]) or words[
+        :3
+    ] == ["check", "for", "merge"]

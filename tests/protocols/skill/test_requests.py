@@ -1,8 +1,16 @@
 """What sentences of checkpoints ask for: the line between "land it" and "it is mentioned"."""
 
+import json
+import time
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from checkpoint_git.protocols.skill.requests import Use, find_shipped, find_uses, is_resolved_by
+from checkpoint_git.core.references import find_references
+from checkpoint_git.protocols.skill.requests import Use, find_shipped, find_uses, is_resolved_by, read_request
+
+SENTENCES = json.loads(Path(__file__).with_name("requests.json").read_text("utf-8"))
 
 EVIDENCE = {reference: f"proof of {reference}" for reference in ("#12", "#13", "!12", "ABC-12", "acme/app#12")}
 
@@ -64,7 +72,6 @@ def test_an_action_that_asks_to_land_something_is_shipped_once_that_is_merged(te
         "Do not merge #12",
         "Don't merge #12 yet",
         "Never merge #12",
-        "Decide whether to merge #12",
         "Rebase onto #12",
         "Document the search API (#12)",
         "Add tests for search (follow-up to #12)",
@@ -103,7 +110,7 @@ def test_an_action_that_asks_for_more_is_not_shipped_as_a_whole(text: str) -> No
 
 
 @pytest.mark.parametrize(
-    "text", ["After #12 lands, deploy", "Wait for #12, then deploy", "Watch PR #12 CI", "blocked by #12"]
+    "text", ["After #12 lands, deploy", "Wait for #12, then deploy", "Once #12 is in: tag it", "blocked by #12"]
 )
 def test_an_action_that_waits_for_merged_work_says_so(text: str) -> None:
     assert [(use.reference, use.role) for use in find_uses(text)] == [("#12", "waits")]
@@ -138,25 +145,30 @@ def test_a_resolution_that_only_mentions_something_does_not_rest_on_it(text: str
     assert not is_resolved_by(text, "#12")
 
 
-@pytest.mark.parametrize("piece", ["merge #1 ", "#1, ", "(", "merge the ", "a/", "once ", "1. "])
-def test_a_hostile_action_is_read_in_bounded_time(piece: str) -> None:
-    find_shipped(piece * (300_000 // len(piece)), {})
+@pytest.mark.parametrize("sentence", SENTENCES, ids=lambda sentence: sentence["text"][:40])
+def test_a_sentence_as_people_write_it_is_read(sentence: dict[str, Any]) -> None:
+    merged = dict.fromkeys(find_references(sentence["text"]), "a merge")
+    assert bool(find_shipped(sentence["text"], merged)) is sentence["shipped"], read_request(sentence["text"])
+
+
+def test_an_action_is_not_shipped_while_one_of_its_references_is_open() -> None:
+    assert find_shipped("Merge #12 and #99", EVIDENCE) is None
+    assert find_shipped("merge #12, then #99", EVIDENCE) is None
+    assert find_shipped("Merge #12 once #99 is green", EVIDENCE) == "proof of #12"
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "#12",
-        "PR #12",
-        "PR #12 needs review",
-        "#12 is still open",
-        "#12 awaits sign-off from Bob",
-        "Get approval for #12",
-        "Ping reviewers on #12",
-        "Monitor #12 until merged",
-    ],
+    "piece", ["merge #1 ", "#1, ", "(", "merge the ", "a/", "once ", "1. ", "and ", "(#1) ", "[a]("]
 )
-def test_what_is_on_its_way_to_be_landed_is_told_and_never_skipped(text: str) -> None:
+def test_a_hostile_action_is_read_in_bounded_time(piece: str) -> None:
+    started = time.process_time()
+    read_request("#1 " + piece * (300_000 // len(piece)))
+    read_request(("#1 " + piece * 4_000)[:4_000])
+    assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize("text", ["#12", "PR #12", "#12: write the parser"])
+def test_a_reference_alone_is_reported_and_never_skipped(text: str) -> None:
     assert [use.role for use in find_uses(text)] == ["about"]
     assert find_shipped(text, {"#12": "merged"}) is None
 

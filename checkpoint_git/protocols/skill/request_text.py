@@ -1,0 +1,226 @@
+"""A text that may ask for something, taken apart: words, references as tokens, clauses and conditions. Pure."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from checkpoint_git.core.references import Mention, find_mentions
+from checkpoint_git.protocols.skill.request_words import (
+    ANDS,
+    CJK,
+    DUTIES,
+    GATES,
+    JOINS,
+    LONGEST_PHRASE,
+    OTHER_VERBS,
+    ROLES,
+    SOFTENERS,
+    THEN,
+    TRUNKS,
+    VERBS,
+)
+
+Words = Sequence[str]
+
+# A reference among the words: a control character, which no word begins with, and a letter that stands for its number.
+MARK = "\x01"
+_FIRST = 0x4E00
+BRACKETED = "\x02"  # before references that stood alone in brackets
+_CODE = "CODE"  # in place of a code span
+_PIECE = re.compile(rf"{BRACKETED}|{MARK}.|[^\W_](?:[\w'./@-]*\w)?|->|=>|--|[^\w\s]")
+SENTENCE_ENDS = frozenset(".!?;")
+ARROWS = frozenset(["→", "⇒", "->", "=>"])
+DASHES = frozenset(["—", "-", "--", ":", "|"])
+
+
+def find_own_mentions(text: str) -> list[Mention]:
+    """The mentions of a text without those that count the steps of a plan: "PR 2: write the parser", "v1.4 PR 2"."""
+    return [mention for mention in find_mentions(text) if not _is_step_of_a_plan(text, mention)]
+
+
+def _is_step_of_a_plan(text: str, mention: Mention) -> bool:
+    spelled = re.fullmatch(r"[A-Za-z -]+?(\d+)", text[mention.start : mention.end])
+    if spelled is None or mention.reference[0].isalpha():
+        return False
+    before, after = text[max(mention.start - 20, 0) : mention.start], text[mention.end : mention.end + 40]
+    heads = not before.strip(" -*[") and re.match(r"\s*[:—]", after)
+    numbered = re.match(r"\s*\(\s*[A-Z][A-Z0-9]+-\d|\s+of\s+v?\d", after) or re.search(r"\d\.\d+\s+$", before)
+    return bool(len(spelled[1]) == 1 or heads or numbered)
+
+
+_PLAN_STEP = re.compile(
+    r"(?:\bv?\d+(?:\.\d+)+\s+)?\b[Pp][Rr]s? \d{1,2}(?:\.\d)?(?=\s*(?:[(:,.;]|(?:is|from|branch)\b))"
+)
+
+
+class RequestText:
+    """A text as words; references are tokens, and a list of references is one."""
+
+    def __init__(self, text: str, mentions: Sequence[Mention]) -> None:
+        self._references: list[tuple[str, ...]] = []
+        self._spelled: list[str] = []
+        pieces, last = [], 0
+        for mention in mentions:
+            if mention.start >= last:
+                token = self._add((mention.reference,), text[mention.start : mention.end])
+                pieces += [text[last : mention.start], f" {token} "]
+                last = mention.end
+        plain = _PLAN_STEP.sub("", "".join([*pieces, text[last:]]))
+        plain = plain.replace("\u2019", "'").replace("\u2013", "\u2014")  # the typographic apostrophe and dash
+        for signs, words in CJK.items() if not plain.isascii() else ():
+            plain = plain.replace(signs, words)
+        plain = re.sub(rf"`\s*({MARK}.)\s*`", r"\1", plain)
+        plain = re.sub(r"`[^`]*`", lambda code: " CI checks " if " checks" in code[0] else f" {_CODE} ", plain)
+        plain = re.sub(r"\[([^\[\]]*)\]\([^()]*\)", r"\1", plain)  # a Markdown link
+        plain = re.sub(r"https?://\S+|[*_\"\u201c\u201d«»]", "", plain)
+        plain = re.sub(r"(?m)^\s*(?:[-•+]\s+|\d+[.)]\s+|\[ ?\]\s*|#+\s+)+", "", plain).replace("\n", " ; ")
+        plain = re.sub(r"(?i)\b(rebase|squash) and merge\b", r"\1-merge", plain)
+        for _ in range(3):  # what stands in brackets explains, but for references alone
+            plain = re.sub(r"\s*\(([^()]{0,800})\)", self._open_brackets, plain)
+        self.words = self._join_lists(_PIECE.findall(plain))
+
+    def _add(self, references: tuple[str, ...], spelled: str) -> str:
+        self._references.append(references)
+        self._spelled.append(spelled)
+        return MARK + chr(_FIRST + len(self._references) - 1)
+
+    def _open_brackets(self, found: "re.Match[str]") -> str:
+        bare = re.sub(f"{MARK}.", "", found[1])
+        return f" {BRACKETED}{found[1]}" if bare != found[1] and not bare.strip(" ,/&+-") else " "
+
+    def _join_lists(self, words: list[str]) -> list[str]:
+        """`#12, #13 and #14` as one token; `PRs #12` as `#12`."""
+        joined: list[str] = []
+        between: list[str] = []
+        for word in words:
+            if not word.startswith(MARK):
+                between.append(word)
+                continue
+            last = joined[-1] if joined else ""
+            if last.startswith(MARK) and all(each.lower() in JOINS for each in between):
+                joined[-1] = self._add(self.references([last, word]), self._spelled[ord(last[1]) - _FIRST])
+            else:
+                joined += [*between, word]
+            between = []
+        return [*joined, *between]
+
+    def references(self, words: Words) -> tuple[str, ...]:
+        """The references among some words."""
+        numbers = [ord(word[1]) - _FIRST for word in words if word.startswith(MARK)]
+        return tuple(reference for number in numbers for reference in self._references[number])
+
+    def is_named_pull(self, token: str) -> bool:
+        """Whether a reference is surely a pull request or a ticket: a bare #2 may number an issue or a list's item."""
+        return not self._spelled[ord(token[1]) - _FIRST].startswith("#")
+
+
+class Clause(NamedTuple):
+    """words: without the condition behind them, which is `gate`. joint: "start", "sentence", "then" or "and"."""
+
+    words: list[str]
+    gate: list[str]
+    joint: str
+
+
+def find_segments(words: Sequence[str]) -> Iterator[tuple[list[str], str]]:
+    """(words, joint) between strong joints: the ends of sentences, arrows, "then"."""
+    segment: list[str] = []
+    joint = "start"
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word in ARROWS and _leads_to_a_branch(words, at):
+            segment += ["to", _CODE]
+            at += 2
+            continue
+        if word in SENTENCE_ENDS or word in ARROWS or word.lower() in THEN:
+            yield segment, joint
+            segment, joint = [], "sentence" if word in SENTENCE_ENDS else "then"
+        else:
+            segment.append(word)
+        at += 1
+    yield segment, joint
+
+
+def _leads_to_a_branch(words: Words, at: int) -> bool:
+    after = words[at + 1 : at + 3]
+    return bool(after) and after[0].lower() in TRUNKS and (len(after) == 1 or after[1] in SENTENCE_ENDS)
+
+
+def split_clauses(words: list[str], joint: str) -> Iterator[Clause]:
+    """Coordinate clauses: "and" and commas part them where a verb or a reference follows.
+
+    A condition takes in what is joined to it, up to a verb at the head of a clause.
+    """
+    clause, gate = list[str](), list[str]()
+    in_gate = False
+    for at, word in enumerate(words):
+        if not in_gate and at and phrase_at(words, at, GATES):
+            in_gate = True
+        parts = at and _parts(words, at, in_gate=in_gate)
+        if parts:
+            if any(each not in _SOFT_JOINTS for each in clause):
+                yield Clause(clause, gate, joint)
+                joint = "and"
+            clause, gate, in_gate = [], [], False
+        elif in_gate:
+            gate.append(word)
+        else:
+            clause.append(word)
+    yield Clause(clause, gate, joint)
+
+
+_SOFT_JOINTS = ANDS | {","}
+
+
+def _parts(words: Words, at: int, *, in_gate: bool) -> bool:
+    """Whether a word only parts two clauses."""
+    if words[at].lower() not in _SOFT_JOINTS:
+        return False
+    after = next(
+        (number for number in range(at + 1, len(words)) if words[number].lower() not in _SOFT_JOINTS), len(words)
+    )
+    while after < len(words) and words[after].lower() in ("optionally", "also", "finally", "either"):
+        after += 1
+    if after == len(words):
+        return True
+    if words[after].startswith(MARK):
+        return not in_gate
+    return bool(phrase_at(words, after, VERBS) or words[after].lower() in OTHER_VERBS)
+
+
+def phrase_at(words: Words, at: int, phrases: "frozenset[str] | Mapping[str, str]") -> str:
+    """The longest phrase of a table that begins at a word, "" where none does."""
+    for size in range(min(LONGEST_PHRASE, len(words) - at), 0, -1):
+        phrase = " ".join(words[at : at + size]).lower()
+        if phrase in phrases:
+            return phrase
+    return ""
+
+
+def soften(words: list[str]) -> list[str]:
+    """The words without those that only lead up to a verb: "please", "the user should"."""
+    at = 0
+    while at < len(words):
+        start = at + (words[at].lower() == "the")
+        if words[at] in DASHES or words[at] == ",":
+            at += 1
+        elif phrase := phrase_at(words, at, SOFTENERS):
+            at += phrase.count(" ") + 1
+        elif [word.lower() for word in words[at : at + 2]] == ["hand", "off"] and ":" in words[at:]:
+            at = words.index(":", at) + 1
+        elif start + 1 < len(words) and words[start].lower() in ROLES and words[start + 1].lower() in DUTIES:
+            at = start + 2
+        else:
+            break
+    return words[at:]
+
+
+def cut_detail(words: list[str]) -> tuple[list[str], list[str]]:
+    """(what is said, what explains it behind a dash or a colon)."""
+    if words[:1] == ["["] and words[2:3] == ["]"]:  # "[ABC-12] write the parser"
+        return words[1:2], words[3:]
+    for at, word in enumerate(words):
+        if word in DASHES and at:
+            return words[:at], [each for each in words[at + 1 :] if each != BRACKETED]
+    return [word for word in words if word != BRACKETED], []
