@@ -115,8 +115,8 @@ PROTOCOLS = (
         "restore",
         (),
         {
-            "restore-point": ("verbs.verb", "a proven way back, made before anything dangerous"),
-            "guard": ("verbs.guard", ""),  # what `restore-point guard` is: it runs at every tool call
+            "restore-point": ("verbs", "a proven way back, made before anything dangerous"),
+            "guard": ("guard", ""),  # what `restore-point guard` is: it runs at every tool call
         },
         local=(".checkpoints/chk_*", ".checkpoints/.new-*", ".audit/"),
     ),

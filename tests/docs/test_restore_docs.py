@@ -3,7 +3,7 @@
 import os
 import re
 
-from checkpoint_git.protocols.restore.verbs.verb import ACTIONS
+from checkpoint_git.protocols.restore.verbs import ACTIONS
 from tests.architecture.imports import ROOT
 from tests.support.command import BIN
 from tests.support.repos import GitRepo

@@ -1,23 +1,22 @@
 """Restore points for Python, and savepoints inside one process. It prints nothing and asks nobody."""
 
 import os
+import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.protocols.restore import contract_output
-from checkpoint_git.protocols.restore import operations as restore_points
-from checkpoint_git.protocols.restore import requested_parts as restore_parts
-from checkpoint_git.protocols.restore.artifact import Means
-from checkpoint_git.protocols.restore.points import World
-from checkpoint_git.protocols.restore.workspace import find_workspace, open_world
+from checkpoint_git.protocols.restore import artifacts, operations, store
+from checkpoint_git.protocols.restore.contents import Means
+from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
 
 Objects = list[dict[str, Any]]
 Findings = list[Finding]
 Ids = list[str]
+Execute = Callable[[str], object]
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
@@ -33,9 +32,8 @@ class RestorePoints:
         self._now = now
 
     @property
-    def _world(self) -> World:
-        now = int(time.time()) if self._now is None else self._now
-        return open_world(find_workspace(self._root), self._root, now, os.environ)
+    def _workspace(self) -> Workspace:
+        return open_workspace(self._root, int(time.time()) if self._now is None else self._now, os.environ)
 
     def create(
         self,
@@ -53,15 +51,15 @@ class RestorePoints:
         scope: files, folders, patterns. states: key -> a value that JSON can hold, or a pathlib.Path of a JSON file.
         databases: URLs. tables: of the one PostgreSQL database, all where none are named. expiry: "24h", "7d", ...
         """
-        world = self._world
-        wanted = restore_parts.find_databases(world, list(databases), list(tables))
-        wanted += restore_parts.keep_states(world, states or {})
-        made = restore_points.create_point(world, _texts(scope), reason, checkpoint_type, expiry, wanted)
-        return contract_output.describe(made)
+        workspace = self._workspace
+        requests = artifacts.request_databases(workspace, list(databases), list(tables))
+        requests += artifacts.request_states(workspace, states or {})
+        made = operations.create_point(workspace, _texts(scope), reason, checkpoint_type, expiry, requests)
+        return operations.describe(made)
 
     def verify(self, checkpoint_id: str) -> Findings:
         """Everything that is wrong with a point; [] where it can be relied on."""
-        return restore_points.verify_point(self._world, checkpoint_id)
+        return operations.verify_point(self._workspace, checkpoint_id)
 
     def rollback(
         self,
@@ -73,37 +71,37 @@ class RestorePoints:
         databases: Iterable[str] = (),
         dry_run: bool = False,
         force: bool = False,
-    ) -> restore_points.RolledBackPoint:
+    ) -> operations.RolledBackPoint:
         """Goes back, and proves it; result.safety is the point of what stood there before.
 
         scope: only these paths, "state:KEY" or URLs. on_state: takes (key, value) of each state, None where there was
         none. state_to: key -> file. databases: URLs with the passwords that going back needs. force: although expired.
         """
-        world = self._world
-        within = None if scope is None else [restore_points.find_below(world, text) for text in _texts(scope)]
-        files = {key: restore_parts.place_target(self._root, os.fspath(file)) for key, file in (state_to or {}).items()}
-        means = Means(files, on_state, restore_parts.find_passwords(world, list(databases)))
-        return restore_points.roll_back_point(world, checkpoint_id, within, means, dry_run=dry_run, force=force)
+        workspace = self._workspace
+        within = None if scope is None else [operations.find_below(workspace, text) for text in _texts(scope)]
+        files = {key: artifacts.place_target(self._root, os.fspath(file)) for key, file in (state_to or {}).items()}
+        passwords = artifacts.find_passwords(artifacts.request_databases(workspace, list(databases)))
+        means = Means(files, on_state, passwords)
+        return operations.roll_back_point(workspace, checkpoint_id, within, means, dry_run=dry_run, force=force)
 
     def list(self) -> Objects:
         """One object a point, oldest first: id, state, type, created_at, expires_at, reason, size, hash, scope."""
-        standings = restore_points.list_points(self._world)
-        return [contract_output.outline(one.manifest, one.state) for one in standings]
+        return [operations.outline(one) for one in store.list_points(self._workspace)]
 
     def show(self, checkpoint_id: str) -> dict[str, Any]:
-        """The manifest of a point as it lies on the disk."""
-        manifest = restore_points.load_point(self._world, checkpoint_id)
+        """The manifest of a point as it is on the disk."""
+        manifest = store.load_point(self._workspace, checkpoint_id)
         if manifest.trouble:
             raise CheckpointError(f"{manifest.id} is damaged: {manifest.trouble}", "verify() tells more")
         return manifest.value
 
     def drop(self, checkpoint_id: str) -> None:
         """Removes a point."""
-        restore_points.drop_point(self._world, checkpoint_id)
+        operations.drop_point(self._workspace, checkpoint_id)
 
     def gc(self, *, dry_run: bool = False) -> Ids:
         """Removes the points that have expired; their ids."""
-        return [manifest.id for manifest in restore_points.collect_expired(self._world, dry_run=dry_run)]
+        return [manifest.id for manifest in operations.collect_expired(self._workspace, dry_run=dry_run)]
 
     @contextmanager
     def guarded(
@@ -138,15 +136,99 @@ class RestorePoints:
             raise
 
 
-def savepoint(connection: Any) -> AbstractContextManager[str]:
-    """A savepoint around a block on an open DB-API or SQLAlchemy connection, undone when the block raises.
-
-    Nothing is committed behind the caller's back. It cannot outlive its process: RestorePoints copies databases.
-    """
-    from checkpoint_git.protocols.restore.mechanisms.savepoint import savepoint as hold_savepoint
-
-    return hold_savepoint(connection)
-
-
 def _texts(paths: Paths) -> list[str]:
     return [os.fspath(paths)] if isinstance(paths, str | os.PathLike) else [os.fspath(path) for path in paths]
+
+
+# savepoints
+
+
+@contextmanager
+def savepoint(connection: Any) -> Iterator[str]:
+    """SAVEPOINT before the block, RELEASE after it, ROLLBACK TO where it raises; the savepoint's name.
+
+    It is in that connection and ends with it: what must outlive the process is RestorePoints.create(databases=...).
+    connection: a DB-API connection (sqlite3, psycopg, ...) or one of SQLAlchemy's Core. Savepoints may be nested. The
+    transaction around it stays the caller's: nothing is committed here unless the connection is in autocommit mode,
+    where a block that succeeds is kept. Raises CheckpointError where the block ended the transaction itself, so that
+    nothing could be undone.
+    """
+    driver, execute = _open_connection(connection)
+    own = _begin(driver, execute)
+    name = f"checkpoint_{os.urandom(8).hex()}"
+    quoted = f'"{name}"'
+    try:
+        execute(f"SAVEPOINT {quoted}")
+    except BaseException:
+        if own:
+            execute("ROLLBACK")
+        raise
+    try:
+        yield name
+    except BaseException as error:
+        _end(driver, execute, (f"ROLLBACK TO SAVEPOINT {quoted}", f"RELEASE SAVEPOINT {quoted}"), error)
+        if own:
+            execute("ROLLBACK")
+        raise
+    _end(driver, execute, (f"RELEASE SAVEPOINT {quoted}",), None)
+    if own:
+        execute("COMMIT")
+
+
+def _open_connection(connection: Any) -> tuple[Any, Execute]:
+    """(the driver's connection, how to run SQL on it). Raises CheckpointError for what is no connection."""
+    if hasattr(connection, "exec_driver_sql"):  # SQLAlchemy: it must know of the transaction, so it is asked
+        return connection.connection.driver_connection, connection.exec_driver_sql
+    if not hasattr(connection, "cursor"):
+        hint = "give the connection itself; of an SQLAlchemy session: session.connection()"
+        raise CheckpointError(f"a {type(connection).__name__} is no database connection", hint)
+
+    def execute(sql: str) -> None:
+        cursor = connection.cursor()
+        try:
+            cursor.execute(sql)
+        finally:
+            cursor.close()
+
+    return connection, execute
+
+
+def _begin(driver: Any, execute: Execute) -> bool:
+    """Opens the transaction that a savepoint needs. Returns whether it must be ended here, being nobody else's.
+
+    sqlite3 opens one by itself before INSERT and the like only: a savepoint on its own would be the transaction, and
+    RELEASE would commit what the caller may still want to roll back.
+    """
+    if isinstance(driver, sqlite3.Connection):
+        if not driver.in_transaction and _is_automatic(driver):
+            execute("BEGIN")
+        return False  # in autocommit mode the savepoint itself is the transaction
+    if getattr(driver, "autocommit", False) is not True or _is_inside(driver):
+        return False
+    execute("BEGIN")
+    return True
+
+
+def _is_automatic(driver: sqlite3.Connection) -> bool:
+    """Whether sqlite3 opens transactions by itself and leaves it to the caller to commit."""
+    mode = getattr(driver, "autocommit", -1)  # since Python 3.12; -1 is the old way, by isolation_level
+    return mode is False or (mode is not True and driver.isolation_level is not None)
+
+
+def _is_inside(driver: Any) -> bool:
+    """Whether a connection in autocommit mode is in a transaction that was opened by hand."""
+    status: int = getattr(getattr(driver, "info", None), "transaction_status", 0)  # psycopg's; 0 is idle
+    return status != 0
+
+
+def _end(driver: Any, execute: Execute, statements: tuple[str, ...], error: BaseException | None) -> None:
+    try:
+        if isinstance(driver, sqlite3.Connection) and not driver.in_transaction:
+            raise CheckpointError("the transaction is over")
+        for statement in statements:
+            execute(statement)
+    except Exception as trouble:
+        what = "what it did could not be undone" if error else "it may be committed already"
+        hint = "no commit(), rollback(), executescript() or `with connection:` inside a savepoint's block"
+        message = f"the block ended the transaction of its savepoint, and {what} ({trouble})"
+        raise CheckpointError(message, hint) from (error or trouble)

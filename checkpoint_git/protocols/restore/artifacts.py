@@ -1,150 +1,285 @@
-"""The parts of a point together: kept, checked, compared, put back in one order. The how is the mechanisms'."""
+"""The states and databases of a point: as the user names them, and all together kept, checked, compared, restored.
 
+How each is kept is its mechanism's.
+"""
+
+import json
 import os
-from collections.abc import Sequence
+import stat
+from collections.abc import Mapping, Sequence
+from typing import Any, TextIO
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.protocols.restore import store
-from checkpoint_git.protocols.restore.artifact import (
-    FOLDER,
+from checkpoint_git.protocols.restore import layout
+from checkpoint_git.protocols.restore.contents import (
     TYPES,
+    Artifact,
+    ArtifactMechanism,
+    Location,
     Means,
-    Part,
-    PartMechanism,
-    Wanted,
-    is_within,
-    read_part,
+    Progress,
+    Request,
+    read_artifact,
 )
-from checkpoint_git.protocols.restore.mechanism import Held, Tell
+from checkpoint_git.protocols.restore.layout import Workspace
+from checkpoint_git.protocols.restore.rules import check_not_sensitive, is_plain_path
+from checkpoint_git.protocols.restore.scope import hash_file
+from checkpoint_git.protocols.restore.state_snapshot import MAX_SIZE, PREFIX, check_key, request_state
 
 _ENDINGS = {"state": "json", "sqlite": "sqlite", "postgresql": "dump"}
 _SIDES = ("", "-wal", "-shm", "-journal")
 
 
-def open_part_mechanism(kind: str) -> PartMechanism:
-    """The module that keeps parts of this kind."""
+def open_mechanism(kind: str) -> ArtifactMechanism:
+    """The module that keeps artifacts of this kind; sqlite3 and subprocess are loaded only for a database."""
     if kind == "state":
-        from checkpoint_git.protocols.restore.mechanisms import state_snapshot
+        from checkpoint_git.protocols.restore import state_snapshot
 
         return state_snapshot
     if kind == "sqlite":
-        from checkpoint_git.protocols.restore.mechanisms import sqlite
+        from checkpoint_git.protocols.restore import sqlite
 
         return sqlite
-    from checkpoint_git.protocols.restore.mechanisms import postgresql
+    from checkpoint_git.protocols.restore import postgresql
 
     return postgresql
 
 
-def read_parts(manifest: store.Manifest, within: Sequence[str] | None = None) -> list[Part]:
-    """The parts that a trusted manifest tells of, in the order in which they are put back."""
-    found = [read_part(value) for value in manifest.value.get("parts", [])]
-    chosen = [part for part in found if is_within(part.name, within)]
-    return sorted(chosen, key=lambda part: part.kind == "state")
+# as the user names them
 
 
-def find_claimed(parts: Sequence[Part | Wanted]) -> frozenset[str]:
+def is_part_name(word: str) -> bool:
+    """Whether a scope names a state or a database and no file: `state:KEY` or a URL."""
+    return word.startswith(PREFIX) or "://" in word
+
+
+def split_scope(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """(paths, keys of states) of the operands. A file of such a name is written with ./ before it."""
+    keys = [word.removeprefix(PREFIX) for word in words if word.startswith(PREFIX)]
+    return [word for word in words if not word.startswith(PREFIX)], keys
+
+
+def read_states(workspace: Workspace, given: Sequence[str], keys: Sequence[str], stdin: TextIO) -> list[Request]:
+    """The states of `--state KEY=FILE` ("-" is standard input). keys: those that the scope names, which must be given.
+
+    Raises CheckpointError.
+    """
+    pairs = [_split_pair(word, "--state") for word in given]
+    missing = [key for key in keys if key not in {name for name, _ in pairs}]
+    if missing:
+        key = check_key(missing[0])
+        hint = f"say what it is: --state {key}=FILE, or {key}=- for stdin"
+        raise CheckpointError(f"the state {key} is not given", hint)
+    if [file for _, file in pairs].count("-") > 1:
+        raise CheckpointError("standard input can give one state only", "write the others into files")
+    return [
+        request_state(key, os.fsencode(stdin.read(MAX_SIZE + 1))) if file == "-" else _read_state(workspace, key, file)
+        for key, file in pairs
+    ]
+
+
+def request_states(workspace: Workspace, states: Mapping[str, Any]) -> list[Request]:
+    """States that a caller has as values, or as paths of files. Raises CheckpointError where one cannot be JSON."""
+    return [
+        _read_state(workspace, check_key(key), os.fspath(value))
+        if isinstance(value, os.PathLike)
+        else request_state(key, _write_value(value))
+        for key, value in states.items()
+    ]
+
+
+def _split_pair(word: str, option: str) -> tuple[str, str]:
+    key, equals, file = word.partition("=")
+    if not equals or not file:
+        shown = escape_controls(shorten(word, 60))
+        raise CheckpointError(f'{option} takes KEY=FILE, not "{shown}"', f"write it like {option} run=state.json")
+    return check_key(key), file
+
+
+def _read_state(workspace: Workspace, key: str, file: str) -> Request:
+    """A state from a file. It goes back there, unless that is outside the workspace or behind a link."""
+    path = os.path.normpath(os.path.join(workspace.cwd, file))
+    check_not_sensitive(path, file)
+    try:
+        with open(path, "rb") as stream:
+            data, mode = stream.read(MAX_SIZE + 1), os.fstat(stream.fileno()).st_mode
+    except OSError as error:
+        message = f"{escape_controls(file)} cannot be read: {error.strerror}"
+        raise CheckpointError(message, "name a file that holds the state") from None
+    below = layout.path_below(workspace.root, path)
+    full = os.path.join(os.path.realpath(workspace.root), below or "")
+    goes_back = below is not None and is_plain_path(below) and os.path.realpath(full) == full and os.path.isfile(full)
+    return request_state(key, data, below if goes_back else None, stat.S_IMODE(mode))
+
+
+def _write_value(value: Any) -> bytes:
+    try:
+        return (json.dumps(value, allow_nan=False, indent=1) + "\n").encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"a state cannot be JSON: {error}", "give texts, numbers, lists and mappings") from None
+
+
+def read_targets(cwd: str, given: Sequence[str]) -> dict[str, str]:
+    """`--state-to KEY=FILE` as key -> absolute path. Raises CheckpointError."""
+    return {key: place_target(cwd, file) for key, file in (_split_pair(word, "--state-to") for word in given)}
+
+
+def place_target(cwd: str, file: str) -> str:
+    """Where a state is written to, its folder's links followed. Raises CheckpointError where there is no folder."""
+    path = os.path.normpath(os.path.join(cwd, file))
+    folder = os.path.realpath(os.path.dirname(path))
+    if not os.path.isdir(folder):
+        raise CheckpointError(f"the folder of {escape_controls(file)} is not there", "make it first")
+    return os.path.join(folder, os.path.basename(path))
+
+
+def request_database(root: str, cwd: str, url: str, tables: Sequence[str] = ()) -> Request:
+    """A database to keep.
+
+    url: sqlite:///path (from cwd, inside the workspace) or postgresql://user@host/name. tables: of PostgreSQL, all
+    where none are named. Raises CheckpointError.
+    """
+    scheme = url.partition(":")[0].partition("+")[0].lower()
+    if scheme in ("postgresql", "postgres"):
+        from checkpoint_git.protocols.restore import postgresql
+
+        return postgresql.request_database(url, tables)
+    if scheme != "sqlite":
+        shown = escape_controls(shorten(scheme, 40))  # the rest may hold a password
+        raise CheckpointError(f'databases of the kind "{shown}" are not known', "sqlite:///path or postgresql://...")
+    if tables:
+        raise CheckpointError("an SQLite database is kept whole, and not by tables", "leave --table out")
+    from checkpoint_git.protocols.restore import sqlite
+
+    return sqlite.request_database(root, cwd, url)
+
+
+def request_databases(workspace: Workspace, urls: Sequence[str], tables: Sequence[str] = ()) -> list[Request]:
+    """The databases of `--database URL`. tables: of the one PostgreSQL database among them. Raises CheckpointError."""
+    if tables and len(urls) != 1:
+        raise CheckpointError("--table goes with one --database", "make one restore point for each database")
+    return [request_database(workspace.root, workspace.cwd, url, tables) for url in urls]
+
+
+def find_passwords(requests: Sequence[Request]) -> dict[str, str]:
+    """Name of a database -> the password that its URL holds."""
+    return {one.name: str(one.details["password"]) for one in requests if one.details.get("password")}
+
+
+# together
+
+
+def read_artifacts(manifest: Mapping[str, Any], within: Sequence[str] | None = None) -> list[Artifact]:
+    """Those of a trusted manifest in the order in which they are restored. within: names, None for all of them."""
+    found = [read_artifact(value) for value in manifest.get("parts", [])]
+    chosen = [one for one in found if within is None or one.name in within]
+    return sorted(chosen, key=lambda one: one.kind == "state")
+
+
+def find_claimed(artifacts: Sequence[Artifact | Request]) -> frozenset[str]:
     """The files that are no files of the scope, since a database owns them: it alone knows when they are whole."""
-    paths = [str(part.details["path"]) for part in parts if part.kind == "sqlite"]
+    paths = [str(one.details["path"]) for one in artifacts if one.kind == "sqlite"]
     return frozenset(path + side for path in paths for side in _SIDES)
 
 
-def find_warnings(wanted: Sequence[Wanted]) -> list[str]:
-    """What a user should know of what is asked for."""
-    text = "the password of {} is not kept, and going back needs it in PGPASSWORD or ~/.pgpass; {}"
-    seen = "in a command line other users of this machine can read it"
-    return [text.format(one.name, seen) for one in wanted if one.details.get("password") and not one.may_lack]
-
-
-def find_half_kept(root: str, paths: Sequence[str]) -> list[str]:
-    """A warning where SQLite databases are among the files of a scope: a writer may leave them half written there."""
-    there = set(paths)
-    found = [path for path in paths if any(path + side in there for side in _SIDES[1:]) or _is_database(root, path)]
-    text = "kept as files, which are not whole while somebody writes: --database sqlite:///{} keeps the database itself"
-    return [text.format(escape_controls(shorten(path, 100))) for path in found[:3]]
+def find_warnings(root: str, requests: Sequence[Request], files: Sequence[str]) -> list[str]:
+    """What a user should know: passwords are not kept, and databases among the files may be half written there."""
+    url = "the password of {} is not kept, and going back needs it in PGPASSWORD or ~/.pgpass; in a command line other "
+    url += "users of this machine can read it"
+    half = "kept as files, which are not whole while somebody writes: --database sqlite:///{} keeps the database itself"
+    there = set(files)
+    has_side = [bool(there.intersection(path + side for side in _SIDES[1:])) for path in files]
+    databases = [path for path, has in zip(files, has_side, strict=True) if has or _is_database(root, path)]
+    return [
+        *(url.format(one.name) for one in requests if one.details.get("password") and not one.may_lack),
+        *(half.format(escape_controls(shorten(path, 100))) for path in databases[:3]),
+    ]
 
 
 def _is_database(root: str, path: str) -> bool:
     if not path.endswith((".db", ".sqlite", ".sqlite3", ".db3")):
         return False
     try:
-        with open(os.open(os.path.join(root, path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
+        with open(layout.open_plain(os.path.join(root, path)), "rb") as stream:
             return stream.read(16) == b"SQLite format 3\0"
     except OSError:
         return False
 
 
-def choose_type(parts: Sequence[Wanted]) -> str:
+def choose_type(requests: Sequence[Request]) -> str:
     """The type of a point that holds no files."""
-    types = {TYPES[part.kind] for part in parts}
+    types = {TYPES[one.kind] for one in requests}
     return "database_savepoint" if "database_savepoint" in types else "state_snapshot"
 
 
-def capture_parts(held: Held, wanted: Sequence[Wanted], tell: Tell) -> list[Part]:
+def capture(location: Location, requests: Sequence[Request], progress: Progress) -> list[Artifact]:
     """Keeps them all, databases before states. Raises CheckpointError for two of one name."""
-    names = [one.name for one in wanted]
+    names = [one.name for one in requests]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise CheckpointError(f"{twice} is named twice", "name each state and each database once")
-    if wanted:
-        os.mkdir(os.path.join(held.folder, FOLDER), 0o700)
-    parts = []
-    for number, one in enumerate(sorted(wanted, key=lambda each: each.kind == "state")):
-        content = f"{FOLDER}/{number:02d}.{_ENDINGS[one.kind]}"
-        parts.append(open_part_mechanism(one.kind).capture(held, one, content, tell))
-    return parts
+    if requests:
+        os.mkdir(os.path.join(location.folder, layout.PARTS), 0o700)
+    artifacts = []
+    for number, one in enumerate(sorted(requests, key=lambda each: each.kind == "state")):
+        content = f"{layout.PARTS}/{number:02d}.{_ENDINGS[one.kind]}"
+        artifacts.append(open_mechanism(one.kind).capture(location, one, content, progress))
+    return artifacts
 
 
-def read_small_contents(held: Held, parts: Sequence[Part]) -> dict[str, bytes]:
+def read_state_files(location: Location, artifacts: Sequence[Artifact]) -> dict[str, bytes]:
     """The states' content, which goes into git beside the manifest; databases do not (name -> bytes)."""
     contents = {}
-    for part in parts:
-        if part.kind == "state" and part.content:
-            with open(os.path.join(held.folder, part.content), "rb") as stream:
-                contents[part.content] = stream.read()
+    for one in artifacts:
+        if one.kind == "state" and one.content:
+            with open(os.path.join(location.folder, one.content), "rb") as stream:
+                contents[one.content] = stream.read()
     return contents
 
 
-def find_damage(held: Held, parts: Sequence[Part]) -> dict[str, str]:
-    """What is wrong with kept parts: name -> a sentence."""
-    troubles = {part.name: open_part_mechanism(part.kind).find_damage(held, part) for part in parts}
-    return {name: trouble for name, trouble in troubles.items() if trouble}
+def find_damage(location: Location, artifacts: Sequence[Artifact]) -> list[str]:
+    """The names of those whose kept content is lost or is not what was captured."""
+    return [one.name for one in artifacts if one.content and not _is_whole(location, one)]
 
 
-def check_ready(held: Held, parts: Sequence[Part], means: Means) -> None:
-    """Raises CheckpointError where one of them could not be put back now."""
-    for part in parts:
-        open_part_mechanism(part.kind).check_ready(held, part, means)
+def _is_whole(location: Location, artifact: Artifact) -> bool:
+    path = os.path.join(location.folder, artifact.content)
+    try:
+        is_file = os.path.isfile(path) and not os.path.islink(path)
+        return is_file and os.path.getsize(path) == artifact.size and hash_file(path) == artifact.sha256
+    except OSError:
+        return False
 
 
-def find_differing(held: Held, parts: Sequence[Part], means: Means) -> list[Part]:
+def check_ready(location: Location, artifacts: Sequence[Artifact], means: Means) -> None:
+    """Raises CheckpointError where one of them could not be restored now."""
+    for one in artifacts:
+        open_mechanism(one.kind).check_ready(location, one, means)
+
+
+def find_differing(location: Location, artifacts: Sequence[Artifact], means: Means) -> list[Artifact]:
     """Those that are not as they were kept."""
-    return [part for part in parts if not open_part_mechanism(part.kind).is_as_kept(held, part, means)]
+    return [one for one in artifacts if not open_mechanism(one.kind).is_as_kept(location, one, means)]
 
 
-def want_present(held: Held, parts: Sequence[Part], means: Means) -> list[Wanted]:
+def request_present(location: Location, artifacts: Sequence[Artifact], means: Means) -> list[Request]:
     """How to keep what is there now in their places."""
-    found = [open_part_mechanism(part.kind).want_present(held, part, means) for part in parts]
+    found = [open_mechanism(one.kind).request_present(location, one, means) for one in artifacts]
     return [one for one in found if one is not None]
 
 
-def restore_parts(held: Held, parts: Sequence[Part], means: Means, *, states: bool) -> list[str]:
-    """Puts back the states, or the databases. Returns sentences on what the user should know."""
-    told: list[str] = []
-    for part in parts:
-        if (part.kind == "state") == states:
-            told += open_part_mechanism(part.kind).restore(held, part, means)
-    return told
+def restore(location: Location, artifacts: Sequence[Artifact], means: Means, *, states: bool) -> list[str]:
+    """Restores the states, or the databases. Returns sentences on what the user should know."""
+    chosen = [one for one in artifacts if (one.kind == "state") == states]
+    return [text for one in chosen for text in open_mechanism(one.kind).restore(location, one, means)]
 
 
-def write_lines(parts: Sequence[Part], *, states: bool) -> str:
+def write_lines(artifacts: Sequence[Artifact], *, states: bool) -> str:
     """The lines of restore.sh for the states, or for the databases."""
-    return "".join(
-        open_part_mechanism(part.kind).write_lines(part) for part in parts if (part.kind == "state") == states
-    )
+    return "".join(open_mechanism(one.kind).write_lines(one) for one in artifacts if (one.kind == "state") == states)
 
 
-def find_prerequisites(parts: Sequence[Part]) -> list[str]:
-    """What must hold before they are put back."""
-    return [text for part in parts for text in open_part_mechanism(part.kind).find_prerequisites(part)]
+def find_prerequisites(artifacts: Sequence[Artifact]) -> list[str]:
+    """What must hold before they are restored."""
+    return [text for one in artifacts for text in open_mechanism(one.kind).find_prerequisites(one)]

@@ -1,7 +1,4 @@
-"""The log of operations: one line an operation, failures too, each bound to the one before by its hash.
-
-It knows lines and hashes, and nothing of restore points.
-"""
+"""The log of operations: one line an operation, failures too, each bound to the one before by its hash."""
 
 import json
 import os
@@ -67,7 +64,7 @@ def _append(path: str, record: Record, now: int) -> None:
 
 
 def _read_end(tail: bytes) -> tuple[int, str]:
-    """The number and the hash of the last whole line; a damaged log is gone on with, its break stays to be seen."""
+    """The number and the hash of the last whole line; a damaged log is continued, and its break stays to be seen."""
     for line in reversed(tail.split(b"\n")):
         value = parse_record(line)
         if value is not None:

@@ -1,10 +1,12 @@
-"""Files, links and folders put back as they stood. It is told what to put where, and judges nothing.
+"""Files, links and folders put back as they were. It is told what to put where, and decides nothing.
 
-Every file is written beside the others of its point first and then moved into place, so that a kill leaves the old one
-or the new one, and no half-written file among the user's.
+Every file is written in a folder of its point first and then moved into place, so that a kill leaves the old one or the
+new one, and no half-written file among the user's.
 """
 
+import errno
 import os
+import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,16 +14,16 @@ from contextlib import contextmanager
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.atomic import sync_folder, write_error
-from checkpoint_git.protocols.restore.entries import Entry
-from checkpoint_git.protocols.restore.mechanism import Chunks
+from checkpoint_git.protocols.restore.contents import Chunks, Entry
+from checkpoint_git.protocols.restore.layout import find_link_above, is_folder
 
 _OWNER = 0o700
 _PART = ".checkpoint-part-"  # an unfinished file beside its place; only where the place is on another file system
 Check = Callable[[str], None]
 
 
-def _allow(path: str) -> None:
-    """The check of those who work in a folder of their own."""
+def no_check(path: str) -> None:
+    """The check of callers that write in a folder of their own."""
 
 
 def is_part(path: str) -> bool:
@@ -30,17 +32,21 @@ def is_part(path: str) -> bool:
 
 
 def check_way(root: str, path: str) -> None:
-    """Refuses a path whose way leads through a symbolic link: it could end outside the workspace. CheckpointError."""
-    parts = path.split("/")
-    for at in range(1, len(parts)):
-        way = os.path.join(root, *parts[:at])
-        if os.path.islink(way):
-            shown = escape_controls("/".join(parts[:at]))
-            hint = "put a folder in its place, then run the same command again"
-            raise CheckpointError(f"{shown} is a symbolic link now, and {escape_controls(path)} lies behind it", hint)
+    """Refuses a path below a symbolic link: it could end outside the workspace. Raises CheckpointError."""
+    link = find_link_above(root, path)
+    if link is not None:
+        hint = "put a folder in its place, then run the same command again"
+        message = f"{escape_controls(link)} is a symbolic link now, and {escape_controls(path)} lies behind it"
+        raise CheckpointError(message, hint)
 
 
-def remove_path(root: str, path: str, check: Check = _allow) -> None:
+def check_not_folder(root: str, path: str, hint: str = "move it away") -> None:
+    """Refuses a folder where a file is to be written. Raises CheckpointError."""
+    if is_folder(root, path):
+        raise CheckpointError(f"a folder stands where {escape_controls(path)} belongs", hint)
+
+
+def remove_path(root: str, path: str, check: Check = no_check) -> None:
     """Removes a file, a link, or a folder that is empty; what is gone already is fine, a folder with content stays.
 
     check: called right before, and may raise.
@@ -57,27 +63,25 @@ def remove_path(root: str, path: str, check: Check = _allow) -> None:
         except FileNotFoundError:
             return
         except OSError as error:
-            if os.path.isdir(full) and not os.path.islink(full):
-                return
-            raise _failed(path, error) from None
+            if not is_folder(root, path):
+                raise write_error(escape_controls(path), error) from None
 
 
 def make_folders(root: str, folders: Sequence[Entry]) -> None:
     """The folders, shallow ones first, open to their owner; their own modes come last, with set_modes."""
     for entry in sorted(folders, key=lambda one: one.path):
         check_way(root, entry.path)
-        full = os.path.join(root, entry.path)
-        if os.path.isdir(full) and not os.path.islink(full):
+        if is_folder(root, entry.path):
             continue
+        full, shown = os.path.join(root, entry.path), escape_controls(entry.path)
         with _writable(os.path.dirname(full)):
             try:
                 os.makedirs(full, mode=0o777)
             except FileExistsError:
                 hint = "move it away, then run the same command again"
-                shown = escape_controls(entry.path)
                 raise CheckpointError(f"something stands where the folder {shown} belongs", hint) from None
             except OSError as error:
-                raise _failed(entry.path, error) from None
+                raise write_error(shown, error) from None
 
 
 def set_modes(root: str, folders: Sequence[Entry]) -> None:
@@ -86,7 +90,7 @@ def set_modes(root: str, folders: Sequence[Entry]) -> None:
         try:
             os.chmod(os.path.join(root, entry.path), entry.mode)
         except OSError as error:
-            raise _failed(entry.path, error) from None
+            raise write_error(escape_controls(entry.path), error) from None
 
 
 def sync_folders(root: str, paths: Iterable[str]) -> None:
@@ -96,51 +100,53 @@ def sync_folders(root: str, paths: Iterable[str]) -> None:
             try:
                 sync_folder(folder)
             except OSError as error:
-                raise _failed(folder, error) from None
+                raise write_error(escape_controls(folder), error) from None
+
+
+@contextmanager
+def workshop(point_folder: str) -> Iterator[str]:
+    """A private folder for unfinished files, on the same file system as the workspace as a rule."""
+    folder = os.path.join(point_folder, ".workshop")
+    shutil.rmtree(folder, ignore_errors=True)  # what a killed process left
+    try:
+        os.mkdir(folder, 0o700)
+    except OSError as error:
+        raise write_error(folder, error) from None
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_path(
-    root: str, entry: Entry, content: Chunks, workshop: str, *, sync: bool = True, check: Check = _allow
+    root: str, entry: Entry, content: Chunks, work_folder: str, *, sync: bool = True, check: Check = no_check
 ) -> None:
-    """A file or link as it stood.
+    """A file or link as it was.
 
-    workshop: a folder for unfinished files, on the same file system where that goes. sync: its content is on the disk
-    when it returns. check: called right before it takes its place, and may raise.
+    work_folder: as `workshop` gives it. sync: the content is on the disk when it returns. check: called right before
+    it takes its place, and may raise.
     """
     check_way(root, entry.path)
     full = os.path.join(root, entry.path)
-    folder = os.path.dirname(full)
-    with _writable(folder):
+    temporary = os.path.join(work_folder, f"part-{os.urandom(6).hex()}")
+    with _writable(os.path.dirname(full)):
         try:
-            os.makedirs(folder, exist_ok=True)
-            _check_free(full, entry.path)
-            _write(full, entry, content, workshop, sync, check)
+            os.makedirs(os.path.dirname(full), exist_ok=True)
+            hint = "it holds files that are not part of the restore point: move them away, then run it again"
+            check_not_folder(root, entry.path, hint)
+            _write_whole(temporary, entry, content, sync)
+            check(entry.path)
+            try:
+                os.replace(temporary, full)
+            except OSError as error:
+                if error.errno != errno.EXDEV:
+                    raise
+                _move_between(temporary, full, entry)
         except OSError as error:
-            raise _failed(entry.path, error) from None
-
-
-def _check_free(full: str, path: str) -> None:
-    if os.path.isdir(full) and not os.path.islink(full):
-        hint = "it holds files that are not part of the restore point: move them away, then run the same command again"
-        raise CheckpointError(f"a folder stands where the file {escape_controls(path)} belongs", hint)
-
-
-def _write(full: str, entry: Entry, content: Chunks, workshop: str, sync: bool, check: Check) -> None:
-    temporary = os.path.join(workshop, f"part-{os.urandom(6).hex()}")
-    try:
-        _write_whole(temporary, entry, content, sync)
-        check(entry.path)
-        try:
-            os.replace(temporary, full)
-        except OSError as error:
-            import errno
-
-            if error.errno != errno.EXDEV:
-                raise
-            _move_between(temporary, full, entry)
-    finally:
-        if os.path.lexists(temporary):
-            os.unlink(temporary)
+            raise write_error(escape_controls(entry.path), error) from None
+        finally:
+            if os.path.lexists(temporary):
+                os.unlink(temporary)
 
 
 def _write_whole(temporary: str, entry: Entry, content: Chunks, sync: bool = True) -> None:
@@ -157,7 +163,7 @@ def _write_whole(temporary: str, entry: Entry, content: Chunks, sync: bool = Tru
 
 
 def _move_between(temporary: str, full: str, entry: Entry) -> None:
-    """A rename within the target's folder, where the workshop lies on another file system."""
+    """A rename within the target's folder, where the workshop is on another file system."""
     beside = os.path.join(os.path.dirname(full), f"{_PART}{os.path.basename(temporary)}")
     try:
         if entry.kind == "link":
@@ -173,25 +179,16 @@ def _move_between(temporary: str, full: str, entry: Entry) -> None:
 
 @contextmanager
 def _writable(folder: str) -> Iterator[None]:
-    """Opens a folder of ours that is closed for writing; set_modes gives it its mode back."""
+    """Makes a folder writable for its owner meanwhile; its mode comes back on exit."""
     try:
         mode = stat.S_IMODE(os.stat(folder).st_mode)
-    except OSError:
-        yield
-        return
-    if mode & _OWNER == _OWNER:
-        yield
-        return
-    try:
-        os.chmod(folder, mode | _OWNER)
-    except OSError:
+        if mode & _OWNER != _OWNER:
+            os.chmod(folder, mode | _OWNER)
+    except OSError:  # not there yet, or not ours: what is done in it says what is wrong
         yield
         return
     try:
         yield
     finally:
-        os.chmod(folder, mode)
-
-
-def _failed(path: str, error: OSError) -> CheckpointError:
-    return write_error(escape_controls(path), error)
+        if mode & _OWNER != _OWNER:
+            os.chmod(folder, mode)

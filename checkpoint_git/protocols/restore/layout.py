@@ -1,24 +1,85 @@
-"""Where a restore point lies and how its names are made. It asks for no time and no chance."""
+"""Where restore points are: the workspace, its lock, and the names of everything in it."""
 
 import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.disk.discover import find_place, find_repository, plan_place
 
 FOLDER = ".checkpoints"
 MANIFEST = "manifest.json"
 RESTORE_SCRIPT = "restore.sh"
-CONTENT = "content"  # the folder of copies, inside a point's own
+CONTENT = "content"  # copies of files, below a point's folder
+PARTS = "parts"  # states and databases, below a point's folder
 AUDIT_LOG = ".audit/checkpoint-operations.log"
 REF_PREFIX = "refs/checkpoints/"
+MAX_MANIFEST = 64 << 20  # bytes
 
-_MARK = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+_MARK = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
-def make_id(now: int, mark: str) -> str:
-    """A point's name: chk_20260115_143022_a7b3c9. now: seconds since 1970. mark: six random letters and digits."""
+class Workspace(NamedTuple):
+    """What an operation works with.
+
+    root: absolute. cwd: what relative paths start from. now: seconds since 1970. git_dir: None outside git. progress:
+    called with the bytes done so far.
+    """
+
+    root: str
+    cwd: str
+    now: int
+    env: Mapping[str, str]
+    git_dir: str | None
+    progress: Callable[[int], None] = lambda size: None
+
+
+def open_workspace(
+    cwd: str, now: int, env: Mapping[str, str], progress: Callable[[int], None] = lambda size: None
+) -> Workspace:
+    """The workspace around a folder. Raises CheckpointError inside a repository without a work tree."""
+    root = find_workspace(cwd)
+    repository = find_repository(root)
+    return Workspace(root, cwd, now, env, repository[1] if repository else None, progress)
+
+
+def find_workspace(cwd: str) -> str:
+    """The repository's root; outside git the nearest folder upward that holds .checkpoints, else cwd itself."""
+    repository = find_repository(cwd)
+    if repository is not None:
+        return repository[0]
+    folder = os.path.abspath(cwd)
+    while folder != os.path.dirname(folder):
+        if all(os.path.exists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs")):
+            hint = "go to a work tree: restore points keep files that you work on"
+            raise CheckpointError(f"{escape_controls(folder)} is a repository without a work tree", hint)
+        folder = os.path.dirname(folder)
+    try:
+        return find_place(cwd).root
+    except CheckpointError:
+        return plan_place(cwd).root
+
+
+@contextmanager
+def lock(workspace: Workspace) -> Iterator[None]:
+    """Holds the workspace's lock. The file is in the git directory, where git status does not see it."""
+    from checkpoint_git.disk.lock import hold_lock
+
+    folder = workspace.git_dir
+    if folder is None:
+        folder = os.path.join(workspace.root, FOLDER)
+        os.makedirs(folder, exist_ok=True)
+    with hold_lock(os.path.join(folder, "checkpoint-restore.lock")):
+        yield
+
+
+def make_id(now: int) -> str:
+    """A new point's name, such as chk_20260115_143022_a7b3c9. now: seconds since 1970."""
     digits = "".join(letter for letter in write_instant(now) if letter.isdigit())
+    mark = "".join(_MARK[byte % len(_MARK)] for byte in os.urandom(6))
     return f"chk_{digits[:8]}_{digits[8:14]}_{mark}"
 
 
@@ -27,11 +88,11 @@ def is_id(text: str) -> bool:
     start, day, time, mark = parts if len(parts := text.split("_")) == 4 else ("", "", "", "")
     digits = day + time
     is_time = (len(day), len(time)) == (8, 6) and digits.isascii() and digits.isdigit()
-    return start == "chk" and is_time and len(mark) == 6 and _MARK.issuperset(mark)
+    return start == "chk" and is_time and len(mark) == 6 and set(_MARK).issuperset(mark)
 
 
 def check_id(text: str) -> str:
-    """The name itself. Raises CheckpointError where it is none."""
+    """The name itself. Raises CheckpointError where it is not one."""
     if is_id(text):
         return text
     shown = escape_controls(shorten(text, 60))
@@ -39,22 +100,19 @@ def check_id(text: str) -> str:
 
 
 def point_folder(root: str, point: str) -> str:
-    """The folder of a point. root: the workspace, absolute."""
     return os.path.join(root, FOLDER, check_id(point))
 
 
 def manifest_path(root: str, point: str) -> str:
-    """The file that says what a point holds."""
     return os.path.join(point_folder(root, point), MANIFEST)
 
 
 def restore_command(point: str) -> str:
-    """The command that brings a point back without this package, run in the workspace."""
+    """The command that restores a point without this package, run in the workspace."""
     return f"sh {FOLDER}/{check_id(point)}/{RESTORE_SCRIPT}"
 
 
 def ref_name(point: str) -> str:
-    """The ref that keeps a point's content in git."""
     return REF_PREFIX + check_id(point)
 
 
@@ -65,3 +123,40 @@ def list_ids(root: str) -> list[str]:
     except OSError:
         return []
     return sorted(name for name in names if is_id(name))
+
+
+def path_below(root: str, path: str) -> str | None:
+    """An absolute path relative to the workspace, "" for the workspace itself, None outside.
+
+    root may be spelled through a symbolic link, and so may the path: both spellings of root count.
+    """
+    for wall in (root, os.path.realpath(root)):
+        if path == wall:
+            return ""
+        if path.startswith(f"{wall.rstrip('/')}/"):
+            return path[len(wall.rstrip("/")) + 1 :]
+    return None
+
+
+def find_link_above(root: str, path: str) -> str | None:
+    """The first folder on the way to a relative path that is a symbolic link: it may lead out of the workspace."""
+    parts = path.split("/")
+    ways = ("/".join(parts[:at]) for at in range(1, len(parts)))
+    return next((way for way in ways if os.path.islink(os.path.join(root, way))), None)
+
+
+def is_folder(root: str, path: str) -> bool:
+    """Whether a relative path is a folder, and not a link to one."""
+    full = os.path.join(root, path)
+    return os.path.isdir(full) and not os.path.islink(full)
+
+
+def open_plain(path: str) -> int:
+    """A descriptor for reading: no link is followed, and a pipe does not block. Raises OSError."""
+    return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+
+
+def read_manifest(root: str, point: str) -> bytes:
+    """A manifest's bytes, one more than MAX_MANIFEST at most. Raises OSError."""
+    with open(open_plain(manifest_path(root, point)), "rb") as stream:
+        return stream.read(MAX_MANIFEST + 1)

@@ -1,86 +1,80 @@
-"""Restore points as the command line and the Python API use them: under the lock, noted in the log, never half done.
-
-It brings together the room of restore points and the workspace that they are of.
-"""
+"""Restore points as the command line and the Python API use them: under the lock, noted in the log, never half done."""
 
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from hashlib import sha256
 from typing import Any, NamedTuple
 
-from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import escape_controls
-from checkpoint_git.disk.atomic import write_file
 from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.git import private_objects
-from checkpoint_git.git.objects import Blobs, read_blobs, read_tree
+from checkpoint_git.git.objects import Blobs
 from checkpoint_git.protocols.restore import artifacts, audit, layout, points, rollback, store
-from checkpoint_git.protocols.restore.artifact import FOLDER, Means, Wanted, is_part_name
-from checkpoint_git.protocols.restore.expiry import is_expired, read_expiry
-from checkpoint_git.protocols.restore.points import Made, World
-from checkpoint_git.protocols.restore.workspace import changing, exclude, find_git_dir
-
-_ALIVE = ("active", "restored")
+from checkpoint_git.protocols.restore.contents import TYPES, Location, Means, Request
+from checkpoint_git.protocols.restore.layout import Workspace
+from checkpoint_git.protocols.restore.points import CreatedPoint
+from checkpoint_git.protocols.restore.rules import read_expiry
+from checkpoint_git.protocols.restore.store import Manifest
 
 
 @contextmanager
-def _noted(world: World, operation: str, point: str, details: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _noted(workspace: Workspace, operation: str, point: str, details: dict[str, Any]) -> Iterator[None]:
     """Writes the operation into the log when it is over, failures too. details may be added to meanwhile."""
     try:
-        yield details
+        yield
     except BaseException as error:
-        told = error.message if isinstance(error, CheckpointError) else type(error).__name__
-        with suppress(
-            CheckpointError
-        ):  # what went wrong first is what must be told: a full disk takes no record either
-            _append(world, audit.Record(operation, "failure", point, {**details, "error": told}))
+        text = error.message if isinstance(error, CheckpointError) else type(error).__name__
+        with suppress(CheckpointError):  # a full disk takes no record either: what went wrong first is reported
+            record = audit.Record(operation, "failure", point, {**details, "error": text})
+            audit.append_record(workspace.root, record, workspace.now)
         raise
-    _append(world, audit.Record(operation, "success", details.pop("checkpoint_id", point), details))
-
-
-def _append(world: World, record: audit.Record) -> None:
-    audit.append_record(world.root, record, world.now)
+    record = audit.Record(operation, "success", details.pop("checkpoint_id", point), details)
+    audit.append_record(workspace.root, record, workspace.now)
 
 
 # making
 
 
 def create_point(
-    world: World,
+    workspace: Workspace,
     scope: Sequence[str],
     reason: str,
     kind: str | None,
     expiry: str | None,
-    wanted: Sequence[Wanted] = (),
-) -> Made:
-    """A new restore point, proven. wanted: states and databases. Raises CheckpointError; the failure is noted too."""
-    expires = read_expiry(expiry, world.now)
-    chosen = choose_type(world, scope, kind, wanted)
-    with changing(world):
-        exclude(world)
-        named = [*scope, *(one.name for one in wanted)]
+    requests: Sequence[Request] = (),
+) -> CreatedPoint:
+    """A new restore point, proven. requests: states and databases. Raises CheckpointError; the failure is noted too."""
+    expires = read_expiry(expiry, workspace.now)
+    chosen = choose_type(workspace, scope, kind, requests)
+    with layout.lock(workspace):
+        store.exclude_from_git(workspace)
+        named = [*scope, *(one.name for one in requests)]
         details: dict[str, Any] = {"scope": named, "reason": reason, "type": chosen}
-        with _noted(world, "create", "", details):
-            made = points.create(world, scope, reason, chosen, expires, wanted)
+        with _noted(workspace, "create", "", details):
+            made = points.create(workspace, scope, reason, chosen, expires, requests)
             details.update(checkpoint_id=made.manifest.id, digest=made.manifest.value["digest"])
         return made
 
 
-def choose_type(world: World, scope: Sequence[str], kind: str | None, wanted: Sequence[Wanted]) -> str:
+def choose_type(workspace: Workspace, scope: Sequence[str], kind: str | None, requests: Sequence[Request]) -> str:
     """The mechanism of the files, or of the other parts where there are no files. Raises CheckpointError."""
-    if scope or not wanted:
-        if kind in _PART_TYPES:
-            raise CheckpointError(f"{kind} keeps no files", _PART_TYPES[kind])
-        return points.choose_type(world, kind)
-    chosen = artifacts.choose_type(wanted)
+    if scope or not requests:
+        if kind in _ARTIFACT_TYPES:
+            raise CheckpointError(f"{kind} keeps no files", _ARTIFACT_TYPES[kind])
+        if kind == "git_stash" and not workspace.git_dir:
+            hint = "leave --type out, or say --type file_backup"
+            raise CheckpointError(f"{escape_controls(workspace.root)} is in no git repository", hint)
+        return kind or ("git_stash" if workspace.git_dir else "file_backup")
+    chosen = artifacts.choose_type(requests)
     if kind not in (None, chosen):
         raise CheckpointError(f"{kind} does not keep what was named", f"leave --type out, or say --type {chosen}")
     return chosen
 
 
-_PART_TYPES = {
+_ARTIFACT_TYPES = {
     "state_snapshot": "name states with --state KEY=FILE; files beside them are kept in the same point without --type",
     "database_savepoint": (
         "a savepoint lives in one connection and cannot outlive its process: "
@@ -92,167 +86,78 @@ _PART_TYPES = {
 # looking
 
 
-class Standing(NamedTuple):
-    """A point and what became of it. state: active, restored, expired or dropped; "damaged" where it is not usable."""
-
-    manifest: store.Manifest
-    state: str
-
-
-def find_state(manifest: store.Manifest, now: int) -> str:
-    """What became of a point, its expiry counted in."""
-    if manifest.trouble:
-        return "damaged"
-    state = str(manifest.value["state"])
-    return "expired" if state in _ALIVE and is_expired(find_expiry(manifest), now) else state
-
-
-def find_expiry(manifest: store.Manifest) -> int | None:
-    """When a point expires, seconds since 1970; None for never."""
-    instant = read_instant(manifest.value.get("expires_at"))
-    return instant[0] if instant else None
-
-
-def list_points(world: World, *, locked: bool = False) -> list[Standing]:
-    """Every point, oldest first; those of which only git has a copy left are brought back first."""
-    _bring_back(world, locked=locked)
-    return [Standing(manifest, find_state(manifest, world.now)) for manifest in store.read_manifests(world.root)]
-
-
-def _bring_back(world: World, *, locked: bool = False) -> None:
-    """Points whose folder was taken away, as `git clean -xdf` does: their commit holds the manifest and restore.sh.
-
-    Not those of another work tree of the same repository: their files are not this one's. locked: the caller holds the
-    lock, without which a point that is just being made would be taken for a lost one.
-    """
-    if find_git_dir(world.root) is None or not _find_lost(world):
-        return None
-    if not locked:
-        with changing(world):
-            return _bring_back(world, locked=True)
-    for point, commit in _find_lost(world).items():
-        tree = read_tree(world.root, commit, private_objects.quiet_env(world.env), [*_OWN_FILES, FOLDER])
-        kept = [name for name in tree if name.count("/") <= 1]
-        contents = read_blobs(world.root, [tree[name].blob for name in kept], private_objects.quiet_env(world.env))
-        files = dict.fromkeys(_OWN_FILES, b"") | dict(zip(kept, contents, strict=True))
-        exclude(world)
-        folder = store.begin_folder(world.root, point)
-        os.mkdir(os.path.join(folder, FOLDER), 0o700)
-        for name, data in files.items():
-            write_file(os.path.join(folder, name), data)
-        store.finish_folder(world.root, folder, point)
-    return None
-
-
-def _find_lost(world: World) -> dict[str, str]:
-    """The points of this work tree of which only git has a copy left: id -> commit."""
-    there = set(layout.list_ids(world.root))
-    refs = private_objects.read_refs(world.root, layout.REF_PREFIX, world.env)
-    lost = {point: commit for point, commit in refs.items() if layout.is_id(point) and point not in there}
-    if not lost:
-        return lost
-    here, found = points.find_work_tree(world.root), dict[str, str]()
-    with Blobs(world.root, private_objects.quiet_env(world.env)) as blobs:
-        manifests = blobs.read_all([f"{commit}:{layout.MANIFEST}" for commit in lost.values()])
-        for (point, commit), content in zip(lost.items(), manifests, strict=True):
-            value = store.parse_manifest(point, content if isinstance(content, bytes) else b"").value
-            if value and value.get("work_tree", "") == here:
-                found[point] = commit
-    return found
-
-
-_OWN_FILES = (layout.MANIFEST, layout.RESTORE_SCRIPT)
-
-
-def load_point(world: World, point: str, *, locked: bool = False) -> store.Manifest:
-    """A point by its id. locked: the caller holds the lock. Raises CheckpointError for one that is unknown."""
-    layout.check_id(point)
-    manifest = store.load_manifest(world.root, point)
-    if manifest is None:
-        _bring_back(world, locked=locked)
-        manifest = store.load_manifest(world.root, point)
-    if manifest is None:
-        raise CheckpointError(
-            f"there is no restore point {point}", "`checkpoint restore-point list` shows those that are"
-        )
-    return manifest
-
-
-def verify_point(world: World, point: str) -> list[Finding]:
-    """Everything that is wrong with a point: manifest, content, script, ref, log. Nothing is changed but the log."""
-    manifest = load_point(world, point)
-    findings = list(_find_troubles(world, manifest))
-    outcome = "failure" if findings else "success"
-    _append(world, audit.Record("verify", outcome, point, {"findings": [finding.code for finding in findings]}))
-    return findings
-
-
 _LOST = "it cannot be rolled back to; make a new restore point of what is there now"
 
 
-def _find_troubles(world: World, manifest: store.Manifest) -> Iterator[Finding]:
-    path = f"{layout.FOLDER}/{manifest.id}/{layout.MANIFEST}"
+def verify_point(workspace: Workspace, point: str) -> list[Finding]:
+    """Everything that is wrong with a point: manifest, content, script, ref, log. Nothing is changed but the log."""
+    findings = list(_find_troubles(workspace, store.load_point(workspace, point)))
+    codes = {"findings": [finding.code for finding in findings]}
+    record = audit.Record("verify", "failure" if findings else "success", point, codes)
+    audit.append_record(workspace.root, record, workspace.now)
+    return findings
+
+
+def _find_troubles(workspace: Workspace, manifest: Manifest) -> Iterator[Finding]:
+    folder = f"{layout.FOLDER}/{manifest.id}"
+    path = f"{folder}/{layout.MANIFEST}"
     if manifest.trouble:
         yield Finding("restore/manifest", "error", manifest.trouble, path, hint=_LOST)
         return
-    value, held = manifest.value, points.find_held(world, manifest.id)
-    if value["type"] == "git_stash":
-        yield from _find_lost_ref(world, manifest, held.commit, path)
-    damaged = points.find_damage(held, value["type"], points.read_held_entries(manifest))
-    for name in damaged:
+    location = store.locate(workspace, manifest.id)
+    if manifest.value["type"] == "git_stash":
+        yield from _check_commit(location, manifest, path)
+    for name in points.find_damage(location, manifest):
         yield Finding("restore/content", "error", "its content is lost or damaged", name, hint=_LOST)
-    for name, trouble in artifacts.find_damage(held, artifacts.read_parts(manifest)).items():
-        yield Finding("restore/content", "error", trouble, name, hint=_LOST)
-    script = read_if_there(os.path.join(held.folder, layout.RESTORE_SCRIPT)) or b""
-    if store.hash_script(script) != value["restore_script"]:
+    script = read_if_there(os.path.join(location.folder, layout.RESTORE_SCRIPT)) or b""
+    if sha256(script).hexdigest() != manifest.value["restore_script"]:
         message = "restore.sh is not the one that was made with the point"
-        yield Finding("restore/script", "error", message, f"{layout.FOLDER}/{manifest.id}/{layout.RESTORE_SCRIPT}",
-                      hint="do not run it: `checkpoint restore-point rollback` does not need it")  # fmt: skip
-    yield from _find_unlogged(world, manifest, path)
+        hint = "do not run it: `checkpoint restore-point rollback` does not need it"
+        yield Finding("restore/script", "error", message, f"{folder}/{layout.RESTORE_SCRIPT}", hint=hint)
+    yield from _check_log(workspace, manifest, path)
 
 
-def _find_lost_ref(world: World, manifest: store.Manifest, commit: str, path: str) -> Iterator[Finding]:
-    if not commit:
+def _check_commit(location: Location, manifest: Manifest, path: str) -> Iterator[Finding]:
+    if not location.commit:
         message = f"{layout.ref_name(manifest.id)} is gone, so git may throw its content away"
         yield Finding("restore/ref", "error", message, path, hint=_LOST)
         return
-    with Blobs(world.root, private_objects.quiet_env(world.env)) as blobs:
-        kept = blobs.read(f"{commit}:{layout.MANIFEST}")
-    committed = store.parse_manifest(manifest.id, kept if isinstance(kept, bytes) else b"").value
-    if committed.get("digest") != manifest.value["digest"]:
+    with Blobs(location.root, private_objects.quiet_env(location.env)) as blobs:
+        kept = blobs.read(f"{location.commit}:{layout.MANIFEST}")
+    committed = store.parse_manifest(manifest.id, kept if isinstance(kept, bytes) else b"")
+    if committed.value.get("digest") != manifest.value["digest"]:
         message = "the manifest is not the one that was committed with the content"
         yield Finding("restore/manifest", "error", message, path, hint=_LOST)
 
 
-def _find_unlogged(world: World, manifest: store.Manifest, path: str) -> Iterator[Finding]:
-    for _, line in audit.read_records(world.root):
+def _check_log(workspace: Workspace, manifest: Manifest, path: str) -> Iterator[Finding]:
+    """A point of which the log of operations says nothing, or something else."""
+    for _, line in audit.read_records(workspace.root):
         record = audit.parse_record(line)
         if record and record.get("operation") == "create" and record.get("checkpoint_id") == manifest.id:
             details = record.get("details")
-            if isinstance(details, dict) and details.get("digest") == manifest.value["digest"]:
-                return
-            message = "the manifest is not the one that the log of operations tells of"
-            yield Finding("restore/manifest", "error", message, path, hint=_LOST)
+            if not isinstance(details, dict) or details.get("digest") != manifest.value["digest"]:
+                message = "the manifest is not the one that the log of operations tells of"
+                yield Finding("restore/manifest", "error", message, path, hint=_LOST)
             return
     message = "the log of operations does not tell of its making"
-    yield Finding(
-        "restore/unlogged", "warning", message, path, hint="was it made in another clone, or the log removed?"
-    )
+    hint = "was it made in another clone, or the log removed?"
+    yield Finding("restore/unlogged", "warning", message, path, hint=hint)
 
 
-# going back
+# rolling back
 
 
 class RolledBackPoint(NamedTuple):
     """What a rollback did, or would do. result: None in a dry run."""
 
-    manifest: store.Manifest
+    manifest: Manifest
     plan: rollback.Plan
     result: rollback.RolledBack | None
 
 
 def roll_back_point(
-    world: World,
+    workspace: Workspace,
     point: str,
     within: Sequence[str] | None = None,
     means: Means | None = None,
@@ -266,104 +171,186 @@ def roll_back_point(
     """
     means = means or Means()
     if dry_run:
-        manifest = _load_usable(world, point, force)
-        _check_named(manifest, within, means)
-        _check_own(world, manifest)
-        return RolledBackPoint(manifest, rollback.plan_rollback(world, manifest, within, means), None)
-    with changing(world):
+        manifest = _load_usable(workspace, point, force)
+        _check_parts(workspace, manifest, within, means)
+        return RolledBackPoint(manifest, rollback.plan_rollback(workspace, manifest, within, means), None)
+    with layout.lock(workspace):
         details: dict[str, Any] = {"within": list(within) if within is not None else None}
-        with _noted(world, "rollback", point, details):
-            manifest = _load_usable(world, point, force, locked=True)
-            store.remove_unfinished(world.root)
-            _check_named(manifest, within, means)
-            _check_own(world, manifest)
-            result = rollback.roll_back(world, manifest, within, means)
-            manifest = store.write_state(world.root, manifest, "restored", "rollback", world.now)
+        with _noted(workspace, "rollback", point, details):
+            manifest = _load_usable(workspace, point, force, locked=True)
+            store.remove_unfinished(workspace.root)
+            _check_parts(workspace, manifest, within, means)
+            result = rollback.roll_back(workspace, manifest, within, means)
+            manifest = store.write_state(workspace.root, manifest, "restored", "rollback", workspace.now)
             details.update(safety=result.safety, removed=len(result.plan.remove), restored=len(result.plan.restore))
-        rollback.end_rollback(world, manifest)
+        rollback.end_rollback(workspace, manifest)
         return RolledBackPoint(manifest, result.plan, result)
 
 
-def _check_own(world: World, manifest: store.Manifest) -> None:
-    """Refuses a dump that is not known to be ours: putting it back runs what is in it, on the server it names."""
-    if manifest.trouble or all(part.kind != "postgresql" for part in artifacts.read_parts(manifest)):
-        return
-    unlogged = list(_find_unlogged(world, manifest, ""))
-    if unlogged:
-        hint = "it is not put back, since that would run what somebody may have written into its dump"
-        raise CheckpointError(f"{manifest.id} cannot be trusted: {unlogged[0].message}", hint)
-
-
-def _check_named(manifest: store.Manifest, within: Sequence[str] | None, means: Means) -> None:
-    """Refuses the name of a part that the point does not hold."""
-    if manifest.trouble:
-        return
-    names = [part.name for part in artifacts.read_parts(manifest)]
-    asked = [*(word for word in within or () if is_part_name(word)), *(f"state:{key}" for key in means.state_to)]
-    strange = next((word for word in asked if word not in names), None)
-    if strange is not None:
-        hint = f"it holds {', '.join(names)}" if names else "it holds files only"
-        raise CheckpointError(f"{manifest.id} does not hold {escape_controls(strange)}", escape_controls(hint))
-
-
-def find_below(world: World, path: str) -> str:
-    """A path of the command line as the manifest spells it. Raises CheckpointError outside the workspace."""
-    if is_part_name(path):
-        return path
-    full = os.path.normpath(os.path.join(world.cwd, path))
-    if full != world.root and not full.startswith(world.root.rstrip("/") + "/"):
-        raise CheckpointError(f"{escape_controls(path)} lies outside the workspace", "name a part of the point's scope")
-    return (
-        os.path.relpath(full, world.root).removeprefix(".").removeprefix("/")
-        if full == world.root
-        else full[len(world.root.rstrip("/")) + 1 :]
-    )
-
-
-def _load_usable(world: World, point: str, force: bool, *, locked: bool = False) -> store.Manifest:
-    manifest = load_point(world, point, locked=locked)
-    state = find_state(manifest, world.now)
+def _load_usable(workspace: Workspace, point: str, force: bool, *, locked: bool = False) -> Manifest:
+    manifest = store.load_point(workspace, point, locked=locked)
+    state = store.find_state(manifest, workspace.now)
     if state == "dropped":
         raise CheckpointError(f"{point} was dropped", "`checkpoint restore-point list` shows the others")
     if state == "expired" and not force:
-        raise CheckpointError(
-            f"{point} expired at {manifest.value['expires_at']}", "it is still there: --force goes back to it"
-        )
+        message = f"{point} expired at {manifest.value['expires_at']}"
+        raise CheckpointError(message, "it is still there: --force goes back to it")
     return manifest
 
 
-# clearing
+def _check_parts(workspace: Workspace, manifest: Manifest, within: Sequence[str] | None, means: Means) -> None:
+    """Raises CheckpointError for a name of a part that the point does not hold, and for a dump that may not be ours.
+
+    Restoring a dump runs what is in it, on the server that the manifest names.
+    """
+    if manifest.trouble:
+        return
+    kept = artifacts.read_artifacts(manifest.value)
+    names = [one.name for one in kept]
+    asked = [
+        *(word for word in within or () if artifacts.is_part_name(word)),
+        *(f"state:{key}" for key in means.state_to),
+    ]
+    unknown = next((word for word in asked if word not in names), None)
+    if unknown is not None:
+        hint = f"it holds {', '.join(names)}" if names else "it holds files only"
+        raise CheckpointError(f"{manifest.id} does not hold {escape_controls(unknown)}", escape_controls(hint))
+    if any(one.kind == "postgresql" for one in kept):
+        for finding in _check_log(workspace, manifest, ""):
+            hint = "it is not put back, since that would run what somebody may have written into its dump"
+            raise CheckpointError(f"{manifest.id} cannot be trusted: {finding.message}", hint)
 
 
-def drop_point(world: World, point: str) -> store.Manifest:
-    """Removes a point and its ref, since somebody asked for just that. Raises CheckpointError."""
-    with changing(world), _noted(world, "drop", point, {}):
-        manifest = load_point(world, point, locked=True)
-        _remove(world, manifest)
+def find_below(workspace: Workspace, path: str) -> str:
+    """A path or part of the command line as the manifest spells it. Raises CheckpointError outside the workspace."""
+    if artifacts.is_part_name(path):
+        return path
+    below = layout.path_below(workspace.root, os.path.normpath(os.path.join(workspace.cwd, path)))
+    if below is None:
+        message = f"{escape_controls(path)} lies outside the workspace"
+        raise CheckpointError(message, "name a part of the point's scope")
+    return below
+
+
+# removing
+
+
+def drop_point(workspace: Workspace, point: str) -> Manifest:
+    """Removes a point and its ref, since the user asked for just that. Raises CheckpointError."""
+    with layout.lock(workspace), _noted(workspace, "drop", point, {}):
+        manifest = store.load_point(workspace, point, locked=True)
+        _remove(workspace, manifest)
         return manifest
 
 
-def collect_expired(world: World, *, dry_run: bool = False) -> list[store.Manifest]:
-    """Removes the points that have expired, since somebody asked for it; those that are damaged stay.
+def collect_expired(workspace: Workspace, *, dry_run: bool = False) -> list[Manifest]:
+    """Removes the points that have expired, since the user asked for it; those that are damaged stay.
 
     What a crash left of points that were being dropped is finished too.
     """
-    with changing(world):
-        store.remove_unfinished(world.root)
-        expired = [one.manifest for one in list_points(world, locked=True) if one.state in ("expired", "dropped")]
+    with layout.lock(workspace):
+        store.remove_unfinished(workspace.root)
+        listed = store.list_points(workspace, locked=True)
+        expired = [one.manifest for one in listed if one.state in ("expired", "dropped")]
         for manifest in () if dry_run else expired:
-            with _noted(world, "gc", manifest.id, {"expired": manifest.value["expires_at"]}):
-                _remove(world, manifest)
+            with _noted(workspace, "gc", manifest.id, {"expired": manifest.value["expires_at"]}):
+                _remove(workspace, manifest)
         return expired
 
 
-def _remove(world: World, manifest: store.Manifest) -> None:
+def _remove(workspace: Workspace, manifest: Manifest) -> None:
     """First the state, then the ref, then the folder: what a crash leaves is a point that says it was dropped."""
     if not manifest.trouble and manifest.value["state"] != "dropped":
-        store.write_state(world.root, manifest, "dropped", "drop", world.now)
-    if find_git_dir(world.root) is not None:
-        ref = layout.ref_name(manifest.id)
-        commit = private_objects.read_ref(world.root, ref, world.env)
-        if commit and not private_objects.remove_ref(world.root, ref, commit, world.env):
-            raise CheckpointError(f"{ref} could not be removed", "does another git command run? try again")
-    store.remove_folder(world.root, manifest.id)
+        store.write_state(workspace.root, manifest, "dropped", "drop", workspace.now)
+    ref, commit = layout.ref_name(manifest.id), store.locate(workspace, manifest.id).commit
+    if commit and not private_objects.remove_ref(workspace.root, ref, commit, workspace.env):
+        raise CheckpointError(f"{ref} could not be removed", "does another git command run? try again")
+    store.remove_folder(workspace.root, manifest.id)
+
+
+# the published output contract, computed and never assumed
+
+
+def describe(made: CreatedPoint) -> dict[str, Any]:
+    """The whole contract for a point that was just made and proven."""
+    value, point, folder = made.manifest.value, made.manifest.id, f"{layout.FOLDER}/{made.manifest.id}"
+    databases = [one.name for one in made.artifacts if one.kind != "state"]
+    states = [one.name for one in made.artifacts if one.kind == "state"]
+    parts = [
+        {"name": one.name, "type": TYPES[one.kind], "size": one.size, "hash": f"sha256:{one.sha256}"}
+        for one in made.artifacts
+    ]
+    commit = made.location.commit
+    return {
+        "checkpoint_created": True,
+        "checkpoint_id": point,
+        "timestamp": value["created_at"],
+        "size": value["size"],
+        "checkpoint": {
+            "id": point,
+            "type": value["type"],
+            "created_at": value["created_at"],
+            "scope": {"files": value["scope"]["files"], "state_keys": value["scope"]["state_keys"]},
+            "restore_command": layout.restore_command(point),
+            "expiry": value["expires_at"],
+        },
+        "pre_mutation_state": {"hash": value["hash"], "summary": summarize_state(made)},
+        "parts": parts,
+        "restore_order": [*databases, *(["files"] if made.entries else []), *states],
+        "prerequisites": artifacts.find_prerequisites(made.artifacts),
+        "next_safe_actions": [
+            *(f"edit: {path}" for path in value["scope"]["asked"][:10]),
+            *(f"change: {one.name}" for one in made.artifacts[:10]),
+            f"rollback: checkpoint restore-point rollback {point}",
+        ],
+        "confidence": round(sum(made.proofs.values()) / len(made.proofs), 2),  # the share of proofs that were given
+        "evidence_anchors": [
+            f"tool:sha256:{len(value['scope']['files'])} files read back and compared, {value['hash']}",
+            f"tool:bash:sh -n {folder}/{layout.RESTORE_SCRIPT}",
+            *([f"tool:git:update-ref {layout.ref_name(point)} {commit}"] if commit else []),
+            *(f"file:{folder}/{one.content}" for one in made.artifacts if one.content),
+            f"file:{folder}/{layout.MANIFEST}",
+            f"file:{layout.AUDIT_LOG}",
+        ],
+        "assumptions": _find_assumptions(has_databases=bool(databases), in_git=bool(commit)),
+        "warnings": made.warnings,
+    }
+
+
+def _find_assumptions(*, has_databases: bool, in_git: bool) -> list[str]:
+    texts = ["the workspace's folder is the same when the point is restored", "nobody writes in the scope meanwhile"]
+    if has_databases:
+        texts.append(f"{layout.FOLDER} stays: the copies of databases are in it alone, and `git clean -x` removes it")
+    return [*texts, "git is available, and its object database is whole"] if in_git else texts
+
+
+def summarize_state(made: CreatedPoint) -> str:
+    """The captured state in one line, with what was not committed."""
+    files = made.manifest.value["scope"]["files"]
+    texts = [f"{len(files)} file{'' if len(files) == 1 else 's'}, {size_text(made.manifest.value['size'])}"]
+    for kinds, word in ((("state",), "state"), (("sqlite", "postgresql"), "database")):
+        count = sum(one.kind in kinds for one in made.artifacts)
+        texts[0] += f", {count} {word}{'' if count == 1 else 's'}" if count else ""
+    if made.uncommitted and made.entries:
+        named = ", ".join(made.uncommitted[:5]) + (" ..." if len(made.uncommitted) > 5 else "")
+        texts.append(f"{len(made.uncommitted)} with uncommitted changes: {named}")
+    elif made.uncommitted is not None and made.entries:
+        texts.append("all committed")
+    return "; ".join(texts)
+
+
+def size_text(size: int) -> str:
+    """Bytes as people say them."""
+    for name, unit in (("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10)):
+        if size >= unit:
+            return f"{size / unit:.1f} {name}"
+    return f"{size} bytes"
+
+
+def outline(status: store.PointStatus) -> dict[str, Any]:
+    """A point as a list shows it."""
+    manifest, state = status
+    if manifest.trouble:
+        return {"id": manifest.id, "state": state, "trouble": manifest.trouble}
+    names = ("type", "created_at", "expires_at", "reason", "size", "hash", "scope", "warnings")
+    return {"id": manifest.id, "state": state, **{name: manifest.value[name] for name in names}}

@@ -1,76 +1,156 @@
-"""What a manifest must be beyond its shape before anything in it is used as a path. Pure.
+"""What may be kept, for how long, and what a manifest must be before anything in it is used as a path. Pure.
 
-A manifest can come with a stranger's branch: whatever it names is checked here, and again where it is written.
+A manifest can come with an untrusted branch: whatever it names is checked here, and again where it is written.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
-from checkpoint_git.core.clock import read_instant
+from checkpoint_git.core.clock import DAY, HOUR, MINUTE, read_instant
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.jsontext import join_pointer
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.protocols.restore import layout
-from checkpoint_git.protocols.restore.artifact import FOLDER, add_parts, read_part
-from checkpoint_git.protocols.restore.entries import combine_hashes, read_entry
-from checkpoint_git.protocols.restore.mechanisms.postgresql_url import is_connection
 
-_HINT = "do not use this point: somebody wrote its manifest by hand, or the disk damaged it"
+# secrets
+
+_NAMES = frozenset(
+    (
+        ".env", ".envrc", "credentials", "secrets", "id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519",
+        "id_ed25519_sk", ".netrc", "_netrc", ".pgpass", ".npmrc", ".pypirc", ".htpasswd", ".git-credentials",
+        ".dockercfg",
+    )
+)  # fmt: skip
+_BEGINNINGS = (
+    ".env.", "credentials.", "credentials-", "credentials_", "secrets.", "secrets-", "secrets_", "secret.", "id_rsa.",
+    "service-account", "service_account",
+)  # fmt: skip
+_ENDINGS = (".env", ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk")
+# public keys, templates that projects commit on purpose, and code that is only about such things
+_HARMLESS = (".pub", ".env.example", ".env.sample", ".env.template", ".env.dist", ".env.defaults")
+_JSON_ONLY = ("service-account", "service_account")
+
+
+def is_sensitive(path: str) -> bool:
+    """Whether a file's base name is one of those that hold secrets, in upper or lower case.
+
+    Such a file is never copied into a restore point, and there is no option to override that.
+    """
+    name = path.rpartition("/")[2].lower()
+    if name.endswith(_HARMLESS) or (name.startswith(_JSON_ONLY) and not name.endswith(".json")):
+        return False
+    return name in _NAMES or name.startswith(_BEGINNINGS) or name.endswith(_ENDINGS)
+
+
+def check_not_sensitive(path: str, shown: str) -> None:
+    """Raises CheckpointError for a file that holds secrets. shown: how the user named it."""
+    if is_sensitive(path):
+        message = f"{escape_controls(shorten(shown, 100))} holds secrets by its name"
+        raise CheckpointError(message, "secrets are never copied into a restore point")
+
+
+# expiry
+
+_UNITS = {"m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
+_LONGEST = 100 * 366 * DAY
+
+
+def read_expiry(text: str | None, now: int) -> int | None:
+    """When a point expires, in seconds since 1970; None for never.
+
+    text: a number with m, h, d or w behind it; "never" or None for never. Raises CheckpointError for anything else.
+    """
+    if text is None or text.strip().lower() == "never":
+        return None
+    match = re.fullmatch(r"([1-9][0-9]{0,8})([mhdw])", text.strip().lower(), re.ASCII)
+    seconds = int(match[1]) * _UNITS[match[2]] if match else 0
+    if 0 < seconds <= _LONGEST:
+        return now + seconds
+    shown = escape_controls(shorten(text, 40))
+    raise CheckpointError(f'"{shown}" is no expiry', "write 30m, 24h, 7d, 2w or never")
+
+
+def is_expired(expires_at: object, now: int) -> bool:
+    """Whether gc may remove a point. expires_at: RFC 3339 as in its manifest, None for never; damage is expired."""
+    return expires_at is not None and now >= (read_instant(expires_at) or (0, ""))[0]
+
+
+# paths and manifests
+
 _FORBIDDEN = frozenset(("", ".", "..", ".git", ".audit"))
+_HINT = "do not use this point: somebody wrote its manifest by hand, or the disk damaged it"
 
 
-def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Finding]:
-    """Everything beyond shape that is wrong with a manifest whose shape is right. skill: the id its folder says."""
-    findings = [*_check_head(value, skill), *_check_paths(value), *_check_parts(value)]
-    if not findings and value["hash"] != _find_hash(value):
-        findings.append(_finding("restore/manifest-hash", "the hash is not that of the entries", "/hash"))
+def is_plain_path(path: str) -> bool:
+    """Whether a path stays below the workspace by its text, and out of what belongs to git and to restore points."""
+    if "\0" in path or path.startswith("/"):
+        return False
+    return not (_FORBIDDEN.intersection(path.split("/")) or path.startswith(f"{layout.FOLDER}/chk_"))
+
+
+# A connection to PostgreSQL: what it is made of -> the variable by which the client programs learn it.
+CONNECTION = {
+    "host": "PGHOST",
+    "port": "PGPORT",
+    "user": "PGUSER",
+    "dbname": "PGDATABASE",
+    "sslmode": "PGSSLMODE",
+    "sslrootcert": "PGSSLROOTCERT",
+    "sslcert": "PGSSLCERT",
+    "sslkey": "PGSSLKEY",
+}
+
+
+def is_connection(value: Any) -> bool:
+    """Whether a connection is one that we could have written.
+
+    The client programs can read the name of a database as a whole connection string, so it must be plain.
+    """
+    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+        return False
+    name = value.get("dbname", "")
+    if not name or "=" in name or "://" in name or "," in value.get("host", ""):
+        return False
+    return CONNECTION.keys() >= value.keys() and all(ord(letter) >= 32 for text in value.values() for letter in text)
+
+
+def check(value: dict[str, Any], point: str) -> list[Finding]:
+    """Everything beyond its shape that is wrong with a manifest. point: the id that its folder says."""
+    findings = [*_check_head(value, point), *_check_paths(value)]
+    if not findings:
+        # The guard reads these rules at every tool call, and hashlib with its OpenSSL is no part of that.
+        from checkpoint_git.protocols.restore.contents import hash_contents, read_artifact, read_entry
+
+        artifacts = [read_artifact(one) for one in value.get("parts", [])]
+        if value["hash"] != hash_contents([read_entry(one) for one in value["entries"]], artifacts):
+            findings.append(_finding("restore/manifest-hash", "the hash is not that of the entries", "/hash"))
     return findings
 
 
-def _check_head(value: dict[str, Any], skill: str) -> Iterator[Finding]:
-    if value.get("id") != skill:
+def _check_head(value: dict[str, Any], point: str) -> Iterator[Finding]:
+    if value.get("id") != point:
         yield _finding("restore/manifest-id", "the manifest is of another restore point", "/id")
     for key in ("created_at", "expires_at"):
         if value.get(key) is not None and read_instant(value[key]) is None:
-            yield _finding("restore/manifest-time", f"{key} is no instant", f"/{key}")
+            yield _finding("restore/manifest-time", f"{key} is not a valid timestamp", f"/{key}")
 
 
 def _check_paths(value: dict[str, Any]) -> Iterator[Finding]:
+    """The paths of entries; of parts the files they come from and are kept in, and the details they rely on."""
+    leads_out = "a path that leads out of the workspace, or into git"
     for at, entry in enumerate(value["entries"]):
         if not is_plain_path(entry["path"]):
-            where = join_pointer("/entries", str(at)) + "/path"
-            yield _finding("restore/manifest-path", "a path that leads out of the workspace, or into git", where)
-
-
-def _find_hash(value: dict[str, Any]) -> str:
-    entries = combine_hashes(read_entry(entry) for entry in value["entries"])
-    return add_parts(entries, [read_part(one) for one in value.get("parts", [])])
-
-
-def _check_parts(value: dict[str, Any]) -> Iterator[Finding]:
-    """The files that parts come from and are kept in, and the details that their mechanisms rely on."""
+            yield _finding("restore/manifest-path", leads_out, f"/entries/{at}/path")
     for at, part in enumerate(value.get("parts", [])):
-        where, details = join_pointer("/parts", str(at)), part["details"]
+        where, details, content = f"/parts/{at}", part["details"], str(part["content"]).split("/")
         paths = [details[key] for key in ("file", "path") if details.get(key) is not None]
         if not all(isinstance(path, str) and is_plain_path(path) for path in paths):
-            yield _finding("restore/manifest-path", "a path that leads out of the workspace, or into git", where)
-        content = str(part["content"]).split("/")
-        if part["content"] and not (len(content) == 2 and content[0] == FOLDER and content[1] not in _FORBIDDEN):
+            yield _finding("restore/manifest-path", leads_out, where)
+        if part["content"] and not (len(content) == 2 and content[0] == layout.PARTS and content[1] not in _FORBIDDEN):
             yield _finding("restore/manifest-path", "a part is kept outside the point's own folder", where)
-        if not _DETAILS[part["kind"]].issubset(details) or not _is_whole(part["kind"], details):
+        if not _has_whole_details(part["kind"], details):
             yield _finding("restore/manifest-shape", "the details of a part are not whole", where)
-
-
-def _is_whole(kind: str, details: dict[str, Any]) -> bool:
-    """Whether a database's details are of the shape that its mechanism writes."""
-    if kind != "postgresql":
-        return kind != "sqlite" or isinstance(details["path"], str)
-    tables, held = details["tables"], details["held"]
-    if not (tables is None or isinstance(tables, list)) or not isinstance(held, list):
-        return False
-    rows = [*(tables or ()), *held]
-    return is_connection(details["connection"]) and all(
-        isinstance(row, list) and len(row) == 3 and all(isinstance(text, str) for text in row) for row in rows
-    )
 
 
 _DETAILS = {
@@ -80,11 +160,18 @@ _DETAILS = {
 }
 
 
-def is_plain_path(path: str) -> bool:
-    """Whether a path stays below the workspace by its text, and out of what belongs to git and to us."""
-    if "\0" in path or path.startswith("/"):
+def _has_whole_details(kind: str, details: dict[str, Any]) -> bool:
+    if not _DETAILS[kind].issubset(details):
         return False
-    return not (_FORBIDDEN.intersection(path.split("/")) or path.startswith(f"{layout.FOLDER}/chk_"))
+    if kind != "postgresql":
+        return kind == "state" or isinstance(details["path"], str)
+    tables, held = details["tables"], details["held"]
+    if not (tables is None or isinstance(tables, list)) or not isinstance(held, list):
+        return False
+    return is_connection(details["connection"]) and all(
+        isinstance(row, list) and len(row) == 3 and all(isinstance(text, str) for text in row)
+        for row in (*(tables or ()), *held)
+    )
 
 
 def _finding(code: str, message: str, where: str) -> Finding:

@@ -1,30 +1,29 @@
-"""From what the user names to the paths that a restore point covers. It reads names and kinds, and no content.
+"""From what the user names to the paths that a restore point covers, and what each of them holds now.
 
 Scopes come from agents and scripts: nothing outside the workspace is looked at, and no symbolic link is followed.
 """
 
 import os
+import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import translate
+from hashlib import file_digest, sha256
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.protocols.restore.entries import Kind
-from checkpoint_git.protocols.restore.sensitive import is_sensitive
+from checkpoint_git.protocols.restore import layout
+from checkpoint_git.protocols.restore.contents import Entry, Kind, ScopePath
+from checkpoint_git.protocols.restore.rules import is_sensitive
 
 _NEVER = frozenset((".git", ".audit"))  # names of folders that no scope reaches into
-_OWN_FOLDER = ".checkpoints"  # its restore points are ours; the checkpoints beside them are the user's files
 _MAGIC = frozenset("*?[")
-
-
-class Named(NamedTuple):
-    """One path in a scope. status: of the path itself, None where nothing is there."""
-
-    path: str
-    kind: Kind
-    status: os.stat_result | None
+_KINDS: dict[int, Kind] = {stat.S_IFREG: "file", stat.S_IFLNK: "link", stat.S_IFDIR: "folder"}
+_CHUNK = 1 << 20  # bytes
+_TRIES = 3
+_PERMISSIONS = 0o777  # not setuid and its kin: another user than the file's owner may roll back
+_READABLE = "a restore point must hold all of its scope: make it readable, or leave it out of the scope"
 
 
 class Scope(NamedTuple):
@@ -34,7 +33,7 @@ class Scope(NamedTuple):
     special: devices, sockets and pipes left out.
     """
 
-    found: list[Named]
+    found: list[ScopePath]
     asked: list[str]
     secret: list[str]
     special: list[str]
@@ -44,95 +43,82 @@ def read_scope(root: str, scopes: Sequence[str], cwd: str | None = None, plain: 
     """Every path that the scopes name: files, folders with all below them, patterns (`*`, `?`, `[...]`, `**`).
 
     root: the workspace, absolute. cwd: what relative scopes start from, root where None. plain: those scopes that are
-    no patterns, whatever is in their names. A path that is not there is
-    in the answer as "absent": going back means removing what is made there. A pattern that matches nothing is an
-    error, as is a scope outside the workspace or behind a symbolic link. Raises CheckpointError.
+    no patterns, whatever is in their names. A path that is not there is in the answer as "absent": rolling back means
+    removing what is made there. A pattern that matches nothing is an error, as is a scope outside the workspace or
+    behind a symbolic link. Raises CheckpointError.
     """
-    found: dict[str, Named] = {}
-    asked, secret, special = list[str](), list[str](), list[str]()
+    found: dict[str, ScopePath] = {}
+    asked, secret, special = list[str](), set[str](), set[str]()
     for scope in scopes:
         path = _place(root, scope, cwd or root)
         asked.append(path)
-        for named in _walk(root, path) if scope in plain else _expand(root, path, scope):
-            if named.status and stat.S_IFMT(named.status.st_mode) not in _KINDS:
-                special.append(named.path)
-            elif named.kind in ("file", "link") and is_sensitive(named.path):
-                secret.append(named.path)
+        for each in _walk(root, path) if scope in plain else _expand(root, path, scope):
+            if each.status and stat.S_IFMT(each.status.st_mode) not in _KINDS:
+                special.add(each.path)
+            elif each.kind in ("file", "link") and is_sensitive(each.path):
+                secret.add(each.path)
             else:
-                found[named.path] = named
-    ordered = [found[path] for path in sorted(found)]
-    return Scope(ordered, asked, sorted(set(secret)), sorted(set(special)))
+                found[each.path] = each
+    return Scope([found[path] for path in sorted(found)], asked, sorted(secret), sorted(special))
 
 
 def _place(root: str, scope: str, cwd: str) -> str:
-    """A scope as a path below the workspace, "" for the workspace itself."""
+    """A scope as a path below the workspace, "" for the workspace itself. Raises CheckpointError."""
     shown = escape_controls(shorten(scope, 100))
     if not scope or "\0" in scope:
         raise CheckpointError(f'"{shown}" is no path', "name files, folders or patterns inside the workspace")
-    path = os.path.normpath(os.path.join(cwd, scope))
-    real_root = os.path.realpath(root)
-    for wall in (root, real_root):
-        if path == wall or path.startswith(wall.rstrip("/") + "/"):
-            relative = path[len(wall.rstrip("/")) + 1 :]
-            _check_way(real_root, relative, shown)
-            return relative
-    raise CheckpointError(
-        f"{shown} lies outside the workspace {escape_controls(root)}", "restore points stay inside it"
-    )
+    path = layout.path_below(root, os.path.normpath(os.path.join(cwd, scope)))
+    if path is None:
+        message = f"{shown} lies outside the workspace {escape_controls(root)}"
+        raise CheckpointError(message, "restore points stay inside it")
+    if _NEVER.intersection(path.split("/")) or _is_own(path):
+        message = f"{shown} belongs to git or to the restore points themselves"
+        raise CheckpointError(message, "name the files you work on")
+    link = layout.find_link_above(root, path)
+    if link is not None:
+        message = f"{shown} lies behind the symbolic link {escape_controls(link)}"
+        raise CheckpointError(message, "name the place it leads to")
+    return path
 
 
-def _check_way(root: str, relative: str, shown: str) -> None:
-    """Refuses .git and our own folders, and a way that leads through a symbolic link."""
-    parts = relative.split("/") if relative else []
-    if any(part in _NEVER for part in parts) or _is_own(relative):
-        raise CheckpointError(
-            f"{shown} belongs to git or to the restore points themselves", "name the files you work on"
-        )
-    for at in range(1, len(parts)):
-        if os.path.islink(os.path.join(root, *parts[:at])):
-            where = escape_controls("/".join(parts[:at]))
-            raise CheckpointError(f"{shown} lies behind the symbolic link {where}", "name the place it leads to")
+def _is_own(path: str) -> bool:
+    """Restore points are ours; the checkpoints beside them are the user's files."""
+    return path.startswith(f"{layout.FOLDER}/chk_")
 
 
-def _is_own(relative: str) -> bool:
-    return relative.startswith(f"{_OWN_FOLDER}/chk_")
-
-
-def _expand(root: str, path: str, scope: str) -> Iterator[Named]:
-    full = os.path.join(root, path)
-    if not os.path.lexists(full) and _MAGIC.intersection(path):
-        matches = list(_match(root, path))
-        if not matches:
-            shown = escape_controls(shorten(scope, 100))
-            raise CheckpointError(
-                f"nothing matches {shown}", "a pattern must match something; `**/` reaches below folders"
-            )
-        for match in matches:
-            yield from _walk(root, match)
+def _expand(root: str, path: str, scope: str) -> Iterator[ScopePath]:
+    if os.path.lexists(os.path.join(root, path)) or not _MAGIC.intersection(path):
+        yield from _walk(root, path)
         return
-    yield from _walk(root, path)
+    matches = _match(root, path)
+    if not matches:
+        message = f"nothing matches {escape_controls(shorten(scope, 100))}"
+        raise CheckpointError(message, "a pattern must match something; `**/` reaches below folders")
+    for match in matches:
+        yield from _walk(root, match)
 
 
-def _walk(root: str, path: str) -> Iterator[Named]:
+def _walk(root: str, path: str) -> Iterator[ScopePath]:
     """The path itself and, for a folder, all that is below it; symbolic links are taken as links."""
     waiting = [path]
     while waiting:
         current = waiting.pop()
-        status = _read_status(os.path.join(root, current))
-        kind = _KINDS.get(stat.S_IFMT(status.st_mode), "absent") if status else "absent"
+        found = look_at(root, current)
         if current:
-            yield Named(current, kind, status)
-        if kind == "folder":
+            yield found
+        if found.kind == "folder":
             waiting += [_join(current, name) for name in _list_folder(root, current)]
 
 
-def _read_status(full: str) -> os.stat_result | None:
+def look_at(root: str, path: str) -> ScopePath:
+    """What is at a path now. Special files are "absent" with a status. Raises CheckpointError."""
     try:
-        return os.lstat(full)
+        status = os.lstat(os.path.join(root, path))
     except (FileNotFoundError, NotADirectoryError):
-        return None
+        return ScopePath(path, "absent", None)
     except OSError as error:
-        raise CheckpointError(f"{escape_controls(full)} cannot be looked at: {error.strerror}", _READABLE) from None
+        raise CheckpointError(f"{escape_controls(path)} cannot be looked at: {error.strerror}", _READABLE) from None
+    return ScopePath(path, _KINDS.get(stat.S_IFMT(status.st_mode), "absent"), status)
 
 
 def _list_folder(root: str, path: str) -> list[str]:
@@ -143,11 +129,8 @@ def _list_folder(root: str, path: str) -> list[str]:
     return [name for name in names if name not in _NEVER and not _is_own(_join(path, name))]
 
 
-_READABLE = "a restore point must hold all of its scope: make it readable, or leave it out of the scope"
-
-
-def _match(root: str, pattern: str) -> Iterator[str]:
-    """The paths that a pattern names, part by part; `**` stands for any number of folders."""
+def _match(root: str, pattern: str) -> list[str]:
+    """The paths that a pattern names, component by component; `**` stands for any number of folders."""
     parts = pattern.split("/")
     level = {""}
     for at, part in enumerate(parts):
@@ -159,13 +142,11 @@ def _match(root: str, pattern: str) -> Iterator[str]:
             level = {_join(start, name) for start in level for name in _names_matching(root, start, part)}
         else:
             level = {path for start in level if os.path.lexists(os.path.join(root, path := _join(start, part)))}
-    yield from sorted(level)
+    return sorted(level)
 
 
 def _names_matching(root: str, start: str, part: str) -> list[str]:
-    import re
-
-    if start and not stat.S_ISDIR(os.lstat(os.path.join(root, start)).st_mode):
+    if start and not layout.is_folder(root, start):
         return []
     matches = re.compile(translate(part)).match
     return [name for name in _list_folder(root, start) if matches(name) and (part[0] == "." or name[0] != ".")]
@@ -176,15 +157,91 @@ def _folders_below(root: str, start: str) -> Iterator[str]:
     while waiting:
         current = waiting.pop()
         yield current
-        for name in _list_folder(root, current):
-            path = _join(current, name)
-            status = _read_status(os.path.join(root, path))
-            if status and stat.S_ISDIR(status.st_mode):
-                waiting.append(path)
+        below = [_join(current, name) for name in _list_folder(root, current)]
+        waiting += [path for path in below if look_at(root, path).kind == "folder"]
 
 
 def _join(start: str, name: str) -> str:
     return f"{start}/{name}" if start else name
 
 
-_KINDS: dict[int, Kind] = {stat.S_IFREG: "file", stat.S_IFLNK: "link", stat.S_IFDIR: "folder"}
+# what the paths hold, read so that a file which changes meanwhile is noticed
+
+
+class ChangedError(Exception):
+    """The file was not the same at the end of reading as at its start."""
+
+
+def read_entry_at(root: str, found: ScopePath) -> Entry:
+    """One path with the hash of its content; a file that is being written is tried again. Raises CheckpointError."""
+    if found.kind == "absent" or found.status is None:
+        return Entry(found.path, "absent")
+    if found.kind == "folder":
+        return Entry(found.path, "folder", stat.S_IMODE(found.status.st_mode))
+    if found.kind == "link":
+        try:
+            target = os.fsencode(os.readlink(os.path.join(root, found.path)))
+        except OSError as error:
+            raise read_error(found.path, error) from None
+        return Entry(found.path, "link", 0o777, len(target), sha256(target).hexdigest())
+    for _ in range(_TRIES):
+        try:
+            return read_file(root, found.path)
+        except ChangedError:
+            continue
+    raise changing_error(found.path)
+
+
+def read_file(root: str, path: str, keep: Callable[[bytes], object] = lambda chunk: None) -> Entry:
+    """A file, chunk by chunk. keep: called with each. Raises ChangedError; CheckpointError where it cannot be read."""
+    try:
+        descriptor = layout.open_plain(os.path.join(root, path))
+    except OSError as error:
+        raise read_error(path, error) from None
+    try:
+        before = os.fstat(descriptor)
+        if not stat.S_ISREG(before.st_mode):
+            raise ChangedError
+        digest, size = sha256(), 0
+        while chunk := os.read(descriptor, _CHUNK):
+            digest.update(chunk)
+            keep(chunk)
+            size += len(chunk)
+            if size > before.st_size:  # somebody appends, perhaps faster than this reads
+                raise ChangedError
+        after = os.fstat(descriptor)
+    except OSError as error:
+        raise read_error(path, error) from None
+    finally:
+        os.close(descriptor)
+    if _version(before) != _version(after) or size != after.st_size:
+        raise ChangedError
+    return Entry(path, "file", after.st_mode & _PERMISSIONS, size, digest.hexdigest())
+
+
+def _version(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_size, status.st_mtime_ns, status.st_mode
+
+
+def changing_error(path: str) -> CheckpointError:
+    """A file that never stays the same: what a point held of it would be a state that it never had."""
+    hint = "stop what writes it, then make the point again"
+    return CheckpointError(f"{escape_controls(path)} changes while it is read", hint)
+
+
+def read_error(path: str, error: OSError) -> CheckpointError:
+    """A path of the scope that cannot be read: the point would not hold it, so none is made."""
+    return CheckpointError(f"{escape_controls(path)} cannot be read: {error.strerror}", _READABLE)
+
+
+def hash_file(path: str) -> str:
+    """The hash of a file of our own, hexadecimal. Raises OSError."""
+    with open(path, "rb") as stream:
+        return file_digest(stream, "sha256").hexdigest()
+
+
+def list_some(paths: Iterable[str], limit: int) -> str:
+    """At most `limit` paths as one text, and how many more there are."""
+    every = list(paths)
+    shown = ", ".join(escape_controls(shorten(path, 100)) for path in every[:limit])
+    return f"{shown} and {len(every) - limit} more" if len(every) > limit else shown

@@ -1,211 +1,70 @@
-"""restore.sh: the way back for a machine without this package. Pure: it writes the text and runs nothing.
+"""restore.sh: the way back for a machine without this package. It fills in the template and runs nothing.
 
-Plain POSIX sh. Every name is in single quotes, so nothing in a name is ever run; every file is written beside its place
-and moved there; nothing is forced, nothing that is not in the point is removed.
+The template is plain POSIX sh. Every name in it is quoted, so nothing in a name is ever run; every file is written
+beside its place and moved there; nothing is forced, and nothing that is not in the point is removed.
 """
 
+import os
+import re
 from collections.abc import Callable, Sequence
 
+from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.protocols.restore import layout
-from checkpoint_git.protocols.restore.entries import Entry
+from checkpoint_git.protocols.restore.contents import Entry
 
-_START = """\
-#!/bin/sh
-# Puts back restore point {point}: run it in any place; running it twice changes nothing more.
-# Files that were made since are left alone, and named nowhere here: `checkpoint restore-point rollback` looks for them.
-set -u
-unset CDPATH
-LC_ALL=C
-export LC_ALL
-say() {{ printf '%s' "$*" | tr '\\001-\\037\\177' '?' >&2; echo >&2; }}
-point={folder}
-if [ -n "${{CHECKPOINT_WORKSPACE:-}}" ]; then
-  cd -- "$CHECKPOINT_WORKSPACE" || exit 1
-else
-  case "$0" in
-  restore.sh | */restore.sh)
-    cd -- "$(dirname -- "$0")/../.." && [ -e "$point/restore.sh" ] || {{
-      say "run it where it was made, or say where to restore: CHECKPOINT_WORKSPACE=FOLDER sh $0"; exit 1; }} ;;
-  *) top=$(git rev-parse --show-toplevel 2>/dev/null) && cd -- "$top" ;; # read from a pipe
-  esac
-fi
-mask=$(umask)
-umask 077
-failed=0
-done_count=0
-work=./.checkpoints/.new-$$-restoring # the next command of checkpoint clears it, should this be killed
-mkdir -p -- "$work" 2>/dev/null || work=$(mktemp -d) || exit 1
-trap 'rm -rf -- "$work"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' HUP TERM
-temp=$work/part
-fail() {{ say "not restored: $*"; failed=$((failed + 1)); }}
-sum_of() {{
-  if command -v sha256sum >/dev/null 2>&1; then sha256sum < "$1" | cut -d' ' -f1
-  elif command -v shasum >/dev/null 2>&1; then shasum -a 256 < "$1" | cut -d' ' -f1
-  else printf '%s' "$2"; fi
-}}
-sums() {{ # on stdin: what the numbered files must be; one that is not is taken away
-  if command -v sha256sum >/dev/null 2>&1; then (cd -- "$work" && sha256sum -c 2>/dev/null)
-  elif command -v shasum >/dev/null 2>&1; then (cd -- "$work" && shasum -a 256 -c 2>/dev/null)
-  else cat >/dev/null; fi | while IFS=: read -r number answer; do
-    case "$answer" in *OK) ;; *) rm -f -- "$work/$number" ;; esac
-  done
-}}
-way() {{ # path: nothing is written through a symbolic link
-  rest=${{1#./}}
-  way=.
-  while :; do
-    case "$rest" in */*) ;; *) return 0 ;; esac
-    way=$way/${{rest%%/*}}
-    rest=${{rest#*/}}
-    if [ -L "$way" ]; then fail "$1 ($way is a symbolic link)"; return 1; fi
-  done
-}}
-folder() {{ # path
-  way "$1" || return
-  if [ -L "$1" ] || {{ [ -e "$1" ] && [ ! -d "$1" ]; }}; then rm -f -- "$1" || {{ fail "$1"; return; }}; fi
-  [ -d "$1" ] || (umask "$mask" && mkdir -p -- "$1") || fail "$1"
-  [ -w "$1" ] || chmod u+rwx -- "$1"
-}}
-parent() {{ way "$1" && case "$1" in */*) [ -d "${{1%/*}}" ] || (umask "$mask" && mkdir -p -- "${{1%/*}}") ;; esac }}
-move() {{ # from path
-  if [ -d "$2" ] && [ ! -L "$2" ]; then fail "$2 (a folder stands there)"; return; fi
-  [ ! -L "$2" ] || rm -f -- "$2"
-  if mv -f -- "$1" "$2"; then done_count=$((done_count + 1)); else fail "$2"; fi
-}}
-place() {{ # mode sha256 path: moves $temp into place
-  if [ "$(sum_of "$temp" "$2")" != "$2" ]; then fail "$3 (damaged content)"; return; fi
-  if chmod "$1" -- "$temp"; then move "$temp" "$3"; else fail "$3"; fi
-}}
-put() {{ # number path
-  if [ ! -f "$work/$1" ]; then fail "$2 (its content is lost or damaged)"; return; fi
-  if parent "$2"; then move "$work/$1" "$2"; fi
-}}
-link() {{ # target path
-  parent "$2" || return
-  if [ -d "$2" ] && [ ! -L "$2" ]; then fail "$2 (a folder stands there)"; return; fi
-  rm -f -- "$2"
-  if ln -s -- "$1" "$2"; then done_count=$((done_count + 1)); else fail "$2"; fi
-}}
-"""
-_PARTS = """\
-content() {{ # name: the kept content, from the point's folder, or from git where that was taken away
-  if [ -f "$point/$1" ]; then cat -- "$point/$1"; else git cat-file blob "refs/checkpoints/{point}:$1"; fi
-}}
-part() {{ # mode sha256 path content
-  parent "$3" || {{ fail "$3"; return 1; }}
-  if content "$4" > "$temp"; then place "$1" "$2" "$3"; else fail "$3"; return 1; fi
-}}
-in_use() {{ # path: whether a process has it open, as far as can be told
-  [ -e "$1" ] || return 1
-  if [ -d /proc/self/fd ]; then
-    for open in /proc/[0-9]*/fd/*; do if [ "$open" -ef "$1" ]; then return 0; fi; done
-    return 1
-  fi
-  if command -v fuser >/dev/null 2>&1; then fuser "$1" >/dev/null 2>&1; return $?; fi
-  if command -v lsof >/dev/null 2>&1; then lsof -- "$1" >/dev/null 2>&1; return $?; fi
-  say "cannot tell whether $1 is in use: it is taken for closed"
-  return 1
-}}
-postgresql() {{ # sha256 content options
-  command -v pg_restore >/dev/null 2>&1 || {{ fail "the database: pg_restore is not installed"; return; }}
-  sum=$1 dump="$point/$2"; shift 2
-  [ -f "$dump" ] && [ "$(sum_of "$dump" "$sum")" = "$sum" ] || {{ fail "$dump (lost or damaged)"; return; }}
-  if pg_restore --clean --if-exists --single-transaction --no-password "$@" -- "$dump"
-  then done_count=$((done_count + 1)); else fail "the database of $dump: it is as it was"; fi
-}}
-sqlite() {{ # mode sha256 path content
-  for side in "" -wal -shm -journal; do
-    if in_use "$3$side"; then fail "$3 (a process is connected: close it first)"; return; fi
-  done
-  parent "$3" || {{ fail "$3"; return; }}
-  content "$4" > "$temp" && [ "$(sum_of "$temp" "$2")" = "$2" ] || {{
-    fail "$3 (damaged content)"; return; }}
-  for side in -wal -shm -journal; do # what a crashed writer left would undo the restore
-    if [ -e "$3$side" ] || [ -L "$3$side" ]; then
-      aside="$3$side.before-{point}"
-      number=1
-      while [ -e "$aside" ]; do aside="$3$side.before-{point}.$number"; number=$((number + 1)); done
-      mv -- "$3$side" "$aside" || {{ fail "$3$side (in the way)"; return; }}
-      say "moved out of the way: $aside"
-    fi
-  done
-  place "$1" "$2" "$3"
-}}
-"""
-_END = """\
-if [ "$failed" -gt 0 ]; then say "{point}: $failed not restored, $done_count restored"; exit 1; fi
-say "{point}: $done_count restored"
-"""
-_GIT_FILE = """\
-unset $(git rev-parse --local-env-vars 2>/dev/null) 2>/dev/null
-git rev-parse --git-dir >/dev/null || { say "the content lies in git: run this with git, in the repository"; exit 1; }
-take() { git cat-file blob "$2" > "$work/$1" || rm -f -- "$work/$1"; } # number blob
-"""
-_COPY_FILE = """\
-[ -d "$point" ] || { say "$point is not here: run this in the workspace"; exit 1; }
-take() { cat < "$point/content/$2" > "$work/$1" || rm -f -- "$work/$1"; } # number path
-"""
+_TEMPLATE = os.path.join(os.path.dirname(__file__), "restore.sh")
 _AT_ONCE = 1000  # names on one command line
-_HEADS = {"git_stash": _GIT_FILE, "file_backup": _COPY_FILE}
-
-
-def quote(text: str) -> str:
-    """A text as one word of sh, whatever it holds."""
-    escaped = text.replace("'", "'\\''")
-    return f"'{escaped}'"
+_SOURCES = {"git_stash": ("use_git", "take_blob"), "file_backup": ("use_copies", "take_copy")}
 
 
 def write_script(
     point: str,
-    files: Sequence[tuple[str, Sequence[Entry]]],
+    mechanism: str,
+    entries: Sequence[Entry],
     read_target: Callable[[Entry], str],
     before: str = "",
     after: str = "",
     prerequisites: Sequence[str] = (),
 ) -> str:
-    """The script. files: (mechanism, entries). read_target: where a link points. before, after: other parts' lines.
+    """The script. read_target: where a link points. before, after: the lines of databases, and of states.
 
     prerequisites: sentences for the head of it.
     """
-    folder = quote(f"./{layout.FOLDER}/{point}")
-    text = [_START.format(point=point, folder=folder)]
-    if prerequisites:
-        text.append("# Before you run it:\n" + "".join(f"#  - {ascii(line)[1:-1]}\n" for line in prerequisites))
-    if before or after:
-        text.append(_PARTS.format(point=point))
-    text.append(before)
-    for mechanism, entries in files:
-        text += [_HEADS[mechanism], *_lines(entries, read_target)]
-    return "".join([*text, after, _END.format(point=point)])
+    with open(_TEMPLATE, encoding="ascii") as stream:
+        text = stream.read()
+    head = "# Before you run it:\n" + "".join(f"#  - {ascii(line)[1:-1]}\n" for line in prerequisites)
+    lines = _write_lines(mechanism, entries, read_target) if entries else []
+    values = {
+        "@POINT@": point,
+        "@FOLDER@": quote_word(f"./{layout.FOLDER}/{point}"),
+        "# @PREREQUISITES@\n": head if prerequisites else "",
+        "# @LINES@\n": "".join([before, *lines, after]),
+    }
+    # in one pass: a file may be called @LINES@
+    return re.sub("|".join(values), lambda match: values[match[0]], text)
 
 
-def _lines(entries: Sequence[Entry], read_target: Callable[[Entry], str]) -> list[str]:
+def _write_lines(mechanism: str, entries: Sequence[Entry], read_target: Callable[[Entry], str]) -> list[str]:
     """First everything is taken to a folder of our own and compared there, then each file is moved to its place."""
+    use, take = _SOURCES[mechanism]
     ordered = sorted(entries, key=lambda entry: entry.path)
     folders = [entry for entry in ordered if entry.kind == "folder"]
     files = list(enumerate((entry for entry in ordered if entry.kind == "file"), 1))
     links = [entry for entry in ordered if entry.kind == "link"]
-    lines = [f"take {number} {entry.blob or _name(entry)}\n" for number, entry in files]
-    lines += _write_sums(files) + [f"folder {_name(entry)}\n" for entry in folders]
-    lines += [f"put {number} {_name(entry)}\n" for number, entry in files]
-    lines += [f"link {quote(read_target(entry))} {_name(entry)}\n" for entry in links]
-    return lines + [f"chmod {entry.mode:04o} -- {_name(entry)} || fail {_name(entry)}\n" for entry in reversed(folders)]
-
-
-def _write_sums(files: Sequence[tuple[int, Entry]]) -> list[str]:
-    if not files:
-        return []
-    sums = "".join(f"{entry.sha256}  {number}\n" for number, entry in files)
-    lines = [f"sums <<'SUMS'\n{sums}SUMS\n"]
+    lines = [f"{use}\n", *(f"{take} {number} {entry.blob or _name(entry)}\n" for number, entry in files)]
+    if files:
+        sums = "".join(f"{entry.sha256}  {number}\n" for number, entry in files)
+        lines.append(f"sums <<'SUMS'\n{sums}SUMS\n")
     for mode in sorted({entry.mode for _, entry in files}):
         numbers = [str(number) for number, entry in files if entry.mode == mode]
         for at in range(0, len(numbers), _AT_ONCE):
             chosen = " ".join(numbers[at : at + _AT_ONCE])
             lines.append(f'(cd -- "$work" && chmod {mode:04o} {chosen}) 2>/dev/null\n')
-    return lines
+    lines += [f"folder {_name(entry)}\n" for entry in folders]
+    lines += [f"put {number} {_name(entry)}\n" for number, entry in files]
+    lines += [f"link {quote_word(read_target(entry))} {_name(entry)}\n" for entry in links]
+    return lines + [f"chmod {entry.mode:04o} -- {_name(entry)} || fail {_name(entry)}\n" for entry in reversed(folders)]
 
 
 def _name(entry: Entry) -> str:
-    return quote(f"./{entry.path}")
+    return quote_word(f"./{entry.path}")

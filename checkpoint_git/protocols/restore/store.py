@@ -1,4 +1,4 @@
-"""Manifests on the disk: what points there are, what each one holds, and what became of it.
+"""Manifests on the disk: what points there are, what each one holds, and what state it is in.
 
 A point is there when its folder is: it is built under another name and renamed once it is whole.
 """
@@ -13,15 +13,23 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.managed_block import put_block
 from checkpoint_git.core.schema import Schema, explain, is_surely_valid, load_schema
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.atomic import make_folder, sync_folder, write_error, write_file
+from checkpoint_git.disk.read import read_if_there
+from checkpoint_git.git import private_objects
+from checkpoint_git.git.objects import Blobs, read_blobs, read_tree
+from checkpoint_git.git.run import run_git
+from checkpoint_git.protocols.registry import find_row
 from checkpoint_git.protocols.restore import layout, rules
+from checkpoint_git.protocols.restore.contents import Entry, Location, read_entry
+from checkpoint_git.protocols.restore.layout import Workspace
 
 SCHEMA_VERSION = 1
 _BUILDING = ".new-"
-_MAX_MANIFEST = 64 << 20
 _MUTABLE = ("state", "history", "digest")
+_OWN_FILES = (layout.MANIFEST, layout.RESTORE_SCRIPT)
 
 
 class Manifest(NamedTuple):
@@ -30,6 +38,16 @@ class Manifest(NamedTuple):
     id: str
     value: dict[str, Any]
     trouble: str = ""
+
+
+class PointStatus(NamedTuple):
+    """A point and its state: active, restored, expired or dropped; "damaged" where it is not usable."""
+
+    manifest: Manifest
+    state: str
+
+
+# one manifest
 
 
 def find_digest(value: Mapping[str, Any]) -> str:
@@ -43,9 +61,165 @@ def write_text(value: Mapping[str, Any]) -> bytes:
     return (json.dumps(value, indent=1) + "\n").encode()
 
 
-def hash_script(data: bytes) -> str:
-    """How a manifest knows its restore.sh."""
-    return sha256(data).hexdigest()
+def load_manifest(root: str, point: str) -> Manifest | None:
+    """The manifest of a point, None where there is no such point. Damage is reported in `trouble`, never raised."""
+    if not os.path.lexists(layout.point_folder(root, point)):
+        return None
+    try:
+        return parse_manifest(point, layout.read_manifest(root, point))
+    except OSError as error:
+        return Manifest(point, {}, f"its manifest cannot be read: {error.strerror}")
+
+
+def parse_manifest(point: str, data: bytes) -> Manifest:
+    """A manifest from its bytes, checked against its own digest, its schema and its rules."""
+    try:
+        value = json.loads(data) if len(data) <= layout.MAX_MANIFEST else None
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        return Manifest(point, {}, "its manifest is not JSON")
+    if value.get("schema_version") != SCHEMA_VERSION:
+        return Manifest(point, value, "its manifest is of another version")
+    if value.get("id") != point or value.get("digest") != find_digest(value):
+        return Manifest(point, value, "its manifest was changed after it was made")
+    schema = _load_schema()
+    mismatches = [] if is_surely_valid(schema, value) else explain(schema, value)
+    wrong = [(one.where or "/", shorten(one.message, 200)) for one in mismatches]
+    wrong = wrong or [(one.where, one.message) for one in rules.check(value, point)]
+    return Manifest(point, value, f"its manifest is wrong at {wrong[0][0]}: {wrong[0][1]}" if wrong else "")
+
+
+@cache
+def _load_schema() -> Schema:
+    with open(os.path.join(os.path.dirname(__file__), "schema.json"), encoding="utf-8") as stream:
+        return load_schema(stream.read())
+
+
+def write_state(root: str, manifest: Manifest, state: str, operation: str, now: int) -> Manifest:
+    """Notes in the manifest what was done with the point. Raises CheckpointError."""
+    entry = {"at": write_instant(now), "operation": operation, "state": state}
+    value = {**manifest.value, "state": state, "history": [*manifest.value.get("history", []), entry]}
+    write_file(layout.manifest_path(root, manifest.id), write_text(value))
+    return Manifest(manifest.id, value, manifest.trouble)
+
+
+def find_state(manifest: Manifest, now: int) -> str:
+    """A point's state as PointStatus has it, its expiry counted in."""
+    if manifest.trouble:
+        return "damaged"
+    state = str(manifest.value["state"])
+    is_alive = state in ("active", "restored")
+    return "expired" if is_alive and rules.is_expired(manifest.value["expires_at"], now) else state
+
+
+def read_entries(manifest: Manifest) -> list[Entry]:
+    """The paths that a trusted manifest says the point holds."""
+    return [read_entry(value) for value in manifest.value["entries"]]
+
+
+def locate(workspace: Workspace, point: str) -> Location:
+    """Where a point is kept."""
+    ref = layout.ref_name(point)
+    commit = private_objects.read_ref(workspace.root, ref, workspace.env) if workspace.git_dir else ""
+    return Location(workspace.root, layout.point_folder(workspace.root, point), workspace.env, commit)
+
+
+# all points
+
+
+def read_manifests(root: str) -> Iterator[Manifest]:
+    """Every point that has a folder, oldest first."""
+    for point in layout.list_ids(root):
+        manifest = load_manifest(root, point)
+        if manifest is not None:
+            yield manifest
+
+
+def list_points(workspace: Workspace, *, locked: bool = False) -> list[PointStatus]:
+    """Every point, oldest first; those of which only git has a copy left are brought back first."""
+    bring_back(workspace, locked=locked)
+    return [PointStatus(manifest, find_state(manifest, workspace.now)) for manifest in read_manifests(workspace.root)]
+
+
+def load_point(workspace: Workspace, point: str, *, locked: bool = False) -> Manifest:
+    """A point by its id. locked: the caller holds the lock. Raises CheckpointError for one that is unknown."""
+    layout.check_id(point)
+    manifest = load_manifest(workspace.root, point)
+    if manifest is None:
+        bring_back(workspace, locked=locked)
+        manifest = load_manifest(workspace.root, point)
+    if manifest is None:
+        hint = "`checkpoint restore-point list` shows those that are"
+        raise CheckpointError(f"there is no restore point {point}", hint)
+    return manifest
+
+
+def bring_back(workspace: Workspace, *, locked: bool = False) -> None:
+    """Points whose folder was removed, as `git clean -xdf` does: their commit holds the manifest and restore.sh.
+
+    locked: the caller holds the lock, without which a point that is just being made would be taken for a lost one.
+    """
+    if not workspace.git_dir or not _find_lost(workspace):
+        return
+    if not locked:
+        with layout.lock(workspace):
+            bring_back(workspace, locked=True)
+        return
+    env = private_objects.quiet_env(workspace.env)
+    for point, commit in _find_lost(workspace).items():
+        tree = read_tree(workspace.root, commit, env, [*_OWN_FILES, layout.PARTS])
+        names = [name for name in tree if name.count("/") <= 1]
+        contents = read_blobs(workspace.root, [tree[name].blob for name in names], env)
+        exclude_from_git(workspace)
+        folder = begin_folder(workspace.root, point)
+        os.mkdir(os.path.join(folder, layout.PARTS), 0o700)
+        for name, data in (dict.fromkeys(_OWN_FILES, b"") | dict(zip(names, contents, strict=True))).items():
+            write_file(os.path.join(folder, name), data)
+        finish_folder(workspace.root, folder, point)
+
+
+def _find_lost(workspace: Workspace) -> dict[str, str]:
+    """The points of which only git has a copy left: id -> commit.
+
+    Not those of another work tree of the same repository: their files are not this one's.
+    """
+    there = set(layout.list_ids(workspace.root))
+    refs = private_objects.read_refs(workspace.root, layout.REF_PREFIX, workspace.env)
+    lost = {point: commit for point, commit in refs.items() if layout.is_id(point) and point not in there}
+    if not lost:
+        return lost
+    found = dict[str, str]()
+    with Blobs(workspace.root, private_objects.quiet_env(workspace.env)) as blobs:
+        manifests = blobs.read_all([f"{commit}:{layout.MANIFEST}" for commit in lost.values()])
+        for (point, commit), content in zip(lost.items(), manifests, strict=True):
+            value = parse_manifest(point, content if isinstance(content, bytes) else b"").value
+            if value and value.get("work_tree", "") == find_work_tree(workspace):
+                found[point] = commit
+    return found
+
+
+def find_work_tree(workspace: Workspace) -> str:
+    """Which of a repository's work trees this is: linked ones share their refs. "" for the first, and outside git."""
+    folder = workspace.git_dir or ""
+    return os.path.basename(folder.rstrip("/")) if os.path.isfile(os.path.join(folder, "commondir")) else ""
+
+
+def exclude_from_git(workspace: Workspace) -> None:
+    """Has git ignore our folders through .git/info/exclude, this clone's own list, which is never committed."""
+    if workspace.git_dir is None:
+        return
+    words = ["rev-parse", "--path-format=absolute", "--git-path", "info/exclude"]
+    out = run_git(words, workspace.root, env=private_objects.quiet_env(workspace.env)).out
+    path = os.fsdecode(out.rstrip(b"\n"))
+    before = read_if_there(path) or b""
+    after = put_block(before, "".join(f"/{pattern}\n" for pattern in find_row("restore").local).encode())
+    if after != before:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        write_file(path, after)
+
+
+# folders
 
 
 def begin_folder(root: str, point: str) -> str:
@@ -76,7 +250,7 @@ def finish_folder(root: str, folder: str, point: str) -> None:
 
 
 def remove_folder(root: str, point: str) -> None:
-    """Takes a point away: first its name, then what is in it, so that no half of one stays. Raises CheckpointError."""
+    """Removes a point: first its name, then what is in it, so that no half of one stays. Raises CheckpointError."""
     folder = layout.point_folder(root, point)
     doomed = os.path.join(root, layout.FOLDER, f"{_BUILDING}{os.getpid()}-{point}-dropped")
     try:
@@ -89,20 +263,19 @@ def remove_folder(root: str, point: str) -> None:
         raise write_error(folder, error) from None
 
 
-def remove_unfinished(root: str) -> list[str]:
-    """Clears what killed processes left of points that they were making. Returns the names."""
-    base = os.path.join(root, layout.FOLDER)
+def remove_unfinished(root: str) -> None:
+    """Clears what killed processes left of points that they were making or removing."""
     try:
-        names = os.listdir(base)
+        names = os.listdir(os.path.join(root, layout.FOLDER))
     except OSError:
-        return []
-    gone = [name for name in names if name.startswith(_BUILDING) and _is_abandoned(name)]
-    for name in gone:
-        shutil.rmtree(os.path.join(base, name), ignore_errors=True)
-    return gone
+        return
+    for name in names:
+        if name.startswith(_BUILDING) and _is_abandoned(name):
+            shutil.rmtree(os.path.join(root, layout.FOLDER, name), ignore_errors=True)
 
 
 def _is_abandoned(name: str) -> bool:
+    """Whether the process that a folder is called after is gone."""
     process = name.removeprefix(_BUILDING).partition("-")[0]
     if not (process.isascii() and process.isdecimal() and len(process) < 10):
         return False
@@ -113,63 +286,3 @@ def _is_abandoned(name: str) -> bool:
     except OSError:
         return False
     return False
-
-
-def load_manifest(root: str, point: str) -> Manifest | None:
-    """The manifest of a point, None where there is no such point. Damage is told in `trouble`, never raised."""
-    path = layout.manifest_path(root, point)
-    if not os.path.lexists(os.path.dirname(path)):
-        return None
-    try:
-        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as stream:
-            data = stream.read(_MAX_MANIFEST + 1)
-    except OSError as error:
-        return Manifest(point, {}, f"its manifest cannot be read: {error.strerror}")
-    return parse_manifest(point, data)
-
-
-def parse_manifest(point: str, data: bytes) -> Manifest:
-    """A manifest from its bytes, checked against its own digest and for whatever else this module relies on."""
-    try:
-        value = json.loads(data) if len(data) <= _MAX_MANIFEST else None
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, dict):
-        return Manifest(point, {}, "its manifest is not JSON")
-    if value.get("schema_version") != SCHEMA_VERSION:
-        return Manifest(point, value, "its manifest is of another version")
-    if value.get("id") != point or value.get("digest") != find_digest(value):
-        return Manifest(point, value, "its manifest was changed after it was made")
-    return Manifest(point, value, _find_trouble(point, value))
-
-
-@cache
-def _load_schema() -> Schema:
-    with open(os.path.join(os.path.dirname(__file__), "schema.json"), encoding="utf-8") as stream:
-        return load_schema(stream.read())
-
-
-def _find_trouble(point: str, value: dict[str, Any]) -> str:
-    schema = _load_schema()
-    if not is_surely_valid(schema, value):
-        mismatches = explain(schema, value)
-        if mismatches:
-            return f"its manifest is wrong at {mismatches[0].where or '/'}: {shorten(mismatches[0].message, 200)}"
-    findings = rules.check(value, skill=point, size=0, now=0)
-    return f"its manifest is wrong at {findings[0].where}: {findings[0].message}" if findings else ""
-
-
-def write_state(root: str, manifest: Manifest, state: str, operation: str, now: int) -> Manifest:
-    """Notes in the manifest what became of the point. Raises CheckpointError."""
-    entry = {"at": write_instant(now), "operation": operation, "state": state}
-    value = {**manifest.value, "state": state, "history": [*manifest.value.get("history", []), entry]}
-    write_file(layout.manifest_path(root, manifest.id), write_text(value))
-    return Manifest(manifest.id, value, manifest.trouble)
-
-
-def read_manifests(root: str) -> Iterator[Manifest]:
-    """Every point that has a folder, oldest first."""
-    for point in layout.list_ids(root):
-        manifest = load_manifest(root, point)
-        if manifest is not None:
-            yield manifest

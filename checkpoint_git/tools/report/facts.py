@@ -16,8 +16,7 @@ from checkpoint_git.protocols.contract import Question
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.pipeline.runs import RunState, read_runs
 from checkpoint_git.protocols.restore import store as points
-from checkpoint_git.protocols.restore.operations import Standing
-from checkpoint_git.protocols.restore.operations import find_state as find_standing
+from checkpoint_git.protocols.restore.store import PointStatus
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.history import Entry, Versions, read_entries
 from checkpoint_git.protocols.skill.next_action import Queue
@@ -58,7 +57,7 @@ class Facts(NamedTuple):
     lives: Lives
     workflow: dict[str, Any] | None
     runs: Sequence[RunState]
-    points: Sequence[Standing]
+    points: Sequence[PointStatus]
     trouble: Sequence[str]
 
 
@@ -120,9 +119,11 @@ def _examine(place: Place, now: int, env: Mapping[str, str], tell: Tell) -> tupl
         return None, [f"the doctor could not look: {error.message}"]
 
 
-def _read_points(place: Place, now: int) -> list[Standing]:
+def _read_points(place: Place, now: int) -> list[PointStatus]:
     try:
-        return [Standing(manifest, find_standing(manifest, now)) for manifest in points.read_manifests(place.top)]
+        return [
+            PointStatus(manifest, points.find_state(manifest, now)) for manifest in points.read_manifests(place.top)
+        ]
     except CheckpointError:
         return []
 

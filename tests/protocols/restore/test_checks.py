@@ -10,7 +10,7 @@ import pytest
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore import operations as use
-from checkpoint_git.protocols.restore.workspace import open_world
+from checkpoint_git.protocols.restore.layout import open_workspace
 from checkpoint_git.tools.doctor import verb as doctor
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
@@ -29,7 +29,7 @@ def work(repo: GitRepo) -> GitRepo:
 
 def make(work: GitRepo, kind: str = "git_stash", expiry: str | None = None, now: int = NOW) -> str:
     root = str(work.path)
-    world = open_world(root, root, now, dict(os.environ))
+    world = open_workspace(root, now, dict(os.environ))
     return use.create_point(world, ["src"], "", kind, expiry).manifest.id
 
 
@@ -102,7 +102,7 @@ def test_content_is_read_only_where_somebody_asks(work: GitRepo) -> None:
 def test_a_point_that_was_removed_by_hand_is_a_note_and_one_that_was_dropped_none(work: GitRepo) -> None:
     dropped, removed = make(work, "file_backup"), make(work, "file_backup")
     root = str(work.path)
-    use.drop_point(open_world(root, root, NOW, dict(os.environ)), dropped)
+    use.drop_point(open_workspace(root, NOW, dict(os.environ)), dropped)
     assert told(work) == []
     shutil.rmtree(work.path / ".checkpoints" / removed)
     assert told(work) == [("note", "restore/gone")]

@@ -4,8 +4,9 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore.mechanisms.postgresql_tools import open_session
-from checkpoint_git.protocols.restore.mechanisms.postgresql_url import find_options, is_connection, read_url, write_url
+from checkpoint_git.protocols.restore.contents import Artifact
+from checkpoint_git.protocols.restore.postgresql import open_session, read_url, write_lines, write_url
+from checkpoint_git.protocols.restore.rules import is_connection
 
 
 @pytest.mark.parametrize(
@@ -54,8 +55,10 @@ def test_a_stranger_s_connection_is_refused(value: object) -> None:
 
 
 def test_options_hold_no_password() -> None:
-    connection, _ = read_url("postgresql://u:hush@h:1/d")
-    assert find_options(connection) == [("--host", "h"), ("--port", "1"), ("--username", "u"), ("--dbname", "d")]
+    connection, _ = read_url("postgresql://u:hush@h:1/d?sslmode=require")
+    artifact = Artifact("postgresql", "d", "parts/00.dump", 1, "ab", {"connection": connection})
+    words = "PGSSLMODE=require postgresql ab parts/00.dump --host=h --port=1 --username=u --dbname=d\n"
+    assert write_lines(artifact) == words
 
 
 def test_a_client_program_that_is_gone_at_once_is_told_every_time(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.protocols.restore.guard_rules import Cover, decide, is_looking, read_call
+from checkpoint_git.protocols.restore.guard import Cover, decide, is_looking, read_call
 
 ROOT = "/app"
 ALL = Cover(("",), frozenset())

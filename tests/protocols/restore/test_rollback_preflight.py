@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore import file_writes, points, rollback, rollback_preflight, store
-from checkpoint_git.protocols.restore.entries import Difference, Entry
-from checkpoint_git.protocols.restore.scope import Named
-from tests.protocols.restore.test_points import KINDS, look, world_of
+from checkpoint_git.protocols.restore import file_writes, points, rollback, rollback_preflight
+from checkpoint_git.protocols.restore.contents import Difference, Entry, ScopePath
 from tests.support.repos import GitRepo
+from tests.support.restore_points import KINDS, look, roll_back, workspace_of
 
 OLD, NEW = Entry("a", "file", 0o644, 1, "1" * 64), Entry("a", "file", 0o644, 1, "2" * 64)
 OTHER = Entry("a", "file", 0o644, 1, "3" * 64)
@@ -47,7 +46,9 @@ def test_what_will_be_changed_must_be_in_the_safety_point() -> None:
 def test_a_watched_file_that_is_written_to_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_text("x")
-    watch = rollback_preflight.Watch(str(tmp_path), [Named("a", "file", path.lstat()), Named("b", "absent", None)])
+    watch = rollback_preflight.Watch(
+        str(tmp_path), [ScopePath("a", "file", path.lstat()), ScopePath("b", "absent", None)]
+    )
     watch.check("a")
     watch.check("b")
     path.write_text("longer")
@@ -60,7 +61,7 @@ def test_a_watched_file_that_is_written_to_is_noticed(tmp_path: Path) -> None:
 def test_a_writer_between_the_plan_and_the_change_keeps_what_it_wrote(
     work: GitRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = points.create(world_of(work.path), ["src"], "", "git_stash", None)
+    made = points.create(workspace_of(work.path), ["src"], "", "git_stash", None)
     work.write("src/a.py", "changed\n")
     work.write("src/b.py", "changed\n")
     real = file_writes.write_path
@@ -72,11 +73,13 @@ def test_a_writer_between_the_plan_and_the_change_keeps_what_it_wrote(
 
     monkeypatch.setattr(file_writes, "write_path", write_late)
     with pytest.raises(CheckpointError, match=r"src/b\.py was changed during the rollback"):
-        rollback.roll_back(world_of(work.path), made.manifest)
+        rollback.roll_back(workspace_of(work.path), made.manifest)
     assert work.read("src/b.py") == "precious\n"
 
 
-def cut_off(work: GitRepo, made: points.Made, monkeypatch: pytest.MonkeyPatch, within: list[str] | None = None) -> None:
+def cut_off(
+    work: GitRepo, made: points.CreatedPoint, monkeypatch: pytest.MonkeyPatch, within: list[str] | None = None
+) -> None:
     """A rollback that ends after its first file."""
     real, written = file_writes.write_path, list[str]()
 
@@ -89,40 +92,36 @@ def cut_off(work: GitRepo, made: points.Made, monkeypatch: pytest.MonkeyPatch, w
     with monkeypatch.context() as patch:
         patch.setattr(file_writes, "write_path", write_one)
         with pytest.raises(KeyboardInterrupt):
-            rollback.roll_back(world_of(work.path), made.manifest, within)
+            rollback.roll_back(workspace_of(work.path), made.manifest, within)
 
 
 def test_a_rollback_that_was_cut_off_is_finished_with_the_first_safety_point(
     work: GitRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = look(work.path)
-    made = points.create(world_of(work.path), ["src"], "", "git_stash", None)
+    made = points.create(workspace_of(work.path), ["src"], "", "git_stash", None)
     work.write("src/a.py", "changed\n")
     work.write("src/b.py", "changed\n")
     harmed = look(work.path)
     cut_off(work, made, monkeypatch)
-    done = rollback.roll_back(world_of(work.path), made.manifest)
+    done = rollback.roll_back(workspace_of(work.path), made.manifest)
     assert done.resumed
     assert look(work.path) == before
-    safety = store.load_manifest(str(work.path), done.safety)
-    assert safety is not None
-    rollback.roll_back(world_of(work.path), safety)
+    roll_back(work.path, done.safety)
     assert look(work.path) == harmed
 
 
 def test_work_done_after_a_rollback_was_cut_off_gets_a_safety_point_of_its_own(
     work: GitRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = points.create(world_of(work.path), ["src"], "", "git_stash", None)
+    made = points.create(workspace_of(work.path), ["src"], "", "git_stash", None)
     work.write("src/a.py", "changed\n")
     work.write("src/b.py", "changed\n")
     cut_off(work, made, monkeypatch)
     work.write("src/b.py", "new work\n")
-    done = rollback.roll_back(world_of(work.path), made.manifest)
+    done = rollback.roll_back(workspace_of(work.path), made.manifest)
     assert not done.resumed
-    safety = store.load_manifest(str(work.path), done.safety)
-    assert safety is not None
-    rollback.roll_back(world_of(work.path), safety)
+    roll_back(work.path, done.safety)
     assert work.read("src/b.py") == "new work\n"
 
 
@@ -130,86 +129,84 @@ def test_a_cut_off_rollback_of_a_part_does_not_stand_for_the_whole(
     work: GitRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work.write("src/c.py", "c\n")
-    made = points.create(world_of(work.path), ["src"], "", "git_stash", None)
+    made = points.create(workspace_of(work.path), ["src"], "", "git_stash", None)
     for name in ("a", "b", "c"):
         work.write(f"src/{name}.py", "changed\n")
     cut_off(work, made, monkeypatch, ["src/a.py", "src/b.py"])
-    done = rollback.roll_back(world_of(work.path), made.manifest)
+    done = rollback.roll_back(workspace_of(work.path), made.manifest)
     assert not done.resumed
-    safety = store.load_manifest(str(work.path), done.safety)
-    assert safety is not None
-    rollback.roll_back(world_of(work.path), safety)
+    roll_back(work.path, done.safety)
     assert work.read("src/c.py") == "changed\n"
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_folder_made_since_stays_when_it_holds_a_secret(work: GitRepo, kind: str) -> None:
-    made = points.create(world_of(work.path), ["src"], "", kind, None)
+    made = points.create(workspace_of(work.path), ["src"], "", kind, None)
     work.write("src/new/deep/.env", "TOKEN=1")
     work.write("src/new/code.py", "x")
-    done = rollback.roll_back(world_of(work.path), made.manifest)
+    done = rollback.roll_back(workspace_of(work.path), made.manifest)
     assert work.read("src/new/deep/.env") == "TOKEN=1"
     assert not (work.path / "src/new/code.py").exists()
     assert any(text.startswith("src/new stays") for text in done.told)
 
 
 def test_an_ignored_file_made_since_stays(work: GitRepo) -> None:
-    made = points.create(world_of(work.path), ["src"], "", "git_stash", None)
+    made = points.create(workspace_of(work.path), ["src"], "", "git_stash", None)
     work.write("src/run/debug.log", "kept")
-    rollback.roll_back(world_of(work.path), made.manifest)
+    rollback.roll_back(workspace_of(work.path), made.manifest)
     assert work.read("src/run/debug.log") == "kept"
 
 
 def test_what_git_ignores_only_by_now_stays_too(work: GitRepo) -> None:
     work.write("src/gen/x.py", "x\n")
-    made = points.create(world_of(work.path), ["src"], "", "git_stash", None)
+    made = points.create(workspace_of(work.path), ["src"], "", "git_stash", None)
     work.write(".gitignore", "gen/\n")
     work.write("src/gen/y.py", "mine")
     work.write("src/gen/x.py", "changed\n")
-    rollback.roll_back(world_of(work.path), made.manifest)
+    rollback.roll_back(workspace_of(work.path), made.manifest)
     assert (work.read("src/gen/x.py"), work.read("src/gen/y.py")) == ("x\n", "mine")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_history_of_a_repository_cloned_since_stays(work: GitRepo, kind: str) -> None:
-    made = points.create(world_of(work.path), ["src"], "", kind, None)
+    made = points.create(workspace_of(work.path), ["src"], "", kind, None)
     inner = GitRepo.create(work.path / "src/vendor")
     inner.write("x", "x")
     commit = inner.commit()
-    rollback.roll_back(world_of(work.path), made.manifest)
+    rollback.roll_back(workspace_of(work.path), made.manifest)
     assert inner.git("rev-parse", "HEAD") == commit
 
 
 def test_a_folder_in_a_files_place_stops_everything_when_no_point_keeps_what_it_holds(work: GitRepo) -> None:
-    made = points.create(world_of(work.path), ["src"], "", "git_stash", None)
+    made = points.create(workspace_of(work.path), ["src"], "", "git_stash", None)
     work.write("src/a.py", "changed\n")
     (work.path / "src/b.py").unlink()
     work.write("src/b.py/.env", "TOKEN=1")
     harmed = look(work.path)
     with pytest.raises(CheckpointError, match=r"a folder stands where src/b\.py belongs"):
-        rollback.roll_back(world_of(work.path), made.manifest)
+        rollback.roll_back(workspace_of(work.path), made.manifest)
     assert look(work.path) == harmed
 
 
 def test_a_link_in_the_way_of_one_file_stops_it_before_any_is_changed(work: GitRepo, tmp_path: Path) -> None:
     work.write("lib/c.py", "c\n")
-    made = points.create(world_of(work.path), ["src/a.py", "lib/c.py"], "", "git_stash", None)
+    made = points.create(workspace_of(work.path), ["src/a.py", "lib/c.py"], "", "git_stash", None)
     work.write("src/a.py", "changed\n")
     work.write("lib/c.py", "changed\n")
     shutil.move(work.path / "lib", tmp_path / "away")
     (work.path / "lib").symlink_to(tmp_path / "away")
     with pytest.raises(CheckpointError, match="symbolic link"):
-        rollback.roll_back(world_of(work.path), made.manifest)
+        rollback.roll_back(workspace_of(work.path), made.manifest)
     assert work.read("src/a.py") == "changed\n"
     assert (tmp_path / "away/c.py").read_text() == "changed\n"
 
 
 def test_a_pipe_in_a_files_place_stops_everything(work: GitRepo) -> None:
-    made = points.create(world_of(work.path), ["src"], "", "git_stash", None)
+    made = points.create(workspace_of(work.path), ["src"], "", "git_stash", None)
     (work.path / "src/b.py").unlink()
     os.mkfifo(work.path / "src/b.py")
     with pytest.raises(CheckpointError, match=r"what stands where src/b\.py belongs is no file"):
-        rollback.roll_back(world_of(work.path), made.manifest)
+        rollback.roll_back(workspace_of(work.path), made.manifest)
     assert (work.path / "src/b.py").is_fifo()
 
 
@@ -223,12 +220,12 @@ def test_folders_closed_to_their_owner_are_opened_and_closed_again(work: GitRepo
     if os.geteuid() == 0 and shutil.which("setpriv") is None:
         pytest.skip("root passes every mode, and there is no setpriv to become another user")
     (work.path / "src").chmod(0o555)
-    made = points.create(world_of(work.path), ["src"], "", kind, None)
+    made = points.create(workspace_of(work.path), ["src"], "", kind, None)
     (work.path / "src").chmod(0o755)
     work.write("src/a.py", "changed\n")
     work.write("src/new.py", "x\n")
     (work.path / "src").chmod(0o555)
-    rollback.roll_back(world_of(work.path), made.manifest)
+    rollback.roll_back(workspace_of(work.path), made.manifest)
     assert (work.read("src/a.py"), sorted(os.listdir(work.path / "src"))) == ("a\n", ["a.py", "b.py"])
     assert (work.path / "src").stat().st_mode & 0o777 == 0o555
     subprocess.run(["chmod", "-R", "u+w", str(work.path)], check=True)

@@ -9,120 +9,108 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import artifacts, layout, points, rollback, store
-from checkpoint_git.protocols.restore.artifact import Means
-from checkpoint_git.protocols.restore.mechanisms.state_snapshot import want_state
-from tests.protocols.restore.test_points import world_of
+from checkpoint_git.protocols.restore.contents import Means
+from checkpoint_git.protocols.restore.state_snapshot import request_state
 from tests.support.command import run_checkpoint
 from tests.support.repos import GitRepo
+from tests.support.restore_points import roll_back, run_script, workspace_of
 
 
-def make(root: Path, *states: Any, asked: tuple[str, ...] = ()) -> points.Made:
+def make(root: Path, *states: Any, asked: tuple[str, ...] = ()) -> points.CreatedPoint:
     """A point of states, and of files."""
     kind = "git_stash" if asked else "state_snapshot"
-    return points.create(world_of(root), asked, "", kind, None, states)
-
-
-def run_script(root: Path, made: points.Made) -> subprocess.CompletedProcess[bytes]:
-    """The point's restore.sh, from elsewhere."""
-    script = root / layout.FOLDER / made.manifest.id / layout.RESTORE_SCRIPT
-    return subprocess.run(["/bin/sh", str(script)], cwd="/", capture_output=True, check=False)
+    return points.create(workspace_of(root), asked, "", kind, None, states)
 
 
 def test_a_state_goes_back_to_the_file_it_came_from(repo: GitRepo) -> None:
     path = repo.write("run.json", b'{"step": 1,\n "x": [1.50]}')
-    made = make(repo.path, want_state("run", path.read_bytes(), "run.json", 0o640))
+    made = make(repo.path, request_state("run", path.read_bytes(), "run.json", 0o640))
     repo.write("run.json", "{}")
-    done = rollback.roll_back(world_of(repo.path), made.manifest)
+    done = rollback.roll_back(workspace_of(repo.path), made.manifest)
     assert path.read_bytes() == b'{"step": 1,\n "x": [1.50]}'
     assert path.stat().st_mode & 0o777 == 0o640
     assert [part.name for part in done.plan.parts] == ["state:run"]
-    safety = store.load_manifest(str(repo.path), done.safety)
-    assert safety is not None
-    rollback.roll_back(world_of(repo.path), safety)
+    roll_back(repo.path, done.safety)
     assert path.read_text() == "{}"
 
 
 def test_a_file_that_was_broken_since_is_kept_as_it_was_before_the_rollback(repo: GitRepo) -> None:
-    made = make(repo.path, want_state("run", b"{}", "run.json"))
+    made = make(repo.path, request_state("run", b"{}", "run.json"))
     repo.write("run.json", b"\xff no JSON")
-    done = rollback.roll_back(world_of(repo.path), made.manifest)
+    done = rollback.roll_back(workspace_of(repo.path), made.manifest)
     assert repo.read("run.json") == "{}"
-    safety = store.load_manifest(str(repo.path), done.safety)
-    assert safety is not None
-    rollback.roll_back(world_of(repo.path), safety)
+    roll_back(repo.path, done.safety)
     assert (repo.path / "run.json").read_bytes() == b"\xff no JSON"
 
 
 def test_a_rollback_of_a_rollback_removes_what_was_not_there(repo: GitRepo) -> None:
-    made = make(repo.path, want_state("run", b"{}", "run.json"))
-    done = rollback.roll_back(world_of(repo.path), made.manifest)
+    made = make(repo.path, request_state("run", b"{}", "run.json"))
+    done = rollback.roll_back(workspace_of(repo.path), made.manifest)
     assert repo.read("run.json") == "{}"
-    safety = store.load_manifest(str(repo.path), done.safety)
-    assert safety is not None
-    rollback.roll_back(world_of(repo.path), safety)
+    roll_back(repo.path, done.safety)
     assert not (repo.path / "run.json").exists()
 
 
 def test_a_state_is_handed_over_to_a_callback(repo: GitRepo) -> None:
-    made = make(repo.path, want_state("run", b'{"step": 1}'), want_state("other", b"[2]"))
+    made = make(repo.path, request_state("run", b'{"step": 1}'), request_state("other", b"[2]"))
     taken: dict[str, Any] = {}
-    rollback.roll_back(world_of(repo.path), made.manifest, None, Means(hand_over=taken.__setitem__))
+    rollback.roll_back(workspace_of(repo.path), made.manifest, None, Means(hand_over=taken.__setitem__))
     assert taken == {"run": {"step": 1}, "other": [2]}
 
 
 def test_a_state_without_a_file_needs_a_place_before_anything_is_changed(repo: GitRepo) -> None:
     repo.write("a", "1")
-    made = make(repo.path, want_state("run", b"{}"), asked=("a",))
+    made = make(repo.path, request_state("run", b"{}"), asked=("a",))
     repo.write("a", "2")
     with pytest.raises(CheckpointError, match="came from no file") as caught:
-        rollback.roll_back(world_of(repo.path), made.manifest)
+        rollback.roll_back(workspace_of(repo.path), made.manifest)
     assert "--state-to run=FILE" in caught.value.hint
     assert repo.read("a") == "2"
-    rollback.roll_back(world_of(repo.path), made.manifest, None, Means({"run": str(repo.path / "back.json")}))
+    rollback.roll_back(workspace_of(repo.path), made.manifest, None, Means({"run": str(repo.path / "back.json")}))
     assert (repo.read("a"), repo.read("back.json")) == ("1", "{}")
 
 
 def test_a_part_of_a_point_goes_back_alone(repo: GitRepo) -> None:
     repo.write("a", "1")
-    made = make(repo.path, want_state("run", b"{}", "run.json"), asked=("a",))
+    made = make(repo.path, request_state("run", b"{}", "run.json"), asked=("a",))
     repo.write("a", "2")
-    rollback.roll_back(world_of(repo.path), made.manifest, ["state:run"])
+    rollback.roll_back(workspace_of(repo.path), made.manifest, ["state:run"])
     assert (repo.read("a"), repo.read("run.json")) == ("2", "{}")
     repo.write("run.json", "[]")
-    rollback.roll_back(world_of(repo.path), made.manifest, ["a"])
+    rollback.roll_back(workspace_of(repo.path), made.manifest, ["a"])
     assert (repo.read("a"), repo.read("run.json")) == ("1", "[]")
 
 
 @pytest.mark.parametrize("key", ["", "a/b", "..", ".hidden", "a b", "-x", "x" * 65, "ä", "a\n"])
 def test_a_key_is_a_name_and_no_path(key: str) -> None:
     with pytest.raises(CheckpointError, match="no key of a state"):
-        want_state(key, b"{}")
+        request_state(key, b"{}")
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"NaN", b"\xff", b"{} {}", b"[" * 100_000])
 def test_a_state_that_is_no_json_is_refused(data: bytes) -> None:
     with pytest.raises(CheckpointError, match="is not JSON"):
-        want_state("run", data)
+        request_state("run", data)
 
 
 def test_a_state_of_a_secret_file_is_refused() -> None:
     with pytest.raises(CheckpointError, match="holds secrets"):
-        want_state("run", b"{}", "conf/credentials.json")
+        request_state("run", b"{}", "conf/credentials.json")
 
 
 def test_two_states_of_one_key_are_refused_and_nothing_is_left(repo: GitRepo) -> None:
     with pytest.raises(CheckpointError, match="named twice"):
-        make(repo.path, want_state("run", b"{}"), want_state("run", b"[]"))
+        make(repo.path, request_state("run", b"{}"), request_state("run", b"[]"))
     assert os.listdir(repo.path / layout.FOLDER) == []
 
 
 def test_a_tampered_state_is_found_and_stops_the_rollback(repo: GitRepo) -> None:
-    made = make(repo.path, want_state("run", b"{}", "run.json"))
+    made = make(repo.path, request_state("run", b"{}", "run.json"))
     repo.write("run.json", "[]")
     (repo.path / layout.FOLDER / made.manifest.id / "parts/00.json").write_bytes(b"[]")
-    assert list(artifacts.find_damage(made.held, made.parts)) == ["state:run"]
+    assert artifacts.find_damage(made.location, made.artifacts) == ["state:run"]
     with pytest.raises(CheckpointError, match="state:run is lost or damaged"):
-        rollback.roll_back(world_of(repo.path), made.manifest)
+        rollback.roll_back(workspace_of(repo.path), made.manifest)
     assert repo.read("run.json") == "[]"
 
 
@@ -131,7 +119,7 @@ def test_a_tampered_state_is_found_and_stops_the_rollback(repo: GitRepo) -> None
     [{"content": "../../x"}, {"content": "parts/.."}, {"details": {"file": "../x", "mode": "0600"}}, {"details": {}}],
 )
 def test_a_stranger_s_part_leads_nowhere_else(repo: GitRepo, change: dict[str, Any]) -> None:
-    made = make(repo.path, want_state("run", b"{}", "run.json"))
+    made = make(repo.path, request_state("run", b"{}", "run.json"))
     value = {**made.manifest.value, "parts": [{**made.manifest.value["parts"][0], **change}]}
     trouble = store.parse_manifest(
         made.manifest.id, store.write_text({**value, "digest": store.find_digest(value)})
@@ -140,13 +128,13 @@ def test_a_stranger_s_part_leads_nowhere_else(repo: GitRepo, change: dict[str, A
 
 
 def test_the_hash_of_a_point_covers_its_states(repo: GitRepo) -> None:
-    first, second = (make(repo.path, want_state("run", data)) for data in (b"1", b"2"))
+    first, second = (make(repo.path, request_state("run", data)) for data in (b"1", b"2"))
     assert first.manifest.value["hash"] != second.manifest.value["hash"]
 
 
 def test_restore_sh_gives_states_back_as_files(repo: GitRepo) -> None:
     odd = "it's $(odd)\nname.json"
-    made = make(repo.path, want_state("run", b"[1]", odd), want_state("loose", b"[2]"))
+    made = make(repo.path, request_state("run", b"[1]", odd), request_state("loose", b"[2]"))
     for _ in range(2):
         done = run_script(repo.path, made)
         assert done.returncode == 0, done.stderr
@@ -157,7 +145,7 @@ def test_restore_sh_gives_states_back_as_files(repo: GitRepo) -> None:
 
 
 def test_restore_sh_gives_nothing_back_that_was_tampered_with(repo: GitRepo) -> None:
-    made = make(repo.path, want_state("run", b"[1]", "run.json"))
+    made = make(repo.path, request_state("run", b"[1]", "run.json"))
     (repo.path / layout.FOLDER / made.manifest.id / "parts/00.json").write_bytes(b"[6]")
     done = run_script(repo.path, made)
     assert done.returncode == 1
@@ -231,7 +219,7 @@ def test_what_cannot_be_kept_is_said(repo: GitRepo, words: list[str], told: str)
 
 
 def test_a_part_that_a_point_does_not_hold_is_refused(repo: GitRepo) -> None:
-    made = make(repo.path, want_state("run", b"{}", "run.json"))
+    made = make(repo.path, request_state("run", b"{}", "run.json"))
     done = run_checkpoint("rp", "rollback", made.manifest.id, "--scope", "state:other", cwd=repo.path)
     assert done.returncode == 2
     assert "does not hold state:other" in done.stderr

@@ -3,10 +3,8 @@ import pytest
 from checkpoint_git.core.clock import DAY, HOUR, MINUTE
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import layout
-from checkpoint_git.protocols.restore.entries import Entry, combine_hashes, compare_entries, read_entry, write_entry
-from checkpoint_git.protocols.restore.expiry import is_expired, read_expiry
-from checkpoint_git.protocols.restore.rules import is_plain_path
-from checkpoint_git.protocols.restore.sensitive import is_sensitive
+from checkpoint_git.protocols.restore.contents import Entry, compare_entries, hash_contents, read_entry, write_entry
+from checkpoint_git.protocols.restore.rules import is_expired, is_plain_path, is_sensitive, read_expiry
 
 FILE = Entry("src/a", "file", 0o644, 2, "ab" * 32, "cd" * 20)
 
@@ -31,9 +29,14 @@ def test_another_expiry_is_refused(text: str) -> None:
 
 
 def test_a_point_expires_at_its_instant() -> None:
-    assert not is_expired(10, 9)
-    assert is_expired(10, 10)
+    instant = "2026-01-15T14:30:22Z"
+    assert not is_expired(instant, 1_768_487_421)
+    assert is_expired(instant, 1_768_487_422)
     assert not is_expired(None, 10**12)
+
+
+def test_a_damaged_expiry_counts_as_over() -> None:
+    assert is_expired("soon", 0)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +61,10 @@ def test_a_folder_is_not_secret_by_its_name() -> None:
 
 
 def test_an_id_is_made_of_time_and_chance() -> None:
-    assert layout.make_id(1_768_487_422, "a7b3c9") == "chk_20260115_143022_a7b3c9"
+    first, second = layout.make_id(1_768_487_422), layout.make_id(1_768_487_422)
+    assert first.startswith("chk_20260115_143022_")
+    assert layout.is_id(first)
+    assert first != second
     assert layout.is_id("chk_20260115_143022_a7b3c9")
 
 
@@ -83,18 +89,16 @@ def test_an_entry_survives_the_manifest_with_bytes_that_are_no_text() -> None:
     ],
 )
 def test_the_hash_knows_path_mode_kind_and_content(other: Entry) -> None:
-    assert combine_hashes([other]) != combine_hashes([FILE])
+    assert hash_contents([other]) != hash_contents([FILE])
 
 
 def test_the_hash_knows_no_order() -> None:
     other = FILE._replace(path="b")
-    assert combine_hashes([FILE, other]) == combine_hashes([other, FILE])
+    assert hash_contents([FILE, other]) == hash_contents([other, FILE])
 
 
 def test_names_cannot_be_joined_to_the_hash_of_others() -> None:
-    assert combine_hashes([Entry("a file", "folder")]) != combine_hashes(
-        [Entry("a", "folder"), Entry("file", "folder")]
-    )
+    assert hash_contents([Entry("a file", "folder")]) != hash_contents([Entry("a", "folder"), Entry("file", "folder")])
 
 
 @pytest.mark.parametrize(

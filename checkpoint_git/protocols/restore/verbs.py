@@ -8,13 +8,9 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
 from checkpoint_git.core.progress import make_teller
-from checkpoint_git.protocols.restore import audit, contract_output, layout
-from checkpoint_git.protocols.restore import operations as use
-from checkpoint_git.protocols.restore import requested_parts as restore_parts
-from checkpoint_git.protocols.restore.artifact import Means
-from checkpoint_git.protocols.restore.entries import Difference
-from checkpoint_git.protocols.restore.points import World
-from checkpoint_git.protocols.restore.workspace import find_workspace, open_world
+from checkpoint_git.protocols.restore import artifacts, audit, layout, operations, store
+from checkpoint_git.protocols.restore.contents import Means
+from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
 
 SUMMARY = "restore points: a proven way back, made before anything dangerous"
 EXAMPLES = """\
@@ -46,7 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--state", metavar="KEY=FILE", action="append", help="create: keep JSON from a file, or - for standard input")
     add("--database", metavar="URL", action="append", help="create: keep sqlite:///path or postgresql://user@host/name")
     add("--table", metavar="NAME", action="append", help="create: only these tables of a PostgreSQL database")
-    add("--state-to", metavar="KEY=FILE", action="append", help="rollback: where a state goes that came from no file")
+    add(
+        "--state-to",
+        metavar="KEY=FILE",
+        action="append",
+        help="rollback: file for a state that came from no file",
+    )
     add("--expiry", metavar="TIME", help="create: when gc may clear it: 30m, 24h, 7d, 2w or never (default: never)")
     add("--scope", metavar="PATH", action="append", help="rollback: only this path, state:KEY or database")
     add("--dry-run", action="store_true", help="rollback, gc: say what would be done, and change nothing")
@@ -56,53 +57,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when verify or audit verify find something."""
-    act, takes = ACTIONS[args.action]
-    strange = [name for name in _OPTIONS if getattr(args, name) not in (None, False) and name not in takes]
-    if strange:
-        raise CheckpointError(f"{args.action} takes no --{strange[0].replace('_', '-')}", _HELP)
-    root = find_workspace(invocation.cwd)
-    tell = _progress(invocation)
+    action, takes = ACTIONS[args.action]
+    options = {name for _, names in ACTIONS.values() for name in names}
+    unknown = sorted(name for name in options if getattr(args, name) not in (None, False) and name not in takes)
+    if unknown:
+        raise CheckpointError(f"{args.action} takes no --{unknown[0].replace('_', '-')}", _HELP)
+    progress = _make_progress(invocation)
     args.stdin = invocation.stdin
     try:
-        return act(args, open_world(root, invocation.cwd, invocation.now, invocation.env, tell))
+        return action(args, open_workspace(invocation.cwd, invocation.now, invocation.env, progress))
     finally:
-        tell(-1)
+        progress(-1)
 
 
-_OPTIONS = (
-    "reason",
-    "type",
-    "expiry",
-    "state",
-    "database",
-    "table",
-    "state_to",
-    "scope",
-    "dry_run",
-    "force",
-    "expired",
-)
 _HELP = "`checkpoint restore-point --help` shows what each action takes"
-_MUCH = 8 << 20  # bytes, from which on a person is told how far it is
+_MUCH = 8 << 20  # bytes between two lines of progress
 
 
-def _progress(invocation: Invocation) -> Callable[[int], None]:
-    show, told = make_teller(invocation), 0
+def _make_progress(invocation: Invocation) -> Callable[[int], None]:
+    show, shown = make_teller(invocation), 0
 
-    def tell(size: int) -> None:
-        nonlocal told
-        if size < 0 or size - told > _MUCH:
+    def progress(size: int) -> None:
+        nonlocal shown
+        if size < 0 or size - shown > _MUCH:
             show("" if size < 0 else f"kept {size >> 20} MB...")
-            told = max(size, 0)
+            shown = max(size, 0)
 
-    return tell
+    return progress
 
 
 def _one(args: argparse.Namespace) -> str:
     if len(args.operands) != 1:
-        raise CheckpointError(
-            f"{args.action} needs the id of one restore point", "`checkpoint restore-point list` shows them"
-        )
+        hint = "`checkpoint restore-point list` shows them"
+        raise CheckpointError(f"{args.action} needs the id of one restore point", hint)
     return str(args.operands[0])
 
 
@@ -114,83 +101,71 @@ def _none(args: argparse.Namespace) -> None:
 # the actions
 
 
-def _create(args: argparse.Namespace, world: World) -> Outcome:
-    scope, keys = restore_parts.split_scope(args.operands)
-    wanted = restore_parts.find_databases(world, args.database or (), args.table or ())
-    wanted += restore_parts.read_states(world, args.state or (), keys, args.stdin)
-    if not scope and not wanted:
+def _create(args: argparse.Namespace, workspace: Workspace) -> Outcome:
+    scope, keys = artifacts.split_scope(args.operands)
+    requests = artifacts.request_databases(workspace, args.database or (), args.table or ())
+    requests += artifacts.read_states(workspace, args.state or (), keys, args.stdin)
+    if not scope and not requests:
         hint = "name files, folders or patterns: create src 'tests/*.py'; or give --state or --database"
         raise CheckpointError("create needs a scope", hint)
-    made = use.create_point(world, scope, args.reason or "", args.type, args.expiry, wanted)
-    data = contract_output.describe(made)
-    warnings = [Finding("restore/left-out", "warning", text) for text in made.warnings]
+    made = operations.create_point(workspace, scope, args.reason or "", args.type, args.expiry, requests)
+    data = operations.describe(made)
     blocks: list[Block] = [
         Line(f"{made.manifest.id}: {data['pre_mutation_state']['summary']}", "good"),
         Line(f"  go back:  checkpoint restore-point rollback {made.manifest.id}"),
         Line(f"  or, without this package:  {data['checkpoint']['restore_command']}", "dim"),
     ]
-    return Outcome(data, blocks, warnings, 0)
+    return Outcome(data, blocks, [Finding("restore/left-out", "warning", text) for text in made.warnings], 0)
 
 
-def _list(args: argparse.Namespace, world: World) -> Outcome:
+def _list(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     _none(args)
-    standings = use.list_points(world)
-    rows = [_list_row(one) for one in standings]
-    data = {"restore_points": [contract_output.outline(one.manifest, one.state) for one in standings]}
-    if not rows:
+    points = store.list_points(workspace)
+    data = {"restore_points": [operations.outline(one) for one in points]}
+    if not points:
         return Outcome(data, [Line("no restore points yet: checkpoint restore-point create SCOPE", "dim")])
+    rows = [_list_row(one) for one in points]
     return Outcome(data, [Table(("id", "state", "files", "size", "expires", "reason"), rows)])
 
 
-def _list_row(one: use.Standing) -> tuple[str | Line, ...]:
+def _list_row(one: store.PointStatus) -> tuple[str | Line, ...]:
     value = one.manifest.value
     state = Line(one.state, "bad" if one.state == "damaged" else "dim" if one.state == "expired" else "")
     if one.manifest.trouble:
         return one.manifest.id, state, "", "", "", one.manifest.trouble
-    files = str(len(value["scope"]["files"]))
-    return (
-        one.manifest.id,
-        state,
-        files,
-        contract_output.size_text(value["size"]),
-        value["expires_at"] or "never",
-        value["reason"],
-    )
+    files, size = str(len(value["scope"]["files"])), operations.size_text(value["size"])
+    return one.manifest.id, state, files, size, value["expires_at"] or "never", value["reason"]
 
 
-def _show(args: argparse.Namespace, world: World) -> Outcome:
-    manifest = use.load_point(world, _one(args))
+def _show(args: argparse.Namespace, workspace: Workspace) -> Outcome:
+    manifest = store.load_point(workspace, _one(args))
     if manifest.trouble:
-        raise CheckpointError(
-            f"{manifest.id} is damaged: {manifest.trouble}", "`checkpoint restore-point verify` tells more"
-        )
-    value = manifest.value
-    state = use.find_state(manifest, world.now)
-    data = {**contract_output.outline(manifest, state), "entries": value["entries"]}
-    data |= {"parts": value.get("parts", []), "history": value["history"]}
-    rows = [
-        (entry["path"], entry["kind"], entry.get("mode", ""), str(entry.get("size", ""))) for entry in value["entries"]
-    ]
-    rows += [(part["name"], part["kind"], "", str(part["size"])) for part in value.get("parts", [])]
-    head = f"{manifest.id}: {state}, made {value['created_at']}, expires {value['expires_at'] or 'never'}"
+        hint = "`checkpoint restore-point verify` tells more"
+        raise CheckpointError(f"{manifest.id} is damaged: {manifest.trouble}", hint)
+    value, parts = manifest.value, manifest.value.get("parts", [])
+    status = store.PointStatus(manifest, store.find_state(manifest, workspace.now))
+    data = {**operations.outline(status), "entries": value["entries"], "parts": parts, "history": value["history"]}
+    rows = [(one["path"], one["kind"], one.get("mode", ""), str(one.get("size", ""))) for one in value["entries"]]
+    rows += [(part["name"], part["kind"], "", str(part["size"])) for part in parts]
+    head = f"{manifest.id}: {status.state}, made {value['created_at']}, expires {value['expires_at'] or 'never'}"
     blocks: list[Block] = [Line(head, "strong"), Line(f"  {value['reason'] or 'no reason given'}")]
     return Outcome(data, [*blocks, Table(("path", "kind", "mode", "size"), rows)])
 
 
-def _verify(args: argparse.Namespace, world: World) -> Outcome:
+def _verify(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     point = _one(args)
-    findings = use.verify_point(world, point)
+    findings = operations.verify_point(workspace, point)
     good = not any(finding.level == "error" for finding in findings)
     text = f"{point}: everything is as it was captured" if good else f"{point}: do not rely on it"
     data = {"checkpoint_id": point, "verified": good}
     return Outcome(data, (), findings, summary=[Line(text, "good" if good else "bad")])
 
 
-def _rollback(args: argparse.Namespace, world: World) -> Outcome:
+def _rollback(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     point = _one(args)
-    within = None if args.scope is None else [use.find_below(world, path) for path in args.scope]
-    means = Means(restore_parts.read_targets(world, args.state_to or ()))
-    done = use.roll_back_point(world, point, within, means, dry_run=args.dry_run, force=args.force)
+    within = None if args.scope is None else [operations.find_below(workspace, path) for path in args.scope]
+    means = Means(artifacts.read_targets(workspace.cwd, args.state_to or ()))
+    done = operations.roll_back_point(workspace, point, within, means, dry_run=args.dry_run, force=args.force)
     plan, result = done.plan, done.result
     data = {
         "checkpoint_id": point,
@@ -203,63 +178,62 @@ def _rollback(args: argparse.Namespace, world: World) -> Outcome:
         "safety_checkpoint_id": result.safety if result else None,
         "resumed": bool(result and result.resumed),
     }
-    return Outcome(data, _rollback_lines(args, done))
+    return Outcome(data, _rollback_lines(done))
 
 
-def _rollback_lines(args: argparse.Namespace, done: use.RolledBackPoint) -> list[Block]:
+def _rollback_lines(done: operations.RolledBackPoint) -> list[Block]:
     plan, result = done.plan, done.result
-    verb = "would be" if args.dry_run else "was"
-    lines: list[Block] = [_change_line(verb, one) for one in plan.restore[:_SHOWN]]
+    verb = "was" if result else "would be"
+    lines: list[Block] = [Line(f"  {one.path}: {verb} {_HOW[one.how]}") for one in plan.restore[:_SHOWN]]
     lines += [Line(f"  {path}: {verb} removed (it was made since)", "warn") for path in plan.remove[:_SHOWN]]
     more = sum(max(len(part) - _SHOWN, 0) for part in (plan.restore, plan.remove))
     lines += [Line(f"  and {more} more", "dim")] if more else []
-    lines += [Line(f"  {part.name}: {verb} put back") for part in plan.parts]
-    lines += [Line(f"  {text}", "warn") for text in (result.told if result else ())]
+    lines += [Line(f"  {part.name}: {verb} restored") for part in plan.parts]
     if result is None:
         return [*lines, Line("nothing was changed: this was a dry run", "dim")]
-    back = f"everything in scope is as {done.manifest.id} holds it, and was compared"
-    undo = f"what stood there before is kept: checkpoint restore-point rollback {result.safety}"
-    return [*lines, Line(back, "good"), Line(undo, "dim")]
+    lines += [Line(f"  {text}", "warn") for text in result.told]
+    lines.append(Line(f"restored and verified against {done.manifest.id}", "good"))
+    if result.safety:
+        lines.append(Line(f"undo with: checkpoint restore-point rollback {result.safety}", "dim"))
+    return lines
 
 
-def _change_line(verb: str, one: Difference) -> Line:
-    how = {"missing": "brought back", "changed": "restored", "mode": "given its mode back", "kind": "restored"}[one.how]
-    return Line(f"  {one.path}: {verb} {how}")
+_HOW = {"missing": "brought back", "changed": "restored", "mode": "given its mode back", "kind": "restored"}
 
 
-def _gc(args: argparse.Namespace, world: World) -> Outcome:
+def _gc(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     _none(args)
     if not args.expired:
         raise CheckpointError("gc clears nothing unasked", "say which: checkpoint restore-point gc --expired")
-    gone = use.collect_expired(world, dry_run=args.dry_run)
+    gone = operations.collect_expired(workspace, dry_run=args.dry_run)
     verb = "would be cleared" if args.dry_run else "cleared"
     lines: list[Block] = [Line(f"{manifest.id}: {verb} (expired {manifest.value['expires_at']})") for manifest in gone]
     data = {"dry_run": args.dry_run, "cleared": [manifest.id for manifest in gone]}
     return Outcome(data, lines or [Line("no restore point has expired", "dim")])
 
 
-def _drop(args: argparse.Namespace, world: World) -> Outcome:
-    manifest = use.drop_point(world, _one(args))
+def _drop(args: argparse.Namespace, workspace: Workspace) -> Outcome:
+    manifest = operations.drop_point(workspace, _one(args))
     return Outcome({"dropped": manifest.id}, [Line(f"{manifest.id}: dropped", "good")])
 
 
-def _audit(args: argparse.Namespace, world: World) -> Outcome:
+def _audit(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     if args.operands not in ([], ["verify"]):
         raise CheckpointError(f"audit takes nothing or `verify`, not {' '.join(args.operands)!a}", _HELP)
-    lines = list(audit.read_records(world.root))
+    lines = list(audit.read_records(workspace.root))
     if args.operands:
         findings = audit.find_breaks(iter(lines))
-        text = f"{len(lines)} records: " + ("the chain is whole" if not findings else "the chain is broken")
+        text = f"{len(lines)} records: the chain is {'broken' if findings else 'whole'}"
         return Outcome({"records": len(lines), "whole": not findings}, (), findings, summary=[Line(text)])
-    records = [audit.parse_record(line) for _, line in lines]
-    rows = [tuple(str(record.get(name, "")) for name in _AUDIT_COLUMNS) for record in records if record]
-    data: dict[str, Any] = {"log": layout.AUDIT_LOG, "records": [record for record in records if record]}
+    records = [record for _, line in lines if (record := audit.parse_record(line))]
+    rows = [tuple(str(record.get(name, "")) for name in _AUDIT_COLUMNS) for record in records]
+    data: dict[str, Any] = {"log": layout.AUDIT_LOG, "records": records}
     return Outcome(data, [Table(("at", "operation", "outcome", "restore point"), rows)])
 
 
 _AUDIT_COLUMNS = ("at", "operation", "outcome", "checkpoint_id")
-Act = Callable[[argparse.Namespace, World], Outcome]
-ACTIONS: dict[str, tuple[Act, tuple[str, ...]]] = {
+Action = Callable[[argparse.Namespace, Workspace], Outcome]
+ACTIONS: dict[str, tuple[Action, tuple[str, ...]]] = {
     "create": (_create, ("reason", "type", "expiry", "state", "database", "table")),
     "list": (_list, ()),
     "show": (_show, ()),

@@ -15,10 +15,10 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import operations as use
-from checkpoint_git.protocols.restore.workspace import open_world
-from tests.protocols.restore.test_points import KINDS, look
+from checkpoint_git.protocols.restore.layout import open_workspace
 from tests.support.command import BIN, run_checkpoint
 from tests.support.repos import GitRepo
+from tests.support.restore_points import KINDS, look
 
 
 @pytest.fixture
@@ -370,7 +370,7 @@ def test_words_that_make_no_sense_are_told_so(work: GitRepo, words: tuple[str, .
 
 def test_an_expired_point_needs_force_and_is_cleared_only_when_asked(work: GitRepo) -> None:
     point = make_point(work, "src", "--expiry", "1m")
-    now = open_world(str(work.path), str(work.path), int(time.time()), dict(os.environ))
+    now = open_workspace(str(work.path), int(time.time()), dict(os.environ))
     later = now._replace(now=now.now + 3600)
     with pytest.raises(CheckpointError, match="expired at"):
         use.roll_back_point(later, point)

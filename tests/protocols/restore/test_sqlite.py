@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore import artifacts, layout, points, rollback, store
-from checkpoint_git.protocols.restore.mechanisms import sqlite
-from checkpoint_git.protocols.restore.mechanisms.database_savepoint import want_database
-from tests.protocols.restore.test_points import world_of
+from checkpoint_git.protocols.restore import artifacts, layout, points, rollback, sqlite
+from checkpoint_git.protocols.restore.artifacts import request_database
 from tests.support.command import run_checkpoint
 from tests.support.repos import GitRepo
+from tests.support.restore_points import load, run_script, workspace_of
 
 SHELLS = [shell for shell in ("dash", "bash") if shutil.which(shell)]
 MOVE_MONEY = """
@@ -95,28 +94,15 @@ def crash(path: Path, *words: str) -> None:
         process.send_signal(signal.SIGKILL)
 
 
-def make(root: Path, url: str = "sqlite:///app.db", asked: tuple[str, ...] = ()) -> points.Made:
+def make(root: Path, url: str = "sqlite:///app.db", asked: tuple[str, ...] = ()) -> points.CreatedPoint:
     """A point of a database, and of files."""
     kind = "git_stash" if asked else "database_savepoint"
-    return points.create(world_of(root), asked, "", kind, None, [want_database(str(root), str(root), url)])
+    return points.create(workspace_of(root), asked, "", kind, None, [request_database(str(root), str(root), url)])
 
 
-def go_back(root: Path, made: points.Made) -> rollback.RolledBack:
+def go_back(root: Path, made: points.CreatedPoint) -> rollback.RolledBack:
     """The rollback."""
-    return rollback.roll_back(world_of(root), made.manifest)
-
-
-def load(root: Path, point: str) -> store.Manifest:
-    """A point by its id."""
-    manifest = store.load_manifest(str(root), point)
-    assert manifest is not None
-    return manifest
-
-
-def run_script(root: Path, made: points.Made, shell: str = "sh") -> subprocess.CompletedProcess[bytes]:
-    """The point's restore.sh, from elsewhere."""
-    script = root / layout.FOLDER / made.manifest.id / layout.RESTORE_SCRIPT
-    return subprocess.run([shell, str(script)], cwd="/", capture_output=True, check=False)
+    return rollback.roll_back(workspace_of(root), made.manifest)
 
 
 @pytest.mark.parametrize("mode", ["wal", "delete"])
@@ -132,7 +118,7 @@ def test_a_database_goes_back_and_the_rollback_can_be_taken_back(tmp_path: Path,
     assert sqlite.hash_content(str(path), frozen=False) == before
     assert path.stat().st_mode & 0o777 == 0o640
     assert [part.name for part in done.plan.parts] == ["sqlite:///app.db"]
-    rollback.roll_back(world_of(tmp_path), load(tmp_path, done.safety))
+    rollback.roll_back(workspace_of(tmp_path), load(tmp_path, done.safety))
     assert read_money(path) == [0, 0]
 
 
@@ -143,7 +129,7 @@ def test_a_copy_is_consistent_while_processes_write(tmp_path: Path, mode: str) -
     with writer(path, MOVE_MONEY), writer(path, MOVE_MONEY):
         copies = [make(tmp_path) for _ in range(3)]
     for made in copies:
-        copy = Path(made.held.folder) / made.parts[0].content
+        copy = Path(made.location.folder) / made.artifacts[0].content
         assert sum(read_money(copy)) == 1000
     with closing(sqlite3.connect(path)) as bank:
         assert bank.execute("SELECT count(*) FROM log").fetchone()[0] > 0, "they did write"
@@ -167,7 +153,7 @@ def test_what_a_crashed_writer_left_is_in_the_copy(tmp_path: Path) -> None:
     make_bank(tmp_path / "app.db")
     crash(tmp_path / "app.db")
     made = make(tmp_path)
-    assert read_money(Path(made.held.folder) / made.parts[0].content) == [666, 666]
+    assert read_money(Path(made.location.folder) / made.artifacts[0].content) == [666, 666]
 
 
 def test_moving_a_file_back_under_a_leftover_wal_is_undone_by_it(tmp_path: Path) -> None:
@@ -188,7 +174,7 @@ def test_a_rollback_is_not_undone_by_a_crashed_writer_s_wal(tmp_path: Path) -> N
     assert (tmp_path / "app.db-wal").stat().st_size > 0
     done = go_back(tmp_path, made)
     assert read_money(path) == [500, 500]
-    rollback.roll_back(world_of(tmp_path), load(tmp_path, done.safety))
+    rollback.roll_back(workspace_of(tmp_path), load(tmp_path, done.safety))
     assert read_money(path) == [666, 666], "what the crashed writer had written is kept by the safety point"
 
 
@@ -236,7 +222,7 @@ def test_restore_sh_puts_nothing_back_that_was_tampered_with(tmp_path: Path) -> 
     make_bank(path)
     made = make(tmp_path)
     spend(path)
-    copy = Path(made.held.folder) / made.parts[0].content
+    copy = Path(made.location.folder) / made.artifacts[0].content
     with closing(sqlite3.connect(copy)) as bank, bank:
         bank.execute("UPDATE account SET money = 1")
     done = run_script(tmp_path, made)
@@ -287,7 +273,7 @@ def test_a_damaged_database_can_be_rolled_back(tmp_path: Path) -> None:
     done = go_back(tmp_path, made)
     assert read_money(path) == [500, 500]
     safety = load(tmp_path, done.safety)
-    kept = artifacts.read_parts(safety)[0]
+    kept = artifacts.read_artifacts(safety.value)[0]
     assert (tmp_path / layout.FOLDER / done.safety / kept.content).read_bytes().startswith(b"SQLite format 3\0\xee")
 
 
@@ -303,7 +289,7 @@ def test_a_removed_database_comes_back_even_under_a_wal(tmp_path: Path) -> None:
     shutil.rmtree(path.parent)
     go_back(tmp_path, made)
     assert read_money(path) == [500, 500]
-    rollback.roll_back(world_of(tmp_path), load(tmp_path, done.safety))
+    rollback.roll_back(workspace_of(tmp_path), load(tmp_path, done.safety))
     assert not path.exists()
 
 
@@ -325,11 +311,11 @@ def test_a_tampered_copy_is_found_and_stops_the_rollback(tmp_path: Path) -> None
     make_bank(path)
     made = make(tmp_path)
     spend(path)
-    copy = Path(made.held.folder) / made.parts[0].content
+    copy = Path(made.location.folder) / made.artifacts[0].content
     data = bytearray(copy.read_bytes())
     data[-1] ^= 1
     copy.write_bytes(data)
-    assert list(artifacts.find_damage(made.held, made.parts)) == ["sqlite:///app.db"]
+    assert artifacts.find_damage(made.location, made.artifacts) == ["sqlite:///app.db"]
     with pytest.raises(CheckpointError, match="lost or damaged"):
         go_back(tmp_path, made)
     assert read_money(path) == [0, 0]
@@ -358,7 +344,7 @@ def test_a_rollback_that_was_killed_is_finished_by_the_next_one(
     assert done.resumed
     assert read_money(path) == [500, 500]
     assert len(os.listdir(tmp_path / layout.FOLDER)) == count
-    rollback.roll_back(world_of(tmp_path), load(tmp_path, done.safety))
+    rollback.roll_back(workspace_of(tmp_path), load(tmp_path, done.safety))
     assert read_money(path) == [0, 0]
 
 

@@ -1,15 +1,40 @@
-"""Whether an agent's tool call may go on: reading always, changing only what a live restore point covers. Pure.
+"""`checkpoint restore-point guard`: a hook that agents run before each tool call; it lets through what can be undone.
 
-It fails closed: a tool that it does not know counts as one that changes things.
+Reading always passes; a change passes only where a live restore point covers it. It fails closed: a tool that it does
+not know counts as one that changes things, and whatever goes wrong stops the call. Exit code 0 lets the call go on, 2
+stops it with the reason on stderr.
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from checkpoint_git.core.clock import read_instant
-from checkpoint_git.protocols.restore.layout import AUDIT_LOG, FOLDER
-from checkpoint_git.protocols.restore.sensitive import is_sensitive
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.jsontext import JsonTextError, decode, load
+from checkpoint_git.core.outcome import Answer, Invocation
+from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.disk.discover import find_place, find_repository
+from checkpoint_git.protocols.restore import layout
+from checkpoint_git.protocols.restore.rules import is_expired, is_plain_path, is_sensitive
+
+SUMMARY = "stop an agent's tool call unless a live restore point covers what it changes"
+EXAMPLES = """\
+  checkpoint restore-point guard < tool-call.json
+  checkpoint restore-point guard --reader mcp__docs__search
+
+The tool call is the JSON that an agent's hook gets on stdin: {"tool_name": "Edit", "tool_input": {...}, "cwd": "..."}.
+Tools that only read pass. A tool that changes a file passes when a live restore point covers the file; a tool that may
+change anything (a shell command that is more than a look, a tool that nobody knows) when one covers the whole
+workspace: checkpoint restore-point create . --expiry 8h. --reader names further tools that only read."""
+EXIT_CODES = """\
+exit codes:
+  0    the call may go on
+  2    it may not, or nobody can tell; stderr says why"""
+
+ALLOWED, STOPPED = 0, 2
+_MAX_CALL = 64 << 20  # bytes: a tool call holds the whole content of a file
+
 
 # Tools that look, ask or plan. Names are matched whole: a file that is called after a tool means nothing.
 _READING = frozenset(
@@ -54,7 +79,7 @@ _CONTROL = frozenset(";&|<>`$(){}\n\r\\!*?[]~#")
 class Call(NamedTuple):
     """One tool call.
 
-    path: what it changes, absolute; "" for what cannot be told from the call, so anything. cwd: where it starts.
+    path: what it changes, absolute; "" for what cannot be known from the call, so anything. cwd: where it starts.
     """
 
     tool: str
@@ -80,6 +105,71 @@ class Verdict(NamedTuple):
     allowed: bool
     reason: str = ""
     needs: str = ""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """[--reader TOOL]..."""
+    parser.add_argument("--reader", metavar="TOOL", action="append", help="a further tool that only reads")
+
+
+def answer(args: Namespace, invocation: Invocation) -> Answer:
+    """The verb: nothing on stdout."""
+    stream: Any = getattr(invocation.stdin, "buffer", invocation.stdin)
+    data = stream.read(_MAX_CALL + 1)
+    if len(data) > _MAX_CALL:
+        return _stop("the tool call on stdin is too long")
+    try:
+        value = load(decode(data if isinstance(data, bytes) else data.encode()))
+    except JsonTextError:
+        return _stop("the tool call on stdin is not JSON")
+    call = read_call(value, invocation.cwd, args.reader or ())
+    if call is None:
+        return _stop("the tool call on stdin makes no sense")
+    return Answer((), ALLOWED) if call.reads else _judge(call, invocation)
+
+
+def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
+    """Fail closed: deny the tool call on any error."""
+    return _stop(error.message)
+
+
+def _stop(reason: str, needs: str = "") -> Answer:
+    """needs: the scope of a point that would let the call go on."""
+    hint = f"; make one first: checkpoint restore-point create {needs} --expiry 8h" if needs else ""
+    return Answer((), STOPPED, f"stopped: {shorten(escape_controls(reason), 500)}{hint}")
+
+
+def _judge(call: Call, invocation: Invocation) -> Answer:
+    path = os.path.realpath(call.path) if call.path else ""  # what a tool writes through a link must be covered
+    here = call.cwd if os.path.isdir(call.cwd) else invocation.cwd
+    repository = find_repository(os.path.dirname(path) if path and os.path.isdir(os.path.dirname(path)) else here)
+    root = os.path.realpath(repository[0] if repository else _find_root(here))
+    covers = _Covers(_read_covers(root, repository[1] if repository else "", invocation.now))
+    verdict = decide(call._replace(path=path), root, covers)
+    if verdict.allowed and path and repository and _is_left_out(root, path, covers, invocation.env):
+        return _stop(f"git ignores {path}, so no restore point holds it (name it in the scope)", "SCOPE")
+    return Answer((), ALLOWED) if verdict.allowed else _stop(verdict.reason, verdict.needs)
+
+
+def _find_root(cwd: str) -> str:
+    try:
+        return find_place(cwd).root
+    except CheckpointError:
+        return cwd
+
+
+def _is_left_out(root: str, path: str, covers: Iterable[Cover], env: Mapping[str, str]) -> bool:
+    """Whether a file that is there already is in no point, because git ignores it."""
+    relative = path[len(root.rstrip("/")) + 1 :]
+    if not os.path.lexists(path) or any(relative in cover.paths for cover in covers):
+        return False
+    from checkpoint_git.git.run import clean_env, run_git
+
+    words = ["check-ignore", "-q", "--no-index", "--", relative]
+    return run_git(words, root, env=clean_env(env), check=False).code != 1
+
+
+# what a call does
 
 
 def read_call(value: Any, cwd: str, more_readers: Iterable[str] = ()) -> Call | None:
@@ -140,6 +230,9 @@ def _is_ours(words: list[str]) -> bool:
     return not words or words[0] in _OURS_LOOKING
 
 
+# what points cover
+
+
 def decide(call: Call, root: str, covers: Iterable[Cover]) -> Verdict:
     """Whether the call may go on. root: the workspace, absolute, its links followed, as the call's path is."""
     if call.reads:
@@ -153,7 +246,7 @@ def decide(call: Call, root: str, covers: Iterable[Cover]) -> Verdict:
     if not call.path.startswith(wall):
         return Verdict(False, f"{call.path} lies outside the workspace, where no restore point can cover it")
     path = call.path[len(wall) :]
-    if path.startswith((f"{FOLDER}/chk_", ".git/")) or path in (".git", AUDIT_LOG):
+    if not is_plain_path(path):
         return Verdict(False, f"{path} belongs to git or to the restore points themselves")
     if is_sensitive(path):
         return Verdict(False, f"{path} holds secrets by its name, which no restore point ever keeps")
@@ -169,16 +262,63 @@ def is_covered(path: str, cover: Cover) -> bool:
     return any(scope == "" or path == scope or path.startswith(f"{scope}/") for scope in cover.asked)
 
 
+class _Covers:
+    """What points cover, read no further than needed: a manifest of thousands of files takes its time."""
+
+    def __init__(self, unread: Iterator[Cover]) -> None:
+        self._unread = unread
+        self._read: list[Cover] = []
+
+    def __iter__(self) -> Iterator[Cover]:
+        yield from self._read
+        for cover in self._unread:
+            self._read.append(cover)
+            yield cover
+
+
+def _read_covers(root: str, git_dir: str, now: int) -> Iterator[Cover]:
+    """What every live point covers, newest first. A manifest that makes no sense covers nothing, and neither does one
+    that came with somebody's branch: git keeps no content for it.
+    """
+    for point in reversed(layout.list_ids(root)):
+        try:
+            value = load(decode(layout.read_manifest(root, point)))
+        except (OSError, JsonTextError):
+            continue
+        cover = find_cover(value, point, now)
+        if cover is not None and (not cover.in_git or _is_kept(git_dir, point)):
+            yield cover
+
+
 def find_cover(value: Any, point: str, now: int) -> Cover | None:
     """What a point covers by its manifest, None where it is not alive or the manifest makes no sense."""
     if not isinstance(value, dict) or value.get("id") != point or value.get("state") not in ("active", "restored"):
         return None
-    expires, scope, entries = value.get("expires_at"), value.get("scope"), value.get("entries")
+    scope, entries = value.get("scope"), value.get("entries")
     if not isinstance(scope, dict) or not isinstance(scope.get("asked"), list) or not isinstance(entries, list):
         return None
-    if expires is not None and now >= (read_instant(expires) or (0, ""))[0]:
+    if is_expired(value.get("expires_at"), now):
         return None
     paths = frozenset(
         entry["path"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("path"), str)
     )
     return Cover(tuple(one for one in scope["asked"] if isinstance(one, str)), paths, value.get("type") == "git_stash")
+
+
+def _is_kept(git_dir: str, point: str) -> bool:
+    """Whether the ref of a point is there, by a look at the files in which git keeps refs: a process takes too long."""
+    if not git_dir:
+        return False
+    common = os.path.join(git_dir, _read_text(os.path.join(git_dir, "commondir")).strip())
+    ref = layout.ref_name(point)
+    if os.path.isfile(os.path.join(common, ref)) or os.path.isdir(os.path.join(common, "reftable")):
+        return True
+    return f" {ref}\n" in _read_text(os.path.join(common, "packed-refs"))
+
+
+def _read_text(path: str) -> str:
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(_MAX_CALL).decode("utf-8", "replace")
+    except OSError:
+        return ""

@@ -1,17 +1,18 @@
-"""What stands in a PostgreSQL database: its tables and views, what depends on them, and one hash over all of it.
+"""What is in a PostgreSQL database: its tables and views, what depends on them, and one hash over all of it.
 
 It asks through one open session and changes nothing.
 """
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.protocols.restore.mechanisms.postgresql_tools import Ask
+
+Query = Callable[[str], str]  # SQL in, what psql prints out
 
 
 class Relation(NamedTuple):
@@ -106,24 +107,34 @@ FROM (SELECT md5("the checkpoint row"::text) FROM ONLY {name} AS "the checkpoint
 """
 
 
-def read_relations(ask: Ask) -> list[Relation]:
-    """Everything in the database that holds data or shows it, but for what belongs to the system or an extension."""
-    return sorted(Relation(*row) for row in _read_rows(ask, _RELATIONS))
+def read_relations(query: Query) -> list[Relation]:
+    """Everything in the database that holds data or shows it, except what belongs to the system or an extension."""
+    return sorted(Relation(*row) for row in _read_rows(query, _RELATIONS))
 
 
-def _read_rows(ask: Ask, sql: str) -> list[list[Any]]:
-    rows: list[list[Any]] = json.loads(ask(sql))
+def _read_rows(query: Query, sql: str) -> list[list[Any]]:
+    rows: list[list[Any]] = json.loads(query(sql))
     return rows
 
 
+def choose(relations: Sequence[Relation], tables: Sequence[Relation] | None) -> list[Relation]:
+    """Those of the relations that have the names of these tables; all for None."""
+    names = None if tables is None else {(one.schema, one.name) for one in tables}
+    return [one for one in relations if names is None or (one.schema, one.name) in names]
+
+
 def find_asked(relations: Sequence[Relation], names: Sequence[str]) -> list[Relation]:
-    """The tables and views that a user names. Raises CheckpointError for one that is unknown or stands for several."""
+    """The tables and views that a user names. Raises CheckpointError for one that is unknown or ambiguous."""
     return sorted({_find_one([one for one in relations if one.kind != "S"], name) for name in names})
 
 
 def _find_one(relations: Sequence[Relation], name: str) -> Relation:
-    found = [one for one in relations if one.name == name]
-    found = found or [one for one in relations if name in _spellings(one)]
+    """By its name, or by its name with its schema, each in quotes or not."""
+    found = [one for one in relations if one.name == name] or [
+        one
+        for one in relations
+        if name in [f"{a}.{b}" for a in (one.schema, _quote(one.schema)) for b in (one.name, _quote(one.name))]
+    ]
     shown = escape_controls(shorten(name, 60))
     if not found:
         raise CheckpointError(f"there is no table {shown}", "names are matched as they are written, case and all")
@@ -133,24 +144,14 @@ def _find_one(relations: Sequence[Relation], name: str) -> Relation:
     return found[0]
 
 
-def _spellings(one: Relation) -> list[str]:
-    """The name with its schema, each in quotes or not."""
-    return [f"{a}.{b}" for a in (one.schema, _quote(one.schema)) for b in (one.name, _quote(one.name))]
-
-
 def _oids(relations: Sequence[Relation]) -> str:
     names = ", ".join(f"{_literal(one.quoted)}::pg_catalog.regclass::oid" for one in relations)
     return f"ARRAY[{names}]::oid[]"
 
 
-def read_owned(ask: Ask, relations: Sequence[Relation]) -> list[Relation]:
-    """The sequences that belong to columns of these tables."""
-    return [Relation(*row) for row in _read_rows(ask, _OWNED.format(oids=_oids(relations)))]
-
-
-def check_closed(ask: Ask, relations: Sequence[Relation]) -> None:
+def check_closed(query: Query, relations: Sequence[Relation]) -> None:
     """Raises CheckpointError where something outside depends on these tables: they could not be put back alone."""
-    depending = _read_rows(ask, _DEPENDING.format(oids=_oids(relations)))
+    depending = _read_rows(query, _DEPENDING.format(oids=_oids(relations)))
     if depending:
         told = ", ".join(sorted({f"{other} {how} {own}" for other, how, own in depending})[:5])
         named = " ".join(f"--table {shlex.quote(other)}" for other in sorted({row[0] for row in depending})[:5])
@@ -158,17 +159,20 @@ def check_closed(ask: Ask, relations: Sequence[Relation]) -> None:
         raise CheckpointError(escape_controls(f"these tables cannot be put back alone: {told}"), escape_controls(hint))
 
 
-def hash_relations(ask: Ask, relations: Sequence[Relation]) -> str:
-    """The hash over definitions and rows of all of them."""
+def hash_relations(query: Query, relations: Sequence[Relation], *, with_owned: bool) -> str:
+    """The hash over definitions and rows of all of them. with_owned: of the sequences of their columns too."""
+    if with_owned and relations:
+        owned = _read_rows(query, _OWNED.format(oids=_oids(relations)))
+        relations = [*relations, *(Relation(*row) for row in owned)]
     digest = sha256(b"postgresql 1\n")
     for one in sorted(relations):
         digest.update(json.dumps(one).encode())
         if one.kind == "S":
-            answers = [ask(f"SELECT last_value, is_called FROM {one.quoted}")]  # noqa: S608 - quoted
+            answers = [query(f"SELECT last_value, is_called FROM {one.quoted}")]  # noqa: S608 - quoted
         else:
-            answers = [ask(_DEFINITION.format(name=_literal(one.quoted)))]
+            answers = [query(_DEFINITION.format(name=_literal(one.quoted)))]
         if one.kind == "r":
-            answers.append(ask(_ROWS.format(name=one.quoted)))
+            answers.append(query(_ROWS.format(name=one.quoted)))
         digest.update(json.dumps(answers).encode())
     return digest.hexdigest()
 
@@ -201,7 +205,7 @@ END
 
 
 def write_drops(relations: Sequence[Relation], *, cascade: bool) -> str:
-    """SQL that takes these away, whatever depends on what among them. cascade: and all else that depends on them."""
+    """SQL that drops these, whatever depends on what among them. cascade: and all else that depends on them."""
     statements = []
     for kinds, words in _DROPS:
         names = [one.quoted for one in relations if one.kind in kinds]

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore import artifacts, layout, points, rollback, store
-from checkpoint_git.protocols.restore.artifact import Means
-from checkpoint_git.protocols.restore.mechanisms import postgresql_tools
-from checkpoint_git.protocols.restore.mechanisms.database_savepoint import want_database
-from tests.protocols.restore.test_points import world_of
+from checkpoint_git.protocols.restore import artifacts, layout, points, postgresql, rollback, store
+from checkpoint_git.protocols.restore.artifacts import request_database
+from checkpoint_git.protocols.restore.contents import Means
 from tests.support.command import run_checkpoint
 from tests.support.postgres import Server
+from tests.support.restore_points import roll_back, run_script, workspace_of
 
 PASSWORD = "s3cret"  # noqa: S105 - of a server that lives as long as these tests
 SHOP = """
@@ -49,23 +48,10 @@ SELECT last_value FROM customer_id_seq; SELECT count(*) FROM pg_class WHERE reln
 """
 
 
-def make(root: Path, url: str, *tables: str) -> points.Made:
+def make(root: Path, url: str, *tables: str) -> points.CreatedPoint:
     """A point of a database."""
-    wanted = want_database(str(root), str(root), url, tables)
-    return points.create(world_of(root), [], "", "database_savepoint", None, [wanted])
-
-
-def go_back(root: Path, point: str) -> rollback.RolledBack:
-    """The rollback."""
-    manifest = store.load_manifest(str(root), point)
-    assert manifest is not None
-    return rollback.roll_back(world_of(root), manifest)
-
-
-def run_script(root: Path, made: points.Made) -> subprocess.CompletedProcess[bytes]:
-    """The point's restore.sh, from elsewhere."""
-    script = root / layout.FOLDER / made.manifest.id / layout.RESTORE_SCRIPT
-    return subprocess.run(["/bin/sh", str(script)], cwd="/", capture_output=True, check=False)
+    wanted = request_database(str(root), str(root), url, tables)
+    return points.create(workspace_of(root), [], "", "database_savepoint", None, [wanted])
 
 
 @pytest.fixture
@@ -81,33 +67,33 @@ def test_a_whole_database_goes_back_and_the_rollback_can_be_taken_back(
     before = server.sql(LOOK, shop)
     made = make(tmp_path, server.url(shop))
     server.sql(MIGRATION_THAT_FAILED, shop)
-    done = go_back(tmp_path, made.manifest.id)
+    done = roll_back(tmp_path, made.manifest.id)
     assert server.sql(LOOK, shop) == before
     assert server.sql("SELECT to_regclass('extra'), to_regclass('looks')", shop) == "|"
     with pytest.raises(AssertionError, match="foreign key"):
         server.sql('INSERT INTO "Order ""x" (customer, total) VALUES (99, 1)', shop)
-    go_back(tmp_path, done.safety)
+    roll_back(tmp_path, done.safety)
     assert server.sql("SELECT name, age FROM customer ORDER BY id", shop) == "x|\nx|\nnew|"
     assert server.sql("SELECT count(*) FROM looks", shop) == "0"
 
 
 def test_the_tables_that_are_named_go_back_and_no_others(server: Server, shop: str, tmp_path: Path) -> None:
     made = make(tmp_path, server.url(shop), "customer", 'public.Order "x', "sales", "public.frozen")
-    assert made.parts[0].details["tables"] is not None
+    assert made.artifacts[0].details["tables"] is not None
     server.sql("""UPDATE customer SET name = 'x'; DELETE FROM "Order ""x"; UPDATE account SET money = 0""", shop)
-    done = go_back(tmp_path, made.manifest.id)
+    done = roll_back(tmp_path, made.manifest.id)
     assert server.sql("SELECT name, total FROM sales ORDER BY 1", shop) == "ann|2.50\nbob; DROP TABLE customer|10.00"
     assert server.sql("SELECT sum(money) FROM account", shop) == "0"
-    go_back(tmp_path, done.safety)
+    roll_back(tmp_path, done.safety)
     assert server.sql("SELECT count(*) FROM sales", shop) == "0"
 
 
 def test_a_table_that_was_dropped_comes_back_and_goes_again(server: Server, shop: str, tmp_path: Path) -> None:
     made = make(tmp_path, server.url(shop), "account")
     server.sql("DROP TABLE account", shop)
-    done = go_back(tmp_path, made.manifest.id)
+    done = roll_back(tmp_path, made.manifest.id)
     assert server.sql("SELECT sum(money) FROM account", shop) == "1000"
-    go_back(tmp_path, done.safety)
+    roll_back(tmp_path, done.safety)
     assert server.sql("SELECT to_regclass('account')", shop) == ""
 
 
@@ -149,10 +135,10 @@ def test_what_was_made_since_and_depends_on_a_table_stops_its_rollback_as_a_whol
     made = make(tmp_path, server.url(shop), "account")
     server.sql("CREATE VIEW rich AS SELECT * FROM account; UPDATE account SET money = 0", shop)
     with pytest.raises(CheckpointError, match="other objects depend on it"):
-        go_back(tmp_path, made.manifest.id)
+        roll_back(tmp_path, made.manifest.id)
     assert server.sql("SELECT sum(money) FROM rich", shop) == "0"
     server.sql("DROP VIEW rich", shop)
-    assert go_back(tmp_path, made.manifest.id).resumed
+    assert roll_back(tmp_path, made.manifest.id).resumed
     assert server.sql("SELECT sum(money) FROM account", shop) == "1000"
 
 
@@ -168,7 +154,7 @@ def test_a_dump_is_consistent_while_others_write(server: Server, shop: str, tmp_
                "AND pid <> pg_backend_pid()", shop)  # fmt: skip
     assert server.sql("SELECT money FROM account WHERE id = 1", shop) != "500", "they did write"
     for one in made:
-        go_back(tmp_path, one.manifest.id)  # compares the rows with the hash of the same instant
+        roll_back(tmp_path, one.manifest.id)  # compares the rows with the hash of the same instant
         assert server.sql("SELECT sum(money) FROM account", shop) == "1000"
 
 
@@ -183,12 +169,12 @@ def test_a_rollback_that_was_killed_is_finished_by_the_next_one(
 
     monkeypatch.setattr(rollback, "_check_result", die)
     with pytest.raises(KeyboardInterrupt):
-        go_back(tmp_path, made.manifest.id)
+        roll_back(tmp_path, made.manifest.id)
     monkeypatch.undo()
     monkeypatch.setenv("PATH", server.env()["PATH"])
-    done = go_back(tmp_path, made.manifest.id)
+    done = roll_back(tmp_path, made.manifest.id)
     assert done.resumed
-    go_back(tmp_path, done.safety)
+    roll_back(tmp_path, done.safety)
     assert server.sql("SELECT count(*) FROM looks", shop) == "0"
 
 
@@ -196,7 +182,7 @@ def test_a_lock_that_somebody_holds_stops_the_rollback_in_time(
     server: Server, shop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = make(tmp_path, server.url(shop))
-    monkeypatch.setattr(postgresql_tools, "_LOCK_PATIENCE", "-c lock_timeout=200")
+    monkeypatch.setattr(postgresql, "_LOCK_PATIENCE", "-c lock_timeout=200")
     words = [str(server.bin / "psql"), "-X", "-A", "-t", "-q", "-h", str(server.folder), "-U", "postgres", "-d", shop]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdin is not None
@@ -206,22 +192,22 @@ def test_a_lock_that_somebody_holds_stops_the_rollback_in_time(
         assert holder.stdout.readline() == b"2\n"
         server.sql("UPDATE customer SET name = 'x'", shop)
         with pytest.raises(CheckpointError) as caught:
-            go_back(tmp_path, made.manifest.id)
+            roll_back(tmp_path, made.manifest.id)
         assert "holds locks" in caught.value.hint
-    go_back(tmp_path, made.manifest.id)
+    roll_back(tmp_path, made.manifest.id)
     assert server.sql("SELECT count(*) FROM customer WHERE name = 'x'", shop) == "0"
 
 
 def test_a_tampered_dump_is_found_and_stops_the_rollback(server: Server, shop: str, tmp_path: Path) -> None:
     made = make(tmp_path, server.url(shop))
     server.sql("UPDATE account SET money = 0", shop)
-    path = Path(made.held.folder) / made.parts[0].content
+    path = Path(made.location.folder) / made.artifacts[0].content
     data = bytearray(path.read_bytes())
     data[-40] ^= 1
     path.write_bytes(data)
-    assert len(artifacts.find_damage(made.held, made.parts)) == 1
+    assert len(artifacts.find_damage(made.location, made.artifacts)) == 1
     with pytest.raises(CheckpointError, match="lost or damaged"):
-        go_back(tmp_path, made.manifest.id)
+        roll_back(tmp_path, made.manifest.id)
     done = run_script(tmp_path, made)
     assert done.returncode == 1
     assert b"lost or damaged" in done.stderr
@@ -316,8 +302,8 @@ def test_a_password_comes_from_pgpass(server: Server, guarded: str, tmp_path: Pa
 def test_a_caller_hands_a_password_over(server: Server, guarded: str, tmp_path: Path) -> None:
     made = make(tmp_path, server.url(guarded, "keeper", PASSWORD))
     server.sql("DELETE FROM t", guarded)
-    means = Means(passwords={made.parts[0].name: PASSWORD})
-    rollback.roll_back(world_of(tmp_path), made.manifest, None, means)
+    means = Means(passwords={made.artifacts[0].name: PASSWORD})
+    rollback.roll_back(workspace_of(tmp_path), made.manifest, None, means)
     assert server.sql("SELECT count(*) FROM t", guarded) == "1"
 
 

@@ -1,0 +1,196 @@
+"""What a restore point holds: entries for the paths of its scope, parts for states and databases, one hash over all.
+
+Values, and what a mechanism that keeps them must be able to do.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, Literal, NamedTuple, Protocol
+
+Kind = Literal["file", "link", "folder", "absent"]
+Chunks = Iterator[bytes]
+Progress = Callable[[int], None]
+
+HASH_VERSION = b"checkpoint-restore-point 1\n"
+TYPES = {"state": "state_snapshot", "sqlite": "database_savepoint", "postgresql": "database_savepoint"}
+
+
+class Location(NamedTuple):
+    """Where a point is kept.
+
+    root: the workspace, absolute. folder: the point's own, absolute; while a point is made it has another name. env:
+    the environment of git and other programs. commit: what keeps the content in git, "".
+    """
+
+    root: str
+    folder: str
+    env: Mapping[str, str]
+    commit: str = ""
+
+
+# paths
+
+
+class ScopePath(NamedTuple):
+    """One path in a scope. status: of the path itself, None where nothing is there."""
+
+    path: str
+    kind: Kind
+    status: os.stat_result | None
+
+
+class Entry(NamedTuple):
+    """One path as it was.
+
+    path: relative to the workspace, "/" between its parts; bytes that are not UTF-8 are surrogates (os.fsdecode). mode:
+    permission bits. size: bytes of a file's content, or of a link's target. sha256: of the same, hexadecimal; "" for
+    folders and for a path that was asked for and was not there. blob: the id under which git keeps the content, "".
+    """
+
+    path: str
+    kind: Kind
+    mode: int = 0
+    size: int = 0
+    sha256: str = ""
+    blob: str = ""
+
+
+class Difference(NamedTuple):
+    """A path that is not as it was. how: "missing", "added", "changed", "mode" or "kind"."""
+
+    path: str
+    how: str
+
+
+class FileMechanism(Protocol):
+    """Keeps files, links and folders."""
+
+    def capture(self, location: Location, found: Sequence[ScopePath], progress: Progress) -> list[Entry]:
+        """Keeps the content of every path; the entries say what was kept. Raises CheckpointError."""
+
+    def read_contents(self, location: Location, entries: Sequence[Entry]) -> Iterator[Chunks | None]:
+        """The kept content of files and links one after another, in pieces; None where it is lost."""
+
+
+def compare_entries(before: Iterable[Entry], now: Iterable[Entry]) -> list[Difference]:
+    """Where two states of one scope differ, by path. A path that is absent in both does not."""
+    old = {entry.path: entry for entry in before if entry.kind != "absent"}
+    new = {entry.path: entry for entry in now if entry.kind != "absent"}
+    differences = []
+    for path in sorted(old.keys() | new.keys()):
+        one, other = old.get(path), new.get(path)
+        if one is None or other is None:
+            differences.append(Difference(path, "added" if one is None else "missing"))
+        elif one.kind != other.kind:
+            differences.append(Difference(path, "kind"))
+        elif one.sha256 != other.sha256:
+            differences.append(Difference(path, "changed"))
+        elif one.mode != other.mode and one.kind != "link":
+            differences.append(Difference(path, "mode"))
+    return differences
+
+
+def write_entry(entry: Entry) -> dict[str, Any]:
+    """An entry as the manifest holds it. Surrogates survive, since the JSON is ASCII."""
+    value: dict[str, Any] = {"path": entry.path, "kind": entry.kind}
+    if entry.kind != "absent":
+        value["mode"] = f"{entry.mode:04o}"
+    if entry.kind in ("file", "link"):
+        value.update(size=entry.size, sha256=entry.sha256)
+    return {**value, "blob": entry.blob} if entry.blob else value
+
+
+def read_entry(value: Mapping[str, Any]) -> Entry:
+    """An entry of a manifest that its schema accepts."""
+    mode = int(str(value.get("mode", "0")), 8)
+    size, digest, blob = int(value.get("size", 0)), str(value.get("sha256", "")), str(value.get("blob", ""))
+    return Entry(str(value["path"]), value["kind"], mode, size, digest, blob)
+
+
+# states and databases
+
+
+class Artifact(NamedTuple):
+    """One state or database as it was kept: a member of the manifest's "parts".
+
+    kind: a key of TYPES. name: as a scope names it ("state:run", "sqlite:///app.db"). content: the file that keeps it,
+    below the point's folder; "" where nothing was there. size, sha256: of that file. details: the mechanism's own.
+    """
+
+    kind: str
+    name: str
+    content: str
+    size: int
+    sha256: str
+    details: Mapping[str, Any] = {}
+
+
+class Request(NamedTuple):
+    """A state or database to keep.
+
+    details: the mechanism's own; never written down. may_lack: for the state before a rollback, where nothing being
+    there is not an error, and what cannot be understood is kept as it is.
+    """
+
+    kind: str
+    name: str
+    details: Mapping[str, Any] = {}
+    may_lack: bool = False
+
+
+class Means(NamedTuple):
+    """What the caller of a rollback brings along.
+
+    state_to: key -> absolute path of the file that takes the state. hand_over: takes (key, value) instead of files.
+    passwords: name of a database -> its password.
+    """
+
+    state_to: Mapping[str, str] = {}
+    hand_over: Callable[[str, Any], object] | None = None
+    passwords: Mapping[str, str] = {}
+
+
+class ArtifactMechanism(Protocol):
+    """A module that keeps one kind of artifact."""
+
+    def capture(self, location: Location, request: Request, content: str, progress: Progress) -> Artifact:
+        """Keeps it, and proves that it can be restored. content: the file's path below the point's folder."""
+
+    def check_ready(self, location: Location, artifact: Artifact, means: Means) -> None:
+        """Raises CheckpointError where it could not be restored now."""
+
+    def is_as_kept(self, location: Location, artifact: Artifact, means: Means) -> bool:
+        """Whether what is there now is what was kept."""
+
+    def request_present(self, location: Location, artifact: Artifact, means: Means) -> Request | None:
+        """How to keep what is there now; None where that cannot be known."""
+
+    def restore(self, location: Location, artifact: Artifact, means: Means) -> list[str]:
+        """Restores it. Returns sentences on what the user should know."""
+
+    def write_lines(self, artifact: Artifact) -> str:
+        """Its lines of restore.sh."""
+
+    def find_prerequisites(self, artifact: Artifact) -> list[str]:
+        """What must hold before it is restored, as sentences."""
+
+
+def read_artifact(value: Mapping[str, Any]) -> Artifact:
+    """An artifact of a manifest that its schema accepts."""
+    return Artifact(*(value[name] for name in Artifact._fields))
+
+
+def hash_contents(entries: Iterable[Entry], artifacts: Sequence[Artifact] = ()) -> str:
+    """sha256:... over the sorted (path, kind, mode, hash of content) of the entries, then the artifacts, if any."""
+    digest = sha256(HASH_VERSION)
+    for entry in sorted(entries, key=lambda one: os.fsencode(one.path)):
+        name = os.fsencode(entry.path)
+        digest.update(b"%d %b %s %o %s\n" % (len(name), name, entry.kind.encode(), entry.mode, entry.sha256.encode()))
+    text = f"sha256:{digest.hexdigest()}"
+    if not artifacts:
+        return text
+    digest = sha256(text.encode())
+    for one in sorted(artifacts, key=lambda each: (each.kind, each.name)):
+        digest.update(f"\n{one.kind} {len(one.name)} {one.name} {one.sha256}".encode("utf-8", "surrogateescape"))
+    return f"sha256:{digest.hexdigest()}"

@@ -1,0 +1,290 @@
+"""Tables of a PostgreSQL database kept by pg_dump at one instant, and restored in one transaction.
+
+No password is ever written down or seen in a command line: it comes with the call, from PGPASSWORD or from ~/.pgpass.
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
+from checkpoint_git.protocols.restore import file_writes
+from checkpoint_git.protocols.restore import postgresql_catalog as catalog
+from checkpoint_git.protocols.restore.contents import Artifact, Location, Means, Progress, Request
+from checkpoint_git.protocols.restore.postgresql_catalog import Query, Relation
+from checkpoint_git.protocols.restore.rules import CONNECTION, is_connection
+from checkpoint_git.protocols.restore.scope import hash_file
+
+_EXAMPLE = "postgresql://user@host:5432/name, the password in PGPASSWORD or ~/.pgpass"
+_UNWANTED = ("PGHOSTADDR", "PGSERVICE", "PGSERVICEFILE")  # they would lead to another database than the URL says
+_LOCK_PATIENCE = "-c lock_timeout=15000"  # milliseconds
+_OPTIONS = (("--host", "host"), ("--port", "port"), ("--username", "user"), ("--dbname", "dbname"))
+
+# URLs
+
+
+def request_database(url: str, tables: Sequence[str]) -> Request:
+    """A PostgreSQL database to keep. tables: names, with or without schema; () for all. Raises CheckpointError."""
+    connection, password = read_url(url)
+    details = {"connection": connection, "password": password, "asked": list(tables)}
+    return Request("postgresql", write_url(connection), details)
+
+
+def read_url(url: str) -> tuple[dict[str, str], str | None]:
+    """(connection, password) of a URL. Raises CheckpointError, which never quotes the URL: it may hold a password."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+        more = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
+    except ValueError:
+        raise CheckpointError("this is not the URL of a PostgreSQL database", _EXAMPLE) from None
+    password = more.pop("password", None) or (unquote(parts.password) if parts.password else None)
+    found = {
+        "host": unquote(parts.hostname or ""),
+        "port": str(port or ""),
+        "user": unquote(parts.username or ""),
+        "dbname": unquote(parts.path.removeprefix("/")),
+    }
+    unknown = next((name for name in more if name not in CONNECTION), None)
+    if unknown is not None or parts.fragment:
+        shown = escape_controls(shorten(unknown or "#", 40))
+        raise CheckpointError(f"the URL of the database says {shown}, which is not understood", _EXAMPLE)
+    connection = {name: value for name, value in {**found, **more}.items() if value}
+    if not is_connection(connection):
+        is_nameless = not connection.get("dbname")
+        message = "the URL names no database" if is_nameless else "the URL of the database is not understood"
+        raise CheckpointError(message, _EXAMPLE)
+    return connection, password
+
+
+def write_url(connection: Mapping[str, str]) -> str:
+    """The URL without a password: how the database is named, and how it is written down."""
+    host = connection.get("host", "")
+    user = f"{quote(connection['user'], safe='')}@" if "user" in connection else ""
+    port = f":{connection['port']}" if "port" in connection else ""
+    place = "" if host.startswith("/") else quote(host, safe=":") if ":" not in host else f"[{host}]"
+    text = f"postgresql://{user}{place}{port}/{quote(connection['dbname'], safe='')}"
+    return f"{text}?host={quote(host, safe='/')}" if host.startswith("/") else text
+
+
+# PostgreSQL's own client programs
+
+
+def find_tool(name: str, env: Mapping[str, str]) -> str:
+    """The path of a client program. Raises CheckpointError where it is not installed."""
+    path = shutil.which(name, path=env.get("PATH", os.defpath))
+    if path is None:
+        hint = "install PostgreSQL's client programs, at least as new as the server, and have them on PATH"
+        raise CheckpointError(f"{name} is not installed", hint)
+    return path
+
+
+def find_env(env: Mapping[str, str], connection: Mapping[str, str], password: str | None) -> dict[str, str]:
+    """The environment in which a client program finds the database."""
+    kept = {name: value for name, value in env.items() if name not in _UNWANTED}
+    told = {CONNECTION[name]: value for name, value in connection.items()}
+    secret = {"PGPASSWORD": password} if password else {}
+    options = f"{env.get('PGOPTIONS', '')} {_LOCK_PATIENCE}".strip()
+    return {"PGCONNECT_TIMEOUT": "15", **kept, **told, **secret, "PGOPTIONS": options, "LC_ALL": "C"}
+
+
+def run_tool(name: str, words: Sequence[str], env: Mapping[str, str]) -> None:
+    """Runs a client program. env: as find_env gives it. Raises CheckpointError with what it said."""
+    path = find_tool(name, env)
+    done = subprocess.run([path, *words], env=dict(env), stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    if done.returncode != 0:
+        raise _tool_error(name, done.stderr, env)
+
+
+_HINTS = (
+    ("server version mismatch", "use a pg_dump that is at least as new as the server: put it first on PATH"),
+    ("unsupported version", "use a pg_restore at least as new as the pg_dump that made the copy"),
+    ("no password supplied", "give it in PGPASSWORD, or in ~/.pgpass; nothing was changed"),
+    ("password authentication failed", "give the right one in PGPASSWORD, or in ~/.pgpass; nothing was changed"),
+    ("other objects depend on it", "something made since depends on these tables: remove it first"),
+    ("lock timeout", "somebody holds locks on these tables: end that transaction, then run the same command again"),
+)
+
+
+def _tool_error(name: str, said: bytes, env: Mapping[str, str]) -> CheckpointError:
+    """What went wrong in a client program, in its own words, and what to do."""
+    text = said.decode("utf-8", "replace")
+    if env.get("PGPASSWORD"):
+        text = text.replace(env["PGPASSWORD"], "***")
+    lines = [line for line in text.splitlines() if line.strip()]
+    shown = escape_controls(shorten("; ".join(lines[:4]), 500)) or "it said nothing"
+    hint = next((hint for sign, hint in _HINTS if sign in text), "nothing was changed")
+    return CheckpointError(f"{name}: {shown}", hint)
+
+
+@contextmanager
+def open_session(env: Mapping[str, str]) -> Iterator[Query]:
+    """One connection that answers questions: SQL in, what psql prints out. Raises CheckpointError."""
+    words = [find_tool("psql", env), "-X", "-A", "-t", "-q", "--no-password", "-v", "ON_ERROR_STOP=1"]
+    mark = os.urandom(16).hex()
+    with (
+        tempfile.TemporaryFile() as said,
+        subprocess.Popen(words, env=dict(env), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said) as process,
+    ):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        stdin, stdout = process.stdin, process.stdout
+
+        def query(sql: str) -> str:
+            with suppress(BrokenPipeError):  # it is gone, which reading shows
+                stdin.write(f"{sql};\n\\echo {mark}\n".encode())
+                stdin.flush()
+            lines = []
+            while (line := stdout.readline()) and line.strip() != mark.encode():
+                lines.append(line)
+            if not line:
+                process.wait()
+                said.seek(0)
+                raise _tool_error("psql", said.read(1 << 16), env)
+            return b"".join(lines).decode("utf-8", "replace").rstrip("\n")
+
+        try:
+            yield query
+        finally:
+            process.kill()  # what it was told to do is done, or is not wanted any more
+            with suppress(BrokenPipeError):  # it may be gone since, with a word of ours unread
+                stdin.close()
+
+
+# keeping
+
+
+def capture(location: Location, request: Request, content: str, progress: Progress) -> Artifact:
+    """Dumps the tables as of one instant, hashes them as of the same, and reads the dump through."""
+    connection, password = request.details["connection"], request.details["password"]
+    env, target = find_env(location.env, connection, password), os.path.join(location.folder, content)
+    with open_session(env) as query:
+        query(catalog.BEGIN)
+        there = catalog.read_relations(query)
+        tables = _find_tables(there, request)
+        chosen = catalog.choose(there, tables)
+        if tables is not None and chosen and not request.may_lack:
+            catalog.check_closed(query, chosen)
+        logical = catalog.hash_relations(query, chosen, with_owned=tables is not None)
+        version = query("SHOW server_version")
+        if chosen or tables is None:
+            snapshot = query("SELECT pg_catalog.pg_export_snapshot()")
+            _dump(env, target, snapshot, () if tables is None else chosen)
+    details = {
+        "connection": connection,
+        "tables": None if tables is None else [list(one) for one in tables],
+        "held": [list(one) for one in chosen],
+        "logical": logical,
+        "server_version": version,
+    }
+    if not os.path.exists(target):
+        return Artifact("postgresql", request.name, "", 0, "", details)
+    run_tool("pg_restore", ["--file", os.devnull, target], env)  # reads all of it
+    size = os.path.getsize(target)
+    progress(size)
+    return Artifact("postgresql", request.name, content, size, hash_file(target), details)
+
+
+def _find_tables(there: Sequence[Relation], request: Request) -> list[Relation] | None:
+    """The tables in scope, None for all. Those of an older point are taken as it names them, there or not."""
+    if "tables" in request.details:
+        tables = request.details["tables"]
+        return None if tables is None else [Relation(*one) for one in tables]
+    names = request.details["asked"]
+    return catalog.find_asked(there, names) if names else None
+
+
+def _dump(env: Mapping[str, str], target: str, snapshot: str, chosen: Sequence[Relation]) -> None:
+    os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    tables = [f"--table={one.quoted}" for one in chosen]
+    words = ["--format=custom", "--no-password", "--lock-wait-timeout=30000", f"--snapshot={snapshot}", *tables]
+    run_tool("pg_dump", [*words, "--file", target], env)
+    with open(target, "rb") as stream:
+        os.fsync(stream.fileno())
+
+
+# rolling back
+
+
+def _env_of(location: Location, artifact: Artifact, means: Means) -> dict[str, str]:
+    return find_env(location.env, artifact.details["connection"], means.passwords.get(artifact.name))
+
+
+def check_ready(location: Location, artifact: Artifact, means: Means) -> None:
+    """The server answers, the programs are there, and this pg_restore can read the dump."""
+    env = _env_of(location, artifact, means)
+    with open_session(env) as query:
+        query("SELECT 1")
+    if artifact.content:
+        run_tool("pg_restore", ["--list", os.path.join(location.folder, artifact.content)], env)
+
+
+def _find_present(query: Query, artifact: Artifact) -> list[Relation]:
+    """What is in the scope now."""
+    query(catalog.BEGIN)
+    tables = artifact.details["tables"]
+    return catalog.choose(catalog.read_relations(query), tables and [Relation(*one) for one in tables])
+
+
+def is_as_kept(location: Location, artifact: Artifact, means: Means) -> bool:
+    """Definitions, rows and sequences now compared with those that were captured."""
+    with open_session(_env_of(location, artifact, means)) as query:
+        present = _find_present(query, artifact)
+        now = catalog.hash_relations(query, present, with_owned=artifact.details["tables"] is not None)
+    return now == str(artifact.details["logical"])
+
+
+def request_present(location: Location, artifact: Artifact, means: Means) -> Request | None:
+    """The same tables as they are, as many of them as there are."""
+    kept = {"connection": artifact.details["connection"], "password": means.passwords.get(artifact.name)}
+    return Request("postgresql", artifact.name, {**kept, "tables": artifact.details["tables"]}, may_lack=True)
+
+
+def restore(location: Location, artifact: Artifact, means: Means) -> list[str]:
+    """Drops what is in the scope and restores the dump, in one transaction: all of it or nothing."""
+    env = _env_of(location, artifact, means)
+    with open_session(env) as query:
+        present = _find_present(query, artifact)
+        version = query("SHOW server_version")
+    with file_writes.workshop(location.folder) as folder:
+        drops, dump = os.path.join(folder, "1.sql"), os.path.join(folder, "2.sql")
+        with open(drops, "w", encoding="utf-8") as stream:
+            stream.write(catalog.write_drops(present, cascade=artifact.details["tables"] is None))
+        words = ["-X", "-q", "--no-password", "-v", "ON_ERROR_STOP=1", "--single-transaction", "-f", drops]
+        if artifact.content:
+            kept = os.path.join(location.folder, artifact.content)
+            run_tool("pg_restore", ["--clean", "--if-exists", "--file", dump, kept], env)
+            words += ["-f", dump]
+        run_tool("psql", words, env)
+    then = str(artifact.details["server_version"])
+    if version.partition(".")[0] == then.partition(".")[0]:
+        return []
+    return [f"{artifact.name} was captured from PostgreSQL {then}, and restored into {version}"]
+
+
+def write_lines(artifact: Artifact) -> str:
+    """restore.sh: pg_restore in one transaction."""
+    if not artifact.content:
+        return ""
+    connection = artifact.details["connection"]
+    options = " ".join(f"{option}={quote_word(connection[name])}" for option, name in _OPTIONS if name in connection)
+    variables = "".join(
+        f"{CONNECTION[name]}={quote_word(value)} " for name, value in connection.items() if name.startswith("ssl")
+    )
+    return f"{variables}postgresql {artifact.sha256} {quote_word(artifact.content)} {options}\n"
+
+
+def find_prerequisites(artifact: Artifact) -> list[str]:
+    """Programs, password, and what may prevent it."""
+    major = str(artifact.details["server_version"]).partition(".")[0]
+    return [
+        f"pg_restore of PostgreSQL {major} or newer, and {artifact.name} within reach",
+        f"the password of {artifact.name}, if it asks for one, in PGPASSWORD or ~/.pgpass",
+        f"nobody holds locks on the tables of {artifact.name}",
+        "restore.sh leaves tables that were made since, and restores nothing where they depend on what it replaces",
+    ]

@@ -1,0 +1,295 @@
+"""An SQLite database kept whole while others write, and restored without what a crashed writer left beside it.
+
+Measured: a file that is moved back under a leftover `-wal` is undone by it. The database and its side files are one
+thing here.
+"""
+
+import os
+import shutil
+import sqlite3
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from hashlib import sha256
+from urllib.parse import quote as quote_uri
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
+from checkpoint_git.disk.atomic import sync_folder, write_error
+from checkpoint_git.protocols.restore import file_writes, layout
+from checkpoint_git.protocols.restore.contents import Artifact, Location, Means, Progress, Request
+from checkpoint_git.protocols.restore.rules import check_not_sensitive, is_plain_path
+from checkpoint_git.protocols.restore.scope import hash_file
+
+SIDES = ("-wal", "-shm", "-journal")
+_ASIDE = "aside"  # below the point's folder: what was in the way
+_PATIENCE = 30.0  # seconds that a locked database is waited for
+_BUSY_TRIES = 4  # and so often
+_BUSY_MILLISECONDS = 2000  # before a rollback
+_CHUNK = 1 << 20
+# What passes, or says nothing about the database, is no reason to keep less than all of it.
+_PASSING = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL)
+
+
+def request_database(root: str, cwd: str, url: str) -> Request:
+    """A database to keep. url: sqlite:///path, from cwd. Raises CheckpointError outside the workspace."""
+    shown = escape_controls(shorten(url, 100))
+    rest = url.partition(":")[2]
+    named = rest.removeprefix("///")
+    if not rest.startswith("///") or not named or named == ":memory:" or "?" in named:
+        hint = "sqlite:///app.db; sqlite:////srv/work/app.db with an absolute path"
+        raise CheckpointError(f"{shown} names no database file", hint)
+    path = layout.path_below(root, os.path.normpath(os.path.join(cwd, named)))
+    if path is None or not is_plain_path(path):
+        raise CheckpointError(f"{shown} lies outside the workspace", "restore points stay inside it")
+    check_not_sensitive(path, url)
+    return Request("sqlite", f"sqlite:///{path}", {"path": path})
+
+
+def capture(location: Location, request: Request, content: str, progress: Progress) -> Artifact:
+    """Copies the database by SQLite's own backup, which is consistent whoever writes; then checks the copy."""
+    path = str(request.details["path"])
+    source, target = os.path.join(location.root, path), os.path.join(location.folder, content)
+    shown = escape_controls(path)
+    file_writes.check_way(location.root, path)
+    status = _read_status(source)
+    if status is None and request.may_lack:
+        return Artifact("sqlite", request.name, "", 0, "", {"path": path, "mode": "0600", "logical": ""})
+    if status is None:
+        raise CheckpointError(f"there is no database {shown}", "name one that is there: sqlite:///path")
+    if not stat.S_ISREG(status.st_mode):
+        raise CheckpointError(f"{shown} is no file", "name the database itself, and no link to it")
+    try:
+        _back_up(source, target, shown)
+        progress(os.path.getsize(target))
+        logical = hash_content(target, frozen=True)
+    except sqlite3.DatabaseError as error:
+        if not request.may_lack or error.sqlite_errorcode in _PASSING:
+            hint = "is it an SQLite database, and whole? is the disk full? `PRAGMA integrity_check` tells more"
+            raise CheckpointError(f"{shown} cannot be captured: {error}", hint) from None
+        logical = ""
+        try:
+            shutil.copyfile(source, target, follow_symlinks=False)  # SQLite cannot read it: kept byte for byte
+        except OSError as failure:
+            raise write_error(target, failure) from None
+    with open(target, "rb") as stream:
+        os.fsync(stream.fileno())
+    details = {"path": path, "mode": f"{stat.S_IMODE(status.st_mode):04o}", "logical": logical}
+    return Artifact("sqlite", request.name, content, os.path.getsize(target), hash_file(target), details)
+
+
+def _read_status(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _open(path: str, how: str) -> sqlite3.Connection:
+    uri = f"file:{quote_uri(os.fsencode(path))}?{how}"
+    return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_PATIENCE)
+
+
+def _open_source(path: str) -> sqlite3.Connection:
+    """A connection that changes nothing: beside a -wal it only reads, since the last to leave would write that back.
+
+    Without a -wal it may write, since a reader would leave empty side files behind.
+    """
+    return _open(path, "mode=ro" if os.path.lexists(f"{path}-wal") else "mode=rw")
+
+
+def _back_up(source: str, target: str, shown: str) -> None:
+    tries = 0
+
+    def watch(status: int, remaining: int, total: int) -> None:
+        nonlocal tries
+        tries += 1
+        if tries > _BUSY_TRIES:
+            raise CheckpointError(f"{shown} is locked by another process", "try again once that is done")
+
+    _create_private(target)
+    with closing(_open_source(source)) as connection, closing(sqlite3.connect(target)) as copy:
+        connection.backup(copy, pages=-1, progress=watch)  # all pages at once: consistent under concurrent writers
+    with closing(_open(target, "immutable=1")) as copy:
+        found = copy.execute("PRAGMA integrity_check").fetchone()[0]
+    if found != "ok":
+        raise sqlite3.DatabaseError(f"it is damaged ({found.splitlines()[0][:200]})")
+
+
+def _create_private(path: str) -> None:
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+
+
+def hash_content(path: str, *, frozen: bool) -> str:
+    """The hash over the schema and all rows of all tables, as SQLite reads them. frozen: side files are not looked at.
+
+    Raises sqlite3.DatabaseError.
+    """
+    digest = sha256(b"sqlite 1\n")
+    with closing(_open(path, "immutable=1") if frozen else _open_source(path)) as connection:
+        connection.text_factory = bytearray  # any bytes, and distinct from a blob
+        for pragma in ("user_version", "application_id", "encoding"):
+            digest.update(repr(connection.execute(f"PRAGMA {pragma}").fetchall()).encode())
+        query = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
+        schema = connection.execute(query).fetchall()
+        digest.update(repr(schema).encode())
+        for kind, name, _, sql in schema:
+            if kind == b"table" and sql and not sql.upper().startswith(b"CREATE VIRTUAL"):
+                _hash_rows(connection, name.decode("utf-8", "surrogateescape"), digest.update)
+    return digest.hexdigest()
+
+
+def _hash_rows(connection: sqlite3.Connection, table: str, update: Callable[[bytes], None]) -> None:
+    """One table's rows, in the order in which they are stored."""
+    quoted = '"' + table.replace('"', '""') + '"'
+    try:
+        rows = connection.execute(f"SELECT * FROM {quoted} ORDER BY rowid")  # noqa: S608 - from the catalog, quoted
+    except sqlite3.OperationalError:  # WITHOUT ROWID: it is in the order of its key
+        rows = connection.execute(f"SELECT * FROM {quoted}")  # noqa: S608 - the same
+    update(f"\n{table}\n".encode("utf-8", "surrogateescape"))
+    while batch := rows.fetchmany(1000):
+        update(repr(batch).encode())
+
+
+# rolling back
+
+
+def find_users(path: str) -> list[int]:
+    """The processes that have a database or one of its side files open, as far as this one may know."""
+    statuses = [_read_status(path + side) for side in ("", *SIDES)]
+    wanted = {(status.st_dev, status.st_ino) for status in statuses if status is not None}
+    return sorted({process for process, file in _read_open_files() if file in wanted}) if wanted else []
+
+
+def _read_open_files() -> Iterator[tuple[int, tuple[int, int]]]:
+    """(process, (device, inode)) of every open file. Nothing where the system has no /proc."""
+    processes = os.listdir("/proc") if os.path.isdir("/proc/self/fd") else []
+    for process in processes:
+        if not process.isdecimal():
+            continue
+        with suppress(OSError):  # another user's, or gone
+            for name in os.listdir(f"/proc/{process}/fd"):
+                with suppress(OSError):
+                    status = os.stat(f"/proc/{process}/fd/{name}")
+                    yield int(process), (status.st_dev, status.st_ino)
+
+
+def check_ready(location: Location, artifact: Artifact, means: Means) -> None:
+    """Nobody may be connected: a connection would go on writing into the file that is replaced."""
+    path = str(artifact.details["path"])
+    file_writes.check_way(location.root, path)
+    full, shown = os.path.join(location.root, path), escape_controls(path)
+    if os.path.isdir(full) or os.path.islink(full):
+        raise CheckpointError(f"{shown} is not a database but a folder or a link", "move it away")
+    users = find_users(full)
+    if users:
+        named = ", ".join(str(process) for process in users[:5])
+        hint = "close its connections, or end them, then run the same command again; nothing was changed"
+        raise CheckpointError(f"{shown} is in use by process {named}", hint)
+    if os.path.lexists(full):
+        _check_unlocked(full, shown)
+
+
+def _check_unlocked(full: str, shown: str) -> None:
+    """Asks SQLite itself: where /proc is missing, or hides other users' processes, the locks still show them."""
+    try:
+        with closing(_open(full, "mode=rw")) as connection:
+            connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            connection.execute("BEGIN EXCLUSIVE")
+            connection.execute("ROLLBACK")
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error) or "busy" in str(error):
+            hint = "close its connections, then run the same command again; nothing was changed"
+            raise CheckpointError(f"{shown} is in use: {error}", hint) from None
+    except sqlite3.DatabaseError:
+        return  # it is damaged, and the rollback will fix that
+
+
+def is_as_kept(location: Location, artifact: Artifact, means: Means) -> bool:
+    """What SQLite reads now, side files included, compared with what was captured."""
+    full = os.path.join(location.root, str(artifact.details["path"]))
+    if not artifact.content or not os.path.lexists(full):
+        return not artifact.content and not os.path.lexists(full)
+    if not artifact.details["logical"]:
+        return hash_file(full) == artifact.sha256
+    try:
+        return hash_content(full, frozen=False) == str(artifact.details["logical"])
+    except sqlite3.DatabaseError:
+        return False
+
+
+def request_present(location: Location, artifact: Artifact, means: Means) -> Request | None:
+    """The database as it is, or as much of it as there is."""
+    return Request("sqlite", artifact.name, {"path": artifact.details["path"]}, may_lack=True)
+
+
+def restore(location: Location, artifact: Artifact, means: Means) -> list[str]:
+    """Replaces the database and moves its side files out of the way; nothing of them is deleted."""
+    check_ready(location, artifact, means)
+    path = str(artifact.details["path"])
+    full = os.path.join(location.root, path)
+    try:
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        temporary = _write_beside(location, artifact, full) if artifact.content else ""
+        blockers = [full + side for side in (SIDES if artifact.content else ("", *SIDES))]
+        told = [_put_aside(location, name) for name in blockers if os.path.lexists(name)]
+        if temporary:
+            os.replace(temporary, full)
+        sync_folder(os.path.dirname(full))
+    except OSError as error:
+        raise write_error(escape_controls(path), error) from None
+    return told
+
+
+def _write_beside(location: Location, artifact: Artifact, full: str) -> str:
+    """The copy beside the database, compared with its hash; with the captured mode and, where allowed, the owner."""
+    temporary = f"{full}.checkpoint-part-{os.urandom(6).hex()}"
+    digest = sha256()
+    with open(os.path.join(location.folder, artifact.content), "rb") as source:
+        _create_private(temporary)
+        try:
+            with open(temporary, "wb") as target:
+                while chunk := source.read(_CHUNK):
+                    digest.update(chunk)
+                    target.write(chunk)
+                target.flush()
+                status = _read_status(full)
+                if status is not None and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
+                    with suppress(PermissionError):  # only root gives files away; else it belongs to who rolled back
+                        os.fchown(target.fileno(), status.st_uid, status.st_gid)
+                os.fchmod(target.fileno(), int(artifact.details["mode"], 8))
+                os.fsync(target.fileno())
+            if digest.hexdigest() != artifact.sha256:
+                raise CheckpointError(f"the copy of {artifact.name} is damaged", "nothing was changed")
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    return temporary
+
+
+def _put_aside(location: Location, name: str) -> str:
+    """Moves a file into the point's folder, or beside its place where that is on another disk; a sentence about it."""
+    folder = os.path.join(location.folder, _ASIDE)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    mark = os.urandom(4).hex()
+    target = os.path.join(folder, f"{os.path.basename(name)}.{mark}")
+    try:
+        os.rename(name, target)
+    except OSError:
+        target = f"{name}.before-{os.path.basename(location.folder)}.{mark}"
+        os.rename(name, target)
+    was, where = (escape_controls(os.path.relpath(path, location.root)) for path in (name, target))
+    return f"{was} was moved to {where}"
+
+
+def write_lines(artifact: Artifact) -> str:
+    """restore.sh: the copy beside its place, the side files out of the way, then the move."""
+    if not artifact.content:
+        return ""
+    path, content = quote_word(f"./{artifact.details['path']}"), quote_word(artifact.content)
+    return f"sqlite {artifact.details['mode']} {artifact.sha256} {path} {content}\n"
+
+
+def find_prerequisites(artifact: Artifact) -> list[str]:
+    return [f"no process has {artifact.details['path']} open: close every connection to it first"]

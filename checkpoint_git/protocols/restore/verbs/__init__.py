@@ -1,1 +1,0 @@
-"""`checkpoint restore-point` and its guard for agents."""
