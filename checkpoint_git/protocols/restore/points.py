@@ -17,7 +17,6 @@ from checkpoint_git.git.objects import find_missing
 from checkpoint_git.protocols.restore import artifacts, file_mechanisms, file_writes, layout, script, store
 from checkpoint_git.protocols.restore.contents import (
     Artifact,
-    Chunks,
     Entry,
     Location,
     Progress,
