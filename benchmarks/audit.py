@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from benchmarks.files import make_checkpoint, text_of
 from benchmarks.measure import HERMETIC, Contender, measure, print_table
 from checkpoint_git.core.jsontext import JsonTextError
-from checkpoint_git.merge.document import merge_texts
 from checkpoint_git.protocols.merge_schema import load_merge_schema
+from tests.support.merging import merge_texts
 
 CHECKPOINT = os.path.join(os.path.dirname(sys.executable), "checkpoint")
 PATH = ".checkpoints/build.checkpoint.json"

@@ -17,13 +17,12 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.jsonedit import rewrite
 from checkpoint_git.core.jsontext import decode, parse, scan_tokens
-from checkpoint_git.merge.document import Merged, merge_texts
-from checkpoint_git.merge.explain import explain
-from checkpoint_git.merge.verdict import TAKEN
+from checkpoint_git.merge.file import Merged
 from checkpoint_git.protocols.registry import schema_path
 from checkpoint_git.protocols.validate import check_document
 from tests.merge.choosing import OURS, THEIRS, keep_side
 from tests.merge.operations import KINDS, Operation, Value, apply_operations, start, text_of
+from tests.support.merging import TAKEN, explain_texts, merge_texts
 
 PATH = ".checkpoints/build.checkpoint.json"
 NOW = 1_790_000_000
@@ -173,7 +172,7 @@ def check_validity(case: Case, merge: Merge) -> Iterator[str]:
 def check_explanation(case: Case, merge: Merge) -> Iterator[str]:
     """`explain-merge` finds nothing lost, doubled, blended, back or written anew, whatever side is chosen."""
     for side in (OURS, THEIRS):
-        found = explain(*case.texts, keep_side(case.one.text, side), SCHEMA)
+        found = explain_texts(*case.texts, keep_side(case.one.text, side), SCHEMA)
         wrong = [entry for entry in found.entries if entry.verdict not in ("decided", *TAKEN)]
         if wrong:
             yield f"{wrong[0].verdict}: {wrong[0].name}"

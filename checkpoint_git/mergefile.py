@@ -1,15 +1,15 @@
-"""Merging three files on disk as git's merge drivers do: read, merge, replace, and fall back to git's text merge.
+"""Three files on disk merged as git's merge drivers do: read, merge, replace, and fall back to git's text merge.
 
-What it tells the command that git was configured with: 0 clean, 3 a conflict that is written into the file; anything
-else means that nothing was done, and that command then runs git's own merge. Nothing is ever written to stdout. On
-git's hot path: only what the interpreter is made of beside the merge itself.
+Its exit code is for the command that git was configured with: 0 clean, 3 a conflict that is written into the file;
+anything else means that nothing was done, and that command then runs git's own merge. Nothing is ever written to
+stdout. On git's hot path: it imports only what the interpreter is made of.
 """
 
 import gc
 
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
 from checkpoint_git.disk.replace import replace_file, system
-from checkpoint_git.merge.document import merge_texts
+from checkpoint_git.merge.file import merge_file
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ USAGE = "usage: driver.py [--base] [--narrative newest] [--merge-schema FILE] BA
 
 
 class Request:
-    """One call of git's: the three files, the size of conflict markers, the path in the repository, the options.
+    """What git asks for: the three files, the size of conflict markers, the path in the repository, the options.
 
     inner: a merge of merge bases. narrative: "conflict" or "newest". schema: a file whose skill_state schema extends
     ours, or "".
@@ -68,20 +68,20 @@ def merge_files(request: Request) -> int:
     """Merge the three files into ours; CLEAN or CONFLICT. Raises OSError where a file cannot be read or written."""
     base, ours, theirs = [_read(path) for path in (request.base, request.ours, request.theirs)]
     try:
-        merged = merge_texts(
-            None if base == b"" else decode(base),
-            decode(ours),
-            decode(theirs),
+        merged = merge_file(
+            base,
+            ours,
+            theirs,
             _load_schema(request),
-            request.narrative,
-            request.marker_size,
-            request.inner,
+            narrative=request.narrative,
+            marker_size=request.marker_size,
+            inner=request.inner,
         )
     except Exception as error:  # no JSON that we accept, or a fault of ours: neither may cost theirs
         return _merge_as_text(request, error)
-    replace_file(request.ours, merged.text.encode())
+    replace_file(request.ours, merged.data)
     for conflict in merged.conflicts:
-        _say_conflict(request.path, conflict)
+        _report_conflict(request.path, conflict)
     return CONFLICT if merged.conflicts else CLEAN
 
 
@@ -110,20 +110,14 @@ def _say(text: str) -> None:
         return  # nobody listens, and what is merged is merged
 
 
-def _say_conflict(path: str, conflict: "Choice") -> None:
-    from checkpoint_git.core.terminal_text import shorten
-    from checkpoint_git.merge.identity import canonical_text
-
-    def said(side: "Any") -> str:
-        if side is None:
-            return "(nothing)"
-        return shorten(canonical_text(side.value), 60) if hasattr(side, "value") else "another order"
+def _report_conflict(path: str, conflict: "Choice") -> None:
+    from checkpoint_git.merge.markers import say_side
 
     ours, _, theirs = conflict.sides
     where = f" --where {_shell_word(conflict.where)}" if conflict.where else ""
     typed = _shell_word(f"./{path}" if path.startswith("-") else path)
     _say(
-        f"conflict in {path} at {conflict.where or '/'}: ours {said(ours)}, theirs {said(theirs)}; "
+        f"conflict in {path} at {conflict.where or '/'}: ours {say_side(ours)}, theirs {say_side(theirs)}; "
         f"to decide: checkpoint resolve {typed}{where} --take ours|theirs"
     )
 
@@ -172,7 +166,7 @@ def _check_clean(request: Request) -> int:
 
 
 def _keep_theirs(request: Request) -> None:
-    """Git's text merge refused the content as binary and left ours alone: keep theirs beside it."""
+    """Git's text merge refuses binary content and leaves ours alone: keep theirs beside it."""
     import os
 
     folder = os.path.dirname(request.path)

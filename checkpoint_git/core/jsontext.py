@@ -33,7 +33,7 @@ class JsonTextError(Exception):
     """The text is not JSON as we accept it.
 
     code: "json/..." as a finding has it. message: what is wrong. offset counts characters from 0; line and column count
-    from 1. hint: what to do, may be empty.
+    from 1. hint: what to do, may be empty. version: of a merge the text's name ("base", "ours", "theirs"), else "".
     """
 
     def __init__(self, code: str, message: str, text: str = "", offset: int = 0, hint: str = "") -> None:
@@ -43,6 +43,7 @@ class JsonTextError(Exception):
         self.offset = offset
         self.line, self.column = position_of(text, offset)
         self.hint = hint
+        self.version = ""
 
 
 class Node:

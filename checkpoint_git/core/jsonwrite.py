@@ -74,6 +74,26 @@ class Choice:
         self.group = group
 
 
+def value_of(result: "Any", side: int) -> "Any":
+    """The plain value of a result with its conflicts decided for a side; None for what is absent then."""
+    kind = type(result)
+    if kind is Choice:
+        return value_of(result.sides[side], side)
+    if kind is Built:
+        parts = [(entry.key, entry.result) for entry in result.entries if _is_there(entry.result, side)]
+        values = [(key, value_of(part, side)) for key, part in parts]
+        return dict(values) if type(result.anchor.value) is dict else [value for _, value in values]
+    if kind is Node or kind is Fresh:
+        return value_of(result.value, side) if kind is Fresh else result.value
+    if kind is dict:  # inside a Fresh value, which may hold Nodes
+        return {key: value_of(child, side) for key, child in result.items()}
+    return [value_of(child, side) for child in result] if kind is list else result
+
+
+def _is_there(result: "Any", side: int) -> bool:
+    return type(result) is not Choice or result.sides[side] is not None
+
+
 class Alternatives:
     """A piece of text that depends on the side: (ours, base, theirs)."""
 

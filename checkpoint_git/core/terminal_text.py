@@ -38,3 +38,8 @@ def quote_word(text: str) -> str:
 def shorten(text: str, limit: int) -> str:
     """At most `limit` characters of the text, with "..." where something was cut."""
     return text if len(text) <= limit else text[: max(limit - 3, 0)] + "..."
+
+
+def say_value(text: "str | None", limit: int = 60) -> str:
+    """A value that a message names, as JSON text cut to `limit` characters; None is the absence of one."""
+    return "(nothing)" if text is None else shorten(text, limit)

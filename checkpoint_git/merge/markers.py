@@ -3,13 +3,27 @@
 It turns a writer's segments into lines, and knows nothing of what the lines mean.
 """
 
-from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS, Alternatives
+from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS, Alternatives, value_of
+from checkpoint_git.core.terminal_text import escape_controls, say_value
+from checkpoint_git.merge.items import canonical_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from typing import Any
 
     Lines = list[str]
+
+
+def say_side(side: "Any", limit: int = 60) -> str:
+    """One side of a conflict (a Choice) in a few words; of a list that both sides reordered there is only the order."""
+    if side is not None and not hasattr(side, "value"):
+        return "another order"
+    return say_value(None if side is None else canonical_text(value_of(side, OURS)), limit)
+
+
+def label_of(where: str) -> str:
+    """A conflict's place as its markers name it."""
+    return escape_controls(where) or "/"
 
 
 class Region:
@@ -64,16 +78,17 @@ def _joined(chunks: "list[str | Region]") -> "list[str | Region]":
     return joined
 
 
-def write_markers(chunks: "list[str | Region]", size: int, eol: str, label: "Callable[[str], str]") -> str:
-    """The text with conflict markers of the given size; label makes a JSON Pointer safe to print."""
-    return "".join([chunk if isinstance(chunk, str) else _marked(chunk, size, eol, label) for chunk in chunks])
+def write_marked(segments: "list[str | Alternatives]", size: int, eol: str) -> str:
+    """The text of a writer's segments, with conflict markers of the given size where the sides differ."""
+    chunks = split_regions(segments)
+    return "".join([chunk if isinstance(chunk, str) else _marked(chunk, size, eol) for chunk in chunks])
 
 
-def _marked(region: Region, size: int, eol: str, label: "Callable[[str], str]") -> str:
+def _marked(region: Region, size: int, eol: str) -> str:
     head, (ours, base, theirs), tail = _trimmed([split_lines(side) for side in region.sides])
     if ours == theirs:
         return "".join(head + ours + tail)
-    where = " ".join([label(pointer) for pointer in region.wheres])
+    where = " ".join([label_of(pointer) for pointer in region.wheres])
     return "".join(
         [
             *head,

@@ -1,42 +1,43 @@
 """The recursion over places: what base, ours and theirs become at one place of a document.
 
-The rules are the same everywhere: both agree; only theirs changed; only ours changed; else the place's strategy. No
-rule gives a side a meaning, for git calls "ours" what a rebase brings from elsewhere. A result of None is absence.
+A result of None is absence. The rules are in the package's docstring.
 """
 
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.jsonstyle import children_of
 from checkpoint_git.core.jsontext import CONTAINERS, Node, join_pointer
-from checkpoint_git.core.jsonwrite import Built, Choice, Entry, Fresh
-from checkpoint_git.merge import strategy
-from checkpoint_git.merge.identity import NATURAL_KEYS
-from checkpoint_git.merge.leaves import LEAF_STRATEGIES
-from checkpoint_git.merge.order import merge_order
+from checkpoint_git.core.jsonwrite import Built, Choice, Entry
+from checkpoint_git.merge.items import NATURAL_KEYS, canonical_rank, find_natural_key, identify, merge_order
+from checkpoint_git.merge.strategy import KEYED, KEYWORD, LEAF_STRATEGIES, NONE, Strategies, find_groups, key_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from checkpoint_git.core.jsonwrite import Result
-    from checkpoint_git.merge.strategy import Schema, Strategies
+    from checkpoint_git.merge.items import Identity, Items
+    from checkpoint_git.merge.strategy import Schema
+
+    Leaves = dict[str, Node | None]  # the members of a group as one version has them
 
 
 CONFLICT = "conflict"
 NEWEST = "newest"
 
 
-class Merging:
+class MergeContext:
     """What holds for the whole of one merge: the strategies, the roots, the policy, and what was set aside.
 
-    superseded: by the name of a top-level list, the value that a group left behind (policy "newest").
+    superseded: by the name of a top-level list, the record that a group left behind (policy "newest").
     """
 
     __slots__ = ("base", "narrative", "ours", "strategies", "superseded", "theirs")
 
     def __init__(
-        self, strategies: "Strategies", base: "Node | None", ours: Node, theirs: Node, narrative: str = CONFLICT
+        self, schema: "Schema", base: "Node | None", ours: Node, theirs: Node, narrative: str = CONFLICT
     ) -> None:
-        self.strategies = strategies
+        self.strategies = Strategies(schema)
         self.base = base
         self.ours = ours
         self.theirs = theirs
@@ -51,97 +52,88 @@ def is_same(left: "Node | None", right: "Node | None") -> bool:
     return bool(left.value == right.value)
 
 
-def merge_place(
-    merging: Merging, schema: "Schema", where: str, base: "Node | None", ours: "Node | None", theirs: "Node | None"
-) -> "Result | None":
-    """The result at one place; see the module's sentence for the rules."""
-    if is_same(ours, theirs) or is_same(theirs, base):
-        return ours
-    if is_same(ours, base):
-        return _take_theirs(merging, schema, where, base, ours, theirs)
-    rule = strategy.merge_rule(schema)
-    name = rule.get("strategy")
-    if name == NEWEST:
-        return _merge_newest(merging, rule, ours, theirs)
-    if ours is None or theirs is None:
-        return Choice(where, ours, base, theirs)
-    merge_leaf = LEAF_STRATEGIES.get(str(name))
-    if merge_leaf is not None:
-        merged = merge_leaf(rule, base, ours, theirs)
-        return Choice(where, ours, base, theirs) if merged is None else merged
-    return _merge_structure(merging, schema, where, base, ours, theirs)
+def members_of(node: "Node | None") -> "dict[str, Node]":
+    """An object's members; none for what is absent or is not an object."""
+    members = None if node is None else node.members
+    return members if type(members) is dict else {}
 
 
-def _take_theirs(
-    merging: Merging, schema: "Schema", where: str, base: "Node | None", ours: "Node | None", theirs: "Node | None"
-) -> "Result | None":
-    """theirs; but where ours only laid the same value out anew, theirs' changes go into ours' layout."""
-    if (
-        base is None
-        or ours is None
-        or theirs is None
-        or type(ours.value) not in CONTAINERS
-        or ours.source == base.source
-    ):
-        return theirs
-    if type(ours.value) is not type(theirs.value) or strategy.merge_rule(schema).get("strategy") == "atomic":
-        return theirs
-    return _merge_structure(merging, schema, where, base, ours, theirs)
-
-
-def _merge_structure(
-    merging: Merging, schema: "Schema", where: str, base: "Node | None", ours: Node, theirs: Node
-) -> "Result":
-    if strategy.merge_rule(schema).get("strategy") != "atomic":
-        if type(ours.value) is dict and type(theirs.value) is dict:
-            return merge_object(merging, schema, where, base, ours, theirs)
-        if type(ours.value) is list and type(theirs.value) is list:
-            from checkpoint_git.merge.lists import merge_list
-
-            return merge_list(merging, schema, where, base, ours, theirs)
-    return Choice(where, ours, base, theirs)
-
-
-def _merge_newest(merging: Merging, rule: "Schema", ours: "Node | None", theirs: "Node | None") -> "Node | None":
-    """The side whose root has the newer instant at rule["by"]; on a tie the smaller text. Never a conflict."""
-    if ours is None or theirs is None:
-        return ours or theirs
-    newer = newer_side(merging.ours, merging.theirs, str(rule.get("by", "")))
-    if newer == 0:
-        newer = 1 if ours.source <= theirs.source else -1
-    return ours if newer > 0 else theirs
+def items_of(node: "Node | None") -> "list[Node]":
+    """A list's items; none for what is absent or is not a list."""
+    members = None if node is None else node.members
+    return members if type(members) is list else []
 
 
 def newer_side(ours: "Node | None", theirs: "Node | None", pointer: str) -> int:
-    """1 where ours has the later instant at the pointer, -1 where theirs has, 0 where nobody can tell."""
-    left, right = _instant_at(ours, pointer), _instant_at(theirs, pointer)
+    """1 where ours has the later instant at the pointer, -1 where theirs has, 0 where neither can be called later."""
+    instants = []
+    for node in (ours, theirs):
+        for name in pointer.split("/")[1:]:
+            node = members_of(node).get(name)
+        instants.append(None if node is None else read_instant(node.value))
+    left, right = instants
     if left is None or right is None or left == right:
         return 0
     return 1 if left > right else -1
 
 
-def _instant_at(node: "Node | None", pointer: str) -> "tuple[int, str] | None":
-    for name in pointer.split("/")[1:]:
-        if node is None or type(node.members) is not dict:
-            return None
-        node = node.members.get(name)
-    return None if node is None else read_instant(node.value)
+def merge_place(
+    context: MergeContext, schema: "Schema", where: str, base: "Node | None", ours: "Node | None", theirs: "Node | None"
+) -> "Result | None":
+    """The result at one place."""
+    if is_same(ours, theirs) or is_same(theirs, base):
+        return ours
+    rule = schema.get(KEYWORD) or NONE
+    name = rule.get("strategy")
+    if is_same(ours, base):
+        if base is None or ours is None or theirs is None or not _is_laid_out_anew(base, ours, theirs, name):
+            return theirs
+    elif name == NEWEST:
+        return _merge_newest(context, rule, ours, theirs)
+    elif ours is None or theirs is None:
+        return Choice(where, ours, base, theirs)
+    elif str(name) in LEAF_STRATEGIES:
+        return LEAF_STRATEGIES[str(name)](rule, base, ours, theirs) or Choice(where, ours, base, theirs)
+    if name != "atomic":
+        if type(ours.value) is dict and type(theirs.value) is dict:
+            return _merge_object(context, schema, where, base, ours, theirs)
+        if type(ours.value) is list and type(theirs.value) is list:
+            return _merge_list(context, schema, where, base, ours, theirs)
+    return Choice(where, ours, base, theirs)
 
 
-def members_of(node: "Node | None") -> "dict[str, Node]":
-    """An object's members; none for what is absent or no object."""
-    return node.members if node is not None and type(node.members) is dict else {}
+def _is_laid_out_anew(base: Node, ours: Node, theirs: Node, name: "str | None") -> bool:
+    """Whether ours has base's value in another layout: theirs' changes then go into ours' layout."""
+    reformatted = type(ours.value) in CONTAINERS and ours.source != base.source
+    return reformatted and type(ours.value) is type(theirs.value) and name != "atomic"
 
 
-def merge_object(
-    merging: Merging, schema: "Schema", where: str, base: "Node | None", ours: Node, theirs: Node
+def _merge_newest(context: MergeContext, rule: "Schema", ours: "Node | None", theirs: "Node | None") -> "Node | None":
+    """The side whose root has the newer instant at rule["by"]; on a tie the smaller text. Never a conflict."""
+    if ours is None or theirs is None:
+        return ours or theirs
+    newer = newer_side(context.ours, context.theirs, str(rule.get("by", "")))
+    if newer == 0:
+        newer = 1 if ours.source <= theirs.source else -1
+    return ours if newer > 0 else theirs
+
+
+# objects
+
+
+def _merge_object(
+    context: MergeContext, schema: "Schema", where: str, base: "Node | None", ours: Node, theirs: Node
 ) -> "Result":
     """Two objects, member by member; a new key lands after its predecessor."""
     old, left, right = members_of(base), members_of(ours), members_of(theirs)
-    if _became_two(old, left, right):
+    if _identity_diverged(old, left, right):
         return Choice(where, ours, base, theirs)
     order, _ = merge_order(old, left, right, str)
-    grouped = _merge_groups(merging, schema, where, old, left, right)
+    grouped: dict[str, Result | None] = {}
+    for keys in find_groups(schema, left, right).values():
+        versions = [{key: side.get(key) for key in keys} for side in (old, left, right)]
+        rule = schema["properties"][keys[0]][KEYWORD]
+        grouped.update(_merge_group(context, rule, where, versions[0], versions[1], versions[2]))
     entries = []
     for key in order:
         mine, yours = left.get(key), right.get(key)
@@ -150,22 +142,22 @@ def merge_object(
         elif is_same(mine, yours):
             result = mine
         else:
-            place = merging.strategies.member(schema, key)
-            result = merge_place(merging, place, join_pointer(where, key), old.get(key), mine, yours)
+            place = context.strategies.member(schema, key)
+            result = merge_place(context, place, join_pointer(where, key), old.get(key), mine, yours)
         if result is not None:
             entries.append(Entry(key, result, mine or yours))
-    return assemble(ours, entries, theirs)
+    return _assemble(ours, entries, theirs)
 
 
-def _became_two(old: "dict[str, Node]", left: "dict[str, Node]", right: "dict[str, Node]") -> bool:
-    """Whether the sides hold different records by now, each with an identity of its own: never to be blended."""
+def _identity_diverged(old: "dict[str, Node]", left: "dict[str, Node]", right: "dict[str, Node]") -> bool:
+    """Whether the sides hold different records by now, each with an identity of its own: these are never mixed."""
     name = next((name for name in NATURAL_KEYS if name in left and name in right), None)
     if name is None or is_same(left[name], right[name]):
         return False
     return not (is_same(left[name], old.get(name)) or is_same(right[name], old.get(name)))
 
 
-def assemble(ours: Node, entries: "list[Entry]", theirs: "Node | None") -> "Result":
+def _assemble(ours: Node, entries: "list[Entry]", theirs: "Node | None") -> "Result":
     """A container of these entries in ours' style: ours itself where nothing differs from it."""
     children = children_of(ours)
     if len(children) == len(entries) and all(
@@ -175,37 +167,16 @@ def assemble(ours: Node, entries: "list[Entry]", theirs: "Node | None") -> "Resu
     return Built(ours, entries, theirs)
 
 
-def _merge_groups(
-    merging: Merging,
-    schema: "Schema",
-    where: str,
-    old: "dict[str, Node]",
-    left: "dict[str, Node]",
-    right: "dict[str, Node]",
-) -> "dict[str, Result | None]":
-    """The members that must come from one side together, each group decided as one."""
-    groups: dict[str, list[str]] = {}
-    rules: dict[str, Schema] = {}
-    for key, place in (schema.get("properties") or strategy.NONE).items():
-        rule = strategy.merge_rule(place)
-        if rule.get("strategy") == "group" and (key in left or key in right):
-            groups.setdefault(rule["name"], []).append(key)
-            rules.setdefault(rule["name"], rule)
-    results: dict[str, Result | None] = {}
-    for name, keys in groups.items():
-        sides = [{key: side.get(key) for key in keys} for side in (old, left, right)]
-        results.update(_merge_group(merging, rules[name], where, sides[0], sides[1], sides[2]))
-    return results
+# groups: members of an object that must come from one side together
 
 
 def _merge_group(
-    merging: Merging,
-    rule: "Schema",
-    where: str,
-    old: "dict[str, Node | None]",
-    left: "dict[str, Node | None]",
-    right: "dict[str, Node | None]",
+    context: MergeContext, rule: "Schema", where: str, old: "Leaves", left: "Leaves", right: "Leaves"
 ) -> "dict[str, Result | None]":
+    """Each leaf three-way; if one of them conflicts, the whole group is one conflict.
+
+    Whoever resolves it then picks a state that somebody had.
+    """
     results: dict[str, Result | None] = {}
     undecided = False
     for key in left:
@@ -220,7 +191,7 @@ def _merge_group(
         undecided = all(any(not is_same(side[key], old[key]) for key in old) for side in (left, right))
     if not undecided:
         return results
-    chosen = _choose_group(merging, rule, old, left, right)
+    chosen = _choose_side(context, rule, old, left, right)
     if chosen is not None:
         return dict(chosen)
     pointer = join_pointer(where, next(key for key in left if not is_same(left[key], right[key])))
@@ -232,43 +203,40 @@ def _merge_group(
     return choices
 
 
-def _choose_group(
-    merging: Merging,
-    rule: "Schema",
-    old: "dict[str, Node | None]",
-    left: "dict[str, Node | None]",
-    right: "dict[str, Node | None]",
-) -> "dict[str, Node | None] | None":
-    """The side that a rule lets win as a whole, or None: a person must decide."""
+def _choose_side(
+    context: MergeContext, rule: "Schema", old: "Leaves", left: "Leaves", right: "Leaves"
+) -> "Leaves | None":
+    """The side that a rule lets win as a whole, or None for a conflict."""
     if "rank" in rule:
-        newer = _higher(rule["rank"], old, left, right)
+        newer = _compare_ranks(rule["rank"], old, left, right)
     elif "newest" in rule:
-        newer = _newer_record(rule["newest"], left, right)
-    elif merging.narrative == NEWEST and "superseded" in rule:
-        newer = newer_side(merging.ours, merging.theirs, rule["by"])
+        name, _, rest = rule["newest"][1:].partition("/")
+        newer = newer_side(left.get(name), right.get(name), "/" + rest)
+    elif context.narrative == NEWEST and "superseded" in rule:
+        newer = newer_side(context.ours, context.theirs, rule["by"])
         if newer:
-            loser, root = (right, merging.theirs) if newer > 0 else (left, merging.ours)
-            merging.superseded[rule["superseded"]] = _left_behind(rule["by"], root, loser)
+            loser, root = (right, context.theirs) if newer > 0 else (left, context.ours)
+            name = rule["by"][1:]
+            record = {name: members_of(root).get(name), **loser}
+            context.superseded[rule["superseded"]] = {key: node for key, node in record.items() if node is not None}
     else:
         return None
     return None if newer == 0 else left if newer > 0 else right
 
 
-def _higher(
-    rank: "Any", old: "dict[str, Node | None]", left: "dict[str, Node | None]", right: "dict[str, Node | None]"
-) -> int:
-    """1 where left stands higher in the rank's orders, the first that differs deciding, -1 where right does.
+def _compare_ranks(rank: "Any", old: "Leaves", left: "Leaves", right: "Leaves") -> int:
+    """1 where left is higher in the rank's orders, the first that differs deciding, -1 where right is.
 
-    0 where they stand alike, where one fell behind the base, and where a value is in no order: a person decides.
+    0 where they are equal, where one fell behind the base, and where a value is in no order: a conflict.
     """
-    start = _standing(rank, old) if any(old.values()) else []
-    ours, theirs = _standing(rank, left), _standing(rank, right)
+    start = _places_in_rank(rank, old) if any(old.values()) else []
+    ours, theirs = _places_in_rank(rank, left), _places_in_rank(rank, right)
     if start is None or ours is None or theirs is None or ours == theirs or min(ours, theirs) < start:
         return 0
     return 1 if ours > theirs else -1
 
 
-def _standing(rank: "Any", side: "dict[str, Node | None]") -> "list[int] | None":
+def _places_in_rank(rank: "Any", side: "Leaves") -> "list[int] | None":
     places = []
     for entry in rank:
         node = side.get(entry["at"][1:])
@@ -278,48 +246,118 @@ def _standing(rank: "Any", side: "dict[str, Node | None]") -> "list[int] | None"
     return places
 
 
-def _newer_record(pointer: str, left: "dict[str, Node | None]", right: "dict[str, Node | None]") -> int:
-    name, _, rest = pointer[1:].partition("/")
-    return newer_side(left.get(name), right.get(name), "/" + rest)
+# lists: an item stays iff it is in both sides, or in one side and not in base
 
 
-def _left_behind(by: str, root: Node, leaves: "dict[str, Node | None]") -> "dict[str, Any]":
-    """The losing side of a group as a record, with the instant that it lost by."""
-    name = by[1:]
-    record: dict[str, Any] = {name: members_of(root).get(name)}
-    record.update(leaves)
-    return {key: node for key, node in record.items() if node is not None}
+def _merge_list(
+    context: MergeContext, schema: "Schema", where: str, base: "Node | None", ours: Node, theirs: Node
+) -> "Result":
+    """Two lists by the strategy of their place, or by their structure where the schema says nothing."""
+    rule = schema.get(KEYWORD) or NONE
+    whole = [items_of(side) for side in (base, ours, theirs)]
+    names = find_names(rule, whole)
+    if names is None:
+        return Choice(where, ours, base, theirs)
+    head, tail = _shared_ends(whole)
+    old, left, right = [identify(items[head : len(items) - tail], names) for items in whole]
+    kept = {identity for identity in old if _stays(identity, old, left, right)}
+    sides = [[identity for identity in side if identity not in old or identity in kept] for side in (left, right)]
+    rank = _ranking(rule, left, right)
+    is_queue = rule.get("strategy") == "queue"
+    survivors = [identity for identity in old if identity in kept]
+    order, other = merge_order(survivors, sides[0], sides[1], rank, whole_runs=is_queue)
+    if other is not None and not is_queue:
+        order = min(order, other, key=lambda identities: [rank(identity) for identity in identities])
+    place = context.strategies.items(schema)
+    joins = "added" in rule
+    merged: dict[Identity, Result] = {}
+    for number, identity in enumerate(order, head):
+        versions = old.get(identity), left.get(identity), right.get(identity)
+        merged[identity] = _merge_item(context, place, join_pointer(where, number), versions, joins)
+    own = [Entry(None, item, item) for item in whole[1]]
+    most = max(len(whole[1]), len(whole[2]), int(rule["limit"])) if "limit" in rule else None
+
+    def assembled(identities: "list[Identity]") -> "Result":
+        middle = [Entry(None, merged[identity], left.get(identity) or right.get(identity)) for identity in identities]
+        return _assemble(ours, [*own[:head], *middle, *own[len(own) - tail :]][:most], theirs)
+
+    if other is not None and is_queue:
+        return Choice(where, assembled(order), base, assembled(other))
+    return assembled(order)
 
 
-def append_superseded(result: "Result", merging: Merging) -> "Result":
-    """The merged root with every record that a group left behind at the end of its list."""
-    for name, record in merging.superseded.items():
-        root = result if type(result) is Built else Built(merging.ours, _own_entries(merging.ours), merging.theirs)
-        entry = next((entry for entry in root.entries if entry.key == name), None)
-        if entry is None:
-            root.entries.append(Entry(name, Fresh([record]), None))
-        else:
-            entry.result = _appended(entry.result, record, merging.ours.text)
-        result = root
+def find_names(rule: "Schema", lists: "list[list[Node]]") -> "tuple[str, ...] | None":
+    """The members that identify an item, () for whole items, None for a list that can only be taken as a whole.
+
+    lists: the items in base, ours and theirs.
+    """
+    if rule.get("strategy") in KEYED:
+        return key_names(rule)
+    natural = find_natural_key(lists)
+    if natural:
+        return (natural,)
+    if all(type(item.value) not in CONTAINERS for items in lists for item in items):
+        return ()
+    # whole items cannot stand for themselves where both sides may have edited one item, each in its own way
+    old, left, right = [identify(items, ()) for items in lists]
+    edited_by_both = any(identity not in left and identity not in right for identity in old)
+    grown = any(identity not in old for side in (left, right) for identity in side)
+    return None if edited_by_both and grown else ()
+
+
+def _shared_ends(lists: "list[list[Node]]") -> "tuple[int, int]":
+    """How many items all three lists begin with alike, and end with alike: there is nothing to merge in those."""
+    base, ours, theirs = lists
+    shortest = min(len(base), len(ours), len(theirs))
+    head = 0
+    while head < shortest and base[head].value == ours[head].value == theirs[head].value:
+        head += 1
+    tail = 0
+    while tail < shortest - head and base[-1 - tail].value == ours[-1 - tail].value == theirs[-1 - tail].value:
+        tail += 1
+    return head, tail
+
+
+def _stays(identity: "Identity", old: "Items", left: "Items", right: "Items") -> bool:
+    """Whether an item of base is in the result: not when a side that kept it as it was meets one that removed it."""
+    if identity in left and identity in right:
+        return True
+    holder = left if identity in left else right if identity in right else None
+    return holder is not None and not is_same(holder[identity], old[identity])
+
+
+def _ranking(rule: "Schema", left: "Items", right: "Items") -> "Callable[[Identity], Any]":
+    """The order of new items that compete for one place: newest first where the rule sorts, else canonical."""
+    at = rule.get("sort", "")[1:]
+
+    def rank_item(node: Node) -> "Any":
+        instant = read_instant(node.value.get(at)) if at and type(node.value) is dict else None
+        newest_first = (0, 0, ()) if instant is None else (-1, -instant[0], tuple([-ord(c) for c in instant[1]]))
+        return (newest_first, canonical_rank(node.value))
+
+    def rank(identity: "Identity") -> "Any":
+        # Where the sides hold different content under one key, the smaller counts: neither side may decide.
+        return min([rank_item(side[identity]) for side in (left, right) if identity in side]), identity[1]
+
+    return rank
+
+
+def _merge_item(
+    context: MergeContext,
+    schema: "Schema",
+    where: str,
+    versions: "tuple[Node | None, Node | None, Node | None]",
+    joins: bool,
+) -> "Result":
+    """One item. joins: what both sides added under one key is one thing, merged member by member.
+
+    Without that, one key added twice with different content is an id collision: a conflict, never a mixture.
+    """
+    base, ours, theirs = versions
+    if base is None and not (joins and ours is not None and theirs is not None):
+        if ours is not None and theirs is not None and not is_same(ours, theirs):
+            return Choice(where, ours, None, theirs)
+        return ours if ours is not None else theirs  # type: ignore[return-value]  # one of the two is there
+    result = merge_place(context, schema, where, base, ours, theirs)
+    assert result is not None  # an item that is removed never comes here
     return result
-
-
-def _appended(result: "Any", record: "dict[str, Any]", text: str) -> "Result":
-    """A list with one more item, wherever it came from; text: that of the document that is written."""
-    item = Entry(None, Fresh(record), None)
-    if isinstance(result, Choice):
-        ours, base, theirs = result.sides
-        sides = [Fresh([record]) if side is None else _appended(side, record, text) for side in (ours, theirs)]
-        return Choice(result.where, sides[0], base, sides[1], result.group)
-    if isinstance(result, Built):
-        return Built(result.anchor, [*result.entries, item], result.like)
-    if isinstance(result, Node) and type(result.value) is list:
-        if result.text is text:
-            return Built(result, [*_own_entries(result), item], None)
-        return Fresh([*children_of(result), record])
-    return Fresh([result, record])
-
-
-def _own_entries(node: Node) -> "list[Entry]":
-    keys: list[str] | list[None] = list(node.members) if isinstance(node.members, dict) else [None] * len(node.value)
-    return [Entry(key, child, child) for key, child in zip(keys, children_of(node), strict=True)]

@@ -1,18 +1,15 @@
 """Telling records apart by what they hold: one made of two others, one written anew. Likeness, not identity."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, NamedTuple
 
 from checkpoint_git.core.jsontext import Node, join_pointer, scan_tokens
-from checkpoint_git.merge.identity import canonical_text
+from checkpoint_git.merge.items import canonical_text, identify
 from checkpoint_git.merge.places import members_of
+from checkpoint_git.merge.verdict import Sides
 
-if TYPE_CHECKING:
-    from checkpoint_git.merge.identity import Identity
-
-    Owners = dict[tuple[str, str], set[Identity]]  # member and its value -> whose it is
+Identity = tuple[str, int]
+Items = dict[Identity, Node]
 
 SHORTEST_TEXT = 8
 ALIKE = 0.6  # difflib's measure
@@ -20,32 +17,34 @@ LONGEST_TEXT = 2_000  # characters compared: difflib is quadratic
 MOST_RECORDS = 200  # longer lists are not searched for mixtures
 
 
-class Versions(Protocol):
-    """The items of a list in the versions of it, by identity."""
+class Lists(NamedTuple):
+    """The items of a list in the four versions, by identity.
 
-    @property
-    def base(self) -> dict[Identity, Node]:
-        """In the merge base."""
+    names: the members that identify an item. numbers: where an item is in the result, else in a version that has it,
+    the result's items first. owners: (member, its value) -> whose it is; find_foreign fills it when it first needs it.
+    """
 
-    @property
-    def first(self) -> dict[Identity, Node]:
-        """In the first parent."""
+    base: Items
+    first: Items
+    second: Items
+    result: Items
+    names: tuple[str, ...]
+    numbers: dict[Identity, int]
+    owners: dict[tuple[str, str], set[Identity]]
 
-    @property
-    def second(self) -> dict[Identity, Node]:
-        """In the second parent."""
+    def sides(self, identity: Identity) -> Sides:
+        """One item in the four versions."""
+        return Sides(*(version.get(identity) for version in self[:4]))
 
-    @property
-    def result(self) -> dict[Identity, Node]:
-        """In the result."""
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The members that identify an item."""
-
-    @property
-    def owners(self) -> Owners:
-        """An index that find_foreign fills when it first needs it."""
+def make_lists(items: list[list[Node]], names: tuple[str, ...]) -> Lists:
+    """The four versions of a list."""
+    base, first, second, result = (identify(version, names) for version in items)
+    numbers: dict[Identity, int] = {}
+    for version in (result, first, second, base):
+        for number, identity in enumerate(version):
+            numbers.setdefault(identity, number)
+    return Lists(base, first, second, result, names, numbers, {})
 
 
 def is_telling(value: Any) -> bool:
@@ -55,8 +54,8 @@ def is_telling(value: Any) -> bool:
     return type(value) in (dict, list) and len(canonical_text(value)) > 2 * SHORTEST_TEXT
 
 
-def find_foreign(lists: Versions, identity: Identity) -> str:
-    """What a row of the result holds of another row and of none of its own versions, in words; "" for nothing."""
+def find_foreign(lists: Lists, identity: Identity) -> str:
+    """What a row of the result has of another row and of none of its own versions, in words; "" for nothing."""
     row = members_of(lists.result.get(identity))
     own = [members_of(version.get(identity)) for version in (lists.base, lists.first, lists.second)]
     for key, node in row.items():
@@ -70,7 +69,7 @@ def find_foreign(lists: Versions, identity: Identity) -> str:
     return ""
 
 
-def _index_owners(lists: Versions) -> None:
+def _index_owners(lists: Lists) -> None:
     for version in (lists.base, lists.first, lists.second):
         for identity, item in version.items():
             for key, node in members_of(item).items():
@@ -82,7 +81,7 @@ def _holds(members: dict[str, Node], key: str, node: Node) -> bool:
     return key in members and members[key].value == node.value
 
 
-def find_mixture(lists: Versions, item: Node) -> str:
+def find_mixture(lists: Lists, item: Node) -> str:
     """Which parents' records an item that nobody wrote is made of, in words; "" where it is not.
 
     Every member is some record's, and two records that have little in common each give what no other record has.
@@ -106,7 +105,7 @@ def find_mixture(lists: Versions, item: Node) -> str:
     return ""
 
 
-def _records_of(lists: Versions) -> list[dict[str, Node]]:
+def _records_of(lists: Lists) -> list[dict[str, Node]]:
     """Every record of the base and the parents once."""
     known = {
         canonical_text(item.value): members_of(item)

@@ -1,29 +1,27 @@
-"""Harm of a past merge undone in a later version of the document, and only there where nobody was since. Pure.
+"""The damage of a past merge repaired in a later version of the document, except where it was edited since. Pure.
 
-The right version is made of the merge's result and the harmed entries alone; what a person wrote in the merge, and
-whatever came later, stays. What both sides contradict each other on is left to a person.
+The right version is made of the merge's result and the damaged entries alone; what was written by hand in the merge,
+and whatever came later, stays. Where both sides contradict each other, the user has to choose.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from checkpoint_git.core.jsonedit import rewrite
-from checkpoint_git.core.jsontext import Node, parse, split_pointer
+from checkpoint_git.core.jsontext import Node, decode, parse, split_pointer
 from checkpoint_git.core.jsonwrite import OURS, THEIRS
-from checkpoint_git.merge.chosen import decide_each
-from checkpoint_git.merge.document import Merged, merge_texts
-from checkpoint_git.merge.explain import Entry, explain
-from checkpoint_git.merge.explain_lists import find_names
-from checkpoint_git.merge.identity import canonical_text, identify, item_key
-from checkpoint_git.merge.places import members_of
+from checkpoint_git.merge.conflicts import decide_all
+from checkpoint_git.merge.explain import explain
+from checkpoint_git.merge.explanation import Entry
+from checkpoint_git.merge.file import merge_file
+from checkpoint_git.merge.items import canonical_text, identify, item_key
+from checkpoint_git.merge.places import find_names, items_of, members_of
+from checkpoint_git.merge.records import Identity
 from checkpoint_git.merge.strategy import Strategies, merge_rule
 from checkpoint_git.merge.verdict import FAILURES
 
 if TYPE_CHECKING:
-    from checkpoint_git.merge.identity import Identity
     from checkpoint_git.merge.strategy import Schema
 
 MOST_CONTAINERS = 100  # lists and objects of one file; for each the rest is looked for in a fresh explanation
@@ -31,91 +29,84 @@ CONTRADICTED = "both sides changed it, and a person has to choose"
 TOUCHED = "it was changed since"
 _NO_PLACE = "its place is not found any more"
 
-IsMeant = Callable[[Entry], bool]
-
 
 class Past(NamedTuple):
-    """The four versions of a document in a merge, as texts. base: None where the file was new on both sides.
+    """The four versions of a document in a merge. base: None where the file was new on both sides.
 
-    result: None where it is no JSON.
+    result: None where it is not JSON.
     """
 
-    base: str | None
-    first: str
-    second: str
-    result: str | None
+    base: bytes | None
+    first: bytes
+    second: bytes
+    result: bytes | None
 
 
 class Repaired(NamedTuple):
-    """text: the later version with the harm undone, as far as it could be. refused: (place, why) of what stays."""
+    """data: the later version with the damage repaired, as far as possible. refused: (place, why) of what stays."""
 
-    text: str
+    data: bytes
     refused: tuple[tuple[str, str], ...]
 
 
-def repair(past: Past, later: str, schema: Schema, is_wanted: IsMeant, *, whole: bool) -> Repaired:
-    """The later version with the harm of a merge undone.
+def repair(past: Past, later: bytes, schema: "Schema", is_wanted: Callable[[Entry], bool], *, whole: bool) -> Repaired:
+    """The later version with the damage of a merge repaired.
 
-    is_wanted: which harmed entries. whole: nobody had a say in the result, so that all of it may become what the rules
-    make of the same versions. Raises JsonTextError where one of the texts is none, the result excepted.
+    is_wanted: which damaged entries. whole: nobody had a say in the result, so that all of it may become what the rules
+    make of the same versions. Raises JsonTextError where one of the texts is not JSON, the result excepted.
     """
     variants = _merge_both_ways(past, schema)
     if past.result is None:
-        mended, refused = _mend(past, later, schema, variants, is_wanted)
-        return Repaired(mended, refused)
+        fixed, refused = _fix(past, later, schema, variants, is_wanted)
+        return Repaired(fixed, refused)
     if whole and len(variants) == 1:
         right, refused = variants[0], ()
     else:
-        right, refused = _mend(past, past.result, schema, variants, is_wanted)
-    merged = decide_each(merge_texts(past.result, later, right, schema), lambda _: OURS, 7)
+        right, refused = _fix(past, past.result, schema, variants, is_wanted)
+    merged = merge_file(past.result, later, right, schema)
     touched = tuple((one.where, TOUCHED) for one in merged.conflicts)
-    return Repaired(merged.merged.text, (*refused, *touched))
+    return Repaired(decide_all(merged, OURS).data, (*refused, *touched))
 
 
-def remake(past: Past, schema: Schema) -> str | None:
-    """What the rules make of the versions, for a result that is no JSON; None where they contradict each other."""
+def remake(past: Past, schema: "Schema") -> bytes | None:
+    """What the rules make of the versions, for a result that is not JSON; None where they contradict each other."""
     variants = _merge_both_ways(past, schema)
     return variants[0] if len(variants) == 1 else None
 
 
-def _merge_both_ways(past: Past, schema: Schema) -> list[str]:
+def _merge_both_ways(past: Past, schema: "Schema") -> list[bytes]:
     """Our own merge; where it has conflicts, the two documents with all of them decided for one side."""
-    merged = merge_texts(past.base, past.first, past.second, schema)
-    if not merged.conflicts:
-        return [merged.text]
-    return [_decide_for(merged, side) for side in (OURS, THEIRS)]
-
-
-def _decide_for(merged: Merged, side: int) -> str:
-    return decide_each(merged, lambda _: side, 7).merged.text
+    merged = merge_file(past.base, past.first, past.second, schema)
+    return [decide_all(merged, side).data for side in (OURS, THEIRS)] if merged.conflicts else [merged.data]
 
 
 # container by container
 
 
-def _mend(
-    past: Past, text: str, schema: Schema, variants: Sequence[str], is_wanted: IsMeant
-) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """A text with each harmed entry as the rules have it. What is left is found anew for every container that is
-    mended, the inner ones first, because places move.
+def _fix(
+    past: Past, data: bytes, schema: "Schema", variants: Sequence[bytes], is_wanted: Callable[[Entry], bool]
+) -> tuple[bytes, tuple[tuple[str, str], ...]]:
+    """A version with each damaged entry as the rules have it.
+
+    What is left is found anew for every container that is fixed, the inner ones first, because places move.
     """
-    roots = [None if version is None else parse(version) for version in past[:3]]
-    right = [parse(variant) for variant in variants]
+    roots = [None if version is None else parse(decode(version)) for version in past[:3]]
+    right = [parse(decode(variant)) for variant in variants]
     refused: list[tuple[str, str]] = []
     tried: set[tuple[str, str, str | None]] = set()
     for _ in range(MOST_CONTAINERS):
-        found = explain(past.base, past.first, past.second, text, schema).entries
+        found = explain(past.base, past.first, past.second, data, schema).entries
         left = [one for one in found if one.verdict in FAILURES and is_wanted(one) and _name(one) not in tried]
         if not left:
             break
         holder = max((one.where.rpartition("/")[0] for one in left), key=lambda where: where.count("/"))
         entries = [one for one in left if one.where.rpartition("/")[0] == holder]
         tried.update(map(_name, entries))
-        root = parse(text)
-        value, troubles = _mend_container([*roots, root, *right], schema, holder, entries)
+        root = parse(decode(data))
+        value, troubles = _fix_container([*roots, root, *right], schema, holder, entries)
         refused += troubles
-        text = rewrite(root, value)
-    return text, tuple(refused)
+        data = rewrite(root, value).encode()
+    return data, tuple(refused)
 
 
 def _name(entry: Entry) -> tuple[str, str, str | None]:
@@ -129,10 +120,10 @@ class _Step(NamedTuple):
     names: tuple[str, ...] | None
 
 
-def _mend_container(
-    nodes: list[Node | None], schema: Schema, where: str, entries: Sequence[Entry]
+def _fix_container(
+    nodes: list[Node | None], schema: "Schema", where: str, entries: Sequence[Entry]
 ) -> tuple[Any, list[tuple[str, str]]]:
-    """The whole document's value with these entries of one container mended; and (place, why) of those that are not."""
+    """The whole document's value with these entries of one container fixed; and (place, why) of those that are not."""
     text = nodes[3]
     assert text is not None  # it was parsed
     keys = split_pointer(where)
@@ -143,11 +134,11 @@ def _mend_container(
     holder: Any = value
     for key in keys:
         holder = holder[int(key)] if type(holder) is list else holder[key]
-    mend = _mend_items if type(holder) is list else _mend_members
-    return value, mend(holder, found, entries)
+    fix = _fix_items if type(holder) is list else _fix_members
+    return value, fix(holder, found, entries)
 
 
-def _walk(nodes: list[Node | None], schema: Schema, keys: Sequence[str]) -> _Step | None:
+def _walk(nodes: list[Node | None], schema: "Schema", keys: Sequence[str]) -> _Step | None:
     """The container that keys of the text lead to, in every version: items are followed by what they are known by."""
     strategies = Strategies(schema)
     place = strategies.resolve(schema)
@@ -157,8 +148,8 @@ def _walk(nodes: list[Node | None], schema: Schema, keys: Sequence[str]) -> _Ste
             nodes = [members_of(node).get(key) for node in nodes]
             place = strategies.member(place, key)
         elif kind is list:
-            names = find_names(merge_rule(place), _items(nodes)[:4])
-            known = [identify(items, names or ()) for items in _items(nodes)]
+            names = _find_names(place, nodes)
+            known = [identify(items_of(node), names or ()) for node in nodes]
             if names is None or int(key) >= len(known[3]):
                 return None
             identity = list(known[3])[int(key)]
@@ -167,14 +158,14 @@ def _walk(nodes: list[Node | None], schema: Schema, keys: Sequence[str]) -> _Ste
         else:
             return None
     kind = type(nodes[3].members) if nodes[3] is not None else None
-    return _Step(nodes, find_names(merge_rule(place), _items(nodes)[:4]) if kind is list else None)
+    return _Step(nodes, _find_names(place, nodes) if kind is list else None)
 
 
-def _items(nodes: Sequence[Node | None]) -> list[list[Node]]:
-    return [node.members if node is not None and type(node.members) is list else [] for node in nodes]
+def _find_names(place: "Schema", nodes: Sequence[Node | None]) -> tuple[str, ...] | None:
+    return find_names(merge_rule(place), [items_of(node) for node in nodes[:3]])
 
 
-def _mend_members(holder: dict[str, Any], found: _Step, entries: Sequence[Entry]) -> list[tuple[str, str]]:
+def _fix_members(holder: dict[str, Any], found: _Step, entries: Sequence[Entry]) -> list[tuple[str, str]]:
     """Members of an object as the right versions have them; what could not be."""
     troubles = []
     for entry in entries:
@@ -189,11 +180,12 @@ def _mend_members(holder: dict[str, Any], found: _Step, entries: Sequence[Entry]
     return troubles
 
 
-def _mend_items(holder: list[Any], found: _Step, entries: Sequence[Entry]) -> list[tuple[str, str]]:
-    """Items of a list put back, taken away or replaced, so that each is there as often and as the right versions have
-    it; what could not be.
+def _fix_items(holder: list[Any], found: _Step, entries: Sequence[Entry]) -> list[tuple[str, str]]:
+    """Items of a list put back, removed or replaced, so that each is there as often and as the right versions have it.
+
+    Returns what could not be fixed.
     """
-    names, items = found.names, _items(found.nodes)
+    names, items = found.names, [items_of(node) for node in found.nodes]
     if names is None:
         return [(entry.where, CONTRADICTED) for entry in entries]
     present = list(identify(items[3], names))

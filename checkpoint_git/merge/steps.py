@@ -2,27 +2,28 @@
 
 The law, as a schema's requirement names its places: the list of what is done holds the first of the known steps, in
 order and none left out, with instants that do not go back, from the record's beginning to its end; the current step is
-the next one, or the last that is done while its status says so. Whatever a decision of a person could make unlawful is
-given back as one conflict.
+the next one, or the last that is done while its status says so. Whatever a user's decision could make unlawful
+becomes one conflict.
 """
 
 from checkpoint_git.core.clock import read_instant
-from checkpoint_git.core.jsontext import Node
-from checkpoint_git.core.jsonwrite import OURS, THEIRS, Built, Choice, Fresh
+from checkpoint_git.core.jsonwrite import OURS, THEIRS, Choice, value_of
+from checkpoint_git.merge.places import is_same, members_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from checkpoint_git.core.jsontext import Node
     from checkpoint_git.core.jsonwrite import Entry
-    from checkpoint_git.merge.places import Merging
+    from checkpoint_git.merge.places import MergeContext
     from checkpoint_git.merge.strategy import Schema
 
 _GROUP = "#steps"
 _PLACES = ("steps", "current", "status", "begin", "end")
 
 
-def enforce_steps(requirement: "Schema", entries: "dict[Any, Entry]", merging: "Merging") -> None:
+def enforce_steps(requirement: "Schema", entries: "dict[Any, Entry]", context: "MergeContext") -> None:
     """Makes one conflict of the record's places where the merge, or a decision in it, could break the law.
 
     requirement: {"steps": "/list", "key": "/name", "at": "/instant", "order": [...], "current": "/field",
@@ -30,7 +31,7 @@ def enforce_steps(requirement: "Schema", entries: "dict[Any, Entry]", merging: "
     everything as it is.
     """
     names = [requirement[name][1:] for name in _PLACES]
-    sides = [_members(node) for node in (merging.ours, merging.base, merging.theirs)]
+    sides = [members_of(node) for node in (context.ours, context.base, context.theirs)]
     versions = [[side[name].value if name in side else None for name in names] for side in (sides[0], sides[2])]
     if not all(is_lawful(requirement, *version) for version in versions):
         return
@@ -42,7 +43,7 @@ def enforce_steps(requirement: "Schema", entries: "dict[Any, Entry]", merging: "
     ]
     if all(is_lawful(requirement, *pick) for pick in picks):
         return
-    _give_back(names, entries, sides)
+    _to_conflict(names, entries, sides)
 
 
 def is_lawful(requirement: "Schema", rows: "Any", current: "Any", status: "Any", begin: "Any", end: "Any") -> bool:
@@ -61,35 +62,11 @@ def is_lawful(requirement: "Schema", rows: "Any", current: "Any", status: "Any",
     return number == len(rows) or (number == len(rows) - 1 and bool(status == requirement["done"]))
 
 
-def value_of(result: "Any", side: int) -> "Any":
-    """The plain value of a result with its conflicts decided for a side; None for what is absent then."""
-    if isinstance(result, Choice):
-        return value_of(result.sides[side], side)
-    if isinstance(result, Built):
-        parts = [(entry.key, value_of(entry.result, side)) for entry in result.entries if _is_there(entry.result, side)]
-        return dict(parts) if type(result.anchor.value) is dict else [part for _, part in parts]
-    return result.value if isinstance(result, Node | Fresh) else None
-
-
-def _is_there(result: "Any", side: int) -> bool:
-    return not isinstance(result, Choice) or result.sides[side] is not None
-
-
-def _members(node: "Node | None") -> "dict[str, Node]":
-    return node.members if node is not None and type(node.members) is dict else {}
-
-
-def _give_back(names: "list[str]", entries: "dict[Any, Entry]", sides: "list[dict[str, Node]]") -> None:
+def _to_conflict(names: "list[str]", entries: "dict[Any, Entry]", sides: "list[dict[str, Node]]") -> None:
     ours, base, theirs = sides
-    differing = [name for name in names if name in entries and _differ(ours.get(name), theirs.get(name))]
+    differing = [name for name in names if name in entries and not is_same(ours.get(name), theirs.get(name))]
     for name in names:
         if name in entries:
             mine, yours = ours.get(name), theirs.get(name)
-            old = base.get(name) if _differ(mine, yours) else mine
+            old = mine if is_same(mine, yours) else base.get(name)
             entries[name].result = Choice(f"/{differing[0]}", mine, old, yours, _GROUP)
-
-
-def _differ(left: "Node | None", right: "Node | None") -> bool:
-    if left is None or right is None:
-        return left is not right
-    return bool(left.value != right.value)

@@ -1,29 +1,22 @@
-"""Reading merge strategies out of a schema: the `x-merge` keyword on the subschema that also validates the place.
+"""Merge strategies: what a schema's `x-merge` keyword says of a place, and how single values merge.
 
-The schema is data that came with this package or that the clone's owner named; never a file of a branch being merged.
+The keyword is on the subschema that also validates the place. The schema came with this package or was named by the
+clone's owner; it is never a file of a branch being merged, because a branch could then change how it is merged.
 """
+
+from checkpoint_git.core.clock import read_instant
+from checkpoint_git.core.jsonwrite import Fresh
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from checkpoint_git.core.jsontext import Node
+
     Schema = dict[str, Any]
 
-STRATEGIES = (
-    "atomic",
-    "object",
-    "max-time",
-    "min-time",
-    "max",
-    "max-number",
-    "newest",
-    "sum",
-    "set",
-    "log",
-    "rows",
-    "queue",
-    "group",
-)  # fmt: skip
+KEYED = ("set", "log", "rows", "queue")  # lists whose items are known by a key
+STRATEGIES = ("atomic", "object", "max-time", "min-time", "max", "max-number", "newest", "sum", *KEYED, "group")
 
 KEYWORD = "x-merge"
 REQUIRE = "x-merge-require"
@@ -39,8 +32,8 @@ class Strategies:
         self.root = root
 
     def resolve(self, schema: "Schema") -> "Schema":
-        """The schema itself, or what its `$ref` to "#/..." names. A reference that leads nowhere is no schema."""
-        for _ in range(8):
+        """The schema itself, or what its `$ref` to "#/..." names; {} for a reference that leads nowhere."""
+        for _ in range(8):  # references to references; a circle ends too
             reference = schema.get("$ref")
             if type(reference) is not str or not reference.startswith("#/"):
                 return schema
@@ -80,3 +73,75 @@ def key_names(rule: "Schema") -> "tuple[str, ...]":
     key = rule.get("key") or ()
     pointers = (key,) if type(key) is str else key
     return tuple(pointer[1:] for pointer in pointers)
+
+
+def find_groups(schema: "Schema", *versions: "dict[str, Node]") -> "dict[str, list[str]]":
+    """The members of an object that must come from one side together, by their group; those that a version has."""
+    groups: dict[str, list[str]] = {}
+    for key, place in (schema.get("properties") or NONE).items():
+        rule = place.get(KEYWORD) or NONE
+        if rule.get("strategy") == "group" and any(key in version for version in versions):
+            groups.setdefault(rule["name"], []).append(key)
+    return groups
+
+
+# single values that both sides changed: each returns a side's Node, a Fresh value, or None for a conflict
+
+
+def _merge_instant(rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node") -> "Node | None":
+    """The later or earlier instant; of one instant in two spellings the shorter, then the smaller by code point."""
+    left, right = read_instant(ours.value), read_instant(theirs.value)
+    if left is None or right is None:
+        return None
+    if left == right:
+        return min(ours, theirs, key=lambda node: (len(node.value), node.value))
+    return ours if (left > right) == (rule["strategy"] == "max-time") else theirs
+
+
+def _merge_highest(rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node") -> "Node | None":
+    """The later of two values in the rule's "order", where both sides moved forward from base."""
+    order = rule.get("order") or ()
+    if type(ours.value) is not str or type(theirs.value) is not str:
+        return None
+    if ours.value not in order or theirs.value not in order:
+        return None
+    left, right = order.index(ours.value), order.index(theirs.value)
+    if base is not None and (base.value not in order or order.index(base.value) > min(left, right)):
+        return None
+    return ours if left >= right else theirs
+
+
+def _merge_greatest(rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node") -> "Node | None":
+    """The greater of two numbers; of one number in two spellings the shorter, then the smaller by its bytes."""
+    from checkpoint_git.core.decimals import read_decimal  # few merges come here
+
+    left, right = read_decimal(ours.value), read_decimal(theirs.value)
+    if left is None or right is None:
+        return None
+    difference = left[0] * 10 ** right[1] - right[0] * 10 ** left[1]
+    if difference == 0:
+        return min(ours, theirs, key=lambda node: (len(node.value), node.value))
+    return ours if difference > 0 else theirs
+
+
+def _merge_sum(rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node") -> "Fresh | None":
+    """Ours + theirs - base in exact decimals; None when a side fell below base (a reset) or is no number."""
+    from checkpoint_git.core.decimals import decimal_token, read_decimal  # few merges come here
+
+    numbers = [read_decimal(node.value) if node is not None else (0, 0) for node in (base, ours, theirs)]
+    if None in numbers:
+        return None
+    scale = max(number[1] for number in numbers if number is not None)
+    start, left, right = [number[0] * 10 ** (scale - number[1]) for number in numbers if number is not None]
+    if left < start or right < start:
+        return None
+    return Fresh(decimal_token(left + right - start, scale))
+
+
+LEAF_STRATEGIES = {
+    "max-time": _merge_instant,
+    "min-time": _merge_instant,
+    "max": _merge_highest,
+    "max-number": _merge_greatest,
+    "sum": _merge_sum,
+}

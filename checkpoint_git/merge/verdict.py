@@ -1,14 +1,13 @@
-"""What became of one place in a merge, told from its four versions alone. It knows no files and no lists."""
-
-from __future__ import annotations
+"""What a merge did to one place, judged from the place's four versions alone."""
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from checkpoint_git.merge.leaves import LEAF_STRATEGIES
-from checkpoint_git.merge.places import NEWEST, is_same, newer_side
+from checkpoint_git.core.jsontext import Node
+from checkpoint_git.merge.items import NATURAL_KEYS, canonical_text
+from checkpoint_git.merge.places import NEWEST, is_same, members_of, newer_side
+from checkpoint_git.merge.strategy import LEAF_STRATEGIES
 
 if TYPE_CHECKING:
-    from checkpoint_git.core.jsontext import Node
     from checkpoint_git.merge.strategy import Schema
 
 Verdict = Literal[
@@ -29,7 +28,6 @@ Side = Literal["", "first", "second", "both"]
 
 FAILURES: tuple[Verdict, ...] = ("lost", "doubled", "blended")
 DOUBTFUL: tuple[Verdict, ...] = ("resurrected", "decided")
-TAKEN: tuple[Verdict, ...] = ("first", "second", "combined", "limited", "moved")
 OTHER: dict[Side, Side] = {"first": "second", "second": "first", "both": "both", "": ""}
 
 
@@ -51,7 +49,7 @@ class Judgement(NamedTuple):
 
 
 def is_unchanged(sides: Sides) -> bool:
-    """Whether nothing happened at the place, in no version."""
+    """Whether the place is the same in every version."""
     return all(is_same(sides.base, other) for other in sides[1:])
 
 
@@ -62,7 +60,7 @@ def changed_by_both(sides: Sides) -> bool:
 
 
 def judge(sides: Sides) -> Judgement:
-    """What became of a place that has no strategy of its own."""
+    """The verdict on a place that has no strategy of its own."""
     base, first, second, result = sides
     if is_same(first, second):
         return _judge_agreed(base, first, result)
@@ -74,7 +72,7 @@ def judge(sides: Sides) -> Judgement:
         return Judgement("decided", "first")
     if is_same(result, second):
         return Judgement("decided", "second")
-    return _judge_stranger(base, result)
+    return _judge_foreign(base, result)
 
 
 def _judge_agreed(base: Node | None, both: Node | None, result: Node | None) -> Judgement:
@@ -82,7 +80,7 @@ def _judge_agreed(base: Node | None, both: Node | None, result: Node | None) -> 
         return Judgement("agreed", "both")
     if both is None:
         return Judgement("resurrected", "both") if is_same(result, base) else Judgement("edited")
-    return _judge_stranger(base, result)
+    return _judge_foreign(base, result)
 
 
 def _judge_one_sided(
@@ -95,13 +93,13 @@ def _judge_one_sided(
     return Judgement("edited") if result is not None else Judgement("lost", side)
 
 
-def _judge_stranger(base: Node | None, result: Node | None) -> Judgement:
+def _judge_foreign(base: Node | None, result: Node | None) -> Judgement:
     """A result that is no parent's, where both parents changed the place or both agree on it."""
     return Judgement("lost", "both") if result is None or is_same(result, base) else Judgement("edited")
 
 
-def judge_by_rule(rule: Schema, sides: Sides, roots: Sides) -> Judgement:
-    """The same with the place's strategy, which decides where both parents changed the place.
+def judge_by_rule(rule: "Schema", sides: Sides, roots: Sides) -> Judgement:
+    """The verdict with the place's strategy, which decides where both parents changed the place.
 
     roots: the whole documents, for "newest", which asks which of them is newer.
     """
@@ -139,9 +137,49 @@ def _is_value(found: Any, expected: Any) -> bool:
     return bool(left[0] * 10 ** right[1] == right[0] * 10 ** left[1])
 
 
-def _judge_newest(rule: Schema, sides: Sides, roots: Sides) -> Judgement:
+def _judge_newest(rule: "Schema", sides: Sides, roots: Sides) -> Judgement:
     found = judge(sides)
     newer = newer_side(roots.first, roots.second, str(rule.get("by", "")))
     if found.verdict != "decided" or (newer != 0 and (newer > 0) != (found.side == "first")):
         return Judgement("lost", OTHER[found.side], "against newest") if found.verdict == "decided" else found
     return Judgement("first" if found.side == "first" else "second", found.side, "newest")
+
+
+# records
+
+
+def is_two_records(sides: Sides) -> bool:
+    """Whether the parents hold different records by now: each changed what the object is known by."""
+    base, first, second, _ = (members_of(node) for node in sides)
+    name = next((name for name in NATURAL_KEYS if name in first and name in second), None)
+    return name is not None and changed_by_both(Sides(base.get(name), first[name], second[name], None))
+
+
+def judge_record(sides: Sides) -> Judgement:
+    """The verdict on two different records at one place: the result is one of them, a mixture of both, or a new one."""
+    found = judge(sides)
+    if found.verdict != "edited":
+        return found
+    first, second, result = (_leaves_of(node) for node in sides[1:])
+    if any(first.get(leaf) != value and second.get(leaf) != value for leaf, value in result.items()):
+        return found
+    mine = [leaf for leaf, value in result.items() if second.get(leaf) != value]
+    others = [leaf for leaf, value in result.items() if first.get(leaf) != value]
+    if not mine or not others:
+        return found
+    note = f"{_listed(mine)} from the first parent's record, {_listed(others)} from the second's"
+    return Judgement("blended", "both", note)
+
+
+def _leaves_of(node: Node | None, name: str = "") -> dict[str, str]:
+    """What a record holds, member by member, as canonical JSON; lists are taken as a whole."""
+    if node is None or type(node.members) is not dict:
+        return {} if node is None else {name: canonical_text(node.value)}
+    found: dict[str, str] = {}
+    for key, child in node.members.items():
+        found.update(_leaves_of(child, f"{name}.{key}" if name else key))
+    return found
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.merge.document import merge_texts
 from tests.merge.choosing import OURS, THEIRS, keep_side
 from tests.merge.schemas import skill_schema
 from tests.merge.test_laws import scalars
+from tests.support.merging import merge_texts
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"
 CASES = sorted([*CORPUS.glob("real-merges/*"), *CORPUS.glob("pairs/*")])

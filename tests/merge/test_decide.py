@@ -4,7 +4,7 @@ import json
 
 from hypothesis import given
 
-from checkpoint_git.merge.decide import decide
+from checkpoint_git.merge.conflicts import decide
 from tests.merge.choosing import BASE, OURS, THEIRS, keep_side
 from tests.merge.operations import Operation
 from tests.merge.test_laws import many, merged_of, ours_history, sides, theirs_history

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.merge.document import Merged, merge_texts
+from checkpoint_git.merge.file import Merged
 from tests.merge.choosing import OURS, THEIRS, keep_side
 from tests.merge.schemas import skill_schema
+from tests.support.merging import merge_texts
 
 ABSENT = object()
 CONFLICT = object()

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkpoint_git.merge.document import merge_texts
-from checkpoint_git.merge.explain import Explanation, explain, explain_bytes
-from checkpoint_git.merge.verdict import FAILURES, TAKEN
+from checkpoint_git.merge.explain import explain
+from checkpoint_git.merge.explanation import Explanation
+from checkpoint_git.merge.verdict import FAILURES
 from tests.merge.choosing import OURS, THEIRS, keep_side
 from tests.merge.operations import Operation, Value, apply_operations, histories, start, text_of
 from tests.merge.schemas import skill_schema
 from tests.merge.test_corpus import CASES, NEEDS_CORPUS, read_case
+from tests.support.merging import TAKEN, explain_texts, merge_texts
 
 SCHEMA = skill_schema()
 Told = list[tuple[str, str, str]]
@@ -25,12 +26,12 @@ R1, R2, R3 = ({"at": f"2026-03-0{day}T00:00:00Z", "verdict": "PASS"} for day in 
 
 def tell(base: Any, first: Any, second: Any, result: Any) -> Told:
     """(verdict, name, side) of every entry."""
-    found = explain(json.dumps(base), json.dumps(first), json.dumps(second), json.dumps(result), SCHEMA)
+    found = explain_texts(json.dumps(base), json.dumps(first), json.dumps(second), json.dumps(result), SCHEMA)
     return [(entry.verdict, entry.name, entry.side) for entry in found.entries]
 
 
 def whole(base: Value, first: Value, second: Value, result: str) -> Explanation:
-    return explain(text_of(base), text_of(first), text_of(second), result, SCHEMA)
+    return explain_texts(text_of(base), text_of(first), text_of(second), result, SCHEMA)
 
 
 # single values
@@ -85,7 +86,7 @@ def test_absence_is_a_value(base: Value, first: Value, second: Value, result: Va
 
 
 def test_what_both_parents_agree_on_is_only_counted() -> None:
-    found = explain('{"a": 1, "b": 1}', '{"a": 2, "b": 1}', '{"a": 2, "b": 1}', '{"a": 2, "b": 1}', SCHEMA)
+    found = explain_texts('{"a": 1, "b": 1}', '{"a": 2, "b": 1}', '{"a": 2, "b": 1}', '{"a": 2, "b": 1}', SCHEMA)
     assert (found.entries, found.agreed) == ((), 1)
 
 
@@ -265,19 +266,19 @@ def test_an_order_that_one_side_made_is_lost_where_the_old_one_stands() -> None:
 
 def test_conflict_markers_in_the_result_are_a_blend() -> None:
     marked = '{\n<<<<<<< ours\n"a": 1\n=======\n"a": 2\n>>>>>>> theirs\n}'
-    found = explain("{}", '{"a": 1}', '{"a": 2}', marked, SCHEMA)
+    found = explain_texts("{}", '{"a": 1}', '{"a": 2}', marked, SCHEMA)
     assert [(entry.verdict, entry.name) for entry in found.entries] == [("blended", "(the file)")]
     assert found.has_failed
     assert found.unreadable[0][0] == "result"
 
 
 def test_a_key_that_stands_twice_is_doubled() -> None:
-    found = explain("{}", '{"a": 1}', '{"a": 2}', '{"a": 1, "a": 2}', SCHEMA)
+    found = explain_texts("{}", '{"a": 1}', '{"a": 2}', '{"a": 1, "a": 2}', SCHEMA)
     assert [entry.verdict for entry in found.entries] == ["doubled"]
 
 
 def test_a_parent_that_cannot_be_read_is_said_and_nothing_is_guessed() -> None:
-    found = explain_bytes(b"\xff", b"{}", b"{}", b"{}", SCHEMA)
+    found = explain(b"\xff", b"{}", b"{}", b"{}", SCHEMA)
     assert (found.entries, found.unreadable[0][0], found.has_failed) == ((), "base", False)
 
 
@@ -290,7 +291,7 @@ def test_files_may_be_absent_on_any_side() -> None:
 
 def tell_files(*versions: bytes | None) -> list[str]:
     base, first, second, result = versions
-    return [entry.verdict for entry in explain_bytes(base, first, second, result, SCHEMA).entries]
+    return [entry.verdict for entry in explain(base, first, second, result, SCHEMA).entries]
 
 
 def test_the_result_is_compared_with_our_own_merge() -> None:
@@ -314,7 +315,7 @@ def explained_choices(base: str | None, first: str, second: str, narrative: str 
     merged = merge_texts(base, first, second, SCHEMA, narrative)
     chosen = [keep_side(merged.text, side) for side in (OURS, THEIRS)]
     assert merged.conflicts or chosen[0] == chosen[1]
-    found = [explain(base, first, second, text, SCHEMA, narrative) for text in chosen]
+    found = [explain_texts(base, first, second, text, SCHEMA, narrative) for text in chosen]
     if not merged.conflicts and narrative == "conflict":
         assert found[0].count("decided") == 0
     return found

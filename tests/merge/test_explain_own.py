@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 
 from checkpoint_git.core.jsonwrite import OURS, THEIRS
-from checkpoint_git.merge.decide import decide
-from checkpoint_git.merge.document import merge_texts
-from checkpoint_git.merge.explain import Explanation, explain
+from checkpoint_git.merge.conflicts import decide
+from checkpoint_git.merge.explanation import Explanation
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 from tests.protocols.workflow.test_merge import (
     EXECUTION,
@@ -19,6 +18,7 @@ from tests.protocols.workflow.test_merge import (
     phase_steps,
     task_steps,
 )
+from tests.support.merging import explain_texts, merge_texts
 from tests.support.workflows import execution, phase, task, text_of
 
 Value = dict[str, Any]
@@ -26,7 +26,7 @@ Value = dict[str, Any]
 
 def explained(path: str, base: Value, first: Value, second: Value, result: str | Value) -> Explanation:
     text = result if isinstance(result, str) else text_of(result)
-    return explain(text_of(base), text_of(first), text_of(second), text, load_merge_schema(path))
+    return explain_texts(text_of(base), text_of(first), text_of(second), text, load_merge_schema(path))
 
 
 def check_own_merge(path: str, base: Value, ours: Value, theirs: Value) -> None:

@@ -7,11 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checkpoint_git.core.finding import has_errors
-from checkpoint_git.merge.document import Merged, merge_texts
+from checkpoint_git.merge.file import Merged
 from checkpoint_git.protocols.validate import check_document
 from tests.merge.choosing import OURS, THEIRS, keep_side
 from tests.merge.operations import Operation, Value, apply_operations, histories, start, text_of
 from tests.merge.schemas import skill_schema
+from tests.support.merging import merge_texts
 
 SCHEMA = skill_schema()
 NOW = 1_790_000_000

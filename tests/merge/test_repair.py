@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from checkpoint_git.git.merges.merges import Ancestor, Versions
-from checkpoint_git.merge.document import merge_texts
-from checkpoint_git.merge.explain import Entry
+from checkpoint_git.merge.explanation import Entry
 from checkpoint_git.merge.repair import CONTRADICTED, TOUCHED, Past, Repaired, remake, repair
 from checkpoint_git.tools.merges.explained import Parents
 from checkpoint_git.tools.merges.harm import Judged, key_of, list_harm
@@ -19,8 +18,13 @@ from checkpoint_git.tools.merges.line_merge import find_hits
 from checkpoint_git.tools.merges.line_merge_findings import Hit
 from tests.merge.operations import Operation, Value, apply_operations, histories, start, text_of
 from tests.merge.schemas import skill_schema
+from tests.support.merging import merge_texts
 
 SCHEMA = skill_schema()
+
+
+def data_of(value: Value) -> bytes:
+    return text_of(value).encode()
 
 
 def everything(_: Entry) -> bool:
@@ -28,8 +32,8 @@ def everything(_: Entry) -> bool:
 
 
 def mend(base: Value, first: Value, second: Value, result: Value, later: Value | None = None) -> Repaired:
-    past = Past(text_of(base), text_of(first), text_of(second), text_of(result))
-    return repair(past, text_of(result if later is None else later), SCHEMA, everything, whole=False)
+    past = Past(data_of(base), data_of(first), data_of(second), data_of(result))
+    return repair(past, data_of(result if later is None else later), SCHEMA, everything, whole=False)
 
 
 def changed(**paths: Any) -> Value:
@@ -55,8 +59,8 @@ def test_an_item_goes_back_behind_the_one_it_followed() -> None:
     second = start()
     second["next_actions"].insert(2, "between")
     repaired = mend(start(), changed(iteration=1), second, changed(iteration=1))
-    assert json.loads(repaired.text)["next_actions"] == second["next_actions"]
-    assert json.loads(repaired.text)["skill_state"]["iteration"] == 1
+    assert json.loads(repaired.data)["next_actions"] == second["next_actions"]
+    assert json.loads(repaired.data)["skill_state"]["iteration"] == 1
 
 
 def test_a_field_that_was_lost_gets_the_changed_value() -> None:
@@ -64,7 +68,7 @@ def test_a_field_that_was_lost_gets_the_changed_value() -> None:
     second["updated_at"] = "2026-05-01T00:00:00Z"
     first = start()
     first["updated_at"] = "2026-04-01T00:00:00Z"
-    assert json.loads(mend(start(), first, second, first).text) == second
+    assert json.loads(mend(start(), first, second, first).data) == second
 
 
 def test_costs_are_added_up_again_and_what_was_spent_since_stays() -> None:
@@ -72,7 +76,7 @@ def test_costs_are_added_up_again_and_what_was_spent_since_stays() -> None:
     first["cost"]["total_usd"], second["cost"]["total_usd"] = 1.75, 2.25
     later["cost"]["total_usd"] = 3.25
     repaired = mend(start(), first, second, second, later)
-    assert json.loads(repaired.text)["cost"]["total_usd"] == 3.75
+    assert json.loads(repaired.data)["cost"]["total_usd"] == 3.75
     assert repaired.refused == ()
 
 
@@ -81,7 +85,7 @@ def test_the_record_of_one_run_is_restored_as_a_whole() -> None:
     second = changed(last_run={"at": "2026-04-02T00:00:00Z", "verdict": "PASS", "notes": "the second's"})
     blend = changed(last_run={"at": "2026-04-02T00:00:00Z", "verdict": "FAIL", "notes": "the first's"})
     assert (
-        json.loads(mend(start(), first, second, blend).text)["skill_state"]["last_run"]
+        json.loads(mend(start(), first, second, blend).data)["skill_state"]["last_run"]
         == (second["skill_state"]["last_run"])
     )
 
@@ -91,7 +95,7 @@ def test_what_a_person_wrote_in_the_merge_stays() -> None:
     second["context_primer"]["key_decisions"].append("decision 9")
     result = start()
     result["progress_summary"] = "Written in the merge."
-    repaired = json.loads(mend(start(), changed(iteration=1), second, result).text)
+    repaired = json.loads(mend(start(), changed(iteration=1), second, result).data)
     assert repaired["progress_summary"] == "Written in the merge."
     assert repaired["context_primer"]["key_decisions"][-1] == "decision 9"
 
@@ -101,7 +105,7 @@ def test_a_place_that_changed_since_keeps_what_it_holds() -> None:
     first["progress_table"][1]["label"] = "by the first"
     later["progress_table"][1]["label"] = "written since"
     repaired = mend(start(), first, second, result, later)
-    assert json.loads(repaired.text) == later
+    assert json.loads(repaired.data) == later
     assert [(where, why) for where, why in repaired.refused] == [("/progress_table/1/label", TOUCHED)]
 
 
@@ -111,7 +115,7 @@ def test_what_both_sides_contradict_each_other_on_is_refused() -> None:
     second["status"], second["progress_summary"] = "blocked", "Stuck."
     result["status"], result["progress_summary"] = "complete", "Stuck."
     repaired = mend(start(), first, second, result)
-    assert json.loads(repaired.text) == result
+    assert json.loads(repaired.data) == result
     assert [why for _, why in repaired.refused] == [CONTRADICTED]
 
 
@@ -119,32 +123,35 @@ def test_only_wanted_entries_are_mended() -> None:
     second = start()
     second["next_actions"].append("one")
     second["blockers"].append({"id": "b9", "description": "two"})
-    past = Past(text_of(start()), text_of(start()), text_of(second), text_of(start()))
-    repaired = repair(past, text_of(start()), SCHEMA, lambda entry: entry.name.startswith("blockers"), whole=False)
-    value = json.loads(repaired.text)
+    past = Past(data_of(start()), data_of(start()), data_of(second), data_of(start()))
+    repaired = repair(past, data_of(start()), SCHEMA, lambda entry: entry.name.startswith("blockers"), whole=False)
+    value = json.loads(repaired.data)
     assert (value["next_actions"], value["blockers"]) == (start()["next_actions"], second["blockers"])
 
 
 def test_a_result_that_is_no_json_is_made_anew_where_nothing_contradicts() -> None:
     second = start()
     second["next_actions"].append("one")
-    past = Past(text_of(start()), text_of(changed(iteration=1)), text_of(second), None)
-    made = json.loads(remake(past, SCHEMA) or "")
+    past = Past(data_of(start()), data_of(changed(iteration=1)), data_of(second), None)
+    made = json.loads(remake(past, SCHEMA) or b"")
     assert (made["skill_state"]["iteration"], made["next_actions"][-1]) == (1, "one")
     first = start()
     first["step"], second["step"] = "a", "b"
-    assert remake(Past(text_of(start()), text_of(first), text_of(second), None), SCHEMA) is None
+    assert remake(Past(data_of(start()), data_of(first), data_of(second), None), SCHEMA) is None
 
 
 def test_bytes_that_nobody_touched_stay() -> None:
     second = start()
     second["next_actions"].append("one")
-    odd = text_of(start()).replace("1.25", "1.250").replace('"count": 3', '"count"  :  3')
-    past = Past(odd, odd, text_of(second).replace("1.25", "1.250").replace('"count": 3', '"count"  :  3'), odd)
+    odd, added = (
+        text_of(value).replace("1.25", "1.250").replace('"count": 3', '"count"  :  3').encode()
+        for value in (start(), second)
+    )
+    past = Past(odd, odd, added, odd)
     repaired = repair(past, odd, SCHEMA, everything, whole=False)
-    assert '"total_usd": 1.250' in repaired.text
-    assert '"count"  :  3' in repaired.text
-    assert '"one"' in repaired.text
+    assert b'"total_usd": 1.250' in repaired.data
+    assert b'"count"  :  3' in repaired.data
+    assert b'"one"' in repaired.data
 
 
 # laws
@@ -201,15 +208,15 @@ def test_a_side_taken_whole_is_mended_and_what_came_later_stays(
     first, second = apply_operations(base, ours), apply_operations(base, theirs)
     now = apply_operations(first, later[:3])
     file = judged(base, first, second, text_of(first))
-    past = Past(text_of(base), text_of(first), text_of(second), text_of(first))
+    past = Past(data_of(base), data_of(first), data_of(second), data_of(first))
 
-    def mend_left(text: str) -> str:
+    def mend_left(data: bytes) -> bytes:
         """What an audit does: it mends the harm that still stands."""
-        keys = {key_of(entry) for entry in file.find_left(text.encode()) or ()}
-        return repair(past, text, SCHEMA, lambda entry: key_of(entry) in keys, whole=False).text
+        keys = {key_of(entry) for entry in file.find_left(data) or ()}
+        return repair(past, data, SCHEMA, lambda entry: key_of(entry) in keys, whole=False).data
 
-    repaired = mend_left(text_of(now))
-    assert bool(list_harm(file.found)) or repaired == text_of(now)
+    repaired = mend_left(data_of(now))
+    assert bool(list_harm(file.found)) or repaired == data_of(now)
     assert mend_left(repaired) == repaired, "a second repair finds nothing to do"
     before, after = scalars(now), scalars(json.loads(repaired))
     changing = scalars(base) | {json.dumps(value) for value in replaced(now)}

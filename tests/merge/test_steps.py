@@ -7,10 +7,11 @@ import pytest
 
 from checkpoint_git.core.jsontext import to_tokens
 from checkpoint_git.core.jsonwrite import OURS, THEIRS
-from checkpoint_git.merge.decide import decide
-from checkpoint_git.merge.document import Merged, merge_texts
+from checkpoint_git.merge.conflicts import decide
+from checkpoint_git.merge.file import Merged
 from checkpoint_git.merge.lint import lint_schema
 from checkpoint_git.merge.steps import is_lawful
+from tests.support.merging import merge_texts
 
 STEPS = ["plan", "build", "ship"]
 LAW = {"steps": "/done", "key": "/step", "at": "/at", "order": STEPS, "current": "/step", "status": "/status",

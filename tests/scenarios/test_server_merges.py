@@ -9,12 +9,12 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.merges.merges import UNSHALLOW
-from checkpoint_git.merge.document import merge_texts
 from checkpoint_git.tools.merges import audit, explain_merge
 from checkpoint_git.tools.merges import ci as ci
 from tests.merge.schemas import skill_schema
 from tests.scenarios.driven import drive
 from tests.support.command import run_checkpoint
+from tests.support.merging import merge_texts
 from tests.support.repos import GitRepo
 from tests.support.served import PATH, Change, Server, Value, changed, run, start, text_of
 from tests.support.verbs import NOON, Ran, run_verb

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.jsontext import JsonTextError, decode
+from checkpoint_git.core.jsontext import JsonTextError
 from checkpoint_git.core.linediff import diff_lines
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import plan_place
@@ -125,7 +125,7 @@ def _plan_file(
             continue
         told = [_refuse(path, where, why, hint) for where, why in repaired.refused]
         plan.refused.extend(told[:_MOST_REFUSED])
-        after = repaired.text.encode()
+        after = repaired.data
         if after == data:
             continue
         if not told:
@@ -147,15 +147,13 @@ def _repair(file: ServedFile, data: bytes, schema: dict[str, Any]) -> Repaired |
     versions = judged.file
     if versions.first is None or versions.second is None:
         return "one side has no such file, and a person has to choose"
-    base = None if judged.base is None else decode(judged.base)
-    result = decode(versions.result) if judged.is_readable and versions.result is not None else None
-    past = Past(base, decode(versions.first), decode(versions.second), result)
+    past = Past(judged.base, versions.first, versions.second, versions.result if judged.is_readable else None)
     if not judged.is_readable and data == versions.result:
         made = remake(past, schema)
         return "both sides changed the same places, and a person has to choose" if made is None else Repaired(made, ())
     wanted = _list_wanted(file)
     try:
-        return repair(past, decode(data), schema, lambda entry: key_of(entry) in wanted, whole=file.how == "lines")
+        return repair(past, data, schema, lambda entry: key_of(entry) in wanted, whole=file.how == "lines")
     except JsonTextError as error:
         return f"it cannot be read as JSON: {error.message}"
 

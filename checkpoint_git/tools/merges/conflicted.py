@@ -16,8 +16,8 @@ from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.discover import is_inside
 from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.git.merges.conflicts import Unmerged, Version, read_as_stored, read_line_merges
-from checkpoint_git.merge.chosen import Conflict, Held, find_choices, is_text_merge
-from checkpoint_git.merge.document import Merged, merge_texts
+from checkpoint_git.merge.conflicts import Conflict, Held, find_choices, is_text_merge
+from checkpoint_git.merge.file import Merged, merge_file
 from checkpoint_git.merge.places import newer_side
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.protocols.validate import check_document
@@ -100,7 +100,7 @@ def find_newest(case: Case) -> int | None:
     """The side whose updated_at (a workflow's last_updated) is later; None where nobody can tell."""
     if case.merged is None:
         return None
-    ours, theirs = case.merged.merging.ours, case.merged.merging.theirs
+    ours, theirs = case.merged.context.ours, case.merged.context.theirs
     newer = newer_side(ours, theirs, "/updated_at") or newer_side(ours, theirs, "/last_updated")
     return {1: OURS, -1: THEIRS}.get(newer)
 
@@ -165,25 +165,14 @@ def _find_obstacle(work_tree: str, unmerged: Unmerged) -> str:
 
 def _merge_again(unmerged: Unmerged, size: int, choices: Choices) -> tuple[Merged | None, str]:
     """The merge of the index's versions, as the driver does it; else why it cannot be made."""
-    texts: list[str | None] = []
-    for side, version in zip((OURS, BASE, THEIRS), unmerged.sides, strict=True):
-        try:
-            texts.append(_checked(version))
-        except jsontext.JsonTextError as error:
-            return None, f"{NAMES[side]} is no JSON that can be merged: line {error.line}: {error.message}"
-    ours, base, theirs = texts
+    ours, base, theirs = (None if version is None else version.data for version in unmerged.sides)
     assert ours is not None
     assert theirs is not None
     schema = load_merge_schema(unmerged.path, choices.schema)
-    return merge_texts(base, ours, theirs, schema, choices.narrative, size), ""
-
-
-def _checked(version: Version | None) -> str | None:
-    if version is None:
-        return None
-    text = jsontext.decode(version.data)
-    jsontext.parse(text)
-    return text
+    try:
+        return merge_file(base, ours, theirs, schema, narrative=choices.narrative, marker_size=size), ""
+    except jsontext.JsonTextError as error:
+        return None, f"{error.version} is no JSON that can be merged: line {error.line}: {error.message}"
 
 
 # what the work tree's file holds

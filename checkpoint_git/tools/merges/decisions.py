@@ -6,10 +6,10 @@ from typing import Literal, NamedTuple
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS
-from checkpoint_git.merge.chosen import Conflict, decide_each, is_about
+from checkpoint_git.merge.conflicts import Conflict, decide_each, is_about
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.tools.merges.conflicted import Case, describe_sides, find_newest, is_valid, whole_conflict
-from checkpoint_git.tools.merges.prompt import MERGE, STAGE, Asker, say_value
+from checkpoint_git.tools.merges.prompt import MERGE, STAGE, Asker, say_held
 
 Take = Literal["ours", "theirs", "newest", "base"]
 TAKES: tuple[Take, ...] = ("ours", "theirs", "newest", "base")
@@ -151,7 +151,7 @@ def _checked(resolved: Resolved, now: int) -> Resolved:
 def _undecided(case: Case, conflict: Conflict) -> Finding:
     if case.merged is None:
         return Finding("resolve/undecided", "error", f"undecided as a whole: {describe_sides(case)}", case.path)
-    ours, base, theirs = (say_value(side) for side in conflict.sides)
+    ours, base, theirs = (say_held(side) for side in conflict.sides)
     message = f"undecided at {', '.join(conflict.places)}: ours {ours}, theirs {theirs} (base {base})"
     return Finding("resolve/undecided", "error", message, case.path, conflict.where)
 

@@ -8,14 +8,12 @@ from contextlib import suppress
 from typing import Any, NamedTuple, get_args
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.jsontext import JsonTextError, decode
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Style
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.git.merges.conflicts import read_choices
 from checkpoint_git.git.merges.merges import (
     UNSHALLOW,
-    Ancestor,
     Base,
     Commit,
     Env,
@@ -30,8 +28,9 @@ from checkpoint_git.git.merges.merges import (
     read_touched_all,
 )
 from checkpoint_git.git.merges.repairs import read_repaired
-from checkpoint_git.merge.document import merge_texts
-from checkpoint_git.merge.explain import Explanation, explain_bytes
+from checkpoint_git.merge.explain import explain
+from checkpoint_git.merge.explanation import Explanation
+from checkpoint_git.merge.file import merge_bases
 from checkpoint_git.merge.verdict import FAILURES, Verdict
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.protocols.registry import protocol_of
@@ -190,29 +189,8 @@ def _explain(cwd: str, commit: Commit, touched: Touched, schemas: "Schemas") -> 
 
 def explain_versions(file: Versions, schema: Schema, narrative: str) -> Explanation:
     """One file of a merge explained; several merge bases are first merged as git would."""
-    base = merge_ancestors(file.bases, schema)
-    return explain_bytes(base, file.first, file.second, file.result, schema, narrative)
-
-
-def merge_ancestors(bases: Sequence[Ancestor], schema: Schema) -> bytes | None:
-    """The virtual base of a criss-cross merge: the bases merged one after the other, conflicts taking their base's."""
-    if not bases:
-        return None
-    merged = bases[0].data
-    for other in bases[1:]:
-        merged = _merge_two(merge_ancestors(other.below, schema), merged, other.data, schema)
-    return merged
-
-
-def _merge_two(base: bytes | None, ours: bytes | None, theirs: bytes | None, schema: Schema) -> bytes | None:
-    if ours is None or theirs is None:
-        present = theirs if ours is None else ours
-        return None if present == base else present
-    try:
-        texts = [None if data is None else decode(data) for data in (base, ours, theirs)]
-        return merge_texts(texts[0], texts[1] or "", texts[2] or "", schema, inner=True).text.encode()
-    except JsonTextError:
-        return ours if theirs == base else theirs
+    base = merge_bases(file.bases, schema)
+    return explain(base, file.first, file.second, file.result, schema, narrative)
 
 
 class Schemas:

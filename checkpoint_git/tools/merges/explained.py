@@ -4,11 +4,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.jsontext import load
-from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.core.terminal_text import say_value
 from checkpoint_git.git.merges.merges import Versions
-from checkpoint_git.merge.explain import Comparison, Entry, Explanation
+from checkpoint_git.merge.explanation import Comparison, Entry, Explanation
 
-_LONGEST_VALUE = 60
 _ORDINALS = {1: "first", 2: "second", 3: "third"}
 
 
@@ -51,50 +50,52 @@ def _taken(entry: Entry, parents: Parents) -> str:
         return f"removed, as by {who}"
     if _is_named(entry, value):
         return f"from {who}"
-    return f"{_said(value)}, from {who}" if entry.base is None else f"{_said(value)}, as {who} changed it"
+    return f"{say_value(value)}, from {who}" if entry.base is None else f"{say_value(value)}, as {who} changed it"
 
 
 def _combined(entry: Entry, parents: Parents) -> str:
-    return f"{_said(entry.result)}, made of {_said(entry.first)} and {_said(entry.second)}"
+    return f"{say_value(entry.result)}, made of {say_value(entry.first)} and {say_value(entry.second)}"
 
 
 def _decided(entry: Entry, parents: Parents) -> str:
     other = "second" if entry.side == "first" else "first"
     stands, gone = (entry.first, entry.second) if entry.side == "first" else (entry.second, entry.first)
-    return f"{_said(stands)} of {parents.name(entry.side)} stands, {_said(gone)} of {parents.name(other)} does not"
+    return (
+        f"{say_value(stands)} of {parents.name(entry.side)} stands, {say_value(gone)} of {parents.name(other)} does not"
+    )
 
 
 def _lost(entry: Entry, parents: Parents) -> str:
-    stands = f"; {_said(entry.result)} stands" if entry.result is not None else ""
+    stands = f"; {say_value(entry.result)} stands" if entry.result is not None else ""
     if entry.side == "both" and entry.first != entry.second:
-        said = f"{_said(entry.first)} of {parents.name('first')} and {_said(entry.second)} of the other"
+        said = f"{say_value(entry.first)} of {parents.name('first')} and {say_value(entry.second)} of the other"
         return f"{said} are gone{stands}"
     value = entry.second if entry.side == "second" else entry.first
     if entry.base is not None and value == entry.base:
-        return f"{_said(value)}, which {parents.name('both')} kept, is gone{stands}"
+        return f"{say_value(value)}, which {parents.name('both')} kept, is gone{stands}"
     if _is_named(entry, value):
         return f"gone, though {parents.name(entry.side)} added it"
-    return f"{_said(value)} of {parents.name(entry.side)} is gone{stands}"
+    return f"{say_value(value)} of {parents.name(entry.side)} is gone{stands}"
 
 
 def _resurrected(entry: Entry, parents: Parents) -> str:
-    value = "" if _is_named(entry, entry.result) else f"{_said(entry.result)} is "
+    value = "" if _is_named(entry, entry.result) else f"{say_value(entry.result)} is "
     return f"{value}back, though {parents.name(entry.side)} removed it"
 
 
 def _edited(entry: Entry, parents: Parents) -> str:
     if entry.result is None:
-        return f"{_said(entry.first or entry.second)} was changed in the merge"
-    value = "" if _is_named(entry, entry.result) else f"{_said(entry.result)} is "
+        return f"{say_value(entry.first or entry.second)} was changed in the merge"
+    value = "" if _is_named(entry, entry.result) else f"{say_value(entry.result)} is "
     return f"{value}no parent's: written in the merge"
 
 
 def _doubled(entry: Entry, parents: Parents) -> str:
-    return "something stands there twice" if entry.result is None else f"{_said(entry.result)} stands there again"
+    return "something stands there twice" if entry.result is None else f"{say_value(entry.result)} stands there again"
 
 
 def _blended(entry: Entry, parents: Parents) -> str:
-    return "no document" if entry.result is None else f"{_said(entry.result)} is made of two records"
+    return "no document" if entry.result is None else f"{say_value(entry.result)} is made of two records"
 
 
 _SENTENCES: dict[str, Callable[[Entry, Parents], str]] = {
@@ -102,18 +103,14 @@ _SENTENCES: dict[str, Callable[[Entry, Parents], str]] = {
     "second": _taken,
     "combined": _combined,
     "decided": _decided,
-    "limited": lambda entry, parents: f"{_said(entry.first or entry.second)} was cut off at the end of a full list",
-    "moved": lambda entry, parents: f"{_said(entry.first or entry.second)} is in another place",
+    "limited": lambda entry, parents: f"{say_value(entry.first or entry.second)} was cut off at the end of a full list",
+    "moved": lambda entry, parents: f"{say_value(entry.first or entry.second)} is in another place",
     "edited": _edited,
     "resurrected": _resurrected,
     "lost": _lost,
     "doubled": _doubled,
     "blended": _blended,
 }
-
-
-def _said(value: str | None) -> str:
-    return "(nothing)" if value is None else shorten(value, _LONGEST_VALUE)
 
 
 def _is_named(entry: Entry, value: str | None) -> bool:

@@ -1,17 +1,12 @@
 """What merges did to checkpoints, and what the next one would do: facts gathered by somebody else. Values only."""
 
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from checkpoint_git.merge.conflicts import Clash
 
 Kind = Literal["whole", "clean", "conflict", "removed-here", "removed-there", "text"]
 Harm = Literal["lost", "doubled", "blended"]
-
-
-class Clash(NamedTuple):
-    """One place that a merge would leave to a person. where: a JSON Pointer. ours, theirs: what each side says."""
-
-    where: str
-    ours: str
-    theirs: str
 
 
 class Meeting(NamedTuple):
@@ -25,7 +20,7 @@ class Meeting(NamedTuple):
 
     path: str
     kind: Kind
-    clashes: tuple[Clash, ...] = ()
+    clashes: "tuple[Clash, ...]" = ()
     detail: str = ""
     invalid: str = ""
     in_the_way: bool = False

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from checkpoint_git.git.merges.merges import Versions
-from checkpoint_git.merge.explain import Entry, Explanation, explain_bytes
+from checkpoint_git.merge.explain import explain
+from checkpoint_git.merge.explanation import Entry, Explanation
+from checkpoint_git.merge.file import merge_bases
 from checkpoint_git.merge.places import CONFLICT
 from checkpoint_git.merge.verdict import FAILURES
-from checkpoint_git.tools.merges.explain_merge import merge_ancestors
 
 Key = tuple[str, str | None, str | None, str | None]
 
@@ -25,14 +26,14 @@ class Judged:
         self.file = file
         self.schema = schema
         self.narrative = narrative
-        self.base = merge_ancestors(file.bases, schema)
+        self.base = merge_bases(file.bases, schema)
         self.found = self.explain(file.result)
         self.is_readable = not any(version == "result" for version, _ in self.found.unreadable)
         self.harmed = list_harm(self.found)
 
     def explain(self, result: bytes | None) -> Explanation:
         """What the merge would have done, had this been its result."""
-        return explain_bytes(self.base, self.file.first, self.file.second, result, self.schema, self.narrative)
+        return explain(self.base, self.file.first, self.file.second, result, self.schema, self.narrative)
 
     def find_left(self, version: bytes | None) -> list[Entry] | None:
         """The harm that a present version of the file still shows; none where the file was removed since.

@@ -7,7 +7,7 @@ from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.git.merges.merges import Commit, Versions, read_contents, read_touched
 from checkpoint_git.git.merges.suspects import read_blobs_in_head, read_later_versions, read_suspects
 from checkpoint_git.git.objects import read_commit
-from checkpoint_git.merge.explain import Entry
+from checkpoint_git.merge.explanation import Entry
 from checkpoint_git.tools.merges.explain_merge import Schemas
 from checkpoint_git.tools.merges.explained import Parents, say_entry
 from checkpoint_git.tools.merges.facts import Damage, Hurt

@@ -14,9 +14,9 @@ from checkpoint_git.core.jsontext import JsonTextError, decode, parse
 from checkpoint_git.git.merges.conflicts import read_line_merges
 from checkpoint_git.git.merges.line_merge import Made, Plain, is_dropped, merge_lines, read_foreseen, read_made
 from checkpoint_git.git.merges.merges import UNSHALLOW, Commit, Touched, Versions, read_missing, read_touched
-from checkpoint_git.merge.document import merge_texts
-from checkpoint_git.merge.explain import THE_FILE, Entry
-from checkpoint_git.tools.merges.explain_merge import Schemas, merge_ancestors, read_in_parts
+from checkpoint_git.merge.explanation import THE_FILE, Entry
+from checkpoint_git.merge.file import merge_bases, merge_file
+from checkpoint_git.tools.merges.explain_merge import Schemas, read_in_parts
 from checkpoint_git.tools.merges.explained import Parents, say_entry
 from checkpoint_git.tools.merges.harm import Judged, key_of, list_harm, place_of
 from checkpoint_git.tools.merges.line_merge_findings import Event, Hit, How, Kind
@@ -130,13 +130,12 @@ def _is_ours(file: Versions, schema: dict[str, Any], narrative: str) -> bool:
     """Whether a result is our own merge byte for byte: then there is nothing to explain, which costs twice as much."""
     if file.first is None or file.second is None or file.result is None:
         return False
-    base = merge_ancestors(file.bases, schema)
+    base = merge_bases(file.bases, schema)
     try:
-        texts = None if base is None else decode(base), decode(file.first), decode(file.second)
-        merged = merge_texts(*texts, schema, narrative)
+        merged = merge_file(base, file.first, file.second, schema, narrative=narrative)
     except JsonTextError:
         return False
-    return not merged.conflicts and merged.text.encode() == file.result
+    return not merged.conflicts and merged.data == file.result
 
 
 def find_parents(judged: Judged, event: Event) -> Parents:

@@ -5,17 +5,16 @@ from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
-from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.git.merges.conflicts import read_line_merges
 from checkpoint_git.git.merges.merges import Versions
-from checkpoint_git.merge.document import merge_texts
-from checkpoint_git.merge.identity import canonical_text
+from checkpoint_git.merge.conflicts import list_clashes
+from checkpoint_git.merge.file import merge_bases, merge_file
 from checkpoint_git.protocols.write import find_new_errors
-from checkpoint_git.tools.merges.explain_merge import Schemas, merge_ancestors
-from checkpoint_git.tools.merges.facts import Clash, Meeting
+from checkpoint_git.tools.merges.explain_merge import Schemas
+from checkpoint_git.tools.merges.facts import Meeting
 
-_LONGEST_VALUE = 200
+_NAMES = {"base": "the common base", "ours": "this branch's version", "theirs": "theirs"}
 
 
 def meet_all(cwd: str, files: Sequence[Versions], choices: Choices, now: int) -> list[Meeting]:
@@ -39,22 +38,18 @@ def load_schema(schemas: Schemas, path: str) -> dict[str, Any]:
 
 def meet(file: Versions, schema: dict[str, Any], narrative: str, now: int) -> Meeting:
     """What becomes of one file: first is this branch's version, second the upstream's."""
-    base = merge_ancestors(file.bases, schema)
+    base = merge_bases(file.bases, schema)
     if file.first == base or file.first == file.second:
         return Meeting(file.path, "whole")
     if file.first is None or file.second is None:
         return Meeting(file.path, "removed-here" if file.first is None else "removed-there")
-    texts = []
-    for whose, data in (("the common base", base), ("this branch's version", file.first), ("theirs", file.second)):
-        try:
-            texts.append(None if data is None else _read_json(data))
-        except JsonTextError as error:
-            return Meeting(file.path, "text", detail=f"{whose} cannot be read as JSON: {error.message}")
-    merged = merge_texts(texts[0], texts[1] or "", texts[2] or "", schema, narrative)
+    try:
+        merged = merge_file(base, file.first, file.second, schema, narrative=narrative)
+    except JsonTextError as error:
+        return Meeting(file.path, "text", detail=f"{_NAMES[error.version]} cannot be read as JSON: {error.message}")
     if merged.conflicts:
-        clashes = tuple(Clash(one.where, _said(one.sides[0]), _said(one.sides[2])) for one in merged.conflicts)
-        return Meeting(file.path, "conflict", clashes)
-    errors = find_new_errors(file.path, merged.text.encode(), (file.first, file.second), now)
+        return Meeting(file.path, "conflict", list_clashes(merged))
+    errors = find_new_errors(file.path, merged.data, (file.first, file.second), now)
     return Meeting(file.path, "clean", invalid=f"{errors[0].where or '/'}: {errors[0].message}" if errors else "")
 
 
@@ -74,10 +69,3 @@ def _merges_by_lines(cwd: str, file: Versions) -> bool:
         return bool(_read_json(both[0]))
     except JsonTextError:
         return False
-
-
-def _said(side: Any) -> str:
-    """One side of a conflict as the driver says it."""
-    if side is None:
-        return "nothing"
-    return shorten(canonical_text(side.value), _LONGEST_VALUE) if hasattr(side, "value") else "another order"

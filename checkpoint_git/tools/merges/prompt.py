@@ -4,9 +4,9 @@ from typing import TextIO
 
 from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS
 from checkpoint_git.core.leaflines import list_leaves
-from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.merge.chosen import Conflict, Held
-from checkpoint_git.merge.identity import canonical_text
+from checkpoint_git.core.terminal_text import escape_controls, say_value, shorten
+from checkpoint_git.merge.conflicts import Conflict, Held
+from checkpoint_git.merge.items import canonical_text
 from checkpoint_git.tools.merges.conflicted import NAMES, Case, describe_sides, find_newest
 
 _SIDES = {"o": OURS, "t": THEIRS, "b": BASE}
@@ -97,6 +97,6 @@ def show_value(held: Held | None) -> list[str]:
     return [*lines[:_MOST_LINES], f"... and {more} more"] if more > 0 else lines
 
 
-def say_value(held: Held | None, width: int = 60) -> str:
+def say_held(held: Held | None) -> str:
     """A value in one short line."""
-    return "nothing" if held is None else shorten(canonical_text(held.value), width)
+    return say_value(None if held is None else canonical_text(held.value))

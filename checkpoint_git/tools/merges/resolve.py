@@ -15,7 +15,7 @@ from checkpoint_git.disk.discover import Place
 from checkpoint_git.disk.lock import hold_lock, lock_path
 from checkpoint_git.git.merges import conflicts as index
 from checkpoint_git.git.merges.conflicts import Top, Unmerged
-from checkpoint_git.merge.chosen import Conflict, is_about
+from checkpoint_git.merge.conflicts import Conflict, is_about
 from checkpoint_git.protocols.write import Tell, say_waiting
 from checkpoint_git.tools.merges.conflicted import NAMES, Case, read_case, read_raw
 from checkpoint_git.tools.merges.decisions import TAKES, Request, Resolved, list_all, plan_file

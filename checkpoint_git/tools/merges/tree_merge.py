@@ -27,12 +27,11 @@ from checkpoint_git.git.merges.trees import (
     write_blobs,
     write_tree,
 )
-from checkpoint_git.merge.document import merge_texts
-from checkpoint_git.merge.identity import canonical_text
+from checkpoint_git.merge.conflicts import Clash, list_clashes
+from checkpoint_git.merge.file import merge_file
 from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.registry import is_merged, protocol_of
 from checkpoint_git.tools.merges.explain_merge import Schemas
-from checkpoint_git.tools.merges.facts import Clash
 
 Kind = Literal["checkpoint", "text", "too-large", "record", "file", "binary", "removed", "renamed", "mode", "type"]
 Only = Callable[[str], bool]
@@ -171,14 +170,13 @@ class Joiner(NamedTuple):
         if max(len(base or b""), len(ours), len(theirs)) > MAX_BYTES:
             return None, Remaining(path, "too-large", f"a version of it is larger than {MAX_BYTES >> 20} MiB")
         try:
-            texts = [None if not data else decode(data) for data in (base, ours, theirs)]
-            schema = self._load_schema(path)
-            merged = merge_texts(texts[0], texts[1] or "", texts[2] or "", schema, self.schemas.choices.narrative)
+            narrative = self.schemas.choices.narrative
+            merged = merge_file(base, ours, theirs, self._load_schema(path), narrative=narrative)
         except Exception as error:  # no JSON that we accept, or a fault of ours: the driver does the same then
             return self._merge_as_text(path, (base or b"", ours, theirs), error)
-        clashes = tuple(Clash(one.where, _said(one.sides[0]), _said(one.sides[2])) for one in merged.conflicts)
+        clashes = list_clashes(merged)
         detail = f"both sides changed {_listed(clash.where or '/' for clash in clashes)}"
-        return merged.text.encode(), Remaining(path, "checkpoint", detail, clashes) if clashes else None
+        return merged.data, Remaining(path, "checkpoint", detail, clashes) if clashes else None
 
     def _merge_as_text(
         self, path: str, sides: tuple[bytes, bytes, bytes], error: Exception
@@ -324,13 +322,6 @@ def _is_json(data: bytes) -> bool:
     except JsonTextError:
         return False
     return True
-
-
-def _said(side: Any) -> str:
-    """One side of a conflict as the driver says it."""
-    if side is None:
-        return "(nothing)"
-    return shorten(canonical_text(side.value), _LONGEST_VALUE) if hasattr(side, "value") else "another order"
 
 
 def _listed(places: Iterable[str]) -> str:

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
-from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.merge.document import Merged, merge_texts
-from checkpoint_git.merge.identity import canonical_text
+from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.merge.conflicts import Clash, list_clashes
+from checkpoint_git.merge.file import Merged, merge_file
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.protocols.registry import is_merged
@@ -17,11 +17,10 @@ from checkpoint_git.tools.sync.files import find_path_trouble, kind_of
 from checkpoint_git.tools.sync.trees import FILE_MODES, Leaf
 
 if TYPE_CHECKING:
-    from checkpoint_git.core.jsonwrite import Choice
+    pass
 
 Take = Literal["", "ours", "theirs"]
 _LONGEST_VALUE = 80
-_MARKER_SIZE = 7
 
 
 class Rules(NamedTuple):
@@ -115,25 +114,22 @@ def merge_contents(
 ) -> tuple[bytes | None, list[Finding]]:
     """The merge of three versions, None where a person has to decide; then the findings say what."""
     try:
-        texts = [None if base is None else _read_json(base), _read_json(ours), _read_json(theirs)]
-        schema = _load_schema(path, rules.schema)
-        merged = merge_texts(texts[0], texts[1] or "", texts[2] or "", schema, rules.narrative, _MARKER_SIZE)
+        merged = merge_file(base, ours, theirs, _load_schema(path, rules.schema), narrative=rules.narrative)
     except JsonTextError as error:
         found = Finding("sync/conflict", "error", f"both sides changed it, and one is no JSON: {error.message}", path)
         return None, [found._replace(hint=_DECIDE)]
     if merged.conflicts and rules.take:
         merged = _decide_by_side(merged, rules.take)
     if merged.conflicts:
-        return None, [_clash(path, one) for one in merged.conflicts]
-    return merged.text.encode(), []
+        return None, [_to_finding(path, one) for one in list_clashes(merged, _LONGEST_VALUE)]
+    return merged.data, []
 
 
 def _decide_by_side(merged: Merged, take: Take) -> Merged:
     from checkpoint_git.core.jsonwrite import OURS, THEIRS
-    from checkpoint_git.merge.chosen import decide_each  # few merges have conflicts, and fewer are decided so
+    from checkpoint_git.merge.conflicts import decide_all  # few merges have conflicts, and fewer are decided so
 
-    side = OURS if take == "ours" else THEIRS
-    return decide_each(merged, lambda _: side, _MARKER_SIZE).merged
+    return decide_all(merged, OURS if take == "ours" else THEIRS)
 
 
 def _decide_removed(sides: Sides, read: Read, rules: Rules) -> Decision:
@@ -206,13 +202,6 @@ def _check(path: str, data: bytes, now: int) -> Document:
     return Document(path, "", None, None, len(data), [])
 
 
-def _clash(path: str, conflict: "Choice") -> Finding:
-    ours, _, theirs = conflict.sides
-    message = f"both sides changed it: ours {_said(ours)}, theirs {_said(theirs)}; each side stays as it is"
-    return Finding("sync/conflict", "error", message, path, conflict.where, hint=_DECIDE)
-
-
-def _said(side: Any) -> str:
-    if side is None:
-        return "(nothing)"
-    return shorten(canonical_text(side.value), _LONGEST_VALUE) if hasattr(side, "value") else "another order"
+def _to_finding(path: str, clash: Clash) -> Finding:
+    message = f"both sides changed it: ours {clash.ours}, theirs {clash.theirs}; each side stays as it is"
+    return Finding("sync/conflict", "error", message, path, clash.where, hint=_DECIDE)

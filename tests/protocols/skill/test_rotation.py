@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from checkpoint_git.core import jsonedit
 from checkpoint_git.core.jsontext import load, to_tokens
-from checkpoint_git.merge.document import merge_texts
 from checkpoint_git.protocols.skill.rotation import Due, find_due, find_merged, history_document, plan_rotation
 from tests.merge.schemas import skill_schema
+from tests.support.merging import merge_texts
 from tests.support.samples import checkpoint
 
 

@@ -11,7 +11,7 @@ from checkpoint_git.cli.render.json import write as write_json
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsonwrite import OURS as OURS_SIDE
 from checkpoint_git.git.driver_settings import Choices
-from checkpoint_git.merge.chosen import Conflict
+from checkpoint_git.merge.conflicts import Conflict
 from checkpoint_git.tools.merges import resolve
 from checkpoint_git.tools.merges.conflicted import Case
 from checkpoint_git.tools.merges.decisions import Request

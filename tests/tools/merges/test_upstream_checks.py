@@ -3,9 +3,10 @@
 import pytest
 
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.merge.conflicts import Clash
 from checkpoint_git.tools.doctor.context import World
 from checkpoint_git.tools.doctor.table import choose_checks, find_all
-from checkpoint_git.tools.merges.facts import Clash, Meeting, Upstream
+from checkpoint_git.tools.merges.facts import Meeting, Upstream
 
 PATH = ".checkpoints/build.checkpoint.json"
 OTHER = ".checkpoints/audit.checkpoint.json"

@@ -1,22 +1,21 @@
-"""Conflicts as a person meets them: what each side holds, and what a text has already decided of them. Pure.
+"""Conflicts as values: what each side holds, deciding them, and what a text has already decided of them. Pure.
 
-A merge that is decided in several sittings needs no memory of its own: the text that lies in the work tree says which
-of its conflicts are still marked and which side stands in the place of the others.
+A merge that is decided in several sittings needs no memory of its own: the text in the work tree says which of its
+conflicts are still marked and which side was taken for the others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from checkpoint_git.core.jsontext import JsonTextError, Node, join_pointer, split_pointer
-from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS, Built, Choice
-from checkpoint_git.core.terminal_text import escape_controls
-from checkpoint_git.merge.decide import decide
-from checkpoint_git.merge.document import Merged
-from checkpoint_git.merge.markers import split_lines
+from checkpoint_git.core.jsontext import JsonTextError, split_pointer
+from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS, Built, Choice, Entry, value_of
+from checkpoint_git.merge.file import Merged, placed_choices, write_result
+from checkpoint_git.merge.markers import label_of, say_side, split_lines
 
-_MOST_SEARCHED = 64  # conflicts that a text may have decided; each costs a few merges to tell
+if TYPE_CHECKING:
+    from checkpoint_git.core.jsonwrite import Result
+
+_MOST_SEARCHED = 64  # conflicts that a text may have decided; each costs a few merges to find out
 
 
 class Held(NamedTuple):
@@ -37,6 +36,14 @@ class Conflict(NamedTuple):
     sides: tuple[Held | None, Held | None, Held | None]
 
 
+class Clash(NamedTuple):
+    """A conflict in words. where: a JSON Pointer. ours, theirs: what each side says."""
+
+    where: str
+    ours: str
+    theirs: str
+
+
 class Decided(NamedTuple):
     """A merge with some of its conflicts decided.
 
@@ -55,8 +62,16 @@ class Decided(NamedTuple):
 
 def list_conflicts(merged: Merged) -> list[Conflict]:
     """The merge's conflicts in the document's order."""
-    placed = _list_choices(merged.result)
+    placed = placed_choices(merged.result)
     return [_describe(choice, placed) for choice in merged.conflicts]
+
+
+def list_clashes(merged: Merged, limit: int = 200) -> tuple[Clash, ...]:
+    """The merge's conflicts in words. limit: characters of one side's value."""
+    return tuple(
+        Clash(one.where, say_side(one.sides[OURS], limit), say_side(one.sides[THEIRS], limit))
+        for one in merged.conflicts
+    )
 
 
 def is_about(conflict: Conflict, where: str) -> bool:
@@ -64,8 +79,33 @@ def is_about(conflict: Conflict, where: str) -> bool:
     return where in ("", "/") or any(f"{place}/".startswith(f"{where}/") for place in conflict.places)
 
 
+def decide(merged: Merged, decisions: Mapping[str, int], marker_size: int = 7) -> Merged:
+    """The merge with the conflicts at these places decided; the others stay.
+
+    decisions: the `where` of a conflict of `merged.conflicts`, and OURS, BASE or THEIRS. A side that has nothing at
+    the place leaves nothing there. Raises ValueError where the decided side has nothing and the place is the document.
+    """
+    result = _decided(merged.result, decisions)
+    if result is None:
+        raise ValueError("the chosen side has no document")
+    return write_result(merged.context, result, marker_size)
+
+
+def _decided(result: "Result", decisions: Mapping[str, int]) -> "Result | None":
+    if isinstance(result, Choice):
+        if result.where not in decisions:
+            return result
+        chosen: Result | None = result.sides[decisions[result.where]]
+        return chosen
+    if not isinstance(result, Built):
+        return result
+    decided = [(entry, _decided(entry.result, decisions)) for entry in result.entries]
+    entries = [Entry(entry.key, part, entry.source) for entry, part in decided if part is not None]
+    return Built(result.anchor, entries, result.like)
+
+
 def decide_each(merged: Merged, choose: Callable[[Conflict], int | None], size: int) -> Decided:
-    """Asks `choose` once for every conflict, those included that a decision brings up; None leaves it open."""
+    """Ask `choose` once for every conflict, those included that a decision brings up; None leaves it open."""
     sides: dict[str, int] = {}
     seen: dict[str, Conflict] = {}
     while fresh := [conflict for conflict in list_conflicts(merged) if conflict.where not in seen]:
@@ -77,19 +117,9 @@ def decide_each(merged: Merged, choose: Callable[[Conflict], int | None], size: 
     return Decided(merged, list(seen.values()), sides)
 
 
-def _list_choices(result: Any) -> list[tuple[str, Choice]]:
-    """The outermost choices with their places."""
-    found: list[tuple[str, Choice]] = []
-    stack: list[tuple[str, Any]] = [("", result)]
-    while stack:
-        where, part = stack.pop()
-        if isinstance(part, Choice):
-            found.append((where, part))
-        elif isinstance(part, Built):
-            names = [number if entry.key is None else entry.key for number, entry in enumerate(part.entries)]
-            pairs = zip(reversed(names), reversed(part.entries), strict=True)
-            stack += [(join_pointer(where, name), entry.result) for name, entry in pairs]
-    return found
+def decide_all(merged: Merged, side: int, size: int = 7) -> Merged:
+    """The merge with every conflict decided for one side."""
+    return decide_each(merged, lambda _: side, size).merged
 
 
 def _describe(choice: Choice, placed: Sequence[tuple[str, Choice]]) -> Conflict:
@@ -113,23 +143,7 @@ def _held_all(members: Sequence[tuple[str, Choice]], side: int) -> Held | None:
 
 def _held(choice: Choice, side: int) -> Held | None:
     result = choice.sides[side]
-    return None if result is None else Held(_value_of(result, side))
-
-
-def _value_of(result: Any, side: int) -> Any:
-    """A result's value as one side has it."""
-    if isinstance(result, Node):
-        return result.value
-    if isinstance(result, Choice):
-        return _value_of(result.sides[side], side)
-    if not isinstance(result, Built):
-        return result.value
-    present = [
-        (entry.key, _value_of(entry.result, side))
-        for entry in result.entries
-        if not (isinstance(entry.result, Choice) and entry.result.sides[side] is None)
-    ]
-    return dict(present) if isinstance(result.anchor.value, dict) else [value for _, value in present]
+    return None if result is None else Held(value_of(result, side))
 
 
 # what a text has decided
@@ -144,7 +158,7 @@ def find_choices(merged: Merged, text: str, size: int) -> dict[str, int] | None:
     sides: dict[str, int] = {}
     while merged.text != text:
         wheres = [choice.where for choice in merged.conflicts]
-        missing = [where for where in wheres if not any(f" {_label(where)} " in label for label in marked)]
+        missing = [where for where in wheres if not any(f" {label_of(where)} " in label for label in marked)]
         if not missing or len(sides) >= _MOST_SEARCHED:
             return None
         found = _find_nearest(merged, missing[0], text, size)
@@ -189,10 +203,6 @@ def _count_alike(left: Sequence[str], right: Sequence[str]) -> int:
 def _read_labels(text: str, size: int) -> list[str]:
     start = "<" * size + " ours: "
     return [line.removeprefix(start).rstrip("\r\n") for line in split_lines(text) if line.startswith(start)]
-
-
-def _label(where: str) -> str:
-    return escape_controls(where) or "/"
 
 
 # git's own text merge
@@ -243,9 +253,6 @@ def is_text_merge(text: str, base: str, with_ours: str, with_theirs: str, size: 
     zeal cut the conflicts, keeping one side everywhere gives the same text.
     """
     sides = split_sides(text, size)
-    same = [_trimmed(sides.ours) == _trimmed(with_ours), _trimmed(sides.theirs) == _trimmed(with_theirs)]
-    return all(same) and all(_trimmed(part) in base for part in sides.base)
-
-
-def _trimmed(text: str) -> str:
-    return text.rstrip("\r\n")
+    pairs = ((sides.ours, with_ours), (sides.theirs, with_theirs))
+    same = all(one.rstrip("\r\n") == other.rstrip("\r\n") for one, other in pairs)
+    return same and all(part.rstrip("\r\n") in base for part in sides.base)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS
-from checkpoint_git.merge.chosen import (
+from checkpoint_git.merge.conflicts import (
     Conflict,
     Held,
     decide_each,
@@ -19,11 +19,12 @@ from checkpoint_git.merge.chosen import (
     list_conflicts,
     split_sides,
 )
-from checkpoint_git.merge.document import Merged, merge_texts
+from checkpoint_git.merge.file import Merged
 from tests.merge.choosing import keep_side
 from tests.merge.operations import Operation, text_of
 from tests.merge.schemas import skill_schema
 from tests.merge.test_laws import many, merged_of, ours_history, sides, theirs_history
+from tests.support.merging import merge_texts
 from tests.support.samples import checkpoint_text
 
 SIZE = 7

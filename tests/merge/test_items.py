@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from checkpoint_git.merge.order import merge_order
+from checkpoint_git.merge.items import merge_order
 
 ITEMS = "abcd"
 

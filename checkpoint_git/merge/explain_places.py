@@ -1,0 +1,326 @@
+"""What a merge did to each place of a document: objects member by member, groups as one, lists item by item.
+
+Items are followed by what the merge itself knows them by. Beyond what happened to an item this finds rows that are
+there twice and records made of two, which line-based merges produce.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from checkpoint_git.core.clock import read_instant
+from checkpoint_git.core.jsontext import Node, join_pointer, scan_tokens
+from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.merge.explanation import Entry, ExplainContext, Place
+from checkpoint_git.merge.items import canonical_text, identify
+from checkpoint_git.merge.places import find_names, is_same, items_of, members_of, newer_side
+from checkpoint_git.merge.records import Identity, Items, Lists, find_foreign, find_mixture, is_reworded, make_lists
+from checkpoint_git.merge.strategy import REQUIRE, find_groups, merge_rule
+from checkpoint_git.merge.verdict import (
+    OTHER,
+    Judgement,
+    Side,
+    Sides,
+    Verdict,
+    changed_by_both,
+    is_two_records,
+    is_unchanged,
+    judge,
+    judge_by_rule,
+    judge_record,
+)
+
+if TYPE_CHECKING:
+    from checkpoint_git.merge.strategy import Schema
+
+MOST_COMPARED = 50  # items that are gone, and items written in the merge: more are not searched for likenesses
+
+
+def explain_place(context: ExplainContext, place: Place, sides: Sides) -> None:
+    """What happened to one place and to everything below it."""
+    if is_unchanged(sides):
+        return
+    rule = merge_rule(place.schema)
+    kind = None if rule.get("strategy") == "atomic" else _find_container(sides)
+    if kind is dict:
+        _explain_object(context, place, sides)
+    elif kind is list:
+        _explain_list(context, place, sides)
+    else:
+        context.note(place, sides, judge_by_rule(rule, sides, context.roots))
+
+
+def _find_container(sides: Sides) -> type | None:
+    """Dict or list where the place is looked into: all versions that have it have that, and there is more to say."""
+    base, first, second, result = sides
+    parents = [node for node in (first, second) if node is not None]
+    if result is None or (len(parents) == 1 and (base is not None or is_same(result, parents[0]))):
+        return None
+    if not parents:
+        return list if base is None and type(result.members) is list else None
+    if is_same(first, second) and is_same(first, result):
+        return None
+    kinds = {type(node.members) for node in (*parents, result)}
+    kind = kinds.pop()
+    return kind if not kinds and kind in (dict, list) else None
+
+
+def _explain_object(context: ExplainContext, place: Place, sides: Sides) -> None:
+    if is_two_records(sides):
+        context.note(place, sides, judge_record(sides))
+        return
+    members = [members_of(node) for node in sides]
+    groups = find_groups(place.schema, *members)
+    for keys in groups.values():
+        _explain_group(context, place, {key: Sides(*(version.get(key) for version in members)) for key in keys})
+    grouped = {key for keys in groups.values() for key in keys}
+    for key in dict.fromkeys(key for version in (members[3], *members[:3]) for key in version):
+        if key not in grouped:
+            below = Sides(*(version.get(key) for version in members))
+            explain_place(context, place.member(context.strategies, key), below)
+
+
+# groups: from one parent as a whole, or a mixture
+
+
+def _explain_group(context: ExplainContext, place: Place, leaves: dict[str, Sides]) -> None:
+    contested = [key for key, sides in leaves.items() if changed_by_both(sides)]
+    winners = {found.side for key in contested if (found := judge(leaves[key])).verdict == "decided"}
+    if {"first", "second"} <= winners:
+        _note_blend(context, place, leaves, contested)
+        return
+    whole = _find_whole_side(leaves) if contested else ""
+    rule = merge_rule(place.schema["properties"][next(iter(leaves))])
+    for key, sides in leaves.items():
+        found = judge_record(sides) if key in contested else judge(sides)
+        if whole and found.verdict in ("lost", "decided"):
+            found = _judge_group(context, rule, leaves, whole, found)
+        if not is_unchanged(sides):
+            context.note(place.member(context.strategies, key), sides, found)
+
+
+def _find_whole_side(leaves: dict[str, Sides]) -> Side:
+    """The parent that a group comes from as a whole, but for what was written in the merge; "" for neither."""
+    for side in ("first", "second"):
+        if all(is_same(sides.result, getattr(sides, side)) or judge(sides).verdict == "edited"
+               for sides in leaves.values()):  # fmt: skip
+            return "first" if side == "first" else "second"
+    return ""
+
+
+def _judge_group(
+    context: ExplainContext, rule: "Schema", leaves: dict[str, Sides], whole: Side, alone: Judgement
+) -> Judgement:
+    """A leaf of which one parent's value is gone, in a group that comes from the other as a whole.
+
+    alone: what it would be called outside of its group.
+    """
+    newer: Side = ""
+    if "newest" in rule:
+        name, _, rest = rule["newest"][1:].partition("/")
+        found = newer_side(leaves[name].first, leaves[name].second, f"/{rest}") if name in leaves else 0
+        newer = "first" if found > 0 else "second" if found < 0 else ""
+    if not newer:
+        kept = _is_set_aside(context, rule, {key: getattr(sides, OTHER[whole]) for key, sides in leaves.items()})
+        if kept:
+            return Judgement(_taken(whole), whole, f"the other is kept in {rule['superseded']}")
+        return Judgement("decided", whole, "" if alone.verdict == "decided" else f"with the rest of {rule['name']}")
+    if newer == whole:
+        return Judgement(_taken(whole), whole, f"the newer {rule['name']}")
+    return Judgement("lost", newer, f"the older {rule['name']} was taken")
+
+
+def _taken(side: Side) -> Verdict:
+    return "first" if side == "first" else "second"
+
+
+def _is_set_aside(context: ExplainContext, rule: "Schema", leaves: dict[str, Node | None]) -> bool:
+    aside = members_of(context.roots.result).get(str(rule.get("superseded", "")))
+    records = aside.members if aside is not None and type(aside.members) is list else []
+    return any(all(is_same(members_of(record).get(key), leaf) for key, leaf in leaves.items()) for record in records)
+
+
+def _note_blend(context: ExplainContext, place: Place, leaves: dict[str, Sides], contested: list[str]) -> None:
+    """A group whose parts contradict each other: some say what one parent said, some what the other said."""
+    taken: dict[Side, list[str]] = {"first": [], "second": []}
+    for key in contested:
+        found = judge(leaves[key])
+        if found.verdict == "decided":
+            taken[found.side].append(key)
+    note = f"{', '.join(taken['first'])} from the first parent, {', '.join(taken['second'])} from the second"
+    for key, sides in leaves.items():
+        if key == contested[0]:
+            context.note(place.member(context.strategies, key), sides, Judgement("blended", "both", note))
+        elif not is_unchanged(sides):
+            context.note(place.member(context.strategies, key), sides, judge(sides))
+
+
+# lists
+
+
+def _explain_list(context: ExplainContext, place: Place, sides: Sides) -> None:
+    """What became of the items of a list that at least one parent and the result have."""
+    rule = merge_rule(place.schema)
+    items = [items_of(node) for node in sides]
+    names = find_names(rule, items[:3])
+    if names is None:
+        context.note(place, sides, _judge_whole(sides, items))
+        return
+    lists = make_lists(items, names)
+    if _had_to_be_refilled(context, place, sides, lists):
+        context.note(
+            place, sides, judge(sides)._replace(note="both parents' removals together would have left it empty")
+        )
+        return
+    mark = len(context.entries)
+    for identity in lists.numbers:
+        _explain_item(context, place, lists, identity)
+    found = context.entries[mark:]
+    context.entries[mark:] = _excuse(context, rule, found, lists)
+    if rule.get("strategy") == "queue":
+        _explain_order(context, place, sides, lists)
+
+
+def _judge_whole(sides: Sides, items: list[list[Node]]) -> Judgement:
+    """A list of records that nothing tells apart: one parent's, or at least nothing of either is missing."""
+    found = judge(sides)
+    if found.verdict != "edited":
+        return found
+    base, first, second, result = (identify(version, ()) for version in items)
+    missing = [identity for identity in {**first, **second} if identity not in base and identity not in result]
+    return Judgement("lost", "both", "an item that a parent added is gone") if missing else Judgement("combined")
+
+
+def _had_to_be_refilled(context: ExplainContext, place: Place, sides: Sides, lists: Lists) -> bool:
+    """Whether the list may not be empty, what both parents did would leave it so, and one parent's list stands."""
+    requirements = context.strategies.root.get(REQUIRE) or ()
+    if not any(requirement.get("where") == place.where for requirement in requirements):
+        return False
+    stays = [identity for identity in {**lists.first, **lists.second} if _should_stay(lists.sides(identity))]
+    return not stays and (is_same(sides.result, sides.first) or is_same(sides.result, sides.second))
+
+
+def _should_stay(sides: Sides) -> bool:
+    holder = sides.first if sides.second is None else sides.second
+    in_both = sides.first is not None and sides.second is not None
+    return in_both or not is_same(holder, sides.base)
+
+
+# items
+
+
+def _explain_item(context: ExplainContext, place: Place, lists: Lists, identity: Identity) -> None:
+    sides = lists.sides(identity)
+    below = _item_place(context, place, lists, identity)
+    if sides.base is None and sides.first is None and sides.second is None:
+        context.note(below, sides, _judge_new(context, lists, identity))
+    elif sides.base is None and None not in sides[1:3] and not is_same(sides.first, sides.second):
+        context.note(below, sides, judge_record(sides)._replace(note=_note_of_collision(sides)))
+    else:
+        foreign = find_foreign(lists, identity)
+        if foreign:
+            context.note(below, sides, Judgement("blended", "", foreign))
+        else:
+            explain_place(context, below, sides)
+
+
+def _note_of_collision(sides: Sides) -> str:
+    found = judge_record(sides)
+    return found.note or "each parent added another record under this key"
+
+
+def _item_place(context: ExplainContext, place: Place, lists: Lists, identity: Identity) -> Place:
+    item = next(node for node in reversed(lists.sides(identity)) if node is not None)
+    name = item_name(place.name, item.value, lists.names)
+    return Place(context.strategies.items(place.schema), join_pointer(place.where, lists.numbers[identity]), name)
+
+
+def item_name(name: str, value: Any, names: tuple[str, ...]) -> str:
+    """An item as people say it: the list, and what the item is known by."""
+    if type(value) is dict and names and all(key in value for key in names):
+        known = " ".join(_said(value[key]) for key in names)
+    else:
+        known = _said(value)
+    return f"{name}[{shorten(known, 60)}]"
+
+
+def _said(value: Any) -> str:
+    return value if type(value) is str else canonical_text(value)
+
+
+def _judge_new(context: ExplainContext, lists: Lists, identity: Identity) -> Judgement:
+    """An item of the result that no parent has, nor the base."""
+    key, count = identity
+    if count:
+        known = max(sum(other == key for other, _ in version) for version in lists[1:3])
+        return Judgement("doubled", "", f"{count + 1} times in the result, {known or 'not'} in a parent")
+    item = lists.result[identity]
+    roots = context.roots
+    for side, root in (("first", roots.first), ("second", roots.second)):
+        if _is_left_behind(item, root):
+            return Judgement("first" if side == "first" else "second", "", "set aside")
+    mixture = find_mixture(lists, item)
+    return Judgement("blended", "", mixture) if mixture else Judgement("edited")
+
+
+def _is_left_behind(item: Node, root: Node | None) -> bool:
+    """Whether the item is a record of how a parent's document stood, as the policy "newest" keeps it."""
+    members, known = members_of(item), members_of(root)
+    return len(members) > 1 and all(is_same(leaf, known.get(key)) for key, leaf in members.items())
+
+
+# what excuses an absence
+
+
+def _excuse(context: ExplainContext, rule: "Schema", found: list[Entry], lists: Lists) -> list[Entry]:
+    """The entries of a list, those lost looked at again: cut by a limit, written anew, or now in another place."""
+    written = [entry for entry in found if entry.verdict == "edited" and entry.first is entry.second is None]
+    if max(len(written), sum(entry.verdict == "lost" for entry in found)) > MOST_COMPARED:
+        written = []
+    excused = []
+    for entry in found:
+        if entry.verdict == "lost" and entry.result is None:
+            entry = _excused(context, rule, entry, written, lists)
+        excused.append(entry)
+    return excused
+
+
+def _excused(context: ExplainContext, rule: "Schema", entry: Entry, written: list[Entry], lists: Lists) -> Entry:
+    text = entry.first or entry.second or "null"
+    if "limit" in rule and _is_cut(rule, text, lists.result):
+        return entry._replace(verdict="limited", note=f"the list holds {len(lists.result)}")
+    anew = next((other for other in written if is_reworded(text, other.result or "null")), None)
+    if anew is not None:
+        return entry._replace(verdict="edited", note=f"written anew as {shorten(anew.result or '', 60)}")
+    elsewhere = context.find_text(text)
+    return entry._replace(verdict="moved", note=f"it is at {elsewhere} now") if elsewhere else entry
+
+
+def _is_cut(rule: "Schema", missing: str, result: Items) -> bool:
+    """Whether the list is full, and the missing item (canonical JSON) is not newer than what it holds."""
+    if len(result) < int(rule["limit"]):
+        return False
+    at = str(rule.get("sort", ""))[1:]
+    instants = [read_instant(members_of(item)[at].value) for item in result.values() if at in members_of(item)]
+    known = [instant for instant in instants if instant is not None]
+    value = scan_tokens(missing)
+    when = read_instant(value.get(at)) if type(value) is dict else None
+    return not known or when is None or when <= min(known)
+
+
+# order
+
+
+def _explain_order(context: ExplainContext, place: Place, sides: Sides, lists: Lists) -> None:
+    """Whether an order that a parent gave to the items that all versions have is the result's."""
+    common = {identity for identity in lists.base if all(identity in version for version in lists[1:4])}
+    base, first, second, result = (_order_of(version, common) for version in lists[:4])
+    name = place._replace(name=f"{place.name} (order)")
+    if result == base and (first != base or second != base):
+        side: Side = "both" if base not in (first, second) else "first" if first != base else "second"
+        context.note(name, sides, Judgement("lost", side, "the old order stands"))
+    elif base not in (first, second) and first != second and result in (first, second):
+        context.note(name, sides, Judgement("decided", "first" if result == first else "second"))
+
+
+def _order_of(version: Iterable[Identity], common: set[Identity]) -> list[Identity]:
+    return [identity for identity in version if identity in common]

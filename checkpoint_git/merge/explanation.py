@@ -1,0 +1,114 @@
+"""What is said of a merge that was made: its entries with their verdicts, and the context in which they are found."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from checkpoint_git.core.jsontext import join_pointer
+from checkpoint_git.merge.items import canonical_text
+from checkpoint_git.merge.records import list_texts
+from checkpoint_git.merge.strategy import Strategies
+from checkpoint_git.merge.verdict import DOUBTFUL, FAILURES, Judgement, Side, Sides, Verdict
+
+if TYPE_CHECKING:
+    from checkpoint_git.merge.strategy import Schema
+
+THE_FILE = "(the file)"
+
+
+class Entry(NamedTuple):
+    """One entry of a document and what the merge did to it.
+
+    where: a JSON Pointer into the result, or into the version that has it. name: the same as people say it, items of
+    lists by what identifies them. side and note: see verdict.Judgement. The four values are canonical JSON, None where
+    the entry is absent.
+    """
+
+    where: str
+    name: str
+    verdict: Verdict
+    side: Side
+    note: str
+    base: str | None
+    first: str | None
+    second: str | None
+    result: str | None
+
+
+class Comparison(NamedTuple):
+    """What our own merge makes of the same versions.
+
+    same: whether the result holds the same. conflicts: the places that it would leave to a person; differences: the
+    places where the result holds something else, for a clean merge that is not the same.
+    """
+
+    clean: bool
+    same: bool
+    conflicts: tuple[str, ...]
+    differences: tuple[str, ...]
+
+
+class Explanation(NamedTuple):
+    """What a merge did to a document.
+
+    entries: what changed on either side or in the merge, in the result's order, without what both parents agree on.
+    agreed: how many entries those are. unreadable: (version, what is wrong with it) of the versions that are no JSON;
+    with one of them a parent or the base, nothing can be told of entries. ours: None where one side has no file.
+    """
+
+    entries: tuple[Entry, ...]
+    agreed: int
+    unreadable: tuple[tuple[str, str], ...]
+    ours: Comparison | None
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether something was lost, doubled or blended."""
+        return any(entry.verdict in FAILURES for entry in self.entries)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether something came back that a parent had removed, or one of two values had to go."""
+        return any(entry.verdict in DOUBTFUL for entry in self.entries)
+
+    def count(self, *verdicts: str) -> int:
+        """How many entries have one of the verdicts."""
+        return sum(entry.verdict in verdicts for entry in self.entries)
+
+
+class Place(NamedTuple):
+    """A place that is explained: its schema, its pointer and its name."""
+
+    schema: "Schema"
+    where: str
+    name: str
+
+    def member(self, strategies: Strategies, key: str) -> "Place":
+        """The place of an object's member."""
+        name = f"{self.name}.{key}" if self.name else key
+        return Place(strategies.member(self.schema, key), join_pointer(self.where, key), name)
+
+
+class ExplainContext:
+    """What holds for one explanation: the strategies, the roots, and what was found so far."""
+
+    __slots__ = ("_texts", "agreed", "entries", "roots", "strategies")
+
+    def __init__(self, schema: "Schema", roots: Sides) -> None:
+        self.strategies = Strategies(schema)
+        self.roots = roots
+        self.entries: list[Entry] = []
+        self.agreed = 0
+        self._texts: dict[str, str] | None = None
+
+    def find_text(self, text: str) -> str:
+        """Where the result has a sentence (canonical JSON), "" for nowhere."""
+        if self._texts is None:
+            self._texts = {} if self.roots.result is None else dict(list_texts(self.roots.result))
+        return self._texts.get(text, "")
+
+    def note(self, place: Place, sides: Sides, found: Judgement) -> None:
+        """Keep what was found of an entry; what both parents agree on is only counted."""
+        if found.verdict == "agreed":
+            self.agreed += 1
+        else:
+            values = (None if node is None else canonical_text(node.value) for node in sides)
+            self.entries.append(Entry(place.where, place.name or THE_FILE, *found, *values))

@@ -1,0 +1,238 @@
+"""One file's three versions merged: the one way to do it, for the driver and for whatever predicts or judges merges."""
+
+from checkpoint_git.core.jsontext import JsonTextError, Node, decode, join_pointer, parse, scan_tokens
+from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS, Alternatives, Built, Choice, Entry, Writer, picked
+from checkpoint_git.merge.places import CONFLICT, MergeContext, members_of, merge_place
+from checkpoint_git.merge.strategy import NONE, REQUIRE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Protocol
+
+    from checkpoint_git.core.jsonwrite import Result
+    from checkpoint_git.merge.strategy import Schema
+
+    class Ancestor(Protocol):
+        """A file as one of several merge bases has it, None where it has not; below: what its own bases have."""
+
+        @property
+        def data(self) -> bytes | None:
+            """The file's bytes."""
+
+        @property
+        def below(self) -> "Sequence[Ancestor]":
+            """The same of the bases below this one and those before it."""
+
+
+class Merged:
+    """What a merge made.
+
+    text: the merged document; where there are conflicts, with markers. conflicts: the choices left to the user, one a
+    conflict (a group's members share one), empty for a clean merge. result and context: what the text was laid out
+    from; see conflicts.decide.
+    """
+
+    __slots__ = ("conflicts", "context", "result", "text")
+
+    def __init__(self, text: str, conflicts: "list[Choice]", context: MergeContext, result: "Result") -> None:
+        self.text = text
+        self.conflicts = conflicts
+        self.context = context
+        self.result = result
+
+    @property
+    def data(self) -> bytes:
+        """The text as a file holds it."""
+        return self.text.encode()
+
+
+def merge_file(
+    base: "bytes | None",
+    ours: bytes,
+    theirs: bytes,
+    schema: "Schema" = NONE,
+    *,
+    narrative: str = CONFLICT,
+    marker_size: int = 7,
+    inner: bool = False,
+) -> Merged:
+    """The three-way merge of a file; base is None, or empty as git's drivers get it, where it is new on both sides.
+
+    schema: whose x-merge keywords say how places merge. narrative: "newest" lets groups that name a "superseded" list
+    follow the newer side. inner: a merge of merge bases, which must stay valid JSON: a conflict takes base's value
+    and is not marked. Raises JsonTextError, which names the version, where one of the three is not JSON as we accept
+    it: an unreadable base is never taken for an empty one, since that would bring removed items back.
+    """
+    versions = (("base", base or None), ("ours", ours), ("theirs", theirs))
+    roots = [None if data is None else _parse_version(name, data) for name, data in versions]
+    assert roots[1] is not None
+    assert roots[2] is not None
+    return merge_documents(roots[0], roots[1], roots[2], schema, narrative, marker_size, inner)
+
+
+def _parse_version(name: str, data: bytes) -> Node:
+    try:
+        return parse(decode(data))
+    except JsonTextError as error:
+        error.version = name
+        raise
+
+
+def merge_documents(
+    base: "Node | None",
+    ours: Node,
+    theirs: Node,
+    schema: "Schema",
+    narrative: str = CONFLICT,
+    marker_size: int = 7,
+    inner: bool = False,
+) -> Merged:
+    """merge_file for versions that are parsed already."""
+    context = MergeContext(schema, base, ours, theirs, narrative)
+    requirements = schema.get(REQUIRE) or ()
+    if any("same" in each and _identity_diverged(each["same"][1:], context) for each in requirements):
+        return write_result(context, Choice("", ours, base, theirs), marker_size, inner)
+    result = merge_place(context, context.strategies.resolve(schema), "", base, ours, theirs)
+    assert result is not None  # both sides are there
+    if context.superseded:
+        from checkpoint_git.merge.superseded import append_superseded
+
+        result = append_superseded(result, context)
+    if isinstance(result, Built) and isinstance(result.anchor.value, dict):
+        _enforce(requirements, result, context)
+    return write_result(context, result, marker_size, inner)
+
+
+def merge_bases(bases: "Sequence[Ancestor]", schema: "Schema") -> "bytes | None":
+    """The virtual base of a criss-cross merge, as git makes it: the merge bases merged one after the other.
+
+    Each is merged with the result of those before it, over the merge of their own bases; conflicts take that base's
+    value. None where there is no base, or it has no such file.
+    """
+    merged = bases[0].data if bases else None
+    for other in bases[1:]:
+        below, theirs = merge_bases(other.below, schema), other.data
+        if merged is None or theirs is None:
+            present = theirs if merged is None else merged
+            merged = None if present == below else present
+            continue
+        try:
+            merged = merge_file(below, merged, theirs, schema, inner=True).data
+        except JsonTextError:
+            merged = merged if theirs == below else theirs
+    return merged
+
+
+# writing
+
+
+def write_result(context: MergeContext, result: "Result", marker_size: int = 7, inner: bool = False) -> Merged:
+    """A result as text, read again before it is called clean."""
+    writer = Writer(context.ours, context.base, context.theirs)
+    segments = writer.lay_out(result, "")
+    before, after = _surroundings(context)
+    if not inner and any(isinstance(segment, Alternatives) for segment in segments):
+        from checkpoint_git.merge.markers import write_marked
+
+        for side in (OURS, THEIRS):
+            scan_tokens(before + picked(segments, side) + after)
+        text = write_marked([before, *segments, after], marker_size, writer.style.eol)
+        return Merged(text, _list_choices(result), context, result)
+    side = OURS if context.base is None and isinstance(result, Choice) else BASE
+    text = before + picked(segments, side) + after
+    scan_tokens(text)
+    return Merged(text, [], context, result)
+
+
+def _surroundings(context: MergeContext) -> "tuple[str, str]":
+    """What is before and after the document's value, three-way: a byte order mark, the final newline."""
+    ours, base, theirs = [
+        ("", "") if root is None else (root.text[: root.start], root.text[root.end :])
+        for root in (context.ours, context.base, context.theirs)
+    ]
+    if context.base is None:
+        return ours
+    return theirs[0] if ours[0] == base[0] else ours[0], theirs[1] if ours[1] == base[1] else ours[1]
+
+
+def _list_choices(result: "Any") -> "list[Choice]":
+    """Every conflict in the result once, in the document's order; for a group the one at the place that names it."""
+    found: dict[str, Choice] = {}
+    for where, choice in placed_choices(result):
+        if choice.group not in found or choice.where == where:
+            found[choice.group or choice.where] = choice
+    return list(found.values())
+
+
+def placed_choices(result: "Any") -> "list[tuple[str, Choice]]":
+    """The outermost choices of a result with their places, in the document's order."""
+    found: list[tuple[str, Choice]] = []
+    stack: list[tuple[str, Any]] = [("", result)]
+    while stack:
+        where, part = stack.pop()
+        if isinstance(part, Choice):
+            found.append((where, part))
+        elif isinstance(part, Built):
+            names = [number if entry.key is None else entry.key for number, entry in enumerate(part.entries)]
+            pairs = zip(reversed(names), reversed(part.entries), strict=True)
+            stack += [(join_pointer(where, name), entry.result) for name, entry in pairs]
+    return found
+
+
+# what the schema requires of the whole document
+
+
+def _identity_diverged(name: str, context: MergeContext) -> bool:
+    """Whether the sides are records of two things by now: both changed, and the member that names them differs."""
+    base, ours, theirs = context.base, context.ours, context.theirs
+    if base is not None and (ours.value == base.value or theirs.value == base.value):
+        return False
+    named = [side.value.get(name) if type(side.value) is dict else None for side in (ours, theirs)]
+    return bool(named[0] != named[1])
+
+
+def _enforce(requirements: "Any", root: Built, context: MergeContext) -> None:
+    """Places that two valid sides can only make invalid together become conflicts.
+
+    A requirement is {"where": "/list", "non_empty_when": {"/field": value}}: two sides that each took another item off
+    a list must not leave it empty while the field says that there is work. {"steps": ...} is enforced in steps.py, and
+    {"same": "/field"} was looked at before the sides were merged.
+    """
+    entries = {entry.key: entry for entry in root.entries}
+    sides = [context.ours.value, context.theirs.value]
+    for requirement in requirements:
+        if "steps" in requirement:
+            from checkpoint_git.merge.steps import enforce_steps
+
+            enforce_steps(requirement, entries, context)
+        if "where" not in requirement:
+            continue
+        entry = entries.get(requirement["where"][1:])
+        if entry is None or not _is_empty(entry.result) or any(_breaks(requirement, side) for side in sides):
+            continue  # a side that breaks the requirement already is to blame, and not the merge
+        conditions = requirement["non_empty_when"].items()
+        if all(_may_be(entries.get(field[1:]), expected) for field, expected in conditions):
+            _to_conflict(entry, requirement["where"], context)
+
+
+def _breaks(requirement: "Any", value: "Any") -> bool:
+    conditions = requirement["non_empty_when"].items()
+    return value.get(requirement["where"][1:]) == [] and all(value.get(field[1:]) == want for field, want in conditions)
+
+
+def _is_empty(result: "Result") -> bool:
+    return not result.entries if isinstance(result, Built) else isinstance(result, Node) and result.value == []
+
+
+def _may_be(entry: "Entry | None", expected: "Any") -> bool:
+    """Whether a member has a value, or would have it once its conflict is decided."""
+    result = None if entry is None else entry.result
+    sides = result.sides if isinstance(result, Choice) else (result,)
+    return any(side is not None and getattr(side, "value", None) == expected for side in sides)
+
+
+def _to_conflict(entry: Entry, where: str, context: MergeContext) -> None:
+    name = entry.key or ""
+    ours, base, theirs = [members_of(root).get(name) for root in (context.ours, context.base, context.theirs)]
+    entry.result = Choice(where, ours, base, theirs)

@@ -1,0 +1,38 @@
+"""Merges of documents that a test writes as texts."""
+
+from typing import Any
+
+from checkpoint_git.merge.explain import explain
+from checkpoint_git.merge.explanation import Explanation
+from checkpoint_git.merge.file import Merged, merge_file
+from checkpoint_git.merge.places import CONFLICT
+
+TAKEN = ("first", "second", "combined", "limited", "moved")  # verdicts by which nothing of either parent went missing
+
+
+def merge_texts(
+    base: str | None,
+    ours: str,
+    theirs: str,
+    schema: dict[str, Any] | None = None,
+    narrative: str = CONFLICT,
+    marker_size: int = 7,
+    inner: bool = False,
+) -> Merged:
+    """merge_file for texts."""
+    data = None if base is None else base.encode()
+    options: dict[str, Any] = {"narrative": narrative, "marker_size": marker_size, "inner": inner}
+    return merge_file(data, ours.encode(), theirs.encode(), schema or {}, **options)
+
+
+def explain_texts(
+    base: str | None,
+    first: str | None,
+    second: str | None,
+    result: str | None,
+    schema: dict[str, Any],
+    narrative: str = CONFLICT,
+) -> Explanation:
+    """The explanation of a merge of texts."""
+    versions = [None if text is None else text.encode() for text in (base, first, second, result)]
+    return explain(versions[0], versions[1], versions[2], versions[3], schema, narrative)
