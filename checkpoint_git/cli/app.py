@@ -44,7 +44,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def main_doctor(argv: Sequence[str] | None = None) -> int:
-    """The `checkpoint-doctor` command: `checkpoint doctor`."""
     if argv is None:
         return _run_process(["doctor"], "checkpoint-doctor")
     return _run_and_report(["doctor", *argv], "checkpoint-doctor")

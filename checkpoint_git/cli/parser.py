@@ -52,7 +52,6 @@ class _Parser(argparse.ArgumentParser):
     """argparse with two changes: what it complains about goes through our door, and an option's value may be `--`."""
 
     def error(self, message: str) -> NoReturn:
-        """Raises UsageError; its hint is what was probably meant, else the usage."""
         meant = find_meant(message, list(self._option_string_actions))
         hint = f"did you mean {meant}?" if meant else " ".join(self.format_usage().split()) + ";"
         raise UsageError(escape_controls(message), f"{hint} `{self.prog} --help` says more")

@@ -33,7 +33,6 @@ def decimal_token(digits: int, scale: int) -> bytes:
 
 
 def add_decimals(first: "tuple[int, int]", second: "tuple[int, int]", sign: int = 1) -> "tuple[int, int]":
-    """First + sign * second, with as many decimals as the longer one has."""
     scale = max(first[1], second[1])
     total = first[0] * 10 ** (scale - first[1]) + sign * second[0] * 10 ** (scale - second[1])
     return total, scale

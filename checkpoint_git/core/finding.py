@@ -24,5 +24,4 @@ class Finding(NamedTuple):
 
 
 def has_errors(findings: list[Finding]) -> bool:
-    """Whether any of the findings is an error."""
     return any(finding.level == "error" for finding in findings)

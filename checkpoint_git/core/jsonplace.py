@@ -43,7 +43,6 @@ def locate_all(text: str, places: list[str]) -> list[tuple[int, int]]:
 
 
 def _find_positions(text: str, offsets: list[int]) -> list[tuple[int, int]]:
-    """Line and column of each offset. The text is gone through once, however many there are."""
     found: dict[int, tuple[int, int]] = {}
     line, begins, last = 1, 0, 0
     for offset in sorted(set(offsets)):

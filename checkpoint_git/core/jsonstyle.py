@@ -16,7 +16,6 @@ class Style:
 
 
 def style_of(root: Node) -> Style:
-    """The style of a document, read off its first lines."""
     text = root.text
     newline = text.find("\n")
     style = Style(eol="\r\n" if newline > 0 and text[newline - 1] == "\r" else "\n")

@@ -76,7 +76,6 @@ class Node:
 
     @property
     def source(self) -> str:
-        """The value's own source text."""
         return self.text[self.start : self.end]
 
 
@@ -92,8 +91,6 @@ class _NotANumberError(ValueError):
 
 
 class _ScanSettings:
-    """What the C scanner asks of its context object."""
-
     __slots__ = (
         "memo",
         "object_hook",
@@ -299,7 +296,6 @@ def _node_at(text: str, start: int, key_start: int, value: "Any", lazy: bool) ->
 
 
 def _read_members(text: str, start: int, value: "Any", lazy: bool) -> "tuple[Members, int]":
-    """A container's children, and where it ends."""
     if not value:
         return value.copy(), text.index("}" if type(value) is dict else "]", start) + 1
     if type(value) is dict:
@@ -353,25 +349,19 @@ def split_pointer(where: str) -> "list[str]":
 
 
 def join_pointer(where: str, key: "str | int") -> str:
-    """The pointer of a child."""
     return f"{where}/{str(key).replace('~', '~0').replace('/', '~1')}"
 
 
 def end_of_string(text: str, start: int) -> int:
-    """Where the JSON string that begins with the quote at `start` ends."""
     return int(scanstring(text, start + 1, True)[1])
 
 
 def locate(text: str, where: str) -> "tuple[int, int]":
-    """Line and column of the value at a JSON Pointer, or of the nearest parent that exists.
-
-    A member of an object is found by its key. Raises JsonTextError where the text is not JSON.
-    """
+    """Line and column of the value at a JSON Pointer, or of its nearest parent. Raises JsonTextError."""
     return locate_in(parse(text), where)
 
 
 def locate_in(node: Node, where: str) -> "tuple[int, int]":
-    """The same in a tree that is already there."""
     found = find_node(node, where)
     return position_of(found.text, found.key_start)
 

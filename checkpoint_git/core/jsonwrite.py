@@ -110,8 +110,6 @@ def picked(segments: "list[str | Alternatives]", side: int) -> str:
 
 
 class Writer:
-    """Lays results out in the style of one target document."""
-
     def __init__(self, target: Node, *sources: "Node | None") -> None:
         """Target and sources are the roots of the documents that Nodes come from."""
         self.text = target.text
@@ -126,7 +124,6 @@ class Writer:
         return out
 
     def pick(self, result: "Any", lead: str, side: int) -> str:
-        """The result's text with every choice decided for one side."""
         return picked(self.lay_out(result, lead), side)
 
     def _emit(self, result: "Any", lead: str, out: "list[str | Alternatives]") -> None:
@@ -332,7 +329,6 @@ def _presence(result: "Any") -> "tuple[bool, bool, bool]":
 
 
 def _later_presence(present: "list[tuple[bool, bool, bool]]") -> "list[tuple[bool, bool, bool]]":
-    """For each entry: whether, on each side, any later entry is there."""
     later: list[tuple[bool, bool, bool]] = []
     seen = (False, False, False)
     for here in reversed(present):
@@ -354,7 +350,6 @@ def _on_one_line(text: str) -> str:
 
 
 def _join_lines(out: "list[str | Alternatives]", start: int) -> None:
-    """Put the segments from start on one line."""
     for number in range(start, len(out)):
         piece = out[number]
         if isinstance(piece, str):
@@ -365,7 +360,6 @@ def _join_lines(out: "list[str | Alternatives]", start: int) -> None:
 
 
 def scalar_text(value: "Any") -> str:
-    """A scalar as JSON text; numbers are tokens."""
     if value is None:
         return "null"
     if value is True:

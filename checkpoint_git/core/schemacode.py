@@ -170,7 +170,6 @@ class _Writer:
         return self.constants.setdefault(text, f"_{len(self.constants)}")
 
     def _search(self, pattern: Any) -> str:
-        """The name of a pattern's search function."""
         if not isinstance(pattern, str):
             raise NotSureError
         try:
@@ -183,25 +182,21 @@ class _Writer:
     # what the keywords of each type say
 
     def write_text(self, schema: dict[str, Any], value: str, depth: int) -> Lines:
-        """minLength, maxLength, pattern."""
         lines = _write_sizes(schema, ("minLength", "maxLength"), value)
         if "pattern" in schema:
             lines += [f"if not {self._search(schema['pattern'])}({value}):", "    return False"]
         return lines
 
     def write_number(self, schema: dict[str, Any], value: str, depth: int) -> Lines:
-        """minimum, exclusiveMinimum."""
         return _write_sizes(schema, ("minimum", "exclusiveMinimum"), value)
 
     def write_array(self, schema: dict[str, Any], value: str, depth: int) -> Lines:
-        """minItems, maxItems, items."""
         lines = _write_sizes(schema, ("minItems", "maxItems"), value)
         item = f"item{depth}"
         each = self.write_value(schema.get("items", True), item, depth + 1)
         return [*lines, f"for {item} in {value}:", *_indent(each)] if each else lines
 
     def write_object(self, schema: dict[str, Any], value: str, depth: int) -> Lines:
-        """required, properties, patternProperties, additionalProperties."""
         properties, patterns = _read_object(schema, "properties"), _read_object(schema, "patternProperties")
         lines = self._write_members(properties, _read_names(schema), value, depth)
         for pattern, child in patterns.items():

@@ -1,4 +1,4 @@
-"""Text from a checkpoint made safe to show: a stranger wrote it, and a terminal obeys what it reads."""
+"""Untrusted text made safe to print: a terminal obeys the escape sequences that it reads."""
 
 _BIDI_AND_INVISIBLE = frozenset(
     "\u061c\u200b\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
@@ -27,7 +27,7 @@ def _shown(character: str) -> str:
 
 
 def quote_word(text: str) -> str:
-    """A text as one word of a shell command that somebody may copy."""
+    """Quote a text as one word of a shell command that the user may copy."""
     if text.replace("-", "").replace("_", "").replace(".", "").replace("/", "").isalnum() and text.isascii():
         return text
     from shlex import quote
@@ -36,7 +36,6 @@ def quote_word(text: str) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """At most `limit` characters of the text, with "..." where something was cut."""
     return text if len(text) <= limit else text[: max(limit - 3, 0)] + "..."
 
 

@@ -1,4 +1,4 @@
-"""Strangers' words quoted for a reader that may take words for orders: each line is marked as a quotation. Pure.
+"""Untrusted text quoted for a model that may obey it: each line is marked as a quotation. Pure.
 
 It knows nothing of what is quoted. A quoted line begins with a mark that its content cannot take away, and content has
 no line ends, so that no content stands outside the fence.
@@ -20,7 +20,7 @@ _MOST_READ = 4  # letters looked at for each that is wanted
 def clean(text: str, limit: int) -> str:
     """At most `limit` letters on one line, without control, format or invisible letters, tags made harmless.
 
-    Unlike safetext.escape_controls it leaves nothing of them: what reads it has no use for an escape.
+    Unlike terminal_text.escape_controls it leaves nothing of them: what reads it has no use for an escape.
     """
     text = text[: limit * _MOST_READ]
     if not (text.isascii() and text.isprintable()):

@@ -23,7 +23,6 @@ def render(command: str, outcome: Outcome, format_name: str, screen: Screen) -> 
 
 
 def render_pieces(command: str, outcome: Outcome, format_name: str, screen: Screen) -> Iterable[str]:
-    """The same in pieces of a size to write at once: of thousands of checkpoints it is long."""
     renderer = import_module(FORMATS[format_name])
     in_pieces = getattr(renderer, "render_pieces", None)
     if in_pieces is not None:

@@ -28,7 +28,6 @@ def render(command: str, outcome: Outcome, screen: Screen) -> str:
 
 
 def annotate(finding: Finding) -> str:
-    """One finding as a workflow command."""
     places = {"file": finding.path, "line": finding.line or "", "col": finding.column or "", "title": finding.code}
     properties = ",".join(f"{name}={_property(value)}" for name, value in places.items() if value)
     text = f"{finding.message} ({finding.hint})" if finding.hint else finding.message

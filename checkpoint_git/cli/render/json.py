@@ -13,33 +13,27 @@ SCHEMA_VERSION = 1
 
 
 def render(command: str, outcome: Outcome, screen: Screen) -> str:
-    """The command's document as text."""
     return write(make_document(command, outcome))
 
 
 def render_pieces(command: str, outcome: Outcome, screen: Screen) -> list[str]:
-    """The same in pieces."""
     return _write_pieces(make_document(command, outcome))
 
 
 def make_document(command: str, outcome: Outcome) -> dict[str, Any]:
-    """The command's data between schema_version and findings."""
     findings = [finding._asdict() for finding in outcome.findings]
     return {"schema_version": SCHEMA_VERSION, "command": command, **outcome.data, "findings": findings}
 
 
 def render_error(command: str, message: str, hint: str, **more: Any) -> str:
-    """The document for a command that could not run, as text."""
     return write(make_error(command, message, hint, **more))
 
 
 def make_error(command: str, message: str, hint: str, **more: Any) -> dict[str, Any]:
-    """The document for a command that could not run."""
     return {"schema_version": SCHEMA_VERSION, "command": command, "error": {"message": message, "hint": hint, **more}}
 
 
 def write(document: dict[str, Any]) -> str:
-    """JSON text with a final newline."""
     return "".join(_write_pieces(document))
 
 

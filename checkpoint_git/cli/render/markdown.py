@@ -1,4 +1,4 @@
-"""Outcomes as Markdown, for a pull request's description or a wiki. A stranger's text becomes no markup."""
+"""Outcomes as Markdown, for a pull request's description or a wiki. Untrusted text never becomes markup."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -46,7 +46,6 @@ def _row(finding: Finding) -> tuple[str, ...]:
 
 
 def _render_blocks(blocks: Sequence[Block]) -> Iterator[str]:
-    """A text for each paragraph, list and table."""
     for is_list, group in groupby((block for block in blocks if _is_said(block)), key=_is_item):
         if is_list:
             yield "".join(f"{item}\n" for item in _list_items(cast("list[Line]", list(group))))

@@ -116,7 +116,6 @@ def encode_text(text: str, encoding: str | None) -> bytes:
 
 
 def paint(text: str, style: Style, screen: Screen) -> str:
-    """The text in its style's colour, where the screen has colours."""
     code = screen.theme[style] if screen.colour and style else ""
     return f"\x1b[{code}m{text}\x1b[0m" if code and text else text
 
@@ -141,7 +140,6 @@ def measure(text: str) -> int:
 
 
 def cut(text: str, width: int) -> str:
-    """As much of a text as goes into a width, with "..." where something was cut."""
     if measure(text) <= width:
         return text
     room = width - 3

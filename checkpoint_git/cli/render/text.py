@@ -17,7 +17,6 @@ def render(command: str, outcome: Outcome, screen: Screen) -> str:
 
 
 def render_pieces(command: str, outcome: Outcome, screen: Screen) -> Iterator[str]:
-    """The same, some thousand lines at a time."""
     lines: list[str] = []
     for line in _render_lines(outcome, screen):
         lines.append(line)
@@ -42,7 +41,6 @@ def _render_lines(outcome: Outcome, screen: Screen) -> Iterator[str]:
 
 
 def render_block(block: Block, screen: Screen) -> Iterable[str]:
-    """The lines of a Line or a Table."""
     if isinstance(block, Table):
         return _render_table(block, screen)
     text = _said(block, screen)
