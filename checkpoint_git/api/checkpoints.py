@@ -9,6 +9,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.skill import store
+from checkpoint_git.protocols.skill.edits import make_edits
 from checkpoint_git.protocols.skill.read import check_files, iterate_documents
 from checkpoint_git.protocols.skill.since import read_since
 from checkpoint_git.protocols.skill.status import StatusResult, status
@@ -21,7 +22,7 @@ from checkpoint_git.protocols.skill.verbs.reset import reset
 from checkpoint_git.protocols.skill.verbs.resume import ResumeResult, resume
 from checkpoint_git.protocols.skill.verbs.rotate import RotateResult, rotate
 from checkpoint_git.protocols.skill.verbs.show import show
-from checkpoint_git.protocols.skill.verbs.update import UpdateResult, make_edits, update
+from checkpoint_git.protocols.skill.verbs.update import UpdateResult, update
 from checkpoint_git.protocols.skill.views import public_view
 from checkpoint_git.tools.sync.context import TIMEOUT, Wish
 from checkpoint_git.tools.sync.run import SyncResult, sync

@@ -15,7 +15,8 @@ from checkpoint_git.cli.render.json import make_document
 from checkpoint_git.cli.verbs import VERBS
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation
-from checkpoint_git.protocols.skill.verbs.update import apply_edits, make_edits
+from checkpoint_git.protocols.skill.edits import make_edits
+from checkpoint_git.protocols.skill.verbs.update import apply_edits
 
 OWNER = "CHECKPOINT_SKILL"
 

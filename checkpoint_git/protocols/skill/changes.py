@@ -9,14 +9,12 @@ from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.protocols.skill import names
 from checkpoint_git.protocols.skill.edits import Edit, apply_edit
-from checkpoint_git.protocols.skill.views import action_text, read_list
+from checkpoint_git.protocols.skill.views import read_list
 
 KEPT_DONE = 10
 _FIRST_ACTION = (
     "Say what this work is: set project, phase, step and progress_summary, and list its steps in progress_table"
 )
-
-
 SCHEMA_FILE = "schemas/skill.schema.json"  # below .checkpoints, where a project keeps the schema for its editors
 
 
@@ -76,8 +74,8 @@ def find_done_trouble(value: dict[str, Any], next_action: str | None, complete: 
         message = "next_actions is empty: there is nothing to mark as done"
         return Finding("done/no-action", "error", message, where="/next_actions")
     if not isinstance(value.get("recently_done", []), list):
-        message = "recently_done is not a list, so what is done cannot be noted there"
-        return Finding("done/no-record", "error", message, where="/recently_done", hint="mend that field first")
+        message = "recently_done is not a list, so the action cannot be recorded there"
+        return Finding("done/no-record", "error", message, where="/recently_done", hint="fix that field first")
     if len(actions) > 1 or next_action or complete or value.get("status") != "in_progress":
         return None
     message = "this is the last action, and a checkpoint that is in_progress needs a next one"
@@ -99,9 +97,3 @@ def finish_action(value: dict[str, Any], now: int, next_action: str | None, comp
     record["at"] = write_instant(now)
     value["recently_done"] = [record, *read_list(value, "recently_done")][:KEPT_DONE]
     return action
-
-
-def first_action_text(value: dict[str, Any]) -> str:
-    """What the first action says, "" where there is none."""
-    actions = read_list(value, "next_actions")
-    return action_text(actions[0]) if actions else ""

@@ -3,6 +3,7 @@
 Values are token values (jsontext): numbers stay as they were typed.
 """
 
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core import jsontext
@@ -53,14 +54,12 @@ def parse_edits(words: list[str]) -> list[Edit]:
 def _parse_edit(word: str) -> Edit:
     check_text(word)
     if not word.startswith("--"):
-        raise CheckpointError(
-            f"{quote(word)} is not an edit", f"an edit begins with two dashes: --{_shown(word.lstrip('-'))}"
-        )
+        hint = f"an edit begins with two dashes: --{_shown(word.lstrip('-'))}"
+        raise CheckpointError(f"{quote(word)} is not an edit", hint)
     at = _find_outside_brackets(word, "=")
     if at < 0:
-        raise CheckpointError(
-            f"{quote(word)} has no value", f"write it as {_shown(word)}=VALUE, with no space before ="
-        )
+        hint = f"write it as {_shown(word)}=VALUE, with no space before ="
+        raise CheckpointError(f"{quote(word)} has no value", hint)
     key, text = word[2:at], word[at + 1 :]
     end = _find_outside_brackets(key, _OPERATOR_LETTERS)
     path_text, operator = (key, "") if end < 0 else (key[:end], key[end:])
@@ -70,11 +69,40 @@ def _parse_edit(word: str) -> Edit:
     if path == (Step("field"),):
         raise CheckpointError(f"{quote(word)} names no field", "write the field's own name: --status=complete")
     action, is_json = _OPERATORS[operator]
-    return Edit(path, action, _parse_json(text, word) if is_json else text, word)
+    if not is_json:
+        return Edit(path, action, text, word)
+    try:
+        jsontext.load(text)  # the limits on depth hold here too
+        return Edit(path, action, jsontext.scan_tokens(text), word)
+    except jsontext.JsonTextError as error:
+        message = f"{quote(word)}: the value is not JSON: {error.message} (column {error.column})"
+        raise CheckpointError(message, "quote it for the shell: --a:json='[\"x\", 1]'") from None
+
+
+def make_edits(replace: Mapping[str, Any] | None, append: Mapping[str, Iterable[Any]] | None) -> list[Edit]:
+    """The edits of callers without a command line: dotted path -> new value, and path of a list -> items to add.
+
+    Raises CheckpointError for values that cannot be JSON, and for a text, whose letters nobody means to append.
+    """
+    edits = [make_edit(path, "replace", _tokens(value)) for path, value in (replace or {}).items()]
+    for path, items in (append or {}).items():
+        if isinstance(items, str | bytes | Mapping):
+            raise CheckpointError("append takes a list of items for each path", 'write {"next_actions": ["..."]}')
+        edits += [make_edit(path, "append", _tokens(item)) for item in items]
+    return edits
+
+
+def _tokens(value: Any) -> Any:
+    import json  # the command line brings text, which needs none of it
+
+    try:
+        return jsontext.scan_tokens(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise CheckpointError(f"the value cannot be JSON: {error}", "give texts, numbers, lists and mappings") from None
 
 
 def make_edit(path: str, action: Literal["replace", "append"], value: Any) -> Edit:
-    """An edit of a dotted path, for callers without a command line. Raises CheckpointError for what is no path."""
+    """An edit of a dotted path, for callers without a command line. Raises CheckpointError for an invalid path."""
     check_text(path)
     if _find_outside_brackets(path, _OPERATOR_LETTERS + "=") >= 0:
         raise CheckpointError(f"{quote(path)} is not a path", "give the path alone, such as progress_table.0.status")
@@ -108,10 +136,8 @@ def _unknown_operator(path_text: str, operator: str) -> CheckpointError:
         return not known.startswith(operator), edits or 0
 
     meant = min((known for known in _OPERATORS if known), key=distance)
-    message = f"{quote(operator)} after {quote(path_text)} is no operator"
-    return CheckpointError(
-        message, f"did you mean --{_shown(path_text)}{meant}=...? There are =, +=, :json= and +:json="
-    )
+    hint = f"did you mean --{_shown(path_text)}{meant}=...? There are =, +=, :json= and +:json="
+    return CheckpointError(f"{quote(operator)} after {quote(path_text)} is not an operator", hint)
 
 
 def _parse_path(text: str, word: str) -> tuple[Step, ...]:
@@ -120,9 +146,8 @@ def _parse_path(text: str, word: str) -> tuple[Step, ...]:
     while rest or not steps:
         step, rest = _take_step(rest, is_first=not steps)
         if step is None or not step.name or len(steps) == _MAX_STEPS:
-            raise CheckpointError(
-                f"{quote(word)}: {quote(text)} is not a path", "a path is a.b, rows.0.status or rows[id].status"
-            )
+            hint = "a path is a.b, rows.0.status or rows[id].status"
+            raise CheckpointError(f"{quote(word)}: {quote(text)} is not a path", hint)
         steps.append(step)
     return tuple(steps)
 
@@ -132,22 +157,12 @@ def _take_step(text: str, *, is_first: bool) -> tuple[Step | None, str]:
     if text.startswith("[") and not is_first:
         name, bracket, rest = text[1:].partition("]")
         return (Step(name, bracketed=True) if bracket else None), rest
-    if not is_first:
-        if not text.startswith("."):
-            return None, text
-        text = text[1:]
+    if not is_first and not text.startswith("."):
+        return None, text
+    text = text if is_first else text[1:]
     end = next((at for at, letter in enumerate(text) if letter in ".["), len(text))
     name = text[:end]
     return (Step(name) if name == name.strip() and "]" not in name else None), text[end:]
-
-
-def _parse_json(text: str, word: str) -> Any:
-    try:
-        jsontext.load(text)  # the limits on depth hold here too
-        return jsontext.scan_tokens(text)
-    except jsontext.JsonTextError as error:
-        message = f"{quote(word)}: the value is not JSON: {error.message} (column {error.column})"
-        raise CheckpointError(message, "quote it for the shell: --a:json='[\"x\", 1]'") from None
 
 
 # applying edits
@@ -156,35 +171,34 @@ def _parse_json(text: str, word: str) -> Any:
 def apply_edit(value: dict[str, Any], edit: Edit) -> None:
     """Changes a document in place. Raises CheckpointError where the path leads nowhere in this document."""
     container: Any = value
-    for at, step in enumerate(edit.path[:-1]):
-        container = _descend(container, step, edit, at)
-    last = edit.path[-1]
-    if edit.action == "append":
-        _append(container, last, edit)
-    else:
-        container[_find_member(container, last, edit, len(edit.path) - 1)] = edit.value
+    for at in range(len(edit.path) - 1):
+        key = _find_member(container, edit, at)
+        container = container.setdefault(key, {}) if isinstance(container, dict) else container[key]
+    key = _find_member(container, edit, len(edit.path) - 1)
+    if edit.action == "replace":
+        container[key] = edit.value
+        return
+    present = container.setdefault(key, []) if isinstance(container, dict) else container[key]
+    if not isinstance(present, list):
+        path = _path_text(edit.path)
+        message = f"{quote(edit.word)}: {path} is {quote(_plain(present))}, not a list to append to"
+        raise CheckpointError(message, f"replace it: --{path}=... or --{path}:json=...")
+    present.append(edit.value)
 
 
-def _descend(container: Any, step: Step, edit: Edit, at: int) -> Any:
-    key = _find_member(container, step, edit, at)
-    if isinstance(container, dict) and key not in container:
-        container[key] = {}
-    return container[key]
-
-
-def _find_member(container: Any, step: Step, edit: Edit, at: int) -> Any:
-    """The key or index that a step means in a container; a key may be new, an index may not."""
+def _find_member(container: Any, edit: Edit, at: int) -> Any:
+    """The key or index that a step of the path means in a container; a key may be new, an index may not."""
+    step, before = edit.path[at], _path_text(edit.path[:at])
     if isinstance(container, dict):
         return step.name
     if isinstance(container, list):
-        return _find_item(container, step, edit, at)
-    before = _path_text(edit.path[:at])
+        return _find_item(container, edit, at)
     message = f"{quote(edit.word)}: {before} is {quote(_plain(container))}, and has no {quote(step.name)} in it"
     raise CheckpointError(message, f"set {before} itself, with :json for an object or a list")
 
 
-def _find_item(items: list[Any], step: Step, edit: Edit, at: int) -> int:
-    before = _path_text(edit.path[:at])
+def _find_item(items: list[Any], edit: Edit, at: int) -> int:
+    step, before = edit.path[at], _path_text(edit.path[:at])
     if not step.bracketed and step.name.isdecimal() and step.name.isascii():
         if len(step.name) < _LONGEST_INDEX and int(step.name) < len(items):
             return int(step.name)
@@ -194,22 +208,14 @@ def _find_item(items: list[Any], step: Step, edit: Edit, at: int) -> int:
         if isinstance(item, dict) and any(_plain(item.get(name)) == step.name for name in _ID_NAMES):
             if step.bracketed:
                 return index
-            hint = f"by its id it is --{before}[{_shown(step.name)}]{_rest_text(edit, at)}=..."
-            raise CheckpointError(f"{quote(edit.word)}: {before} is a list", hint)
+            by_id = (*edit.path[:at], Step(step.name, bracketed=True), *edit.path[at + 1 :])
+            raise CheckpointError(
+                f"{quote(edit.word)}: {before} is a list", f"by its id it is --{_path_text(by_id)}=..."
+            )
     raise CheckpointError(
         f"{quote(edit.word)}: {before} has no item {quote(step.name)}",
         f"name an item by number or by id: {before}.0, {before}[id]; add one with --{before}+:json=...",
     )
-
-
-def _append(container: Any, last: Step, edit: Edit) -> None:
-    key = _find_member(container, last, edit, len(edit.path) - 1)
-    present = container.setdefault(key, []) if isinstance(container, dict) else container[key]
-    if not isinstance(present, list):
-        path = _path_text(edit.path)
-        message = f"{quote(edit.word)}: {path} is {quote(_plain(present))}, not a list to append to"
-        raise CheckpointError(message, f"replace it: --{path}=... or --{path}:json=...")
-    present.append(edit.value)
 
 
 def _plain(value: Any) -> Any:
@@ -219,8 +225,3 @@ def _plain(value: Any) -> Any:
 def _path_text(path: tuple[Step, ...]) -> str:
     shown = "".join(f"[{_shown(step.name)}]" if step.bracketed else f".{_shown(step.name)}" for step in path)
     return shown.removeprefix(".")
-
-
-def _rest_text(edit: Edit, at: int) -> str:
-    rest = edit.path[at + 1 :]
-    return "".join(f"[{_shown(step.name)}]" if step.bracketed else f".{_shown(step.name)}" for step in rest)

@@ -11,7 +11,7 @@ from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.skill import changes, views
 from checkpoint_git.protocols.skill.edits import check_text
 from checkpoint_git.protocols.skill.layout import check_skill_name
-from checkpoint_git.protocols.skill.read import read_document
+from checkpoint_git.protocols.skill.read import missing_checkpoint, read_document
 from checkpoint_git.protocols.skill.store import change_checkpoint, check_owner
 from checkpoint_git.protocols.skill.verbs.update import outcome_of_write
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
@@ -38,7 +38,7 @@ Asked = tuple[str, str | None]  # an action's text and its done_when
 
 
 class DoneResult(NamedTuple):
-    """written: see writing.Written. action: what was taken off, "" when refused. next_action: the new first one."""
+    """action: what was taken off, "" when refused. next_action: the new first one, "" for none."""
 
     written: Written
     action: str
@@ -60,21 +60,25 @@ def done(
     expected: refuse unless the first action and its command still say this. Raises CheckpointError where there is no
     checkpoint.
     """
-    read_document(place, skill, now)  # a missing one is an error here, not a file to start
     taken = ""
 
     def change(value: dict[str, Any] | None) -> dict[str, Any] | Finding:
         nonlocal taken
-        document = value or {}
-        trouble = changes.find_done_trouble(document, next_action, complete) or _find_change(document, expected)
+        if value is None:
+            raise missing_checkpoint(place, skill)
+        trouble = changes.find_done_trouble(value, next_action, complete)
         if trouble:
             return trouble
-        taken = views.action_text(changes.finish_action(document, now, next_action, complete))
-        changes.stamp(document, now)
-        return document
+        if expected is not None and _first_action(value) != expected:
+            message = "the first action changed while its command ran, so it was not marked as done"
+            hint = "look again: checkpoint next"
+            return Finding("done/action-changed", "error", message, where="/next_actions/0", hint=hint)
+        taken = views.action_text(changes.finish_action(value, now, next_action, complete))
+        changes.stamp(value, now)
+        return value
 
     written = change_checkpoint(place, skill, change, now, on_wait)
-    return DoneResult(written, taken, changes.first_action_text(written.document.value or {}))
+    return DoneResult(written, taken, _first_action(written.document.value or {})[0])
 
 
 def _first_action(value: dict[str, Any]) -> Asked:
@@ -82,18 +86,14 @@ def _first_action(value: dict[str, Any]) -> Asked:
     return (views.action_text(first[0]), views.action_done_when(first[0])) if first else ("", None)
 
 
-def _find_change(value: dict[str, Any], expected: Asked | None) -> Finding | None:
-    if expected is None or _first_action(value) == expected:
-        return None
-    message = "the first action changed while its command ran, so it was not marked as done"
-    return Finding("done/action-changed", "error", message, where="/next_actions/0", hint="look again: checkpoint next")
-
-
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when the action cannot be marked as done."""
     check_skill_name(args.skill)
     check_owner(args.skill, invocation.env)
-    _check_next(args.next)
+    if args.next is not None:
+        check_text(args.next)
+        if not args.next.strip():
+            raise CheckpointError("--next is empty", "say what comes next, or use --complete")
     place = find_place(invocation.cwd)
     expected = None
     if args.verify:
@@ -101,34 +101,23 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         if trouble:
             action = {"action": expected[0] or None, "done_when": expected[1]}
             return Outcome({"skill": args.skill, "written": False, "verified": False, **action}, [], [trouble], 1)
-    result = done(
+    tell = say_waiting(invocation.stderr)
+    written, action_done, following = done(
         place,
         args.skill,
         invocation.now,
         next_action=args.next,
         complete=args.complete,
         expected=expected,
-        on_wait=say_waiting(invocation.stderr),
+        on_wait=tell,
     )
-    return _outcome(args, result)
-
-
-def _check_next(text: str | None) -> None:
-    if text is None:
-        return
-    check_text(text)
-    if not text.strip():
-        raise CheckpointError("--next is empty", "say what comes next, or use --complete")
-
-
-def _outcome(args: argparse.Namespace, result: DoneResult) -> Outcome:
-    lines: list[Block] = [Line(f"done: {result.action}", "good")]
-    if result.next_action:
-        lines.append(Line(f"next: {result.next_action}", "strong"))
+    lines: list[Block] = [Line(f"done: {action_done}", "good")]
+    if following:
+        lines.append(Line(f"next: {following}", "strong"))
     elif args.complete:
         lines.append(Line("nothing is left to do: the status is complete", "good"))
-    outcome = outcome_of_write(args.skill, "done", result.written, ["next_actions", "recently_done"], lines)
-    extra = {"verified": bool(args.verify), "done": result.action or None, "next": result.next_action or None}
+    outcome = outcome_of_write(args.skill, "done", written, ["next_actions", "recently_done"], lines)
+    extra = {"verified": bool(args.verify), "done": action_done or None, "next": following or None}
     return outcome._replace(data={**outcome.data, **extra})
 
 
@@ -142,19 +131,16 @@ def _verify(place: Place, args: argparse.Namespace, invocation: Invocation) -> t
     if not actions:
         return ("", None), None  # done itself says what is wrong
     text, command = asked = _first_action(document.value or {})
-    trouble = _find_refusal(command, args, invocation) if command else _no_command(text)
-    if trouble is None and command:
-        trouble = _run_command(place, command, invocation)
+    if command:
+        trouble = _find_refusal(command, args, invocation) or _run_command(place, command, invocation)
+    else:
+        message = f'the action "{escape_controls(shorten(text, 60))}" has no done_when, so nothing can verify it'
+        trouble = Finding("done/no-done-when", "error", message, hint="mark it as done without --verify")
     return asked, trouble._replace(path=document.path, where="/next_actions/0") if trouble else None
 
 
-def _no_command(text: str) -> Finding:
-    message = f'the action "{escape_controls(shorten(text, 60))}" has no done_when, so nothing can verify it'
-    return Finding("done/no-done-when", "error", message, hint="mark it as done without --verify")
-
-
 def _find_refusal(command: str, args: argparse.Namespace, invocation: Invocation) -> Finding | None:
-    """Shows the command to a person; a Finding unless --yes was given or the person agrees."""
+    """Shows the command to the user; a Finding unless --yes was given or the user agrees."""
     if getattr(args, "format", "text") != "json":  # there the answer holds it
         invocation.stderr.write(f"the action's command is:\n  {escape_controls(command)}\n")
         invocation.stderr.flush()

@@ -1,6 +1,7 @@
 """`checkpoint reset`: put a skill's checkpoint among its past, so that the skill starts afresh."""
 
 import argparse
+from codecs import BOM_UTF8
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import write_instant
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def reset(place: Place, skill: str, now: int, on_wait: Tell = lambda: None) -> str:
     """Archives a skill's active file, then removes it; returns the archive's path.
 
-    Of JSON every line stands a column further right, all else is kept byte for byte. A kill in between leaves both.
+    Lines of JSON are indented by one more column, all else is kept byte for byte. A kill in between leaves both.
     Raises CheckpointError where there is no file or it cannot be read.
     """
     layout.check_skill_name(skill)
@@ -40,33 +41,24 @@ def reset(place: Place, skill: str, now: int, on_wait: Tell = lambda: None) -> s
         if isinstance(content, OSError):
             path = layout.relative_checkpoint_path(place, skill)
             raise CheckpointError(f"{path} cannot be archived: {content.strerror}", "move it away by hand")
-        archive = store.write_history(place, skill, _marks(now), set_apart(content))
+        stamp = write_instant(now).replace("-", "").replace(":", "")
+        marks = [stamp, *(f"{stamp}-{number}" for number in range(2, _MOST_A_SECOND))]
+        archive = store.write_history(place, skill, marks, set_apart(content))
         store.remove_checkpoint(place, skill)
     return relative_path(archive, place.top)
 
 
 def set_apart(content: bytes) -> bytes:
-    """A checkpoint's text as its archive has it: a blank more in front of every line, which JSON does not mind.
-
-    git tells renames by equal lines. It would take the archive for the renamed checkpoint, and a merge would put into
-    it what another branch wrote meanwhile, without a word. What is no JSON stays as it is. Pure.
-    """
+    """A checkpoint's text as its archive has it: every line of JSON indented by one more column. Pure."""
+    # git finds renames by equal lines: it would take the archive for the renamed checkpoint, and a merge would silently
+    # put into it what another branch wrote meanwhile.
     try:
         jsontext.load(jsontext.decode(content))
     except jsontext.JsonTextError:
         return content
-    mark = _BOM if content.startswith(_BOM) else b""
-    lines = content.removeprefix(_BOM).splitlines(keepends=True)
+    mark = BOM_UTF8 if content.startswith(BOM_UTF8) else b""
+    lines = content.removeprefix(BOM_UTF8).splitlines(keepends=True)
     return mark + b"".join(b" " + line if line.strip() else line for line in lines)
-
-
-_BOM = b"\xef\xbb\xbf"
-
-
-def _marks(now: int) -> list[str]:
-    """Names by the second, then numbered: a second reset within one second has its own."""
-    stamp = write_instant(now).replace("-", "").replace(":", "")
-    return [stamp, *(f"{stamp}-{number}" for number in range(2, _MOST_A_SECOND))]
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:

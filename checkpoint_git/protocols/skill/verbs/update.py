@@ -2,19 +2,14 @@
 
 import argparse
 import os
-from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import read_instant, write_instant
-from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.jsontext import scan_tokens
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.disk.discover import Place, find_place
-from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import changes, names
-from checkpoint_git.protocols.skill.edits import Edit, make_edit, parse_edits
+from checkpoint_git.protocols.skill.edits import Edit, parse_edits
 from checkpoint_git.protocols.skill.layout import check_skill_name
 from checkpoint_git.protocols.skill.store import change_checkpoint, check_owner
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
@@ -33,7 +28,7 @@ edits:
   --rows.0.c=TEXT   an item by number  --rows[id].c=TEXT  an item by its id
 
 A missing checkpoint is started. updated_at is stamped. A change that would bring a new error is refused, and
-nothing is written; errors that were there before do not hinder you from mending them one by one."""
+nothing is written; errors that were there before do not keep you from fixing them one by one."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class UpdateResult(NamedTuple):
-    """written: see writing.Written. clock_behind: updated_at stayed ahead of this machine's clock."""
+    """clock_behind: updated_at stayed ahead of this machine's clock."""
 
     written: Written
     clock_behind: bool
@@ -52,28 +47,20 @@ class UpdateResult(NamedTuple):
 def update(place: Place, skill: str, edits: list[Edit], now: int, on_wait: Tell = lambda: None) -> UpdateResult:
     """Applies edits to one checkpoint and stamps it. Raises CheckpointError where an edit leads nowhere."""
 
-    def change(value: dict[str, Any] | None) -> dict[str, Any] | Finding:
-        is_new = value is None
-        changed = value if value is not None else _scaffold(place, skill, now)
-        changes.apply_edits(changed, edits, is_new=is_new)
+    def change(value: dict[str, Any] | None) -> dict[str, Any]:
+        changed = value
+        if changed is None:
+            changed = changes.scaffold(skill, os.path.basename(place.root) or "project", place.root, now)
+            if os.path.isfile(os.path.join(place.directory, changes.SCHEMA_FILE)):
+                changed = {"$schema": f"./{changes.SCHEMA_FILE}", **changed}
+        changes.apply_edits(changed, edits, is_new=value is None)
         if "updated_at" not in {edit.field for edit in edits}:
             changes.stamp(changed, now)
         return changed
 
     written = change_checkpoint(place, skill, change, now, on_wait)
-    return UpdateResult(written, _is_ahead(written.document, now))
-
-
-def _scaffold(place: Place, skill: str, now: int) -> dict[str, Any]:
-    project = os.path.basename(place.root) or "project"
-    started = changes.scaffold(skill, project, place.root, now)
-    has_schema = os.path.isfile(os.path.join(place.directory, changes.SCHEMA_FILE))
-    return {"$schema": f"./{changes.SCHEMA_FILE}", **started} if has_schema else started
-
-
-def _is_ahead(document: Document, now: int) -> bool:
-    instant = read_instant((document.value or {}).get("updated_at"))
-    return instant is not None and instant[0] > now
+    stamped = read_instant((written.document.value or {}).get("updated_at"))
+    return UpdateResult(written, stamped is not None and stamped[0] > now)
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -81,66 +68,27 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return apply_edits(args.skill, parse_edits(args.words), invocation)
 
 
-def complete_words(skill: str, typed: str, cwd: str) -> Iterator[tuple[str, str]]:
-    """(what an edit may go on with, what that means), for the shells."""
-    from checkpoint_git.protocols.skill.edit_completion import complete_edit
-
-    return complete_edit(skill, typed, cwd)
-
-
-def make_edits(replace: Mapping[str, Any] | None, append: Mapping[str, Iterable[Any]] | None) -> list[Edit]:
-    """The edits of callers without a command line: dotted path -> new value, and path of a list -> items to add."""
-    edits = [make_edit(path, "replace", _tokens(value)) for path, value in (replace or {}).items()]
-    for path, items in (append or {}).items():
-        edits += [make_edit(path, "append", _tokens(item)) for item in _each(items)]
-    return edits
-
-
-def _tokens(value: Any) -> Any:
-    import json  # the command line brings text, which needs none of it
-
-    try:
-        return scan_tokens(json.dumps(value, allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise CheckpointError(f"the value cannot be JSON: {error}", "give texts, numbers, lists and mappings") from None
-
-
-def _each(items: Iterable[Any]) -> Iterable[Any]:
-    """The items of a list. Raises CheckpointError for a text, whose letters nobody means to append."""
-    if isinstance(items, str | bytes | Mapping):
-        raise CheckpointError("append takes a list of items for each path", 'write {"next_actions": ["..."]}')
-    return items
-
-
 def apply_edits(skill: str, edits: list[Edit], invocation: Invocation) -> Outcome:
     """The verb once its words are understood."""
     check_skill_name(skill)
     check_owner(skill, invocation.env)
     place = find_place(invocation.cwd)
-    result = update(place, skill, edits, invocation.now, say_waiting(invocation.stderr))
+    written, clock_behind = update(place, skill, edits, invocation.now, say_waiting(invocation.stderr))
     fields = list(dict.fromkeys(edit.field for edit in edits))
-    lines = [] if result.written.refused else _spelling_lines(fields) + _clock_lines(result, invocation.now)
-    return outcome_of_write(skill, "update", result.written, fields, lines)
-
-
-def _spelling_lines(fields: list[str]) -> list[Block]:
-    """A field of one's own is allowed, so a misspelt one is written: then at least it is said."""
-    meant = {field: names.find_near_miss(field, names.ROOT, shortest=4) for field in fields if field not in names.ROOT}
-    return [
-        Line(f"{field} is a field of your own; did you mean {name}?", "warn") for field, name in meant.items() if name
-    ]
-
-
-def _clock_lines(result: UpdateResult, now: int) -> list[Block]:
-    if not result.clock_behind:
-        return []
-    stamp = str((result.written.document.value or {}).get("updated_at"))
-    text = f"updated_at stays {stamp}: this machine's clock ({write_instant(now)}) is behind it"
-    return [Line(text, "warn")]
+    lines: list[Block] = []
+    for field in fields if not written.refused else ():
+        # a field of one's own is allowed, so a misspelt one is written: then at least it is said
+        meant = None if field in names.ROOT else names.find_near_miss(field, names.ROOT, shortest=4)
+        if meant:
+            lines.append(Line(f"{field} is a field of your own; did you mean {meant}?", "warn"))
+    if clock_behind and not written.refused:
+        stamp, here = (written.document.value or {}).get("updated_at"), write_instant(invocation.now)
+        lines.append(Line(f"updated_at stays {stamp}: this machine's clock ({here}) is behind it", "warn"))
+    return outcome_of_write(skill, "update", written, fields, lines)
 
 
 def outcome_of_write(skill: str, verb: str, written: Written, fields: list[str], lines: list[Block]) -> Outcome:
-    """What a writing verb tells: the fields that changed, findings that arose, errors that are left."""
+    """The answer of a writing verb: the fields that changed, findings that arose, errors that are left."""
     document = written.document
     if written.refused:
         data = {"skill": skill, "path": document.path, "written": False}
@@ -160,7 +108,6 @@ def outcome_of_write(skill: str, verb: str, written: Written, fields: list[str],
     changed = f" ({', '.join(fields)})" if fields else ""
     blocks: list[Block] = [Line(f"{skill}: {what}{changed} in {document.path}", "good"), *lines]
     if left:
-        blocks.append(
-            Line(f"errors left from before: {left} (see checkpoint validate {quote_word(document.path)})", "warn")
-        )
+        hint = f"see checkpoint validate {quote_word(document.path)}"
+        blocks.append(Line(f"errors left from before: {left} ({hint})", "warn"))
     return Outcome(data, blocks, written.arisen, 0)

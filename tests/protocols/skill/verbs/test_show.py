@@ -37,5 +37,5 @@ def test_without_a_skill_all_are_shown_and_the_bad_one_is_named(project: Path) -
 def test_a_skill_without_a_checkpoint_is_an_error(project: Path) -> None:
     with pytest.raises(CheckpointError, match="no checkpoint"):
         run_verb(show, "deploy", cwd=project)
-    with pytest.raises(CheckpointError, match="name of a skill"):
+    with pytest.raises(CheckpointError, match="invalid name"):
         run_verb(show, "../../etc/passwd", cwd=project)
