@@ -1,7 +1,7 @@
 """One question to a deployed server: what does its health address answer? It judges no answer and knows no git.
 
-The server is a stranger: it may be slow, endless, elsewhere or no server at all. One deadline stands over everything
-from the name's look-up to the last byte.
+The server is untrusted: it may be slow, endless, elsewhere or no server at all. One deadline holds for everything from
+the look-up of its name to the last byte.
 """
 
 import contextlib
@@ -12,17 +12,20 @@ import threading
 from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
+from urllib.parse import SplitResult, unquote, urljoin, urlsplit
+from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # not in typeshed
 
 from checkpoint_git.core import jsontext
-from checkpoint_git.core.terminal_text import shorten
-from checkpoint_git.net.address import Address, AddressError, follow_redirect, parse_address
-from checkpoint_git.net.proxy import find_proxy
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 
 SECONDS = 10.0
 MAX_BODY = 64 * 1024  # bytes
 MAX_REDIRECTS = 3
-_REDIRECTS = frozenset((301, 302, 303, 307, 308))
-_OK = 200
+DEFAULT_PATH = "/api/health"
+_REDIRECTS = (301, 302, 303, 307, 308)
+_PORTS = {"http": 80, "https": 443}
+_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "checkpoint-git"}
+_HEADERS["Connection"] = "close"
 
 Trouble = Literal["", "bad-url", "unreachable", "bad-answer"]
 
@@ -40,23 +43,12 @@ class Answer(NamedTuple):
     detail: str = ""
 
 
-class _UnansweredError(Exception):
-    """No usable answer: the kind of trouble, and why."""
+class HealthError(Exception):
+    """No usable answer: the kind of trouble, and why. Its text never holds a login."""
 
     def __init__(self, trouble: Trouble, detail: str) -> None:
         super().__init__(detail)
         self.trouble: Trouble = trouble
-        self.detail = detail
-
-
-class _Call:
-    """The question under way in a thread of its own: a look-up of a name can be left waiting, but not be stopped."""
-
-    def __init__(self) -> None:
-        self.connection: http.client.HTTPConnection | None = None
-        self.socket: socket.socket | None = None  # kept: the connection forgets it once the answer has begun
-        self.value: dict[str, Any] = {}
-        self.error: BaseException | None = None
 
 
 def read_health(url: str, env: Mapping[str, str], seconds: float = SECONDS) -> Answer:
@@ -64,23 +56,127 @@ def read_health(url: str, env: Mapping[str, str], seconds: float = SECONDS) -> A
 
     seconds: for all of it together.
     """
+    shown = ""
     try:
-        address = parse_address(url)
-    except AddressError as error:
-        return Answer("", {}, "bad-url", str(error))
-    try:
-        value = _ask_in_time(address, env, seconds)
-    except _UnansweredError as error:
-        return Answer(address.shown, {}, error.trouble, error.detail)
-    return Answer(address.shown, value)
+        parts = parse_url(url)
+        shown = show_url(parts)
+        return Answer(shown, _ask_in_time(parts, env, seconds))
+    except HealthError as error:
+        return Answer(shown, {}, error.trouble, str(error))
 
 
-def _ask_in_time(address: Address, env: Mapping[str, str], seconds: float) -> dict[str, Any]:
+# addresses
+
+
+def parse_url(url: str) -> SplitResult:
+    """The parts of an http or https URL; one without a path means the usual one. Raises HealthError."""
+    if not url.isascii() or not url.isprintable() or " " in url:
+        raise HealthError("bad-url", "it holds blanks, control characters or letters that belong percent-encoded")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise HealthError("bad-url", "its host or port cannot be read") from error
+    if parts.scheme not in _PORTS:
+        kind = f"{shorten(parts.scheme, 20)}: addresses are never asked" if parts.scheme else "it names no scheme"
+        raise HealthError("bad-url", f"{kind}; http:// and https:// are")
+    if not parts.hostname or port == 0 or "\\" in parts.netloc:
+        raise HealthError("bad-url", "its host or port cannot be read")
+    path = parts.path if parts.path.strip("/") or parts.query else DEFAULT_PATH
+    return parts._replace(path=path or "/", fragment="")
+
+
+def show_url(parts: SplitResult) -> str:
+    """A URL for the user: login and query may hold a secret, and are left out."""
+    return shorten(f"{_site_of(parts)}{parts.path}{'?...' if parts.query else ''}", 200)
+
+
+def _site_of(parts: SplitResult) -> str:
+    host, port = parts.hostname or "", _port_of(parts)
+    return (
+        f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{'' if port == _PORTS[parts.scheme] else f':{port}'}"
+    )
+
+
+def _target_of(parts: SplitResult) -> str:
+    return f"{parts.path}?{parts.query}" if parts.query else parts.path
+
+
+def _port_of(parts: SplitResult) -> int:
+    return parts.port or _PORTS[parts.scheme]
+
+
+def follow_redirect(parts: SplitResult, location: str) -> SplitResult:
+    """Where a server's Location leads: on the same host and port, or from http to https there. Raises HealthError.
+
+    The login goes along, since the host is the same; a login that the server names is not taken.
+    """
+    try:
+        joined = urljoin(_site_of(parts) + _target_of(parts), location.strip(" \t"))
+    except ValueError as error:
+        raise HealthError("bad-answer", "it redirects to an address that cannot be read") from error
+    try:
+        target = parse_url(joined)
+    except HealthError as error:
+        scheme, colon, _ = joined.partition(":")
+        kind = f"a {escape_controls(shorten(scheme, 20))}: address" if colon else "an address without a scheme"
+        raise HealthError("bad-answer", f"it redirects to {kind}, which is not followed: {error}") from error
+    ports = _port_of(parts), _port_of(target)
+    is_upgraded = (parts.scheme, target.scheme) == ("http", "https")
+    is_same = ports[0] == ports[1] and (is_upgraded or parts.scheme == target.scheme)
+    if parts.hostname != target.hostname or not (is_same or (is_upgraded and ports == (80, 443))):
+        site = escape_controls(shorten(_site_of(target), 80))
+        raise HealthError("bad-answer", f"it redirects to {site}, which is not followed")
+    login, at, _ = parts.netloc.rpartition("@")
+    return target._replace(netloc=f"{login}{at}{target.netloc.rpartition('@')[2]}", path=urlsplit(joined).path or "/")
+
+
+def find_proxy(parts: SplitResult, env: Mapping[str, str]) -> SplitResult | None:
+    """The proxy to go through, None for straight ahead. Raises HealthError for one that cannot be used.
+
+    http_proxy counts in small letters only: where a web server starts programs, a visitor chooses what HTTP_PROXY says.
+    """
+    names = ("http_proxy",) if parts.scheme == "http" else ("https_proxy", "HTTPS_PROXY")
+    url = next((env[name] for name in (*names, "all_proxy", "ALL_PROXY") if env.get(name)), "")
+    exempt = {"no": (env.get("no_proxy") or env.get("NO_PROXY") or "").replace(" ", ",")}
+    hosts = (f"{host}:{_port_of(parts)}" for host in (parts.hostname, f"[{parts.hostname}]"))
+    if not url or any(proxy_bypass_environment(host, exempt) for host in hosts):
+        return None
+    try:
+        proxy = parse_url(url if "://" in url else f"http://{url}")
+    except HealthError as error:
+        raise HealthError("unreachable", f"the proxy that the environment names cannot be used: {error}") from error
+    if proxy.scheme != "http":
+        why = "the proxy that the environment names speaks https itself, which is not supported"
+        raise HealthError("unreachable", why)
+    return proxy
+
+
+# the question
+
+
+class _Call:
+    """The question under way in a thread of its own: the look-up of a name can be left waiting, but not be stopped."""
+
+    def __init__(self) -> None:
+        self.connection: http.client.HTTPConnection | None = None
+        self.socket: socket.socket | None = None  # kept: the connection forgets it once the answer has begun
+        self.value: dict[str, Any] = {}
+        self.error: BaseException | None = None
+
+    def hang_up(self) -> None:
+        connected = self.socket or (self.connection.sock if self.connection else None)
+        if connected is not None:
+            with contextlib.suppress(OSError):  # it ended by itself
+                connected.shutdown(socket.SHUT_RDWR)
+
+
+def _ask_in_time(parts: SplitResult, env: Mapping[str, str], seconds: float) -> dict[str, Any]:
     call = _Call()
 
     def work() -> None:
         try:
-            call.value = _ask(address, env, seconds, call)
+            call.value = _ask(parts, env, seconds, call)
         except BaseException as error:  # handed over to who waits, whatever it is
             call.error = error
 
@@ -88,119 +184,90 @@ def _ask_in_time(address: Address, env: Mapping[str, str], seconds: float) -> di
     thread.start()
     thread.join(seconds)
     if thread.is_alive():
-        _hang_up(call)
+        call.hang_up()
         thread.join(0.5)
-        raise _UnansweredError("unreachable", f"there was no whole answer within {seconds:g} seconds")
-    if call.error:
-        raise _explained(call.error, address)
-    return call.value
+        raise HealthError("unreachable", f"there was no whole answer within {seconds:g} seconds")
+    error = call.error
+    if error is None:
+        return call.value
+    reason = next((text for kind, text in _REASONS if isinstance(error, kind)), None)
+    raise HealthError("unreachable", shorten(reason.format(error), 200)) if reason else error
 
 
-def _hang_up(call: _Call) -> None:
-    connected = call.socket or (call.connection.sock if call.connection else None)
-    if connected is not None:
-        with contextlib.suppress(OSError):  # it ended by itself
-            connected.shutdown(socket.SHUT_RDWR)
-
-
-def _ask(address: Address, env: Mapping[str, str], seconds: float, call: _Call) -> dict[str, Any]:
+def _ask(parts: SplitResult, env: Mapping[str, str], seconds: float, call: _Call) -> dict[str, Any]:
     for _ in range(MAX_REDIRECTS + 1):
-        call.connection, path, headers = _plan_request(address, env, seconds)
+        call.connection, target, headers = _plan_request(parts, env, seconds)
         try:
             call.connection.connect()
             call.socket = call.connection.sock
-            call.connection.request("GET", path, headers=headers)
+            call.connection.request("GET", target, headers=headers)
             with contextlib.closing(call.connection.getresponse()) as response:
                 if response.status not in _REDIRECTS:
                     return _read_value(response)
-                address = _redirected(address, response.getheader("Location"))
+                location = response.getheader("Location")
+                if not location:
+                    raise HealthError("bad-answer", "it redirects without saying where to")
+                parts = follow_redirect(parts, location)
         finally:
             call.connection.close()
             call.socket = None
-    raise _UnansweredError("bad-answer", f"it redirects more than {MAX_REDIRECTS} times")
+    raise HealthError("bad-answer", f"it redirects more than {MAX_REDIRECTS} times")
 
 
 def _plan_request(
-    address: Address, env: Mapping[str, str], seconds: float
+    parts: SplitResult, env: Mapping[str, str], seconds: float
 ) -> tuple[http.client.HTTPConnection, str, dict[str, str]]:
     """A connection that is not opened yet, what to ask it for, and the headers to send."""
-    try:
-        proxy = find_proxy(address, env)
-    except AddressError as error:
-        raise _UnansweredError("unreachable", str(error)) from error
-    door, path = proxy or address, address.path
-    headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "checkpoint-git"}
-    headers |= {"Connection": "close", **_login_header("Authorization", address)}
+    proxy = find_proxy(parts, env)
+    target, headers = _target_of(parts), {**_HEADERS, **_login_header("Authorization", parts)}
     passport = _login_header("Proxy-Authorization", proxy) if proxy else {}
-    if address.scheme == "http":
-        if proxy:
-            path = f"{address.site}{path}"
-        return http.client.HTTPConnection(door.host, door.port, timeout=seconds), path, headers | passport
-    context = ssl.create_default_context()
-    connection = http.client.HTTPSConnection(door.host, door.port, timeout=seconds, context=context)
+    host, port = (proxy or parts).hostname or "", _port_of(proxy or parts)
+    if parts.scheme == "http":
+        target = _site_of(parts) + target if proxy else target
+        return http.client.HTTPConnection(host, port, timeout=seconds), target, headers | passport
+    connection = http.client.HTTPSConnection(host, port, timeout=seconds, context=ssl.create_default_context())
     if proxy:
-        connection.set_tunnel(address.host, address.port, passport)
-    return connection, path, headers
+        connection.set_tunnel(parts.hostname or "", _port_of(parts), passport)
+    return connection, target, headers
 
 
-def _login_header(name: str, address: Address) -> dict[str, str]:
-    return {name: f"Basic {b64encode(address.login.encode()).decode()}"} if address.login else {}
-
-
-def _redirected(address: Address, location: str | None) -> Address:
-    if not location:
-        raise _UnansweredError("bad-answer", "it redirects without saying where to")
-    try:
-        return follow_redirect(address, location)
-    except AddressError as error:
-        raise _UnansweredError("bad-answer", str(error)) from error
+def _login_header(name: str, parts: SplitResult) -> dict[str, str]:
+    login = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
+    return {name: f"Basic {b64encode(login.encode()).decode()}"} if login != ":" else {}
 
 
 def _read_value(response: http.client.HTTPResponse) -> dict[str, Any]:
-    if response.status != _OK:
+    if response.status != http.client.OK:
         said = f" {shorten(response.reason, 60)}" if response.reason else ""
-        raise _UnansweredError("bad-answer", f"it answers {response.status}{said}, not 200")
+        raise HealthError("bad-answer", f"it answers {response.status}{said}, not 200")
     encoding = response.getheader("Content-Encoding", "identity")
     if encoding.strip().lower() not in ("identity", ""):
-        raise _UnansweredError("bad-answer", f"it packs its answer unasked ({shorten(encoding, 30)})")
+        raise HealthError("bad-answer", f"it packs its answer unasked ({shorten(encoding, 30)})")
     body = response.read(MAX_BODY + 1)
     if len(body) > MAX_BODY:
-        raise _UnansweredError("bad-answer", f"its answer is longer than {MAX_BODY // 1024} KiB")
+        raise HealthError("bad-answer", f"its answer is longer than {MAX_BODY // 1024} KiB")
     if response.length:
-        raise _UnansweredError("unreachable", "it closed the connection before its answer was whole")
-    return _parse_object(body)
-
-
-def _parse_object(body: bytes) -> dict[str, Any]:
+        raise HealthError("unreachable", "it closed the connection before its answer was whole")
     try:
         value = jsontext.load(jsontext.decode(body))
     except (jsontext.JsonTextError, RecursionError) as error:
         said = error.message if isinstance(error, jsontext.JsonTextError) else "nested too deep"
-        raise _UnansweredError("bad-answer", f"its answer is not JSON: {shorten(said, 120)}") from error
+        raise HealthError("bad-answer", f"its answer is not JSON: {shorten(said, 120)}") from error
     if not isinstance(value, dict):
-        raise _UnansweredError("bad-answer", "its answer is JSON, but no object")
+        raise HealthError("bad-answer", "its answer is JSON, but no object")
     return value
 
 
 # The first that fits, so a class stands above the one that it belongs to.
-_REASONS: tuple[tuple[type[BaseException], str], ...] = (
+_REASONS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...] = (
     (ssl.SSLCertVerificationError, "its certificate is not trusted ({0.verify_message})"),
     (ssl.SSLError, "TLS does not come about ({0.reason})"),
     (socket.gaierror, "its name is not known ({0.strerror})"),
     (TimeoutError, "there was no answer in time"),
     (ConnectionRefusedError, "nothing listens there (connection refused)"),
-    (ConnectionError, "it closed the connection before its answer was whole"),
-    (http.client.IncompleteRead, "it closed the connection before its answer was whole"),
+    ((ConnectionError, http.client.IncompleteRead), "it closed the connection before its answer was whole"),
     (http.client.LineTooLong, "its headers are too long"),
     (http.client.HTTPException, "what answers there does not speak HTTP"),
     (UnicodeError, "its name is none that can be looked up"),
     (OSError, "there is no connection to it ({0})"),
 )
-
-
-def _explained(error: BaseException, address: Address) -> BaseException:
-    """An error of the network as trouble in words; any other one as it is."""
-    if isinstance(error, _UnansweredError):
-        return error
-    reason = next((text for kind, text in _REASONS if isinstance(error, kind)), None)
-    return _UnansweredError("unreachable", shorten(reason.format(error), 200)) if reason else error

@@ -9,10 +9,22 @@ import sys
 import threading
 import time
 from pathlib import Path
+from urllib.parse import SplitResult
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from checkpoint_git.net.health import MAX_BODY, Answer, read_health
+from checkpoint_git.net.health import (
+    MAX_BODY,
+    Answer,
+    HealthError,
+    find_proxy,
+    follow_redirect,
+    parse_url,
+    read_health,
+    show_url,
+)
 from tests.net.servers import Handler, Server, drip, raw, redirect, reply, self_signed, serving
 
 GOOD = reply(b'{"version": "1.2.0", "ok": true}')
@@ -247,3 +259,200 @@ def test_a_proxy_of_the_environment_is_used(server: Server) -> None:
 def test_the_servers_own_words_are_cut_short(server: Server) -> None:
     answer = ask(server, reply(json.dumps({"x": 1}).encode(), "500 " + "x" * 5_000))
     assert len(answer.detail) < 300
+
+
+# what may be asked, what a redirect may lead to, and what is shown of it
+
+
+def login_of(parts: SplitResult) -> str:
+    return parts.netloc.rpartition("@")[0]
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("https://app.example", ("https://app.example/api/health", "")),
+        ("http://app.example/", ("http://app.example/api/health", "")),
+        ("HTTP://App.Example:8080/live", ("http://app.example:8080/live", "")),
+        ("https://app.example/?deep=1", ("https://app.example/?...", "")),
+        ("https://app.example?deep=1", ("https://app.example/?...", "")),
+        ("http://[::1]:81/x#part", ("http://[::1]:81/x", "")),
+        ("https://ada:p%40ss@app.example/x", ("https://app.example/x", "ada:p%40ss")),
+    ],
+)
+def test_a_url_is_taken_apart(url: str, address: tuple[str, str]) -> None:
+    assert (show_url(parse_url(url)), login_of(parse_url(url))) == address
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "app.example",
+        "app.example/health",
+        "localhost:8080",
+        "file:///etc/passwd",
+        "ftp://app.example/x",
+        "javascript:alert(1)",
+        "http://",
+        "http:///path",
+        "http://:80/",
+        "http://app.example:0/",
+        "http://app.example:99999/",
+        "http://app.example:x/",
+        "http://[::1/",
+        "http://app.example\\@other.example/",
+        "http://app.example/a b",
+        "http://app.example/\r\nX-Injected: yes",
+        "http://app.example/\u00e9",
+        "http://b\u00fccher.example/",
+        "--upload-pack=touch",
+    ],
+)
+def test_anything_else_is_never_asked(url: str) -> None:
+    with pytest.raises(HealthError):
+        parse_url(url)
+
+
+def test_why_it_is_not_asked_holds_no_password() -> None:
+    for url in ("ftp://ada:secret@app.example/", "http://ada:secret@app.example:x/", "http://ada:secret@[x/"):
+        with pytest.raises(HealthError) as raised:
+            parse_url(url)
+        assert "secret" not in str(raised.value)
+
+
+def test_login_and_query_are_not_shown() -> None:
+    address = parse_url("https://ada:secret@app.example:8443/health?token=secret#secret")
+    assert show_url(address) == "https://app.example:8443/health?..."
+    assert show_url(parse_url("http://[::1]:81/")) == "http://[::1]:81/api/health"
+
+
+@pytest.mark.parametrize(
+    ("start", "location", "shown"),
+    [
+        ("http://app.example/a/b", "c", "http://app.example/a/c"),
+        ("http://app.example/a", "/", "http://app.example/"),
+        ("http://app.example/a", "//app.example/c", "http://app.example/c"),
+        ("http://app.example/a", "https://app.example/c", "https://app.example/c"),
+        ("http://app.example:80/a", "https://APP.example", "https://app.example/"),
+        ("http://app.example:81/a", "https://app.example:81/c", "https://app.example:81/c"),
+        ("https://app.example/a", "?b=c", "https://app.example/a?..."),
+    ],
+)
+def test_a_redirect_on_the_same_host_is_followed(start: str, location: str, shown: str) -> None:
+    assert show_url(follow_redirect(parse_url(start), location)) == shown
+
+
+@pytest.mark.parametrize(
+    ("start", "location"),
+    [
+        ("http://app.example/a", "http://other.example/"),
+        ("http://app.example/a", "//other.example/"),
+        ("http://app.example/a", "http://app.example@other.example/"),
+        ("http://app.example/a", "http://app.example.other.example/"),
+        ("http://app.example/a", "http://app.example:8080/"),
+        ("http://app.example:8080/a", "https://app.example/"),
+        ("https://app.example/a", "http://app.example/"),
+        ("https://app.example/a", "http://app.example:443/"),
+        ("http://app.example/a", "file:///etc/passwd"),
+        ("http://app.example/a", "ftp://app.example/x"),
+        ("http://app.example/a", "data:application/json,{}"),
+        ("http://app.example/a", "http://169.254.169.254/latest/meta-data"),
+        ("http://app.example/a", "http://[broken/"),
+        ("http://app.example/a", "/\u00ff"),
+    ],
+)
+def test_a_redirect_anywhere_else_is_not(start: str, location: str) -> None:
+    with pytest.raises(HealthError):
+        follow_redirect(parse_url(start), location)
+
+
+def test_a_login_goes_along_and_none_is_taken_from_the_server() -> None:
+    start = parse_url("https://ada:secret@app.example/a")
+    assert login_of(follow_redirect(start, "https://eve:other@app.example/b")) == "ada:secret"
+    assert login_of(follow_redirect(parse_url("https://app.example/a"), "https://eve:other@app.example/b")) == ""
+
+
+@given(st.text(max_size=60))
+def test_whatever_the_location_says_host_and_port_stay(location: str) -> None:
+    start = parse_url("http://app.example:8080/a")
+    try:
+        target = follow_redirect(start, location)
+    except HealthError:
+        return
+    assert (target.hostname, target.port) == ("app.example", 8080)
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_an_address_or_an_address_error(text: str) -> None:
+    for url in (text, f"http://{text}", f"https://host/{text}"):
+        try:
+            address = parse_url(url)
+        except HealthError:
+            continue
+        assert address.scheme in ("http", "https")
+        assert address.hostname
+        assert address.path.startswith("/")
+
+
+# which proxy the environment names, and for whom it does not count
+
+APP = parse_url("https://api.app.example:8443/x")
+PLAIN = parse_url("http://app.example/x")
+
+
+def test_no_variable_means_straight_ahead() -> None:
+    assert find_proxy(APP, {}) is None
+    assert find_proxy(APP, {"https_proxy": ""}) is None
+
+
+def test_each_scheme_has_its_own_variable() -> None:
+    env = {"http_proxy": "http://one:1", "HTTPS_PROXY": "http://two:2"}
+    assert [(found.hostname, found.port) for one in (PLAIN, APP) if (found := find_proxy(one, env))] == [
+        ("one", 1),
+        ("two", 2),
+    ]
+
+
+def test_a_proxy_needs_no_scheme_and_may_have_a_login() -> None:
+    proxy = find_proxy(APP, {"all_proxy": "ada:secret@proxy.example:3128"})
+    assert proxy is not None
+    assert (proxy.hostname, proxy.port, login_of(proxy)) == ("proxy.example", 3128, "ada:secret")
+
+
+def test_http_proxy_in_capitals_does_not_count() -> None:
+    assert find_proxy(PLAIN, {"HTTP_PROXY": "http://evil:1"}) is None
+
+
+@pytest.mark.parametrize("url", ["socks5://proxy:1080", "https://proxy:443", "http://[x", "http://proxy:port"])
+def test_a_proxy_that_cannot_be_used_is_said_and_not_passed_by(url: str) -> None:
+    with pytest.raises(HealthError, match="proxy"):
+        find_proxy(APP, {"all_proxy": url})
+    assert find_proxy(APP, {"all_proxy": url, "no_proxy": "app.example"}) is None
+
+
+@pytest.mark.parametrize(
+    ("exempt", "is_so"),
+    [
+        ("*", True),
+        ("app.example", True),
+        (".app.example", True),
+        ("API.App.Example", True),
+        ("other.example, app.example:8443", True),
+        ("app.example:443", False),
+        ("pp.example", False),
+        ("www.api.app.example", False),
+        ("", False),
+        (" , ,", False),
+    ],
+)
+def test_no_proxy_names_hosts_and_domains(exempt: str, is_so: bool) -> None:
+    assert (find_proxy(APP, {"all_proxy": "http://proxy:1", "no_proxy": exempt}) is None) is is_so
+
+
+@pytest.mark.parametrize(
+    ("exempt", "is_so"), [("::1", True), ("[::1]", True), ("[::1]:8080", True), ("[::1]:81", False)]
+)
+def test_no_proxy_may_name_an_ipv6_address(exempt: str, is_so: bool) -> None:
+    env = {"all_proxy": "http://proxy:1", "no_proxy": exempt}
+    assert (find_proxy(parse_url("http://[::1]:8080/"), env) is None) is is_so
