@@ -1,12 +1,12 @@
 """Which parts of a checkpoint are past, and the history document they move to. Pure.
 
 Past is what is closed and what nothing open names any more: an entry that an open action, blocker or row still names
-stays, and so does a pull request that the history took back. The history document depends on the moved entries alone,
+stays, and so does a pull request that the history reverted. The history document depends on the moved entries alone,
 not on who moves them or when, so that two branches that rotate the same entries write the same bytes. Values are token
 values (jsontext); the find_ functions take plain ones too.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsonedit, jsontext
@@ -25,14 +25,14 @@ _OVER = frozenset(["complete", "skipped", "deferred"])  # statuses of rows that 
 
 
 class Moved(NamedTuple):
-    """Entries of one place that move. items: a list's entries in their order, or the one value that stood there."""
+    """Entries of one place that move: a list's in their order, or the one value that was there."""
 
     where: str
     items: list[Any]
 
 
 class Kept(NamedTuple):
-    """An entry that is closed and stays all the same. entry: how people call it. why: a sentence's part."""
+    """A closed entry that stays."""
 
     where: str
     entry: str
@@ -40,7 +40,7 @@ class Kept(NamedTuple):
 
 
 class Rotation(NamedTuple):
-    """What is left of the document, what moves, and what of the closed entries stays."""
+    """value: what is left of the document."""
 
     value: dict[str, Any]
     moved: list[Moved]
@@ -48,25 +48,30 @@ class Rotation(NamedTuple):
 
 
 class Due(NamedTuple):
-    """Entries of one place that a rotation would move."""
+    """How many entries of one place a rotation would move."""
 
     where: str
     entries: int
 
 
 def plan_rotation(value: dict[str, Any], reverted: Mapping[str, str] | None = None) -> Rotation:
-    """The document without its past. Running it again on the rest moves nothing more.
+    """The document without its past; planned again on the rest, nothing more moves.
 
-    reverted: merged pull requests that the history took back (as references, "#12") -> the evidence; they stay.
+    reverted: merged pull requests that the history reverted (as references, "#12") -> the evidence; they stay.
     """
     rest = dict(value)
     keeper = _Keeper(find_named(value), dict(reverted or {}), [])
-    moved = _take_superseded(rest) + _take_decisions(rest, keeper) + _take_state(rest, keeper)
+    moved = []
+    superseded = read_list(rest, "superseded")
+    if superseded:
+        rest["superseded"] = []
+        moved.append(Moved("/superseded", superseded))
+    moved += _take_decisions(rest, keeper)
+    moved += _take_state(rest, keeper)
     return Rotation(rest, moved, keeper.kept)
 
 
 def find_due(value: dict[str, Any], reverted: Mapping[str, str] | None = None) -> list[Due]:
-    """What a rotation would move, place by place; [] right after one."""
     return [Due(part.where, len(part.items)) for part in plan_rotation(value, reverted).moved]
 
 
@@ -77,20 +82,16 @@ def find_merged(value: dict[str, Any]) -> set[str]:
 
 
 def history_document(skill: str, moved: list[Moved]) -> str:
-    """The text of a history file: JSON with the skill and the moved entries under the places they came from."""
     entries = [{"where": part.where, "items": part.items} for part in moved]
     return jsonedit.render({"skill": skill, "entries": entries})
 
 
 def history_marks(day: str, past: bytes) -> list[str]:
-    """Names for a history file, the first that is free to be taken: the day (2026-03-02), and what the file holds.
-
-    Other entries of one day go to another file, the same ones to the same. The numbered names are for a file whose
-    content was changed by hand since.
-    """
+    """Names for a history file, of which the first free one is taken: the day (2026-03-02) and a digest of its text."""
     from hashlib import sha256
 
     mark = f"{day}-{sha256(past).hexdigest()[:12]}"
+    # the numbered names are for a file of the first name that was changed by hand since
     return [mark, *(f"{mark}-{number}" for number in range(2, 10))]
 
 
@@ -98,7 +99,7 @@ def history_marks(day: str, past: bytes) -> list[str]:
 
 
 class Named(NamedTuple):
-    """What the open parts of a checkpoint name: references or single words -> where they stand, in words."""
+    """What the open parts of a checkpoint name: references or single words -> the part, in words."""
 
     references: Mapping[str, str]
     words: Mapping[str, str]
@@ -112,7 +113,6 @@ class _Keeper(NamedTuple):
     kept: list[Kept]
 
     def find_reason(self, item: Any, *, is_merged: bool = False) -> str:
-        """Why an entry stays, "" where it may go."""
         references = find_entry_references(item)
         places = [self.named.references[one] for one in references if one in self.named.references]
         name = item.get("id") if isinstance(item, dict) else None
@@ -120,11 +120,10 @@ class _Keeper(NamedTuple):
             places.append(self.named.words[name])
         if places:
             return f"{places[0]} names it"
-        taken_back = [self.reverted[one] for one in references if is_merged and one in self.reverted]
-        return f"it was taken back: {taken_back[0]}" if taken_back else ""
+        reverted = [self.reverted[one] for one in references if is_merged and one in self.reverted]
+        return f"it was reverted: {reverted[0]}" if reverted else ""
 
     def split(self, where: str, items: list[Any], *, is_merged: bool = False) -> tuple[list[Any], list[Any]]:
-        """(the entries that stay, those that go), each in its order."""
         reasons = [self.find_reason(item, is_merged=is_merged) for item in items]
         pairs = list(zip(items, reasons, strict=True))
         self.kept.extend(Kept(where, _describe(item), why) for item, why in pairs if why)
@@ -132,13 +131,12 @@ class _Keeper(NamedTuple):
 
 
 def find_named(value: dict[str, Any]) -> Named:
-    """What the open actions, blockers and rows of a checkpoint name; a reference goes without its repository."""
     references: dict[str, str] = {}
     words: dict[str, str] = {}
     for place, text in _open_texts(value):
         for reference in find_references(text):
             references.setdefault(unqualify(reference, frozenset()), place)
-        for word in _split_words(text):
+        for word in "".join(letter if letter.isalnum() or letter in "_-" else " " for letter in text).split():
             words.setdefault(word, place)
     return Named(references, words)
 
@@ -157,10 +155,6 @@ def _open_texts(value: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _texts_of(item: dict[str, Any], keys: tuple[str, ...]) -> list[str]:
     return [item[key] for key in keys if isinstance(item.get(key), str)]
-
-
-def _split_words(text: str) -> list[str]:
-    return "".join(letter if letter.isalnum() or letter in "_-" else " " for letter in text).split()
 
 
 _ENTRY_KEYS = ("number", "pr", "pr_number", "id", "ref", "url")
@@ -193,14 +187,6 @@ def _describe(item: Any) -> str:
 # what goes
 
 
-def _take_superseded(rest: dict[str, Any]) -> list[Moved]:
-    past = read_list(rest, "superseded")
-    if not past:
-        return []
-    rest["superseded"] = []
-    return [Moved("/superseded", past)]
-
-
 def _take_decisions(rest: dict[str, Any], keeper: _Keeper) -> list[Moved]:
     """All but the last twenty; of the twenty places, what is still named takes the first."""
     primer = rest.get("context_primer")
@@ -209,11 +195,14 @@ def _take_decisions(rest: dict[str, Any], keeper: _Keeper) -> list[Moved]:
         return []
     newest = range(len(decisions) - 1, -1, -1)
     by_need = sorted(newest, key=lambda at: not keeper.find_reason(decisions[at]))
-    staying = set(by_need[:KEPT_DECISIONS])
-    left = [item for at, item in enumerate(decisions) if at in staying]
+    left, past = _split_at(decisions, set(by_need[:KEPT_DECISIONS]))
     rest["context_primer"] = {**primer, "key_decisions": left}
-    past = [item for at, item in enumerate(decisions) if at not in staying]
     return [Moved("/context_primer/key_decisions", past)]
+
+
+def _split_at(items: list[Any], staying: Collection[int]) -> tuple[list[Any], list[Any]]:
+    left = [item for at, item in enumerate(items) if at in staying]
+    return left, [item for at, item in enumerate(items) if at not in staying]
 
 
 def _take_state(rest: dict[str, Any], keeper: _Keeper) -> list[Moved]:
@@ -252,18 +241,15 @@ def _split_member(key: str, member: Any, where: str, keeper: _Keeper) -> tuple[A
 
 
 def _split_runs(runs: list[Any], where: str, keeper: _Keeper) -> tuple[list[Any], list[Any]]:
-    """The newest runs and those still named, and the others; both in the order they stand in."""
     newest = set(sorted(range(len(runs)), key=lambda at: _run_age(runs, at), reverse=True)[:KEPT_RUNS])
     older = [at for at in range(len(runs)) if at not in newest]
     reasons = {at: why for at in older if (why := keeper.find_reason(runs[at]))}
     keeper.kept.extend(Kept(where, _describe(runs[at]), why) for at, why in reasons.items())
-    staying = newest | reasons.keys()
-    kept = [run for at, run in enumerate(runs) if at in staying]
-    return kept, [run for at, run in enumerate(runs) if at not in staying]
+    return _split_at(runs, newest | reasons.keys())
 
 
 def _run_age(runs: list[Any], at: int) -> tuple[tuple[int, str], int]:
-    """A number that grows with how recent a run is; one that tells no time counts as old as can be."""
+    """A sort key, the oldest first; a run without a time counts as the oldest."""
     run = runs[at]
     instant = read_instant(run.get("at")) if isinstance(run, dict) else None
     return instant or (-(10**12), ""), at

@@ -116,7 +116,7 @@ def test_a_pull_request_that_was_taken_back_stays_where_it_is_listed_as_merged()
     value = to_tokens(checkpoint(skill_state={"merged_prs": ["#1", {"number": 2}], "closed_unmerged_prs": [2]}))
     rotation = plan_rotation(value, {"#2": "abc"})
     assert rotation.value["skill_state"] == {"merged_prs": [{"number": b"2"}], "closed_unmerged_prs": []}
-    assert [(one.entry, one.why) for one in rotation.kept] == [("#2", "it was taken back: abc")]
+    assert [(one.entry, one.why) for one in rotation.kept] == [("#2", "it was reverted: abc")]
 
 
 def test_the_history_is_asked_about_merged_pull_requests_that_would_go() -> None:

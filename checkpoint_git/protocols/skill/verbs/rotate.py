@@ -2,7 +2,8 @@
 
 import argparse
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from contextlib import nullcontext
+from typing import NamedTuple
 
 from checkpoint_git.core import jsonedit, jsontext
 from checkpoint_git.core.clock import write_instant
@@ -31,15 +32,15 @@ EXAMPLES = """\
 
 Moved are lists of merged and closed pull requests, runs but the last 5, reconciliation records, superseded heads, and
 key decisions but the last 20. What an open action, blocker or row names stays, and so does a merged pull request that
-the history took back. updated_at stays: housekeeping is no progress."""
+the history reverted. updated_at stays: housekeeping is not progress."""
 
 _MOST_SHOWN = 10  # entries that stay, of one checkpoint
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """[SKILL] [--dry-run]."""
-    parser.add_argument("skill", metavar="SKILL", nargs="?", help="whose checkpoint; all where left out")
-    parser.add_argument("--dry-run", action="store_true", help="say what would move, and change nothing")
+    parser.add_argument("skill", metavar="SKILL", nargs="?", help="whose checkpoint (default: all)")
+    parser.add_argument("--dry-run", action="store_true", help="show what would move, and change nothing")
 
 
 class RotateResult(NamedTuple):
@@ -61,17 +62,29 @@ def rotate(place: Place, skill: str, now: int, *, dry_run: bool = False, on_wait
     The history file is complete on disk before the active one shrinks. Raises CheckpointError where there is no file.
     """
     layout.check_skill_name(skill)
+    # asked before the lock is taken: it can take a while
     reverted, findings = _read_reverted(place, read_document(place, skill, now))
-    if dry_run:
-        result = _rotate(place, skill, now, reverted, write=False)
-    else:
-        with store.writing(place, on_wait):
-            result = _rotate(place, skill, now, reverted, write=True)
-    return result._replace(findings=[*result.findings, *findings])
+    with nullcontext() if dry_run else store.writing(place, on_wait):
+        document = read_document(place, skill, now)
+        if document.value is None or document.text is None:
+            return RotateResult(skill, [], None, [], 0, [*document.findings, *findings])
+        root = jsontext.parse(document.text)
+        rotation = plan_rotation(root.value, reverted)
+        if not rotation.moved:
+            return RotateResult(skill, [], None, rotation.kept, 0, findings)
+        past = history_document(skill, rotation.moved).encode()
+        rest = jsonedit.rewrite(root, rotation.value).encode()
+        marks = history_marks(write_instant(now)[:10], past)
+        path = layout.history_path(place, skill, marks[0])
+        if not dry_run:
+            path = store.write_history(place, skill, marks, past)
+            store.write_checkpoint(place, skill, rest)
+    saved = len(document.text.encode()) - len(rest)
+    return RotateResult(skill, rotation.moved, relative_path(path, place.top), rotation.kept, saved, findings)
 
 
 def _read_reverted(place: Place, document: Document) -> tuple[Mapping[str, str], list[Finding]]:
-    """Which merged pull requests that would go the history took back. Asked before the lock: it can take a while."""
+    """The merged pull requests that would move although the history reverted them, with the evidence."""
     references = find_merged(document.value or {})
     if not references or place.work_tree is None:
         return {}, []
@@ -80,58 +93,37 @@ def _read_reverted(place: Place, document: Document) -> tuple[Mapping[str, str],
     try:
         return read_taken_back(place.work_tree, references), []
     except CheckpointError as error:
-        message = f"the history could not be asked what was taken back: {error.message}"
+        message = f"the history could not be asked what was reverted: {error.message}"
         return {}, [Finding("rotate/no-history", "note", message, document.path, hint=error.hint)]
-
-
-def _rotate(place: Place, skill: str, now: int, reverted: Mapping[str, str], *, write: bool) -> RotateResult:
-    document = read_document(place, skill, now)
-    if document.value is None or document.text is None:
-        return RotateResult(skill, [], None, [], 0, document.findings)
-    root = jsontext.parse(document.text)
-    rotation = plan_rotation(root.value, reverted)
-    if not rotation.moved:
-        return RotateResult(skill, [], None, rotation.kept, 0, [])
-    past = history_document(skill, rotation.moved).encode()
-    rest = jsonedit.rewrite(root, rotation.value).encode()
-    marks = history_marks(write_instant(now)[:10], past)
-    path = layout.history_path(place, skill, marks[0])
-    if write:
-        path = store.write_history(place, skill, marks, past)
-        store.write_checkpoint(place, skill, rest)
-    saved = len(document.text.encode()) - len(rest)
-    return RotateResult(skill, rotation.moved, relative_path(path, place.top), rotation.kept, saved, [])
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb. With CHECKPOINT_SKILL set and no SKILL given it rotates that skill's checkpoint only."""
     place = find_place(invocation.cwd)
-    skills = _choose_skills(place, args.skill, invocation)
+    chosen = args.skill or invocation.env.get("CHECKPOINT_SKILL", "")
+    if args.skill is not None or chosen:
+        layout.check_skill_name(chosen)
+        store.check_owner(chosen, invocation.env)
+    skills = [chosen] if chosen else [name for name in store.list_skills(place) if not layout.find_name_trouble(name)]
     tell = say_waiting(invocation.stderr)
     results = [rotate(place, skill, invocation.now, dry_run=args.dry_run, on_wait=tell) for skill in skills]
-    findings = [finding for result in results for finding in result.findings]
     data = {
         "dry_run": args.dry_run,
-        "rotated": [_data(result) for result in results if result.moved],
+        "rotated": [
+            {
+                "skill": result.skill,
+                "history": result.history,
+                "moved": [{"where": part.where, "entries": len(part.items)} for part in result.moved],
+                "bytes_saved": result.saved,
+            }
+            for result in results
+            if result.moved
+        ],
         "kept": [{"skill": result.skill, **kept._asdict()} for result in results for kept in result.kept],
     }
     blocks = [line for result in results for line in _lines(result, args.dry_run)]
+    findings = [finding for result in results for finding in result.findings]
     return Outcome(data, blocks or [Line("nothing to rotate", "dim")], findings)
-
-
-def _choose_skills(place: Place, skill: str | None, invocation: Invocation) -> list[str]:
-    owner = invocation.env.get("CHECKPOINT_SKILL", "")
-    if skill is None and not owner:
-        return [name for name in store.list_skills(place) if not layout.find_name_trouble(name)]
-    chosen = skill or owner
-    layout.check_skill_name(chosen)
-    store.check_owner(chosen, invocation.env)
-    return [chosen]
-
-
-def _data(result: RotateResult) -> dict[str, Any]:
-    moved = [{"where": part.where, "entries": len(part.items)} for part in result.moved]
-    return {"skill": result.skill, "history": result.history, "moved": moved, "bytes_saved": result.saved}
 
 
 def _lines(result: RotateResult, dry_run: bool) -> list[Block]:
@@ -139,26 +131,15 @@ def _lines(result: RotateResult, dry_run: bool) -> list[Block]:
         return []
     verb = "would move to" if dry_run else "moved to"
     less = f"{result.saved} bytes less" if result.saved >= 0 else f"{-result.saved} bytes more"
-    title = Line(f"{result.skill}: {verb} {result.history} ({less})", "good")
+    lines: list[Block] = [Line(f"{result.skill}: {verb} {result.history} ({less})", "good")]
     if not result.moved:
-        title = Line(f"{result.skill}: nothing to move", "dim")
-    moved = [Line(f"  {part.where}: {_count(len(part.items))}{_add_note(part)}") for part in result.moved]
-    return [title, *moved, *_kept_lines(result.kept)]
-
-
-def _add_note(part: Moved) -> str:
-    """Of narratives that nobody has reviewed: that they go unread."""
-    if part.where != "/superseded":
-        return ""
-    unread = sum(not is_reviewed(entry) for entry in part.items)
-    return f" ({unread} not marked as reviewed: read them there)" if unread else ""
-
-
-def _kept_lines(kept: list[Kept]) -> list[Block]:
-    shown = [Line(f"  {part.where}: {part.entry} stays: {part.why}", "warn") for part in kept[:_MOST_SHOWN]]
-    more = len(kept) - len(shown)
-    return [*shown, *([Line(f"  {more} more stay", "warn")] if more else [])]
-
-
-def _count(entries: int) -> str:
-    return f"{entries} {'entry' if entries == 1 else 'entries'}"
+        lines = [Line(f"{result.skill}: nothing to move", "dim")]
+    for part in result.moved:
+        count = len(part.items)
+        unread = sum(not is_reviewed(entry) for entry in part.items) if part.where == "/superseded" else 0
+        note = f" ({unread} not marked as reviewed: read them there)" if unread else ""
+        lines.append(Line(f"  {part.where}: {count} {'entry' if count == 1 else 'entries'}{note}"))
+    for kept in result.kept[:_MOST_SHOWN]:
+        lines.append(Line(f"  {kept.where}: {kept.entry} stays: {kept.why}", "warn"))
+    more = len(result.kept) - _MOST_SHOWN
+    return [*lines, Line(f"  {more} more stay", "warn")] if more > 0 else lines
