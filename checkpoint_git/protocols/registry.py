@@ -99,7 +99,7 @@ PROTOCOLS = (
             Kind("workflow-phase", "schema.json", "memory/state", ("phase.json",), is_merged=True),
             Kind("workflow-execution", "execution_schema.json", "memory/state", ("execution.json",), is_merged=True),
         ),
-        {"workflow": ("verbs.verb", "save and resume the phases and tasks of a workflow")},
+        {"workflow": ("verbs", "save and resume the phases and tasks of a workflow")},
     ),
     Row(
         "pipeline",

@@ -69,6 +69,12 @@ def plan_write(path: str, before: Document | None, change: Change, now: int) -> 
     if isinstance(value, Finding):
         unchanged = before or Document(path, "", None, None, 0, [])
         return Written(unchanged, before is None, [value._replace(path=path)], [])
+    return plan_value(path, before, value, now)
+
+
+def plan_value(path: str, before: Document | None, value: dict[str, Any], now: int) -> Written:
+    """A document with a new token value in the style of the text that it had, checked, not written yet."""
+    root = None if before is None else jsontext.parse(before.text or "")
     text = jsonedit.render(value) if root is None else jsonedit.rewrite(root, value)
     after = check_document(path, text.encode(), now=now)
     arisen = find_new(before.findings if before else [], after.findings)

@@ -4,8 +4,8 @@ import os
 import re
 from pathlib import Path
 
-from checkpoint_git.protocols.workflow.phases import TABLE
-from checkpoint_git.protocols.workflow.verbs import verb as workflow
+from checkpoint_git.protocols.workflow import verbs as workflow
+from checkpoint_git.protocols.workflow.layout import TABLE
 from tests.architecture.imports import ROOT
 from tests.support.command import BIN
 from tests.support.repos import GitRepo
@@ -33,8 +33,8 @@ def test_every_verb_is_listed() -> None:
 
 
 def test_every_output_and_agent_of_the_table_is_named() -> None:
-    for phase in TABLE.values():
-        for path in phase.outputs[:1] if phase.name in ("ARCHITECTURE", "IMPLEMENTATION") else phase.outputs:
+    for name, phase in TABLE.items():
+        for path in phase.outputs[:1] if name in ("ARCHITECTURE", "IMPLEMENTATION") else phase.outputs:
             assert Path(path).name in PAGE
-        assert phase.name in PAGE
-        assert phase.agent in PAGE or phase.name == "IMPLEMENTATION"
+        assert name in PAGE
+        assert phase.agent in PAGE or name == "IMPLEMENTATION"

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from checkpoint_git.protocols.workflow.phases import PHASES, TABLE
+from checkpoint_git.protocols.workflow.layout import PHASES, TABLE
 
 OUTPUTS = {name: phase.outputs[0].replace("*", "-1") for name, phase in TABLE.items()}
 

@@ -7,14 +7,12 @@ from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.protocols.workflow.layout import check_task_id, check_workflow_id
-from checkpoint_git.protocols.workflow.recovery import Step
-from checkpoint_git.protocols.workflow.state import check_phase, find_state, find_trouble, read_approvals, state_data
-from checkpoint_git.protocols.workflow.store import plan_workflow_place
-from checkpoint_git.protocols.workflow.verbs.phase import advance_phase, approve_phase, archive_state, save_state
-from checkpoint_git.protocols.workflow.verbs.resume import Prospect, begin_afresh, look_ahead
-from checkpoint_git.protocols.workflow.verbs.tasks import change_task, recover_tasks
-from checkpoint_git.protocols.workflow.verbs.tasks import find_place as find_workflow
+from checkpoint_git.protocols.workflow.changes import Writer
+from checkpoint_git.protocols.workflow.layout import check_phase, check_task_id, check_workflow_id
+from checkpoint_git.protocols.workflow.state import find_state, find_trouble, read_approvals
+from checkpoint_git.protocols.workflow.store import open_place, plan_workflow_place
+from checkpoint_git.protocols.workflow.tasks import Step
+from checkpoint_git.protocols.workflow.verbs.resume import Prospect, look_ahead
 
 Findings = list[Finding]
 
@@ -45,8 +43,7 @@ class Workflow:
         fresh: archives one that is not finished. Otherwise that raises CheckpointError.
         """
         check_workflow_id(name)
-        place = plan_workflow_place(self._path)
-        changed, archive = begin_afresh(place, name, self.now, unasked=not fresh)
+        changed, archive = Writer(plan_workflow_place(self._path), self.now).start(name, unasked=not fresh)
         if changed is None:
             raise CheckpointError("there is an unfinished workflow", "resume it, or start with fresh=True")
         return archive
@@ -54,14 +51,14 @@ class Workflow:
     def status(self) -> dict[str, Any]:
         """Where it stands: workflow_id, phase, phase_status, started_at, last_activity, completed, approved, tasks."""
         state = find_state(self._path, self.now)
-        return {**state_data(state), "tasks": state.tasks}
+        return {**state.data(), "tasks": state.tasks}
 
     def resume(self) -> Prospect:
         """What to do next: plan.action and plan.reason. Nothing is written: call recover() first in a new session.
 
         plan is None where the state is corrupt; question.kind is "corrupt", "stale" or "resume".
         """
-        place = find_workflow(self._path)
+        place = open_place(self._path)
         return look_ahead(place, read_approvals(place, self._approvals, os.environ), self.now)
 
     def advance(self, output: str | None = None, *, approved: bool = False, force: bool = False) -> Findings:
@@ -69,24 +66,24 @@ class Workflow:
 
         approved: the user says so now. force: although the phase's result is not there.
         """
-        place = find_workflow(self._path)
-        approvals = read_approvals(place, self._approvals, os.environ)
-        return advance_phase(place, self.now, approvals, output, approved=approved, force=force).changed.refused
+        writer = self._writer()
+        approvals = read_approvals(writer.place, self._approvals, os.environ)
+        return writer.advance(approvals, output, approved=approved, force=force).changed.refused
 
     def approve(self, phase: str) -> Findings:
         """Notes the user's approval of a phase."""
-        return approve_phase(find_workflow(self._path), check_phase(phase), self.now).refused
+        return self._writer().approve(check_phase(phase)).refused
 
     def save(self, note: str = "") -> Findings:
         """A checkpoint before an expensive step."""
-        return save_state(find_workflow(self._path), note, self.now).refused
+        return self._writer().save(note).refused
 
     def add_tasks(self, *names: str) -> Findings:
         """Adds pending tasks."""
         return self._change_task("add", list(names))
 
     def start_task(self, name: str, output: str | None = None) -> Findings:
-        """Runs a task, which is added where it is new. output: where its result will lie."""
+        """Runs a task, which is added where it is new. output: where its result will be."""
         return self._change_task("start", [name], output)
 
     def finish_task(self, name: str, output: str | None = None) -> Findings:
@@ -99,7 +96,7 @@ class Workflow:
 
     def recover(self) -> list[Step]:
         """Settles the tasks whose session is gone; what was done to each."""
-        return recover_tasks(find_workflow(self._path), self.now).steps
+        return self._writer().recover().steps
 
     def validate(self) -> Findings:
         """Everything that is wrong with the two files and what they refer to; [] where nothing is."""
@@ -107,9 +104,12 @@ class Workflow:
 
     def archive(self) -> str | None:
         """Moves the state into an archive; its path, relative to the project."""
-        return archive_state(find_workflow(self._path), self.now)[1]
+        return self._writer().archive()[1]
+
+    def _writer(self) -> Writer:
+        return Writer(open_place(self._path), self.now)
 
     def _change_task(self, verb: str, names: list[str], output: str | None = None, error: str = "") -> Findings:
         for name in names:
             check_task_id(name)
-        return change_task(find_workflow(self._path), verb, names, self.now, output, error).refused
+        return self._writer().change_task(verb, names, output, error).refused

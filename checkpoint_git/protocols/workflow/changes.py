@@ -1,186 +1,310 @@
-"""What the verbs do to the two documents: start, save, approve, advance, and the tasks. Pure.
+"""Everything that changes a workflow: read under the lock, change, check, write. It prints nothing and asks nobody.
 
-Values are token values (jsontext): numbers are bytes, and whatever is not touched stays what it was.
+interruption_safe is false while the two files change, each at once: a kill in between leaves a state that can be
+resumed, and that says so.
 """
 
-from collections.abc import Sequence
-from typing import Any
+import os
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any, NamedTuple
 
+from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import read_instant, write_instant
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.protocols.workflow.phases import LAST, MAX_ATTEMPTS, PHASES, next_phase
-from checkpoint_git.protocols.workflow.recovery import Step, task_name
-from checkpoint_git.protocols.workflow.resume import max_attempts, read_count
-from checkpoint_git.protocols.workflow.rules import quote
+from checkpoint_git.disk.discover import Place, relative_path
+from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.workflow import layout, store, tasks
+from checkpoint_git.protocols.workflow.layout import LAST, PHASES, next_phase
+from checkpoint_git.protocols.workflow.resume import explain_missing, is_finished, needs_approval, phases_in
+from checkpoint_git.protocols.workflow.state import State, find_beginning, find_output, find_recovery, load_state
+from checkpoint_git.protocols.workflow.tasks import Step
+from checkpoint_git.protocols.write import Tell, plan_value
 
 Value = dict[str, Any]
+# phase.json's and execution.json's token values, changed in place, and the instant to write
+Change = Callable[[Value, Value, int], "Finding | None"]
 
 
-def new_phase(workflow_id: str, now: int) -> Value:
-    """A workflow that begins: its first phase is in progress."""
-    instant = write_instant(now)
-    return {
-        "workflow_id": workflow_id,
-        "started_at": instant,
-        "last_updated": instant,
-        "current_phase": PHASES[0],
-        "phase_status": "in_progress",
-        "completed_phases": [],
-        "user_checkpoints": [],
-        "interruption_safe": False,
-    }
+class Changed(NamedTuple):
+    """The result of a write. refused: why nothing was written, empty where it was. saved: the files, relative."""
+
+    state: State
+    refused: list[Finding]
+    saved: list[str]
 
 
-def new_execution(workflow_id: str, now: int) -> Value:
-    """The tasks of a workflow that begins: none."""
+class Advanced(NamedTuple):
+    """The result of an advance. following: the phase that comes now, "" after the last. archive: where to, or None."""
+
+    changed: Changed
+    following: str
+    archive: str | None
+
+
+class Recovered(NamedTuple):
+    """The result of a recovery. kept_aside: (old path, new path) of outputs that are not trusted."""
+
+    changed: Changed
+    steps: list[Step]
+    kept_aside: list[tuple[str, str]]
+
+
+class Writer(NamedTuple):
+    """Changes the workflow of a place. now: seconds since 1970. on_wait: called once when another process writes."""
+
+    place: Place
+    now: int
+    on_wait: Tell = lambda: None
+
+    def start(self, name: str, *, unasked: bool = False) -> tuple[Changed | None, str | None]:
+        """(the new workflow, the archive of what was there before, None without it).
+
+        name: "" for that of the archived workflow; where that cannot be read, nothing is begun. unasked: does nothing
+        where a workflow is unfinished, such as one that another process began a moment ago.
+        """
+        with store.writing(self.place, self.on_wait):
+            state = load_state(self.place, self.now)
+            if unasked and state.is_unfinished:
+                return None, None
+            name = name or state.workflow_id
+            target = self._archive(state)
+            if not name:
+                return None, target
+            instant = write_instant(self.now)
+            phase = {
+                "workflow_id": name,
+                "started_at": instant,
+                "last_updated": instant,
+                "current_phase": PHASES[0],
+                "phase_status": "in_progress",
+                "completed_phases": [],
+                "user_checkpoints": [],
+                "interruption_safe": False,
+            }
+            return _write(State(self.place, None, None), phase, _new_execution(name, self.now), self.now), target
+
+    def approve(self, phase: str) -> Changed:
+        """Notes the user's approval of a phase, which has to be begun."""
+        return self._change(lambda value, execution, now: _approve(value, phase, now))
+
+    def save(self, note: str) -> Changed:
+        """A checkpoint before an expensive step: a phase that is pending or failed is in progress then."""
+
+        def change(value: Value, execution: Value, now: int) -> None:
+            if value.get("phase_status") in ("pending", "failed"):
+                value["phase_status"] = "in_progress"
+            value["saved"] = {"at": write_instant(now), **({"note": note} if note else {})}
+
+        return self._change(change)
+
+    def advance(
+        self, approvals: tuple[str, ...], output: str | None = None, *, approved: bool = False, force: bool = False
+    ) -> Advanced:
+        """Completes the current phase; after the last one the state is archived.
+
+        approved: the user says so now. force: the phase's result need not be there.
+        """
+        following = ""
+
+        def change(value: Value, execution: Value, now: int) -> Finding | None:
+            nonlocal following
+            phase = str(value["current_phase"])
+            if needs_approval(phase, value, approvals):
+                if not approved:
+                    hint = f"ask the user, then: checkpoint workflow approve {phase} (or advance --yes)"
+                    return _refusal("workflow/not-approved", f"{phase} waits for approval", hint)
+                _approve(value, phase, now)
+            if is_finished(value):
+                return None
+            named, trouble = _find_result(self.place, value, execution, output)
+            if trouble is not None and not force:
+                return trouble
+            following = next_phase(phase)
+            if phase not in phases_in(value, "completed_phases"):
+                row = {"phase": phase, "completed_at": write_instant(now), **({"output": named} if named else {})}
+                value["completed_phases"].append(row)
+            value["current_phase"] = following or LAST
+            value["phase_status"] = "pending" if following else "complete"
+            return None
+
+        with store.writing(self.place, self.on_wait):
+            changed = _apply(load_state(self.place, self.now), self.now, change)
+            is_last = not changed.refused and not following
+            return Advanced(changed, following, self._archive(changed.state) if is_last else None)
+
+    def archive(self) -> tuple[State, str | None]:
+        """(the state as it was, the archive that it was moved to; None where there was nothing to move)."""
+        with store.writing(self.place, self.on_wait):
+            state = load_state(self.place, self.now)
+            return state, self._archive(state)
+
+    def change_task(self, verb: str, names: list[str], output: str | None = None, error: str = "") -> Changed:
+        """Changes one task, or adds several. verb: add, start, done or fail. An output of a done task has to exist."""
+
+        def change(phase: Value, execution: Value, now: int) -> Finding | None:
+            if verb == "add":
+                return tasks.add_tasks(execution, names)
+            name = names[0]
+            if phase.get("phase_status") == "pending":
+                phase["phase_status"] = "in_progress"
+            if verb == "start":
+                trouble = find_output_trouble(self.place, output)
+                if trouble is not None and trouble.code == "workflow/output-outside":  # it need not be there yet
+                    return trouble
+                return tasks.start_task(execution, name, output, now)
+            if verb == "fail":
+                return tasks.fail_task(execution, name, error, now)
+            named = output if output is not None else (tasks.find_task(execution, name) or {}).get("output")
+            return find_output_trouble(self.place, named) or tasks.finish_task(execution, name, output, now)
+
+        return self._change(change)
+
+    def recover(self) -> Recovered:
+        """Settles every running task by its output; nothing is written where none is running."""
+        with store.writing(self.place, self.on_wait):
+            state = load_state(self.place, self.now)
+            steps = find_recovery(state)
+            if not steps:
+                return Recovered(Changed(state, [], []), [], [])
+            aside = _find_movable(self.place, [step.keep_aside for step in steps if step.keep_aside])
+            changed = _apply(state, self.now, lambda phase, execution, now: tasks.apply_recovery(execution, steps))
+            if changed.refused:
+                return Recovered(changed, steps, [])
+            # after the state: a kill in between leaves a file that is older than the next attempt, and so aside then
+            instant = write_instant(self.now)
+            return Recovered(changed, steps, [(path, store.keep_aside(self.place, path, instant)) for path in aside])
+
+    def _change(self, change: Change) -> Changed:
+        with store.writing(self.place, self.on_wait):
+            state = load_state(self.place, self.now)
+            if state.phase is None:
+                message = f"there is no workflow in {self.place.directory}"
+                raise CheckpointError(message, "checkpoint workflow start ID begins one")
+            return _apply(state, self.now, change)
+
+    def _archive(self, state: State) -> str | None:
+        return store.archive_state(self.place, state.workflow_id, write_instant(self.now))
+
+
+# the lock is held
+
+
+def _apply(state: State, now: int, change: Change) -> Changed:
+    """Changes and writes a state; one that has errors is left alone and reported."""
+    errors = [finding for document in state.documents for finding in document.findings if finding.level == "error"]
+    if errors or state.phase is None:
+        return Changed(state, errors, [])
+    # A clock that was set back must not undo the order of things: now is never before what was written last.
+    stamps = [read_instant(state.value.get(key)) for key in ("started_at", "last_updated")]
+    now = max([now, *(stamp[0] + bool(stamp[1]) for stamp in stamps if stamp is not None)])
+    phase = _token_value(state.phase)
+    execution = _token_value(state.execution) or _new_execution(str(phase.get("workflow_id")), now)
+    refused = change(phase, execution, now)
+    if refused is not None:
+        document = state.execution if refused.where.startswith("/tasks") and state.execution else state.phase
+        return Changed(state, [refused._replace(path=document.path)], [])
+    return _write(state, phase, execution, now)
+
+
+def _token_value(document: Document | None) -> Value:
+    """A value to change: numbers are bytes, so that whatever is not touched stays what it was."""
+    return {} if document is None or document.text is None else deepcopy(jsontext.parse(document.text).value)
+
+
+def _new_execution(workflow_id: str, now: int) -> Value:
     return {"workflow_id": workflow_id, "last_updated": write_instant(now), "tasks": []}
 
 
-def stamp(value: Value, now: int) -> str:
-    """Sets last_updated to now, but never back; the instant that stands there now."""
-    before, instant = read_instant(value.get("last_updated")), write_instant(now)
-    if before is None or before <= (now, ""):
-        value["last_updated"] = instant
-    return str(value["last_updated"])
+def _write(state: State, phase: Value, execution: Value, now: int) -> Changed:
+    """interruption_safe goes to false first and to true last; in between execution.json changes, where it has to."""
+    place = state.place
+    before = _token_value(state.phase) or dict(phase)
+    values = {layout.PHASE: phase}
+    if execution != _token_value(state.execution):
+        values[layout.EXECUTION] = execution
+    for value in values.values():
+        stamp = read_instant(value.get("last_updated"))
+        if stamp is None or stamp <= (now, ""):  # never back
+            value["last_updated"] = write_instant(now)
+    phase["interruption_safe"] = True
+    planned = {file: _plan(state, file, value, now) for file, value in values.items()}
+    refused = [finding for document in planned.values() for finding in document.findings if finding.level == "error"]
+    if refused:
+        return Changed(state, refused, [])
+    unsafe = _plan(state, layout.PHASE, {**before, "interruption_safe": False}, now)
+    for file, document in ((layout.PHASE, unsafe), *reversed(planned.items())):
+        store.write_state(place, file, (document.text or "").encode())
+    written = State(place, planned[layout.PHASE], planned.get(layout.EXECUTION, state.execution))
+    return Changed(written, [], [layout.relative_state_path(file) for file in planned])
 
 
-def begin_phase(value: Value) -> None:
-    """A phase that was not begun is in progress."""
-    if value.get("phase_status") == "pending":
-        value["phase_status"] = "in_progress"
+def _plan(state: State, file: str, value: Value, now: int) -> Document:
+    path = relative_path(layout.state_path(state.place, file), state.place.top)
+    return plan_value(path, state.phase if file == layout.PHASE else state.execution, value, now).document
 
 
-def note_save(value: Value, note: str, now: int) -> None:
-    """A checkpoint before an expensive step: the phase is begun, or tried again where it failed."""
-    if value.get("phase_status") in ("pending", "failed"):
-        value["phase_status"] = "in_progress"
-    value["saved"] = {"at": write_instant(now), **({"note": note} if note else {})}
+def _refusal(code: str, message: str, hint: str, where: str = "/current_phase") -> Finding:
+    return Finding(code, "error", message, where=where, hint=hint)
 
 
-def approve_phase(value: Value, phase: str, now: int) -> Finding | None:
+def _approve(value: Value, phase: str, now: int) -> Finding | None:
     """Notes an approval, once; a Finding where there is nothing to approve yet."""
-    current = value.get("current_phase")
-    if PHASES.index(phase) > PHASES.index(str(current)):
+    current = str(value.get("current_phase"))
+    if PHASES.index(phase) > PHASES.index(current):
         message = f"{phase} was not begun: the workflow is in {current}"
-        return Finding("workflow/not-begun", "error", message, where="/current_phase", hint=f"approve {current}")
-    approvals = value["user_checkpoints"]
-    if not any(isinstance(row, dict) and row.get("phase") == phase for row in approvals):
-        approvals.append({"phase": phase, "approved_at": write_instant(now)})
+        return _refusal("workflow/not-begun", message, f"approve {current}")
+    if phase not in phases_in(value, "user_checkpoints"):
+        value["user_checkpoints"].append({"phase": phase, "approved_at": write_instant(now)})
     return None
 
 
-def finish_phase(value: Value, output: str, now: int) -> str:
-    """Completes the current phase and goes to the next one, which is pending; its name, "" after the last phase."""
+def _find_result(place: Place, value: Value, execution: Value, wished: str | None) -> tuple[str, Finding | None]:
+    """(the current phase's output, why it is not a result)."""
     phase = str(value["current_phase"])
-    rows = value["completed_phases"]
-    if not any(isinstance(row, dict) and row.get("phase") == phase for row in rows):
-        rows.append({"phase": phase, "completed_at": write_instant(now), **({"output": output} if output else {})})
-    following = next_phase(phase)
-    value["current_phase"] = following or LAST
-    value["phase_status"] = "pending" if following else "complete"
-    return following
+    hint = "checkpoint workflow advance --force goes on without it"
+    if wished is not None:
+        return wished, find_output_trouble(place, wished)
+    if phase == PHASES[2]:
+        rows = [row for row in execution["tasks"] if isinstance(row, dict)]
+        left = sum(row.get("status") != "complete" for row in rows)
+        why = f"{left} of {len(execution['tasks'])} tasks are not complete" if left else ""
+        if not rows and phase not in phases_in(value, "completed_phases"):
+            why = "no tasks are written down, so none is complete"
+        trouble = _refusal("workflow/tasks-open", why, hint, "/tasks") if why else None
+        return layout.relative_state_path(layout.EXECUTION), trouble
+    found = find_output(place, phase, find_beginning(value))
+    if found.condition == "valid":
+        return found.path, None
+    return "", _refusal("workflow/output-missing", f"{phase}: {explain_missing(phase, found)}", hint)
 
 
-# tasks
-
-
-def find_task(value: Value, name: str) -> Value | None:
-    """The row of a task, None where there is none."""
-    return next((row for row in value["tasks"] if isinstance(row, dict) and task_name(row) == name), None)
-
-
-def add_tasks(value: Value, ids: Sequence[str]) -> Finding | None:
-    """Adds pending tasks; a Finding where one is there already."""
-    for name in ids:
-        if find_task(value, name) is not None:
-            return _task_finding("workflow/task-id-twice", f"there is a task {quote(name)} already")
-        value["tasks"].append({"id": name, "status": "pending", "attempts": b"0", "max_attempts": _token(MAX_ATTEMPTS)})
+def find_output_trouble(place: Place, path: Any) -> Finding | None:
+    """Why a task's output cannot be noted as its result; None also where none is named."""
+    if not isinstance(path, str):
+        return None
+    output = store.read_output(place, path)
+    hint = "write it first, or name another one with --output"
+    if output.state == "outside":
+        hint = "name a file of the project with --output"
+        return _refusal("workflow/output-outside", f"{path}: {output.why}", hint, "/tasks")
+    if output.state == "missing":
+        return _refusal("workflow/output-missing", f"the task's output {path} is not there", hint, "/tasks")
+    if output.state == "unreadable":
+        message = f"the task's output {path} cannot be read: {output.why}"
+        return _refusal("workflow/output-invalid", message, hint, "/tasks")
     return None
 
 
-def start_task(value: Value, name: str, output: str | None, now: int) -> Finding | None:
-    """Runs a task, which is added where it is not known. output: where its result will lie. Attempts do not change."""
-    task = find_task(value, name)
-    if task is None:
-        add_tasks(value, [name])
-        task = value["tasks"][-1]
-    status = task.get("status")
-    if status in _NOT_STARTED_AGAIN:
-        code, hint = _NOT_STARTED_AGAIN[status]
-        return _task_finding(code, f"{quote(name)} is {status} already", hint)
-    if (read_count(task.get("attempts")) or 0) >= max_attempts(task):
-        message = f"{quote(name)} has used up its {max_attempts(task)} attempts"
-        return _task_finding(
-            "workflow/attempts-used-up", message, "raise its max_attempts in execution.json, or let it be"
-        )
-    task.update(status="running", started_at=write_instant(now))
-    for key in ("completed_at", "error"):
-        task.pop(key, None)
-    if output is not None:
-        task["output"] = output
-    return None
+def _find_movable(place: Place, paths: list[str]) -> list[str]:
+    """Of untrusted outputs, those to move away: not what git has just so, which no session left behind."""
+    movable = [path for path in dict.fromkeys(paths) if store.is_movable(place, path)]
+    if place.work_tree is None or not movable:
+        return movable
+    from checkpoint_git.git.run import clean_env
+    from checkpoint_git.git.worktree import read_as_committed
 
-
-_NOT_STARTED_AGAIN = {
-    "running": ("workflow/task-running", "checkpoint workflow recover, if its session is gone"),
-    "complete": ("workflow/task-complete", "a task that is complete is not run again; add another one"),
-}
-
-
-def finish_task(value: Value, name: str, output: str | None, now: int) -> Finding | None:
-    """Completes a task; a Finding where there is none of that name. A task that is complete stays as it is."""
-    task = find_task(value, name)
-    if task is None:
-        return _unknown_task(value, name)
-    if task.get("status") != "complete":
-        started = read_instant(task.get("started_at"))
-        ended = now if started is None else max(now, started[0] + (1 if started[1] else 0))
-        task.update(status="complete", completed_at=write_instant(ended))
-        task.pop("error", None)
-    if output is not None:
-        task["output"] = output
-    return None
-
-
-def fail_task(value: Value, name: str, error: str, now: int) -> Finding | None:
-    """Counts an attempt: the task is pending again, and failed after the last one."""
-    task = find_task(value, name)
-    if task is None:
-        return _unknown_task(value, name)
-    if task.get("status") == "complete":
-        return _task_finding(
-            "workflow/task-complete", f"{quote(name)} is complete already", "a result is not taken back"
-        )
-    attempts = (read_count(task.get("attempts")) or 0) + 1
-    failed = attempts >= max_attempts(task)
-    task.update(status="failed" if failed else "pending", attempts=_token(attempts))
-    if failed:
-        task["completed_at"] = write_instant(now)
-    if error:
-        task["error"] = error
-    return None
-
-
-def apply_recovery(value: Value, steps: Sequence[Step]) -> None:
-    """Writes what recovery found out into the rows."""
-    for step in steps:
-        task = value["tasks"][step.row]
-        task.update(status=step.status, attempts=_token(step.attempts))
-        if step.completed_at:
-            task["completed_at"] = step.completed_at
-        if step.error:
-            task["error"] = step.error
-
-
-def _unknown_task(value: Value, name: str) -> Finding:
-    known = [task_name(row) for row in value["tasks"] if isinstance(row, dict)]
-    hint = f"there are: {', '.join(quote(each) for each in known[:12])}" if known else "there are no tasks yet"
-    return _task_finding("workflow/unknown-task", f"there is no task {quote(name)}", hint)
-
-
-def _task_finding(code: str, message: str, hint: str = "") -> Finding:
-    return Finding(code, "error", message, where="/tasks", hint=hint)
-
-
-def _token(number: int) -> bytes:
-    return str(number).encode()
+    names = {path: relative_path(os.path.normpath(os.path.join(place.root, path)), place.top) for path in movable}
+    kept = read_as_committed(place.top, list(names.values()), clean_env(os.environ))
+    return [path for path, name in names.items() if name not in kept]

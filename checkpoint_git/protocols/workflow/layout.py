@@ -1,6 +1,7 @@
-"""How a workflow's files are named and where they lie. Names only: it touches no file."""
+"""How a workflow's files are named and where they are, and its five phases. Names only: it touches no file."""
 
 import os
+from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
@@ -15,6 +16,63 @@ KEPT_ARCHIVES = 5
 MAX_ID = 200  # characters
 _MAX_SAFE = 80
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_")
+
+
+# phases
+
+
+PHASES = ("REQUIREMENTS", "ARCHITECTURE", "IMPLEMENTATION", "VERIFICATION", "REFLECTION")
+LAST = PHASES[-1]
+STATUSES = ("pending", "in_progress", "complete", "failed")
+TASK_STATUSES = ("pending", "running", "complete", "failed", "blocked")
+DEFAULT_APPROVALS = ("REQUIREMENTS", "ARCHITECTURE")
+MAX_ATTEMPTS = 3
+
+
+class Phase(NamedTuple):
+    """One phase. outputs: where its result may be, the usual place first; a name may hold one "*".
+
+    drafts: a folder of preliminary results, "" for none. agent: who makes the result. drafter: who makes the drafts.
+    """
+
+    outputs: tuple[str, ...]
+    agent: str
+    drafts: str = ""
+    drafter: str = ""
+
+
+TABLE = {
+    "REQUIREMENTS": Phase(("memory/reports/demand.json",), "PM"),
+    "ARCHITECTURE": Phase(
+        ("memory/reports/final_design.json", "memory/reports/designs/final_design.json"),
+        "Roundtable",
+        "memory/reports/designs",
+        "Architects",
+    ),
+    "IMPLEMENTATION": Phase(("memory/state/execution.json",), "Executor"),
+    "VERIFICATION": Phase(("memory/reports/verification.json",), "QA"),
+    "REFLECTION": Phase(("memory/reports/reflection*.json", "memory/reflections/*.json"), "Reflector"),
+}
+
+
+def next_phase(phase: str) -> str:
+    """The phase after one, "" after the last."""
+    return "" if phase == LAST else PHASES[PHASES.index(phase) + 1]
+
+
+def check_phase(name: str) -> str:
+    """The phase of that name, in capitals. Raises CheckpointError for an unknown one, naming those there are."""
+    if name.upper() not in PHASES:
+        raise CheckpointError(f"{name!r} is not a phase", f"the phases are {', '.join(PHASES)}")
+    return name.upper()
+
+
+def parse_approvals(text: str) -> tuple[str, ...]:
+    """The phases of a list with commas or blanks; "none" for none. Raises CheckpointError for an unknown one."""
+    return tuple(check_phase(name) for name in text.replace(",", " ").split() if name.lower() != "none")
+
+
+# files
 
 
 def find_skill(file_name: str) -> str:
@@ -33,11 +91,6 @@ def relative_state_path(file: str) -> str:
     return f"{DIRECTORY}/{file}{SUFFIX}"
 
 
-def archive_path(place: Place) -> str:
-    """The absolute folder of all archives."""
-    return os.path.join(place.directory, ARCHIVE)
-
-
 def archive_name(workflow_id: str, instant: str, number: int = 1) -> str:
     """An archive's name: {workflow_id}_{timestamp}, with a number where that is taken.
 
@@ -45,12 +98,16 @@ def archive_name(workflow_id: str, instant: str, number: int = 1) -> str:
     """
     letters = "".join(letter if letter in _SAFE else "_" for letter in workflow_id)[:_MAX_SAFE]
     safe = f"_{letters[1:]}" if letters.startswith((".", "-")) else letters
-    stamp = instant.replace("-", "").replace(":", "")
-    return f"{safe or 'workflow'}_{stamp}" + (f"-{number}" if number > 1 else "")
+    return f"{safe or 'workflow'}_{file_stamp(instant)}" + (f"-{number}" if number > 1 else "")
+
+
+def file_stamp(instant: str) -> str:
+    """An instant as part of a file's name."""
+    return instant.replace("-", "").replace(":", "")
 
 
 def archive_order(name: str) -> tuple[str, int] | None:
-    """What archives are ordered by: (timestamp, number); None for a name that is no archive's."""
+    """What archives are ordered by: (timestamp, number); None for another name."""
     stamp, dash, number = name.rpartition("_")[2].partition("-")
     digits = stamp.replace("T", "", 1).removesuffix("Z")
     is_stamp = len(stamp) == 16 and stamp[8] == "T" and stamp[15] == "Z" and digits.isdecimal() and digits.isascii()

@@ -3,13 +3,10 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from checkpoint_git.core.clock import DAY, read_instant
-from checkpoint_git.protocols.workflow.phases import LAST, MAX_ATTEMPTS, TABLE, next_phase
-
-STALE_AFTER = 7 * DAY
+from checkpoint_git.protocols.workflow.layout import LAST, TABLE, next_phase
+from checkpoint_git.protocols.workflow.tasks import task_name
 
 Action = Literal["advance", "spawn", "ask_approval", "continue_tasks", "complete", "ask"]
-Condition = Literal["valid", "missing", "invalid", "older"]
 
 
 class Output(NamedTuple):
@@ -18,7 +15,7 @@ class Output(NamedTuple):
     condition: "valid", "missing", "invalid" (it cannot be read as JSON), "older" (it is from before this workflow).
     """
 
-    condition: Condition
+    condition: Literal["valid", "missing", "invalid", "older"]
     path: str = ""
     why: str = ""
 
@@ -54,45 +51,36 @@ def is_finished(state: Mapping[str, Any]) -> bool:
     Agents that go to the next phase and leave "complete" as the status have not done that phase.
     """
     is_complete = state.get("current_phase") == LAST and state.get("phase_status") == "complete"
-    return is_complete and LAST in _names(state, "completed_phases")
+    return is_complete and LAST in phases_in(state, "completed_phases")
 
 
-def is_stale(state: Mapping[str, Any], now: int) -> bool:
-    """Whether the workflow began seven days ago or earlier. now: seconds since 1970."""
-    started = read_instant(state.get("started_at"))
-    return started is not None and now - started[0] >= STALE_AFTER
+def phases_in(state: Mapping[str, Any], key: str) -> list[str]:
+    """The phases that the rows of a list name, in order. The value may break the schema."""
+    rows = state.get(key)
+    return [str(row.get("phase")) for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
+def needs_approval(phase: str, state: Mapping[str, Any], approvals: Collection[str]) -> bool:
+    """Whether the user has to approve a phase and has not done so."""
+    return phase in approvals and phase not in phases_in(state, "user_checkpoints")
 
 
 def plan_resume(state: Mapping[str, Any], facts: Facts) -> Plan:
-    """How to go on. state: a phase.json that keeps schema and rules."""
+    """How to go on. state: a valid phase.json."""
     phase, status = str(state["current_phase"]), state["phase_status"]
     if is_finished(state):
         return Plan("complete", f"{LAST} is complete: nothing is left to do")
     if status == "failed":
         return Plan("ask", f"{phase} failed: try it again, or archive the workflow and start fresh?")
-    if status == "complete" and phase in _names(state, "completed_phases"):
+    if status == "complete" and phase in phases_in(state, "completed_phases"):
         plan = Plan("advance", f"{phase} is complete, and {next_phase(phase)} was not begun")
     else:
         plan = _RULES[phase](phase, state, facts)
-    return _confirm(plan, phase, state, facts)
-
-
-def needs_approval(phase: str, state: Mapping[str, Any], approvals: Collection[str]) -> bool:
-    """Whether the user has to approve a phase and has not done so."""
-    return phase in approvals and phase not in _names(state, "user_checkpoints")
-
-
-def _confirm(plan: Plan, phase: str, state: Mapping[str, Any], facts: Facts) -> Plan:
-    """A phase that waited for its approval is put before the user again; what it made is not made again."""
     if plan.action not in ("advance", "complete") or not needs_approval(phase, state, facts.approvals):
         return plan
+    # A phase that waited for its approval is presented again; what it made is not made again.
     options = (facts.output.path,) if facts.output.path else ()
     return Plan("ask_approval", f"{plan.reason}, but {phase} waits for approval", options=options)
-
-
-def _names(state: Mapping[str, Any], key: str) -> list[Any]:
-    rows = state.get(key)
-    return [row.get("phase") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
 # by phase
@@ -101,17 +89,17 @@ def _names(state: Mapping[str, Any], key: str) -> list[Any]:
 def _plan_result(phase: str, state: Mapping[str, Any], facts: Facts) -> Plan:
     """A phase with one result: go on where it is there, else make it."""
     output = facts.output
-    if output.condition == "valid":
-        if phase == LAST:
-            return Plan("complete", f"{output.path} is there")
-        return Plan("advance", f"{output.path} is there and valid")
-    return Plan("spawn", tell_missing(phase, output), TABLE[phase].agent)
+    if output.condition != "valid":
+        return Plan("spawn", explain_missing(phase, output), TABLE[phase].agent)
+    if phase == LAST:
+        return Plan("complete", f"{output.path} is there")
+    return Plan("advance", f"{output.path} is there and valid")
 
 
 def _plan_architecture(phase: str, state: Mapping[str, Any], facts: Facts) -> Plan:
     if facts.output.condition == "valid":
-        return Plan("advance", f"{facts.output.path} is there and valid")
-    missing = tell_missing(phase, facts.output)
+        return _plan_result(phase, state, facts)
+    missing = explain_missing(phase, facts.output)
     if not facts.drafts:
         return Plan("spawn", f"{missing}, and there are no designs in {TABLE[phase].drafts}", TABLE[phase].drafter)
     there = f"{len(facts.drafts)} design{'' if len(facts.drafts) == 1 else 's'} in {TABLE[phase].drafts}"
@@ -122,22 +110,18 @@ def _plan_architecture(phase: str, state: Mapping[str, Any], facts: Facts) -> Pl
 
 
 def _plan_tasks(phase: str, state: Mapping[str, Any], facts: Facts) -> Plan:
-    agent = TABLE[phase].agent
-    if not facts.tasks:
+    agent, tasks = TABLE[phase].agent, facts.tasks
+    if not tasks:
         return Plan("continue_tasks", "no tasks are written down yet", agent)
-    open_ids = tuple(
-        str(_plain(task.get("id"))) for task in facts.tasks if task.get("status") in ("pending", "running")
-    )
-    if open_ids:
-        done = sum(task.get("status") == "complete" for task in facts.tasks)
-        return Plan("continue_tasks", f"{done} of {len(facts.tasks)} tasks are complete", agent, tasks=open_ids)
-    rest = [task for task in facts.tasks if task.get("status") != "complete"]
+    open_tasks = tuple(task_name(task) for task in tasks if task.get("status") in ("pending", "running"))
+    if open_tasks:
+        done = sum(task.get("status") == "complete" for task in tasks)
+        return Plan("continue_tasks", f"{done} of {len(tasks)} tasks are complete", agent, tasks=open_tasks)
+    rest = [task for task in tasks if task.get("status") != "complete"]
     if not rest:
-        return Plan("advance", f"all {len(facts.tasks)} tasks are complete")
-    told = ", ".join(f"{_plain(task.get('id'))} ({task.get('status')})" for task in rest[:5])
-    return Plan(
-        "ask", f"no task can go on by itself: {told}", tasks=tuple(str(_plain(task.get("id"))) for task in rest)
-    )
+        return Plan("advance", f"all {len(tasks)} tasks are complete")
+    shown = ", ".join(f"{task_name(task)} ({task.get('status')})" for task in rest[:5])
+    return Plan("ask", f"no task can go on by itself: {shown}", tasks=tuple(task_name(task) for task in rest))
 
 
 _RULES: dict[str, Callable[[str, Mapping[str, Any], Facts], Plan]] = {
@@ -149,26 +133,10 @@ _RULES: dict[str, Callable[[str, Mapping[str, Any], Facts], Plan]] = {
 }
 
 
-def tell_missing(phase: str, output: Output) -> str:
+def explain_missing(phase: str, output: Output) -> str:
     """Why a phase has no result."""
     if output.condition == "invalid":
         return f"{output.path} is not valid: {output.why}"
     if output.condition == "older":
         return f"{output.path} is from before this workflow began"
     return f"there is no {' and no '.join(TABLE[phase].outputs[: 1 if phase == 'ARCHITECTURE' else None])}"
-
-
-def _plain(value: Any) -> Any:
-    return value.decode() if isinstance(value, bytes) else value
-
-
-def max_attempts(task: Mapping[str, Any]) -> int:
-    """How many attempts a task gets."""
-    most = read_count(task.get("max_attempts"))
-    return MAX_ATTEMPTS if most is None or most < 1 else most
-
-
-def read_count(value: Any) -> int | None:
-    """A whole number of a document, plain or as a token, None for anything else."""
-    text = _plain(value) if isinstance(value, bytes) else str(value) if type(value) is int else ""
-    return int(text) if text.isdecimal() and text.isascii() and len(text) < 10 else None

@@ -1,22 +1,22 @@
-"""What a workflow's two files must mean beyond their shape. Pure: a value in, findings out, nothing read or written.
+"""What a workflow's two files must mean beyond their shape, alone and together. Pure: values in, findings out.
 
 Values may break the schema: every check looks before it reads, and leaves to the schema what the schema says.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from checkpoint_git.core.clock import MINUTE, read_instant, write_instant
+from checkpoint_git.core.clock import DAY, MINUTE, age_text, read_instant, write_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.protocols.workflow.layout import EXECUTION, PHASE
-from checkpoint_git.protocols.workflow.phases import MAX_ATTEMPTS, PHASES, TASK_STATUSES
+from checkpoint_git.protocols.workflow.layout import EXECUTION, MAX_ATTEMPTS, PHASE, PHASES, TASK_STATUSES
 
 TOLERANCE = 5 * MINUTE  # how far a clock may be ahead
-_INSTANT_HINT = "write an instant as 2026-03-31T14:00:00Z"
+STALE_AFTER = 7 * DAY
+_INSTANT_HINT = "write it as 2026-03-31T14:00:00Z"
 _TYPE_NAMES = {
     "string": "a text",
     "object": "an object",
@@ -53,33 +53,29 @@ def describe(mismatch: Mismatch) -> Finding:
     name = escape_controls(shorten(mismatch.where.removeprefix("/").replace("/", "."), 80)) or "the document"
     say = _MESSAGES.get(mismatch.keyword)
     message = say(name, mismatch) if say else f"{name}: {escape_controls(shorten(mismatch.message, 200))}"
-    return Finding(code, "error", message, where=mismatch.where, hint=_hint_of(mismatch))
-
-
-def _hint_of(mismatch: Mismatch) -> str:
+    hint = "" if "/" in mismatch.where[1:] else "`checkpoint workflow resume` offers to archive it and start fresh"
     if mismatch.keyword == "enum":
-        return f"one of {', '.join(mismatch.expected)}"
-    return "`checkpoint workflow resume` offers to archive it and start fresh" if "/" not in mismatch.where[1:] else ""
+        hint = f"one of {', '.join(mismatch.expected)}"
+    return Finding(code, "error", message, where=mismatch.where, hint=hint)
 
 
 def _say_type(name: str, mismatch: Mismatch) -> str:
     words = [mismatch.expected] if isinstance(mismatch.expected, str) else mismatch.expected
-    return (
-        f"{name} must be {' or '.join(_TYPE_NAMES.get(word, word) for word in words)}, and is {quote(mismatch.value)}"
-    )
+    wanted = " or ".join(_TYPE_NAMES.get(word, word) for word in words)
+    return f"{name} must be {wanted}, and is {quote(mismatch.value)}"
 
 
 _MESSAGES: dict[str, Callable[[str, Mismatch], str]] = {
     "required": lambda name, mismatch: f"there is no {name}",
     "type": _say_type,
-    "enum": lambda name, mismatch: f"{name} is {quote(mismatch.value)}, which is none of the known words",
+    "enum": lambda name, mismatch: f"{name} is {quote(mismatch.value)}, which is not one of the known words",
     "minLength": lambda name, mismatch: f"{name} is empty",
     "minimum": lambda name, mismatch: f"{name} is {quote(mismatch.value)}, and cannot be below {mismatch.expected}",
 }
 
 
 def quote(value: Any) -> str:
-    """A value from a document as a message shows it: short, and safe on a terminal."""
+    """An untrusted value for a message: short, and safe on a terminal."""
     if isinstance(value, str):
         return f'"{escape_controls(shorten(value, 60))}"'
     if isinstance(value, dict | list):
@@ -98,7 +94,11 @@ def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Fin
 
     skill: "phase" or "execution", as the file's name says. size: of the file, bytes. now: seconds since 1970.
     """
-    return [finding for look in _CHECKS.get(skill, ()) for finding in look(value, now)]
+    checks = {
+        PHASE: (_check_instants, _check_phases, _check_time_order, _check_interrupted),
+        EXECUTION: (_check_instants, _check_tasks),
+    }
+    return [finding for check_part in checks.get(skill, ()) for finding in check_part(value, now)]
 
 
 def _error(code: str, message: str, where: str, hint: str = "") -> Finding:
@@ -141,9 +141,9 @@ def _check_instants(value: dict[str, Any], now: int) -> Iterator[Finding]:
             continue
         instant, name = read_instant(text), where.rpartition("/")[2]
         if instant is None:
-            yield _error("workflow/timestamp", f"{name} is {quote(text)}, which is no instant", where, _INSTANT_HINT)
+            yield _error("workflow/timestamp", f"{name} is {quote(text)}: invalid timestamp", where, _INSTANT_HINT)
         elif instant[0] > now + TOLERANCE:
-            message = f"{name} is {quote(text)}, and now is {write_instant(now)}: it lies in the future"
+            message = f"{name} is {quote(text)}, and now is {write_instant(now)}: it is in the future"
             yield _warning("workflow/in-future", message, where, "was a clock wrong?")
 
 
@@ -238,7 +238,68 @@ def _check_task(task: dict[str, Any], where: str) -> Iterator[Finding]:
         )
 
 
-_CHECKS: dict[str, tuple[Callable[[dict[str, Any], int], Iterator[Finding]], ...]] = {
-    PHASE: (_check_instants, _check_phases, _check_time_order, _check_interrupted),
-    EXECUTION: (_check_instants, _check_tasks),
+# both files, and the files that they name
+
+# what is wrong with an output that a file says is there: code, message
+_OUTPUTS = {
+    "missing": ("workflow/output-missing", "the output {path} of {whose} is not there"),
+    "outside": ("workflow/output-outside", "the output {path} of {whose} is not in the project"),
+    "unreadable": ("workflow/output-invalid", "the output {path} of {whose} cannot be read: {why}"),
 }
+_CORRUPT_WARNINGS = ("workflow/in-future",)
+
+
+def list_outputs(phase: dict[str, Any], execution: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    """(file, JSON Pointer, whose, path) of every output that the two documents say is there."""
+    phases = [
+        (PHASE, where, str(row.get("phase")), row.get("output")) for where, row in read_rows(phase, "completed_phases")
+    ]
+    tasks = [
+        (EXECUTION, where, f"task {row.get('id')}", row.get("output"))
+        for where, row in read_rows(execution, "tasks")
+        if row.get("status") == "complete"
+    ]
+    return [
+        (file, f"{where}/output", whose, path)
+        for file, where, whose, path in (*phases, *tasks)
+        if isinstance(path, str)
+    ]
+
+
+def check_output(state: str, path: str, whose: str, why: str, where: str) -> Finding | None:
+    """What is wrong with an output. state: see tasks.OutputFile."""
+    if state not in _OUTPUTS:
+        return None
+    code, words = _OUTPUTS[state]
+    message = words.format(path=quote(path), whose=whose, why=why)
+    return _error(code, message, where, "restore it from git, or do that work again")
+
+
+def check_together(phase: Mapping[str, Any], execution: Mapping[str, Any]) -> list[Finding]:
+    """Where the two files contradict each other, as findings about execution.json."""
+    own, other = phase.get("workflow_id"), execution.get("workflow_id")
+    if not isinstance(own, str) or not isinstance(other, str) or own == other:
+        return []
+    message = f"it belongs to the workflow {quote(other)}, and phase.json to {quote(own)}"
+    return [_error("workflow/two-workflows", message, "/workflow_id", "restore both from one commit")]
+
+
+def check_age(phase: Mapping[str, Any], now: int) -> list[Finding]:
+    """A warning for a workflow that began seven days ago or earlier."""
+    age = find_age(phase, now)
+    if age < STALE_AFTER:
+        return []
+    message = f"the workflow was started {age_text(age)} ago: what it knows may be out of date"
+    hint = "checkpoint workflow resume --fresh archives it and starts again; --yes goes on"
+    return [_warning("workflow/stale", message, "/started_at", hint)]
+
+
+def find_age(phase: Mapping[str, Any], now: int) -> int:
+    """Seconds since the workflow began; 0 where that is unknown or in the future."""
+    started = read_instant(phase.get("started_at"))
+    return 0 if started is None else max(now - started[0], 0)
+
+
+def is_corrupt(finding: Finding) -> bool:
+    """Whether a finding means that the state must not be resumed without a look at it."""
+    return finding.level == "error" or finding.code in _CORRUPT_WARNINGS

@@ -1,35 +1,32 @@
-"""A workflow's files on disk: finding and reading them, writing under the lock, archiving. It judges no content."""
+"""A workflow's files on disk: finding and reading them, and what they name; replacing them; archiving."""
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import Place, find_repository, is_inside
 from checkpoint_git.disk.read import FileContent, read_content
 from checkpoint_git.protocols.workflow import layout
+from checkpoint_git.protocols.workflow.tasks import OutputFile
+from checkpoint_git.protocols.write import Tell, hold_place
 
-__all__ = ["FileContent", "archive_state", "find_workflow_place", "has_state", "is_movable", "keep_aside",
-           "list_files", "plan_workflow_place", "read_output", "read_state", "write_state", "writing",
-           "written_at"]  # fmt: skip
-
-Tell = Callable[[], None]  # called once when another process keeps us waiting
 _MOST_LISTED = 1_000
 _MOST_NAMES = 1_000
 
 
 def find_workflow_place(start: str) -> Place | None:
     """The nearest folder upward, no higher than its repository's root, that holds memory/state; None without one."""
-    start = os.path.abspath(start)
+    folder = start = os.path.abspath(start)
     repository = find_repository(start)
-    folder = start
-    while True:
-        if os.path.lexists(os.path.join(folder, layout.DIRECTORY)):
-            return _place_at(folder, repository)
+    while not os.path.lexists(os.path.join(folder, layout.DIRECTORY)):
         if (repository and folder == repository[0]) or os.path.dirname(folder) == folder:
             return None
         folder = os.path.dirname(folder)
+    return _place_at(folder, repository)
 
 
 def plan_workflow_place(start: str) -> Place:
@@ -49,38 +46,57 @@ def _place_at(root: str, repository: tuple[str, str] | None) -> Place:
 
 
 def has_state(place: Place) -> bool:
-    """Whether anything stands in phase.json's place."""
+    """Whether there is a phase.json, or something in its place."""
     return os.path.lexists(layout.state_path(place, layout.PHASE))
 
 
+def open_place(cwd: str) -> Place:
+    """The workflow around a folder. Raises CheckpointError where there is none."""
+    place = find_workflow_place(cwd)
+    if place is None or not has_state(place):
+        message = f"there is no workflow here: no {layout.DIRECTORY}/phase.json in {cwd} or above it"
+        raise CheckpointError(message, "checkpoint workflow start ID begins one")
+    return place
+
+
 def read_state(place: Place, file: str) -> FileContent | None:
-    """One of the two files, None where nothing stands in its place."""
+    """One of the two files, None where nothing is in its place."""
     path = layout.state_path(place, file)
     return read_content(path, place.top) if os.path.lexists(path) else None
 
 
-def read_output(place: Place, path: str) -> tuple[FileContent, float] | None:
-    """(content or the error of reading it, when it was written) of a file that the state names; None without one.
+# outputs
 
-    path: relative to the project. Raises ValueError for a path that leads out of it.
-    """
-    full = _full_path(place, path)
+
+def read_output(place: Place, path: str) -> OutputFile:
+    """A file that the state names. path: relative to the project."""
     try:
-        status = os.lstat(full)
+        full = _full_path(place, path)
+        os.lstat(full)
+    except ValueError as error:
+        return OutputFile(path, "outside", str(error))
     except (FileNotFoundError, NotADirectoryError):
-        return None
+        return OutputFile(path)
+    except OSError:
+        pass  # the next look says what is wrong
+    try:
+        written = os.stat(full).st_mtime
+        content = read_content(full, place.top)
     except OSError as error:
-        return error, 0
-    if stat.S_ISLNK(status.st_mode):
-        try:
-            status = os.stat(full)
-        except OSError as error:
-            return error, 0
-    return read_content(full, place.top), status.st_mtime
+        content = error
+    if isinstance(content, OSError):
+        return OutputFile(path, "unreadable", content.strerror or str(content), written=float("inf"))
+    if not path.endswith(".json"):
+        why = "" if content else "it is empty"
+        return OutputFile(path, "unreadable" if why else "good", why, None, written)
+    try:
+        return OutputFile(path, "good", "", jsontext.load(jsontext.decode(content)), written)
+    except jsontext.JsonTextError as error:
+        return OutputFile(path, "unreadable", f"line {error.line}: {error.message}", None, written)
 
 
 def written_at(place: Place, path: str) -> float | None:
-    """When a file of the project was written, in seconds since 1970; None for what is no file, or lies elsewhere."""
+    """When a file of the project was written, in seconds since 1970; None for anything else."""
     try:
         status = os.stat(_full_path(place, path))
     except (OSError, ValueError):
@@ -92,15 +108,11 @@ def _full_path(place: Place, path: str) -> str:
     """The absolute path of a relative one that stays in the project. Raises ValueError for any other."""
     is_odd = not path or "\0" in path or os.path.isabs(path) or len(os.fsencode(path)) > 4_000
     full = "" if is_odd else os.path.normpath(os.path.join(place.root, path))
-    if is_odd or full == place.root or not is_inside(full, place.top) or not _is_below(full, place.root):
-        raise ValueError("it does not lie in the project")
+    if is_odd or not full.startswith(place.root.rstrip(os.sep) + os.sep) or not is_inside(full, place.top):
+        raise ValueError("it is not in the project")
     if ".git" in os.path.relpath(os.path.realpath(full), os.path.realpath(place.top)).lower().split(os.sep):
         raise ValueError("it is git's own")
     return full
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def list_files(place: Place, pattern: str) -> list[str]:
@@ -117,41 +129,58 @@ def list_files(place: Place, pattern: str) -> list[str]:
     return [f"{folder}/{each}" for each in fitting[:_MOST_LISTED] if len(each) >= len(before) + len(after)]
 
 
+def is_movable(place: Place, path: str) -> bool:
+    """Whether an output may be moved away: it is not a folder, and not in the folder of the state."""
+    full = os.path.realpath(_full_path(place, path))
+    return not os.path.isdir(full) and not is_inside(full, place.directory)
+
+
+def keep_aside(place: Place, path: str, instant: str) -> str:
+    """Moves an untrusted output away; its new path, relative to the project like the old one."""
+    full = _full_path(place, path)
+    ending = f".orphaned-{layout.file_stamp(instant)}"
+    for number in range(1, _MOST_NAMES):
+        numbered = ending + (f"-{number}" if number > 1 else "")
+        if not os.path.lexists(full + numbered):
+            try:
+                os.rename(full, full + numbered)
+                atomic.sync_folder(os.path.dirname(full))
+            except OSError as error:
+                raise atomic.write_error(full, error) from None
+            return path + numbered
+    raise CheckpointError(f"{path} was kept aside {_MOST_NAMES} times in this second", "try again in a second")
+
+
+# writing
+
+
 @contextmanager
 def writing(place: Place, on_wait: Tell = lambda: None) -> Iterator[None]:
-    """Makes the folder and holds the place's lock; what killed writers left behind is cleared first."""
-    from checkpoint_git.disk import atomic, lock
-
+    """Makes the folder and holds the place's lock."""
     atomic.make_folder(place.directory)
-    with lock.hold_lock(lock.lock_path(place), on_wait=on_wait):
-        atomic.remove_stray_files(place.directory)
+    with hold_place(place, [place.directory], on_wait):
         yield
 
 
 def write_state(place: Place, file: str, data: bytes) -> None:
     """Replaces one of the two files at once, and on the disk."""
-    from checkpoint_git.disk import atomic
-
     path = layout.state_path(place, file)
     if os.path.isdir(path) and not os.path.islink(path):
-        raise CheckpointError(
-            f"{path} is a folder, and a file belongs there", "checkpoint workflow archive moves it away"
-        )
+        hint = "checkpoint workflow archive moves it away"
+        raise CheckpointError(f"{path} is a folder, and a file belongs there", hint)
     atomic.write_file(path, data)
 
 
 def archive_state(place: Place, workflow_id: str, instant: str) -> str | None:
-    """Moves what stands in the places of the two files into an archive of its own; None where there is nothing.
+    """Moves what is in the places of the two files into an archive of its own; None where there is nothing.
 
-    Returns the archive's path relative to the project. instant: RFC 3339 in UTC. Nothing is deleted but archives
+    Returns the archive's path relative to the project. instant: RFC 3339 in UTC. Nothing is deleted except archives
     beyond the newest five. A kill in between leaves phase.json archived and execution.json in its place, or both.
     """
-    from checkpoint_git.disk import atomic
-
     present = [path for path in (layout.state_path(place, file) for file in layout.FILES) if os.path.lexists(path)]
     if not present:
         return None
-    folder = layout.archive_path(place)
+    folder = os.path.join(place.directory, layout.ARCHIVE)
     if os.path.islink(folder) and not is_inside(folder, place.top):
         raise CheckpointError(f"{folder} is a symbolic link that leads out of {place.top}", "put a folder in its place")
     atomic.make_folder(folder)
@@ -169,8 +198,6 @@ def archive_state(place: Place, workflow_id: str, instant: str) -> str | None:
 
 
 def _claim_archive(folder: str, workflow_id: str, instant: str) -> str:
-    from checkpoint_git.disk import atomic
-
     for number in range(1, _MOST_NAMES):
         name = layout.archive_name(workflow_id, instant, number)
         try:
@@ -184,39 +211,15 @@ def _claim_archive(folder: str, workflow_id: str, instant: str) -> str:
 
 
 def _remove_old_archives(folder: str, newest: str) -> None:
-    """Keeps the newest five, and none that is empty; what is no archive by its name, or no folder, is left alone."""
+    """Keeps the newest five, and none that is empty; whatever has another name, or is a link, is left alone."""
     import shutil
 
-    for name in os.listdir(folder):
-        if layout.archive_order(name) is not None:
-            with suppress(OSError):  # what is left of a process that was killed; rmdir takes empty folders only
-                os.rmdir(os.path.join(folder, name))
-    names = [name for name in os.listdir(folder) if name != newest and layout.archive_order(name) is not None]
-    folders = [name for name in names if not os.path.islink(os.path.join(folder, name))]
+    names = [name for name in os.listdir(folder) if layout.archive_order(name) is not None]
+    for name in names:
+        with suppress(OSError):  # what is left of a process that was killed; rmdir takes empty folders only
+            os.rmdir(os.path.join(folder, name))
+    paths = {name: os.path.join(folder, name) for name in names if name != newest}
+    folders = [name for name, path in paths.items() if os.path.isdir(path) and not os.path.islink(path)]
     old = sorted(folders, key=lambda name: (layout.archive_order(name), name))[: -(layout.KEPT_ARCHIVES - 1)]
     for name in old:
-        shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
-
-
-def is_movable(place: Place, path: str) -> bool:
-    """Whether an output may be moved away: it is no folder, and does not lie where the state lies."""
-    full = os.path.realpath(_full_path(place, path))
-    return not os.path.isdir(full) and not is_inside(full, place.directory)
-
-
-def keep_aside(place: Place, path: str, instant: str) -> str:
-    """Moves an output away that is not to be trusted; its new path, relative to the project like the old one."""
-    from checkpoint_git.disk import atomic
-
-    full = _full_path(place, path)
-    stamp = instant.replace("-", "").replace(":", "")
-    for number in range(1, _MOST_NAMES):
-        ending = f".orphaned-{stamp}" + (f"-{number}" if number > 1 else "")
-        if not os.path.lexists(full + ending):
-            try:
-                os.rename(full, full + ending)
-                atomic.sync_folder(os.path.dirname(full))
-            except OSError as error:
-                raise atomic.write_error(full, error) from None
-            return path + ending
-    raise CheckpointError(f"{path} was kept aside {_MOST_NAMES} times in this second", "try again in a second")
+        shutil.rmtree(paths[name], ignore_errors=True)

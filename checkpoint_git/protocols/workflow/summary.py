@@ -22,7 +22,7 @@ def is_present(place: Place) -> bool:
 def summarize(question: Question) -> Summary:
     """The workflow around the checkpoints of a place."""
     from checkpoint_git.protocols.workflow import state, store  # most projects have no workflow
-    from checkpoint_git.protocols.workflow.phases import PHASES
+    from checkpoint_git.protocols.workflow.layout import PHASES
 
     home = store.find_workflow_place(question.place.root)
     if question.reader == "completion":
@@ -36,16 +36,16 @@ def summarize(question: Question) -> Summary:
     findings = find_broken(found.documents)
     rows = [row for row in found.tasks if isinstance(row, dict)]
     tasks = {"complete": sum(row.get("status") == "complete" for row in rows), "total": len(rows)}
-    data: dict[str, Any] = {**state.state_data(found), "tasks": tasks, "valid": not findings}
-    text = f"workflow {state.workflow_id(found) or '?'}: "
+    data: dict[str, Any] = {**found.data(), "tasks": tasks, "valid": not findings}
+    text = f"workflow {found.workflow_id or '?'}: "
     if findings:
         text += "its state appears corrupted: checkpoint workflow resume"
         line = Line(text, "bad", "failed")
     else:
-        active = read_instant(state.last_activity(found))
+        active = read_instant(found.last_activity)
         age = f", {age_text(question.now - active[0])}" if active else ""
         text += f"{found.value['current_phase']} ({found.value['phase_status']}{age})"
-        text += f", {len(state.completed_phases(found))}/{len(PHASES)} phases"
+        text += f", {len(found.completed)}/{len(PHASES)} phases"
         text += f", {tasks['complete']}/{tasks['total']} tasks" if rows else ""
         line = Line(f"{text}; checkpoint workflow status", "strong", "in_progress")
     return Summary({"workflow": data}, findings, lead=[line, Line("")], lines=[clean(line.text, 240)])

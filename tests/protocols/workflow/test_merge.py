@@ -15,7 +15,7 @@ from checkpoint_git.merge.conflicts import decide
 from checkpoint_git.merge.file import Merged
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.protocols.validate import check_document
-from checkpoint_git.protocols.workflow.phases import PHASES
+from checkpoint_git.protocols.workflow.layout import PHASES
 from tests.support.merging import merge_texts
 from tests.support.verbs import seconds
 from tests.support.workflows import execution, phase, task, text_of

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.protocols.workflow.phases import DEFAULT_APPROVALS, PHASES
-from checkpoint_git.protocols.workflow.resume import STALE_AFTER, Facts, Output, Plan, is_stale, plan_resume
+from checkpoint_git.protocols.workflow.layout import DEFAULT_APPROVALS, PHASES
+from checkpoint_git.protocols.workflow.resume import Facts, Output, Plan, plan_resume
+from checkpoint_git.protocols.workflow.rules import STALE_AFTER, check_age
 from tests.support.verbs import seconds
 from tests.support.workflows import OUTPUTS, phase, task
 
@@ -88,5 +89,5 @@ def test_the_hole_between_two_phases_is_no_fresh_start() -> None:
 
 def test_a_workflow_is_stale_after_seven_days_to_the_second() -> None:
     started = seconds("2026-03-01T08:00:00Z")
-    assert not is_stale(phase(), started + STALE_AFTER - 1)
-    assert is_stale(phase(), started + STALE_AFTER)
+    assert not check_age(phase(), started + STALE_AFTER - 1)
+    assert check_age(phase(), started + STALE_AFTER)

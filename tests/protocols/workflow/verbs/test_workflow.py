@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.workflow.phases import PHASES
-from checkpoint_git.protocols.workflow.verbs import verb as workflow
+from checkpoint_git.protocols.workflow import verbs as workflow
+from checkpoint_git.protocols.workflow.layout import PHASES
 from checkpoint_git.tools.doctor import verb as doctor
 from checkpoint_git.tools.status import verb as status
 from tests.support.repos import GitRepo

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.protocols.workflow.recovery import Step, TaskOutput, plan_recovery
+from checkpoint_git.protocols.workflow.tasks import OutputFile, Step, plan_recovery
 from tests.support.verbs import seconds
 from tests.support.workflows import task
 
@@ -17,21 +17,21 @@ def running(**changes: Any) -> dict[str, Any]:
     return task("t1", "running", started_at=STARTED, output=PATH, **changes)
 
 
-def recovered(output: TaskOutput, **changes: Any) -> Step:
+def recovered(output: OutputFile, **changes: Any) -> Step:
     (step,) = plan_recovery([task("t0"), running(**changes)], {1: output})
     assert step.row == 1
     return step
 
 
 def test_without_an_output_it_is_an_orphan_that_is_tried_again() -> None:
-    step = recovered(TaskOutput(PATH))
+    step = recovered(OutputFile(PATH))
     assert (step.verdict, step.status, step.attempts, step.keep_aside) == ("orphan", "pending", 1, "")
 
 
 def test_the_last_attempt_fails() -> None:
-    assert recovered(TaskOutput(PATH), attempts=2).status == "failed"
-    assert recovered(TaskOutput(PATH), attempts=2, max_attempts=5).status == "pending"
-    assert recovered(TaskOutput(PATH), attempts=b"2", max_attempts=b"3").status == "failed"
+    assert recovered(OutputFile(PATH), attempts=2).status == "failed"
+    assert recovered(OutputFile(PATH), attempts=2, max_attempts=5).status == "pending"
+    assert recovered(OutputFile(PATH), attempts=b"2", max_attempts=b"3").status == "failed"
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_the_last_attempt_fails() -> None:
     ],
 )
 def test_an_output_says_the_status_and_counts_no_attempt(said: Any, status: str) -> None:
-    step = recovered(TaskOutput(PATH, "json", "", said, LATER))
+    step = recovered(OutputFile(PATH, "good", "", said, LATER))
     assert (step.status, step.attempts, step.keep_aside) == (status, 0, "")
     assert step.completed_at == "2026-03-02T09:01:00Z"
     assert step.error == (said.get("error", "") if isinstance(said, dict) else "")
@@ -57,18 +57,18 @@ def test_an_output_says_the_status_and_counts_no_attempt(said: Any, status: str)
 @pytest.mark.parametrize(
     "output",
     [
-        TaskOutput(PATH, "json", "", {}, LATER - 63),
-        TaskOutput(PATH, "unreadable", "line 1: no JSON", None, LATER),
-        TaskOutput(PATH, "json", "", {"status": "running"}, LATER),
+        OutputFile(PATH, "good", "", {}, LATER - 63),
+        OutputFile(PATH, "unreadable", "line 1: no JSON", None, LATER),
+        OutputFile(PATH, "good", "", {"status": "running"}, LATER),
     ],
 )
-def test_an_output_that_is_old_broken_or_unfinished_is_kept_aside_and_the_task_an_orphan(output: TaskOutput) -> None:
+def test_an_output_that_is_old_broken_or_unfinished_is_kept_aside_and_the_task_an_orphan(output: OutputFile) -> None:
     step = recovered(output)
     assert (step.verdict, step.status, step.attempts, step.keep_aside) == ("orphan", "pending", 1, PATH)
 
 
 def test_an_output_of_the_very_second_counts() -> None:
-    assert recovered(TaskOutput(PATH, "json", "", {}, LATER - 60)).status == "complete"
+    assert recovered(OutputFile(PATH, "good", "", {}, LATER - 60)).status == "complete"
 
 
 def test_tasks_that_do_not_run_are_left_alone() -> None:
