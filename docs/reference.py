@@ -11,7 +11,7 @@ from checkpoint_git.cli import render
 from checkpoint_git.cli.app import EXIT_CODES
 from checkpoint_git.cli.parser import Request, build_parser, list_formats
 from checkpoint_git.cli.verbs import VERBS
-from checkpoint_git.tools.doctor.table import ALL
+from checkpoint_git.tools.doctor.catalog import list_checks as list_doctor_checks
 from checkpoint_git.tools.setup.schema import list_schemas
 
 _GLOBAL = "options of every command"
@@ -92,11 +92,31 @@ def _option_row(action: argparse.Action) -> str:
 # checks
 
 
+_CHECK_HEAD = "| code | at worst | finds | fixed by | `--fix` |"
+
+
 def list_checks() -> Iterator[str]:
-    """The table of the doctor."""
-    yield "# Checks of the doctor\n\n| code | level | looks at | mended by | `--fix` |\n|---|---|---|---|---|"
-    for check in ALL:
-        yield f"| `{check.code}` | {check.level} | {_cell(check.looks_at)} | {_cell(check.mend)} | {check.fix} |"
+    """The page of the doctor's checks."""
+    yield "# Checks of the doctor\n"
+    yield make_check_table(details=False)  # their links are those of docs/doctor.md
+
+
+def replace_check_table(text: str) -> str:
+    """docs/doctor.md with its table as the checks say it."""
+    start = text.index(_CHECK_HEAD)
+    return text[:start] + make_check_table() + text[text.index("\n\n", start) + 1 :]
+
+
+def make_check_table(*, details: bool = True) -> str:
+    """One row a check, in Markdown."""
+    rows = [_CHECK_HEAD, "|---|---|---|---|---|"]
+    for check in list_doctor_checks():
+        finds = check.looks_at
+        if details and check.details:
+            finds += (" " if check.details[0] == "(" else ". ") + check.details.removesuffix(".")
+        fix = {"no": "", "safe": "yes", "by name": f"`--fix={check.code}`"}[check.fix]
+        rows.append(f"| `{check.code}` | {check.level} | {_cell(finds)} | {_cell(check.remedy)} | {fix} |")
+    return "\n".join(rows) + "\n"
 
 
 def _cell(text: str) -> str:

@@ -1,5 +1,9 @@
 """Untrusted text made safe to print: a terminal obeys the escape sequences that it reads."""
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _BIDI_AND_INVISIBLE = frozenset(
     "\u061c\u200b\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
 )
@@ -42,3 +46,14 @@ def shorten(text: str, limit: int) -> str:
 def say_value(text: "str | None", limit: int = 60) -> str:
     """A value that a message names, as JSON text cut to `limit` characters; None is the absence of one."""
     return "(nothing)" if text is None else shorten(text, limit)
+
+
+def plural(count: int, word: str) -> str:
+    """Such as "1 checkpoint" or "3 checkpoints"."""
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def join_some(items: "Sequence[str]", most: int = 5, separator: str = ", ") -> str:
+    """The first few of some items, and how many more there are."""
+    more = f"{separator if separator != ', ' else ' '}and {len(items) - most} more" if len(items) > most else ""
+    return separator.join(items[:most]) + more

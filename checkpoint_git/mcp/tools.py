@@ -10,6 +10,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.mcp.answers import ANSWERS
 from checkpoint_git.mcp.calls import Reply, World, run_update, run_verb, run_writing
 from checkpoint_git.protocols.skill.layout import DIRECTORY, find_skill
+from checkpoint_git.tools.doctor.catalog import describe_codes
 
 Arguments = Mapping[str, Any]
 
@@ -247,7 +248,7 @@ TOOLS = (
         _doctor,
         {
             "skill": {**_SKILL, "description": "Look at this skill's checkpoint only."},
-            "checks": _texts("Only these checks or groups, such as drift or drift/shipped-action.", maxItems=50),
+            "checks": _texts(f"Only {describe_codes()}.", maxItems=50),
         },
     ),
     Tool(

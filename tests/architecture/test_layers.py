@@ -25,15 +25,7 @@ STARTED_BY_GIT = {
     "textconv": {"core", "protocols.registry"},
 }
 # Imports against the layers that are still to be cut: from, to.
-TO_CUT = {
-    ("protocols.pipeline.checks", "tools.doctor.context"),
-    ("protocols.pipeline.runs", "tools.doctor.context"),
-    ("protocols.skill.content", "tools.doctor.context"),
-    ("protocols.skill.drift", "tools.doctor.context"),
-    ("protocols.skill.file_facts", "tools.doctor.context"),
-    ("protocols.skill.file_facts", "tools.doctor.gather"),
-    ("protocols.skill.verbs.resume", "tools.doctor.context"),
-}
+TO_CUT: set[tuple[str, str]] = set()
 
 
 def package_of(module: str) -> str:

@@ -66,9 +66,9 @@ def _read_refs(asked: Asked) -> Iterator[Candidate]:
 
 
 def _read_checks(asked: Asked) -> Iterator[Candidate]:
-    from checkpoint_git.tools.doctor.table import CHECKS
+    from checkpoint_git.tools.doctor.catalog import choose_checks
 
-    return (Candidate(check.code, shorten_help(check.looks_at)) for check in CHECKS)
+    return (Candidate(check.code, shorten_help(check.looks_at)) for check in choose_checks(()))
 
 
 def _read_pointers(asked: Asked) -> Iterator[Candidate]:

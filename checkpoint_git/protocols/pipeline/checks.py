@@ -1,30 +1,38 @@
-"""What the doctor says about pipeline records: whole, where they belong, and as they were committed. Pure."""
+"""What the doctor checks of a project's pipeline records: valid, in their places, and as they were committed."""
+
+from collections.abc import Iterator
 
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.tools.doctor.context import World
+from checkpoint_git.protocols.check import Context, check
+from checkpoint_git.protocols.pipeline.summary import is_present
 
 
-def find_broken_records(world: World) -> list[Finding]:
-    """Files among the records that none can be read from."""
+@check("pipeline/broken", "error", remedy="`git restore PATH`, or run the phase again")
+def find_broken_records(context: Context) -> Iterator[Finding]:
+    """A file among the pipeline records that cannot be read as one, or that is in another's place.
+
+    ([list](pipeline.md#in-a-repository))
+    """
+    if not is_present(context.place):
+        return
+    from checkpoint_git.protocols.pipeline.runs import read_broken
+
     hint = "restore it from git, or run the phase again: `checkpoint pipeline validate` says all that is wrong"
-    return [
-        Finding("pipeline/broken", "error", f"this pipeline record is passed over: {each.reason}", each.path, hint=hint)
-        for each in world.records
-        if each.kind == "broken"
-    ]
+    for broken in read_broken(context.place, context.env, context.now):
+        message = f"this pipeline record is passed over: {broken.reason}"
+        yield Finding("pipeline/broken", "error", message, broken.path, hint=hint)
 
 
-def find_changed_records(world: World) -> list[Finding]:
-    """Committed records that the work tree has otherwise, or no longer."""
+@check("pipeline/changed", "error", remedy="`git restore PATH`")
+def find_changed_records(context: Context) -> Iterator[Finding]:
+    """A committed pipeline record that the work tree has changed or lost."""
+    if context.place.work_tree is None or not is_present(context.place):
+        return
+    from checkpoint_git.git.staged import read_losses
+    from checkpoint_git.protocols.pipeline import layout, runs
+
     hint = "git restore PATH brings it back; what is new goes into another attempt"
-    return [
-        Finding(
-            "pipeline/changed",
-            "error",
-            f"this pipeline record was {each.kind}, and records are only ever added",
-            each.path,
-            hint=hint,
-        )
-        for each in world.records
-        if each.kind != "broken"
-    ]
+    for loss in read_losses(context.place.work_tree, runs.RECORDS):
+        if layout.find_skill(loss.path):
+            message = f"this pipeline record was {loss.how}, and records are only ever added"
+            yield Finding("pipeline/changed", "error", message, loss.path, hint=hint)

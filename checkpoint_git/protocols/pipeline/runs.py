@@ -10,7 +10,6 @@ from checkpoint_git.protocols.pipeline.records import read_records, read_setting
 from checkpoint_git.protocols.pipeline.store import Skipped
 from checkpoint_git.protocols.pipeline.summary import is_present
 from checkpoint_git.protocols.registry import append_only_patterns
-from checkpoint_git.tools.doctor.context import RecordTrouble
 
 RECORDS = append_only_patterns()[0]  # as git spells their paths
 
@@ -58,14 +57,3 @@ def read_broken(place: Place, env: Mapping[str, str], now: int) -> Iterator[Skip
                 pass
             for each in skipped:
                 yield Skipped(relative_path(os.path.join(base, each.path), place.top), each.reason)
-
-
-def read_troubles(place: Place, env: Mapping[str, str], now: int) -> list[RecordTrouble]:
-    """Everything about a project's records that is not as it should be, for the doctor."""
-    found = [RecordTrouble(each.path, "broken", each.reason) for each in read_broken(place, env, now)]
-    if place.work_tree is None:
-        return found
-    from checkpoint_git.git.staged import read_losses
-
-    losses = read_losses(place.work_tree, RECORDS)
-    return found + [RecordTrouble(loss.path, loss.how) for loss in losses if layout.find_skill(loss.path)]

@@ -1,21 +1,37 @@
-"""What the doctor keeps of one checkpoint: a slim value in place of the document, so that ten thousand fit. Pure."""
+"""What the doctor keeps of a checkpoint: a slim value in place of the document, so that ten thousand fit.
 
+Those without a finding are cached in the git directory by the content of their file. Without that cache, or with one
+of another version of this package, everything is read anew.
+"""
+
+import json
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+try:
+    from _blake2 import blake2b  # hashlib brings OpenSSL along, a tenth of all the memory that the doctor takes
+except ImportError:
+    from hashlib import blake2b
+
+
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import join_pointer
+from checkpoint_git.core.progress import Tell, draw_bar
 from checkpoint_git.core.references import MAX_TEXT, find_references
+from checkpoint_git.disk.cache import load_cache, package_digest, write_cache
+from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.skill import layout, store
+from checkpoint_git.protocols.skill.read import check_files, read_document
 from checkpoint_git.protocols.skill.rotation import find_due
 from checkpoint_git.protocols.skill.views import action_text, is_open, is_reviewed, read_list
 
 MAX_SIZE = 32 * 1024  # bytes, as validate says it
 MAX_MERGED = 50  # entries of a list of merged pull requests
-MARKERS = "json/conflict-markers"
 
 
 class Passage(NamedTuple):
@@ -34,7 +50,7 @@ class Recorded(NamedTuple):
     id: str
 
 
-class Sheet(NamedTuple):
+class DocumentSummary(NamedTuple):
     """One checkpoint file, as far as the checks look at it.
 
     path: relative to the repository, "/" between its parts. status, updated_at (seconds since 1970), project_dir: None
@@ -60,21 +76,20 @@ class Sheet(NamedTuple):
     merged: tuple[tuple[str, int], ...] = ()
     rotates: bool = False
 
-    @property
-    def has_markers(self) -> bool:
-        """Whether conflict markers stand in the file."""
-        return any(finding.code == MARKERS for finding in self.findings)
+    def has_finding(self, code: str) -> bool:
+        """Whether validate says this of the file."""
+        return any(finding.code == code for finding in self.findings)
 
 
-def make_sheet(document: Document) -> Sheet:
-    """The sheet of a document; the value may break the schema."""
+def summarize_document(document: Document) -> DocumentSummary:
+    """The summary of a document; the value may break the schema."""
     value, findings = document.value, tuple(document.findings)
     if value is None:
-        return Sheet(document.path, document.skill, document.size, findings)
+        return DocumentSummary(document.path, document.skill, document.size, findings)
     instant = read_instant(value.get("updated_at"))
     long = list(_find_long_lists(value))
     due = _find_due(value) if long or document.size > MAX_SIZE else set()
-    return Sheet(
+    return DocumentSummary(
         path=document.path,
         skill=document.skill,
         size=document.size,
@@ -203,3 +218,76 @@ def _find_long_lists(value: dict[str, Any]) -> Iterator[tuple[str, int]]:
 def _find_due(value: dict[str, Any]) -> set[str]:
     """The places from which a rotation would move something, but for what waits for a review."""
     return {due.where for due in find_due({key: member for key, member in value.items() if key != "superseded"})}
+
+
+# the cache
+
+
+_PACE = 100  # checkpoints between two updates of the progress line
+_FEWEST = 200  # checkpoints that are worth a cache
+
+
+def read_summaries(place: Place, now: int, skill: str = "", tell: Tell = lambda what: None) -> list[DocumentSummary]:
+    """The summary of every checkpoint, or of one skill's; no document is held longer than it is read.
+
+    now: seconds since 1970. tell: called with how many were read. Raises CheckpointError where the skill has none.
+    """
+    if skill:
+        return [summarize_document(read_document(place, skill, now))]
+    total = len(store.list_skills(place))
+    path = _cache_path(place) if total >= _FEWEST else ""
+    known = _load_rows(path, now) if path else {}
+    summaries, keys, fresh = list[DocumentSummary](), list[str](), 0
+    for name, content in store.read_files(place):
+        keys.append(_make_key(name, content) if path and isinstance(content, bytes) else "")
+        row = known.pop(keys[-1], None)
+        fresh += row is None
+        new = summarize_document(check_files([(name, content)], now)[0]) if row is None else _parse_row(name, row)
+        summaries.append(new)
+        if len(summaries) % _PACE == 0:
+            tell(f"checkpoints {draw_bar(len(summaries), total)}")
+    if path and fresh * 20 > len(summaries):
+        pairs = zip(keys, summaries, strict=True)
+        rows = {key: _make_row(summary) for key, summary in pairs if key and not summary.findings}
+        write_cache(path, package_digest(), {"now": now, "rows": rows})
+    return summaries
+
+
+def _cache_path(place: Place) -> str:
+    return os.path.join(place.git_dir, "checkpoint", "sheets.json") if place.git_dir else ""
+
+
+def _load_rows(path: str, now: int) -> dict[str, str]:
+    """The cached rows by key; none after the clock was set back, for what is in the future depends on it."""
+    found = load_cache(path, package_digest()) if os.path.exists(path) else None
+    return found["rows"] if isinstance(found, dict) and found.get("now", now + 1) <= now else {}
+
+
+def _make_key(name: str, content: bytes) -> str:
+    return blake2b(content, digest_size=12, key=os.fsencode(name)[-64:]).hexdigest()
+
+
+def _make_row(summary: DocumentSummary) -> str:
+    """As JSON, parsed when its file turns up: ten thousand texts are smaller than their values."""
+    return json.dumps([summary.size, *summary[4:]], separators=(",", ":"))
+
+
+def _parse_row(name: str, row: str) -> DocumentSummary:
+    fields: Any = json.loads(row)
+    size, status, updated_at, project_dir, listed, actions, resolutions, recorded, unreviewed, merged, rotates = fields
+    return DocumentSummary(
+        name,
+        layout.find_skill(name),
+        size,
+        (),
+        sys.intern(status) if status is not None else None,
+        updated_at,
+        sys.intern(project_dir) if project_dir is not None else None,
+        tuple(listed),
+        tuple([Passage(where, text, tuple(references)) for where, text, references in actions]),
+        tuple([Passage(where, text, tuple(references)) for where, text, references in resolutions]),
+        tuple([Recorded(*one) for one in recorded]),
+        unreviewed,
+        tuple([(where, length) for where, length in merged]),
+        rotates,
+    )

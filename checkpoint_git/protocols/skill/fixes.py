@@ -1,30 +1,141 @@
-"""How a finding of the doctor is mended in the checkpoint's own value, where that needs no judgement. Pure.
+"""How findings of the doctor are fixed in a checkpoint, where that needs no judgement.
 
-Values are token values (jsontext). A mend does its work only where the value still says what was found; otherwise it
-leaves it alone. updated_at is never touched: a mend by a machine is no progress, and must not make old work look fresh.
+Values are token values (jsontext). A fix does its work only where the value still says what was found; otherwise it
+leaves it alone. updated_at is never touched: a fix by a machine is no progress, and must not make old work look fresh.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from typing import Any, NamedTuple
 
-from checkpoint_git.core.clock import read_instant
+from checkpoint_git.core import jsonedit, jsontext
+from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.references import find_references
+from checkpoint_git.disk.discover import relative_path
+from checkpoint_git.git.refs import read_evidence_times
+from checkpoint_git.protocols.check import Context
+from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.changes import KEPT_DONE
+from checkpoint_git.protocols.skill.facts import SkillFacts
 from checkpoint_git.protocols.skill.generated_files import is_path_like
+from checkpoint_git.protocols.skill.read import check_files
 from checkpoint_git.protocols.skill.requests import find_shipped, is_resolved_by
-from checkpoint_git.protocols.skill.rotation import Moved, plan_rotation
+from checkpoint_git.protocols.skill.rotation import Moved, find_merged, history_document, plan_rotation
 from checkpoint_git.protocols.skill.views import action_done_when, action_text, is_open, read_list
+from checkpoint_git.protocols.write import find_new_errors
 
-BYTE_ORDER_MARK = "json/byte-order-mark"
+_BYTE_ORDER_MARK = "json/byte-order-mark"
+
+
+class Done(NamedTuple):
+    """One fix that was made. text: what was done, for people."""
+
+    code: str
+    where: str
+    text: str
+
+
+class FileFix(NamedTuple):
+    """One checkpoint before and after. past: what goes to its history file, None for nothing."""
+
+    path: str
+    skill: str
+    before: bytes
+    after: bytes
+    past: bytes | None
+    done: list[Done]
+
+
+class FixPlan(NamedTuple):
+    """refused: why what could be fixed is not. left: skills whose files belong to another session."""
+
+    files: list[FileFix]
+    refused: list[Finding]
+    left: list[str]
+
+
+def plan_fixes(context: Context, findings: Sequence[Finding], owner: str) -> FixPlan:
+    """How findings in checkpoints are fixed; nothing is changed. owner: whose file may be written, "" for any."""
+    facts = context.facts(SkillFacts)
+    skills = {summary.path: summary.skill for summary in facts.summaries}
+    by_path: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if finding.path in skills and (finding.code in FIXES or finding.code == _BYTE_ORDER_MARK):
+            by_path.setdefault(finding.path, []).append(finding)
+    left = sorted({skills[path] for path in by_path if owner and skills[path] != owner})
+    own = {path: found for path, found in by_path.items() if not owner or skills[path] == owner}
+    times = _read_times(context) if own else {}
+    fixes = [_plan_file(context, path, skills[path], found, times) for path, found in own.items()]
+    files = [fix for fix in fixes if isinstance(fix, FileFix)]
+    return FixPlan(files, [fix for fix in fixes if isinstance(fix, Finding)], left)
+
+
+def _read_times(context: Context) -> dict[str, str]:
+    """Evidence -> when its commit was made; now, where git cannot say."""
+    sentences = set(context.facts(SkillFacts).merged.values())
+    known = read_evidence_times(context.place.top, sentences) if sentences else {}
+    return {sentence: write_instant(known.get(sentence, context.now)) for sentence in sentences}
+
+
+def _plan_file(
+    context: Context, path: str, skill: str, findings: list[Finding], times: Mapping[str, str]
+) -> FileFix | Finding | None:
+    place = context.place
+    content = store.read_skill(place, skill) if not layout.find_name_trouble(skill) else None
+    if not isinstance(content, bytes):
+        return None
+    before = check_files([(path, content)], context.now)[0]
+    if before.value is None or before.text is None:
+        return None
+    root = jsontext.parse(before.text)
+    merged = context.facts(SkillFacts).merged
+    known = Facts(place.root, merged, times, _find_renames(context, path), _read_reverted(context, before))
+    fixed = fix_value(deepcopy(root.value), findings, known)
+    text, done = jsonedit.rewrite(root, fixed.value) if fixed.done else before.text, list(fixed.done)
+    if text.startswith(jsontext.BYTE_ORDER_MARK) and any(one.code == _BYTE_ORDER_MARK for one in findings):
+        text = text.removeprefix(jsontext.BYTE_ORDER_MARK)
+        done.append(Done(_BYTE_ORDER_MARK, "", "removed the byte order mark"))
+    if not done:
+        return None
+    errors = find_new_errors(path, text.encode(), [content], context.now)
+    if errors:
+        message = f"it could not be fixed: {done[0].text} would be an error: {errors[0].message}"
+        return Finding("doctor/not-mended", "warning", message, path, done[0].where, hint="fix it by hand")
+    past = history_document(skill, fixed.moved).encode() if fixed.moved else None
+    return FileFix(path, skill, content, text.encode(), past, done)
+
+
+def _read_reverted(context: Context, document: Document) -> Mapping[str, str]:
+    """Merged pull requests that the history reverted; they stay, as `checkpoint rotate` keeps them."""
+    references = find_merged(document.value or {})
+    if not references or context.place.work_tree is None:
+        return {}
+    from checkpoint_git.git.history.history import read_taken_back
+
+    return read_taken_back(context.place.work_tree, references)
+
+
+def _find_renames(context: Context, path: str) -> dict[int, list[tuple[str, str]]]:
+    """Index -> (path as listed, path now), of entries with which nothing else is wrong."""
+    place = context.place
+    base = f"{relative_path(place.root, place.top)}/" if place.root != place.top else ""
+    renames: dict[int, list[tuple[str, str]]] = {}
+    for file in context.facts(SkillFacts).files.get(path, ()):
+        if file.state == "missing" and file.fate == "renamed":
+            renames.setdefault(file.at, []).append((file.path, file.detail.removeprefix(base)))
+    return renames
+
+
+# in the value
 
 
 class Facts(NamedTuple):
-    """What the mends know besides the value.
+    """What fixes know besides the value.
 
     home: the folder that holds .checkpoints. merged: reference -> evidence. shipped_at: evidence -> when that commit
-    was made, RFC 3339. renames: index of generated_files -> (path as listed, path now). reverted: as plan_rotation
-    wants it.
+    was made, RFC 3339. renames: index of generated_files -> (path as listed, path now). reverted: see plan_rotation.
     """
 
     home: str = ""
@@ -34,15 +145,7 @@ class Facts(NamedTuple):
     reverted: Mapping[str, str] = {}
 
 
-class Done(NamedTuple):
-    """One mend that was made. text: what was done, for people."""
-
-    code: str
-    where: str
-    text: str
-
-
-class Mended(NamedTuple):
+class Fixed(NamedTuple):
     """The new value, what goes to history, and what was done; done is empty where nothing could be."""
 
     value: dict[str, Any]
@@ -50,17 +153,17 @@ class Mended(NamedTuple):
     done: list[Done]
 
 
-Mend = Callable[[dict[str, Any], list[Finding], Facts, list[Moved]], list[Done]]
+Fix = Callable[[dict[str, Any], list[Finding], Facts, list[Moved]], list[Done]]
 
 
-def mend_value(value: dict[str, Any], findings: Sequence[Finding], facts: Facts) -> Mended:
-    """Mends what of the findings can be; the value is changed in place. Findings that no mend knows are left out."""
+def fix_value(value: dict[str, Any], findings: Sequence[Finding], facts: Facts) -> Fixed:
+    """Fix what of the findings can be; the value is changed in place. Findings that no fix knows are left out."""
     moved: list[Moved] = []
     done: list[Done] = []
-    for code, mend in MENDS.items():
+    for code, fix in FIXES.items():
         found = [finding for finding in findings if finding.code == code]
-        done += mend(value, found, facts, moved) if found else []
-    return Mended(value, moved, done)
+        done += fix(value, found, facts, moved) if found else []
+    return Fixed(value, moved, done)
 
 
 def _index(finding: Finding, place: str) -> int:
@@ -201,7 +304,7 @@ def _find_resolution(blocker: dict[str, Any], facts: Facts) -> str | None:
 
 
 # In the order in which they are made: what names items by their index goes first.
-MENDS: dict[str, Mend] = {
+FIXES: dict[str, Fix] = {
     "drift/file-missing": _follow_renames,
     "drift/action-shipped": _finish_shipped,
     "drift/blocker-shipped": _resolve_blockers,

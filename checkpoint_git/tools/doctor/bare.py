@@ -1,94 +1,54 @@
 """`checkpoint doctor` in a bare repository: would it merge and check what is pushed to it, and is what it has valid?"""
 
 import argparse
-from collections.abc import Iterator
+import os
+from collections.abc import Sequence
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Line, Outcome, Style
-from checkpoint_git.git import driver_settings
+from checkpoint_git.core.terminal_text import plural
+from checkpoint_git.disk.discover import Place
+from checkpoint_git.git.history.log import has_commits
 from checkpoint_git.git.repository import Repository
-from checkpoint_git.git.run import clean_env
 from checkpoint_git.git.staged import read_committed
+from checkpoint_git.protocols.check import Check, Context, run_checks
 from checkpoint_git.protocols.validate import check_document
-from checkpoint_git.tools.doctor import driver_trial, hook_trial
-from checkpoint_git.tools.doctor.context import GitFacts, HookFailure, Proof, World
-from checkpoint_git.tools.doctor.gather import read_drivers
-from checkpoint_git.tools.doctor.table import Check
-from checkpoint_git.tools.setup import checks as installed
-from checkpoint_git.tools.setup.survey import Installation, read_installation
-
-_EXAMPLE = ".checkpoints/example.checkpoint.json"
-# check -> what finds it; the others look at a work tree, at its history or at other clones
-_FINDERS = {
-    "install/missing": installed.find_missing_installation,
-    "driver/inert": installed.find_inert_driver,
-    "driver/broken": installed.find_broken_driver,
-    "driver/proof": installed.find_failed_proof,
-    "hooks/unreachable": installed.find_unreachable_hooks,
-    "hooks/proof": installed.find_failing_hooks,
-}
+from checkpoint_git.tools.setup.checks import SetupFacts
+from checkpoint_git.tools.setup.survey import read_installation
 
 
-def diagnose_bare(bare: Repository, args: argparse.Namespace, checks: list[Check], invocation: Invocation) -> Outcome:
+def diagnose_bare(
+    bare: Repository, args: argparse.Namespace, checks: Sequence[Check], invocation: Invocation
+) -> Outcome:
     """What is wrong with a bare repository, by those of the checks that have a meaning there."""
     if args.skill or args.fix or args.dry_run or args.since or args.online:
-        hint = "`checkpoint doctor` looks at it, `checkpoint init` mends it"
+        hint = "`checkpoint doctor` looks at it, `checkpoint init` fixes it"
         raise CheckpointError("a bare repository has no work tree for that", hint)
-    codes = [check.code for check in checks if check.code in _FINDERS or check.code == "schema"]
-    world = _read_world(bare, codes, invocation)
-    findings = [finding for code in codes if code in _FINDERS for finding in _FINDERS[code](world)]
-    files = read_committed(bare.git_dir, "HEAD").files if "schema" in codes and _has_head(bare) else []
+    chosen = [check for check in checks if check.in_bare]
+    findings = run_checks([check for check in chosen if check.code != "schema"], _make_context(bare, invocation))
+    codes = [check.code for check in chosen]
+    has_files = "schema" in codes and has_commits(bare.git_dir)
+    files = read_committed(bare.git_dir, "HEAD").files if has_files else []
     findings += [one for path, data in files for one in check_document(path, data, now=invocation.now).findings]
     count = {level: sum(one.level == level for one in findings) for level in ("error", "warning", "note")}
     failed = bool(count["error"] or (args.fail_on_warnings and count["warning"]))
     data = {"bare": bare.git_dir, "checks": codes, "documents": len(files), "suppressed": []}
     data |= {f"{level}s": number for level, number in count.items()}
-    return Outcome(data, (), findings, int(failed), [_summarize(count, len(files), failed)])
-
-
-def _summarize(count: dict[str, int], files: int, failed: bool) -> Line:
-    told = [f"{number} {level}{'' if number == 1 else 's'}" for level, number in count.items() if number]
+    summary = ", ".join(plural(number, level) for level, number in count.items() if number) or "all is well"
     style: Style = "bad" if failed else "warn" if count["warning"] else "good"
-    head = f"a bare repository, {files} checkpoint{'' if files == 1 else 's'} at HEAD"
-    return Line(f"{head}: {', '.join(told) or 'all is well'}", style)
+    line = Line(f"a bare repository, {plural(len(files), 'checkpoint')} at HEAD: {summary}", style)
+    return Outcome(data, (), findings, int(failed), [line])
 
 
-def _read_world(bare: Repository, codes: list[str], invocation: Invocation) -> World:
-    env = clean_env(invocation.env)
+def _make_context(bare: Repository, invocation: Invocation) -> Context:
+    """A context with the facts of which a bare repository has others than a work tree."""
+    folder = bare.git_dir
+    place = Place(folder, os.path.join(folder, ".checkpoints"), folder, folder)
+    context = Context(place, invocation.now, invocation.env)
+    facts = context.facts(SetupFacts)
     installation = read_installation(bare, invocation.env)
-    facts = GitFacts(
-        merge_attributes={_EXAMPLE: installation.merge_attribute},
-        defined_drivers=read_drivers(bare.git_dir, env),
-        setup=installation,
-    )
-    world = World([], invocation.now, git=facts)
-    if "driver/proof" in codes and installation.driver:
-        keys = (
-            driver_settings.DRIVER,
-            driver_settings.RECURSIVE,
-            driver_settings.BASE_DRIVER,
-            driver_settings.TEXTCONV,
-        )
-        values = (installation.driver, installation.recursive, installation.base_driver, installation.textconv)
-        proof = driver_trial.prove_driver(dict(zip(keys, values, strict=True)), env)
-        world = world._replace(proof=Proof(*proof))
-    if "hooks/proof" in codes:
-        failures = [HookFailure(*failure) for failure in _try_hooks(bare, installation, invocation)]
-        world = world._replace(hook_failures=failures)
-    return world
-
-
-def _try_hooks(
-    bare: Repository, installation: Installation, invocation: Invocation
-) -> Iterator[hook_trial.HookFailure]:
-    yield from hook_trial.read_broken_scripts(installation.hooks)
-    scripts = hook_trial.read_own_scripts(installation.hooks, bare.git_dir)
-    if scripts:
-        values = {driver_settings.PYTHON: installation.hooks_python, driver_settings.PACKAGE: installation.package}
-        yield from hook_trial.prove_hooks(scripts, values, clean_env(invocation.env))
-
-
-def _has_head(bare: Repository) -> bool:
-    from checkpoint_git.git.history.history import has_commits
-
-    return has_commits(bare.git_dir)
+    facts.installation = installation
+    facts.merge_attributes = {".checkpoints/example.checkpoint.json": installation.merge_attribute}
+    facts.shared_attributes = {}
+    facts.has_commits, facts.default_branch = False, None  # what is committed is the business of who commits
+    return context

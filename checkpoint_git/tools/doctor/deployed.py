@@ -1,22 +1,23 @@
-"""What a deployed server says of itself, against HEAD: which of its words name a version, and what follows. Pure.
+"""The version that a deployed server reports, looked up in this clone.
 
-The words are a stranger's: what is looked up in git is a commit id or the name of a tag, and nothing that git could
-take for more.
+The answer is untrusted: what is looked up in git is a commit id or the name of a tag, and nothing that git could take
+for more.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
-from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.terminal_text import shorten
-from checkpoint_git.tools.doctor.context import Deployed, World
+from checkpoint_git.disk.discover import Place
+from checkpoint_git.git.refs import Standing, read_standing
+from checkpoint_git.git.repository import read_all_settings
+from checkpoint_git.git.run import clean_env
 
 FIELDS = ("commit", "sha", "git_sha", "git_commit", "revision", "version")
 SETTING = "checkpoint.healthUrl"
-_WHERE = ".checkpoints"  # what a finding about the repository and not about one file points at
-_SHORT = 12  # digits of a commit id
-_SHOWN = 80  # characters of a server's words
+LONGEST_SHOWN = 80  # characters of a server's words
 
 _ID = r"[0-9a-f]{7,64}"
 _DIRTY = re.compile(r"[-.+]dirty\b")
@@ -26,8 +27,10 @@ _ID_IN_NAME = re.compile(rf".*?(?:-\d+-g|\+(?:[\w.]*?\.)??g?)({_ID})(?:[.+-].*)?
 
 
 class Claim(NamedTuple):
-    """One word of the server's that may name what runs there. id: digits a commit's id begins with, or "". tags: names
-    of tags that could be meant, likeliest first. dirty: built with changes that no commit holds.
+    """One field of the answer that may name what runs there.
+
+    id: digits that a commit's id begins with, or "". tags: names of tags that could be meant, likeliest first. dirty:
+    built with changes that no commit holds.
     """
 
     field: str
@@ -35,6 +38,38 @@ class Claim(NamedTuple):
     id: str
     tags: tuple[str, ...]
     dirty: bool = False
+
+
+class Deployed(NamedTuple):
+    """What a health URL answered, compared with HEAD.
+
+    url: without secrets. trouble: "not-configured", or see net.health; detail: why. claim: the first one that this
+    clone knows, else the first one.
+    """
+
+    url: str = ""
+    trouble: str = ""
+    detail: str = ""
+    claim: Claim | None = None
+    standing: Standing = Standing("")
+
+
+def read_deployed(place: Place, env: Mapping[str, str]) -> Deployed:
+    """What the configured server answers. Only git's configuration names it: no branch can."""
+    from checkpoint_git.net.health import read_health  # no network code is loaded before somebody asks for it
+
+    url = read_all_settings(place.top, clean_env(env)).get(SETTING.lower(), "")
+    if not url:
+        return Deployed(trouble="not-configured")
+    answer = read_health(url, env)
+    claims = find_claims(answer.value)
+    if answer.trouble or not claims:
+        trouble, detail = answer.trouble or "bad-answer", answer.detail or describe_answer(answer.value)
+        return Deployed(answer.url, trouble, detail)
+    standings = ((claim, read_standing(place.top, claim.id, claim.tags)) for claim in claims)
+    first = next(standings)
+    claim, standing = next((one for one in chain([first], standings) if one[1].id), first)
+    return Deployed(answer.url, claim=claim, standing=standing)
 
 
 def find_claims(answer: Mapping[str, Any]) -> list[Claim]:
@@ -70,94 +105,5 @@ def describe_answer(answer: Mapping[str, Any]) -> str:
     present = [field for field in FIELDS if field in answer]
     if not present:
         return f"its answer has none of the fields {', '.join(FIELDS)}"
-    said = shorten(str(answer[present[-1]]), _SHOWN)
+    said = shorten(str(answer[present[-1]]), LONGEST_SHOWN)
     return f'its {present[-1]} is "{said}", which is neither a commit nor the name of a tag'
-
-
-# findings
-
-
-def find_unconfigured(world: World) -> list[Finding]:
-    """Nobody said which server to ask."""
-    if world.deployed is None or world.deployed.trouble != "not-configured":
-        return []
-    message = "no health URL is configured, so nothing was compared with what is deployed"
-    hint = f"git config {SETTING} https://YOUR-SERVER"
-    return [Finding("online/not-configured", "note", message, _WHERE, hint=hint)]
-
-
-def find_bad_url(world: World) -> list[Finding]:
-    """The setting is no address that may be asked."""
-    hint = f"git config {SETTING} https://YOUR-SERVER; /api/health is asked where it has no path"
-    return _tell_trouble(world, "online/bad-url", "bad-url", f"{SETTING} is not asked", hint)
-
-
-def find_unreachable(world: World) -> list[Finding]:
-    """There was no answer."""
-    hint = "is the server up, and the address right? try it: curl --max-time 10 URL"
-    return _tell_trouble(world, "online/unreachable", "unreachable", "no answer from {}", hint)
-
-
-def find_bad_answers(world: World) -> list[Finding]:
-    """There was an answer, but nothing in it names a version."""
-    hint = f"a JSON object with one of {', '.join(FIELDS)} is expected; git config {SETTING} names the address"
-    return _tell_trouble(world, "online/bad-answer", "bad-answer", "{} does not say what runs there", hint)
-
-
-def _tell_trouble(world: World, code: str, trouble: str, message: str, hint: str) -> list[Finding]:
-    deployed = world.deployed
-    if deployed is None or deployed.trouble != trouble:
-        return []
-    text = f"{message.format(deployed.url)}: {deployed.detail}"
-    return [Finding(code, "warning", text, _WHERE, hint=hint)]
-
-
-def find_behind(world: World) -> list[Finding]:
-    """What runs there is older than HEAD."""
-    return [
-        Finding("online/behind", "warning", f"{_runs(deployed)} is {_commits(deployed.behind)} behind HEAD"
-                f" ({deployed.head[:_SHORT]})", _WHERE, hint="deploy it, or go on knowing that it is not out yet")
-        for deployed in _compared(world)
-        if deployed.behind and not deployed.ahead
-    ]  # fmt: skip
-
-
-def find_elsewhere(world: World) -> list[Finding]:
-    """What runs there is not in HEAD's history, or is nothing that this clone can name."""
-    return [
-        Finding("online/elsewhere", level, f"{_runs(deployed)} {text}", _WHERE, hint=hint)
-        for deployed in _compared(world)
-        for level, text, hint in _tell_elsewhere(deployed, world.shallow)
-    ]
-
-
-def _tell_elsewhere(deployed: Deployed, shallow: bool) -> Iterator[tuple[Level, str, str]]:
-    head = f"HEAD ({deployed.head[:_SHORT]})"
-    fetch = "git fetch --tags --unshallow" if shallow else "git fetch --tags, then ask again"
-    if not deployed.id:
-        many = deployed.ambiguous
-        why = "names several commits of this clone" if many else "names no commit and no tag of this clone"
-        yield "warning", why, "have the server tell the whole commit id" if many else fetch
-    elif deployed.ahead and deployed.behind:
-        yield (
-            "warning",
-            f"is on another line than {head}: {_commits(deployed.ahead)} that HEAD lacks, {deployed.behind} it lacks",
-            "was the branch rewritten, or is another one deployed?",
-        )
-    elif deployed.ahead:
-        yield "note", f"is {_commits(deployed.ahead)} ahead of {head}", "git pull, if HEAD should have them"
-    if deployed.dirty:
-        yield "warning", "was built with changes that no commit holds", "deploy from a clean checkout"
-
-
-def _compared(world: World) -> Sequence[Deployed]:
-    return [world.deployed] if world.deployed and world.deployed.head and not world.deployed.trouble else []
-
-
-def _runs(deployed: Deployed) -> str:
-    known = f" ({deployed.id[:_SHORT]})" if deployed.id and not deployed.id.startswith(deployed.version) else ""
-    return f"what {deployed.url} runs, {deployed.field} {shorten(deployed.version, _SHOWN)}{known},"
-
-
-def _commits(count: int) -> str:
-    return f"{count} commit{'' if count == 1 else 's'}"

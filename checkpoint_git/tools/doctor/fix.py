@@ -1,33 +1,48 @@
-"""`doctor --fix` from its start to what is told of it: plan, show or apply, look again."""
+"""`doctor --fix`: plan what changes, show it or do it after a backup and under the lock, and look again."""
 
+import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from checkpoint_git.core.clock import write_instant
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.linediff import diff_lines
 from checkpoint_git.core.outcome import Block, Invocation, Line, Style
+from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.disk.backup import Copy, write_backup
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.disk.read import read_if_there
+from checkpoint_git.git.repository import Repository, config_path, read_repository
+from checkpoint_git.protocols.skill import layout, store
+from checkpoint_git.protocols.skill.fixes import FileFix, FixPlan, plan_fixes
+from checkpoint_git.protocols.skill.rotation import history_marks
 from checkpoint_git.protocols.skill.store import check_owner
-from checkpoint_git.protocols.write import say_waiting
-from checkpoint_git.tools.doctor.examine import Diagnosis
-from checkpoint_git.tools.doctor.fixes import Applied, FileMend, Plan, apply_plan, find_fixable, plan_mends
+from checkpoint_git.protocols.write import Tell, say_waiting
+from checkpoint_git.tools.doctor.catalog import list_checks
+from checkpoint_git.tools.doctor.diagnose import Diagnosis
+from checkpoint_git.tools.setup.init import Options, find_wanted
+from checkpoint_git.tools.setup.plan import Wanted, plan_attributes, plan_hooks, plan_install, plan_settings
 from checkpoint_git.tools.setup.steps import (
     RemoveFile,
     RemoveSettings,
     Step,
     WriteFile,
     WriteSetting,
+    apply_steps,
     describe_steps,
     steps_data,
 )
+from checkpoint_git.tools.setup.survey import Survey, read_survey
 
-_MOST_ROUNDS = 3  # one mend can bring out what another hid
+SAFE = "safe"  # stands for every fix that needs no name
+_MOST_ROUNDS = 3  # one fix can bring out what another hid
+_DIFF_STYLES: dict[str, Style] = {"+": "good", "-": "bad", "@": "strong"}
 
 
 class Fixes(NamedTuple):
-    """What was mended, or would be: for programs, for people, and what could not be."""
+    """What was fixed, or would be: for programs, for people, and what could not be."""
 
     data: dict[str, Any]
     blocks: list[Block]
@@ -35,101 +50,95 @@ class Fixes(NamedTuple):
 
 
 def choose_codes(words: Sequence[str], skill: str | None, env: Mapping[str, str]) -> set[str]:
-    """The codes that are to be mended. Raises CheckpointError for what has no mend, and where a session that works for
-    one skill is told to mend another's checkpoint.
+    """The codes that words ask for; SAFE stands for all safe ones.
+
+    Raises CheckpointError for what has no fix, and where a session that works for one skill is asked to fix another's
+    checkpoint.
     """
     if skill:
         check_owner(skill, env)
-    return find_fixable(words)
+    codes = {check.code for check in list_checks() if SAFE in words and check.fix == "safe"}
+    for word in words:
+        if word == SAFE:
+            continue
+        if not any(check.code == word and check.fix != "no" for check in list_checks()):
+            shown = escape_controls(shorten(word, 60))
+            message = f'there is no check "{shown}"'
+            if any(check.code == word for check in list_checks()):
+                message = f'"{shown}" has no fix'
+            elif any(check.matches(word) for check in list_checks()):
+                message = f'"{shown}" is a group, and --fix= wants one code'
+            raise CheckpointError(message, "`checkpoint doctor --list` shows what can be fixed")
+        codes.add(word)
+    return codes
 
 
-def show(place: Place, found: Diagnosis, codes: set[str], invocation: Invocation) -> Fixes:
+# the plan
+
+
+class Plan(NamedTuple):
+    """Everything that a fix will do. steps: of init, with the repository they belong to."""
+
+    documents: FixPlan
+    steps: list[Step]
+    repository: Repository | None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing would change."""
+        return not (self.documents.files or self.steps)
+
+
+def plan_fix(found: Diagnosis, codes: set[str], env: Mapping[str, str]) -> Plan:
+    """How the findings of these codes are fixed; nothing is changed."""
+    wanted = [finding for finding in found.findings if finding.code in codes]
+    documents = plan_fixes(found.context, wanted, env.get("CHECKPOINT_SKILL", ""))
+    return Plan(documents, *_plan_installation(found.context.place, {finding.code for finding in wanted}, env))
+
+
+def _plan_installation(place: Place, codes: set[str], env: Mapping[str, str]) -> tuple[list[Step], Repository | None]:
+    """The steps of init that fix what was found; nobody else's settings, lines or hooks are taken over."""
+    parts = [part for code, part in _INSTALL_PARTS.items() if code in codes]
+    repository = read_repository(place.root, env) if parts else None
+    if repository is None:
+        return [], None
+    survey = read_survey(repository, env, place.root)
+    wanted = find_wanted(survey, Options(), place.root)
+    steps = [step for part in parts for step in part(survey, wanted)]
+    return [step for at, step in enumerate(steps) if step.change is not None and step not in steps[:at]], repository
+
+
+_INSTALL_PARTS: dict[str, Callable[[Survey, Wanted], list[Step]]] = {
+    "install/missing": plan_install,
+    "driver/inert": lambda survey, wanted: [*plan_settings(survey, wanted), *plan_attributes(survey, wanted)],
+    "driver/broken": plan_settings,
+    "hooks/unreachable": lambda survey, wanted: [*plan_settings(survey, wanted), *plan_hooks(survey, wanted)],
+}
+
+
+# showing it
+
+
+def show(found: Diagnosis, codes: set[str], invocation: Invocation) -> Fixes:
     """The changes as diffs and commands; nothing is written."""
-    plan = _plan(place, found, codes, invocation)
-    changes = [_show_file(mend) for mend in plan.files] + [
-        change for step in plan.steps if (change := _show_step(step, place))
-    ]
-    data = {"dry_run": True, "mended": _mended_data(plan.files), "steps": steps_data(plan.steps), "changes": changes}
-    blocks: list[Block] = [
-        Line(f"{mend.path}: would mend: {one.text}", "good") for mend in plan.files for one in mend.done
-    ]
+    plan, place = plan_fix(found, codes, invocation.env), found.context.place
+    files = plan.documents.files
+    changes = [{"path": fix.path, "diff": _diff(fix.before, fix.after, fix.path)} for fix in files]
+    changes += [change for step in plan.steps if (change := _show_step(step, place))]
+    data = {"dry_run": True, "mended": _files_data(files), "steps": steps_data(plan.steps), "changes": changes}
+    blocks: list[Block] = [Line(f"{fix.path}: would fix: {one.text}", "good") for fix in files for one in fix.done]
     blocks += [*describe_steps(plan.steps, dry_run=True), *_left_lines(plan)]
     blocks += [Line(line, _DIFF_STYLES.get(line[:1], "")) for change in changes for line in change.get("diff", ())]
     blocks += [Line(str(change["command"]), "strong") for change in changes if "command" in change]
-    return Fixes(data, blocks or [Line("there is nothing to mend", "dim")], plan.refused)
-
-
-_DIFF_STYLES: dict[str, Style] = {"+": "good", "-": "bad", "@": "strong"}
-
-
-def fix(
-    place: Place, found: Diagnosis, codes: set[str], invocation: Invocation, look: Callable[[], Diagnosis]
-) -> tuple[Fixes, Diagnosis]:
-    """Mends until nothing is left that can be; what was done, and what a look at the end finds.
-
-    look: runs the checks again.
-    """
-    rounds: list[Applied] = []
-    plan = _plan(place, found, codes, invocation)
-    while not plan.is_empty and len(rounds) < _MOST_ROUNDS:
-        rounds.append(apply_plan(place, plan, invocation.now, say_waiting(invocation.stderr)))
-        found = look()
-        plan = _plan(place, found, codes, invocation)
-    files = [mend for applied in rounds for mend in applied.files]
-    steps = [step for applied in rounds for step in applied.steps]
-    backups = [relative_path(applied.backup, place.top) for applied in rounds if applied.backup]
-    changed = sorted({path for applied in rounds for path in applied.changed})
-    data = {
-        "dry_run": False,
-        "mended": _mended_data(files),
-        "steps": steps_data(steps),
-        "history": [path for applied in rounds for path in applied.history],
-        "backups": backups,
-        "changed_meanwhile": changed,
-    }
-    blocks: list[Block] = [Line(f"{mend.path}: {one.text}", "good") for mend in files for one in mend.done]
-    blocks += [*describe_steps(steps, dry_run=False), *_left_lines(plan)]
-    blocks += [
-        Line(f"{path}: somebody wrote to it meanwhile, so it was left alone; run it again", "warn") for path in changed
-    ]
-    blocks += [Line(f"as it was before: {path}", "dim") for path in backups]
-    return Fixes(data, blocks or [Line("there is nothing to mend", "dim")], plan.refused), found
-
-
-def _plan(place: Place, found: Diagnosis, codes: set[str], invocation: Invocation) -> Plan:
-    owner = invocation.env.get("CHECKPOINT_SKILL", "")
-    return plan_mends(place, found.world, found.findings, codes, owner, invocation.env)
-
-
-def _left_lines(plan: Plan) -> list[Line]:
-    if not plan.left:
-        return []
-    return [
-        Line(
-            f"left to the sessions of {', '.join(plan.left)}: CHECKPOINT_SKILL says whose files this one writes", "warn"
-        )
-    ]
-
-
-def _mended_data(files: Sequence[FileMend]) -> list[dict[str, Any]]:
-    return [{"path": mend.path, "done": [one._asdict() for one in mend.done]} for mend in files]
-
-
-# what a dry run shows
-
-
-def _show_file(mend: FileMend) -> dict[str, Any]:
-    return {"path": mend.path, "diff": _diff(mend.before, mend.after, mend.path)}
+    return Fixes(data, blocks or [Line("there is nothing to fix", "dim")], plan.documents.refused)
 
 
 def _show_step(step: Step, place: Place) -> dict[str, Any] | None:
     """The exact change of one step of init: a diff, or a command that does the same."""
     match step.change:
         case WriteFile(path, data, _):
-            return {
-                "path": path,
-                "diff": _diff(read_if_there(path) or b"", data, relative_path(path, place.top).lstrip("/")),
-            }
+            shown = relative_path(path, place.top).lstrip("/")
+            return {"path": path, "diff": _diff(read_if_there(path) or b"", data, shown)}
         case RemoveFile(path, _):
             return {"command": shlex.join(["rm", path])}
         case WriteSetting(key, value):
@@ -142,3 +151,107 @@ def _show_step(step: Step, place: Place) -> dict[str, Any] | None:
 
 def _diff(before: bytes, after: bytes, path: str) -> list[str]:
     return diff_lines(before.decode("utf-8", "replace"), after.decode("utf-8", "replace"), path)
+
+
+def _left_lines(plan: Plan) -> list[Line]:
+    if not plan.documents.left:
+        return []
+    text = f"left to the sessions of {', '.join(plan.documents.left)}"
+    return [Line(f"{text}: CHECKPOINT_SKILL says whose files this one writes", "warn")]
+
+
+def _files_data(files: Sequence[FileFix]) -> list[dict[str, Any]]:
+    return [{"path": fix.path, "done": [one._asdict() for one in fix.done]} for fix in files]
+
+
+# doing it
+
+
+class Applied(NamedTuple):
+    """What was done. backup: where the files are as they were, "" where nothing had to be kept. changed: files that
+    somebody else changed meanwhile, left as they are. history: the files that took what was moved.
+    """
+
+    files: list[FileFix]
+    steps: list[Step]
+    backup: str
+    changed: list[str]
+    history: list[str]
+
+
+def fix(
+    found: Diagnosis, codes: set[str], invocation: Invocation, look: Callable[[], Diagnosis]
+) -> tuple[Fixes, Diagnosis]:
+    """Fix until nothing is left that can be; what was done, and what a look at the end finds.
+
+    look: runs the checks again.
+    """
+    place = found.context.place
+    rounds: list[Applied] = []
+    plan = plan_fix(found, codes, invocation.env)
+    while not plan.is_empty and len(rounds) < _MOST_ROUNDS:
+        rounds.append(apply_plan(place, plan, invocation.now, say_waiting(invocation.stderr)))
+        found = look()
+        plan = plan_fix(found, codes, invocation.env)
+    files = [fix for applied in rounds for fix in applied.files]
+    steps = [step for applied in rounds for step in applied.steps]
+    backups = [relative_path(applied.backup, place.top) for applied in rounds if applied.backup]
+    changed = sorted({path for applied in rounds for path in applied.changed})
+    data = {
+        "dry_run": False,
+        "mended": _files_data(files),
+        "steps": steps_data(steps),
+        "history": [path for applied in rounds for path in applied.history],
+        "backups": backups,
+        "changed_meanwhile": changed,
+    }
+    meanwhile = "somebody wrote to it meanwhile, so it was left alone; run it again"
+    blocks: list[Block] = [Line(f"{fix.path}: {one.text}", "good") for fix in files for one in fix.done]
+    blocks += [*describe_steps(steps, dry_run=False), *_left_lines(plan)]
+    blocks += [Line(f"{path}: {meanwhile}", "warn") for path in changed]
+    blocks += [Line(f"as it was before: {path}", "dim") for path in backups]
+    return Fixes(data, blocks or [Line("there is nothing to fix", "dim")], plan.documents.refused), found
+
+
+def apply_plan(place: Place, plan: Plan, now: int, on_wait: Tell) -> Applied:
+    """Make the changes under the lock: first a copy of every file that changes, then each file whole or not at all."""
+    planned = plan.documents.files
+    with store.writing(place, on_wait):
+        files = [fix for fix in planned if store.read_skill(place, fix.skill) == fix.before]
+        backup = _write_backup(place, plan, files, now)
+        history = []
+        for fix in files:  # its history first: what is moved must be somewhere at any time
+            if fix.past is not None:
+                marks = history_marks(write_instant(now)[:10], fix.past)
+                history.append(relative_path(store.write_history(place, fix.skill, marks, fix.past), place.top))
+            store.write_checkpoint(place, fix.skill, fix.after)
+        apply_steps(plan.steps, plan.repository)
+    return Applied(files, plan.steps, backup, [fix.path for fix in planned if fix not in files], history)
+
+
+def _write_backup(place: Place, plan: Plan, files: Sequence[FileFix], now: int) -> str:
+    stamp = write_instant(now).replace("-", "").replace(":", "")
+    if place.git_dir is None:
+        for fix in files:
+            store.write_history(place, fix.skill, [f"before-fix-{stamp}-{at}" for at in range(1, 100)], fix.before)
+        return relative_path(os.path.join(place.directory, layout.HISTORY), place.top) if files else ""
+    copies = [Copy(fix.path, fix.before) for fix in files] + _copy_others(place, plan)
+    return write_backup(place.git_dir, stamp, copies) if copies else ""
+
+
+def _copy_others(place: Place, plan: Plan) -> list[Copy]:
+    """What the steps of init change: files of the work tree by their names, others as git/NAME."""
+    if plan.repository is None or not plan.steps:
+        return []
+    changes = [step.change for step in plan.steps]
+    paths = [change.path for change in changes if isinstance(change, WriteFile | RemoveFile)]
+    if any(change is not None and not isinstance(change, WriteFile | RemoveFile) for change in changes):
+        paths.append(config_path(plan.repository))
+    copies = []
+    common = plan.repository.common_dir
+    for path in paths:
+        data = read_if_there(path)
+        name = f"git/{relative_path(path, common)}" if path.startswith(common + os.sep) else ""
+        if data is not None:
+            copies.append(Copy(name or relative_path(path, place.top).lstrip("/"), data))
+    return copies

@@ -124,30 +124,29 @@ def check_received(question: Question, invocation: Invocation) -> list[Finding]:
 
 
 def _find_drift(question: Question, invocation: Invocation) -> list[Finding]:
+    from checkpoint_git.disk.discover import plan_place
     from checkpoint_git.git.history.history import read_merged
     from checkpoint_git.git.run import run_git
-    from checkpoint_git.protocols.skill.document_summary import make_sheet
-    from checkpoint_git.protocols.skill.drift import find_asked_references
-    from checkpoint_git.tools.doctor.context import World
-    from checkpoint_git.tools.doctor.table import choose_checks, find_all, locate_all
+    from checkpoint_git.protocols.check import locate_all
+    from checkpoint_git.protocols.skill.checks import find_shipped_actions, find_shipped_resolutions
+    from checkpoint_git.protocols.skill.facts import SkillFacts, make_context
 
     skills = [(path, data) for path, data in question.files.files if protocol_of(path) == "skill"]
     documents = [check_document(path, data, now=invocation.now) for path, data in skills]
-    world = World([make_sheet(document) for document in documents], invocation.now)
-    references = find_asked_references(world.sheets)
-    if not references:
+    context = make_context(plan_place(invocation.cwd), documents, invocation.now, invocation.env)
+    facts = context.facts(SkillFacts)
+    if not facts.references:
         return []
-    world = world._replace(merged=read_merged(invocation.cwd, references))
+    facts.merged = read_merged(invocation.cwd, facts.references)
     texts = {document.path: document.text for document in documents}
-    found = [finding for finding in find_all(choose_checks(_DRIFT_AT_PUSH), world) if finding.level == "warning"]
-    found = locate_all(found, texts.get)
+    drift = [*find_shipped_actions(context), *find_shipped_resolutions(context)]
+    found = locate_all([finding for finding in drift if finding.level == "warning"], texts.get)
     setting = run_git(["config", "--type=bool", "checkpoint.driftBlocks"], invocation.cwd, check=False)
     blocks = setting.out.strip() == b"true"
     return [finding._replace(level="error") for finding in found] if blocks else found
 
 
 _RECORDS = append_only_patterns()[0]
-_DRIFT_AT_PUSH = ("drift/action-shipped", "drift/blocker-shipped")
 
 
 def _ask_staged(words: list[str], invocation: Invocation) -> list[Question]:

@@ -111,7 +111,7 @@ def _read_checkpoints(place: Place, now: int) -> tuple[list[Document], list[Stat
 
 
 def _examine(place: Place, now: int, env: Mapping[str, str], tell: Tell) -> tuple[list[Finding] | None, list[str]]:
-    from checkpoint_git.tools.doctor.examine import diagnose  # the doctor brings much along
+    from checkpoint_git.tools.doctor.diagnose import diagnose  # the doctor brings much along
 
     try:
         return diagnose(place, now, env=env, tell=tell).findings, []

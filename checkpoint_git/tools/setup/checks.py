@@ -1,80 +1,97 @@
-"""What is wrong with git around the checkpoints: an unfinished merge, a driver or hooks out of reach. Pure."""
+"""What the doctor checks of an installation: would git reach the merge driver and the hooks?"""
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator, Mapping
 
-from checkpoint_git.core.finding import Finding, Level
-from checkpoint_git.core.terminal_text import quote_word, shorten
-from checkpoint_git.tools.doctor.context import GitFacts, HookFailure, World
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.disk.discover import relative_path
+from checkpoint_git.git import attributes, refs
+from checkpoint_git.git.history import log
+from checkpoint_git.git.repository import read_all_settings, read_repository
+from checkpoint_git.git.run import clean_env
+from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
+from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.tools.setup.hook_files import HookFile
-from checkpoint_git.tools.setup.survey import Installation
+from checkpoint_git.tools.setup.survey import Installation, read_installation
 
-REPOSITORY = ".checkpoints"  # what a finding about the repository and not about one file points at
 _DRIVER = "checkpoint"
 _INSTALL = "run `checkpoint init`"
 
 
-# an unfinished merge
+class SetupFacts:
+    """What git's configuration, attributes and hooks say in this clone."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    @fact("the installation", None)
+    def installation(self) -> Installation | None:
+        """What is installed."""
+        env = clean_env(self.context.env)
+        repository = read_repository(self.context.place.top, env)
+        return read_installation(repository, env) if repository else None
+
+    @fact("the attributes of the checkpoints", {})
+    def merge_attributes(self) -> Mapping[str, str]:
+        """Path -> what git answers for its merge attribute: of every checkpoint, or of one to come."""
+        place, skill = self.context.place, self.context.skill
+        folder = relative_path(place.directory, place.top)
+        paths = [f"{folder}/{name}" for name in sorted(os.listdir(place.directory))]
+        found = [path for path in paths if is_merged(path) and (not skill or path.startswith(f"{folder}/{skill}."))]
+        env = clean_env(self.context.env)
+        return attributes.read_merge_attributes(place.top, found or [f"{folder}/example.checkpoint.json"], env)
+
+    @fact("the attributes of other clones", {})
+    def shared_attributes(self) -> Mapping[str, str]:
+        """The merge attributes that .gitattributes alone gives, as in a clone without settings of its own."""
+        paths, env = sorted(self.merge_attributes), clean_env(self.context.env)
+        return attributes.read_shared_merge_attributes(self.context.place.top, paths, env)
+
+    @fact("the merge drivers", frozenset())
+    def defined_drivers(self) -> frozenset[str]:
+        """The merge drivers that some configuration defines."""
+        settings = read_all_settings(self.context.place.top, clean_env(self.context.env))
+        keys = [key for key in settings if key.startswith("merge.") and key.endswith(".driver")]
+        return frozenset(key[len("merge.") : -len(".driver")] for key in keys)
+
+    @fact("the history", False)
+    def has_commits(self) -> bool:
+        """Whether anything is committed."""
+        return log.has_commits(self.context.place.top)
+
+    @fact("the default branch", None)
+    def default_branch(self) -> refs.DefaultBranch | None:
+        """The branch that others begin from."""
+        return refs.read_default_branch(self.context.place.top, attributes.FILE, clean_env(self.context.env))
 
 
-def find_unresolved(world: World) -> list[Finding]:
-    """What a merge left behind: unmerged files, markers, an operation that waits to be finished."""
-    git = world.git or GitFacts()
-    findings = [_tell_unmerged(path) for path in git.unmerged]
-    for sheet in world.sheets:
-        if sheet.has_markers and sheet.path not in git.unmerged:
-            message = "conflict markers were left in the file, and git takes it for resolved"
-            hint = "edit them away, or take one side: git checkout --ours / --theirs, or restore it from git"
-            findings.append(Finding("merge/unresolved", "error", message, sheet.path, hint=hint))
-    if git.operation:
-        message = f"git is in the middle of a {git.operation}"
-        hint = f"finish it (git {git.operation} --continue) or leave it (--abort)"
-        findings.append(Finding("merge/unresolved", "note", message, REPOSITORY, hint=hint))
-    return findings
-
-
-def _tell_unmerged(path: str) -> Finding:
-    message = "a merge left this file unresolved: the index holds both sides"
-    hint = (
-        f"resolve it and `git add` it; `git checkout --merge -- {quote_word(path)}` runs the merge driver on it again"
-    )
-    return Finding("merge/unresolved", "error", message, path, hint=hint)
+@check("install/missing", "warning", remedy="`checkpoint init`", fix="by name", in_bare=True)
+def find_missing_installation(context: Context) -> Iterator[Finding]:
+    """A clone in which `checkpoint init` was never run."""
+    setup = context.facts(SetupFacts).installation
+    if setup is not None and not setup.is_there:  # nothing else is said about driver and hooks then
+        message = "checkpoint-git is not set up in this clone: no merge driver, no hooks"
+        if setup.attributes_in_work_tree:
+            message = "this clone does not know the merge driver that .gitattributes names: git copies no configuration"
+        yield Finding("install/missing", "warning", message, REPOSITORY, hint=_INSTALL)
 
 
 # the merge driver
 
 
-def find_missing_installation(world: World) -> list[Finding]:
-    """The clone never saw `checkpoint init`. Nothing else is said about driver and hooks then."""
-    if world.git is None or world.git.setup.is_there:
-        return []
-    setup = world.git.setup
-    message = "checkpoint-git is not set up in this clone: no merge driver, no hooks"
-    if setup.attributes_in_work_tree:
-        message = "this clone does not know the merge driver that .gitattributes names: git copies no configuration"
-    return [Finding("install/missing", "warning", message, REPOSITORY, hint=_INSTALL)]
+@check("driver/inert", "error", remedy="`checkpoint init`", fix="safe", in_bare=True)
+def find_inert_driver(context: Context) -> Iterator[Finding]:
+    """Attributes or configuration that do not lead to the merge driver.
 
-
-def find_inert_driver(world: World) -> list[Finding]:
-    """Checkpoints that would not reach our driver, by their attributes or for want of a definition."""
-    if world.git is None or not world.git.setup.is_there:
-        return []
-    return [*_check_attributes(world.git), *_check_attribute_files(world.git), *_check_settings(world.git.setup)]
-
-
-def _check_attributes(git: GitFacts) -> Iterator[Finding]:
-    for path, value in sorted(git.merge_attributes.items()):
-        trouble = "" if value == _DRIVER else _tell_attribute(value, git.defined_drivers)
-        if trouble:
-            hint = "see what says so: git check-attr --all -- PATH; then `checkpoint init` (--adopt takes over)"
-            yield Finding("driver/inert", "error", trouble, path, hint=hint)
-
-
-def _tell_attribute(value: str, defined: frozenset[str]) -> str:
-    if value in _ATTRIBUTES:
-        return _ATTRIBUTES[value]
-    if value in defined:
-        return f"its attribute is merge={value}, so another driver merges it"
-    return f"its attribute is merge={value}, and no configuration defines that driver: git merges it as text"
+    `merge=union` is among them. As a warning, what `.gitattributes` alone gives to other clones; as a note, our lines
+    are missing in HEAD's or the default branch's `.gitattributes`.
+    """
+    facts = context.facts(SetupFacts)
+    if facts.installation is not None and facts.installation.is_there:
+        yield from _check_attributes(facts)
+        yield from _check_attribute_files(facts, facts.installation)
+        yield from _check_settings(facts.installation)
 
 
 _ATTRIBUTES = {
@@ -87,38 +104,52 @@ _ATTRIBUTES = {
 }
 
 
-def _check_attribute_files(git: GitFacts) -> Iterator[Finding]:
-    setup = git.setup
-    overruled = list(_tell_overruled(git))
+def _check_attributes(facts: SetupFacts) -> Iterator[Finding]:
+    for path, value in sorted(facts.merge_attributes.items()):
+        if value != _DRIVER:
+            hint = "see what says so: git check-attr --all -- PATH; then `checkpoint init` (--adopt takes over)"
+            yield Finding("driver/inert", "error", _describe_attribute(value, facts), path, hint=hint)
+
+
+def _describe_attribute(value: str, facts: SetupFacts) -> str:
+    if value in _ATTRIBUTES:
+        return _ATTRIBUTES[value]
+    if value in facts.defined_drivers:
+        return f"its attribute is merge={value}, so another driver merges it"
+    return f"its attribute is merge={value}, and no configuration defines that driver: git merges it as text"
+
+
+def _check_attribute_files(facts: SetupFacts, setup: Installation) -> Iterator[Finding]:
+    branch = facts.default_branch
+    overruled = list(_find_overruled(facts, setup))
     if overruled:
         yield from overruled
     elif not setup.attributes_in_work_tree:
         message = ".gitattributes lacks our lines, so other clones merge checkpoints as text"
         yield Finding("driver/inert", "warning", message, ".gitattributes", hint=_INSTALL)
-    elif git.has_commits and not setup.attributes_in_head:
+    elif facts.has_commits and not setup.attributes_in_head:
         message = ".gitattributes gives checkpoints to the merge driver, but HEAD does not have those lines yet"
         yield Finding("driver/inert", "note", message, ".gitattributes", hint="commit .gitattributes")
-    elif git.default_branch and not git.attributes_in_default:
-        message = f"the default branch ({git.default_branch}) does not give checkpoints to the merge driver yet"
-        hint = f"bring .gitattributes to it: who works on {git.default_branch} merges checkpoints as text until then"
+    elif branch and not attributes.has_attributes(branch.attributes or b""):
+        message = f"the default branch ({branch.name}) does not give checkpoints to the merge driver yet"
+        hint = f"bring .gitattributes to it: who works on {branch.name} merges checkpoints as text until then"
         yield Finding("driver/inert", "note", message, ".gitattributes", hint=hint)
     if setup.driver and not setup.attributes_in_info:
         message = "info/attributes lacks our lines: on branches older than them, git merges checkpoints as text"
         yield Finding("driver/inert", "warning", message, REPOSITORY, hint=_INSTALL)
 
 
-def _tell_overruled(git: GitFacts) -> Iterator[Finding]:
+def _find_overruled(facts: SetupFacts, setup: Installation) -> Iterator[Finding]:
     """Checkpoints that reach our driver in this clone alone: what is committed gives them to something else."""
     by_value: dict[str, list[str]] = {}
-    for path, value in sorted(git.shared_attributes.items()):
-        if value not in (_DRIVER, "unspecified") and git.merge_attributes.get(path) == _DRIVER:
+    for path, value in sorted(facts.shared_attributes.items()):
+        if value not in (_DRIVER, "unspecified") and facts.merge_attributes.get(path) == _DRIVER:
             by_value.setdefault(value, []).append(path)
     for value, paths in by_value.items():
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-        trouble = _tell_attribute(value, git.defined_drivers)
-        message = f"other clones merge {shorten(paths[0], 120)}{more} otherwise: {trouble}"
+        message = f"other clones merge {shorten(paths[0], 120)}{more} otherwise: {_describe_attribute(value, facts)}"
         by_hand = "take the line that says so out of .gitattributes, or put it above ours"
-        hint = by_hand if git.setup.attributes_in_work_tree else _INSTALL
+        hint = by_hand if setup.attributes_in_work_tree else _INSTALL
         yield Finding("driver/inert", "warning", message, ".gitattributes", hint=hint)
 
 
@@ -127,62 +158,40 @@ def _check_settings(setup: Installation) -> Iterator[Finding]:
         message = "merge.checkpoint.driver is not configured: git merges checkpoints as text"
         yield Finding("driver/inert", "error", message, REPOSITORY, hint=_INSTALL)
         return
-    missing = [key for key, value in _settings_of(setup) if not value]
+    settings = {
+        "merge.checkpoint.recursive": setup.recursive,
+        "merge.checkpoint-base.driver": setup.base_driver,
+        "diff.checkpoint.textconv": setup.textconv,
+    }
+    missing = ", ".join(key for key, value in settings.items() if not value)
     if missing:
-        message = f"git's configuration lacks {', '.join(missing)}: criss-cross merges and diffs are poorer for it"
+        message = f"git's configuration lacks {missing}: criss-cross merges and diffs are poorer for it"
         yield Finding("driver/inert", "warning", message, REPOSITORY, hint=_INSTALL)
 
 
-def _settings_of(setup: Installation) -> list[tuple[str, str]]:
-    return [
-        ("merge.checkpoint.recursive", setup.recursive),
-        ("merge.checkpoint-base.driver", setup.base_driver),
-        ("diff.checkpoint.textconv", setup.textconv),
-    ]
-
-
-def find_broken_driver(world: World) -> list[Finding]:
-    """A driver command whose interpreter or file is gone, or that somebody else wrote."""
-    setup = world.git.setup if world.git else Installation()
-    if not setup.driver:
-        return []
-    return [Finding("driver/broken", level, message, REPOSITORY, hint=hint) for level, message, hint in _breaks(setup)]
-
-
-def _breaks(setup: Installation) -> Iterator[tuple[Level, str, str]]:
+@check("driver/broken", "error", remedy="`checkpoint init`", fix="safe", in_bare=True)
+def find_broken_driver(context: Context) -> Iterator[Finding]:
+    """The driver's interpreter or file is gone."""
+    setup = context.facts(SetupFacts).installation
+    if setup is None or not setup.driver:
+        return
     if not setup.ours:
+        message = "merge.checkpoint.driver is a command that checkpoint-git did not write"
         hint = "git config --unset merge.checkpoint.driver, then `checkpoint init`, unless you mean it so"
-        yield "warning", "merge.checkpoint.driver is a command that checkpoint-git did not write", hint
+        yield Finding("driver/broken", "warning", message, REPOSITORY, hint=hint)
         return
     again = "run `checkpoint init` again with a Python that stays, such as one installed with pipx"
     if not setup.driver_python_exists:
-        yield "error", f"the driver's interpreter is gone or cannot be run: {setup.driver_python}", again
+        message = f"the driver's interpreter is gone or cannot be run: {setup.driver_python}"
+        yield Finding("driver/broken", "error", message, REPOSITORY, hint=again)
     if not setup.driver_exists:
-        yield "error", f"the driver's file is gone: {setup.driver_file}", again
-
-
-def find_failed_proof(world: World) -> list[Finding]:
-    """What the driver got wrong in a real merge. Silent where its interpreter or file is known to be gone."""
-    if world.proof is None or any(finding.level == "error" for finding in find_broken_driver(world)):
-        return []
-    said = f" (it said: {world.proof.said})" if world.proof.said else ""
-    hint = f"{_INSTALL} again; git config merge.checkpoint.driver shows the command"
-    crossed = f"in a merge whose common past is a merge itself, {world.proof.crossed}" if world.proof.crossed else ""
-    troubles = dict.fromkeys(trouble for trouble in (world.proof.clean, world.proof.conflict, crossed) if trouble)
-    findings = [
-        Finding(
-            "driver/proof", "error", f"the merge driver failed a trial merge: {trouble}{said}", REPOSITORY, hint=hint
-        )
-        for trouble in troubles
-    ]
-    if world.proof.shown:
-        hint = f"{_INSTALL} again; git config diff.checkpoint.textconv shows the command"
-        findings.append(Finding("driver/proof", "warning", world.proof.shown, REPOSITORY, hint=hint))
-    return findings
+        message = f"the driver's file is gone: {setup.driver_file}"
+        yield Finding("driver/broken", "error", message, REPOSITORY, hint=again)
 
 
 # the hooks
 
+# states in which git does not run a hook of ours
 _HOOK_STATES = {
     "missing": "not there",
     "foreign": "another's script, without ours",
@@ -194,55 +203,36 @@ _HOOK_STATES = {
 }
 
 
-def find_unreachable_hooks(world: World) -> list[Finding]:
-    """Hooks of ours that git would not run."""
-    if world.git is None or world.git.setup.without_hooks or not world.git.setup.is_there:
-        return []
-    setup = world.git.setup
-    out_of_reach = [hook for hook in setup.hooks if not _is_reached(hook, setup)]
-    return [*_tell_hooks(out_of_reach, setup), *_tell_interpreter(setup)]
+@check("hooks/unreachable", "warning", remedy="`checkpoint init`", fix="safe", in_bare=True)
+def find_unreachable_hooks(context: Context) -> Iterator[Finding]:
+    """Hooks of ours that git would not run.
 
-
-def find_failing_hooks(world: World) -> list[Finding]:
-    """Hooks of ours that git runs, and that do not do their work; those with one trouble are told together."""
-    together: dict[str, list[HookFailure]] = {}
-    for failure in world.hook_failures:
-        together.setdefault(failure.trouble, []).append(failure)
-    return [_tell_failures(failures) for failures in together.values()]
-
-
-def _tell_failures(failures: Sequence[HookFailure]) -> Finding:
-    hooks = ", ".join(failure.hook for failure in failures)
-    which = f"the {hooks} hook" if len(failures) == 1 else f"the hooks {hooks}"
-    said = f" (it said: {shorten(failures[0].said, 200)})" if failures[0].said else ""
-    message = f"{which} failed a trial with real git: {failures[0].trouble}{said}"
-    hint = f"{_INSTALL} again; where other lines stand in the hook, see that its line ends are plain"
-    return Finding("hooks/proof", "error", message, REPOSITORY, hint=hint)
+    They are missing, not executable, replaced, below a line that ends the script, have a first line (`#!`) that names
+    nothing on this machine, or are elsewhere than `core.hooksPath`.
+    """
+    facts = context.facts(SetupFacts)
+    setup = facts.installation
+    if setup is None or setup.without_hooks or not setup.is_there:
+        return
+    hooks = [hook for hook in setup.hooks if not _is_reached(hook, setup)]
+    if setup.hooks_place in ("outside", "nowhere") and (hooks or not setup.hooks):
+        where = setup.hooks_path or "nowhere"
+        message = f"core.hooksPath leads to {where}, outside this repository: git runs none of our hooks"
+        hint = 'call `checkpoint hook NAME "$@"` from the hooks there, or unset core.hooksPath'
+        yield Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
+    elif hooks:
+        described = ", ".join(f"{hook.name} ({_HOOK_STATES[hook.state]})" for hook in hooks)
+        message = f"git does not run {len(hooks)} of our hooks in {setup.hooks_path}: {described}"
+        by_framework = setup.framework_entry and [hook.name for hook in hooks] == ["pre-commit"]
+        hint = "run `pre-commit install`" if by_framework else _INSTALL
+        yield Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
+    ours = any(hook.state in ("ours", "block", "moved") for hook in setup.hooks)
+    if ours and setup.hooks_python and not setup.hooks_python_exists:
+        message = f"the hooks' interpreter is gone: {setup.hooks_python}; they only work where `checkpoint` is on PATH"
+        yield Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=_INSTALL)
 
 
 def _is_reached(hook: HookFile, setup: Installation) -> bool:
     by_framework = hook.name == "pre-commit" and setup.framework_entry and hook.state != "missing"
     calls_us = hook.calls_us and hook.state not in ("no-interpreter", "passed-over")
     return hook.state not in _HOOK_STATES or calls_us or by_framework
-
-
-def _tell_hooks(hooks: list[HookFile], setup: Installation) -> Iterator[Finding]:
-    if setup.hooks_place in ("outside", "nowhere") and (hooks or not setup.hooks):
-        where = setup.hooks_path or "nowhere"
-        message = f"core.hooksPath leads to {where}, outside this repository: git runs none of our hooks"
-        hint = 'call `checkpoint hook NAME "$@"` from the hooks there, or unset core.hooksPath'
-        yield Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
-        return
-    if hooks:
-        told = ", ".join(f"{hook.name} ({_HOOK_STATES[hook.state]})" for hook in hooks)
-        message = f"git does not run {len(hooks)} of our hooks in {setup.hooks_path}: {told}"
-        by_framework = setup.framework_entry and [hook.name for hook in hooks] == ["pre-commit"]
-        hint = "run `pre-commit install`" if by_framework else _INSTALL
-        yield Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
-
-
-def _tell_interpreter(setup: Installation) -> Iterator[Finding]:
-    ours = any(hook.state in ("ours", "block", "moved") for hook in setup.hooks)
-    if ours and setup.hooks_python and not setup.hooks_python_exists:
-        message = f"the hooks' interpreter is gone: {setup.hooks_python}; they only work where `checkpoint` is on PATH"
-        yield Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=_INSTALL)

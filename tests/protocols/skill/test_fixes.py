@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.protocols.skill.fixes import BYTE_ORDER_MARK, MENDS, Facts, Mended, mend_value
-from checkpoint_git.tools.doctor.table import CHECKS
+from checkpoint_git.protocols.skill.fixes import FIXES, Facts, Fixed, fix_value
+from checkpoint_git.tools.doctor.catalog import list_checks
 from tests.support.samples import checkpoint
 
 MERGED = {"#12": "abc1234 (rule)", "#13": "def5678 (rule)", "ABC-7": "abc1234 (rule)"}
@@ -16,9 +16,9 @@ FACTS = Facts(home="/here", merged=MERGED, shipped_at=AT)
 INSTALLED = {"install/missing", "driver/inert", "driver/broken", "hooks/unreachable"}
 
 
-def mend(value: dict[str, Any], *findings: tuple[str, str], facts: Facts = FACTS) -> Mended:
+def mend(value: dict[str, Any], *findings: tuple[str, str], facts: Facts = FACTS) -> Fixed:
     found = [Finding(code, "warning", "x", "p", where) for code, where in findings]
-    return mend_value(deepcopy(value), found, facts)
+    return fix_value(deepcopy(value), found, facts)
 
 
 def shipped(*indexes: int) -> list[tuple[str, str]]:
@@ -26,8 +26,8 @@ def shipped(*indexes: int) -> list[tuple[str, str]]:
 
 
 def test_what_the_table_says_can_be_mended_is_what_has_a_mend() -> None:
-    promised = {check.code for check in CHECKS if check.fix != "no"}
-    assert promised == MENDS.keys() | INSTALLED | {BYTE_ORDER_MARK}
+    promised = {check.code for check in list_checks() if check.fix != "no"}
+    assert promised == FIXES.keys() | INSTALLED | {"json/byte-order-mark"}
 
 
 # actions
@@ -183,7 +183,7 @@ def test_values_that_break_the_schema_do_no_harm(value: dict[str, Any]) -> None:
         "/context_primer/generated_files/0",
         "/next_actions/x",
     ]
-    found = [(code, where) for code in MENDS for where in places]
+    found = [(code, where) for code in FIXES for where in places]
     mended = mend(value, *found, facts=FACTS._replace(renames={0: [("a", "b")]}))
     assert {one.code for one in mended.done} <= {"drift/project-dir"}
 

@@ -8,26 +8,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.tools.doctor import deployed
-from checkpoint_git.tools.doctor.context import Deployed, World
-from checkpoint_git.tools.doctor.deployed import FIELDS, Claim, describe_answer, find_claims
+from checkpoint_git.git.refs import Standing
+from checkpoint_git.protocols.check import run_checks
+from checkpoint_git.tools.doctor import checks
+from checkpoint_git.tools.doctor.catalog import choose_checks
+from checkpoint_git.tools.doctor.checks import DeployedFacts
+from checkpoint_git.tools.doctor.deployed import FIELDS, Claim, Deployed, describe_answer, find_claims
+from tests.support.contexts import give, make_context
 
 HEAD = "a" * 40
 OTHER = "b" * 40
-FINDERS = (
-    deployed.find_unconfigured,
-    deployed.find_bad_url,
-    deployed.find_unreachable,
-    deployed.find_bad_answers,
-    deployed.find_behind,
-    deployed.find_elsewhere,
-)
+URL = "https://app.example/api/health"
 
 
-def found(shallow: bool = False, **facts: Any) -> list[Finding]:
-    """What all finders together say of one answer."""
-    told = Deployed("https://app.example/api/health", field="version", version="1.2.0", head=HEAD)._replace(**facts)
-    return [finding for find in FINDERS for finding in find(World(shallow=shallow, deployed=told))]
+def found(
+    trouble: str = "", detail: str = "", version: str = "1.2.0", dirty: bool = False, **facts: Any
+) -> list[Finding]:
+    """What all checks together say of one answer."""
+    claim, standing = Claim("version", version, "", (), dirty), Standing(HEAD)._replace(**facts)
+    answer = Deployed(URL, trouble, detail) if trouble else Deployed(URL, claim=claim, standing=standing)
+    return run_checks(choose_checks(["online"]), give(make_context(), DeployedFacts, deployed=answer))
+
+
+@pytest.fixture(autouse=True)
+def complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clone with all of its history."""
+    monkeypatch.setattr(checks, "is_shallow", lambda top: False)
 
 
 @pytest.mark.parametrize(
@@ -92,8 +98,7 @@ def test_no_word_of_the_servers_reaches_git_as_more_than_a_name(answer: dict[str
             assert ".." not in tag
 
 
-def test_nothing_is_said_where_no_server_was_asked_or_head_is_deployed() -> None:
-    assert [finding for find in FINDERS for finding in find(World())] == []
+def test_nothing_is_said_where_head_is_deployed() -> None:
     assert found(id=HEAD) == []
 
 
@@ -120,9 +125,10 @@ def test_each_standing_is_told_once_with_what_to_do(facts: dict[str, Any], code:
     assert finding.hint
 
 
-def test_a_shallow_clone_is_told_to_fetch_the_rest() -> None:
-    assert "--unshallow" in found(shallow=True, id="")[0].hint
+def test_a_shallow_clone_is_told_to_fetch_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "--unshallow" not in found(id="")[0].hint
+    monkeypatch.setattr(checks, "is_shallow", lambda top: True)
+    assert "--unshallow" in found(id="")[0].hint
 
 
 def test_a_repository_without_commits_has_nothing_to_compare() -> None:

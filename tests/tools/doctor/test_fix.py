@@ -9,11 +9,9 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import find_place
-from checkpoint_git.tools.doctor import examine as examining
-from checkpoint_git.tools.doctor import fixes
+from checkpoint_git.tools.doctor import fix
 from checkpoint_git.tools.doctor import verb as doctor
-from checkpoint_git.tools.doctor.gather import gather_world
-from checkpoint_git.tools.doctor.table import CHECKS
+from checkpoint_git.tools.doctor.diagnose import diagnose
 from checkpoint_git.tools.setup.init import Options, init
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
@@ -67,9 +65,9 @@ def test_a_session_that_works_for_one_skill_mends_its_own_alone(project: GitRepo
 @pytest.mark.parametrize(
     ("word", "says"),
     [
-        ("--fix=drift/stale-in-progress", "has no mend"),
-        ("--fix=schema", "has no mend"),
-        ("--fix=restore/content", "has no mend"),
+        ("--fix=drift/stale-in-progress", "has no fix"),
+        ("--fix=schema", "has no fix"),
+        ("--fix=restore/content", "has no fix"),
         ("--fix=drift", "is a group"),
         ("--fix=drift/nothing", "no check"),
     ],
@@ -84,7 +82,7 @@ def test_a_word_that_names_no_mend_is_refused_before_anything_is_read(project: G
 def test_nothing_to_mend_is_said_and_leaves_no_backup(project: GitRepo) -> None:
     examine(project.path, "--fix")
     ran = examine(project.path, "--fix")
-    assert "there is nothing to mend" in ran.text
+    assert "there is nothing to fix" in ran.text
     assert len(list((project.path / ".git/checkpoint/backups").iterdir())) == 1
 
 
@@ -99,10 +97,10 @@ def test_a_finding_that_is_suppressed_is_not_mended(project: GitRepo) -> None:
 
 def test_what_somebody_else_wrote_between_plan_and_lock_is_left_alone(project: GitRepo) -> None:
     place, env = find_place(str(project.path)), dict(os.environ)
-    found = examining.diagnose(place, seconds(NOON), env=env)
-    plan = fixes.plan_mends(place, found.world, found.findings, {"json/byte-order-mark"}, "", env)
+    found = diagnose(place, seconds(NOON), env=env)
+    plan = fix.plan_fix(found, {"json/byte-order-mark"}, env)
     project.write(SHIP, text(project.path, "ship", step="theirs"))
-    applied = fixes.apply_plan(place, plan, seconds(NOON), lambda: None)
+    applied = fix.apply_plan(place, plan, seconds(NOON), lambda: None)
     assert applied.changed == [SHIP]
     assert '"theirs"' in project.read(SHIP)
     assert not project.read(BUILD).startswith(BOM)
@@ -204,11 +202,3 @@ def test_a_look_at_one_check_does_not_call_suppressions_idle(project: GitRepo) -
     assert "doctor/suppression-unused" in examine(project.path).codes
     assert "doctor/suppression-unused" not in examine(project.path, "--check", "content").codes
     assert "doctor/suppression-unused" not in examine(project.path, "build").codes
-
-
-def test_every_fact_that_a_check_needs_has_a_reader(project: GitRepo) -> None:
-    place = find_place(str(project.path))
-    needs = {need for check in CHECKS for need in check.needs.split()}
-    asked: list[str] = []
-    gather_world(place, [], seconds(NOON), needs, dict(os.environ), asked.append)
-    assert len(asked) >= len(needs)

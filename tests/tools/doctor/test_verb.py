@@ -10,7 +10,7 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.tools.doctor import verb as doctor
-from checkpoint_git.tools.doctor.table import ALL, CHECKS
+from checkpoint_git.tools.doctor.catalog import choose_checks, list_checks
 from checkpoint_git.tools.setup.init import Options, init
 from tests.support.command import run_checkpoint
 from tests.support.repos import GitRepo
@@ -50,7 +50,7 @@ def test_a_healthy_repository_gives_no_alarm(healthy: GitRepo) -> None:
     ran = examine(healthy, "--fail-on-warnings")
     assert ran.outcome.findings == []
     assert ran.outcome.exit_code == 0
-    assert ran.outcome.data["checks"] == [check.code for check in CHECKS]
+    assert ran.outcome.data["checks"] == [check.code for check in choose_checks([])]
     assert ran.outcome.data["documents"] == 1
 
 
@@ -130,8 +130,8 @@ def test_one_skill_or_one_check_can_be_asked_for(healthy: GitRepo) -> None:
 
 def test_the_list_shows_every_check_and_runs_none(repo: GitRepo) -> None:
     ran = examine(repo, "--list")
-    assert [row["code"] for row in ran.outcome.data["checks"]] == [check.code for check in ALL]
-    assert all(check.code in ran.text for check in ALL)
+    assert [row["code"] for row in ran.outcome.data["checks"]] == [check.code for check in list_checks()]
+    assert all(check.code in ran.text for check in list_checks())
 
 
 def test_a_project_without_checkpoints_folder_is_told_what_to_do(repo: GitRepo) -> None:
@@ -376,7 +376,7 @@ def test_real_files_are_examined_without_trouble(healthy: GitRepo) -> None:
     for path in paths:
         healthy.write(f".checkpoints/{path.name.replace('__', '-')}", path.read_bytes())
     ran = examine(healthy, "--check", "drift", "--check", "content")
-    assert {finding.code for finding in ran.outcome.findings} <= {check.code for check in CHECKS}
+    assert {finding.code for finding in ran.outcome.findings} <= {check.code for check in choose_checks([])}
     assert len({finding.path for finding in ran.outcome.findings}) > len(paths) // 2
 
 

@@ -95,14 +95,14 @@ def _read_shipped(place: Place, document: Document) -> tuple[Shipped, list[Findi
     merged, findings = read_evidence(place, [document])
     if not merged:
         return {}, findings
-    from checkpoint_git.protocols.skill.document_summary import make_sheet
-    from checkpoint_git.protocols.skill.drift import find_shipped_actions, find_shipped_resolutions
+    from checkpoint_git.protocols.skill.checks import find_shipped_actions, find_shipped_resolutions
+    from checkpoint_git.protocols.skill.facts import SkillFacts, make_context
     from checkpoint_git.protocols.skill.requests import find_shipped
-    from checkpoint_git.tools.doctor.context import World
 
-    world = World(sheets=[make_sheet(document)], merged=merged)
+    context = make_context(place, [document], 0, {})
+    context.facts(SkillFacts).merged = merged
     shipped = {text: evidence for text in actions if (evidence := find_shipped(text, merged))}
-    return shipped, [*find_shipped_actions(world), *find_shipped_resolutions(world), *findings]
+    return shipped, [*find_shipped_actions(context), *find_shipped_resolutions(context), *findings]
 
 
 def _read_drift(place: Place, document: Document, now: int, env: Mapping[str, str]) -> list[Finding]:

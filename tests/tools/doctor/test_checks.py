@@ -10,10 +10,15 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.tools.doctor import verb as doctor
-from checkpoint_git.tools.doctor.table import ONLINE
+from checkpoint_git.tools.doctor.catalog import list_checks
+from checkpoint_git.tools.doctor.checks import TrialFacts, find_failed_proof
+from checkpoint_git.tools.doctor.driver_trial import Proof
+from checkpoint_git.tools.setup.checks import SetupFacts
 from checkpoint_git.tools.setup.init import Options, init
+from checkpoint_git.tools.setup.survey import Installation
 from tests.net.servers import Server, redirect, reply, serving
 from tests.support.command import run_checkpoint
+from tests.support.contexts import found, give, make_context
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 from tests.support.verbs import run_verb
@@ -138,7 +143,7 @@ def test_online_adds_its_checks_to_those_that_were_asked_for(healthy: GitRepo, s
     server.paths["/api/health"] = reply(b"{}")
     ran = run_verb(doctor, "--online", "--check", "content", cwd=healthy.path, env=dict(os.environ))
     codes = [code for code in ran.outcome.data["checks"] if not code.startswith("content/")]
-    assert codes == [check.code for check in ONLINE]
+    assert codes == [check.code for check in list_checks() if check.when == "online"]
 
 
 def test_outside_git_there_is_nothing_to_compare(tmp_path: Path) -> None:
@@ -233,3 +238,21 @@ def test_a_diff_that_shows_nothing_of_use_is_a_warning(healthy: GitRepo) -> None
     (finding,) = examine(healthy, "--check", "driver/proof")
     assert finding.level == "warning"
     assert "bare JSON" in finding.message
+
+
+def proven(proof: Proof, *, exists: bool = True) -> list[Finding]:
+    installation = Installation(driver="x", ours=True, driver_python_exists=exists, driver_exists=exists)
+    context = give(make_context(), SetupFacts, installation=installation)
+    return found(find_failed_proof, give(context, TrialFacts, proof=proof))
+
+
+def test_a_failed_proof_is_an_error_with_what_was_said() -> None:
+    (finding,) = proven(Proof("it lost something", "", "oops"))
+    assert finding.level == "error"
+    assert "it lost something" in finding.message
+    assert "oops" in finding.message
+    assert len(proven(Proof("same", "same"))) == 1
+
+
+def test_a_driver_that_is_known_to_be_gone_is_not_tried() -> None:
+    assert proven(Proof("bad", "bad"), exists=False) == []

@@ -196,15 +196,15 @@ def _is_meant(one: Suppression, finding: Finding, now: int) -> bool:
     )
 
 
-def find_idle(suppressions: Sequence[Suppression], used: set[int], now: int, path: str) -> list[Finding]:
+def find_unused(suppressions: Sequence[Suppression], used: set[int], now: int, path: str) -> list[Finding]:
     """A note for every suppression that is over, or that nothing was found for."""
     return [
-        Finding(UNUSED, "note", _tell_idle(one, now), path, line=one.line, column=1, hint="take it out")
+        Finding(UNUSED, "note", _describe_unused(one, now), path, line=one.line, column=1, hint="take it out")
         for at, one in enumerate(suppressions)
         if at not in used
     ]
 
 
-def _tell_idle(one: Suppression, now: int) -> str:
+def _describe_unused(one: Suppression, now: int) -> str:
     what = f'the suppression of {shorten(one.code, 60)} ("{shorten(one.reason, 60)}")'
     return f"{what} is over" if one.until is not None and now >= one.until else f"{what} suppresses nothing"

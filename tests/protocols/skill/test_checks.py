@@ -1,4 +1,4 @@
-"""Drift, as values: documents and facts in, findings out."""
+"""What is wrong with skill checkpoints, as values: documents and facts in, findings out."""
 
 import json
 from typing import Any
@@ -10,11 +10,15 @@ from hypothesis import strategies as st
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.references import find_references
-from checkpoint_git.protocols.skill import drift
-from checkpoint_git.protocols.skill.document_summary import Sheet, find_recorded_commits, make_sheet
+from checkpoint_git.git.history.history import Change
+from checkpoint_git.protocols.check import Context, run_checks
+from checkpoint_git.protocols.skill import checks
+from checkpoint_git.protocols.skill.document_summary import DocumentSummary, find_recorded_commits, summarize_document
+from checkpoint_git.protocols.skill.facts import NamedFile, SkillFacts
 from checkpoint_git.protocols.validate import check_document
-from checkpoint_git.tools.doctor.context import NamedFile, Step, World
-from tests.support.samples import checkpoint_text
+from checkpoint_git.tools.doctor.catalog import choose_checks
+from tests.support.contexts import found, give, make_context
+from tests.support.samples import checkpoint, checkpoint_text
 
 WRITTEN = read_instant("2026-03-02T09:30:00Z")
 assert WRITTEN is not None
@@ -22,12 +26,17 @@ THEN = WRITTEN[0]
 PATH = ".checkpoints/build.checkpoint.json"
 
 
-def document(**changes: Any) -> Sheet:
-    return make_sheet(check_document(PATH, checkpoint_text(**changes).encode(), now=THEN))
+def document(**changes: Any) -> DocumentSummary:
+    return summarize_document(check_document(PATH, checkpoint_text(**changes).encode(), now=THEN))
 
 
-def world(now: int = THEN, documents: list[Sheet] | None = None, **facts: Any) -> World:
-    return World([document()] if documents is None else documents, now, **facts)
+def world(
+    now: int = THEN, documents: list[DocumentSummary] | None = None, codes: tuple[str, ...] = (), **facts: Any
+) -> Context:
+    summaries = [document()] if documents is None else documents
+    nothing: dict[str, Any] = {"absent_dirs": frozenset(), "files": {}, "newest_tag": None, "steps": (), "merged": {}}
+    nothing |= {"foreign_commits": {}, "is_shallow": False, "unmerged": (), "operation": "", "untracked": {}}
+    return give(make_context(now, codes=codes), SkillFacts, summaries=summaries, **{**nothing, **facts})
 
 
 def places(findings: list[Finding]) -> list[tuple[str, str]]:
@@ -39,49 +48,49 @@ def places(findings: list[Finding]) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(
     ("find", "status", "days"),
-    [(drift.find_stale_work, "in_progress", 7), (drift.find_stale_blocks, "blocked", 3)],
+    [(checks.find_stale_work, "in_progress", 7), (checks.find_stale_blocks, "blocked", 3)],
 )
 def test_work_is_stale_only_after_its_days(find: Any, status: str, days: int) -> None:
     documents = [document(status=status)]
-    assert find(world(THEN + days * DAY, documents)) == []
-    assert places(find(world(THEN + days * DAY + 1, documents))) == [("warning", "/updated_at")]
-    assert find(world(THEN + 99 * DAY, [document(status="complete")])) == []
+    assert found(find, world(THEN + days * DAY, documents)) == []
+    assert places(found(find, world(THEN + days * DAY + 1, documents))) == [("warning", "/updated_at")]
+    assert found(find, world(THEN + 99 * DAY, [document(status="complete")])) == []
 
 
 def test_a_document_without_value_or_with_a_wrong_one_says_nothing() -> None:
     broken = [
-        make_sheet(check_document(PATH, data, now=THEN))
+        summarize_document(check_document(PATH, data, now=THEN))
         for data in (b"null", b"[1]", b"{", b'{"updated_at": 3, "status": []}', b'{"next_actions": 1, "blockers": [3]}')
     ]
     for find in (
-        drift.find_lost_projects,
-        drift.find_stale_work,
-        drift.find_stale_blocks,
-        drift.find_moving_completions,
-        drift.find_missing_files,
-        drift.find_changed_documents,
-        drift.find_shipped_actions,
-        drift.find_shipped_resolutions,
-        drift.find_strange_commits,
-        drift.find_partial_history,
+        checks.find_lost_projects,
+        checks.find_stale_work,
+        checks.find_stale_blocks,
+        checks.find_moving_completions,
+        checks.find_missing_files,
+        checks.find_changed_documents,
+        checks.find_shipped_actions,
+        checks.find_shipped_resolutions,
+        checks.find_unknown_commits,
+        checks.find_partial_history,
     ):
-        assert find(world(THEN + 99 * DAY, broken, shallow=True)) == []
+        assert found(find, world(THEN + 99 * DAY, broken, is_shallow=True)) == []
 
 
 # project_dir
 
 
 def test_a_project_folder_that_is_absent_is_told_with_a_command_that_mends_it() -> None:
-    (finding,) = drift.find_lost_projects(world(absent_dirs=frozenset({"/srv/tidepool"})))
+    (finding,) = found(checks.find_lost_projects, world(absent_dirs=frozenset({"/srv/tidepool"})))
     assert (finding.level, finding.where) == ("warning", "/project_dir")
     assert "checkpoint update build --project_dir=" in finding.hint
-    assert drift.find_lost_projects(world()) == []
+    assert found(checks.find_lost_projects, world()) == []
 
 
 # files
 
 
-def listed(**changes: Any) -> World:
+def listed(**changes: Any) -> Context:
     file = NamedFile(0, "docs/plan.md", "missing", ("docs/plan.md",))._replace(**changes)
     return world(files={PATH: [file]})
 
@@ -98,31 +107,33 @@ def listed(**changes: Any) -> World:
     ],
 )
 def test_a_missing_file_is_told_with_its_fate(fate: str, detail: str, level: str, says: str) -> None:
-    (finding,) = drift.find_missing_files(listed(fate=fate, detail=detail))
+    (finding,) = found(checks.find_missing_files, listed(fate=fate, detail=detail))
     assert (finding.level, finding.where) == (level, "/context_primer/generated_files/0")
     assert says in finding.message
 
 
 def test_a_file_outside_is_a_note_and_one_that_is_there_nothing() -> None:
-    assert places(drift.find_missing_files(listed(state="outside"))) == [("note", "/context_primer/generated_files/0")]
-    assert drift.find_missing_files(listed(state="there")) == []
+    assert places(found(checks.find_missing_files, listed(state="outside"))) == [
+        ("note", "/context_primer/generated_files/0")
+    ]
+    assert found(checks.find_missing_files, listed(state="there")) == []
 
 
 def test_the_missing_paths_of_one_entry_are_told_together() -> None:
     files = [NamedFile(3, f"packs/{name}.yml", "missing", fate="unknown") for name in "abcdefg"]
-    (finding,) = drift.find_missing_files(world(files={PATH: files}))
+    (finding,) = found(checks.find_missing_files, world(files={PATH: files}))
     assert "packs/a.yml" in finding.message
     assert "and 2 more" in finding.message
 
 
-def step(when: int, *paths: str, subject: str = "change") -> Step:
-    return Step("1a2b3c4d5e", when, subject, frozenset(paths))
+def step(when: int, *paths: str, subject: str = "change") -> Change:
+    return Change("1a2b3c4d5e", when, subject, frozenset(paths))
 
 
-def changed(*steps: Step, **changes: Any) -> list[tuple[str, str]]:
+def changed(*steps: Change, **changes: Any) -> list[tuple[str, str]]:
     files = {PATH: [NamedFile(0, "docs/plan.md", "there", ("docs/plan.md",))]}
     documents = [document(**changes)]
-    return places(drift.find_changed_documents(world(THEN + 5 * DAY, documents, files=files, steps=steps)))
+    return places(found(checks.find_changed_documents, world(THEN + 5 * DAY, documents, files=files, steps=steps)))
 
 
 def test_a_file_that_changed_after_the_checkpoint_was_committed_is_told() -> None:
@@ -145,12 +156,14 @@ def test_a_file_that_changed_days_before_an_unrenewed_checkpoint_was_touched_is_
 
 def test_complete_work_whose_files_move_on_is_told_after_two_weeks_and_only_once() -> None:
     files = {PATH: [NamedFile(0, "docs/plan.md", "there", ("docs/plan.md",))]}
-    facts = {"files": files, "steps": [step(THEN + 5 * DAY, "docs/plan.md")]}
+    facts: dict[str, Any] = {"files": files, "steps": [step(THEN + 5 * DAY, "docs/plan.md")]}
     complete = [document(status="complete")]
-    assert drift.find_moving_completions(world(THEN + 14 * DAY, complete, **facts)) == []
-    assert places(drift.find_moving_completions(world(THEN + 15 * DAY, complete, **facts))) == [("note", "/status")]
-    assert drift.find_moving_completions(world(THEN + 15 * DAY, complete)) == []
-    assert drift.find_changed_documents(world(THEN + 15 * DAY, complete, **facts)) == []
+    assert found(checks.find_moving_completions, world(THEN + 14 * DAY, complete, **facts)) == []
+    assert places(found(checks.find_moving_completions, world(THEN + 15 * DAY, complete, **facts))) == [
+        ("note", "/status")
+    ]
+    assert found(checks.find_moving_completions, world(THEN + 15 * DAY, complete)) == []
+    assert found(checks.find_changed_documents, world(THEN + 15 * DAY, complete, **facts)) == []
 
 
 # merged work
@@ -161,14 +174,16 @@ MERGED = {"#12": 'abc "search (#12)" (rule)', "ABC-7": "def"}
 
 def test_an_action_that_asks_for_merged_work_is_told_with_its_evidence() -> None:
     actions = ["Write the API", {"text": "Merge #12", "done_when": "true"}, "Merge #13"]
-    (finding,) = drift.find_shipped_actions(world(documents=[document(next_actions=actions)], merged=MERGED))
+    (finding,) = found(checks.find_shipped_actions, world(documents=[document(next_actions=actions)], merged=MERGED))
     assert (finding.level, finding.where) == ("warning", "/next_actions/1")
     assert 'abc "search (#12)" (rule)' in finding.message
 
 
 def test_waiting_for_merged_work_is_a_note_and_mentioning_it_nothing() -> None:
     actions = ["After #12 lands, deploy", "ABC-7: write the parser", "Follow up on #12"]
-    assert places(drift.find_shipped_actions(world(documents=[document(next_actions=actions)], merged=MERGED))) == [
+    assert places(
+        found(checks.find_shipped_actions, world(documents=[document(next_actions=actions)], merged=MERGED))
+    ) == [
         ("note", "/next_actions/0"),
         ("note", "/next_actions/1"),
     ]
@@ -177,21 +192,21 @@ def test_waiting_for_merged_work_is_a_note_and_mentioning_it_nothing() -> None:
 def test_an_open_blocker_whose_resolution_is_merged_is_told_and_a_resolved_one_not() -> None:
     blocker = {"id": "b", "description": "x", "needs": "code_fix", "proposed_resolution": "Fixed by #12"}
     blockers = [blocker, {**blocker, "id": "c", "resolved": True}, {**blocker, "id": "d", "resolved_at": "2026-03-02"}]
-    found = drift.find_shipped_resolutions(world(documents=[document(blockers=blockers)], merged=MERGED))
-    assert places(found) == [("warning", "/blockers/0/proposed_resolution")]
+    told = found(checks.find_shipped_resolutions, world(documents=[document(blockers=blockers)], merged=MERGED))
+    assert places(told) == [("warning", "/blockers/0/proposed_resolution")]
 
 
 def test_what_is_asked_of_history_is_what_actions_and_open_blockers_name() -> None:
     blocker = {"id": "b", "description": "#1", "proposed_resolution": "Merge #3"}
     documents = [document(next_actions=["Merge #2"], blockers=[blocker, {**blocker, "resolved": True}])]
-    assert drift.find_asked_references(documents) == {"#2", "#3"}
+    assert world(documents=documents).facts(SkillFacts).references == {"#2", "#3"}
 
 
 def test_a_shallow_clone_is_mentioned_only_when_history_was_asked() -> None:
-    assert drift.find_partial_history(world(shallow=True)) == []
+    assert found(checks.find_partial_history, world(is_shallow=True)) == []
     documents = [document(next_actions=["Merge #2"])]
-    assert places(drift.find_partial_history(world(documents=documents, shallow=True))) == [("note", "")]
-    assert drift.find_partial_history(world(documents=documents)) == []
+    assert places(found(checks.find_partial_history, world(documents=documents, is_shallow=True))) == [("note", "")]
+    assert found(checks.find_partial_history, world(documents=documents)) == []
 
 
 # recorded commits
@@ -235,17 +250,17 @@ def test_a_document_is_walked_for_every_style_of_key(key: str) -> None:
 def test_a_commit_that_history_does_not_hold_is_told_and_in_a_shallow_clone_as_a_note() -> None:
     documents = [document(verified_for_sha="abcdef1", release_sha="1234567")]
     strangers = {"abcdef1": "unknown", "1234567": "elsewhere"}
-    found = drift.find_strange_commits(world(documents=documents, strangers=strangers))
-    assert places(found) == [("warning", "/verified_for_sha"), ("warning", "/release_sha")]
-    found = drift.find_strange_commits(world(documents=documents, strangers=strangers, shallow=True))
-    assert places(found) == [("note", "/verified_for_sha"), ("warning", "/release_sha")]
+    told = found(checks.find_unknown_commits, world(documents=documents, foreign_commits=strangers))
+    assert places(told) == [("warning", "/verified_for_sha"), ("warning", "/release_sha")]
+    told = found(checks.find_unknown_commits, world(documents=documents, foreign_commits=strangers, is_shallow=True))
+    assert places(told) == [("note", "/verified_for_sha"), ("warning", "/release_sha")]
 
 
 def test_many_commits_of_one_field_are_one_finding() -> None:
     rows = [{"merge_sha": f"abcde{number:02}"} for number in range(30)]
     documents = [document(skill_state={"merged_prs": rows})]
     strangers = {str(row["merge_sha"]): "unknown" for row in rows}
-    (finding,) = drift.find_strange_commits(world(documents=documents, strangers=strangers))
+    (finding,) = found(checks.find_unknown_commits, world(documents=documents, foreign_commits=strangers))
     assert finding.where == "/skill_state/merged_prs/0/merge_sha"
     assert "and 25 more" in finding.message
 
@@ -261,5 +276,54 @@ def test_deeply_nested_state_is_searched_without_harm() -> None:
 def test_a_text_is_kept_with_its_references_whatever_their_spelling(text: str) -> None:
     kept = document(next_actions=[f"x {text}"]).actions
     assert [list(passage.references) for passage in kept] == (
-        [found] if (found := find_references(f"x {text}")) else []
+        [named] if (named := find_references(f"x {text}")) else []
     )
+
+
+# the files themselves
+
+CHECKS = choose_checks(["schema", "json", "drift", "content", "merge/unresolved"])
+CODES = tuple(check.code for check in CHECKS)
+
+
+def read(text: str, codes: tuple[str, ...] = CODES, **facts: Any) -> Context:
+    summary = summarize_document(check_document(PATH, text.encode(), now=THEN))
+    return world(documents=[summary], codes=codes, **facts)
+
+
+def test_what_validate_says_is_not_said_twice() -> None:
+    text = checkpoint_text(progress_summary="x", skill_state={"big": "x" * 40_000}, project_dir="here")
+    gone = frozenset({"here"})
+    codes = [finding.code for finding in run_checks(CHECKS, read(text, absent_dirs=gone))]
+    assert sorted(codes) == ["skill/file-too-big", "skill/relative-project-dir"]
+    some = choose_checks(["content/rotation-due", "drift/project-dir"])
+    codes = [finding.code for finding in run_checks(some, read(text, ("content/rotation-due",), absent_dirs=gone))]
+    assert sorted(codes) == ["content/rotation-due", "drift/project-dir"]
+
+
+def test_a_reviewed_narrative_is_no_finding() -> None:
+    entries = [{"step": "x", "reviewed": True}, {"step": "y", "reviewed_at": "2026-03-02T09:30:00Z"}]
+    assert found(checks.find_unreviewed, read(checkpoint_text(superseded=entries))) == []
+
+
+@pytest.mark.parametrize(
+    "value", [checkpoint(superseded=3), checkpoint(skill_state=[1]), checkpoint(blockers={"a": 1})]
+)
+def test_values_that_break_the_schema_do_no_harm(value: dict[str, Any]) -> None:
+    some = [check for check in CHECKS if check.code != "content/not-read"]
+    assert all(finding.code.startswith("skill/") for finding in run_checks(some, read(json.dumps(value))))
+
+
+# unfinished merges
+
+
+def test_unmerged_files_and_markers_are_errors_and_an_operation_a_note() -> None:
+    def told(context: Context) -> list[tuple[str, str]]:
+        return [(finding.level, finding.code) for finding in checks.find_unresolved(context)]
+
+    error, note = ("error", "merge/unresolved"), ("note", "merge/unresolved")
+    assert told(read(checkpoint_text(), unmerged=[PATH], operation="merge")) == [error, note]
+    marked = "<<<<<<< ours\n{}\n=======\n{}\n>>>>>>> theirs\n"
+    assert told(read(marked)) == [error]
+    assert told(read(marked, unmerged=[PATH])) == [error]
+    assert told(read(checkpoint_text())) == []

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.tools.doctor.examine import is_code
-from checkpoint_git.tools.doctor.suppression import Settings, find_idle, read_settings_text, split_findings
+from checkpoint_git.tools.doctor.diagnose import is_code
+from checkpoint_git.tools.doctor.settings import Settings, find_unused, read_settings_text, split_findings
 
 PATH = ".checkpoints/doctor.toml"
 FOUND = Finding("drift/file-missing", "warning", "a/b.ts is missing", ".checkpoints/x.checkpoint.json", "/a/0", 3, 1)
@@ -133,7 +133,7 @@ def test_one_bad_entry_leaves_the_others_and_the_thresholds_in_force() -> None:
 def test_a_suppression_that_is_over_or_does_nothing_is_a_note() -> None:
     settings = read(entry(until="2026-06-01") + entry(code="drift") + entry(code="driver"))
     _, _, used = split_findings([FOUND], settings.suppressions, JUNE_30)
-    notes = find_idle(settings.suppressions, used, JUNE_30, PATH)
+    notes = find_unused(settings.suppressions, used, JUNE_30, PATH)
     assert [(one.level, one.line, "is over" in one.message) for one in notes] == [("note", 1, True), ("note", 8, False)]
 
 

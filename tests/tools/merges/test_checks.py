@@ -1,20 +1,94 @@
-"""What the doctor says about the next pull, as values."""
+"""What the doctor says about past merges and the next pull, as values."""
 
 import pytest
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.merge.conflicts import Clash
-from checkpoint_git.tools.doctor.context import World
-from checkpoint_git.tools.doctor.table import choose_checks, find_all
-from checkpoint_git.tools.merges.facts import Meeting, Upstream
+from checkpoint_git.protocols.check import run_checks
+from checkpoint_git.tools.doctor.catalog import choose_checks
+from checkpoint_git.tools.merges.checks import MergeFacts
+from checkpoint_git.tools.merges.facts import Audit, Damage, Harm, Hurt, Meeting, Upstream
+from tests.support.contexts import give, make_context
 
 PATH = ".checkpoints/build.checkpoint.json"
 OTHER = ".checkpoints/audit.checkpoint.json"
+
+
+# past merges
+
+FIRST, SECOND = "1" * 40, "2" * 40
+LOST = Damage("c" * 40, (FIRST, SECOND), "Merge main", PATH, "lost", (Hurt("/blockers", "blockers[b]: gone"),), SECOND)
+
+
+def audited(audit: Audit, since: str = "") -> list[Finding]:
+    context = give(make_context(since=since), MergeFacts, audit=audit)
+    return run_checks(
+        choose_checks(["merge/lost-entry", "merge/duplicated", "merge/blended", "merge/not-audited"]), context
+    )
+
+
+def damaged(*damages: Damage) -> list[Finding]:
+    return audited(Audit(1, damages=damages))
+
+
+def test_without_damage_there_is_nothing_to_say() -> None:
+    assert audited(Audit()) == []
+
+
+@pytest.mark.parametrize(
+    ("harm", "code"), [("lost", "merge/lost-entry"), ("doubled", "merge/duplicated"), ("blended", "merge/blended")]
+)
+def test_every_kind_of_harm_has_its_code(harm: Harm, code: str) -> None:
+    (found,) = damaged(LOST._replace(harm=harm))
+    assert (found.code, found.level, found.path, found.where) == (code, "warning", PATH, "/blockers")
+
+
+def test_a_loss_names_the_merge_its_parents_the_entry_and_who_has_it() -> None:
+    (found,) = damaged(LOST)
+    assert found.message == (
+        'merge cccccccccccc of 11111111 and 22222222 ("Merge main") lost an entry: blockers[b]: gone'
+    )
+    assert f"checkpoint explain-merge {'c' * 12} -- {PATH} tells" in found.hint
+    assert found.hint.endswith(f"git show {'2' * 12}:{PATH} still has it")
+
+
+def test_many_losses_in_one_file_are_one_finding() -> None:
+    (found,) = damaged(LOST._replace(entries=tuple(Hurt(f"/{number}", f"entry {number}") for number in range(5))))
+    assert " lost 5 entries: entry 0; entry 1; entry 2; and 2 more" in found.message
+    assert found.where == "/0"
+
+
+def test_a_strangers_path_is_one_word_of_the_command() -> None:
+    (found,) = damaged(LOST._replace(path=".checkpoints/$(touch x).checkpoint.json", subject="s" * 500))
+    assert f"git show '{'2' * 12}:.checkpoints/$(touch x).checkpoint.json'" in found.hint
+    assert len(found.message) < 200
+
+
+def test_a_shallow_clone_says_how_many_merges_it_cannot_judge() -> None:
+    (found,) = audited(Audit(3, cut=2))
+    assert (found.code, found.level) == ("merge/not-audited", "note")
+    assert found.message.startswith("2 recent merges could not be audited")
+
+
+def test_merges_that_have_to_wait_for_the_next_time_are_said() -> None:
+    (found,) = audited(Audit(40, waiting=10))
+    assert found.message.startswith("10 merges were not audited this time")
+
+
+def test_a_bound_that_cuts_what_was_asked_for_is_said() -> None:
+    audit = Audit(1_000, left_out=True)
+    assert audited(audit) == []
+    (found,) = audited(audit, since="v1")
+    assert "only the newest 1000 were audited" in found.message
+
+
+# the next pull
+
 BOTH = Upstream("origin/main", ahead=2, behind=3)
 
 
 def told(upstream: Upstream | None) -> list[Finding]:
-    return find_all(choose_checks(["upstream"]), World(upstream=upstream))
+    return run_checks(choose_checks(["upstream"]), give(make_context(), MergeFacts, upstream=upstream))
 
 
 def only(upstream: Upstream | None) -> Finding:

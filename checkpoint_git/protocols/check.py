@@ -1,0 +1,176 @@
+"""Doctor checks: each is one decorated function in the checks.py of the subject that it is about.
+
+A check gets a context and answers with findings. What it looks at are facts: classes of cached properties that belong
+to the subject as well, made once a context and read on first use, so that a check which does not run reads nothing.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from types import ModuleType
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, cast
+
+from checkpoint_git.core import jsonplace
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding, Level
+from checkpoint_git.core.progress import Tell
+from checkpoint_git.disk.discover import Place
+
+REPOSITORY = ".checkpoints"  # the path of findings about the repository rather than about one file
+NOT_LOOKED_AT = "doctor/not-looked-at"
+
+Fix = Literal["safe", "by name", "no"]
+When = Literal["always", "named", "online"]
+T = TypeVar("T")
+
+
+class Context:
+    """A place and the facts about it.
+
+    now: seconds since 1970. env: the environment that git is asked in. skill: the only one that was asked for, "" for
+    all. since: the commit after which merges are audited, "" for the latest ones. codes: of the checks that run, for
+    a check that leaves something to another one. limits: status -> days after which it is stale, where the project
+    wants others. troubles: what could not be looked at.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        now: int,
+        env: Mapping[str, str],
+        *,
+        skill: str = "",
+        since: str = "",
+        codes: Iterable[str] = (),
+        limits: Mapping[str, int] | None = None,
+        tell: Tell = lambda what: None,
+    ) -> None:
+        self.place, self.now, self.env = place, now, env
+        self.skill, self.since = skill, since
+        self.codes, self.limits = frozenset(codes), limits or {}
+        self.tell = tell
+        self.troubles: list[Finding] = []
+        self._facts: dict[object, object] = {}
+
+    def facts(self, kind: "Callable[[Context], T]") -> T:
+        """The facts of one subject, made on first use."""
+        if kind not in self._facts:
+            self._facts[kind] = kind(self)
+        return cast(T, self._facts[kind])
+
+
+class _Facts(Protocol):
+    context: Context
+
+
+def fact(what: str, default: Any, *, needs_git: bool = True) -> Callable[[Callable[[Any], T]], "cached_property[T]"]:
+    """Make a method of a facts class a property that is read once.
+
+    what: for progress and for the finding where it cannot be read; the checks then see the default, as they do for
+    what needs git outside a repository.
+    """
+
+    def decorate(read: Callable[[Any], T]) -> "cached_property[T]":
+        def read_or_default(facts: _Facts) -> T:
+            context = facts.context
+            if needs_git and context.place.work_tree is None:
+                message = "this is no git repository: history, merge driver and hooks were not looked at"
+                outside = Finding(NOT_LOOKED_AT, "note", message)
+                context.troubles += [] if outside in context.troubles else [outside]
+                return cast(T, default)
+            context.tell(what)
+            try:
+                return read(facts)
+            except CheckpointError as error:
+                message = f"{what} could not be looked at: {error.message}"
+                context.troubles.append(Finding(NOT_LOOKED_AT, "warning", message, hint=error.hint))
+                return cast(T, default)
+
+        return cached_property(read_or_default)
+
+    return decorate
+
+
+Find = Callable[[Context], Iterable[Finding]]
+
+
+class Check(NamedTuple):
+    """One check.
+
+    code: of its findings, or their part before the slash. level: of its findings, at worst. looks_at: one line;
+    details: more of it, in Markdown, for the page. remedy: what a user does about a finding. fix: whether
+    `doctor --fix` does it ("safe"), only `doctor --fix=CODE` ("by name"), or neither; a finding may still need a user.
+    when: "named" ones take long and "online" ones ask a server, so they run only where they are asked for. in_bare:
+    whether it runs in a bare repository too.
+    """
+
+    code: str
+    level: Level
+    looks_at: str
+    details: str
+    remedy: str
+    fix: Fix
+    when: When
+    in_bare: bool
+    find: Find
+
+    @property
+    def group(self) -> str:
+        """The part of the code before the slash."""
+        return self.code.partition("/")[0]
+
+    def matches(self, code: str) -> bool:
+        """Whether a code, or the part of it before the slash, names this check."""
+        return self.code == code or self.code.startswith(code.rstrip("/") + "/")
+
+
+_checks: dict[str, list[Check]] = {}  # by the module that they are defined in
+
+
+def check(
+    code: str, level: Level, *, remedy: str, fix: Fix = "no", when: When = "always", in_bare: bool = False
+) -> Callable[[Find], Find]:
+    """Register a function as a check; its docstring is what people read of it."""
+
+    def register(find: Find) -> Find:
+        looks_at, _, details = (find.__doc__ or "").partition("\n")
+        one = Check(code, level, looks_at.rstrip("."), " ".join(details.split()), remedy, fix, when, in_bare, find)
+        _checks.setdefault(find.__module__, []).append(one)
+        return find
+
+    return register
+
+
+def collect_checks(module: ModuleType) -> tuple[Check, ...]:
+    """The checks that a module defines, in its order."""
+    return tuple(_checks.get(module.__name__, ()))
+
+
+def run_checks(checks: Iterable[Check], context: Context) -> list[Finding]:
+    """What the checks find, each thing once. Findings in documents may lack their line, see locate_all."""
+    findings: list[Finding] = []
+    for one in checks:
+        try:
+            findings.extend(one.find(context))
+        except CheckpointError as error:
+            message = f"{one.code} could not be checked: {error.message}"
+            context.troubles.append(Finding(NOT_LOOKED_AT, "warning", message, hint=error.hint))
+    return list(dict.fromkeys(findings))
+
+
+def locate_all(findings: Sequence[Finding], read_text: Callable[[str], str | None]) -> list[Finding]:
+    """The findings by file and place, with the lines and columns that they lack; what is about no file comes last.
+
+    read_text: a JSON document by its path, None for what cannot be located.
+    """
+    lacking: dict[str, list[int]] = {}
+    for at, finding in enumerate(findings):
+        if finding.path and not finding.line:
+            lacking.setdefault(finding.path, []).append(at)
+    located = list(findings)
+    for path, places in lacking.items():
+        text = read_text(path)
+        if text is not None:
+            lines = jsonplace.locate_all(text, [findings[at].where for at in places])
+            for at, (line, column) in zip(places, lines, strict=True):
+                located[at] = findings[at]._replace(line=line, column=column)
+    return sorted(located, key=lambda one: (one.path in ("", REPOSITORY), one.path, one.line, one.column))

@@ -1,0 +1,379 @@
+"""What the doctor checks in skill checkpoints: are they valid, and do they still agree with time, files and history?"""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from checkpoint_git.core.clock import DAY, write_instant
+from checkpoint_git.core.finding import Finding, Level
+from checkpoint_git.core.terminal_text import join_some, plural, quote_word, shorten
+from checkpoint_git.disk.discover import relative_path
+from checkpoint_git.git.history.history import Change
+from checkpoint_git.git.refs import Tag
+from checkpoint_git.protocols.check import REPOSITORY, Context, check
+from checkpoint_git.protocols.skill.document_summary import MAX_SIZE, DocumentSummary, Passage, Recorded
+from checkpoint_git.protocols.skill.facts import NamedFile, SkillFacts
+from checkpoint_git.protocols.skill.progress import STALE_AFTER
+
+_STALE_DAYS = {"in_progress": STALE_AFTER // DAY, "blocked": 3, "complete": 14}  # unless the project wants others
+_GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
+
+
+# the files themselves
+
+
+@check("schema", "error", remedy="as each finding says", in_bare=True)
+def find_invalid(context: Context) -> Iterator[Finding]:
+    """Everything that `checkpoint validate` reports.
+
+    ([list](skill-checkpoints.md#findings))
+    """
+    for summary in context.facts(SkillFacts).summaries:
+        yield from summary.findings
+
+
+@check("json/byte-order-mark", "warning", remedy="remove it", fix="safe")
+def find_byte_order_marks(context: Context) -> Iterator[Finding]:
+    """A byte order mark before the JSON, which other readers refuse."""
+    return (finding for finding in find_invalid(context) if finding.code == "json/byte-order-mark")
+
+
+@check("drift/project-dir", "warning", remedy="`checkpoint update SKILL --project_dir=PATH`", fix="by name")
+def find_lost_projects(context: Context) -> Iterator[Finding]:
+    """`project_dir` is not a folder of this machine, or not absolute."""
+    facts = context.facts(SkillFacts)
+    for summary in facts.summaries:
+        path = summary.project_dir
+        if path is None or path not in facts.absent_dirs or _is_covered(context, summary, "skill/relative-project-dir"):
+            continue
+        shown = shorten(path, 100)
+        message = f"project_dir is {shown}, and this machine has no such folder"
+        if not path.startswith("/"):
+            message = f"project_dir is {shown}, which is not an absolute path of this machine"
+        update = f"checkpoint update {quote_word(summary.skill)} --project_dir=PATH"
+        hint = f"if this checkout is the project's home: {update}"
+        yield Finding("drift/project-dir", "warning", message, summary.path, "/project_dir", hint=hint)
+
+
+def _is_covered(context: Context, summary: DocumentSummary, code: str) -> bool:
+    """Whether the check of the schema reports this file with a finding that leaves nothing to add."""
+    return "schema" in context.codes and summary.has_finding(code)
+
+
+# time
+
+
+@check("drift/stale-in-progress", "warning", remedy="carry on, or set another status")
+def find_stale_work(context: Context) -> Iterator[Finding]:
+    """In progress, and nothing written for more than 7 days."""
+    hint = "carry on with it, or say what became of it: checkpoint update {skill} --status=..."
+    return _find_stale(context, "drift/stale-in-progress", "in_progress", hint)
+
+
+@check("drift/stale-blocked", "warning", remedy="ask for the decision again")
+def find_stale_blocks(context: Context) -> Iterator[Finding]:
+    """Blocked for more than 3 days."""
+    hint = "ask for the decision again, or resolve the blocker and set another status"
+    return _find_stale(context, "drift/stale-blocked", "blocked", hint)
+
+
+def _find_stale(context: Context, code: str, status: str, hint: str) -> Iterator[Finding]:
+    limit = _limit_of(context, status)
+    for summary in context.facts(SkillFacts).summaries:
+        age = _age_of(summary, status, context.now)
+        if age > limit * DAY:
+            message = f"{summary.skill} is {status}, and nothing was written for {age // DAY} days (more than {limit})"
+            told = hint.format(skill=quote_word(summary.skill))
+            yield Finding(code, "warning", message, summary.path, "/updated_at", hint=told)
+
+
+def _limit_of(context: Context, status: str) -> int:
+    return context.limits.get(status, _STALE_DAYS[status])
+
+
+def _age_of(summary: DocumentSummary, status: str, now: int) -> int:
+    """Seconds since a checkpoint of this status was written, 0 for any other."""
+    return now - summary.updated_at if summary.updated_at is not None and summary.status == status else 0
+
+
+@check("drift/complete-but-moving", "note", remedy="`checkpoint reset SKILL`")
+def find_moving_completions(context: Context) -> Iterator[Finding]:
+    """Complete for more than 14 days, and its files changed or a tag was made since."""
+    facts = context.facts(SkillFacts)
+    for summary in facts.summaries:
+        age = _age_of(summary, "complete", context.now)
+        if age <= _limit_of(context, "complete") * DAY:
+            continue
+        changed = find_changed_files(summary, facts)
+        since = _describe_changes(changed) if changed else _describe_release(summary, facts.newest_tag)
+        if since:
+            message = f"it was complete {age // DAY} days ago, and {since} since"
+            hint = f"if its work goes on, say so; else put it away: checkpoint reset {quote_word(summary.skill)}"
+            yield Finding("drift/complete-but-moving", "note", message, summary.path, "/status", hint=hint)
+
+
+def _describe_release(summary: DocumentSummary, tag: Tag | None) -> str:
+    """The release that came later, "" for none. A tag made the same day belongs to the work itself."""
+    later = tag is not None and summary.updated_at is not None and tag.when > summary.updated_at + _GRACE
+    return f"the tag {shorten(tag.name, 60)} was made" if tag and later else ""
+
+
+# files
+
+
+# fate -> level, what the message says of the file, hint
+_FATES: dict[str, tuple[Level, str, str]] = {
+    "renamed": ("warning", "is now called {detail}", "write the new name; `checkpoint doctor --fix` does"),
+    "deleted": ("warning", "was deleted in commit {detail}", "take it off the list"),
+    "uncommitted": ("warning", "is in HEAD, but not in the work tree", "git restore it, or take it off the list"),
+    "ignored": ("note", "is not here; git ignores it, so it is built on each machine", "leave out what can be rebuilt"),
+    "unknown": ("warning", "is missing, and git never had it", "correct the path, commit it, or take it off the list"),
+    "outside": ("note", "lies outside the repository, so nobody else has it", "keep it here, or take it off the list"),
+    "": ("warning", "is missing", "correct the path, or take it off the list"),
+}
+
+
+@check("drift/file-missing", "warning", remedy="write the new name, or take it off the list", fix="safe")
+def find_missing_files(context: Context) -> Iterator[Finding]:
+    """A file in generated_files that is not there.
+
+    When git knows its new name, the finding says it.
+    """
+    facts = context.facts(SkillFacts)
+    for summary in facts.summaries:
+        groups: dict[tuple[int, str, str], list[NamedFile]] = {}  # an entry with braces can name many
+        for file in facts.files.get(summary.path, ()):
+            if file.state != "there":
+                fate = "outside" if file.state == "outside" else file.fate
+                groups.setdefault((file.at, fate, file.detail), []).append(file)
+        for (at, fate, detail), group in groups.items():
+            level, text, hint = _FATES[fate]
+            named = join_some([shorten(file.path, 120) for file in group])
+            subject = named if len(group) == 1 else f"each of {named}"
+            message = f"{subject} {text.format(detail=shorten(detail, 120))}"
+            where = f"/context_primer/generated_files/{at}"
+            yield Finding("drift/file-missing", level, message, summary.path, where, hint=hint)
+
+
+@check("drift/file-uncommitted", "note", remedy="`git add` it, or take it off the list")
+def find_uncommitted_files(context: Context) -> Iterator[Finding]:
+    """A file in generated_files that git does not have, though the checkpoint is committed: another clone lacks it."""
+    facts = context.facts(SkillFacts)
+    for summary in facts.summaries:
+        files = facts.untracked.get(summary.path, ())
+        if files:
+            named = join_some([shorten(file.path, 80) for file in files])
+            verb = "is" if len(files) == 1 else "are"
+            message = f"{named} {verb} here but not in git, so another clone has the checkpoint without"
+            hint = "git add what belongs to the work, or take it off the list"
+            yield Finding("drift/file-uncommitted", "note", message, summary.path, _where(files), hint=hint)
+
+
+@check("drift/file-changed", "note", remedy="read it again")
+def find_changed_documents(context: Context) -> Iterator[Finding]:
+    """A file in generated_files that changed since the checkpoint was written."""
+    facts = context.facts(SkillFacts)
+    for summary in facts.summaries:
+        changed = [] if summary.status == "complete" else find_changed_files(summary, facts)
+        if changed and summary.updated_at is not None:
+            since = f"since the checkpoint was written ({write_instant(summary.updated_at)})"
+            message = f"{_describe_changes(changed)} {since}"
+            hint = "read them again before relying on the context primer; the next update settles it"
+            where = _where([one.file for one in changed])
+            yield Finding("drift/file-changed", "note", message, summary.path, where, hint=hint)
+
+
+def _where(files: Sequence[NamedFile]) -> str:
+    return f"/context_primer/generated_files{f'/{files[0].at}' if len(files) == 1 else ''}"
+
+
+class ChangedFile(NamedTuple):
+    """A listed file and the newest step that changed it without its checkpoint."""
+
+    file: NamedFile
+    step: Change
+
+
+def find_changed_files(summary: DocumentSummary, facts: SkillFacts) -> list[ChangedFile]:
+    """The listed files that HEAD's line changed since the checkpoint was written.
+
+    What came after the step that brought in the checkpoint counts, but not that step itself. Of what came before it,
+    and while the checkpoint is not committed, only what is clearly later than updated_at: a session commits its
+    files around the time it writes.
+    """
+    written = summary.updated_at
+    if written is None:
+        return []
+    files = (file for file in facts.files.get(summary.path, ()) if file.state == "there")
+    watched = {name: file for file in files for name in file.names if name != summary.path}
+    own = facts.steps_by_path.get(summary.path, ())
+    committed = own[0] if own and facts.steps[own[0]].when >= written else 0
+
+    def is_news(at: int) -> bool:
+        since = written if at < committed else written + _GRACE
+        return facts.steps[at].when > since and summary.path not in facts.steps[at].paths
+
+    changed: dict[str, ChangedFile] = {}
+    for name, file in watched.items():
+        newest = next((at for at in facts.steps_by_path.get(name, ()) if is_news(at)), None)
+        if newest is not None:
+            changed.setdefault(file.path, ChangedFile(file, facts.steps[newest]))
+    return sorted(changed.values(), key=lambda one: one.file.at)
+
+
+def _describe_changes(changed: Sequence[ChangedFile]) -> str:
+    named = [f'{shorten(one.file.path, 80)} ({one.step.id[:9]} "{shorten(one.step.subject, 50)}")' for one in changed]
+    start = "a generated file changed" if len(named) == 1 else f"{len(named)} generated files changed"
+    return f"{start}: {join_some(named)}"
+
+
+# merged work
+
+
+# how an action uses a reference -> level, message, hint
+_USES: dict[str, tuple[Level, str, str]] = {
+    "asked": ("warning", "the action asks for {name}, which is merged", "take out what is done"),
+    "waits": ("note", "the action waits for {name}, which is merged", "it can go on: say what is next"),
+    "about": ("note", "the action is about {name}, which is merged", "if it is done, take it off the list"),
+}
+
+
+@check("drift/action-shipped", "warning", remedy="`checkpoint done SKILL`", fix="safe")
+def find_shipped_actions(context: Context) -> Iterator[Finding]:
+    """A next action that asks for work which the history has merged."""
+    merged = context.facts(SkillFacts).merged
+    for summary, passage in _find_passages(context, "actions"):
+        from checkpoint_git.protocols.skill.requests import find_shipped, find_uses
+
+        for use in find_uses(passage.text):
+            if use.reference not in merged or use.role not in _USES:
+                continue
+            level, text, hint = _USES[use.role]
+            if find_shipped(passage.text, merged):
+                first = passage.where == "/next_actions/0"
+                done = f"checkpoint done {quote_word(summary.skill)}" if first else "take it off the list"
+                hint = f"it is done: {done}"
+            message = f"{text.format(name=use.reference)}: by {merged[use.reference]}"
+            yield Finding("drift/action-shipped", level, message, summary.path, passage.where, hint=hint)
+
+
+@check("drift/blocker-shipped", "warning", remedy="mark the blocker resolved", fix="by name")
+def find_shipped_resolutions(context: Context) -> Iterator[Finding]:
+    """An open blocker whose proposed resolution is merged."""
+    merged = context.facts(SkillFacts).merged
+    for summary, passage in _find_passages(context, "resolutions"):
+        from checkpoint_git.protocols.skill.requests import is_resolved_by
+
+        for reference in passage.references:
+            if reference in merged and is_resolved_by(passage.text, reference):
+                message = f"what should resolve the blocker is merged: {reference} by {merged[reference]}"
+                hint = "check it, then mark the blocker resolved or remove it"
+                yield Finding("drift/blocker-shipped", "warning", message, summary.path, passage.where, hint=hint)
+
+
+def _find_passages(
+    context: Context, field: Literal["actions", "resolutions"]
+) -> Iterator[tuple[DocumentSummary, Passage]]:
+    """The texts that name something merged."""
+    facts = context.facts(SkillFacts)
+    merged = facts.merged.keys()
+    for summary in facts.summaries if merged else ():
+        for passage in summary.actions if field == "actions" else summary.resolutions:
+            if not merged.isdisjoint(passage.references):
+                yield summary, passage
+
+
+@check("drift/history-partial", "note", remedy="`git fetch --unshallow`")
+def find_partial_history(context: Context) -> Iterator[Finding]:
+    """The clone is shallow, so evidence may be missing."""
+    facts = context.facts(SkillFacts)
+    if facts.references and facts.is_shallow:
+        message = "this clone is shallow: work that was merged before it begins cannot be told"
+        yield Finding("drift/history-partial", "note", message, hint="git fetch --unshallow")
+
+
+@check("drift/commit-unknown", "warning", remedy="correct the commit")
+def find_unknown_commits(context: Context) -> Iterator[Finding]:
+    """A recorded commit that is not part of HEAD's history."""
+    facts = context.facts(SkillFacts)
+    for summary in facts.summaries:
+        groups: dict[tuple[str, str], list[Recorded]] = {}
+        for recorded in summary.recorded:
+            if recorded.id in facts.foreign_commits:
+                groups.setdefault((recorded.key, facts.foreign_commits[recorded.id]), []).append(recorded)
+        for (key, kind), group in groups.items():
+            level: Level = "warning"
+            if kind == "elsewhere":
+                trouble, hint = "not part of HEAD's history", "was it rebased, or is this another branch?"
+            elif facts.is_shallow:
+                level = "note"
+                trouble, hint = "not in this shallow clone", "git fetch --unshallow tells whether it is real"
+            else:
+                trouble, hint = "this repository has no such commit", "was it rebased away, or mistyped?"
+            message = f"{key} names {join_some([one.id[:12] for one in group])}: {trouble}"
+            yield Finding("drift/commit-unknown", level, message, summary.path, group[0].where, hint=hint)
+
+
+# housekeeping
+
+
+@check("content/unreviewed", "warning", remedy="`checkpoint rotate SKILL`", fix="by name")
+def find_unreviewed(context: Context) -> Iterator[Finding]:
+    """A narrative that an unattended merge set aside, and that nobody has reviewed."""
+    for summary in context.facts(SkillFacts).summaries:
+        if summary.unreviewed:
+            message = f"{plural(summary.unreviewed, 'narrative')} that a merge set aside: nobody has reviewed them"
+            hint = f"compare them with the present one; to history: checkpoint rotate {quote_word(summary.skill)}"
+            yield Finding("content/unreviewed", "warning", message, summary.path, "/superseded", hint=hint)
+
+
+@check("content/rotation-due", "warning", remedy="`checkpoint rotate SKILL`", fix="safe")
+def find_overdue_rotations(context: Context) -> Iterator[Finding]:
+    """A file over 32 KB, or more than 50 merged pull requests in a list that a rotation would shorten."""
+    for summary in context.facts(SkillFacts).summaries:
+        hint = f"checkpoint rotate {quote_word(summary.skill)} moves what is closed into .checkpoints/history"
+        if not summary.rotates:
+            hint = "nothing in it is closed, so rotate cannot help: say it in fewer words, or in files of their own"
+        if summary.size > MAX_SIZE and not _is_covered(context, summary, "skill/file-too-big"):
+            message = f"the file has {summary.size / 1024:.1f} KB, and every resume reads all of it"
+            yield Finding("content/rotation-due", "warning", message, summary.path, hint=hint)
+        for where, length in summary.merged:
+            message = f"{length} merged pull requests are listed; git log tells them too"
+            yield Finding("content/rotation-due", "warning", message, summary.path, where, hint=hint)
+
+
+@check("content/not-read", "note", remedy="`git mv FILE SKILL.checkpoint.json`")
+def find_misnamed_files(context: Context) -> Iterator[Finding]:
+    """A file in `.checkpoints/` that looks like a checkpoint, and that nothing reads because of its name.
+
+    Such as `build.json`, `build.checkpoint.jsonc` or `Build.Checkpoint.JSON`.
+    """
+    if context.skill:
+        return
+    from checkpoint_git.protocols.skill.strays import list_strays
+
+    message = "it looks like a checkpoint, and is not read: its name does not end in .checkpoint.json, in small letters"
+    hint = "git mv it to SKILL.checkpoint.json, or move it elsewhere"
+    for path in list_strays(context.place):
+        yield Finding("content/not-read", "note", message, relative_path(path, context.place.top), hint=hint)
+
+
+# an unfinished merge
+
+
+@check("merge/unresolved", "error", remedy="resolve it and `git add` it")
+def find_unresolved(context: Context) -> Iterator[Finding]:
+    """Conflict markers, unmerged files, an operation that waits to be finished."""
+    facts = context.facts(SkillFacts)
+    for path in facts.unmerged:
+        message = "a merge left this file unresolved: the index holds both sides"
+        again = f"`git checkout --merge -- {quote_word(path)}` runs the merge driver on it again"
+        yield Finding("merge/unresolved", "error", message, path, hint=f"resolve it and `git add` it; {again}")
+    for summary in facts.summaries:
+        if summary.has_finding("json/conflict-markers") and summary.path not in facts.unmerged:
+            message = "conflict markers were left in the file, and git takes it for resolved"
+            hint = "edit them away, or take one side: git checkout --ours / --theirs, or restore it from git"
+            yield Finding("merge/unresolved", "error", message, summary.path, hint=hint)
+    if facts.operation:
+        message = f"git is in the middle of a {facts.operation}"
+        hint = f"finish it (git {facts.operation} --continue) or leave it (--abort)"
+        yield Finding("merge/unresolved", "note", message, REPOSITORY, hint=hint)

@@ -1,0 +1,185 @@
+"""What the checks of skill checkpoints look at: the checkpoints in short, their files, and git's history."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from checkpoint_git.disk.discover import Place, relative_path
+from checkpoint_git.git import paths, refs, worktree
+from checkpoint_git.git.history import history
+from checkpoint_git.git.merges.conflicts import read_operation
+from checkpoint_git.git.run import clean_env
+from checkpoint_git.protocols.check import Context, fact
+from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.skill.document_summary import DocumentSummary, read_summaries, summarize_document
+from checkpoint_git.protocols.skill.generated_files import choose_reading, find_readings, is_path_like
+
+_MOST_ASKED = 1_000  # paths on one command line
+
+
+class NamedFile(NamedTuple):
+    """One entry of generated_files, or one path of an entry that names several.
+
+    at: the entry's index. path: as far as we understood it. state: "there", "missing" or "outside" the repository.
+    names: what git may call it. fate, detail: why it is missing, see git.paths.Fate; "" outside git.
+    """
+
+    at: int
+    path: str
+    state: str
+    names: tuple[str, ...] = ()
+    fate: str = ""
+    detail: str = ""
+
+
+class SkillFacts:
+    """Facts about the checkpoints of a place, or about the one of the skill that was asked for."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    @cached_property
+    def summaries(self) -> Sequence[DocumentSummary]:
+        """Of each checkpoint what the checks need, sorted by path."""
+        context = self.context
+        return read_summaries(context.place, context.now, context.skill, context.tell)
+
+    @fact("the project folders", frozenset(), needs_git=False)
+    def absent_dirs(self) -> frozenset[str]:
+        """The project_dirs that this machine does not have."""
+        named = {one.project_dir for one in self.summaries if one.project_dir and one.project_dir.strip()}
+        return frozenset(path for path in named if not _is_folder(path))
+
+    @fact("the generated files", {}, needs_git=False)
+    def files(self) -> Mapping[str, Sequence[NamedFile]]:
+        """What each checkpoint lists, by its path."""
+        place = self.context.place
+        lookup = paths.Lookup(place.root, place.top)
+        files = {one.path: _read_listed(one, lookup) for one in self.summaries if one.listed}
+        every = [file for listed in files.values() for file in listed]
+        missing = {name for file in every if file.state == "missing" for name in file.names}
+        fates = paths.read_fates(place.top, sorted(missing)) if place.work_tree else {}
+        return {path: [_with_fate(file, fates, place) for file in listed] for path, listed in files.items()}
+
+    @fact("what git does not hold", {})
+    def untracked(self) -> Mapping[str, Sequence[NamedFile]]:
+        """Listed files that only this work tree has, of checkpoints that are committed as they are here."""
+        top, env = self.context.place.top, clean_env(self.context.env)
+        there = {path: [file for file in files if file.state == "there"] for path, files in self.files.items()}
+        names = {name for files in there.values() for file in files for name in file.names}
+        found = worktree.read_uncommitted(top, names, env) if names else set[str]()
+        only_here = {path: [one for one in files if not found.isdisjoint(one.names)] for path, files in there.items()}
+        listing = {path: files for path, files in only_here.items() if files}
+        in_work = worktree.read_changed(top, list(listing)[:_MOST_ASKED], env)
+        return {path: files for path, files in listing.items() if path not in in_work}
+
+    @fact("the newest tag", None)
+    def newest_tag(self) -> refs.Tag | None:
+        """The newest tag, where any work is complete."""
+        if not any(one.status == "complete" for one in self.summaries):
+            return None
+        return refs.read_newest_tag(self.context.place.top, clean_env(self.context.env))
+
+    @fact("the latest history", ())
+    def steps(self) -> Sequence[history.Change]:
+        """What HEAD's own line did to checkpoints and listed files since the oldest was written, newest first."""
+        written = [one.updated_at for one in self.summaries if one.updated_at is not None]
+        listed = {name for files in self.files.values() for file in files for name in file.names}
+        if not written or not listed:
+            return []
+        watched = frozenset(listed | {one.path for one in self.summaries})
+        return history.read_changes(self.context.place.top, min(written), watched)
+
+    @cached_property
+    def steps_by_path(self) -> Mapping[str, Sequence[int]]:
+        """Which steps touched a path."""
+        by_path: dict[str, list[int]] = {}
+        for at, step in enumerate(self.steps):
+            for path in step.paths:
+                by_path.setdefault(path, []).append(at)
+        return by_path
+
+    @cached_property
+    def references(self) -> set[str]:
+        """Everything that the history has to be asked about."""
+        passages = (passage for one in self.summaries for passage in (*one.actions, *one.resolutions))
+        return {reference for passage in passages for reference in passage.references}
+
+    @fact("the whole history", {})
+    def merged(self) -> Mapping[str, str]:
+        """Reference -> the evidence that it is merged."""
+        return history.read_merged(self.context.place.top, self.references)
+
+    @fact("the recorded commits", {})
+    def foreign_commits(self) -> Mapping[str, str]:
+        """Recorded commit id -> "unknown" to the repository, or "elsewhere" than in HEAD's history."""
+        ids = {recorded.id for one in self.summaries for recorded in one.recorded}
+        return history.read_strangers(self.context.place.top, sorted(ids))
+
+    @fact("the clone's depth", False)
+    def is_shallow(self) -> bool:
+        """Whether the history was cut off when it was cloned."""
+        return history.is_shallow(self.context.place.top)
+
+    @fact("the index", ())
+    def unmerged(self) -> Sequence[str]:
+        """The checkpoint files that a merge left unresolved."""
+        place = self.context.place
+        start = f"{relative_path(place.directory, place.top)}/"
+        names = worktree.read_unmerged(place.top, clean_env(self.context.env))
+        return [name for name in names if name.startswith(start)]
+
+    @fact("the git directory", "")
+    def operation(self) -> str:
+        """What git is in the middle of ("merge", "rebase"), "" for nothing."""
+        return read_operation(self.context.place.git_dir or "")
+
+
+def make_context(place: Place, documents: Sequence[Document], now: int, env: Mapping[str, str]) -> Context:
+    """A context in which these documents are all checkpoints that there are."""
+    context = Context(place, now, env)
+    context.facts(SkillFacts).summaries = [summarize_document(document) for document in documents]
+    return context
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return os.path.isabs(path) and os.path.isdir(path)
+    except ValueError:  # a null byte in it
+        return False
+
+
+def _read_listed(summary: DocumentSummary, lookup: paths.Lookup) -> list[NamedFile]:
+    project = summary.project_dir.rstrip("/") + "/" if summary.project_dir else ""
+
+    def from_root(path: str) -> str:
+        """A path below project_dir as seen from here: another machine's checkout is elsewhere."""
+        return path[len(project) :] if len(project) > 1 and path.startswith(project) else path
+
+    def is_there(path: str) -> bool:
+        return lookup.find_state(from_root(path)) == "there"
+
+    return [
+        NamedFile(at, name, lookup.find_state(name), lookup.find_names(name))
+        for at, text in enumerate(summary.listed)
+        for name in map(from_root, _read_entry(text, is_there))
+    ]
+
+
+def _read_entry(text: str, is_there: Callable[[str], bool]) -> list[str]:
+    """The paths that an entry names. Nearly every entry is just the path of a file that is there."""
+    if is_path_like(text) and "{" not in text and is_there(text):
+        return [text]
+    return choose_reading(find_readings(text), is_there)
+
+
+def _with_fate(file: NamedFile, fates: Mapping[str, paths.Fate], place: Place) -> NamedFile:
+    """A missing file with what git knows of it; one that is only not checked out is there."""
+    if file.state != "missing" or not place.work_tree or not file.names:
+        return file
+    known = [fates[name] for name in file.names if name in fates]
+    if len(known) < len(file.names):
+        return file._replace(state="there")
+    best = next((fate for fate in known if fate.kind != "unknown"), known[0])
+    return file._replace(fate=best.kind, detail=best.detail)

@@ -1,0 +1,47 @@
+"""All checks of the doctor, found by convention: the checks.py of each protocol and of each tool that has one."""
+
+import os
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+
+from checkpoint_git.protocols.check import Check, collect_checks
+from checkpoint_git.protocols.contract import load_part
+from checkpoint_git.protocols.registry import PROTOCOLS
+
+_TOOLS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+@cache
+def list_checks() -> tuple[Check, ...]:
+    """Every check, those of a group together: of the protocols in the registry's order, then of the tools by name."""
+    tools = [name for name in os.listdir(_TOOLS) if os.path.isfile(os.path.join(_TOOLS, name, "checks.py"))]
+    tools.sort(key=lambda name: (name == "doctor", name))  # what it tries rests on the others
+    modules = [load_part(row.package, "checks") for row in PROTOCOLS]
+    modules += [import_module(f"checkpoint_git.tools.{name}.checks") for name in tools]
+    checks = [check for module in modules if module for check in collect_checks(module)]
+    groups = list(dict.fromkeys(check.group for check in checks))
+    return tuple(sorted(checks, key=lambda check: groups.index(check.group)))
+
+
+def choose_checks(codes: Sequence[str], *, online: bool = False) -> list[Check]:
+    """The checks of these codes; "drift" stands for all of "drift/...". Unknown ones are left out.
+
+    No codes: those that always run. online: those that ask a server as well.
+    """
+    return [
+        check
+        for check in list_checks()
+        if (any(check.matches(code) for code in codes) if codes else check.when == "always")
+        or (online and check.when == "online")
+    ]
+
+
+def describe_codes() -> str:
+    """What `--check` takes, for agents: the groups by name."""
+    return f"these groups of checks ({', '.join(list_groups())}), or single checks by the codes of their findings"
+
+
+def list_groups() -> list[str]:
+    """The groups that codes belong to: "drift" for "drift/..."."""
+    return list(dict.fromkeys(check.group for check in list_checks()))

@@ -1,0 +1,215 @@
+"""What the doctor finds by trying: the merge driver and the hooks in trial repositories, and the deployed server."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from checkpoint_git.core.finding import Finding, Level
+from checkpoint_git.core.terminal_text import plural, shorten
+from checkpoint_git.git import driver_settings
+from checkpoint_git.git.history.history import is_shallow
+from checkpoint_git.git.run import clean_env
+from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
+from checkpoint_git.tools.doctor.deployed import FIELDS, LONGEST_SHOWN, SETTING, Deployed, read_deployed
+from checkpoint_git.tools.setup.checks import SetupFacts, find_broken_driver
+
+if TYPE_CHECKING:
+    from checkpoint_git.tools.doctor.driver_trial import Proof
+    from checkpoint_git.tools.doctor.hook_trial import HookFailure
+
+_SHORT = 12  # digits of a commit id
+
+
+class TrialFacts:
+    """How the installed driver and hooks behave in a temporary repository."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    @fact("the merge driver at work", None)
+    def proof(self) -> "Proof | None":
+        """What the driver got wrong; None where none is configured."""
+        setup = self.context.facts(SetupFacts).installation
+        if setup is None or not setup.driver:
+            return None
+        from checkpoint_git.tools.doctor.driver_trial import prove_driver
+
+        commands = {
+            driver_settings.DRIVER: setup.driver,
+            driver_settings.RECURSIVE: setup.recursive,
+            driver_settings.BASE_DRIVER: setup.base_driver,
+            driver_settings.TEXTCONV: setup.textconv,
+        }
+        return prove_driver(commands, self.context.env)
+
+    @fact("the hooks at work", ())
+    def hook_failures(self) -> "Sequence[HookFailure]":
+        """What the hooks that git reaches do wrong."""
+        from checkpoint_git.tools.doctor import hook_trial
+
+        setup = self.context.facts(SetupFacts).installation
+        if setup is None:
+            return []
+        failures = hook_trial.read_broken_scripts(setup.hooks)
+        scripts = hook_trial.read_own_scripts(setup.hooks, self.context.place.top)
+        if scripts:
+            settings = {driver_settings.PYTHON: setup.hooks_python, driver_settings.PACKAGE: setup.package}
+            failures += hook_trial.prove_hooks(scripts, settings, clean_env(self.context.env))
+        return failures
+
+
+@check("driver/proof", "error", remedy="`checkpoint init`", in_bare=True)
+def find_failed_proof(context: Context) -> Iterator[Finding]:
+    """A trial merge that came out wrong.
+
+    See [the trial](#the-trial). As a warning, a diff that shows nothing of use.
+    """
+    if any(finding.level == "error" for finding in find_broken_driver(context)):
+        return  # its interpreter or file is known to be gone
+    proof = context.facts(TrialFacts).proof
+    if proof is None:
+        return
+    said = f" (it said: {proof.said})" if proof.said else ""
+    hint = "run `checkpoint init` again; git config merge.checkpoint.driver shows the command"
+    crossed = f"in a merge whose common past is a merge itself, {proof.crossed}" if proof.crossed else ""
+    for trouble in dict.fromkeys(trouble for trouble in (proof.clean, proof.conflict, crossed) if trouble):
+        message = f"the merge driver failed a trial merge: {trouble}{said}"
+        yield Finding("driver/proof", "error", message, REPOSITORY, hint=hint)
+    if proof.shown:
+        hint = "run `checkpoint init` again; git config diff.checkpoint.textconv shows the command"
+        yield Finding("driver/proof", "warning", proof.shown, REPOSITORY, hint=hint)
+
+
+@check("hooks/proof", "error", remedy="`checkpoint init`", in_bare=True)
+def find_failing_hooks(context: Context) -> Iterator[Finding]:
+    """A hook that git starts, and that fails a trial commit, merge or push.
+
+    See [the trial](#the-trial).
+    """
+    together: dict[str, list[HookFailure]] = {}
+    for failure in context.facts(TrialFacts).hook_failures:
+        together.setdefault(failure.trouble, []).append(failure)
+    for trouble, failures in together.items():
+        hooks = ", ".join(failure.hook for failure in failures)
+        which = f"the {hooks} hook" if len(failures) == 1 else f"the hooks {hooks}"
+        said = f" (it said: {shorten(failures[0].said, 200)})" if failures[0].said else ""
+        message = f"{which} failed a trial with real git: {trouble}{said}"
+        hint = "run `checkpoint init` again; where the hook has other lines too, see that its line ends are plain"
+        yield Finding("hooks/proof", "error", message, REPOSITORY, hint=hint)
+
+
+# the deployed server
+
+
+class DeployedFacts:
+    """What the server at checkpoint.healthUrl says that it runs."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    @fact("what is deployed", None)
+    def deployed(self) -> Deployed | None:
+        """Its answer."""
+        return read_deployed(self.context.place, self.context.env)
+
+    @cached_property
+    def compared(self) -> Deployed | None:
+        """Its answer, where it names a version that can be compared with HEAD."""
+        return self.deployed if self.deployed and self.deployed.claim and self.deployed.standing.head else None
+
+
+@check("online/behind", "warning", remedy="deploy", when="online")
+def find_behind(context: Context) -> Iterator[Finding]:
+    """What is deployed is older than HEAD.
+
+    See [what is deployed](#what-is-deployed).
+    """
+    deployed = context.facts(DeployedFacts).compared
+    if deployed and deployed.standing.behind and not deployed.standing.ahead:
+        standing = deployed.standing
+        behind = f"{plural(standing.behind, 'commit')} behind HEAD ({standing.head[:_SHORT]})"
+        hint = "deploy it, or go on knowing that it is not out yet"
+        yield Finding("online/behind", "warning", f"{_running(deployed)} is {behind}", REPOSITORY, hint=hint)
+
+
+@check("online/elsewhere", "warning", remedy="`git fetch --tags`", when="online")
+def find_elsewhere(context: Context) -> Iterator[Finding]:
+    """What is deployed is not in HEAD's history.
+
+    It is on another line, unknown to this clone, or built with changes that no commit holds; as a note, ahead of HEAD.
+    """
+    deployed = context.facts(DeployedFacts).compared
+    for level, text, hint in _describe_elsewhere(deployed, context) if deployed else ():
+        yield Finding("online/elsewhere", level, f"{_running(deployed)} {text}", REPOSITORY, hint=hint)
+
+
+def _describe_elsewhere(deployed: Deployed, context: Context) -> Iterator[tuple[Level, str, str]]:
+    standing, claim = deployed.standing, deployed.claim
+    head = f"HEAD ({standing.head[:_SHORT]})"
+    if standing.ambiguous:
+        yield "warning", "names several commits of this clone", "have the server report the whole commit id"
+    elif not standing.id:
+        cut = is_shallow(context.place.top)
+        fetch = "git fetch --tags --unshallow" if cut else "git fetch --tags, then ask again"
+        yield "warning", "names no commit and no tag of this clone", fetch
+    elif standing.ahead and standing.behind:
+        apart = f"{plural(standing.ahead, 'commit')} that HEAD lacks, {standing.behind} it lacks"
+        hint = "was the branch rewritten, or is another one deployed?"
+        yield "warning", f"is on another line than {head}: {apart}", hint
+    elif standing.ahead:
+        text = f"is {plural(standing.ahead, 'commit')} ahead of {head}"
+        yield "note", text, "git pull, if HEAD should have them"
+    if claim and claim.dirty:
+        yield "warning", "was built with changes that no commit holds", "deploy from a clean checkout"
+
+
+def _running(deployed: Deployed | None) -> str:
+    if deployed is None or deployed.claim is None:
+        return ""
+    commit, claim = deployed.standing.id, deployed.claim
+    known = f" ({commit[:_SHORT]})" if commit and not commit.startswith(claim.text) else ""
+    return f"what {deployed.url} runs, {claim.field} {shorten(claim.text, LONGEST_SHOWN)}{known},"
+
+
+@check("online/bad-answer", "warning", remedy="have the server report its version", when="online")
+def find_bad_answers(context: Context) -> Iterator[Finding]:
+    """The health URL answers, but names no version.
+
+    It is not status 200, not a JSON object, too long, or a redirect elsewhere.
+    """
+    hint = f"a JSON object with one of {', '.join(FIELDS)} is expected; git config {SETTING} names the address"
+    return _find_trouble(context, "bad-answer", "{} does not say what runs there", hint)
+
+
+@check("online/unreachable", "warning", remedy="start the server, or correct the URL", when="online")
+def find_unreachable(context: Context) -> Iterator[Finding]:
+    """The health URL does not answer within 10 seconds.
+
+    There is no such host, the connection is refused, or TLS fails.
+    """
+    hint = "is the server up, and the address right? try it: curl --max-time 10 URL"
+    return _find_trouble(context, "unreachable", "no answer from {}", hint)
+
+
+@check("online/bad-url", "warning", remedy="`git config checkpoint.healthUrl URL`", when="online")
+def find_bad_url(context: Context) -> Iterator[Finding]:
+    """The health URL is not one that may be asked."""
+    hint = f"git config {SETTING} https://YOUR-SERVER; /api/health is asked where it has no path"
+    return _find_trouble(context, "bad-url", f"{SETTING} is not asked", hint)
+
+
+def _find_trouble(context: Context, trouble: str, message: str, hint: str) -> Iterator[Finding]:
+    deployed = context.facts(DeployedFacts).deployed
+    if deployed and deployed.trouble == trouble:
+        text = f"{message.format(deployed.url)}: {deployed.detail}"
+        yield Finding(f"online/{trouble}", "warning", text, REPOSITORY, hint=hint)
+
+
+@check("online/not-configured", "note", remedy="`git config checkpoint.healthUrl URL`", when="online")
+def find_unconfigured(context: Context) -> Iterator[Finding]:
+    """No health URL is configured."""
+    deployed = context.facts(DeployedFacts).deployed
+    if deployed and deployed.trouble == "not-configured":
+        message = "no health URL is configured, so nothing was compared with what is deployed"
+        hint = f"git config {SETTING} https://YOUR-SERVER"
+        yield Finding("online/not-configured", "note", message, REPOSITORY, hint=hint)

@@ -1,0 +1,95 @@
+"""What `checkpoint doctor` does before it reports: run the checks over a place, and apply the project's settings."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from checkpoint_git.core import jsontext
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.progress import Tell
+from checkpoint_git.disk.discover import Place, relative_path
+from checkpoint_git.disk.read import read_content
+from checkpoint_git.protocols.check import Check, Context, locate_all, run_checks
+from checkpoint_git.protocols.skill.facts import SkillFacts
+from checkpoint_git.protocols.skill.read import read_text
+from checkpoint_git.tools.doctor.catalog import choose_checks, list_checks
+from checkpoint_git.tools.doctor.settings import (
+    BAD,
+    MAX_BYTES,
+    Settings,
+    Suppressed,
+    find_unused,
+    read_settings_text,
+    split_findings,
+)
+
+SETTINGS = "doctor.toml"  # in .checkpoints
+
+
+class Diagnosis(NamedTuple):
+    """What the doctor looked at and found. suppressed: what the project's settings keep from being reported."""
+
+    checks: list[Check]
+    findings: list[Finding]
+    suppressed: list[Suppressed]
+    context: Context
+
+
+def diagnose(
+    place: Place,
+    now: int,
+    skill: str | None = None,
+    checks: Sequence[Check] | None = None,
+    *,
+    env: Mapping[str, str],
+    tell: Tell = lambda what: None,
+    since: str = "",
+) -> Diagnosis:
+    """Run checks over a place, or over one skill's checkpoint in it, and over the repository around it.
+
+    now: seconds since 1970. checks: those that always run by default. env: the environment that git is asked in. tell:
+    called with what is looked at. since: a commit; merges after it are audited, "" for the latest ones.
+    """
+    chosen = choose_checks(()) if checks is None else list(checks)
+    settings = read_settings(place)
+    codes = [check.code for check in chosen]
+    context = Context(place, now, env, skill=skill or "", since=since, codes=codes, limits=settings.limits, tell=tell)
+    skills = {summary.path: summary.skill for summary in context.facts(SkillFacts).summaries}
+    found = run_checks(chosen, context)
+    located = locate_all(found, lambda path: read_text(place, skills[path]) if path in skills else None)
+    shown, suppressed, used = split_findings([*located, *context.troubles], settings.suppressions, now)
+    unused: list[Finding] = []
+    if skill is None and all(check in chosen for check in choose_checks(())):
+        for at, suppression in enumerate(settings.suppressions):  # of a check that did not run nothing is known
+            if not any(check.matches(suppression.code) for check in chosen):
+                used.add(at)
+        unused = find_unused(settings.suppressions, used, now, settings_path(place))
+    return Diagnosis(chosen, [*shown, *settings.findings, *unused], suppressed, context)
+
+
+def settings_path(place: Place) -> str:
+    """The settings file, relative to the repository."""
+    return relative_path(os.path.join(place.directory, SETTINGS), place.top)
+
+
+def read_settings(place: Place) -> Settings:
+    """The project's settings for the doctor; none where there is no file."""
+    path = os.path.join(place.directory, SETTINGS)
+    if not os.path.lexists(path):
+        return Settings()
+    content = read_content(path, place.top)
+    trouble = f"it cannot be read: {content.strerror or content}" if isinstance(content, OSError) else ""
+    if isinstance(content, bytes) and len(content) > MAX_BYTES:
+        trouble = f"it has {len(content)} bytes, and {MAX_BYTES} is the limit"
+    try:
+        if isinstance(content, bytes) and not trouble:
+            return read_settings_text(jsontext.decode(content).removeprefix("\ufeff"), settings_path(place), is_code)
+    except jsontext.JsonTextError as error:
+        trouble = error.message
+    return Settings(findings=[Finding(BAD, "warning", trouble, settings_path(place), hint="nothing in it is used")])
+
+
+def is_code(word: str) -> bool:
+    """Whether a check or a group of them is called so, or a finding of a check that has a whole group ("workflow")."""
+    group = word.partition("/")[0]
+    return any(check.matches(word) or check.code == group for check in list_checks())

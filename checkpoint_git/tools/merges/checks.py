@@ -1,0 +1,253 @@
+"""What the doctor checks of merges: what recent ones did to checkpoints, and what the next pull will do to them."""
+
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.terminal_text import join_some, plural, shorten
+from checkpoint_git.disk.discover import relative_path
+from checkpoint_git.disk.read import read_content
+from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
+from checkpoint_git.protocols.registry import protocol_of
+from checkpoint_git.tools.merges.facts import Audit, Damage, Harm, Meeting, Upstream
+
+_LONGEST_SUBJECT = 60
+_LONGEST_VALUE = 40
+
+
+class MergeFacts:
+    """Past merges, and the next one with the upstream."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    @fact("the latest merges", Audit())
+    def audit(self) -> Audit:
+        """What recent merges did and nobody has repaired since."""
+        from checkpoint_git.tools.merges.recent_audit import read_audit
+
+        context = self.context
+        return read_audit(context.place, context.now, context.env, context.since, self._read_present, self._is_asked)
+
+    @fact("the upstream", None)
+    def upstream(self) -> Upstream | None:
+        """What the next merge with the upstream will do; None where there is nothing to merge with."""
+        from checkpoint_git.tools.merges.forecast import read_upstream
+
+        context = self.context
+        return read_upstream(context.place, context.now, context.env, self._is_asked)
+
+    def _read_present(self, path: str) -> bytes | None:
+        top = self.context.place.top
+        data = read_content(os.path.join(top, path), top) if self._is_asked(path) else None
+        return data if isinstance(data, bytes) else None
+
+    def _is_asked(self, path: str) -> bool:
+        """Whether a path is a checkpoint of this place and of the skill asked for, or a file of a workflow below it."""
+        place = self.context.place
+        folder, _, name = path.rpartition("/")
+        if protocol_of(path) == "skill":
+            wanted = self.context.skill
+            return folder == relative_path(place.directory, place.top) and (not wanted or name.startswith(f"{wanted}."))
+        root = "" if place.root == place.top else f"{relative_path(place.root, place.top)}/"
+        return not self.context.skill and path.startswith(root) and bool(path)
+
+
+# recent merges
+
+
+@check("merge/lost-entry", "warning", remedy="bring it back: `git show PARENT:PATH`")
+def find_lost_entries(context: Context) -> Iterator[Finding]:
+    """An entry that a parent of a recent merge had, and that is gone since.
+
+    See [recent merges](#recent-merges).
+    """
+    return _find_damages(context, "merge/lost-entry", "lost", "lost")
+
+
+@check("merge/duplicated", "warning", remedy="remove one of the two")
+def find_duplicated_entries(context: Context) -> Iterator[Finding]:
+    """A row or a key that is there twice since a recent merge."""
+    return _find_damages(context, "merge/duplicated", "doubled", "duplicated")
+
+
+@check("merge/blended", "warning", remedy="write it anew: `checkpoint explain-merge COMMIT`")
+def find_blended_records(context: Context) -> Iterator[Finding]:
+    """A record, or a whole file, that a recent merge mixed up out of two."""
+    return _find_damages(context, "merge/blended", "blended", "mixed up")
+
+
+def _find_damages(context: Context, code: str, harm: Harm, verb: str) -> Iterator[Finding]:
+    for damage in context.facts(MergeFacts).audit.damages:
+        if damage.harm == harm:
+            message = f"{_describe_merge(damage)} {verb} {_describe_entries(damage)}"
+            hint = f"checkpoint explain-merge {damage.commit[:12]} -- {shlex.quote(damage.path)} tells all that it did"
+            if damage.keeper:
+                hint += f"; git show {shlex.quote(f'{damage.keeper[:12]}:{damage.path}')} still has it"
+            yield Finding(code, "warning", message, damage.path, damage.entries[0].where, hint=hint)
+
+
+def _describe_merge(damage: Damage) -> str:
+    first, second = (parent[:8] for parent in damage.parents)
+    return f'merge {damage.commit[:12]} of {first} and {second} ("{shorten(damage.subject, _LONGEST_SUBJECT)}")'
+
+
+def _describe_entries(damage: Damage) -> str:
+    count = len(damage.entries)
+    listed = join_some([entry.said for entry in damage.entries], 3, "; ")
+    return f"{'an entry' if count == 1 else f'{count} entries'}: {listed}"
+
+
+@check("merge/not-audited", "note", remedy="`git fetch --unshallow`, or run it again")
+def find_unaudited_merges(context: Context) -> Iterator[Finding]:
+    """Recent merges that this clone cannot judge, or that are too many.
+
+    A shallow or partial clone lacks their objects; or there are more than 1,000 since the commit that was named, or
+    more than 30 at once that call for a close look.
+    """
+    audit = context.facts(MergeFacts).audit
+    if audit.cut:
+        message = f"{plural(audit.cut, 'recent merge')} could not be audited: not all that was merged is in this clone"
+        hint = "of a shallow clone fetch the rest: git fetch --unshallow; of a partial one: checkpoint explain-merge"
+        yield Finding("merge/not-audited", "note", message, REPOSITORY, hint=hint)
+    if audit.waiting:
+        count = plural(audit.waiting, "merge")
+        message = f"{count} were not audited this time: what was found of the newer ones is kept"
+        yield Finding("merge/not-audited", "note", message, REPOSITORY, hint="run it again, and the next ones come")
+    if audit.left_out and context.since:
+        message = f"there are more merges since then: only the newest {audit.merges} were audited"
+        hint = "checkpoint explain-merge --range tells of any"
+        yield Finding("merge/not-audited", "note", message, REPOSITORY, hint=hint)
+
+
+# the next pull
+
+
+@check("upstream/conflict", "warning", remedy="`git pull`, then `checkpoint resolve`")
+def find_coming_conflicts(context: Context) -> Iterator[Finding]:
+    """The next pull will stop at this checkpoint, and where in it.
+
+    See [the next pull](#the-next-pull); no server is asked.
+    """
+    upstream = context.facts(MergeFacts).upstream
+    for meeting in upstream.meetings if upstream else ():
+        trouble = _describe_conflict(upstream, meeting) if upstream else ""
+        if upstream and trouble:
+            message = f"{_merge_of(upstream)} will stop at this file: {trouble}"
+            if meeting.kind == "conflict" and not meeting.driven:
+                message += "; the merge driver is not set up here, so git will mark lines instead"
+            hint = f"{_command(upstream)} soon: it grows with every commit; then `checkpoint resolve` shows both sides"
+            if upstream.rebases:
+                hint += "; a rebase here goes commit by commit, and may ask more than once"
+            where = meeting.clashes[0].where if meeting.clashes else ""
+            yield Finding("upstream/conflict", "warning", message, meeting.path, where, hint=hint)
+
+
+def _describe_conflict(upstream: Upstream, meeting: Meeting) -> str:
+    match meeting.kind:
+        case "conflict":
+            places = [
+                f"{clash.where or '/'} ({shorten(clash.ours, _LONGEST_VALUE)} here, "
+                f"{shorten(clash.theirs, _LONGEST_VALUE)} there)"
+                for clash in meeting.clashes
+            ]
+            return f"{upstream.name} and this branch disagree at {join_some(places)}"
+        case "removed-here":
+            return f"this branch removed it, and {upstream.name} has changed it"
+        case "removed-there":
+            return f"{upstream.name} removed it, and this branch has changed it"
+        case "text":
+            return f"git merges it line by line, for {meeting.detail}"
+        case _:
+            return ""
+
+
+@check("upstream/invalid", "warning", remedy="`git pull`, then fix it")
+def find_coming_errors(context: Context) -> Iterator[Finding]:
+    """Both sides are valid, and what they merge into is not."""
+    upstream = context.facts(MergeFacts).upstream
+    for meeting in upstream.meetings if upstream else ():
+        if upstream and meeting.invalid:
+            message = f"merged with {upstream.name} it breaks a rule that both sides keep: {meeting.invalid}"
+            hint = f"{_command(upstream)}, then fix it: checkpoint validate"
+            yield Finding("upstream/invalid", "warning", message, meeting.path, hint=hint)
+
+
+@check("upstream/uncommitted", "warning", remedy="commit it first")
+def find_blocked_pulls(context: Context) -> Iterator[Finding]:
+    """A checkpoint that is not committed, and that the upstream changes too: git will not pull over it."""
+    upstream = context.facts(MergeFacts).upstream
+    for meeting in upstream.meetings if upstream else ():
+        if upstream and meeting.in_the_way:
+            changes = f"it holds something that is not committed, and {upstream.name} changes it too"
+            message = f"{changes}: git will not start {_merge_of(upstream)}"
+            hint = "commit it first: it then merges as committed"
+            yield Finding("upstream/uncommitted", "warning", message, meeting.path, hint=hint)
+
+
+@check("upstream/diverged", "note", remedy="`git pull`")
+def find_clean_merges(context: Context) -> Iterator[Finding]:
+    """Checkpoints that changed upstream, and merge cleanly."""
+    upstream = context.facts(MergeFacts).upstream
+    if upstream is None or not upstream.ahead or not _is_clean(upstream):
+        return
+    merged = [meeting for meeting in upstream.meetings if meeting.kind == "clean"]
+    taken = [meeting for meeting in upstream.meetings if meeting.kind == "whole"]
+    parts = [f"merges {_paths(merged)} cleanly"] if merged else []
+    parts += [f"takes {_paths(taken)} as it is there"] if taken else []
+    message = f"{_lacking(upstream)}: {_merge_of(upstream)} {' and '.join(parts)}"
+    if not all(meeting.driven for meeting in merged):
+        message += ", where the merge driver is set up; here git merges line by line"
+    yield Finding("upstream/diverged", "note", message, REPOSITORY, hint=f"{_command(upstream)} before you push")
+
+
+@check("upstream/behind", "note", remedy="`git pull`")
+def find_news(context: Context) -> Iterator[Finding]:
+    """Checkpoints that changed upstream, while nothing changed here."""
+    upstream = context.facts(MergeFacts).upstream
+    if upstream is not None and not upstream.ahead and _is_clean(upstream):
+        message = f"{_lacking(upstream)}, and they change {_paths(upstream.meetings)}"
+        yield Finding("upstream/behind", "note", message, REPOSITORY, hint=f"{_command(upstream)} before you go on")
+
+
+@check("upstream/unknown", "warning", remedy="`git fetch`, or as the finding says")
+def find_unknown_upstreams(context: Context) -> Iterator[Finding]:
+    """The upstream is not in this clone, or has no commit in common with this branch."""
+    upstream = context.facts(MergeFacts).upstream
+    if upstream is None:
+        return
+    match upstream.state:
+        case "gone":
+            message = f"the upstream {upstream.name} is not in this clone, so no merge with it could be foreseen"
+            hint = "if it was deleted after a merge: git branch --unset-upstream; else git fetch"
+            yield Finding("upstream/unknown", "note", message, REPOSITORY, hint=hint)
+        case "cut":
+            message = f"{_lacking(upstream)}; how they merge cannot be told: {upstream.detail}"
+            hint = "of a shallow clone fetch the rest of the history: git fetch --unshallow"
+            yield Finding("upstream/unknown", "note", message, REPOSITORY, hint=hint)
+        case "unrelated":
+            message = f"this branch and {upstream.name} have no commit in common: git refuses to merge them"
+            hint = f"if both belong together: git merge --allow-unrelated-histories {shlex.quote(upstream.name)}"
+            yield Finding("upstream/unknown", "warning", message, REPOSITORY, hint=hint)
+
+
+def _is_clean(upstream: Upstream) -> bool:
+    """Whether the upstream changed checkpoints, and none of them needs a user."""
+    return bool(upstream.meetings) and all(meeting.kind in ("whole", "clean") for meeting in upstream.meetings)
+
+
+def _lacking(upstream: Upstream) -> str:
+    return f"{upstream.name} has {plural(upstream.behind, 'commit')} that this branch lacks"
+
+
+def _merge_of(upstream: Upstream) -> str:
+    return "a pull" if upstream.tracked else f"a merge with {upstream.name}"
+
+
+def _command(upstream: Upstream) -> str:
+    return "git pull" if upstream.tracked else f"git merge {shlex.quote(upstream.name)}"
+
+
+def _paths(meetings: Sequence[Meeting]) -> str:
+    return join_some([meeting.path for meeting in meetings])

@@ -1,0 +1,186 @@
+"""What the doctor says about the installation, as values."""
+
+from typing import Any
+
+import pytest
+
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.git.refs import DefaultBranch
+from checkpoint_git.protocols.check import Context, run_checks
+from checkpoint_git.tools.doctor.catalog import choose_checks
+from checkpoint_git.tools.setup.checks import (
+    SetupFacts,
+    find_broken_driver,
+    find_inert_driver,
+    find_missing_installation,
+    find_unreachable_hooks,
+)
+from checkpoint_git.tools.setup.hook_files import HookFile, State
+from checkpoint_git.tools.setup.survey import Installation
+from tests.support.contexts import PLACE, found, give, make_context
+
+PATH = ".checkpoints/build.checkpoint.json"
+NOW = 1_772_443_800
+CHECKS = [check for check in choose_checks(["install", "driver", "hooks"]) if not check.code.endswith("/proof")]
+NAMES = ("pre-commit", "pre-push", "post-merge")
+HEALTHY = Installation(
+    driver="'python' -I -S 'driver.py' ...",
+    base_driver="x",
+    recursive="checkpoint-base",
+    textconv="x",
+    ours=True,
+    driver_python="/usr/bin/python3",
+    driver_python_exists=True,
+    hooks_python="/usr/bin/python3",
+    hooks_python_exists=True,
+    driver_file="/lib/driver.py",
+    driver_exists=True,
+    attributes_in_work_tree=True,
+    attributes_in_head=True,
+    attributes_in_info=True,
+    hooks_path="/repo/.git/hooks",
+    hooks=tuple(HookFile(name, f"/repo/.git/hooks/{name}", "ours") for name in NAMES),
+)
+
+
+def world(*, facts: dict[str, Any] | None = None, **setup: Any) -> Context:
+    healthy: dict[str, Any] = {
+        "installation": HEALTHY._replace(**setup),
+        "merge_attributes": {PATH: "checkpoint"},
+        "shared_attributes": {},
+        "defined_drivers": frozenset({"checkpoint"}),
+        "has_commits": True,
+        "default_branch": None,
+    }
+    return give(make_context(NOW), SetupFacts, **{**healthy, **(facts or {})})
+
+
+def told(findings: list[Finding]) -> list[tuple[str, str]]:
+    return [(finding.level, finding.code) for finding in findings]
+
+
+def test_a_healthy_clone_has_no_findings() -> None:
+    assert run_checks(CHECKS, world()) == []
+
+
+def test_a_default_branch_without_our_lines_is_a_note() -> None:
+    facts = {"default_branch": DefaultBranch("main", None)}
+    assert told(found(find_inert_driver, world(facts=facts))) == [("note", "driver/inert")]
+
+
+# installation
+
+
+def test_a_clone_without_installation_gets_one_finding() -> None:
+    bare: dict[str, Any] = {
+        "driver": "",
+        "base_driver": "",
+        "recursive": "",
+        "textconv": "",
+        "ours": False,
+        "hooks_python": "",
+    }
+    hooks = tuple(HookFile(name, name, "missing") for name in NAMES)
+    for attributes in (True, False):
+        facts = world(
+            facts={"merge_attributes": {PATH: "checkpoint" if attributes else "unspecified"}},
+            **bare,
+            hooks=hooks,
+            attributes_in_work_tree=attributes,
+            attributes_in_info=False,
+            driver_python_exists=False,
+            driver_exists=False,
+        )
+        assert told(run_checks(CHECKS, facts)) == [("warning", "install/missing")]
+
+
+def test_outside_git_nothing_is_said_about_git() -> None:
+    outside = Context(PLACE._replace(work_tree=None, git_dir=None), NOW, {})
+    assert run_checks(CHECKS, outside) == []
+    assert [(one.level, one.code) for one in outside.troubles] == [("note", "doctor/not-looked-at")]
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("union", "no JSON"),
+        ("unspecified", "as text"),
+        ("unset", "our side"),
+        ("binary", "our side"),
+        ("text", "never sees"),
+        ("set", "never sees"),
+        ("gone", "no configuration defines"),
+        ("other", "another driver"),
+    ],
+)
+def test_an_attribute_that_leads_elsewhere_is_an_error(value: str, says: str) -> None:
+    facts = {"merge_attributes": {PATH: value}, "defined_drivers": frozenset({"checkpoint", "other"})}
+    (finding,) = found(find_inert_driver, world(facts=facts))
+    assert (finding.level, finding.path) == ("error", PATH)
+    assert says in finding.message
+
+
+def test_attributes_that_are_not_committed_are_a_note_unless_there_are_no_commits() -> None:
+    assert told(found(find_inert_driver, world(attributes_in_head=False))) == [("note", "driver/inert")]
+    assert found(find_inert_driver, world(attributes_in_head=False, facts={"has_commits": False})) == []
+
+
+def test_missing_settings_are_told() -> None:
+    assert told(found(find_inert_driver, world(attributes_in_info=False))) == [("warning", "driver/inert")]
+    assert told(found(find_inert_driver, world(recursive="", textconv=""))) == [("warning", "driver/inert")]
+    assert ("error", "driver/inert") in told(found(find_inert_driver, world(driver="")))
+    assert found(find_missing_installation, world(driver="")) == []
+
+
+def test_a_driver_whose_interpreter_or_file_is_gone_is_an_error_said_once() -> None:
+    gone = world(driver_python_exists=False, driver_exists=False)
+    assert told(found(find_broken_driver, gone)) == [("error", "driver/broken")] * 2
+
+
+def test_anothers_driver_under_our_name_is_a_warning() -> None:
+    assert told(found(find_broken_driver, world(ours=False, driver_exists=False))) == [("warning", "driver/broken")]
+
+
+# hooks
+
+
+@pytest.mark.parametrize("state", ["missing", "foreign", "not-executable", "outdated", "damaged"])
+def test_hooks_that_git_does_not_run_are_told_together(state: State) -> None:
+    hooks = (*HEALTHY.hooks[:1], *(hook._replace(state=state) for hook in HEALTHY.hooks[1:]))
+    (finding,) = found(find_unreachable_hooks, world(hooks=hooks))
+    assert finding.level == "warning"
+    assert "pre-push" in finding.message
+    assert "pre-commit" not in finding.message
+
+
+@pytest.mark.parametrize("state", ["ours", "block", "moved"])
+def test_hooks_that_git_runs_are_fine(state: State) -> None:
+    assert found(find_unreachable_hooks, world(hooks=tuple(hook._replace(state=state) for hook in HEALTHY.hooks))) == []
+
+
+def test_a_hook_that_calls_us_or_the_frameworks_entry_counts() -> None:
+    foreign = tuple(hook._replace(state="foreign", calls_us=hook.name != "pre-commit") for hook in HEALTHY.hooks)
+    assert told(found(find_unreachable_hooks, world(hooks=foreign))) == [("warning", "hooks/unreachable")]
+    assert found(find_unreachable_hooks, world(hooks=foreign, framework_entry=True)) == []
+
+
+@pytest.mark.parametrize("state", ["no-interpreter", "passed-over"])
+def test_words_of_ours_that_never_run_do_not_count_as_a_call(state: State) -> None:
+    hooks = tuple(hook._replace(state=state, calls_us=True) for hook in HEALTHY.hooks)
+    assert told(found(find_unreachable_hooks, world(hooks=hooks))) == [("warning", "hooks/unreachable")]
+
+
+def test_a_hooks_path_outside_is_told_once_and_not_where_its_hooks_call_us() -> None:
+    missing = tuple(hook._replace(state="missing") for hook in HEALTHY.hooks)
+    (finding,) = found(find_unreachable_hooks, world(hooks=missing, hooks_place="outside", hooks_path="/elsewhere"))
+    assert "/elsewhere" in finding.message
+    calling = tuple(hook._replace(state="foreign", calls_us=True) for hook in HEALTHY.hooks)
+    assert found(find_unreachable_hooks, world(hooks=calling, hooks_place="outside")) == []
+    assert told(found(find_unreachable_hooks, world(hooks=(), hooks_place="nowhere", hooks_path=""))) == [
+        ("warning", "hooks/unreachable")
+    ]
+
+
+def test_hooks_whose_interpreter_is_gone_are_told() -> None:
+    (finding,) = found(find_unreachable_hooks, world(hooks_python_exists=False))
+    assert "/usr/bin/python3" in finding.message
