@@ -1,50 +1,32 @@
-"""The same verbs for Python: one object for each system, in a module of its own. They print nothing and ask nobody.
+"""The Python API: one object for each system, in a module of its own. They print nothing and ask nobody.
 
-Every method may raise CheckpointError: no folder of checkpoints, no such skill, a disk that is full. Trouble with the
-content of a checkpoint is never raised, but returned as findings. The names are imported when they are first used, so
-that who needs one system loads no other.
+Every method may raise CheckpointError: no folder of checkpoints, no such skill, a full disk. Problems in the content of
+a checkpoint are never raised, but returned as findings. Names are imported when they are first used, so that using one
+system loads no other.
 """
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from checkpoint_git.api.checkpoints import Checkpoints
-    from checkpoint_git.core.errors import CheckpointError
-    from checkpoint_git.core.finding import Finding
-    from checkpoint_git.protocols.memory.api import MemoryCheckpoint
-    from checkpoint_git.protocols.pipeline.api import Pipeline
-    from checkpoint_git.protocols.pipeline.records import Resumption
-    from checkpoint_git.protocols.restore.api import RestorePoints, savepoint
-    from checkpoint_git.protocols.skill.next_action import NextAction
-    from checkpoint_git.protocols.skill.resume_brief import Plan
-    from checkpoint_git.protocols.skill.status import StatusResult
-    from checkpoint_git.protocols.skill.verbs.done import DoneResult
-    from checkpoint_git.protocols.skill.verbs.next import NextResult
-    from checkpoint_git.protocols.skill.verbs.resume import ResumeResult
-    from checkpoint_git.protocols.skill.verbs.rotate import RotateResult
-    from checkpoint_git.protocols.skill.verbs.update import UpdateResult
-    from checkpoint_git.protocols.workflow.api import Workflow
+    from checkpoint_git.api.checkpoints import Checkpoints as Checkpoints
+    from checkpoint_git.core.errors import CheckpointError as CheckpointError
+    from checkpoint_git.core.finding import Finding as Finding
+    from checkpoint_git.protocols.memory.api import MemoryCheckpoint as MemoryCheckpoint
+    from checkpoint_git.protocols.pipeline.api import Pipeline as Pipeline
+    from checkpoint_git.protocols.pipeline.records import Resumption as Resumption
+    from checkpoint_git.protocols.restore.api import RestorePoints as RestorePoints
+    from checkpoint_git.protocols.restore.api import savepoint as savepoint
+    from checkpoint_git.protocols.skill.next_action import NextAction as NextAction
+    from checkpoint_git.protocols.skill.resume_brief import Plan as Plan
+    from checkpoint_git.protocols.skill.status import StatusResult as StatusResult
+    from checkpoint_git.protocols.skill.verbs.done import DoneResult as DoneResult
+    from checkpoint_git.protocols.skill.verbs.next import NextResult as NextResult
+    from checkpoint_git.protocols.skill.verbs.resume import ResumeResult as ResumeResult
+    from checkpoint_git.protocols.skill.verbs.rotate import RotateResult as RotateResult
+    from checkpoint_git.protocols.skill.verbs.update import UpdateResult as UpdateResult
+    from checkpoint_git.protocols.workflow.api import Workflow as Workflow
 
-__all__ = [
-    "CheckpointError",
-    "Checkpoints",
-    "DoneResult",
-    "Finding",
-    "MemoryCheckpoint",
-    "NextAction",
-    "NextResult",
-    "Pipeline",
-    "Plan",
-    "RestorePoints",
-    "ResumeResult",
-    "Resumption",
-    "RotateResult",
-    "StatusResult",
-    "UpdateResult",
-    "Workflow",
-    "savepoint",
-]
-
-_HOMES = {
+# name -> its module
+HOMES = {
     "CheckpointError": "core.errors",
     "Checkpoints": "api.checkpoints",
     "DoneResult": "protocols.skill.verbs.done",
@@ -63,11 +45,12 @@ _HOMES = {
     "Workflow": "protocols.workflow.api",
     "savepoint": "protocols.restore.api",
 }
+__all__ = [*HOMES]
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'checkpoint_git.api' has no attribute {name!r}")
+    if name not in HOMES:
+        raise AttributeError(f"module 'checkpoint_git' has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(f"checkpoint_git.{_HOMES[name]}"), name)
+    return getattr(importlib.import_module(f"checkpoint_git.{HOMES[name]}"), name)

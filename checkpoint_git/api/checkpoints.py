@@ -10,7 +10,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.skill import store
 from checkpoint_git.protocols.skill.edits import make_edits
-from checkpoint_git.protocols.skill.read import check_files, iterate_documents
+from checkpoint_git.protocols.skill.read import iterate_documents
 from checkpoint_git.protocols.skill.since import read_since
 from checkpoint_git.protocols.skill.status import StatusResult, status
 from checkpoint_git.protocols.skill.verbs.done import DoneResult, done
@@ -24,6 +24,7 @@ from checkpoint_git.protocols.skill.verbs.rotate import RotateResult, rotate
 from checkpoint_git.protocols.skill.verbs.show import show
 from checkpoint_git.protocols.skill.verbs.update import UpdateResult, update
 from checkpoint_git.protocols.skill.views import public_view
+from checkpoint_git.protocols.validate import iterate_checked
 from checkpoint_git.tools.sync.context import TIMEOUT, Wish
 from checkpoint_git.tools.sync.run import SyncResult, sync
 from checkpoint_git.tools.validate.verb import read_paths
@@ -46,32 +47,24 @@ class Checkpoints:
 
     @property
     def now(self) -> int:
-        """Seconds since 1970, UTC."""
         return int(time.time()) if self._now is None else self._now
 
     @property
     def place(self) -> Place:
-        """Where the checkpoints lie. Raises CheckpointError where there are none."""
         return find_place(self._path)
 
     # reading
 
     def status(self, skill: str | None = None, since: str | None = None) -> StatusResult:
-        """Where everything stands, or one skill: states, decisions that wait on the user, broken files.
-
-        since: an instant or a day as text; then `changes` holds what was written since.
-        """
+        """All skills, or one. since: an instant or a day as text; then `changes` holds what was written since."""
         return status(self.place, self.now, skill, None if since is None else read_since(since))
 
     def next(self) -> NextResult:
-        """The queue of next actions; queue.actions[0] matters most, queue.skipped is what the history shows as done."""
+        """queue.actions[0] matters most; queue.skipped is what the history shows as done."""
         return next_actions(self.place, self.now)
 
     def log(self, skill: str, limit: int = 0, since: str | None = None) -> LogResult:
-        """A checkpoint's life through git's history: entries, the newest first, each with its commit and events.
-
-        limit: entries, 0 for all. since: an instant or a day as text.
-        """
+        """A checkpoint's history in git, newest first. limit: entries, 0 for all. since: an instant or a day."""
         return log(self.place, skill, limit=limit, since=None if since is None else read_since(since))
 
     def resume(self, skill: str) -> ResumeResult:
@@ -88,11 +81,8 @@ class Checkpoints:
     def validate(self, paths: Iterable[str | os.PathLike[str]] = ()) -> Findings:
         """Everything that is wrong; [] where nothing is. paths: files or folders, else all checkpoints."""
         named = [os.fspath(path) for path in paths]
-        if named:
-            documents = check_files(read_paths(named, self._path), self.now)
-        else:
-            documents = check_files(store.read_files(self.place), self.now)
-        return [finding for document in documents for finding in document.findings]
+        files = read_paths(named, self._path) if named else store.read_files(self.place)
+        return [finding for document in iterate_checked(files, self.now) for finding in document.findings]
 
     def show(self, skill: str, *, public: bool = True) -> dict[str, Any]:
         """A checkpoint's content. public: without skill_state and unknown fields, which belong to the skill alone.
@@ -130,23 +120,22 @@ class Checkpoints:
         return done(self._own_place(skill), skill, self.now, next_action=next_action, complete=complete)
 
     def reset(self, skill: str) -> str:
-        """Archives a skill's checkpoint; the archive's path, relative to the repository."""
+        """Archives a checkpoint; returns the archive's path, relative to the repository."""
         return reset(self._own_place(skill), skill, self.now)
 
     def rotate(self, skill: str, *, dry_run: bool = False) -> RotateResult:
-        """Moves closed telemetry into history. dry_run: only says what would move."""
+        """Moves closed telemetry into history. dry_run: reports what would move, and changes nothing."""
         return rotate(self._own_place(skill), skill, self.now, dry_run=dry_run)
 
     def sync(self, remote: str = "", branch: str = "", *, only: str = "", timeout: float = TIMEOUT) -> SyncResult:
         """Exchanges checkpoints with a branch that other clones write to; see `checkpoint sync`. It may take a while.
 
-        remote, branch: "" for the settings, or what the checked-out branch follows. only: a skill whose files alone are
-        meant. timeout: seconds. state says what came of it; findings what is left to decide, or waits to be sent.
+        remote, branch: "" for the settings, or what the checked-out branch follows. only: one skill's files. timeout:
+        seconds. findings: what is left to decide, or waits to be sent.
         """
         return sync(self.place, Wish(remote, branch, timeout=timeout, only=only), self.now, os.environ)
 
     def _own_place(self, skill: str) -> Place:
-        """The place, where this process may write to the skill's checkpoint."""
         store.check_owner(skill, os.environ)
         return self.place
 
