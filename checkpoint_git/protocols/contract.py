@@ -135,6 +135,23 @@ class Summarizer(Protocol):
         """What there is; at least the part for the question's reader."""
 
 
+class Exchange(Protocol):
+    """exchange.py: what one of its files says, as the fields of an initiative, for a protocol that keeps those."""
+
+    def read_fields(self, cwd: str, name: str, now: int) -> dict[str, str | list[str]]:
+        """The fields of the file with that name. Raises CheckpointError where it cannot be read."""
+
+    def write_fields(
+        self, cwd: str, name: str, fields: Mapping[str, str], now: int, env: Mapping[str, str]
+    ) -> tuple[str, list[Finding], list[Finding]]:
+        """(the file's path, why nothing was written, what is wrong since the write)."""
+
+
+def open_exchange() -> Exchange:
+    """That of the first protocol."""
+    return cast(Exchange, load_part(PROTOCOLS[0].package, "exchange"))
+
+
 def read_summaries(question: Question) -> Iterator[Summary]:
     """What there is of every protocol that is present, in the order of the registry.
 

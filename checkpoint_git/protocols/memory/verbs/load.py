@@ -9,6 +9,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.git.run import run_git
+from checkpoint_git.protocols.contract import open_exchange
 from checkpoint_git.protocols.memory import graph, rules, store
 from checkpoint_git.protocols.memory.entity import KEYS, Entity, Reading, read_entity
 from checkpoint_git.protocols.memory.transports import GraphError, Transport
@@ -159,15 +160,14 @@ def _find_position(cwd: str) -> str | None:
 
 
 def _hand_over(skill: str, outcome: Outcome, invocation: Invocation) -> Outcome:
-    from checkpoint_git.protocols.memory.bridge import write_skill
-
-    written = write_skill(invocation.cwd, skill, outcome.data["fields"], invocation.now, invocation.env)
-    data = {**outcome.data, "skill": skill, "written": not written.refused}
-    if written.refused:
+    fields = outcome.data["fields"]
+    path, refused, arisen = open_exchange().write_fields(invocation.cwd, skill, fields, invocation.now, invocation.env)
+    data = {**outcome.data, "skill": skill, "written": not refused}
+    if refused:
         line = Line(f"{skill}: nothing was written", "bad")
-        return Outcome(data, [line], [*outcome.findings, *written.refused], 1)
-    line = Line(f"{skill}: written into {written.document.path}", "good")
-    return Outcome(data, [*_before_question(outcome), line], [*outcome.findings, *written.arisen], 0)
+        return Outcome(data, [line], [*outcome.findings, *refused], 1)
+    line = Line(f"{skill}: written into {path}", "good")
+    return Outcome(data, [*_before_question(outcome), line], [*outcome.findings, *arisen], 0)
 
 
 # clear and archive

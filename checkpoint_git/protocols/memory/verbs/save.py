@@ -11,8 +11,9 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.protocols.contract import open_exchange
 from checkpoint_git.protocols.memory import graph, rules, store
-from checkpoint_git.protocols.memory.entity import GIVEN_KEYS, read_entity
+from checkpoint_git.protocols.memory.entity import GIVEN_KEYS, join_files, read_entity
 from checkpoint_git.protocols.memory.triggers import Request
 
 _SHOWN = 100
@@ -34,9 +35,8 @@ def _read_sources(args: argparse.Namespace, invocation: Invocation, trigger: str
     """The fields that come from a skill's checkpoint and from a commit."""
     given: dict[str, str] = {}
     if args.from_skill:
-        from checkpoint_git.protocols.memory.bridge import read_skill
-
-        given.update(read_skill(invocation.cwd, args.from_skill, invocation.now))
+        fields = open_exchange().read_fields(invocation.cwd, args.from_skill, invocation.now)
+        given.update((key, join_files(value) if isinstance(value, list) else value) for key, value in fields.items())
     if trigger == "commit":
         from checkpoint_git.protocols.memory.commit import read_commit_fields
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.memory.bridge import fields_of_skill, plan_edits
 from checkpoint_git.protocols.memory.commit import read_commit_fields
 from tests.support.command import answer_on_terminal, run_checkpoint
 from tests.support.memory import entity_line, others_are_whole, put_graph, read_observations
@@ -129,18 +128,6 @@ def test_a_skill_and_the_graph_carry_the_same_state(repo: GitRepo, graph: Path) 
     assert (after["phase"], after["next_actions"][0]) == ("release", "Tag it")
     again = memory(repo, "save", "--from-skill", "build")["fields"]
     assert (again["phase"], again["next_action"]) == ("release", "Tag it")
-
-
-def test_private_fields_of_a_skill_stay_private() -> None:
-    value = {"project": "p", "skill_state": {"secret": 1}, "recently_done": [{"text": "did"}], "next_actions": ["n"]}
-    fields = fields_of_skill(value)
-    assert fields == {"initiative": "p", "last_action": "did", "next_action": "n"}
-
-
-def test_the_next_action_is_moved_to_the_head_and_not_doubled() -> None:
-    edits = plan_edits({"next_action": "b"}, {"next_actions": ["a", "b"]})
-    assert [edit.field for edit in edits] == ["next_actions"]
-    assert plan_edits({"next_action": "a"}, {"next_actions": ["a", "b"]}) == []
 
 
 def test_a_commit_says_its_hash_subject_and_files(repo: GitRepo) -> None:
