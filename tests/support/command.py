@@ -1,10 +1,15 @@
 """The installed commands, run as a user runs them."""
 
+import io
 import os
 import pty
 import subprocess
 import sys
+from contextlib import ExitStack, chdir
 from pathlib import Path
+from unittest.mock import patch
+
+from checkpoint_git.cli.app import main
 
 BIN = Path(sys.executable).parent
 
@@ -22,6 +27,22 @@ def run_checkpoint(
         text=True,
         timeout=120,
     )
+
+
+def run_here(
+    *words: str, cwd: Path, stdin: bytes = b"", env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """The same in this process: for tests that are about what a command does, and not about how it starts."""
+    written = io.BytesIO(), io.BytesIO()
+    out, err = (io.TextIOWrapper(stream, "utf-8", "surrogateescape", write_through=True) for stream in written)
+    given = io.TextIOWrapper(io.BytesIO(stdin), "utf-8", "surrogateescape")
+    with ExitStack() as stack:
+        stack.enter_context(chdir(cwd))
+        stack.enter_context(patch.dict(os.environ, env or {}))
+        stack.enter_context(patch.multiple(sys, stdin=given, stdout=out, stderr=err))
+        code = main(list(words))
+        texts = [stream.getvalue().decode("utf-8", "surrogateescape") for stream in written]
+    return subprocess.CompletedProcess(list(words), code, *texts)
 
 
 def run_on_terminal(*words: str, cwd: Path, env: dict[str, str]) -> str:

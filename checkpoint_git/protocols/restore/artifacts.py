@@ -121,7 +121,6 @@ def _write_value(value: Any) -> bytes:
 
 
 def read_targets(cwd: str, given: Sequence[str]) -> dict[str, str]:
-    """`--state-to KEY=FILE` as key -> absolute path. Raises CheckpointError."""
     return {key: place_target(cwd, file) for key, file in (_split_pair(word, "--state-to") for word in given)}
 
 
@@ -163,7 +162,6 @@ def request_databases(workspace: Workspace, urls: Sequence[str], tables: Sequenc
 
 
 def find_passwords(requests: Sequence[Request]) -> dict[str, str]:
-    """Name of a database -> the password that its URL holds."""
     return {one.name: str(one.details["password"]) for one in requests if one.details.get("password")}
 
 
@@ -208,7 +206,6 @@ def _is_database(root: str, path: str) -> bool:
 
 
 def choose_type(requests: Sequence[Request]) -> str:
-    """The type of a point that holds no files."""
     types = {TYPES[one.kind] for one in requests}
     return "database_savepoint" if "database_savepoint" in types else "state_snapshot"
 
@@ -253,18 +250,15 @@ def _is_whole(location: Location, artifact: Artifact) -> bool:
 
 
 def check_ready(location: Location, artifacts: Sequence[Artifact], means: Means) -> None:
-    """Raises CheckpointError where one of them could not be restored now."""
     for one in artifacts:
         open_mechanism(one.kind).check_ready(location, one, means)
 
 
 def find_differing(location: Location, artifacts: Sequence[Artifact], means: Means) -> list[Artifact]:
-    """Those that are not as they were kept."""
     return [one for one in artifacts if not open_mechanism(one.kind).is_as_kept(location, one, means)]
 
 
 def request_present(location: Location, artifacts: Sequence[Artifact], means: Means) -> list[Request]:
-    """How to keep what is there now in their places."""
     found = [open_mechanism(one.kind).request_present(location, one, means) for one in artifacts]
     return [one for one in found if one is not None]
 
@@ -276,10 +270,8 @@ def restore(location: Location, artifacts: Sequence[Artifact], means: Means, *, 
 
 
 def write_lines(artifacts: Sequence[Artifact], *, states: bool) -> str:
-    """The lines of restore.sh for the states, or for the databases."""
     return "".join(open_mechanism(one.kind).write_lines(one) for one in artifacts if (one.kind == "state") == states)
 
 
 def find_prerequisites(artifacts: Sequence[Artifact]) -> list[str]:
-    """What must hold before they are restored."""
     return [text for one in artifacts for text in open_mechanism(one.kind).find_prerequisites(one)]

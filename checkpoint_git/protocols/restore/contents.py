@@ -102,7 +102,6 @@ def write_entry(entry: Entry) -> dict[str, Any]:
 
 
 def read_entry(value: Mapping[str, Any]) -> Entry:
-    """An entry of a manifest that its schema accepts."""
     mode = int(str(value.get("mode", "0")), 8)
     size, digest, blob = int(value.get("size", 0)), str(value.get("sha256", "")), str(value.get("blob", ""))
     return Entry(str(value["path"]), value["kind"], mode, size, digest, blob)
@@ -177,7 +176,6 @@ class ArtifactMechanism(Protocol):
 
 
 def read_artifact(value: Mapping[str, Any]) -> Artifact:
-    """An artifact of a manifest that its schema accepts."""
     return Artifact(*(value[name] for name in Artifact._fields))
 
 

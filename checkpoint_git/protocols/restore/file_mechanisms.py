@@ -98,7 +98,6 @@ class FileBackup:
 
 
 def copy_path(location: Location, path: str) -> str:
-    """Where the copy of a path is."""
     return os.path.join(location.folder, layout.CONTENT, path)
 
 

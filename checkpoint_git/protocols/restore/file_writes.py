@@ -41,7 +41,6 @@ def check_way(root: str, path: str) -> None:
 
 
 def check_not_folder(root: str, path: str, hint: str = "move it away") -> None:
-    """Refuses a folder where a file is to be written. Raises CheckpointError."""
     if is_folder(root, path):
         raise CheckpointError(f"a folder stands where {escape_controls(path)} belongs", hint)
 

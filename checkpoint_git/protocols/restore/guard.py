@@ -108,12 +108,10 @@ class Verdict(NamedTuple):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """[--reader TOOL]..."""
     parser.add_argument("--reader", metavar="TOOL", action="append", help="a further tool that only reads")
 
 
 def answer(args: Namespace, invocation: Invocation) -> Answer:
-    """The verb: nothing on stdout."""
     stream: Any = getattr(invocation.stdin, "buffer", invocation.stdin)
     data = stream.read(_MAX_CALL + 1)
     if len(data) > _MAX_CALL:
@@ -256,7 +254,6 @@ def decide(call: Call, root: str, covers: Iterable[Cover]) -> Verdict:
 
 
 def is_covered(path: str, cover: Cover) -> bool:
-    """Whether a point would bring this path back: it holds it, or it covers a folder above it."""
     if path in cover.paths:
         return True
     return any(scope == "" or path == scope or path.startswith(f"{scope}/") for scope in cover.asked)

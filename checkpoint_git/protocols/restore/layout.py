@@ -92,7 +92,6 @@ def is_id(text: str) -> bool:
 
 
 def check_id(text: str) -> str:
-    """The name itself. Raises CheckpointError where it is not one."""
     if is_id(text):
         return text
     shown = escape_controls(shorten(text, 60))
@@ -108,7 +107,6 @@ def manifest_path(root: str, point: str) -> str:
 
 
 def restore_command(point: str) -> str:
-    """The command that restores a point without this package, run in the workspace."""
     return f"sh {FOLDER}/{check_id(point)}/{RESTORE_SCRIPT}"
 
 
@@ -146,7 +144,6 @@ def find_link_above(root: str, path: str) -> str | None:
 
 
 def is_folder(root: str, path: str) -> bool:
-    """Whether a relative path is a folder, and not a link to one."""
     full = os.path.join(root, path)
     return os.path.isdir(full) and not os.path.islink(full)
 

@@ -27,14 +27,7 @@ from checkpoint_git.protocols.restore.contents import (
     write_entry,
 )
 from checkpoint_git.protocols.restore.layout import Workspace
-from checkpoint_git.protocols.restore.scope import (
-    Scope,
-    changing_error,
-    list_some,
-    look_at,
-    read_entry_at,
-    read_scope,
-)
+from checkpoint_git.protocols.restore.scope import Scope, changing_error, list_some, look_at, read_entry_at, read_scope
 
 _MAX_REASON = 500
 _TRIES = 3
@@ -224,7 +217,6 @@ def _describe(
     expires: int | None,
     restore_script: bytes,
 ) -> dict[str, Any]:
-    """The manifest."""
     value: dict[str, Any] = {
         "schema_version": store.SCHEMA_VERSION,
         "id": point,

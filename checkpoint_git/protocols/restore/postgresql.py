@@ -76,7 +76,6 @@ def write_url(connection: Mapping[str, str]) -> str:
 
 
 def find_tool(name: str, env: Mapping[str, str]) -> str:
-    """The path of a client program. Raises CheckpointError where it is not installed."""
     path = shutil.which(name, path=env.get("PATH", os.defpath))
     if path is None:
         hint = "install PostgreSQL's client programs, at least as new as the server, and have them on PATH"
@@ -85,7 +84,6 @@ def find_tool(name: str, env: Mapping[str, str]) -> str:
 
 
 def find_env(env: Mapping[str, str], connection: Mapping[str, str], password: str | None) -> dict[str, str]:
-    """The environment in which a client program finds the database."""
     kept = {name: value for name, value in env.items() if name not in _UNWANTED}
     told = {CONNECTION[name]: value for name, value in connection.items()}
     secret = {"PGPASSWORD": password} if password else {}
@@ -94,7 +92,6 @@ def find_env(env: Mapping[str, str], connection: Mapping[str, str], password: st
 
 
 def run_tool(name: str, words: Sequence[str], env: Mapping[str, str]) -> None:
-    """Runs a client program. env: as find_env gives it. Raises CheckpointError with what it said."""
     path = find_tool(name, env)
     done = subprocess.run([path, *words], env=dict(env), stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if done.returncode != 0:
@@ -112,7 +109,6 @@ _HINTS = (
 
 
 def _tool_error(name: str, said: bytes, env: Mapping[str, str]) -> CheckpointError:
-    """What went wrong in a client program, in its own words, and what to do."""
     text = said.decode("utf-8", "replace")
     if env.get("PGPASSWORD"):
         text = text.replace(env["PGPASSWORD"], "***")
@@ -225,14 +221,12 @@ def check_ready(location: Location, artifact: Artifact, means: Means) -> None:
 
 
 def _find_present(query: Query, artifact: Artifact) -> list[Relation]:
-    """What is in the scope now."""
     query(catalog.BEGIN)
     tables = artifact.details["tables"]
     return catalog.choose(catalog.read_relations(query), tables and [Relation(*one) for one in tables])
 
 
 def is_as_kept(location: Location, artifact: Artifact, means: Means) -> bool:
-    """Definitions, rows and sequences now compared with those that were captured."""
     with open_session(_env_of(location, artifact, means)) as query:
         present = _find_present(query, artifact)
         now = catalog.hash_relations(query, present, with_owned=artifact.details["tables"] is not None)
@@ -240,7 +234,6 @@ def is_as_kept(location: Location, artifact: Artifact, means: Means) -> bool:
 
 
 def request_present(location: Location, artifact: Artifact, means: Means) -> Request | None:
-    """The same tables as they are, as many of them as there are."""
     kept = {"connection": artifact.details["connection"], "password": means.passwords.get(artifact.name)}
     return Request("postgresql", artifact.name, {**kept, "tables": artifact.details["tables"]}, may_lack=True)
 
@@ -268,7 +261,6 @@ def restore(location: Location, artifact: Artifact, means: Means) -> list[str]:
 
 
 def write_lines(artifact: Artifact) -> str:
-    """restore.sh: pg_restore in one transaction."""
     if not artifact.content:
         return ""
     connection = artifact.details["connection"]
@@ -280,7 +272,6 @@ def write_lines(artifact: Artifact) -> str:
 
 
 def find_prerequisites(artifact: Artifact) -> list[str]:
-    """Programs, password, and what may prevent it."""
     major = str(artifact.details["server_version"]).partition(".")[0]
     return [
         f"pg_restore of PostgreSQL {major} or newer, and {artifact.name} within reach",

@@ -118,7 +118,6 @@ def _read_rows(query: Query, sql: str) -> list[list[Any]]:
 
 
 def choose(relations: Sequence[Relation], tables: Sequence[Relation] | None) -> list[Relation]:
-    """Those of the relations that have the names of these tables; all for None."""
     names = None if tables is None else {(one.schema, one.name) for one in tables}
     return [one for one in relations if names is None or (one.schema, one.name) in names]
 
@@ -129,7 +128,6 @@ def find_asked(relations: Sequence[Relation], names: Sequence[str]) -> list[Rela
 
 
 def _find_one(relations: Sequence[Relation], name: str) -> Relation:
-    """By its name, or by its name with its schema, each in quotes or not."""
     found = [one for one in relations if one.name == name] or [
         one
         for one in relations

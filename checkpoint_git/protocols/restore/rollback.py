@@ -16,15 +16,7 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.atomic import remove_file, write_file
-from checkpoint_git.protocols.restore import (
-    artifacts,
-    audit,
-    file_writes,
-    layout,
-    points,
-    rollback_preflight,
-    store,
-)
+from checkpoint_git.protocols.restore import artifacts, audit, file_writes, layout, points, rollback_preflight, store
 from checkpoint_git.protocols.restore.contents import (
     Artifact,
     Difference,
@@ -202,7 +194,7 @@ def _matches(root: str, pattern: str) -> bool:
 
 
 def _change_files(job: _Job, plan: Plan) -> None:
-    """Removes what was made since, then restores folders, files and links; each only while it is as it was planned."""
+    """Removes what was made since, then restores; each path only while it is as it was planned with."""
     root = job.workspace.root
     watch = rollback_preflight.Watch(root, plan.found)
     other_kinds = sorted((one.path for one in plan.restore if one.how == "kind"), reverse=True)

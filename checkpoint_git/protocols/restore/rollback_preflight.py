@@ -55,7 +55,6 @@ class Watch:
         self._versions = {one.path: _version(one.status) for one in found}
 
     def check(self, path: str) -> None:
-        """Raises CheckpointError where the path is not as it was planned with."""
         if _read_version(self._root, path) != self._versions.get(path):
             raise _written_error(path)
 

@@ -82,7 +82,6 @@ def _place(root: str, scope: str, cwd: str) -> str:
 
 
 def _is_own(path: str) -> bool:
-    """Restore points are ours; the checkpoints beside them are the user's files."""
     return path.startswith(f"{layout.FOLDER}/chk_")
 
 
@@ -230,18 +229,15 @@ def changing_error(path: str) -> CheckpointError:
 
 
 def read_error(path: str, error: OSError) -> CheckpointError:
-    """A path of the scope that cannot be read: the point would not hold it, so none is made."""
     return CheckpointError(f"{escape_controls(path)} cannot be read: {error.strerror}", _READABLE)
 
 
 def hash_file(path: str) -> str:
-    """The hash of a file of our own, hexadecimal. Raises OSError."""
     with open(path, "rb") as stream:
         return file_digest(stream, "sha256").hexdigest()
 
 
 def list_some(paths: Iterable[str], limit: int) -> str:
-    """At most `limit` paths as one text, and how many more there are."""
     every = list(paths)
     shown = ", ".join(escape_controls(shorten(path, 100)) for path in every[:limit])
     return f"{shown} and {len(every) - limit} more" if len(every) > limit else shown

@@ -140,7 +140,6 @@ def hash_content(path: str, *, frozen: bool) -> str:
 
 
 def _hash_rows(connection: sqlite3.Connection, table: str, update: Callable[[bytes], None]) -> None:
-    """One table's rows, in the order in which they are stored."""
     quoted = '"' + table.replace('"', '""') + '"'
     try:
         rows = connection.execute(f"SELECT * FROM {quoted} ORDER BY rowid")  # noqa: S608 - from the catalog, quoted
@@ -220,7 +219,6 @@ def is_as_kept(location: Location, artifact: Artifact, means: Means) -> bool:
 
 
 def request_present(location: Location, artifact: Artifact, means: Means) -> Request | None:
-    """The database as it is, or as much of it as there is."""
     return Request("sqlite", artifact.name, {"path": artifact.details["path"]}, may_lack=True)
 
 
@@ -284,7 +282,6 @@ def _put_aside(location: Location, name: str) -> str:
 
 
 def write_lines(artifact: Artifact) -> str:
-    """restore.sh: the copy beside its place, the side files out of the way, then the move."""
     if not artifact.content:
         return ""
     path, content = quote_word(f"./{artifact.details['path']}"), quote_word(artifact.content)

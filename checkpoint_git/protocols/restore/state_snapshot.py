@@ -40,7 +40,6 @@ def request_state(key: str, data: bytes, file: str | None = None, mode: int = 0o
 
 
 def parse_state(key: str, data: bytes) -> Any:
-    """The value of a state. Raises CheckpointError where it is not JSON, or too much."""
     if len(data) > MAX_SIZE:
         raise CheckpointError(f"the state {key} is larger than {MAX_SIZE >> 20} MB", "keep large data in a file")
     try:
@@ -58,7 +57,6 @@ def _key_of(artifact: Artifact) -> str:
 
 
 def capture(location: Location, request: Request, content: str, progress: Progress) -> Artifact:
-    """Writes the state beside the manifest, and reads it back."""
     data = request.details["data"]
     details = {"file": request.details["file"], "mode": f"{request.details['mode']:04o}"}
     if data is None:
@@ -92,7 +90,6 @@ def _find_file(location: Location, artifact: Artifact, means: Means) -> tuple[st
 
 
 def check_ready(location: Location, artifact: Artifact, means: Means) -> None:
-    """A state needs somewhere to go."""
     place, key = _find_file(location, artifact, means), _key_of(artifact)
     if place is not None:
         file_writes.check_way(*place)
@@ -123,7 +120,6 @@ def is_as_kept(location: Location, artifact: Artifact, means: Means) -> bool:
 
 
 def request_present(location: Location, artifact: Artifact, means: Means) -> Request | None:
-    """The file as it is, JSON or not."""
     place = _find_file(location, artifact, means)
     if place is None:
         return None
@@ -133,7 +129,6 @@ def request_present(location: Location, artifact: Artifact, means: Means) -> Req
 
 
 def restore(location: Location, artifact: Artifact, means: Means) -> list[str]:
-    """Writes the file, or calls the one who takes the state."""
     data = _read_kept(location, artifact) if artifact.content else None
     if artifact.content and data is None:
         raise CheckpointError(f"the content of {artifact.name} is lost", "verify the point")
@@ -153,7 +148,6 @@ def restore(location: Location, artifact: Artifact, means: Means) -> list[str]:
 
 
 def write_lines(artifact: Artifact) -> str:
-    """restore.sh: back to its file; a state without one is put beside the point."""
     if not artifact.content:
         return ""
     file, content = artifact.details.get("file"), quote_word(artifact.content)
@@ -165,7 +159,6 @@ def write_lines(artifact: Artifact) -> str:
 
 
 def find_prerequisites(artifact: Artifact) -> list[str]:
-    """What its owner must do."""
     key, file = _key_of(artifact), artifact.details.get("file")
     texts = [f"whoever holds the state {key} in memory reads it again afterwards"]
     return texts if file else [f"the state {key} came from no file: --state-to {key}=FILE says where it goes", *texts]

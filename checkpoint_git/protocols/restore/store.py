@@ -72,7 +72,6 @@ def load_manifest(root: str, point: str) -> Manifest | None:
 
 
 def parse_manifest(point: str, data: bytes) -> Manifest:
-    """A manifest from its bytes, checked against its own digest, its schema and its rules."""
     try:
         value = json.loads(data) if len(data) <= layout.MAX_MANIFEST else None
     except (ValueError, RecursionError):
@@ -97,7 +96,6 @@ def _load_schema() -> Schema:
 
 
 def write_state(root: str, manifest: Manifest, state: str, operation: str, now: int) -> Manifest:
-    """Notes in the manifest what was done with the point. Raises CheckpointError."""
     entry = {"at": write_instant(now), "operation": operation, "state": state}
     value = {**manifest.value, "state": state, "history": [*manifest.value.get("history", []), entry]}
     write_file(layout.manifest_path(root, manifest.id), write_text(value))
@@ -105,7 +103,6 @@ def write_state(root: str, manifest: Manifest, state: str, operation: str, now: 
 
 
 def find_state(manifest: Manifest, now: int) -> str:
-    """A point's state as PointStatus has it, its expiry counted in."""
     if manifest.trouble:
         return "damaged"
     state = str(manifest.value["state"])
@@ -114,12 +111,10 @@ def find_state(manifest: Manifest, now: int) -> str:
 
 
 def read_entries(manifest: Manifest) -> list[Entry]:
-    """The paths that a trusted manifest says the point holds."""
     return [read_entry(value) for value in manifest.value["entries"]]
 
 
 def locate(workspace: Workspace, point: str) -> Location:
-    """Where a point is kept."""
     ref = layout.ref_name(point)
     commit = private_objects.read_ref(workspace.root, ref, workspace.env) if workspace.git_dir else ""
     return Location(workspace.root, layout.point_folder(workspace.root, point), workspace.env, commit)
@@ -129,7 +124,6 @@ def locate(workspace: Workspace, point: str) -> Location:
 
 
 def read_manifests(root: str) -> Iterator[Manifest]:
-    """Every point that has a folder, oldest first."""
     for point in layout.list_ids(root):
         manifest = load_manifest(root, point)
         if manifest is not None:
@@ -223,7 +217,6 @@ def exclude_from_git(workspace: Workspace) -> None:
 
 
 def begin_folder(root: str, point: str) -> str:
-    """A new folder in which a point is built. Raises CheckpointError where none can be made."""
     base = os.path.join(root, layout.FOLDER)
     if os.path.islink(base):
         raise CheckpointError(f"{base} is a symbolic link", "put a real folder in its place")
@@ -237,7 +230,6 @@ def begin_folder(root: str, point: str) -> str:
 
 
 def finish_folder(root: str, folder: str, point: str) -> None:
-    """Gives a whole point its name. Raises CheckpointError where the name is taken."""
     target = layout.point_folder(root, point)
     try:
         if os.path.lexists(target):
@@ -275,7 +267,6 @@ def remove_unfinished(root: str) -> None:
 
 
 def _is_abandoned(name: str) -> bool:
-    """Whether the process that a folder is called after is gone."""
     process = name.removeprefix(_BUILDING).partition("-")[0]
     if not (process.isascii() and process.isdecimal() and len(process) < 10):
         return False

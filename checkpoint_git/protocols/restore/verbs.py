@@ -42,12 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--state", metavar="KEY=FILE", action="append", help="create: keep JSON from a file, or - for standard input")
     add("--database", metavar="URL", action="append", help="create: keep sqlite:///path or postgresql://user@host/name")
     add("--table", metavar="NAME", action="append", help="create: only these tables of a PostgreSQL database")
-    add(
-        "--state-to",
-        metavar="KEY=FILE",
-        action="append",
-        help="rollback: file for a state that came from no file",
-    )
+    add("--state-to", metavar="KEY=FILE", action="append", help="rollback: file for a state that came from no file")
     add("--expiry", metavar="TIME", help="create: when gc may clear it: 30m, 24h, 7d, 2w or never (default: never)")
     add("--scope", metavar="PATH", action="append", help="rollback: only this path, state:KEY or database")
     add("--dry-run", action="store_true", help="rollback, gc: say what would be done, and change nothing")
@@ -56,7 +51,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb: exit code 1 when verify or audit verify find something."""
     action, takes = ACTIONS[args.action]
     options = {name for _, names in ACTIONS.values() for name in names}
     unknown = sorted(name for name in options if getattr(args, name) not in (None, False) and name not in takes)

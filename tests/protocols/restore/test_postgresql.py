@@ -10,7 +10,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import artifacts, layout, points, postgresql, rollback, store
 from checkpoint_git.protocols.restore.artifacts import request_database
 from checkpoint_git.protocols.restore.contents import Means
-from tests.support.command import run_checkpoint
+from tests.support.command import run_here
 from tests.support.postgres import Server
 from tests.support.restore_points import roll_back, run_script, workspace_of
 
@@ -121,7 +121,7 @@ def test_the_hint_of_a_refusal_can_be_followed(server: Server, shop: str, tmp_pa
 
     url, named = server.url(shop), ["--table", "customer"]
     for _ in range(3):
-        done = run_checkpoint("rp", "create", "--database", url, *named, cwd=tmp_path)
+        done = run_here("rp", "create", "--database", url, *named, cwd=tmp_path)
         if done.returncode == 0:
             break
         named += shlex.split(done.stderr.partition("name these too: ")[2].partition("; or")[0])
@@ -264,17 +264,17 @@ def test_a_password_is_found_nowhere(server: Server, guarded: str, tmp_path: Pat
     work = tmp_path / "work"
     work.mkdir()
     url = server.url(guarded, "keeper", PASSWORD)
-    created = run_checkpoint("rp", "create", "--database", url, "--json", cwd=work, env=env)
+    created = run_here("rp", "create", "--database", url, "--json", cwd=work, env=env)
     assert created.returncode == 0, created.stderr
     assert "is not kept" in created.stdout
     point = json.loads(created.stdout)["checkpoint_id"]
     server.sql("DELETE FROM t", guarded)
-    bare = run_checkpoint("rp", "rollback", point, cwd=work, env=env)
+    bare = run_here("rp", "rollback", point, cwd=work, env=env)
     assert bare.returncode == 2
     assert "PGPASSWORD" in bare.stderr
-    wrong = run_checkpoint("rp", "rollback", point, cwd=work, env={**env, "PGPASSWORD": "wr0ng"})
+    wrong = run_here("rp", "rollback", point, cwd=work, env={**env, "PGPASSWORD": "wr0ng"})
     assert wrong.returncode == 2
-    done = run_checkpoint("rp", "rollback", point, cwd=work, env={**env, "PGPASSWORD": PASSWORD})
+    done = run_here("rp", "rollback", point, cwd=work, env={**env, "PGPASSWORD": PASSWORD})
     assert done.returncode == 0, done.stderr
     assert server.sql("SELECT count(*) FROM t", guarded) == "1"
     script = work / layout.FOLDER / point / layout.RESTORE_SCRIPT
@@ -295,7 +295,7 @@ def test_a_password_comes_from_pgpass(server: Server, guarded: str, tmp_path: Pa
     secret.write_text(f"*:*:*:keeper:{PASSWORD}\n")
     secret.chmod(stat.S_IRUSR)
     env = {"PGPASSFILE": str(secret)}
-    done = run_checkpoint("rp", "create", "--database", server.url(guarded, "keeper"), cwd=tmp_path, env=env)
+    done = run_here("rp", "create", "--database", server.url(guarded, "keeper"), cwd=tmp_path, env=env)
     assert done.returncode == 0, done.stderr
 
 
@@ -313,7 +313,7 @@ def test_a_program_that_is_not_installed_is_said(server: Server, shop: str, tmp_
     folder.mkdir()
     for tool in {"psql", "pg_dump", "pg_restore"} - {missing}:
         (folder / tool).symlink_to(server.bin / tool)
-    done = run_checkpoint("rp", "create", "--database", server.url(shop), cwd=tmp_path, env={"PATH": str(folder)})
+    done = run_here("rp", "create", "--database", server.url(shop), cwd=tmp_path, env={"PATH": str(folder)})
     assert done.returncode == 2
     assert f"{missing} is not installed" in done.stderr
     assert "client programs" in done.stderr
@@ -321,7 +321,7 @@ def test_a_program_that_is_not_installed_is_said(server: Server, shop: str, tmp_
 
 def test_programs_that_are_older_than_the_server_are_said(server: Server, shop: str, tmp_path: Path) -> None:
     env = {"PATH": f"{server.old_bin}:{os.environ['PATH']}"}
-    done = run_checkpoint("rp", "create", "--database", server.url(shop), cwd=tmp_path, env=env)
+    done = run_here("rp", "create", "--database", server.url(shop), cwd=tmp_path, env=env)
     assert done.returncode == 2
     assert "server version mismatch" in done.stderr
     assert "at least as new as the server" in done.stderr
@@ -329,7 +329,7 @@ def test_programs_that_are_older_than_the_server_are_said(server: Server, shop: 
 
 
 def test_a_server_that_does_not_answer_is_said(server: Server, tmp_path: Path, shop: str) -> None:
-    done = run_checkpoint("rp", "create", "--database", f"postgresql://u@/x?host={tmp_path}", cwd=tmp_path)
+    done = run_here("rp", "create", "--database", f"postgresql://u@/x?host={tmp_path}", cwd=tmp_path)
     assert done.returncode == 2
     assert "psql: " in done.stderr
 
@@ -337,31 +337,31 @@ def test_a_server_that_does_not_answer_is_said(server: Server, tmp_path: Path, s
 def test_a_whole_point_is_made_and_verified_by_the_command(server: Server, shop: str, tmp_path: Path) -> None:
     (tmp_path / "a").write_text("1")
     words = ["rp", "create", "a", "--database", server.url(shop), "--table", "account", "--json"]
-    value = json.loads(run_checkpoint(*words, cwd=tmp_path).stdout)
+    value = json.loads(run_here(*words, cwd=tmp_path).stdout)
     point = value["checkpoint_id"]
     assert value["checkpoint"]["type"] == "file_backup"
     assert value["confidence"] == 1.0
     assert any("pg_restore" in text for text in value["prerequisites"])
     server.sql("UPDATE account SET money = 0", shop)
     (tmp_path / "a").write_text("2")
-    dry = json.loads(run_checkpoint("rp", "rollback", point, "--dry-run", "--json", cwd=tmp_path).stdout)
+    dry = json.loads(run_here("rp", "rollback", point, "--dry-run", "--json", cwd=tmp_path).stdout)
     assert dry["parts"] == [server.url(shop)]
-    assert run_checkpoint("rp", "verify", point, cwd=tmp_path).returncode == 0
-    done = run_checkpoint("rp", "rollback", point, "--json", cwd=tmp_path)
+    assert run_here("rp", "verify", point, cwd=tmp_path).returncode == 0
+    done = run_here("rp", "rollback", point, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert server.sql("SELECT sum(money) FROM account", shop) == "1000"
     assert (tmp_path / "a").read_text() == "1"
-    undone = run_checkpoint("rp", "rollback", json.loads(done.stdout)["safety_checkpoint_id"], cwd=tmp_path)
+    undone = run_here("rp", "rollback", json.loads(done.stdout)["safety_checkpoint_id"], cwd=tmp_path)
     assert undone.returncode == 0, undone.stderr
     assert server.sql("SELECT sum(money) FROM account", shop) == "0"
 
 
 def test_a_dump_that_is_not_known_to_be_ours_is_never_run(server: Server, shop: str, tmp_path: Path) -> None:
-    created = run_checkpoint("rp", "create", "--database", server.url(shop), "--json", cwd=tmp_path)
+    created = run_here("rp", "create", "--database", server.url(shop), "--json", cwd=tmp_path)
     point = json.loads(created.stdout)["checkpoint_id"]
     server.sql("UPDATE account SET money = 0", shop)
     (tmp_path / layout.AUDIT_LOG).unlink()
-    done = run_checkpoint("rp", "rollback", point, cwd=tmp_path)
+    done = run_here("rp", "rollback", point, cwd=tmp_path)
     assert done.returncode == 2
     assert "cannot be trusted" in done.stderr
     assert server.sql("SELECT sum(money) FROM account", shop) == "0"

@@ -14,7 +14,7 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import artifacts, layout, points, rollback, sqlite
 from checkpoint_git.protocols.restore.artifacts import request_database
-from tests.support.command import run_checkpoint
+from tests.support.command import run_here
 from tests.support.repos import GitRepo
 from tests.support.restore_points import load, run_script, workspace_of
 
@@ -386,7 +386,7 @@ def test_what_is_no_database_of_the_workspace_is_refused(repo: GitRepo, url: str
     (repo.path / "way").symlink_to(repo.path.parent)
     repo.write("secrets.key", "")
     repo.write("text", "no database at all" * 100)
-    done = run_checkpoint("rp", "create", "--database", url, cwd=repo.path)
+    done = run_here("rp", "create", "--database", url, cwd=repo.path)
     assert done.returncode == 2
     assert told in done.stderr
     assert "hush" not in done.stderr
@@ -421,7 +421,7 @@ def test_files_states_and_databases_are_one_point(repo: GitRepo) -> None:
     repo.write("src/a", "1")
     repo.write("run.json", "{}")
     words = ["create", "src", "--state", "run=run.json", "--database", "sqlite:///app.db", "--json"]
-    value = json.loads(run_checkpoint("rp", *words, cwd=repo.path).stdout)
+    value = json.loads(run_here("rp", *words, cwd=repo.path).stdout)
     assert value["checkpoint"]["type"] == "git_stash"
     assert value["restore_order"] == ["sqlite:///app.db", "files", "state:run"]
     assert any("close every connection" in text for text in value["prerequisites"])
@@ -434,10 +434,10 @@ def test_files_states_and_databases_are_one_point(repo: GitRepo) -> None:
     assert subprocess.run(["/bin/sh", str(script)], cwd="/", check=False).returncode == 0
     assert (repo.read("src/a"), repo.read("run.json"), read_money(repo.path / "app.db")) == ("1", "{}", [500, 500])
     spend(repo.path / "app.db")
-    done = run_checkpoint("rp", "rollback", value["checkpoint_id"], "--json", cwd=repo.path)
+    done = run_here("rp", "rollback", value["checkpoint_id"], "--json", cwd=repo.path)
     assert json.loads(done.stdout)["parts"] == ["sqlite:///app.db"]
     assert read_money(repo.path / "app.db") == [500, 500]
-    dry = run_checkpoint("rp", "rollback", value["checkpoint_id"], "--dry-run", "--json", cwd=repo.path)
+    dry = run_here("rp", "rollback", value["checkpoint_id"], "--dry-run", "--json", cwd=repo.path)
     assert json.loads(dry.stdout)["parts"] == []
 
 
@@ -456,7 +456,7 @@ def test_a_database_among_the_files_is_warned_of(repo: GitRepo) -> None:
     repo.write("data/half", "x")
     repo.write("data/half-wal", "x")
     repo.write("data/no.db", "text")
-    done = run_checkpoint("rp", "create", "data", "--json", cwd=repo.path)
+    done = run_here("rp", "create", "data", "--json", cwd=repo.path)
     warnings = json.loads(done.stdout)["warnings"]
     assert [name for name in ("app.db", "half", "no.db") if f"sqlite:///data/{name} " in " ".join(warnings)] == [
         "app.db",

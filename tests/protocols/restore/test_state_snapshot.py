@@ -11,7 +11,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import artifacts, layout, points, rollback, store
 from checkpoint_git.protocols.restore.contents import Means
 from checkpoint_git.protocols.restore.state_snapshot import request_state
-from tests.support.command import run_checkpoint
+from tests.support.command import run_here
 from tests.support.repos import GitRepo
 from tests.support.restore_points import roll_back, run_script, workspace_of
 
@@ -156,7 +156,7 @@ def test_restore_sh_gives_nothing_back_that_was_tampered_with(repo: GitRepo) -> 
 def test_a_state_outlives_a_cleared_work_tree_beside_files_in_git(repo: GitRepo) -> None:
     repo.write("a", "1")
     repo.write("run.json", '{"step": 1}')
-    created = run_checkpoint("rp", "create", "a", "--state", "run=run.json", "--json", cwd=repo.path)
+    created = run_here("rp", "create", "a", "--state", "run=run.json", "--json", cwd=repo.path)
     point = json.loads(created.stdout)["checkpoint_id"]
     script = repo.git("show", f"refs/checkpoints/{point}:restore.sh")
     shutil.rmtree(repo.path / layout.FOLDER)
@@ -172,14 +172,14 @@ def test_a_state_outlives_a_cleared_work_tree_beside_files_in_git(repo: GitRepo)
     assert done.returncode == 0, done.stderr
     assert repo.read("run.json") == '{"step": 1}'
     repo.write("run.json", "[]")
-    back = run_checkpoint("rp", "rollback", point, cwd=repo.path)
+    back = run_here("rp", "rollback", point, cwd=repo.path)
     assert (back.returncode, repo.read("run.json")) == (0, '{"step": 1}'), back.stderr
 
 
 def test_states_come_from_files_and_from_another_program_s_output(repo: GitRepo) -> None:
     repo.write("sub/run.json", "[1]")
     words = ["rp", "create", "state:run", "--state", "run=run.json", "--state", "live=-", "--json"]
-    done = run_checkpoint(*words, cwd=repo.path / "sub", stdin=b'{"pid": 7}')
+    done = run_here(*words, cwd=repo.path / "sub", stdin=b'{"pid": 7}')
     value = json.loads(done.stdout)
     assert value["checkpoint"]["scope"]["state_keys"] == ["run", "live"]
     assert value["checkpoint"]["type"] == "state_snapshot"
@@ -187,10 +187,10 @@ def test_states_come_from_files_and_from_another_program_s_output(repo: GitRepo)
     assert value["confidence"] == 1.0
     (repo.path / "sub/run.json").unlink()
     words = ["rp", "rollback", value["checkpoint_id"]]
-    refused = run_checkpoint(*words, cwd=repo.path)
+    refused = run_here(*words, cwd=repo.path)
     assert refused.returncode == 2
     assert "--state-to live=FILE" in refused.stderr
-    done = run_checkpoint(*words, "--state-to", "live=../live.json", cwd=repo.path)
+    done = run_here(*words, "--state-to", "live=../live.json", cwd=repo.path)
     assert done.returncode == 0, done.stderr
     assert (repo.path / "sub/run.json").read_text() == "[1]"
     assert (repo.path.parent / "live.json").read_text() == '{"pid": 7}'
@@ -213,25 +213,25 @@ def test_states_come_from_files_and_from_another_program_s_output(repo: GitRepo)
 def test_what_cannot_be_kept_is_said(repo: GitRepo, words: list[str], told: str) -> None:
     repo.write("a", "{}")
     repo.write(".env", "{}")
-    done = run_checkpoint("rp", *words, cwd=repo.path)
+    done = run_here("rp", *words, cwd=repo.path)
     assert done.returncode == 2
     assert told in done.stderr
 
 
 def test_a_part_that_a_point_does_not_hold_is_refused(repo: GitRepo) -> None:
     made = make(repo.path, request_state("run", b"{}", "run.json"))
-    done = run_checkpoint("rp", "rollback", made.manifest.id, "--scope", "state:other", cwd=repo.path)
+    done = run_here("rp", "rollback", made.manifest.id, "--scope", "state:other", cwd=repo.path)
     assert done.returncode == 2
     assert "does not hold state:other" in done.stderr
 
 
 def test_verify_and_show_tell_of_states(repo: GitRepo) -> None:
     repo.write("run.json", "{}")
-    point = json.loads(run_checkpoint("rp", "create", "--state", "run=run.json", "--json", cwd=repo.path).stdout)
+    point = json.loads(run_here("rp", "create", "--state", "run=run.json", "--json", cwd=repo.path).stdout)
     name = point["checkpoint_id"]
-    assert run_checkpoint("rp", "verify", name, cwd=repo.path).returncode == 0
-    assert "state:run" in run_checkpoint("rp", "show", name, cwd=repo.path).stdout
+    assert run_here("rp", "verify", name, cwd=repo.path).returncode == 0
+    assert "state:run" in run_here("rp", "show", name, cwd=repo.path).stdout
     (repo.path / layout.FOLDER / name / "parts/00.json").write_text("[]")
-    found = run_checkpoint("rp", "verify", name, cwd=repo.path)
+    found = run_here("rp", "verify", name, cwd=repo.path)
     assert found.returncode == 1
     assert "state:run" in found.stdout

@@ -16,7 +16,7 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import operations as use
 from checkpoint_git.protocols.restore.layout import open_workspace
-from tests.support.command import BIN, run_checkpoint
+from tests.support.command import BIN, run_checkpoint, run_here
 from tests.support.repos import GitRepo
 from tests.support.restore_points import KINDS, look
 
@@ -34,7 +34,7 @@ def work(repo: GitRepo) -> GitRepo:
 def rp(work: GitRepo | Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
     """`checkpoint restore-point WORDS`."""
     cwd = work if isinstance(work, Path) else work.path
-    return run_checkpoint("restore-point", *words, cwd=cwd, env=env)
+    return run_here("restore-point", *words, cwd=cwd, env=env)
 
 
 def ask(work: GitRepo | Path, *words: str) -> dict[str, Any]:
@@ -232,7 +232,7 @@ def test_names_that_are_no_text_are_kept_and_told(work: GitRepo) -> None:
     assert "\x1b[31m" not in done.stdout
     assert work.read(name) == "odd\n"
     assert rp(work, "show", point).returncode == 0
-    assert rp(work, "create", os.fsdecode(os.fsencode(name))).returncode == 0
+    assert run_checkpoint("rp", "create", os.fsdecode(os.fsencode(name)), cwd=work.path).returncode == 0
 
 
 @pytest.mark.parametrize("words", [("src",), ("src/[id].tsx",), ("src/*.tsx",)])
@@ -322,7 +322,7 @@ def test_a_file_that_cannot_be_kept_whole_leaves_no_point_and_nothing_else(work:
     work.write("src/big", os.urandom(300_000))
     tree = look(work.path)
     with file_size_limit(100_000):
-        done = rp(work, "create", "src", "--type", kind)
+        done = run_checkpoint("rp", "create", "src", "--type", kind, cwd=work.path)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert look(work.path) == tree
@@ -337,7 +337,7 @@ def test_a_rollback_that_runs_out_of_room_keeps_everything_and_is_finished_later
     work.write("src/big", "small")
     work.write("src/a.py", "broken")
     with file_size_limit(100_000):
-        assert rp(work, "rollback", point).returncode == 2
+        assert run_checkpoint("rp", "rollback", point, cwd=work.path).returncode == 2
     assert work.read("src/big") == "small"
     ask(work, "rollback", point)
     assert look(work.path) == before

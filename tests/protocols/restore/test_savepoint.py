@@ -10,7 +10,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore.api import savepoint
-from tests.support.command import run_checkpoint
+from tests.support.command import run_here
 from tests.support.postgres import Server
 
 Open = Callable[[], Any]
@@ -154,7 +154,7 @@ def test_what_is_no_connection_is_said() -> None:
 
 def test_a_savepoint_across_processes_is_refused_with_the_way_out(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("")
-    done = run_checkpoint("rp", "create", "a", "--type", "database_savepoint", cwd=tmp_path)
+    done = run_here("rp", "create", "a", "--type", "database_savepoint", cwd=tmp_path)
     assert done.returncode == 2
     assert "cannot outlive its process" in done.stderr
     assert "--database URL" in done.stderr
