@@ -14,6 +14,7 @@ from tests.support.command import run_here
 from tests.support.postgres import Server
 from tests.support.restore_points import roll_back, run_script, workspace_of
 
+pytestmark = pytest.mark.xdist_group("postgresql")  # one server, and not one in each process
 PASSWORD = "s3cret"  # noqa: S105 - of a server that lives as long as these tests
 SHOP = """
 CREATE TYPE mood AS ENUM ('good', 'bad');

@@ -260,6 +260,7 @@ def test_locks_tell_where_the_list_of_processes_does_not(tmp_path: Path, monkeyp
     make_bank(path)
     made = make(tmp_path)
     monkeypatch.setattr(sqlite, "find_users", lambda path: [])
+    monkeypatch.setattr(sqlite, "_BUSY_MILLISECONDS", 50)
     with writer(path, WRITE_AND_WAIT), pytest.raises(CheckpointError, match="is in use"):
         go_back(tmp_path, made)
 

@@ -13,9 +13,6 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore import operations as use
-from checkpoint_git.protocols.restore.layout import open_workspace
 from tests.support.command import BIN, run_checkpoint, run_here
 from tests.support.repos import GitRepo
 from tests.support.restore_points import KINDS, look
@@ -366,19 +363,6 @@ def test_words_that_make_no_sense_are_told_so(work: GitRepo, words: tuple[str, .
     done = rp(work, *words)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
-
-
-def test_an_expired_point_needs_force_and_is_cleared_only_when_asked(work: GitRepo) -> None:
-    point = make_point(work, "src", "--expiry", "1m")
-    now = open_workspace(str(work.path), int(time.time()), dict(os.environ))
-    later = now._replace(now=now.now + 3600)
-    with pytest.raises(CheckpointError, match="expired at"):
-        use.roll_back_point(later, point)
-    assert use.roll_back_point(later, point, force=True).result is not None
-    assert use.collect_expired(now) == []
-    assert [one.id for one in use.collect_expired(later, dry_run=True)] == [point]
-    assert [one.id for one in use.collect_expired(later)] == [point]
-    assert f"refs/checkpoints/{point}" not in work.git("for-each-ref")
 
 
 def test_a_dry_run_changes_nothing(work: GitRepo) -> None:

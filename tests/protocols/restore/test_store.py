@@ -1,0 +1,113 @@
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.protocols.restore import (
+    layout,
+    points,
+    store,
+)
+from tests.support.repos import GitRepo
+from tests.support.restore_points import NOW, load, workspace_of
+
+
+def test_a_manifest_that_was_edited_is_not_relied_on(full_work: GitRepo) -> None:
+    made = points.create(workspace_of(full_work.path), ["src"], "", "git_stash", None)
+    path = Path(layout.manifest_path(str(full_work.path), made.manifest.id))
+    path.write_text(path.read_text().replace("src/b.py", "src/x.py"))
+    manifest = store.load_manifest(str(full_work.path), made.manifest.id)
+    assert manifest is not None
+    assert manifest.trouble == "its manifest was changed after it was made"
+
+
+def test_a_manifest_of_a_stranger_leads_nowhere_else(full_work: GitRepo) -> None:
+    made = points.create(workspace_of(full_work.path), ["src"], "", "git_stash", None)
+    value = {**made.manifest.value, "entries": [{**made.manifest.value["entries"][1], "path": "../../escape"}]}
+    data = store.write_text({**value, "digest": store.find_digest(value)})
+    assert "leads out of the workspace" in store.parse_manifest(made.manifest.id, data).trouble
+
+
+def make(work: GitRepo, kind: str = "git_stash", expires: int | None = None) -> store.Manifest:
+    return points.create(workspace_of(work.path), ["src"], "why", kind, expires).manifest
+
+
+@pytest.mark.parametrize(
+    ("data", "trouble"),
+    [
+        (b"{", "its manifest is not JSON"),
+        (b"[]", "its manifest is not JSON"),
+        (b"[" * 100_000, "its manifest is not JSON"),
+        (b'{"schema_version": 2}', "its manifest is of another version"),
+        (b'{"schema_version": 1, "id": "x"}', "its manifest was changed after it was made"),
+    ],
+)
+def test_a_manifest_that_cannot_be_read_is_reported_and_not_raised(data: bytes, trouble: str) -> None:
+    assert store.parse_manifest("chk_20260115_143022_a7b3c9", data).trouble == trouble
+
+
+def test_a_manifest_that_is_a_link_is_not_followed(work: GitRepo, tmp_path: Path) -> None:
+    manifest = make(work)
+    path = Path(layout.manifest_path(str(work.path), manifest.id))
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    assert load(work.path, manifest.id).trouble.startswith("its manifest cannot be read")
+
+
+def test_the_state_is_noted_and_changes_nothing_that_the_digest_covers(work: GitRepo) -> None:
+    manifest = make(work)
+    store.write_state(str(work.path), manifest, "restored", "rollback", NOW)
+    noted = load(work.path, manifest.id)
+    assert (noted.trouble, noted.value["state"], noted.value["digest"]) == ("", "restored", manifest.value["digest"])
+    assert [one["operation"] for one in noted.value["history"]] == ["rollback"]
+
+
+def test_a_point_is_expired_from_its_instant_on_unless_it_was_dropped(work: GitRepo) -> None:
+    manifest = make(work, expires=NOW + 60)
+    assert [store.find_state(manifest, NOW + past) for past in (59, 60)] == ["active", "expired"]
+    dropped = store.write_state(str(work.path), manifest, "dropped", "drop", NOW)
+    assert store.find_state(dropped, NOW + 60) == "dropped"
+    assert store.find_state(manifest._replace(trouble="x"), NOW) == "damaged"
+
+
+def test_a_name_that_is_taken_is_not_taken_over(work: GitRepo) -> None:
+    manifest = make(work)
+    folder = store.begin_folder(str(work.path), manifest.id)
+    with pytest.raises(CheckpointError, match="already"):
+        store.finish_folder(str(work.path), folder, manifest.id)
+    assert load(work.path, manifest.id).trouble == ""
+
+
+def test_only_folders_of_processes_that_are_gone_are_cleared(work: GitRepo) -> None:
+    process = subprocess.Popen(["true"])
+    process.wait()
+    for name in (f".new-{process.pid}-chk_x", f".new-{os.getpid()}-chk_x", ".new-x-chk_x", "chk_y"):
+        work.write(f".checkpoints/{name}/manifest.json", "{")
+    store.remove_unfinished(str(work.path))
+    assert sorted(os.listdir(work.path / ".checkpoints")) == [f".new-{os.getpid()}-chk_x", ".new-x-chk_x", "chk_y"]
+
+
+def test_a_point_whose_folder_was_removed_comes_back_from_git(work: GitRepo) -> None:
+    manifest = make(work)
+    shutil.rmtree(work.path / ".checkpoints")
+    (status,) = store.list_points(workspace_of(work.path))
+    assert (status.manifest, status.state) == (manifest, "active")
+    assert (work.path / layout.FOLDER / manifest.id / layout.RESTORE_SCRIPT).exists()
+
+
+def test_a_copy_that_was_removed_is_gone_for_good(work: GitRepo) -> None:
+    manifest = make(work, "file_backup")
+    store.remove_folder(str(work.path), manifest.id)
+    with pytest.raises(CheckpointError, match="there is no restore point"):
+        store.load_point(workspace_of(work.path), manifest.id)
+    assert os.listdir(work.path / ".checkpoints") == []
+
+
+def test_git_ignores_our_folders_by_a_list_that_is_never_committed(work: GitRepo) -> None:
+    workspace = workspace_of(work.path)
+    for _ in range(2):
+        store.exclude_from_git(workspace)
+    assert work.read(".git/info/exclude").count("/.checkpoints/chk_*") == 1
