@@ -21,6 +21,7 @@ from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.registry import KINDS, PROTOCOLS
 
 if TYPE_CHECKING:
+    from checkpoint_git.core.html import PageParts
     from checkpoint_git.protocols.document import Document
 
 DRAWERS = ("layout.py", "schema.json", "rules.py", "store.py", "README.md")
@@ -113,7 +114,7 @@ class Summary(NamedTuple):
     data: members of the JSON document. findings: the first error of each broken file. For `status`: lead, what is shown
     above everything else, and blocks. For `prime`, as clean() returns them: lines, and details that are left out first.
     For completion: names, "KIND" or "VERB KIND WORD..." (what a parser calls the next word, and the words before it) ->
-    what it may be; ":files" leaves it to the shell.
+    what it may be; ":files" leaves it to the shell. For `report`: page; without it lead and blocks are shown there.
     """
 
     data: Mapping[str, Any] = {}
@@ -123,6 +124,7 @@ class Summary(NamedTuple):
     lines: Sequence[str] = ()
     details: Sequence[str] = ()
     names: Mapping[str, Sequence[str]] = {}
+    page: "PageParts | None" = None
 
 
 class Summarizer(Protocol):

@@ -1,12 +1,18 @@
 """What there is of pipeline records in a project: its runs, by the names of their files."""
 
 import os
+from typing import TYPE_CHECKING
 
 from checkpoint_git.core.outcome import Block, Line, Table
+from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.pipeline import layout
+
+if TYPE_CHECKING:
+    from checkpoint_git.core.html import PageParts
+    from checkpoint_git.protocols.pipeline.runs import RunState
 
 _MOST_SHOWN = 20
 _MOST_LINES = 3
@@ -39,6 +45,8 @@ def summarize(question: Question) -> Summary:
     from checkpoint_git.protocols.pipeline.runs import read_runs  # most projects keep no records
 
     runs = read_runs(question.place, question.env)
+    if question.reader == "report":
+        return Summary(page=_draw(runs))
     blocks: list[Block] = []
     if runs:
         rows = [(run.ticket_id, run.run_id[:8], ", ".join(run.phases) or "none", str(run.attempts)) for run in runs]
@@ -50,3 +58,14 @@ def summarize(question: Question) -> Summary:
         for run in runs[-_MOST_LINES:]
     ]
     return Summary({"pipelines": [run._asdict() for run in runs]}, blocks=blocks, lines=lines)
+
+
+def _draw(runs: "list[RunState]") -> "PageParts":
+    from checkpoint_git.core.html import PageParts, grid
+
+    rows = [
+        [shorten(run.ticket_id, 80), shorten(run.run_id, 40), shorten(", ".join(run.phases), 200), str(run.attempts)]
+        for run in runs[:_MOST_SHOWN]
+    ]
+    headers = ("Ticket", "Run", "Phases with a record", "Records")
+    return PageParts(beside=[grid("Pipeline runs", headers, rows, len(runs) - len(rows))] if runs else [])

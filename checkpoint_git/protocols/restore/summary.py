@@ -1,9 +1,17 @@
 """What there is of restore points in a project."""
 
 import os
+from typing import TYPE_CHECKING
 
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import Question, Summary
+
+if TYPE_CHECKING:
+    from checkpoint_git.core.html import PageParts, Tone
+
+_MOST_SHOWN = 20
 
 
 def is_present(place: Place) -> bool:
@@ -21,7 +29,29 @@ def summarize(question: Question) -> Summary:
     if question.reader == "completion":
         newest_first = list_ids(question.place.top)[::-1]
         return Summary(names={"restore-point OPERAND": newest_first, "restore-point OPERAND create": [":files"]})
+    if question.reader == "report":
+        return Summary(page=_draw(question))
     points = list_ids(question.place.root)
     if not points:
         return Summary()
     return Summary(lines=[f"restore points: {len(points)}, the newest {points[-1]}; checkpoint restore-point list"])
+
+
+def _draw(question: Question) -> "PageParts":
+    from checkpoint_git.core.html import PageParts, badge, code, grid
+    from checkpoint_git.protocols.restore.operations import find_state
+    from checkpoint_git.protocols.restore.store import read_manifests
+
+    try:
+        points = list(read_manifests(question.place.top))
+    except CheckpointError:
+        return PageParts()
+    rows: list[list[str]] = []
+    for manifest in reversed(points[-_MOST_SHOWN:]):
+        state = find_state(manifest, question.now)
+        reason, made = (str(manifest.value.get(key) or "") for key in ("reason", "created_at"))
+        tone: Tone = "good" if state == "active" else "bad" if state == "damaged" else ""
+        sign = badge(state, tone)
+        rows.append([code(shorten(manifest.id, 80)), sign, shorten(reason, 200), made[:16].replace("T", " ")])
+    headers = ("Point", "State", "Why", "Made")
+    return PageParts(beside=[grid("Restore points", headers, rows, len(points) - len(rows))] if rows else [])

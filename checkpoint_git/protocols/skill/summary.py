@@ -17,6 +17,10 @@ def summarize(question: Question) -> Summary:
         from checkpoint_git.protocols.skill.session_brief import summarize_for_session
 
         return summarize_for_session(question)
+    if question.reader == "report":
+        from checkpoint_git.protocols.skill.page import summarize_for_page
+
+        return summarize_for_page(question)
     if question.reader == "completion":
         from checkpoint_git.protocols.skill.store import list_skills
 

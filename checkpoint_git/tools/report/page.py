@@ -1,211 +1,175 @@
-"""A page about a project from its facts: its head, what waits, what comes next, the board. Pure.
+"""The page of a report as one HTML file that needs nothing else: no network, no script but its own.
 
-How much of each there is room for is decided here and in the other parts, so that no page becomes endless.
+Every protocol makes its own parts; here they are put together, with what the doctor found. The page's style and script
+are beside this module, and are allowed by their hashes alone.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
 
-from checkpoint_git.core.clock import age_text, write_instant
-from checkpoint_git.core.terminal_text import shorten
-from checkpoint_git.protocols.skill.next_action import NextAction
-from checkpoint_git.protocols.skill.progress import UNREADABLE
-from checkpoint_git.protocols.skill.state import State
-from checkpoint_git.protocols.skill.views import waits_on_user
-from checkpoint_git.tools.report import details, timeline
-from checkpoint_git.tools.report.blocks import (
-    Bar,
-    Block,
-    Board,
-    Card,
-    Column,
-    Fold,
-    Item,
-    Items,
-    Page,
-    Prose,
+from checkpoint_git.core.clock import write_instant
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.html import (
+    Markup,
+    PageParts,
     Section,
-    Text,
     Tone,
-)
-from checkpoint_git.tools.report.facts import Facts
-from checkpoint_git.tools.report.pieces import (
-    MOST_BLOCKERS,
-    MOST_SKILLS,
+    badge,
+    classes,
+    code,
     count_of,
-    make_badges,
-    make_blocker_item,
-    make_label,
-    words_of,
+    fold,
+    grid,
+    html,
+    item,
+    items,
+    own_content,
+    own_text,
+    prose,
 )
+from checkpoint_git.core.outcome import Table
+from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.protocols.contract import Summary
 
-_MOST_ACTIONS = 12
-_COLUMNS: tuple[tuple[str, Tone, Callable[[State], bool]], ...] = (
-    ("Waits on you", "bad", lambda state: any(map(waits_on_user, state.blockers))),
-    ("Failed or broken", "bad", lambda state: state.status in ("failed", UNREADABLE)),
-    ("Blocked", "warn", lambda state: state.status == "blocked"),
-    ("Complete", "good", lambda state: state.status == "complete"),
-    ("Not started", "", lambda state: state.unstarted),
-    ("In progress", "info", lambda state: state.status == "in_progress"),
-    ("Something else", "", lambda state: True),
-)  # the first that fits takes a state
-_ORDER = ("Waits on you", "Failed or broken", "Blocked", "In progress", "Not started", "Something else", "Complete")
-
-
-def make_page(facts: Facts) -> Page:
-    """The page. It is as long as it may be, however much there is to tell."""
-    sections = [make(facts) for make in _SECTIONS]
-    return Page(
-        title=f"{_find_project(facts)}: where the work stands",
-        facts=_head_facts(facts),
-        chips=list(_chips(facts)),
-        sections=[section for section in sections if section is not None],
-        notes=list(_notes(facts)),
-    )
-
-
-def _find_project(facts: Facts) -> str:
-    names = [state.project for state in facts.states if state.project.strip()]
-    common = max(dict.fromkeys(names), key=names.count) if names else os.path.basename(facts.place.root)
-    return shorten(common or "This project", 60)
-
-
-def _head_facts(facts: Facts) -> list[str]:
-    at = write_instant(facts.now)
-    branch = f"branch {shorten(facts.branch, 80)}" if facts.branch else ""
-    return [f"made {at[:10]} at {at[11:16]} UTC", branch, count_of(len(facts.states), "checkpoint")]
-
-
-def _chips(facts: Facts) -> Iterator[Text]:
-    waiting = len(facts.decisions)
-    yield Text(f"{count_of(waiting, 'decision')} waiting on you", "bad" if waiting else "good", is_badge=True)
-    tones = {title: tone for title, tone, _ in _COLUMNS}
-    for title, tone in ((title, tones[title]) for title in _ORDER[1:]):
-        count = sum(_find_column(state) == title for state in facts.states)
-        if count:
-            yield Text(f"{count} {title.lower()}", tone, is_badge=True)
-    stale = sum(state.stale for state in facts.states)
-    if stale:
-        yield Text(f"{stale} stale", "warn", is_badge=True)
-    if facts.drift:
-        worst: Tone = "bad" if any(one.level == "error" for one in facts.drift) else "warn"
-        yield Text(f"{count_of(len(facts.drift), 'finding')} of the doctor", worst, is_badge=True)
-
-
-def _notes(facts: Facts) -> Iterator[str]:
-    yield (
-        "Made by checkpoint report from the checkpoints and the history of this repository. It loads nothing, and what "
-        "stands in a checkpoint is shown as text."
-    )
-    yield (
-        "What looks like a password, a token or a key is replaced by [redacted]; read the page before you share it all "
-        "the same. Private state (skill_state) is left out."
-    )
-    yield from facts.trouble
-
-
-# the sections
-
-
-def _decisions(facts: Facts) -> Section | None:
-    if not facts.decisions:
-        return None
-    rows = {state.skill: state.rows for state in facts.states}
-    items = [make_blocker_item(one.skill, one.blocker, rows[one.skill]) for one in facts.decisions[:MOST_BLOCKERS]]
-    block = Items("", items, more=len(facts.decisions) - len(items))
-    return Section("decisions", "Decisions waiting on you", [block], count_of(len(facts.decisions), "decision"), "bad")
-
-
-def _next(facts: Facts) -> Section:
-    actions, skipped = facts.queue
-    if not actions:
-        words = "no checkpoint has an action left." if facts.states else "there is no checkpoint yet."
-        tone: Tone = "good" if facts.states else "dim"
-        return Section("next", "Next", [Prose(f"Nothing is left to do: {words}", tone)])
-    first, others = actions[0], actions[1 : 1 + _MOST_ACTIONS]
-    above = first.rank == "decision"
-    told = Item(
-        "Decide what stands above", make_label(first.skill), [Text(f"Then: {first.then}")] if first.then else []
-    )
-    blocks: list[Block] = [Items("", [told if above else _action_item(first)])]
-    if others:
-        rest = Items("", [_action_item(one) for one in others], is_ordered=True, more=len(actions) - 1 - len(others))
-        title = f"After that: {count_of(len(actions) - 1, 'skill')}"
-        blocks.append(Fold("queue", title, [], [rest]))
-    if skipped:
-        items = [Item(one.action, make_label(one.skill), [Text(one.evidence)]) for one in skipped[:_MOST_ACTIONS]]
-        title = f"Passed over: {count_of(len(skipped), 'action')} that the history shows as shipped"
-        blocks.append(Fold("shipped", title, [], [Items("", items, more=len(skipped) - len(items))]))
-    return Section("next", "Next", blocks, "the one action that matters most now", "info")
-
-
-def _action_item(action: NextAction) -> Item:
-    notes = [Text(f"Why: {action.reason}", "warn" if action.stale else "")]
-    notes += [Text(f"What it proposes is merged: {action.evidence}", "good")] if action.evidence else []
-    notes += [Text(f"Then: {action.then}")] if action.then else []
-    notes += [Text(f"done when: {action.done_when}", is_code=True)] if action.done_when else []
-    return Item(action.action, make_label(action.skill), notes)
-
-
-def _board(facts: Facts) -> Section:
-    if not facts.states:
-        start = 'checkpoint update build --phase=plan --next_actions+="Say what comes first"'
-        prose = Prose(f"There are no checkpoints yet. A first one, of a skill named build: {start}", "dim")
-        return Section("board", "Board", [prose])
-    cards: dict[str, list[Card]] = {}
-    troubles = {one.path: one.findings[0].message for one in facts.documents if one.value is None and one.findings}
-    for at, state in enumerate(facts.states[: 2 * MOST_SKILLS]):
-        cards.setdefault(_find_column(state), []).append(_card(at, state, troubles.get(state.path, "")))
-    tones = {title: tone for title, tone, _ in _COLUMNS}
-    columns = [Column(title, tones[title], cards[title]) for title in _ORDER if title in cards]
-    more = len(facts.states) - 2 * MOST_SKILLS
-    rest = [Prose(f"and {count_of(more, 'more checkpoint')}: checkpoint status lists them", "dim")] if more > 0 else []
-    return Section("board", "Board", [Board(columns), *rest])
-
-
-def _find_column(state: State) -> str:
-    return next(title for title, _, fits in _COLUMNS if fits(state))
-
-
-def _card(at: int, state: State, trouble: str) -> Card:
-    where = " / ".join(filter(None, (shorten(state.phase, 60), shorten(state.step, 60))))
-    first = state.actions[0][0] if state.actions else ""
-    lead = trouble or _first_blocker(state) or (f"Next: {first}" if first else "")
-    return Card(
-        title=shorten(state.skill, 100),
-        link=f"#skill-{at + 1}" if at < MOST_SKILLS else "",
-        badges=list(make_badges(state))[_find_column(state) == "Not started" :],  # its status would say the contrary
-        facts=[where, _age(state), shorten(state.tickets, 120)],
-        bar=Bar(state.complete_rows, len(state.rows), "rows complete") if state.rows else None,
-        text=shorten(lead, 220),
-    )
-
-
-def _first_blocker(state: State) -> str:
-    """What stands in the way first, a question for the reader before all else."""
-    waiting = [one for one in state.blockers if waits_on_user(one)]
-    if not (waiting or state.blockers):
-        return ""
-    one = (waiting or state.blockers)[0]
-    text = words_of(one.get("description")) or words_of(one.get("id")) or "(no description)"
-    return f"{'Decide' if waiting else 'In the way'}: {text}"
-
-
-def _age(state: State) -> str:
-    if state.age is None:
-        return ""
-    told = age_text(state.age)
-    return "written just now" if told == "now" else f"written {told} ago" if state.age > 0 else f"dated {told}"
-
-
-_SECTIONS: tuple[Callable[[Facts], Section | None], ...] = (
-    _decisions,
-    _next,
-    _board,
-    timeline.tell_timeline,
-    details.tell_blockers,
-    details.tell_drift,
-    details.tell_skills,
-    details.tell_tickets,
-    details.tell_others,
+GENERATOR = "checkpoint-git report"  # how a file is known as ours
+_MOST_FINDINGS = 120
+_FEW_FINDINGS = 8  # that need no grouping
+_LEVELS: dict[str, Tone] = {"error": "bad", "warning": "warn", "note": ""}
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_ORIGIN = (
+    "Made by checkpoint report from the checkpoints and the history of this repository. It loads nothing, and what is "
+    "in a checkpoint is shown as text."
 )
+_SECRETS = (
+    "What looks like a password, a token or a key is replaced by [redacted]; read the page before you share it all the "
+    "same. Private state (skill_state) is left out."
+)
+_PAGE = """\
+<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="generator" content="{}">\
+<meta http-equiv="Content-Security-Policy" content="{}">\
+<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer">\
+<meta name="color-scheme" content="light dark"><title>{}</title><style>{}</style></head>\
+<body><a class="skip" href="#content">Skip to the content</a>\
+<header><div class="masthead"><h1>{}</h1><button id="theme" type="button" hidden="">Colours</button></div>\
+<p class="facts">{}</p><ul class="chips" aria-label="In short">{}</ul>\
+<nav aria-label="Sections"><ul>{}</ul></nav></header>\
+<main id="content" tabindex="-1">{}</main><footer>{}</footer><script>{}</script></body></html>
+"""
+_SECTION = """\
+<section id="{}" aria-labelledby="{}-title"{}><div class="heading"><h2 id="{}-title">{}</h2>{}</div>{}</section>"""
+
+
+def make_page(
+    name: str,
+    branch: str,
+    now: int,
+    summaries: Sequence[Summary],
+    drift: Sequence[Finding] | None,
+    trouble: Sequence[str],
+) -> PageParts:
+    """The parts of all protocols as those of one page.
+
+    name: of the project, where no protocol says it. drift: None where the doctor was not asked. trouble: what could not
+    be read, and why.
+    """
+    parts = [summary.page or PageParts(beside=[*_draw_blocks(summary)]) for summary in summaries]
+    broken = [finding for summary in summaries for finding in summary.findings]
+    at = write_instant(now)
+    facts = [f"generated {at[:10]} at {at[11:16]} UTC", f"branch {shorten(branch, 80)}" if branch else ""]
+    chips = [chip for part in parts for chip in part.chips]
+    if drift:
+        worst: Tone = "bad" if any(one.level == "error" for one in drift) else "warn"
+        chips.append(badge(count_of(len(drift), "issue"), worst))
+    sections = [section for part in parts for section in part.sections]
+    sections.append(_drift(broken if drift is None else drift, is_asked=drift is not None))
+    sections += [section for part in parts for section in part.details]
+    beside = [piece for part in parts for piece in part.beside]
+    if beside:
+        sections.append(Section("beside", "Beside the checkpoints", beside))
+    return PageParts(
+        title=f"{next((part.title for part in parts if part.title), name)}: where the work stands",
+        facts=[*facts, *(fact for part in parts for fact in part.facts)],
+        chips=chips,
+        sections=sections,
+        notes=[_ORIGIN, _SECRETS, *(note for part in parts for note in part.notes), *trouble],
+    )
+
+
+def _draw_blocks(summary: Summary) -> Iterator[Markup]:
+    """What `status` shows of a protocol that has no parts of its own for a page."""
+    for block in (*summary.lead, *summary.blocks):
+        if isinstance(block, Table):
+            rows = [[cell if isinstance(cell, str) else cell.text for cell in row] for row in block.rows]
+            yield grid(block.headers[0], [header.capitalize() for header in block.headers], rows)
+        elif block.text:
+            yield prose(block.text)
+
+
+def _drift(findings: Sequence[Finding], *, is_asked: bool) -> Section:
+    source = "by checkpoint doctor" if is_asked else "the doctor was not asked; broken files only"
+    if not findings:
+        text = "Nothing differs: history, files and installation agree with the checkpoints."
+        return Section(
+            "drift", "Out of date", [prose(text if is_asked else "No checkpoint is broken.", "good")], source
+        )
+    shown = sorted(findings, key=lambda one: [*_LEVELS].index(one.level))[:_MOST_FINDINGS]
+    more = len(findings) - len(shown)
+    counts = [(sum(one.level == level for one in findings), level) for level in _LEVELS]
+    counted = ", ".join(count_of(*each) for each in counts if each[0])
+    if len(shown) <= _FEW_FINDINGS:
+        parts = [items([_finding(one) for one in shown], more=more)]
+    else:
+        parts = _group_findings(shown)
+        parts += [prose(f"and {more} more: checkpoint doctor", "dim")] if more else []
+    return Section("drift", "Out of date", parts, f"{counted}, {source}")
+
+
+def _group_findings(findings: Sequence[Finding]) -> list[Markup]:
+    """A fold for each code, in the order in which they come."""
+    groups: dict[str, list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault(finding.code, []).append(finding)
+    folds = []
+    for finding_code, members in groups.items():
+        label = badge(f"{len(members)} x {members[0].level}", _LEVELS[members[0].level])
+        folds.append(fold(finding_code, [items([_finding(one) for one in members])], [label]))
+    return folds
+
+
+def _finding(finding: Finding) -> Markup:
+    place = f"{finding.path}:{finding.line}" if finding.path and finding.line else finding.path
+    notes = [code(shorten(place, 300)), shorten(finding.hint, 500), code(finding.code)]
+    return item(shorten(finding.message, 800), badge(finding.level, _LEVELS[finding.level]), notes)
+
+
+def render(page: PageParts) -> str:
+    """The whole document."""
+    style, script = _read_own("page.css"), _read_own("page.js")
+    return html(
+        _PAGE,
+        GENERATOR, own_text(make_policy(style, script)), page.title, own_content(style),
+        page.title, [html("<span>{}</span>", fact) for fact in page.facts if fact],
+        [html("<li>{}</li>", chip) for chip in page.chips],
+        [html('<li><a href="#{}">{}</a></li>', one.anchor, one.title) for one in page.sections],
+        map(_render_section, page.sections), [html("<p>{}</p>", note) for note in page.notes], own_content(script),
+    )  # fmt: skip
+
+
+def _render_section(section: Section) -> Markup:
+    name, note = section.anchor, html('<p class="note">{}</p>', section.note) if section.note else None
+    return html(_SECTION, name, name, classes(section.tone), name, section.title, note, section.parts)
+
+
+def make_policy(style: str, script: str) -> str:
+    """The content security policy: nothing is loaded, and of styles and scripts these two alone are taken."""
+    hashes = (f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in (style, script))
+    rules = ("default-src 'none'", "style-src {}", "script-src {}", "base-uri 'none'", "form-action 'none'")
+    return "; ".join(rules).format(*hashes)
+
+
+def _read_own(name: str) -> str:
+    with open(os.path.join(_HERE, name), encoding="utf-8") as stream:
+        return stream.read()

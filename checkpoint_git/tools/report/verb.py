@@ -1,19 +1,18 @@
-"""`checkpoint report`: one HTML file that shows where all work stands, for people without a terminal.
-
-It brings the facts (commands/) and the drawing (report/) together, which do not know each other.
-"""
+"""`checkpoint report`: one HTML file that shows where all work stands, for people without a terminal."""
 
 import argparse
 import os
+from collections.abc import Callable
 
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.progress import make_teller
-from checkpoint_git.disk.discover import find_place
-from checkpoint_git.tools.report.facts import gather
-from checkpoint_git.tools.report.html import render
+from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.git.history.steps import read_branch
+from checkpoint_git.protocols.contract import Question, read_summaries
 from checkpoint_git.tools.report.output import find_exposure, plan_path, write_page
-from checkpoint_git.tools.report.page import make_page
+from checkpoint_git.tools.report.page import make_page, render
 
 SUMMARY = "draw all work as one HTML page that needs nothing else: board, decisions, drift, timeline"
 EXAMPLES = """\
@@ -40,18 +39,21 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     place = find_place(invocation.cwd)
     path = None if args.output == "-" else plan_path(place, args.output, invocation.cwd)
     tell = make_teller(invocation)
+    trouble: list[str] = []
     try:
-        facts = gather(place, invocation.now, invocation.env, tell, doctor=not args.no_doctor)
+        tell("looking at the checkpoints and their history...")
+        summaries = list(read_summaries(Question(place, invocation.now, invocation.env, "report")))
+        drift = None if args.no_doctor else _diagnose(place, invocation, tell, trouble)
+        branch = _read_branch(place)
     finally:
         tell("")
-    page = make_page(facts)
+    page = make_page(os.path.basename(place.root), branch, invocation.now, summaries, drift, trouble)
     text = render(page)
     data = {
         "path": path,
         "bytes": len(text.encode("utf-8")),
-        "skills": len(facts.states),
-        "decisions": len(facts.decisions),
-        "findings_told": None if facts.drift is None else len(facts.drift),
+        **{key: value for summary in summaries for key, value in summary.data.items()},
+        "findings_told": None if drift is None else len(drift),
         "sections": [section.anchor for section in page.sections],
     }
     if path is None:
@@ -60,6 +62,29 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     findings = find_exposure(place, path)
     findings += _open(path, invocation) if args.open else []
     return Outcome(data, [Line(f"wrote {path} ({max(len(text) // 1024, 1)} KB)", "good")], findings, exit_code=0)
+
+
+def _diagnose(
+    place: Place, invocation: Invocation, tell: Callable[[str], None], trouble: list[str]
+) -> list[Finding] | None:
+    """What the doctor finds; None where it cannot look, with the reason added to the trouble."""
+    from checkpoint_git.tools.doctor.examine import diagnose  # the doctor brings much along
+
+    def look(what: str) -> None:
+        tell(f"looking at {what}..." if what else "")
+
+    try:
+        return diagnose(place, invocation.now, env=invocation.env, tell=look).findings
+    except CheckpointError as error:
+        trouble.append(f"the doctor could not look: {error.message}")
+        return None
+
+
+def _read_branch(place: Place) -> str:
+    try:
+        return read_branch(place.work_tree) if place.work_tree else ""
+    except CheckpointError:  # the protocols say that the history cannot be read
+        return ""
 
 
 def _open(path: str, invocation: Invocation) -> list[Finding]:

@@ -13,12 +13,12 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.tools.report import verb
-from checkpoint_git.tools.report.html import make_policy
+from checkpoint_git.tools.report.page import make_policy
+from tests.core.test_html import Reader
 from tests.support.browser import needs_browser, show
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 from tests.support.verbs import Ran, run_verb
-from tests.tools.report.test_markup import Reader
 
 ELEMENTS = {
     "html", "head", "meta", "title", "style", "body", "a", "header", "main", "footer", "div", "p", "h1", "h2",

@@ -1,0 +1,373 @@
+"""The part of a report's page that is about checkpoints: what waits, what comes next, the board, each skill, tickets.
+
+How much of each there is room for is decided here, so that no page becomes endless.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from checkpoint_git.core.clock import DAY, age_text
+from checkpoint_git.core.html import (
+    Markup,
+    PageParts,
+    Section,
+    Tone,
+    badge,
+    bar,
+    classes,
+    code,
+    count_of,
+    fold,
+    grid,
+    html,
+    item,
+    items,
+    link,
+    prose,
+    toned,
+)
+from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.disk.discover import Place
+from checkpoint_git.protocols.contract import Question, Summary
+from checkpoint_git.protocols.document import Document, find_broken
+from checkpoint_git.protocols.skill import store
+from checkpoint_git.protocols.skill.next_action import NextAction, Queue
+from checkpoint_git.protocols.skill.page_timeline import Lives, draw_timeline, read_lives
+from checkpoint_git.protocols.skill.progress import UNREADABLE, outline
+from checkpoint_git.protocols.skill.read import check_files, iterate_documents
+from checkpoint_git.protocols.skill.state import Decision, State, find_decisions, find_state, find_states
+from checkpoint_git.protocols.skill.verbs.next import next_actions
+from checkpoint_git.protocols.skill.verbs.refs import find_refs
+from checkpoint_git.protocols.skill.views import action_text, open_blockers, read_list, waits_on_user
+
+_MOST_SKILLS = 60  # shown in full
+_MOST_BLOCKERS = 20
+_MOST_ROWS = 60
+_MOST_ACTIONS = 12
+_MOST_TICKETS = 120
+_FEW = 4  # skills that are shown unfolded
+_LARGE = 1 << 20  # bytes of a checkpoint that is worth a word
+_FEW_COLUMNS, _HIGH = 3, 4  # with fewer columns, or more cards in one, cards are beside each other
+TONES: dict[str, Tone] = {
+    "complete": "good", "in_progress": "info", "blocked": "warn", "failed": "bad", UNREADABLE: "bad",
+}  # fmt: skip
+# the first that fits takes a state
+_COLUMNS: tuple[tuple[str, Tone, Callable[[State], bool]], ...] = (
+    ("Waits on you", "bad", lambda state: any(map(waits_on_user, state.blockers))),
+    ("Failed", "bad", lambda state: state.status in ("failed", UNREADABLE)),
+    ("Blocked", "warn", lambda state: state.status == "blocked"),
+    ("Complete", "good", lambda state: state.status == "complete"),
+    ("Not started", "", lambda state: state.unstarted),
+    ("In progress", "info", lambda state: state.status == "in_progress"),
+    ("Something else", "", lambda state: True),
+)
+_TONE_OF = {title: tone for title, tone, _ in _COLUMNS}
+_ORDER = ("Waits on you", "Failed", "Blocked", "In progress", "Not started", "Something else", "Complete")
+
+
+class Facts(NamedTuple):
+    """What the page shows: documents and their states in the order of what matters, the queue, the history."""
+
+    documents: Sequence[Document]
+    states: Sequence[State]
+    queue: Queue
+    lives: Lives
+
+    @property
+    def decisions(self) -> list[Decision]:
+        """What waits on the user."""
+        return find_decisions(self.states)
+
+
+def summarize_for_page(question: Question) -> Summary:
+    """The answer of `checkpoint report`."""
+    place, now = question.place, question.now
+    documents, states = _read_checkpoints(place, now)
+    lives = read_lives(place, [document.skill for document in documents])
+    facts = Facts(documents, states, next_actions(place, now).queue, lives)
+    data = {"skills": len(states), "decisions": len(facts.decisions)}
+    return Summary(data, find_broken(documents), page=make_parts(facts))
+
+
+def _read_checkpoints(place: Place, now: int) -> tuple[list[Document], list[State]]:
+    """The documents and their states; of many, whole are only those of which a page shows more than an outline."""
+    documents = list[Document]()
+    for document in iterate_documents(place, now):
+        is_whole = len(documents) < _MOST_SKILLS or open_blockers(document.value or {})  # blockers name rows
+        documents.append(document if is_whole else outline(document))
+    states = find_states(documents, now)
+    if len(documents) <= _MOST_SKILLS:
+        return documents, states
+    shown = {state.path for state in states[:_MOST_SKILLS]}
+    whole = {one.path: one for one in check_files(store.read_files(place, only=shown), now)}
+    return [whole.get(one.path, one) for one in documents], [
+        find_state(whole[state.path], now, state.tickets) if state.path in whole else state for state in states
+    ]
+
+
+def make_parts(facts: Facts) -> PageParts:
+    """The page's parts. They are as long as they may be, however much there is to show."""
+    names = [state.project for state in facts.states if state.project.strip()]
+    sections = (
+        _decisions(facts),
+        _next(facts),
+        _board(facts),
+        draw_timeline(facts.lives, facts.states),
+        _blockers(facts),
+    )
+    details = (_skills(facts), _tickets(facts))
+    return PageParts(
+        title=shorten(max(dict.fromkeys(names), key=names.count), 60) if names else "",
+        facts=[count_of(len(facts.states), "checkpoint")],
+        chips=list(_chips(facts)),
+        sections=[section for section in sections if section],
+        details=[section for section in details if section],
+        notes=[facts.lives.trouble] if facts.lives.trouble else [],
+    )
+
+
+def _chips(facts: Facts) -> Iterator[Markup]:
+    waiting = len(facts.decisions)
+    yield badge(f"{count_of(waiting, 'decision')} waiting on you", "bad" if waiting else "good")
+    counts = Counter(map(_find_column, facts.states))
+    yield from (badge(f"{counts[title]} {title.lower()}", _TONE_OF[title]) for title in _ORDER[1:] if counts[title])
+    stale = sum(state.stale for state in facts.states)
+    if stale:
+        yield badge(f"{stale} stale", "warn")
+
+
+# what waits, and what comes next
+
+
+def _decisions(facts: Facts) -> Section | None:
+    found = facts.decisions
+    if not found:
+        return None
+    rows = {state.skill: state.rows for state in facts.states}
+    shown = [_blocker(one.skill, one.blocker, rows[one.skill]) for one in found[:_MOST_BLOCKERS]]
+    block = items(shown, more=len(found) - len(shown))
+    return Section("decisions", "Decisions waiting on you", [block], count_of(len(found), "decision"), "bad")
+
+
+def _blockers(facts: Facts) -> Section | None:
+    """Those that are not decisions of the reader's, which are at the top."""
+    found = [(state, one) for state in facts.states for one in state.blockers if not waits_on_user(one)]
+    if not found:
+        return None
+    shown = [_blocker(state.skill, one, state.rows) for state, one in found[:_MOST_BLOCKERS]]
+    return Section(
+        "blockers", "Blockers", [items(shown, more=len(found) - len(shown))], count_of(len(found), "blocker")
+    )
+
+
+def _blocker(skill: str, blocker: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Markup:
+    labels = {row["id"]: _words(row.get("label")) for row in rows if isinstance(row.get("id"), str)}
+    texts = {key: _words(blocker.get(key)) for key in ("id", "description", "blocking", "proposed_resolution", "needs")}
+    notes = []
+    if texts["blocking"]:
+        notes.append(f"Blocks: {shorten(labels.get(texts['blocking']) or texts['blocking'], 200)}")
+    if texts["proposed_resolution"]:
+        notes.append(f"Proposed: {shorten(texts['proposed_resolution'], 600)}")
+    if texts["needs"] and not waits_on_user(blocker):
+        notes.append(f"Needs: {shorten(texts['needs'].replace('_', ' '), 60)}")
+    text = texts["description"] or texts["id"] or "(no description)"
+    return item(
+        shorten(text, 800), badge(skill, "info") if skill else badge(shorten(texts["id"] or "?", 60), "warn"), notes
+    )
+
+
+def _words(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else str(value)[:200]
+
+
+def _next(facts: Facts) -> Section:
+    actions, skipped = facts.queue
+    if not actions:
+        words = "no checkpoint has an action left." if facts.states else "there is no checkpoint yet."
+        return Section("next", "Next", [prose(f"Nothing is left to do: {words}", "good" if facts.states else "dim")])
+    first, others = actions[0], actions[1 : 1 + _MOST_ACTIONS]
+    is_above = first.rank == "decision"
+    then = [f"Then: {first.then}"] if first.then else []
+    parts = [
+        items([item("Answer the decision above", badge(first.skill, "info"), then) if is_above else _action(first)])
+    ]
+    if others:
+        rest = items([_action(one) for one in others], is_ordered=True, more=len(actions) - 1 - len(others))
+        parts.append(fold(f"After that: {count_of(len(actions) - 1, 'skill')}", [rest], anchor="queue"))
+    if skipped:
+        shown = [item(one.action, badge(one.skill, "info"), [one.evidence]) for one in skipped[:_MOST_ACTIONS]]
+        title = f"Passed over: {count_of(len(skipped), 'action')} that the history shows as shipped"
+        parts.append(fold(title, [items(shown, more=len(skipped) - len(shown))], anchor="shipped"))
+    return Section("next", "Next", parts, "the one action that matters most now", "info")
+
+
+def _action(action: NextAction) -> Markup:
+    notes: list[Markup | str] = [toned(f"Why: {action.reason}", "warn" if action.stale else "")]
+    notes += [toned(f"What it proposes is merged: {action.evidence}", "good")] if action.evidence else []
+    notes += [f"Then: {action.then}"] if action.then else []
+    notes += [code(f"done when: {action.done_when}")] if action.done_when else []
+    return item(action.action, badge(action.skill, "info"), notes)
+
+
+# the board
+
+
+def _board(facts: Facts) -> Section:
+    if not facts.states:
+        start = 'checkpoint update build --phase=plan --next_actions+="Say what comes first"'
+        text = f"There are no checkpoints yet. A first one, of a skill named build: {start}"
+        return Section("board", "Board", [prose(text, "dim")])
+    cards: dict[str, list[Markup]] = {}
+    troubles = {one.path: one.findings[0].message for one in facts.documents if one.value is None and one.findings}
+    for at, state in enumerate(facts.states[: 2 * _MOST_SKILLS]):
+        cards.setdefault(_find_column(state), []).append(_card(at, state, troubles.get(state.path, "")))
+    columns = [
+        html(
+            '<div{}><h3>{}<span class="count"> {}</span></h3><ul role="list">{}</ul></div>',
+            classes("column", _TONE_OF[title]), title, len(cards[title]), cards[title],
+        )
+        for title in _ORDER
+        if title in cards
+    ]  # fmt: skip
+    in_rows = len(columns) < _FEW_COLUMNS or max(map(len, cards.values())) > _HIGH
+    parts = [html("<div{}>{}</div>", classes("board", "rows" if in_rows else ""), columns)]
+    more = len(facts.states) - 2 * _MOST_SKILLS
+    if more > 0:
+        parts.append(prose(f"and {count_of(more, 'more checkpoint')}: checkpoint status lists them", "dim"))
+    return Section("board", "Board", parts)
+
+
+def _find_column(state: State) -> str:
+    return next(title for title, _, fits in _COLUMNS if fits(state))
+
+
+def _card(at: int, state: State, trouble: str) -> Markup:
+    badges = _badges(state)[_find_column(state) == "Not started" :]  # its status would say the contrary
+    where = " / ".join(filter(None, (shorten(state.phase, 60), shorten(state.step, 60))))
+    facts = [html("<span>{}</span>", text) for text in (where, _age(state), shorten(state.tickets, 120)) if text]
+    lead = trouble or _first_blocker(state) or (f"Next: {state.actions[0][0]}" if state.actions else "")
+    parts = [html("<h4>{}</h4>", link(shorten(state.skill, 100), f"#skill-{at + 1}" if at < _MOST_SKILLS else ""))]
+    if badges:
+        parts.append(html('<p class="badges">{}</p>', [html("{} ", each) for each in badges]))
+    if facts:
+        parts.append(html('<p class="facts">{}</p>', facts))
+    if state.rows:
+        parts.append(bar(state.complete_rows, len(state.rows), "rows complete"))
+    if lead:
+        parts.append(html('<p class="lead">{}</p>', shorten(lead, 220)))
+    return html('<li class="card">{}</li>', parts)
+
+
+def _badges(state: State) -> list[Markup]:
+    found = [badge(shorten(state.status.replace("_", " "), 40), TONES.get(state.status, ""))]
+    if state.stale and state.age is not None:
+        found.append(badge(f"stale, {state.age // DAY} days", "warn"))
+    if state.budget:
+        found.append(badge(state.budget, "bad"))
+    return found
+
+
+def _first_blocker(state: State) -> str:
+    """The first blocker, a question for the reader before all else."""
+    waiting = [one for one in state.blockers if waits_on_user(one)]
+    if not state.blockers:
+        return ""
+    one = (waiting or state.blockers)[0]
+    text = _words(one.get("description")) or _words(one.get("id")) or "(no description)"
+    return f"{'Decide' if waiting else 'Blocker'}: {text}"
+
+
+def _age(state: State) -> str:
+    if state.age is None:
+        return ""
+    said = age_text(state.age)
+    return "written just now" if said == "now" else f"written {said} ago" if state.age > 0 else f"dated {said}"
+
+
+# skill by skill, and tickets
+
+
+def _skills(facts: Facts) -> Section | None:
+    if not facts.states:
+        return None
+    documents = {document.path: document for document in facts.documents}
+    shown = facts.states[:_MOST_SKILLS]
+    parts = [_skill(at, one, documents[one.path], is_open=len(shown) <= _FEW) for at, one in enumerate(shown)]
+    more = len(facts.states) - len(shown)
+    if more:
+        parts.append(prose(f"and {count_of(more, 'more checkpoint')}, which this page leaves out", "dim"))
+    return Section("skills", "Skill by skill", parts)
+
+
+def _skill(at: int, state: State, document: Document, *, is_open: bool) -> Markup:
+    parts = []
+    if document.size > _LARGE:
+        size = f"{document.size / (1 << 20):.1f} MB"
+        parts.append(prose(f"This checkpoint is large ({size}); what is shown of it is cut.", "warn"))
+    if state.summary:
+        parts.append(prose(shorten(state.summary, 2_000)))
+    if document.value is None:
+        parts += [prose(finding.message, "bad") for finding in document.findings[:3]]
+    if state.rows:
+        rows = [_row(row) for row in state.rows[:_MOST_ROWS]]
+        parts.append(grid("Progress", ("Row", "Status", "Id"), rows, len(state.rows) - len(rows)))
+    parts += _lists(state, document.value or {})
+    badges = _badges(state)
+    if state.rows:
+        badges.append(badge(f"{state.complete_rows} of {len(state.rows)} rows"))
+    title = shorten(state.skill, 100)
+    return fold(
+        title,
+        parts or [prose("It says nothing more.", "dim")],
+        badges,
+        anchor=f"skill-{at + 1}",
+        level=3,
+        is_open=is_open,
+    )
+
+
+def _row(row: dict[str, Any]) -> list[str]:
+    name, status = _words(row.get("label")) or _words(row.get("id")), _words(row.get("status")) or "?"
+    sign = badge(shorten(status.replace("_", " "), 40), TONES.get(status, ""))
+    return [shorten(name, 200) or "(no name)", sign, shorten(_words(row.get("id")), 80)]
+
+
+def _lists(state: State, value: dict[str, Any]) -> Iterator[Markup]:
+    if state.blockers:
+        shown = [_blocker("", one, state.rows) for one in state.blockers[:_MOST_BLOCKERS]]
+        yield items(shown, title="Blockers", more=len(state.blockers) - len(shown))
+    if state.actions:
+        shown = [
+            item(shorten(text, 600), notes=[code(f"done when: {shorten(when, 300)}")] if when else [])
+            for text, when in state.actions[:_MOST_ACTIONS]
+        ]
+        yield items(shown, title="Next actions", is_ordered=True, more=len(state.actions) - len(shown))
+    primer = value.get("context_primer")
+    decisions = [action_text(one) for one in read_list(primer, "key_decisions")] if isinstance(primer, dict) else []
+    decided = [text for text in decisions if text.strip()]
+    if decided:
+        shown = [item(shorten(text, 500)) for text in decided[-_MOST_ACTIONS:]]
+        yield items(shown, title="Decided", more=len(decided) - len(shown))
+
+
+def _tickets(facts: Facts) -> Section | None:
+    refs = find_refs(facts.documents)
+    if not refs:
+        return None
+    threads = [item(shorten(one.tickets, 300), badge(one.skill, "info")) for one in facts.states if one.tickets]
+    rows: list[list[str]] = [
+        [
+            link(shorten(_words(ref.get("id")), 120), _words(ref.get("url"))),
+            shorten(_words(ref.get("skill")), 100),
+            shorten(_words(ref.get("role")), 40),
+            shorten(_words(ref.get("provider")), 60),
+            shorten(_words(ref.get("first_seen_at"))[:10], 10),
+        ]
+        for ref in refs[:_MOST_TICKETS]
+    ]
+    headers = ("Ticket", "Skill", "Role", "Provider", "First seen")
+    table = grid("All tickets", headers, rows, len(refs) - len(rows))
+    return Section(
+        "tickets", "Tickets", [items(threads[:_MOST_SKILLS], title="The thread across skills", level=3), table]
+    )
