@@ -39,8 +39,7 @@ def summarize(question: Question) -> Summary:
 
 def _draw(question: Question) -> "PageParts":
     from checkpoint_git.core.html import PageParts, badge, code, grid
-    from checkpoint_git.protocols.restore.operations import find_state
-    from checkpoint_git.protocols.restore.store import read_manifests
+    from checkpoint_git.protocols.restore.store import find_state, read_manifests
 
     try:
         points = list(read_manifests(question.place.top))
