@@ -68,7 +68,7 @@ def _diagnose(
     place: Place, invocation: Invocation, tell: Callable[[str], None], trouble: list[str]
 ) -> list[Finding] | None:
     """What the doctor finds; None where it cannot look, with the reason added to the trouble."""
-    from checkpoint_git.tools.doctor.examine import diagnose  # the doctor brings much along
+    from checkpoint_git.tools.doctor.diagnose import diagnose  # the doctor brings much along
 
     def look(what: str) -> None:
         tell(f"looking at {what}..." if what else "")

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import read_instant, write_instant
@@ -66,6 +67,13 @@ def update(place: Place, skill: str, edits: list[Edit], now: int, on_wait: Tell 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when the change is refused."""
     return apply_edits(args.skill, parse_edits(args.words), invocation)
+
+
+def complete_words(skill: str, typed: str, cwd: str) -> Iterator[tuple[str, str]]:
+    """(what an edit may go on with, what that means), for the shells."""
+    from checkpoint_git.protocols.skill.edit_completion import complete_edit
+
+    return complete_edit(skill, typed, cwd)
 
 
 def apply_edits(skill: str, edits: list[Edit], invocation: Invocation) -> Outcome:
