@@ -189,7 +189,7 @@ def sync_words(pace: str) -> list[str]:
         return [sys.executable, "-P", "-m", "checkpoint_git", "sync", "--json"]
     program = (
         "import sys; from checkpoint_git.tools.sync import run as running; from checkpoint_git import cli; "
-        f"running.find_pause = {PACES[pace]}; running.LOOK_EVERY = 1e9; "
+        f"running.backoff = {PACES[pace]}; running.LOOK_EVERY = 1e9; "
         "sys.exit(cli.main(['sync', '--json']))"
     )
     return [sys.executable, "-P", "-c", program]

@@ -25,8 +25,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from benchmarks.fleet import SKILL, Fleet, _change, environment, git, make_clones, run_fleet, serve, sync_words
-from checkpoint_git.tools.sync.backoff import find_pause
-from checkpoint_git.tools.sync.run import LOOK_EVERY
+from checkpoint_git.tools.sync.run import LOOK_EVERY, backoff
 
 Step = tuple[str, float]  # ("work", processor seconds on the server or the shared machine), ("wait", seconds)
 Agent = Generator[Step, None, None]
@@ -137,7 +136,7 @@ def act(
             tally.append(machine.now - asked)
             return
         lost += 1
-        yield from _pause(machine, ref, setting, luck, find_pause(lost, machine.now - began, luck.random()))
+        yield from _pause(machine, ref, setting, luck, backoff(lost, machine.now - began, luck.random()))
 
 
 def _mixed(client: float, server: float, own: bool, delay: float) -> Agent:

@@ -1,5 +1,6 @@
 """What one sync is about: which branch of which remote, how this clone merges, who commits. It changes nothing."""
 
+import os
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -9,16 +10,19 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.git.driver_settings import DRIVER, Choices, read_driver_command
-from checkpoint_git.git.run import clean_env
-from checkpoint_git.tools.sync import state as remembering
+from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.tools.sync.commits import Identity
 from checkpoint_git.tools.sync.decide import Rules, Take
 from checkpoint_git.tools.sync.remote import network_env
-from checkpoint_git.tools.sync.settings import Settings, read_sync_settings
-from checkpoint_git.tools.sync.state import Names
+from checkpoint_git.tools.sync.state import Names, name_refs, read_local
 
 ATTEMPTS, TIMEOUT = 200, 120.0
+_KEYS = (
+    r"^(checkpoint\.sync(remote|branch)|branch\..*\.(remote|merge)|remote\..*\.url|core\.sshcommand|ssh\.variant"
+    r"|(user|author|committer)\.(name|email)|merge\.checkpoint\.driver)$"
+)
 _BAD_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^[-/.]|/\.|[/.]$|\.lock(/|$)|^refs/|^(HEAD|@)$")
+_LONGEST_BRANCH = 200
 
 
 class Wish(NamedTuple):
@@ -39,21 +43,23 @@ class Wish(NamedTuple):
 
 
 class Target(NamedTuple):
-    """The branch to meet. follows: it is what the checked-out branch follows."""
+    """The branch to sync with. follows: it is what the checked-out branch follows."""
 
     remote: str
     branch: str
     follows: bool
 
 
-class World(NamedTuple):
-    """What does not change during one sync."""
+class SyncContext(NamedTuple):
+    """What does not change during one sync. local: the ref that HEAD names. env: for git alone, network: for remotes.
+
+    ends: as time.monotonic() has it.
+    """
 
     place: Place
     top: str
     target: Target
     names: Names
-    settings: Settings
     local: str
     rules: Rules
     wish: Wish
@@ -64,50 +70,75 @@ class World(NamedTuple):
     tell: Callable[[], None]
 
 
-def open_world(place: Place, wish: Wish, now: int, env: Mapping[str, str], tell: Callable[[], None]) -> World:
+def open_context(
+    place: Place, wish: Wish, now: int, env: Mapping[str, str], tell: Callable[[], None] = lambda: None
+) -> SyncContext:
+    """Raises CheckpointError without a repository, a remote or a branch."""
     if place.work_tree is None or place.git_dir is None:
         raise CheckpointError(f"{escape_controls(place.root)} is not in a git repository", "git init, or git clone")
     top = place.work_tree
-    own = {
-        **clean_env(env),
-        **{key: value for key, value in env.items() if key.startswith("GIT_CONFIG")},
-        "LC_ALL": "C",
-    }
-    own["GIT_OPTIONAL_LOCKS"] = "0"
-    settings = read_sync_settings(top, own)
-    local = remembering.read_local(top, own)
-    target = find_target(settings, local, wish)
-    driver = read_driver_command(settings.values.get(DRIVER, ""))
+    # settings that a `git -c` hands down count here too
+    handed = {key: value for key, value in env.items() if key.startswith("GIT_CONFIG")}
+    own = {**clean_env(env), **handed, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
+    settings = _read_settings(top, own)
+    local = read_local(top, own)
+    target = _find_target(settings, local, wish)
+    driver = read_driver_command(settings.get(DRIVER, ""))
     choices = driver.choices if driver else Choices()
-    rules = Rules(choices.narrative, choices.schema, wish.take, now)
-    network = network_env(env, "core.sshcommand" in settings.values)
-    names = remembering.name_refs(target.remote, target.branch)
-    who = Identity(*settings.identity(env), now)
-    ends = time.monotonic() + wish.timeout
-    return World(place, top, target, names, settings, local, rules, wish, who, own, network, ends, tell)
+    return SyncContext(
+        place, top, target, name_refs(target.remote, target.branch), local,
+        Rules(choices.narrative, choices.schema, wish.take, now), wish, _find_identity(settings, env, now),
+        own, network_env(env, "core.sshcommand" in settings), time.monotonic() + wish.timeout, tell,
+    )  # fmt: skip
 
 
-def find_target(settings: Settings, local: str, wish: Wish) -> Target:
+def _read_settings(cwd: str, env: Mapping[str, str]) -> dict[str, str]:
+    """Settings by their keys, as git prints those; the last one counts."""
+    records = os.fsdecode(run_git(["config", "-z", "--get-regexp", _KEYS], cwd, env=env, check=False).out).split("\0")
+    pairs = (record.partition("\n") for record in records if record)
+    return {name: value for name, _, value in pairs}
+
+
+def _find_identity(settings: Mapping[str, str], env: Mapping[str, str], now: int) -> Identity:
+    """The name and address that commits carry; an agent without any is called checkpoint."""
+    found = []
+    for what, fallback in (("name", "checkpoint"), ("email", "checkpoint@localhost")):
+        keys = (f"committer.{what}", f"user.{what}", f"author.{what}")
+        given = (env.get(f"GIT_COMMITTER_{what.upper()}"), *(settings.get(key) for key in keys))
+        found.append(next(filter(None, given), fallback))
+    return Identity(found[0], found[1], now)
+
+
+def _find_upstream(settings: Mapping[str, str], local: str) -> tuple[str, str] | None:
+    """(remote, branch) that a ref such as refs/heads/main follows, None where it follows no remote's branch."""
+    name = local.removeprefix("refs/heads/")
+    remote, merge = settings.get(f"branch.{name}.remote", ""), settings.get(f"branch.{name}.merge", "")
+    if name == local or remote in ("", ".") or not merge.startswith("refs/heads/"):
+        return None
+    return remote, merge.removeprefix("refs/heads/")
+
+
+def _find_target(settings: Mapping[str, str], local: str, wish: Wish) -> Target:
     """Which branch of which remote: what was asked for, else the settings, else what the checked-out branch follows."""
-    upstream = settings.upstream(local)
-    known = settings.remotes
+    upstream = _find_upstream(settings, local)
+    known = sorted(key[7:-4] for key in settings if key.startswith("remote.") and key.endswith(".url"))
     only = "origin" if "origin" in known else known[0] if len(known) == 1 else ""
-    remote = wish.remote or settings.values.get("checkpoint.syncremote", "") or (upstream.remote if upstream else only)
+    remote = wish.remote or settings.get("checkpoint.syncremote", "") or (upstream[0] if upstream else only)
     if remote not in known:
         shown = f"there is no remote {escape_controls(remote)}" if remote else "this clone has no remote to sync with"
         raise CheckpointError(shown, "git remote add origin URL, or name one: --remote NAME")
-    branch = wish.branch or settings.values.get("checkpoint.syncbranch", "")
-    if not branch and upstream and upstream.remote == remote:
-        branch = upstream.branch
+    branch = wish.branch or settings.get("checkpoint.syncbranch", "")
+    if not branch and upstream and upstream[0] == remote:
+        branch = upstream[1]
     if not branch:
         why = "the checked-out branch follows none" if local else "HEAD is detached and follows no branch"
         raise CheckpointError(
             f"{why}, so there is none to sync with",
             "name one: --branch NAME, for good: git config checkpoint.syncBranch NAME, or: git push -u origin BRANCH",
         )
-    if _BAD_BRANCH.search(branch) or len(branch) > 200:
+    if _BAD_BRANCH.search(branch) or len(branch) > _LONGEST_BRANCH:
         raise CheckpointError(
             f"{escape_controls(branch)} cannot be the name of a branch", "give its short name, such as checkpoints"
         )
     own = upstream or (remote, local.removeprefix("refs/heads/") if local.startswith("refs/heads/") else "")
-    return Target(remote, branch, tuple(own) == (remote, branch))
+    return Target(remote, branch, own == (remote, branch))

@@ -1,23 +1,22 @@
-"""What becomes of one file of which the branch and the work tree may both have a new version. Pure but for schemas."""
+"""What happens to one file of which the branch and the work tree may both have a new version. Pure, except schemas."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
+from checkpoint_git.core.jsonwrite import OURS, THEIRS
 from checkpoint_git.core.terminal_text import escape_controls
-from checkpoint_git.merge.conflicts import Clash, list_clashes
-from checkpoint_git.merge.file import Merged, merge_file
+from checkpoint_git.git.objects import Entry
+from checkpoint_git.merge.conflicts import decide_all, list_clashes
+from checkpoint_git.merge.file import merge_file
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.protocols.write import find_new_errors
 from checkpoint_git.tools.sync.files import find_path_trouble, kind_of
-from checkpoint_git.tools.sync.trees import FILE_MODES, Leaf
-
-if TYPE_CHECKING:
-    pass
 
 Take = Literal["", "ours", "theirs"]
 _LONGEST_VALUE = 80
@@ -36,9 +35,9 @@ class Sides(NamedTuple):
     """One file. base and theirs: as git has them, None for no file; ours: what the work tree holds."""
 
     path: str
-    base: Leaf | None
+    base: Entry | None
     ours: bytes | None
-    theirs: Leaf | None
+    theirs: Entry | None
 
 
 class Decision(NamedTuple):
@@ -68,11 +67,9 @@ def decide_theirs(sides: Sides, read: Read, rules: Rules) -> Decision:
     """Only the branch changed the file: it is taken in, where it can be read."""
     if sides.theirs is None:
         return Decision(sides.path, None, True)
-    trouble, data = _open_theirs(sides.path, sides.theirs, read)
-    if data is None:
-        return _leave(
-            sides.path, "sync/theirs-unreadable", f"the branch's version is not taken: {trouble}", _MEND_THERE
-        )
+    data = _open_theirs(sides.path, sides.theirs, read)
+    if isinstance(data, str):
+        return _leave(sides.path, "sync/theirs-unreadable", f"the branch's version is not taken: {data}", _FIX_THERE)
     document = check_document(sides.path, data, now=rules.now)
     wrong = [one for one in document.findings if one.level == "error" and kind_of(sides.path) != "history"]
     notes = tuple(
@@ -87,18 +84,19 @@ def decide_both(sides: Sides, read: Read, rules: Rules) -> Decision:
     """Both changed the file: they are merged as git's merge would merge them."""
     if sides.ours is None or sides.theirs is None:
         return _decide_removed(sides, read, rules)
-    trouble, theirs = _open_theirs(sides.path, sides.theirs, read)
-    if theirs is None:
-        return _leave(
-            sides.path, "sync/theirs-unreadable", f"the branch's version is not taken: {trouble}", _MEND_THERE
-        )
+    theirs = _open_theirs(sides.path, sides.theirs, read)
+    if isinstance(theirs, str):
+        return _leave(sides.path, "sync/theirs-unreadable", f"the branch's version is not taken: {theirs}", _FIX_THERE)
     base = read(sides.base.blob) if sides.base else None
     before: list[bytes | None] = [theirs] if base is None else [theirs, base]
     new = find_new_errors(sides.path, sides.ours, before, rules.now, _check)
     if new:
         return Decision(sides.path, None, False, tuple(new))
-    if not is_merged(sides.path):
-        return _decide_whole(sides.path, sides.ours, theirs, rules)
+    if not is_merged(sides.path):  # every version of such a file is final
+        if rules.take:
+            return Decision(sides.path, sides.ours if rules.take == "ours" else theirs, True)
+        message = "two versions of a file that is written once and never changed; each side stays as it is"
+        return _leave(sides.path, "sync/conflict", message, _DECIDE)
     content, findings = merge_contents(sides.path, base, sides.ours, theirs, rules)
     if content is None:
         return Decision(sides.path, None, False, tuple(findings))
@@ -112,24 +110,20 @@ def decide_both(sides: Sides, read: Read, rules: Rules) -> Decision:
 def merge_contents(
     path: str, base: bytes | None, ours: bytes, theirs: bytes, rules: Rules
 ) -> tuple[bytes | None, list[Finding]]:
-    """The merge of three versions, None where a person has to decide; then the findings say what."""
+    """The merge of three versions, None where the user has to decide; then the findings say what."""
     try:
         merged = merge_file(base, ours, theirs, _load_schema(path, rules.schema), narrative=rules.narrative)
     except JsonTextError as error:
         found = Finding("sync/conflict", "error", f"both sides changed it, and one is no JSON: {error.message}", path)
         return None, [found._replace(hint=_DECIDE)]
     if merged.conflicts and rules.take:
-        merged = _decide_by_side(merged, rules.take)
-    if merged.conflicts:
-        return None, [_to_finding(path, one) for one in list_clashes(merged, _LONGEST_VALUE)]
-    return merged.data, []
-
-
-def _decide_by_side(merged: Merged, take: Take) -> Merged:
-    from checkpoint_git.core.jsonwrite import OURS, THEIRS
-    from checkpoint_git.merge.conflicts import decide_all  # few merges have conflicts, and fewer are decided so
-
-    return decide_all(merged, OURS if take == "ours" else THEIRS)
+        merged = decide_all(merged, OURS if rules.take == "ours" else THEIRS)
+    return (None if merged.conflicts else merged.data), [
+        Finding("sync/conflict", "error",
+                f"both sides changed it: ours {clash.ours}, theirs {clash.theirs}; each side stays as it is",
+                path, clash.where, hint=_DECIDE)
+        for clash in list_clashes(merged, _LONGEST_VALUE)
+    ]  # fmt: skip
 
 
 def _decide_removed(sides: Sides, read: Read, rules: Rules) -> Decision:
@@ -142,48 +136,32 @@ def _decide_removed(sides: Sides, read: Read, rules: Rules) -> Decision:
     return _leave(sides.path, "sync/conflict", f"it was {here} and {there}; each side stays as it is", _DECIDE)
 
 
-def _decide_whole(path: str, ours: bytes, theirs: bytes, rules: Rules) -> Decision:
-    """Files of which every version is final."""
-    if rules.take:
-        return Decision(path, ours if rules.take == "ours" else theirs, True)
-    message = "two versions of a file that is written once and never changed; each side stays as it is"
-    return _leave(path, "sync/conflict", message, _DECIDE)
-
-
 _DECIDE = "change one side so that they agree, or: checkpoint sync --take ours|theirs"
-_MEND_THERE = "mend it on the branch; this work tree keeps its own version"
+_FIX_THERE = "fix it on the branch; this work tree keeps its own version"
 
 
 def _leave(path: str, code: str, message: str, hint: str, where: str = "") -> Decision:
     return Decision(path, None, False, (Finding(code, "error", message, path, where, hint=hint),))
 
 
-def _open_theirs(path: str, leaf: Leaf, read: Read) -> tuple[str, bytes | None]:
-    """(why it is refused, its content): what a branch offers is a stranger's."""
-    if leaf.mode not in FILE_MODES:
-        return "it is no regular file", None
+def _open_theirs(path: str, entry: Entry, read: Read) -> bytes | str:
+    """The content, or why it is refused: what a branch offers is untrusted."""
+    if not entry.is_file:
+        return "it is not a regular file"
     trouble = find_path_trouble(path)
-    data = None if trouble else read(leaf.blob)
+    data = None if trouble else read(entry.blob)
     if data is None:
-        return trouble or "it is too large", None
+        return trouble or "it is too large"
     if kind_of(path) == "pipeline":
-        return "", data
+        return data
     try:
-        _read_json(data)
+        scan_tokens(decode(data))
     except JsonTextError as error:
-        return f"it cannot be read: {escape_controls(error.message)}", None
-    return "", data
-
-
-def _read_json(data: bytes) -> str:
-    text = decode(data)
-    scan_tokens(text)
-    return text
+        return f"it cannot be read: {escape_controls(error.message)}"
+    return data
 
 
 def _load_schema(path: str, extension: str) -> dict[str, Any]:
-    from checkpoint_git.core.errors import CheckpointError
-
     try:
         return load_merge_schema(path, extension)
     except CheckpointError:  # the driver merges without it too
@@ -195,13 +173,8 @@ def _check(path: str, data: bytes, now: int) -> Document:
     if kind_of(path) != "history":
         return check_document(path, data, now=now)
     try:
-        _read_json(data)
+        scan_tokens(decode(data))
     except JsonTextError as error:
         found = Finding(error.code, "error", escape_controls(error.message), path, "", error.line)
         return Document(path, "", None, None, len(data), [found])
     return Document(path, "", None, None, len(data), [])
-
-
-def _to_finding(path: str, clash: Clash) -> Finding:
-    message = f"both sides changed it: ours {clash.ours}, theirs {clash.theirs}; each side stays as it is"
-    return Finding("sync/conflict", "error", message, path, clash.where, hint=_DECIDE)

@@ -1,17 +1,19 @@
-"""What one meeting of work tree and branch comes to: every file decided, and commits that say so. It sends nothing."""
+"""What a sync comes to: every file decided, and the commits that say so. Pure; it sends nothing."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
 
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.git.objects import Entry, blob_id
 from checkpoint_git.protocols.skill.layout import DIRECTORY
 from checkpoint_git.tools.sync import decide
 from checkpoint_git.tools.sync.commits import Change, Draft
 from checkpoint_git.tools.sync.decide import Decision, Read, Rules, Sides
 from checkpoint_git.tools.sync.files import Work, kind_of, skill_of
-from checkpoint_git.tools.sync.state import SENT, WAITING
-from checkpoint_git.tools.sync.trees import Leaf, Leaves, blob_id
+from checkpoint_git.tools.sync.state import SENT, TAKEN_IN, WAITING
 
+Entries = dict[str, Entry]  # files by their paths
+Side = bytes | Entry | None  # a file as one side has it: its content, git's, or none
 How = Literal["sent", "brought", "merged"]
 _MOST_NAMED = 5
 
@@ -19,9 +21,9 @@ _MOST_NAMED = 5
 class Trees(NamedTuple):
     """The files of the commits that take part. head: HEAD's, {} without one."""
 
-    base: Leaves
-    theirs: Leaves
-    head: Leaves
+    base: Entries
+    theirs: Entries
+    head: Entries
 
 
 class Plan(NamedTuple):
@@ -48,8 +50,8 @@ def find_clean(work: Work, trees: Trees, like: str) -> dict[str, str]:
 
 def find_ours(
     work: Work, trees: Trees, queued: Mapping[str, bytes | None], like: str, put_back: Iterable[str] = ()
-) -> dict[str, bytes | Leaf | None]:
-    """The work tree's side, file by file; a Leaf where it has nothing of its own to say, and base's version stands.
+) -> dict[str, Side]:
+    """The work tree's side, file by file; an Entry where it has nothing of its own to say, and base's version stands.
 
     A file that is missing was removed only where HEAD has it or a skill's new history shows that it was archived: else
     it may be that another branch is checked out. queued: what an earlier sync could not send; it counts where the work
@@ -57,13 +59,13 @@ def find_ours(
     behind, in a switch or a reset. like: any object's name.
     """
     archived = {_owner(path) for path in work.contents if kind_of(path) == "history" and path not in trees.base}
-    ours: dict[str, bytes | Leaf | None] = {**work.contents}
+    ours: dict[str, Side] = {**work.contents}
     ours.update((path, trees.base.get(path)) for path in put_back)
-    for path, leaf in trees.base.items():
+    for path, entry in trees.base.items():
         if path in work.contents or path in work.refused or path in work.sparse:
             continue
         is_gone = path in trees.head or _owner(path) in archived
-        ours[path] = None if is_gone else leaf
+        ours[path] = None if is_gone else entry
     for path, content in queued.items():
         mine, base = ours.get(path), trees.base.get(path)
         is_back = mine == base or (isinstance(mine, bytes) and base is not None and blob_id(mine, like) == base.blob)
@@ -78,17 +80,17 @@ def _owner(path: str) -> str:
     return f"{path.rpartition(f'{DIRECTORY}/')[0]}{skill}" if skill else f"\0{path}"
 
 
-def list_blobs(trees: Trees, ours: Mapping[str, bytes | Leaf | None], like: str) -> set[str]:
+def list_blobs(trees: Trees, ours: Mapping[str, Side], like: str) -> set[str]:
     """The objects whose content is needed to decide."""
     needed = set()
     for path in {*trees.base, *trees.theirs, *ours}:
         base, theirs = trees.base.get(path), trees.theirs.get(path)
         mine = _name(ours.get(path, base if path in ours else None), like)
-        if mine == _blob(theirs) and not isinstance(ours.get(path), Leaf):
+        if mine == _blob(theirs) and not isinstance(ours.get(path), Entry):
             continue
-        if isinstance(ours.get(path), Leaf) and theirs is not None:
+        if isinstance(ours.get(path), Entry) and theirs is not None:
             needed.add(theirs.blob)
-        if base != theirs and theirs is not None and theirs.mode in ("100644", "100755"):
+        if base != theirs and theirs is not None and theirs.is_file:
             needed.add(theirs.blob)
         if base is not None and mine not in ("", base.blob):
             needed.add(base.blob)
@@ -96,7 +98,7 @@ def list_blobs(trees: Trees, ours: Mapping[str, bytes | Leaf | None], like: str)
 
 
 def decide_all(
-    work: Work, trees: Trees, ours: Mapping[str, bytes | Leaf | None], read: Read, rules: Rules, like: str, only: str
+    work: Work, trees: Trees, ours: Mapping[str, Side], read: Read, rules: Rules, like: str, only: str
 ) -> Plan:
     """Every file that is not the same on both sides. only: a skill, whose files alone are meant; the others stay."""
     plan = Plan({}, {}, set(), list(work.findings))
@@ -109,9 +111,9 @@ def decide_all(
         held = _name(mine, like)
         if held == _blob(theirs) and isinstance(mine, bytes) == (theirs is not None):
             continue
-        content = None if isinstance(mine, Leaf) else mine
+        content = None if isinstance(mine, Entry) else mine
         sides = Sides(path, base, content, theirs)
-        if isinstance(mine, Leaf) or (held == _blob(base) and _is_there(mine) == _is_there(base)):
+        if isinstance(mine, Entry) or (held == _blob(base) and (mine is None) == (base is None)):
             decision = decide.decide_theirs(sides, read, rules)
         elif base == theirs:
             decision = decide.decide_ours(sides, read, rules)
@@ -127,48 +129,44 @@ def decide_all(
     return plan
 
 
-def _is_there(side: bytes | Leaf | None) -> bool:
-    return side is not None
-
-
-def _name(side: bytes | Leaf | None, like: str) -> str:
+def _name(side: Side, like: str) -> str:
     return blob_id(side, like) if isinstance(side, bytes) else _blob(side)
 
 
-def _blob(leaf: Leaf | None) -> str:
-    return leaf.blob if leaf else ""
+def _blob(entry: Entry | None) -> str:
+    return entry.blob if entry else ""
 
 
-def differ_from(plan: Plan, leaves: Leaves, like: str) -> list[Change]:
-    """What must change in a commit that has these leaves for it to hold everything decided."""
+def _differ_from(plan: Plan, entries: Entries, like: str) -> list[Change]:
+    """What must change in a commit that has these entries for it to hold everything decided."""
     changes: list[Change] = []
     for path, decision in plan.decided.items():
-        leaf = leaves.get(path)
-        if decision.content is None and leaf is not None:
+        entry = entries.get(path)
+        if decision.content is None and entry is not None:
             changes.append((path, None))
-        elif decision.content is not None and (leaf is None or blob_id(decision.content, like) != leaf.blob):
+        elif decision.content is not None and (entry is None or blob_id(decision.content, like) != entry.blob):
             changes.append((path, decision.content))
     return changes
 
 
-def carry(leaves_from: Leaves, leaves_to: Leaves, decided: Iterable[str]) -> list[Change]:
+def _carry(source: Entries, target: Entries, decided: Iterable[str]) -> list[Change]:
     """What one commit's files have that another's lack, but for those decided: they come along unchanged."""
     known = set(decided)
-    paths = sorted({*leaves_from, *leaves_to} - known)
-    return [(path, leaves_from.get(path)) for path in paths if leaves_from.get(path) != leaves_to.get(path)]
+    paths = sorted({*source, *target} - known)
+    return [(path, source.get(path)) for path in paths if source.get(path) != target.get(path)]
 
 
 class Shape(NamedTuple):
-    """The commits that one sync makes, as drafts. send, local, partial, record: which of them they are, -1 for none.
+    """The commits that one sync makes, as drafts. send, local, partial: which of them they are, -1 for none.
 
-    send goes to the branch; local is what the checked-out branch may name afterwards, keep: it already exists.
+    send goes to the branch; local is what the checked-out branch may name afterwards; partial is what was taken in
+    where something is left open. The last one is the record of what is sent.
     """
 
     drafts: list[Draft]
     send: int
     local: int
     partial: int
-    record: int
 
 
 class Ground(NamedTuple):
@@ -183,7 +181,7 @@ class Ground(NamedTuple):
 
 
 def plan_commits(
-    plan: Plan, trees: Trees, common: Leaves, ground: Ground | None, tip: str, like: str, older: tuple[str, ...],
+    plan: Plan, trees: Trees, common: Entries, ground: Ground | None, tip: str, like: str, older: tuple[str, ...],
     *, sent: bool,
 ) -> Shape:  # fmt: skip
     """The commits of a sync.
@@ -193,15 +191,15 @@ def plan_commits(
     """
     drafts: list[Draft] = []
     message = _message(plan, trees, like)
-    to_tip = differ_from(plan, trees.theirs, like)
+    to_tip = _differ_from(plan, trees.theirs, like)
     send = local = -1
     if ground is None or not ground.head or (ground.common == ground.head and not ground.elsewhere):
         if to_tip:
             send = _add(drafts, (tip,) if tip else (), to_tip, message)
             local = send if ground is not None else -1
     else:
-        to_common = [*carry(trees.theirs, common, plan.decided), *differ_from(plan, common, like)]
-        to_head = [*carry(trees.theirs, trees.head, plan.decided), *differ_from(plan, trees.head, like)]
+        to_common = [*_carry(trees.theirs, common, plan.decided), *_differ_from(plan, common, like)]
+        to_head = [*_carry(trees.theirs, trees.head, plan.decided), *_differ_from(plan, trees.head, like)]
         if to_tip or to_head:
             shared: str | int = ground.tip
             if ground.common != ground.tip or to_tip:
@@ -212,30 +210,21 @@ def plan_commits(
             local = shared if is_head and isinstance(shared, int) else -1
             if not is_head and to_head and isinstance(shared, int):
                 local = _add(drafts, (ground.head, shared), to_head, f"Merge synced checkpoints\n\n{message}")
-    partial = record = -1
+    partial = -1
     start: str | int = send if send >= 0 else tip
+    left_open: list[Change] = [(path, trees.base.get(path)) for path in sorted(plan.open)]
     if plan.open and start != "":
-        partial = _add(
-            drafts, (start,), [(path, trees.base.get(path)) for path in sorted(plan.open)], "checkpoint sync: taken in"
-        )
-    if send >= 0:
-        record = _add(drafts, (send, *older), _held(plan, trees), _describe_record(plan, to_tip, sent=sent))
-    return Shape(drafts, send, local, partial, record)
+        partial = _add(drafts, (start,), left_open, TAKEN_IN)
+    if send >= 0:  # the record: from the commit to send to what this work tree holds and has taken in so far
+        held: list[Change] = [(path, plan.ours[path]) for path in plan.decided]
+        said = [SENT if sent else WAITING, "", *(path for path, _ in to_tip)]
+        _add(drafts, (send, *older), [*held, *left_open], "\n".join(said))
+    return Shape(drafts, send, local, partial)
 
 
 def _add(drafts: list[Draft], parents: tuple[str | int, ...], changes: list[Change], message: str) -> int:
     drafts.append(Draft(parents, changes, message))
     return len(drafts) - 1
-
-
-def _held(plan: Plan, trees: Trees) -> list[Change]:
-    """What turns the commit to send into what this work tree holds and has taken in so far."""
-    held: list[Change] = [(path, plan.ours[path]) for path in plan.decided]
-    return [*held, *((path, trees.base.get(path)) for path in sorted(plan.open))]
-
-
-def _describe_record(plan: Plan, to_tip: list[Change], *, sent: bool) -> str:
-    return "\n".join([SENT if sent else WAITING, "", *(path for path, _ in to_tip)])
 
 
 def how_of(plan: Plan, trees: Trees, path: str, like: str) -> How | None:
@@ -249,13 +238,7 @@ def how_of(plan: Plan, trees: Trees, path: str, like: str) -> How | None:
 
 def _message(plan: Plan, trees: Trees, like: str) -> str:
     ways = {path: how_of(plan, trees, path, like) for path in plan.decided}
-    names = [_short(path) for path, how in ways.items() if how in ("sent", "merged")]
-    shown = ", ".join(names[:_MOST_NAMED]) + (
-        f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    )
-    return f"Sync checkpoints{f': {shown}' if shown else ''}"
-
-
-def _short(path: str) -> str:
-    name = path.rpartition("/")[2].removesuffix(".checkpoint.json")
-    return name.removesuffix(".json")
+    files = [path.rpartition("/")[2] for path, how in ways.items() if how in ("sent", "merged")]
+    names = [file.removesuffix(".json").removesuffix(".checkpoint") for file in files]
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"Sync checkpoints: {', '.join(names[:_MOST_NAMED])}{more}" if names else "Sync checkpoints"

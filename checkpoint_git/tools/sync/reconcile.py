@@ -1,36 +1,29 @@
-"""One look at the work tree and the branch together, and what it comes to. It asks no remote and changes nothing."""
+"""The work tree and the branch compared, and what that comes to. It asks no remote and changes nothing."""
 
 import os
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
-from checkpoint_git.git.merges.conflicts import read_operation
+from checkpoint_git.git.merges.conflicts import read_as_stored, read_operation
+from checkpoint_git.git.objects import Blobs, blob_id, diff_trees, read_object_format, read_tree
 from checkpoint_git.git.run import run_git
 from checkpoint_git.tools.sync import plan as planning
-from checkpoint_git.tools.sync import state as remembering
-from checkpoint_git.tools.sync.context import World
+from checkpoint_git.tools.sync import state
+from checkpoint_git.tools.sync.context import SyncContext
 from checkpoint_git.tools.sync.files import Work, is_wanted, pathspecs, read_work
-from checkpoint_git.tools.sync.plan import Ground, Plan, Shape, Trees
+from checkpoint_git.tools.sync.plan import Entries, Ground, Plan, Shape, Side, Trees
 from checkpoint_git.tools.sync.state import Base, Memory
-from checkpoint_git.tools.sync.trees import (
-    Leaf,
-    Leaves,
-    blob_id,
-    differs_elsewhere,
-    had_blob,
-    read_contents,
-    read_differing,
-    read_leaves,
-    read_object_format,
-)
 
-_EMPTY_IDS = {"sha1": "0" * 40, "sha256": "0" * 64}
+_ID_LENGTHS = {"sha1": 40, "sha256": 64}
+_MOST_BYTES = 512 * 1024 * 1024  # of all contents that one sync reads
 
 
-class Meeting(NamedTuple):
-    """One look at both sides and what it comes to. arrived: what an earlier attempt sent, and now is there. leaves: the
-    files of the base's commit, while trees.base has what each file was made from.
+class Comparison(NamedTuple):
+    """Both sides and what they come to. arrived: what an earlier attempt sent, and now is there. entries: the files of
+    the base's commit, while trees.base has what each file was made from. like: any object's id, which tells the hash.
     """
 
     memory: Memory
@@ -42,82 +35,128 @@ class Meeting(NamedTuple):
     like: str
     arrived: list[str]
     base: Base
-    leaves: Leaves
+    entries: Entries
     queued: dict[str, bytes | None]
 
 
-def read_own(world: World) -> Work:
-    return read_work(world.place, world.top, world.env, with_ignored=not world.target.follows)
+def read_own(context: SyncContext) -> Work:
+    return read_work(context.place, context.top, context.env, with_ignored=not context.target.follows)
 
 
-def meet(world: World, work: Work, *, is_there: bool = True, seen: str = "", lost: Meeting | None = None) -> Meeting:
-    """One look.
+def compare(
+    context: SyncContext, work: Work, *, is_there: bool = True, seen: str = "", lost: Comparison | None = None
+) -> Comparison:
+    """The work tree beside the branch as it was last fetched.
 
     seen: a tip that is known from elsewhere; then the remote was not asked, and nothing is about to be sent. lost: the
-    meeting before, of which the remote said that others were faster: what is known from it is not asked again.
+    comparison before, whose push came too late: what is known from it is not asked again.
     """
-    top, env, names = world.top, world.env, world.names
-    memory = remembering.read_memory(top, names, world.local, env)
+    top, env = context.top, context.env
+    memory = state.read_memory(top, context.names, context.local, env)
     tip = seen or (memory.theirs if is_there else "")
-    came_before: list[str] = []
-    _check_ground(world, memory, tip)
+    _check_first_push(context, memory, tip)
     queue = memory.queue if lost is None else None
-    older = remembering.list_older(queue, tip)
-    arrived = remembering.find_arrived(top, queue, tip, env)
+    older = state.list_older(queue, tip)
+    came_before: list[str] = []
+    arrived = state.find_arrived(top, queue, tip, env)
     if arrived:
-        came = run_git(["rev-parse", "--verify", f"{arrived}^1"], top, env=env).out.decode().strip()
-        memory, older, queue = memory._replace(partial=arrived, partial_of=came), (), None
-        came_before = _read_sent(world, arrived)
-    base = remembering.find_base(top, memory, tip, env)
-    trees = _read_trees(world, memory, base, tip, lost)
-    leaves = trees.base
-    trees = trees._replace(base={**leaves, **_find_switched(world, memory, base, trees)})
-    like = tip or memory.head or _EMPTY_IDS[read_object_format(top, env)]
-    queued = lost.queued if lost else _read_queued(world, queue.record if queue else "")
-    put_back = _find_put_back(world, work, memory, base, trees, like)
-    plan = _decide(world, work, trees, planning.find_ours(work, trees, queued, like, put_back), like)
-    is_whole = not plan.open and not world.wish.only and not work.sparse - work.contents.keys()
-    ground = _find_ground(world, memory, tip, base) if is_whole else None
-    common = leaves
+        memory = memory._replace(partial=arrived, partial_of=state.read_ref(top, f"{arrived}^1", env))
+        older, queue, came_before = (), None, read_sent(top, arrived, env)
+    base = state.find_base(top, memory, tip, env)
+    trees = _read_trees(context, memory, base, tip, lost)
+    entries = trees.base
+    trees = trees._replace(base={**entries, **_find_switched(context, memory, base, trees)})
+    like = tip or memory.head or "0" * _ID_LENGTHS[read_object_format(top, env)]
+    queued = lost.queued if lost else _read_queued(context, queue.record) if queue else {}
+    put_back = _find_put_back(context, work, memory, base, trees, like)
+    plan = _decide(context, work, trees, planning.find_ours(work, trees, queued, like, put_back), like)
+    is_whole = not plan.open and not context.wish.only and not work.sparse - work.contents.keys()
+    ground = _find_ground(context, memory, tip, base) if is_whole else None
+    common = entries
     if ground is not None and ground.head and ground.common != base.commit:
-        common = read_differing(top, trees.theirs, tip, ground.common, is_wanted, pathspecs(), env)
+        common = read_differing(top, trees.theirs, tip, ground.common, env)
     shape = planning.plan_commits(plan, trees, common, ground, tip, like, older, sent=not seen)
-    return Meeting(memory, tip, trees, plan, ground, shape, like, came_before, base, leaves, queued)
+    return Comparison(memory, tip, trees, plan, ground, shape, like, came_before, base, entries, queued)
 
 
-def _check_ground(world: World, memory: Memory, tip: str) -> None:
+def _check_first_push(context: SyncContext, memory: Memory, tip: str) -> None:
     """Raises CheckpointError where the first push of a branch would be ours: it would have no history but ours."""
-    if world.target.follows and memory.head and not tip:
-        remote, branch, _ = (escape_controls(str(part)) for part in world.target)
+    if context.target.follows and memory.head and not tip:
+        remote, branch = escape_controls(context.target.remote), escape_controls(context.target.branch)
         push = f"git push -u {quote_word(remote)} {quote_word(branch)}"
         hint = f"{push}, or sync with a branch of its own: --branch checkpoints"
         raise CheckpointError(f"{remote} has no branch {branch} yet", hint)
 
 
-def _read_trees(world: World, memory: Memory, base: Base, tip: str, lost: Meeting | None) -> Trees:
-    top, env = world.top, world.env
-    specs = pathspecs()
+# files of commits
+
+
+def read_entries(top: str, commit: str, env: Mapping[str, str]) -> Entries:
+    """The files of a commit that sync, {} for ""."""
+    found = read_tree(top, commit, env) if commit else {}
+    return {path: entry for path, entry in found.items() if is_wanted(path)}
+
+
+def read_differing(top: str, entries: Entries, commit: str, other: str, env: Mapping[str, str]) -> Entries:
+    """The files of `other`, found from those of `commit` and from what differs between the two."""
+    if not commit or not other:
+        return read_entries(top, other, env)
+    changes = [one for one in diff_trees(top, commit, other, pathspecs(), env) if is_wanted(one.path)]
+    gone = {one.path for one in changes if not one.after}
+    kept = {path: entry for path, entry in entries.items() if path not in gone} if gone else entries
+    return {**kept, **{one.path: one.after for one in changes if one.after}}
+
+
+def read_contents(top: str, blobs: Iterable[str], env: Mapping[str, str]) -> dict[str, bytes | None]:
+    """Blobs by their ids; None for one that is larger than a checkpoint may be.
+
+    Raises CheckpointError where an object is missing, or all of them together are too much.
+    """
+    asked, found, left = sorted(set(blobs)), dict[str, bytes | None](), _MOST_BYTES
+    if not asked:
+        return found
+    with Blobs(top, env, MAX_BYTES) as reader:
+        for blob, content in zip(asked, reader.read_all(asked), strict=True):
+            if content is None:
+                raise CheckpointError(f"git has no object {blob}", "the repository is damaged: git fsck")
+            size = len(content) if isinstance(content, bytes) else content
+            left -= size
+            if left < 0 or size > 8 * MAX_BYTES:
+                raise CheckpointError("the checkpoints of the branch are larger than all that a sync may read")
+            found[blob] = content if isinstance(content, bytes) else None
+    return found
+
+
+def _had_blob(context: SyncContext, commit: str, path: str, blob: str) -> bool:
+    """Whether a file was this blob somewhere in a commit's history."""
+    words = ["log", "-1", "-m", "--full-history", "--format=%h", "--no-renames", "--no-ext-diff"]
+    words += [f"--find-object={blob}", commit, "--", f":(top,literal){path}"]
+    return bool(run_git(words, context.top, env=context.env, check=False).out.strip())
+
+
+def _read_trees(context: SyncContext, memory: Memory, base: Base, tip: str, lost: Comparison | None) -> Trees:
+    top, env = context.top, context.env
     is_known = lost is not None and lost.base.commit == base.commit
-    leaves = lost.leaves if lost is not None and is_known else read_leaves(top, base.commit, is_wanted, env)
-    theirs = read_differing(top, leaves, base.commit, tip, is_wanted, specs, env) if tip else {}
-    head = read_differing(top, leaves, base.commit, memory.head, is_wanted, specs, env) if memory.head else {}
-    return Trees(leaves, theirs, head)
+    entries = lost.entries if lost is not None and is_known else read_entries(top, base.commit, env)
+    theirs, head = (read_differing(top, entries, base.commit, commit, env) for commit in (tip, memory.head))
+    return Trees(entries, theirs, head)
 
 
-def _read_queued(world: World, record: str) -> dict[str, bytes | None]:
+def _read_queued(context: SyncContext, record: str) -> dict[str, bytes | None]:
     """What an earlier sync wanted to send and could not, by path."""
-    if not record:
-        return {}
-    paths = set(_read_sent(world, record))
-    leaves = read_leaves(world.top, record, lambda path: path in paths, world.env) if paths else {}
-    contents = read_contents(world.top, [leaf.blob for leaf in leaves.values()], world.env)
-    return {path: contents[leaves[path].blob] for path in paths if path in leaves}
+    paths = read_sent(context.top, record, context.env)
+    found = read_tree(context.top, record, context.env, paths) if paths else {}
+    contents = read_contents(context.top, [entry.blob for entry in found.values()], context.env)
+    return {path: contents[entry.blob] for path, entry in found.items() if path in paths}
 
 
-def _read_sent(world: World, record: str) -> list[str]:
+def read_sent(top: str, record: str, env: Mapping[str, str]) -> list[str]:
     """The paths that a record says are on their way."""
-    body = run_git(["log", "-1", "--format=%b", record], world.top, env=world.env).out
+    body = run_git(["log", "-1", "--format=%b", record], top, env=env).out
     return [path for path in os.fsdecode(body).split("\n") if path and is_wanted(path)]
+
+
+# decisions
 
 
 def _is_met(base: Base, memory: Memory) -> bool:
@@ -125,44 +164,45 @@ def _is_met(base: Base, memory: Memory) -> bool:
     return bool(base.commit) and base.commit in (memory.partial, memory.synced) and not base.of_head
 
 
-def _find_switched(world: World, memory: Memory, base: Base, trees: Trees) -> Leaves:
+def _find_switched(context: SyncContext, memory: Memory, base: Base, trees: Trees) -> Entries:
     """Files that a switch of HEAD put back to an older version of the branch's: what they hold was made from that."""
     if not _is_met(base, memory) or memory.was_at in ("", memory.head):
         return {}
-    before = read_differing(world.top, trees.head, memory.head, memory.was_at, is_wanted, pathspecs(), world.env)
-    changed = {path: leaf for path, leaf in trees.head.items() if leaf not in (before.get(path), trees.base.get(path))}
-    return {path: leaf for path, leaf in changed.items() if had_blob(world.top, memory.met, path, leaf.blob, world.env)}
+    before = read_differing(context.top, trees.head, memory.head, memory.was_at, context.env)
+    return {
+        path: entry
+        for path, entry in trees.head.items()
+        if entry not in (before.get(path), trees.base.get(path)) and _had_blob(context, memory.met, path, entry.blob)
+    }
 
 
-def _find_put_back(world: World, work: Work, memory: Memory, base: Base, trees: Trees, like: str) -> set[str]:
+def _find_put_back(context: SyncContext, work: Work, memory: Memory, base: Base, trees: Trees, like: str) -> set[str]:
     """Files that git put back to a version which the branch has left behind: a switch or a reset, nobody's change."""
-    if not _is_met(base, memory):
-        return set()
-    clean = planning.find_clean(work, trees, like)
-    return {path for path, blob in clean.items() if had_blob(world.top, memory.met, path, blob, world.env)}
+    clean = planning.find_clean(work, trees, like) if _is_met(base, memory) else {}
+    return {path for path, blob in clean.items() if _had_blob(context, memory.met, path, blob)}
 
 
-def _decide(world: World, work: Work, trees: Trees, ours: dict[str, bytes | Leaf | None], like: str) -> Plan:
+def _decide(context: SyncContext, work: Work, trees: Trees, ours: dict[str, Side], like: str) -> Plan:
     for path, content in ours.items():
-        leaf = trees.base.get(path)
-        if isinstance(content, bytes) and b"\r\n" in content and leaf and blob_id(content, like) != leaf.blob:
-            from checkpoint_git.git.merges.conflicts import read_as_stored  # git may keep other line ends than we see
+        entry = trees.base.get(path)
+        # git may keep other line ends than we see
+        if isinstance(content, bytes) and b"\r\n" in content and entry and blob_id(content, like) != entry.blob:
+            ours[path] = read_as_stored(context.top, path, content)
+    contents = read_contents(context.top, planning.list_blobs(trees, ours, like), context.env)
+    return planning.decide_all(work, trees, ours, contents.get, context.rules, like, context.wish.only)
 
-            ours[path] = read_as_stored(world.top, path, content)
-    contents = read_contents(world.top, planning.list_blobs(trees, ours, like), world.env)
-    return planning.decide_all(work, trees, ours, contents.get, world.rules, like, world.wish.only)
 
-
-def _find_ground(world: World, memory: Memory, tip: str, base: Base) -> Ground | None:
-    """Where the checked-out branch stands, None where it shall not move: it follows another, or git is at work."""
-    wish = world.wish
-    if wish.keep_branch or not world.target.follows or not memory.local or read_operation(world.place.git_dir or ""):
+def _find_ground(context: SyncContext, memory: Memory, tip: str, base: Base) -> Ground | None:
+    """Where the checked-out branch is, None where it shall not move: it follows another, or git is at work."""
+    top, env = context.top, context.env
+    is_held = context.wish.keep_branch or not context.target.follows or not memory.local
+    if is_held or read_operation(context.place.git_dir or ""):
         return None
     if not memory.head:
         return Ground("", tip, "", False)
-    common = base.of_head or remembering.find_common(world.top, tip, memory.head, world.env)
+    common = base.of_head or state.find_common(top, tip, memory.head, env)
     if not common:
         return None
     is_behind = common == memory.head
-    elsewhere = is_behind and differs_elsewhere(world.top, memory.head, tip, is_wanted, world.env)
+    elsewhere = is_behind and any(not is_wanted(one.path) for one in diff_trees(top, memory.head, tip, (), env))
     return Ground(memory.head, tip, common, elsewhere)

@@ -13,22 +13,23 @@ from typing import NamedTuple
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.disk.lock import hold_lock, lock_path
+from checkpoint_git.git.objects import FILE_MODES, Entry, blob_id
 from checkpoint_git.protocols.registry import is_merged
-from checkpoint_git.tools.sync import plan as planning
-from checkpoint_git.tools.sync import state as remembering
-from checkpoint_git.tools.sync.backoff import find_pause
-from checkpoint_git.tools.sync.branch import move_branch, stage_files
-from checkpoint_git.tools.sync.commits import write_commits
-from checkpoint_git.tools.sync.context import Wish, World, open_world
+from checkpoint_git.tools.sync import state
+from checkpoint_git.tools.sync.commits import Change, Draft, move_branch, stage_files, write_commits
+from checkpoint_git.tools.sync.context import SyncContext, Wish, open_context
 from checkpoint_git.tools.sync.decide import merge_contents
 from checkpoint_git.tools.sync.files import Arrival, write_arrivals
-from checkpoint_git.tools.sync.reconcile import Meeting, meet, read_own
+from checkpoint_git.tools.sync.plan import how_of
+from checkpoint_git.tools.sync.reconcile import Comparison, compare, read_own
 from checkpoint_git.tools.sync.remote import Reply, UnreachableError, fetch_branch, look_at_branch, push_commit
-from checkpoint_git.tools.sync.trees import Leaf, blob_id
 
 LOOK_EVERY = 1.5  # seconds
 _LONGEST_QUESTION = 60.0  # seconds
 _MOST_UNHEARD = 3  # pushes in a row without an answer: who may only read, or a setting that hinders every push
+_LONGEST_PAUSE = 40.0  # seconds
+_SHORTEST_TURN = 0.05
+_GROWTH, _MOST_GROWN = 3, 6
 
 
 class SyncResult(NamedTuple):
@@ -62,88 +63,85 @@ def sync(
     now: seconds since 1970. tell: called once when another process keeps us waiting. Raises CheckpointError where
     there is no repository, no remote, no branch, or another sync of this work tree does not end.
     """
-    world = open_world(place, wish, now, env, tell)
+    context = open_context(place, wish, now, env, tell)
     with hold_lock(os.path.join(place.git_dir or "", "checkpoint-sync.lock"), timeout=wish.timeout, on_wait=tell):
-        return _run(world)
+        return _run(context)
 
 
 # the loop
 
 
-def _run(world: World) -> SyncResult:
+def _run(context: SyncContext) -> SyncResult:
     attempts = lost = unheard = 0
-    took = 0.0
     reply = Reply("unknown", "")
-    meeting: Meeting | None = None
+    found: Comparison | None = None
+    remote, branch, _ = context.target
     while True:
         began = time.monotonic()
         try:
-            work = read_own(world)  # before the remote is asked: what comes after that, others race against
-            lost_one = meeting if reply.kind == "lost" else None
-            meeting = meet(world, work, is_there=_fetch(world), lost=lost_one)
+            work = read_own(context)  # before the remote is asked: what comes after that, others race against
+            seconds = _seconds_left(context)
+            is_there = fetch_branch(context.top, remote, branch, context.names.theirs, context.network, seconds)
+            found = compare(context, work, is_there=is_there, lost=found if reply.kind == "lost" else None)
         except UnreachableError as error:
-            return _queue_offline(world, error, attempts, lost)
-        if world.wish.dry_run:
-            return _result(world, meeting, "planned", meeting.tip, attempts, lost, False, meeting.plan.findings)
-        if meeting.shape.send < 0:
-            return _take_in(world, meeting, [], attempts, lost)
-        is_over = attempts >= world.wish.attempts or unheard >= _MOST_UNHEARD
-        if is_over or (attempts and time.monotonic() > world.ends):
-            return _give_up(world, meeting, reply, attempts, lost)
-        ids = _write(world, meeting)
+            return _queue_offline(context, error, attempts, lost)
+        if context.wish.dry_run:
+            return _result(context, found, "planned", found.tip, found.plan.findings, attempts, lost)
+        if found.shape.send < 0:
+            return _take_in(context, found, [], attempts, lost)
+        is_over = attempts >= context.wish.attempts or unheard >= _MOST_UNHEARD
+        if is_over or (attempts and time.monotonic() > context.ends):
+            return _give_up(context, found, reply, attempts, lost)
+        ids = write_commits(context.top, found.shape.drafts, context.names.queue, context.who, context.env)
         attempts += 1
-        reply = _push(world, meeting, ids[meeting.shape.send])
+        commit, seconds, hooks = ids[found.shape.send], _seconds_left(context), context.wish.hooks
+        reply = push_commit(context.top, remote, branch, commit, found.tip, context.network, seconds, hooks=hooks)
         if reply.kind == "arrived":
-            return _take_in(world, meeting, ids, attempts, lost)
+            return _take_in(context, found, ids, attempts, lost)
         if reply.kind in ("refused", "hook"):
-            return _give_up(world, meeting, reply, attempts, lost)
+            return _give_up(context, found, reply, attempts, lost)
         lost += reply.kind == "lost"
         unheard = unheard + 1 if reply.kind == "unknown" else 0
-        took = time.monotonic() - began
-        _wait(world, find_pause(lost + unheard, took, random.random()))  # noqa: S311 (no secret)
+        _wait(context, backoff(lost + unheard, time.monotonic() - began, random.random()))  # noqa: S311 (no secret)
 
 
-def _wait(world: World, pause: float) -> None:
+def _seconds_left(context: SyncContext) -> float:
+    return max(1.0, min(_LONGEST_QUESTION, context.ends - time.monotonic()))
+
+
+def backoff(attempt: int, last_duration: float, jitter: float) -> float:
+    """Seconds to wait before the next attempt. Pure.
+
+    attempt: races lost in a row. last_duration: seconds that the last one took, which is what the others take too: it
+    is long where the machine or the remote is busy. jitter: between 0 and 1.
+    """
+    turns = float(_GROWTH) ** min(attempt, _MOST_GROWN)
+    return min(max(last_duration, _SHORTEST_TURN) * turns, _LONGEST_PAUSE) * jitter
+
+
+def _wait(context: SyncContext, pause: float) -> None:
     """Waits, and looks now and then whether the branch has come to rest: then there is nobody left to wait for."""
-    over = min(time.monotonic() + pause, world.ends)
+    over = min(time.monotonic() + pause, context.ends)
+    remote, branch, _ = context.target
     last = ""
     while (left := over - time.monotonic()) > 0:
         if left <= LOOK_EVERY:
             time.sleep(left)
             return
         time.sleep(LOOK_EVERY * (0.75 + random.random() / 2))  # noqa: S311 (no secret)
-        tip = look_at_branch(world.top, world.target.remote, world.target.branch, world.network, _LONGEST_QUESTION)
+        tip = look_at_branch(context.top, remote, branch, context.network, _LONGEST_QUESTION)
         if tip and tip == last:
             return
         last = tip
 
 
-def _fetch(world: World) -> bool:
-    """Brings the branch's tip here; False where the remote has none. Raises UnreachableError."""
-    remote, branch, _ = world.target
-    timeout = max(1.0, min(_LONGEST_QUESTION, world.ends - time.monotonic()))
-    return fetch_branch(world.top, remote, branch, world.names.theirs, world.network, timeout)
-
-
-def _push(world: World, meeting: Meeting, commit: str) -> Reply:
-    remote, branch, _ = world.target
-    timeout = max(1.0, min(_LONGEST_QUESTION, world.ends - time.monotonic()))
-    return push_commit(
-        world.top, remote, branch, commit, meeting.tip, world.network, timeout, hooks=world.wish.hooks
-    )  # fmt: skip
-
-
-def _write(world: World, meeting: Meeting) -> list[str]:
-    return write_commits(world.top, meeting.shape.drafts, world.names.queue, world.who, world.env)
-
-
 # how it ends
 
 
-def _take_in(world: World, meeting: Meeting, ids: list[str], attempts: int, lost: int) -> SyncResult:
+def _take_in(context: SyncContext, found: Comparison, ids: list[str], attempts: int, lost: int) -> SyncResult:
     """Both sides agree on what was decided: write it into the work tree, then remember that."""
-    shape, plan = meeting.shape, meeting.plan
-    now_there = ids[shape.send] if shape.send >= 0 else meeting.tip
+    shape, plan = found.shape, found.plan
+    now_there = ids[shape.send] if shape.send >= 0 else found.tip
     findings = list(plan.findings)
     arrivals = [
         Arrival(path, plan.ours[path], decision.content)
@@ -152,119 +150,110 @@ def _take_in(world: World, meeting: Meeting, ids: list[str], attempts: int, lost
     ]
     missed: set[str] = set()
     if arrivals:
-        taken, troubles = write_arrivals(lock_path(world.place), world.top, arrivals, _merger(world), world.tell)
+
+        def merge(path: str, base: bytes | None, now: bytes, comes: bytes) -> bytes | None:
+            return merge_contents(path, base, now, comes, context.rules)[0] if is_merged(path) else None
+
+        taken, troubles = write_arrivals(lock_path(context.place), context.top, arrivals, merge, context.tell)
         missed = {arrival.path for arrival in arrivals} - set(taken)
         findings += troubles
     moved = ""
-    if not missed and meeting.ground is not None:
-        moved, left = _move(world, meeting, ids)
+    if not missed and found.ground is not None:
+        moved, left = _move(context, found, ids)
         findings += left
-    _remember(world, meeting, ids, now_there, missed, moved or meeting.memory.head)
-    did_anything = bool(arrivals or meeting.arrived) or shape.send >= 0
-    state = "synced" if did_anything else "current"
-    result = _result(world, meeting, state, now_there, attempts, lost, bool(moved), findings)
-    return result._replace(brought=[path for path in result.brought if path not in missed])
+    _remember(context, found, ids, now_there, missed, moved or found.memory.head)
+    did_anything = bool(arrivals or found.arrived) or shape.send >= 0
+    result = _result(context, found, "synced" if did_anything else "current", now_there, findings, attempts, lost)
+    brought = [path for path in result.brought if path not in missed]
+    return result._replace(brought=brought, branch_moved=bool(moved))
 
 
-def _merger(world: World) -> Callable[[str, "bytes | None", bytes, bytes], "bytes | None"]:
-    def merge(path: str, base: bytes | None, now: bytes, comes: bytes) -> bytes | None:
-        return merge_contents(path, base, now, comes, world.rules)[0] if is_merged(path) else None
-
-    return merge
-
-
-def _move(world: World, meeting: Meeting, ids: list[str]) -> tuple[str, list[Finding]]:
+def _move(context: SyncContext, found: Comparison, ids: list[str]) -> tuple[str, list[Finding]]:
     """Lets the checked-out branch go along, its index first: a kill between them leaves changes staged. Returns where
     it is now, "" where it stayed.
     """
-    ground, shape, memory = meeting.ground, meeting.shape, meeting.memory
+    ground, shape, top, env = found.ground, found.shape, context.top, context.env
     assert ground is not None
     goal = ids[shape.local] if shape.local >= 0 else ""
     if not goal and ground.common == ground.head and not ground.elsewhere:
-        goal = meeting.tip
+        goal = found.tip
     if not goal or goal == ground.head:
         return "", []
-    files = _list_moved(meeting)
+    files = _list_moved(found)
     if not ground.head and ground.tip:  # a pull into a branch without commits goes over files that the index names so
-        stage_files(world.top, files, world.env)
+        stage_files(top, files, env)
         return "", []
-    if stage_files(world.top, files, world.env) and move_branch(world.top, memory.local, goal, memory.head, world.env):
+    if stage_files(top, files, env) and move_branch(top, found.memory.local, goal, found.memory.head, env):
         return goal, []
     hint = "run the sync again; until then its files show as changed"
     message = "another git command was at work, so the checked-out branch stays where it was"
     return "", [Finding("sync/branch-left", "note", message, hint=hint)]
 
 
-def _list_moved(meeting: Meeting) -> list[tuple[str, Leaf | None]]:
+def _list_moved(found: Comparison) -> list[tuple[str, Entry | None]]:
     """The files that the index must name otherwise than HEAD does, once the branch has moved."""
-    trees, plan = meeting.trees, meeting.plan
-    files: list[tuple[str, Leaf | None]] = []
+    trees, plan = found.trees, found.plan
+    files: list[tuple[str, Entry | None]] = []
     for path in sorted({*trees.head, *trees.theirs, *plan.decided}):
-        leaf = trees.theirs.get(path)
+        entry = trees.theirs.get(path)
         if path in plan.decided:
             content = plan.decided[path].content
-            mode = (leaf or trees.head.get(path) or Leaf("100644", "")).mode
-            leaf = None if content is None else Leaf(mode, blob_id(content, meeting.like))
-        if leaf != trees.head.get(path):
-            files.append((path, leaf))
+            mode = (entry or trees.head.get(path) or Entry(FILE_MODES[0], "")).mode
+            entry = None if content is None else Entry(mode, blob_id(content, found.like))
+        if entry != trees.head.get(path):
+            files.append((path, entry))
     return files
 
 
-def _remember(world: World, meeting: Meeting, ids: list[str], there: str, missed: set[str], at: str) -> None:
-    names, memory, shape = world.names, meeting.memory, meeting.shape
+def _remember(context: SyncContext, found: Comparison, ids: list[str], there: str, missed: set[str], at: str) -> None:
+    """Writes down what this work tree has taken in: all but what is open, and what could not be written (missed)."""
+    names, memory, shape = context.names, found.memory, found.shape
     if not there:
         return
     partial = ids[shape.partial] if shape.partial >= 0 and ids else ""
-    open_paths = meeting.plan.open | missed
-    if open_paths and (missed or not partial):
-        partial = _write_partial(world, meeting, there, missed)
+    if missed or (found.plan.open and not partial):
+        changes: list[Change] = [(path, found.trees.base.get(path)) for path in sorted(found.plan.open)]
+        changes += [(path, found.plan.ours[path]) for path in sorted(missed)]
+        draft = Draft((there,), changes, state.TAKEN_IN)
+        (partial,) = write_commits(context.top, [draft], names.partial, context.who, context.env)
     updates = {names.synced: there}
-    had_partial = remembering.read_ref(world.top, names.partial, world.env) if memory.partial else ""
+    had_partial = state.read_ref(context.top, names.partial, context.env) if memory.partial else ""
     if partial or had_partial:
         updates[names.partial] = partial
     if ids or memory.queue is not None:
         updates[names.queue] = ""
     if at:
         updates[names.head] = at
-    if (there, partial, at) == (memory.synced, had_partial, memory.was_at) and names.queue not in updates:
-        return  # nothing to write down
-    remembering.write_memory(world.top, updates, world.env)
+    if (there, partial, at) != (memory.synced, had_partial, memory.was_at) or names.queue in updates:
+        state.write_memory(context.top, updates, context.env)
 
 
-def _write_partial(world: World, meeting: Meeting, there: str, missed: set[str]) -> str:
-    """What this work tree has taken in of a commit: all but what is open, and what could not be written."""
-    from checkpoint_git.tools.sync.commits import Change, Draft
-
-    changes: list[Change] = [(path, meeting.trees.base.get(path)) for path in sorted(meeting.plan.open)]
-    changes += [(path, meeting.plan.ours[path]) for path in sorted(missed)]
-    draft = Draft((there,), changes, "checkpoint sync: taken in")
-    return write_commits(world.top, [draft], world.names.partial, world.who, world.env)[0]
-
-
-def _queue_offline(world: World, error: UnreachableError, attempts: int, lost: int) -> SyncResult:
+def _queue_offline(context: SyncContext, error: UnreachableError, attempts: int, lost: int) -> SyncResult:
     """There was no answer: decide against what was last seen, and let that wait."""
-    memory = remembering.read_memory(world.top, world.names, world.local, world.env)
-    if world.target.follows and memory.head and not memory.theirs:
-        seen = remembering.read_ref(world.top, f"refs/remotes/{world.target.remote}/{world.target.branch}", world.env)
+    top, env = context.top, context.env
+    memory = state.read_memory(top, context.names, context.local, env)
+    if context.target.follows and memory.head and not memory.theirs:
+        seen = state.read_ref(top, f"refs/remotes/{context.target.remote}/{context.target.branch}", env)
         memory = memory._replace(theirs=seen or memory.head)
+    found = compare(context, read_own(context), seen=memory.theirs)
+    findings = [one for one in found.plan.findings if one.code != "sync/conflict"]
     was_sent = attempts > 0 and memory.queue is not None
-    meeting = meet(world, read_own(world), seen=memory.theirs)
-    findings = [one for one in meeting.plan.findings if one.code != "sync/conflict"]
-    waiting = meeting.shape.send >= 0 or memory.queue is not None
-    if meeting.shape.send >= 0 and not was_sent and not world.wish.dry_run:
-        _write(world, meeting)
-    code = "sync/queued" if waiting else "sync/unreachable"
-    what = "what is new here waits in this clone" if waiting else "nothing of this clone is waiting"
-    hint = "the next `checkpoint sync` that reaches the remote sends it" if waiting else "try again later"
+    if found.shape.send >= 0 and not was_sent and not context.wish.dry_run:
+        write_commits(top, found.shape.drafts, context.names.queue, context.who, env)
+    if found.shape.send >= 0 or memory.queue is not None:
+        code, what = "sync/queued", "what is new here waits in this clone"
+        hint = "the next `checkpoint sync` that reaches the remote sends it"
+    else:
+        code, what, hint = "sync/unreachable", "nothing of this clone is waiting", "try again later"
     findings.append(Finding(code, "error", f"{error.message}; {what}", hint=hint))
-    return _result(world, meeting, "offline", memory.theirs, attempts, lost, False, findings)
+    return _result(context, found, "offline", memory.theirs, findings, attempts, lost)
 
 
 _GIVEN_UP = {
     "refused": ("refused", "sync/refused", "the remote does not take it",
                 "a protected branch? sync with one of its own: checkpoint sync --branch checkpoints"),
     "hook": ("refused", "sync/hook", "the pre-push hook of this clone stopped it",
-             "mend what it names, or: checkpoint sync --no-verify"),
+             "fix what it names, or: checkpoint sync --no-verify"),
     "unknown": ("contended", "sync/contended", "the remote did not say whether it has it",
                 "run the sync again: it asks first, and sends nothing twice"),
     "lost": ("contended", "sync/contended", "others were faster every time",
@@ -272,30 +261,27 @@ _GIVEN_UP = {
 }  # fmt: skip
 
 
-def _give_up(world: World, meeting: Meeting, reply: Reply, attempts: int, lost: int) -> SyncResult:
+def _give_up(context: SyncContext, found: Comparison, reply: Reply, attempts: int, lost: int) -> SyncResult:
     """What was decided stays in the queue; nothing came in."""
-    state, code, what, hint = _GIVEN_UP[reply.kind]
+    how, code, what, hint = _GIVEN_UP[reply.kind]
     said = f": {reply.said}" if reply.said else ""
     finding = Finding(code, "error", f"{what}; it waits in this clone{said}", hint=hint)
-    findings = [*meeting.plan.findings, finding]
-    return _result(world, meeting, state, meeting.tip, attempts, lost, False, findings)
+    return _result(context, found, how, found.tip, [*found.plan.findings, finding], attempts, lost)
 
 
 _UNSENT = ("offline", "refused", "contended")
 
 
 def _result(
-    world: World, meeting: Meeting, state: str, commit: str, attempts: int, lost: int, moved: bool,
-    findings: list[Finding],
-) -> SyncResult:  # fmt: skip
-    plan = meeting.plan
-    ways = {path: planning.how_of(plan, meeting.trees, path, meeting.like) for path in plan.decided}
+    context: SyncContext, found: Comparison, how: str, commit: str, findings: list[Finding], attempts: int, lost: int
+) -> SyncResult:
+    ways = {path: how_of(found.plan, found.trees, path, found.like) for path in found.plan.decided}
     sent, brought, merged = (
-        sorted(p for p, how in ways.items() if how == name) for name in ("sent", "brought", "merged")
+        sorted(path for path, way in ways.items() if way == name) for name in ("sent", "brought", "merged")
     )
     waiting: list[str] = []
-    if state in _UNSENT:
+    if how in _UNSENT:
         waiting, sent, brought, merged = sorted({*sent, *merged}), [], [], []
-    sent = sorted({*sent, *meeting.arrived} - {*merged, *waiting})
-    remote, branch, _ = world.target
-    return SyncResult(remote, branch, state, commit, sent, brought, merged, waiting, attempts, lost, moved, findings)
+    sent = sorted({*sent, *found.arrived} - {*merged, *waiting})
+    remote, branch, _ = context.target
+    return SyncResult(remote, branch, how, commit, sent, brought, merged, waiting, attempts, lost, False, findings)

@@ -1,10 +1,10 @@
 """What this work tree remembers of a branch it syncs with: refs of its own, which no push and no fetch touches.
 
-They lie below refs/worktree/, so that every linked work tree has its own while all share the objects. `theirs` is the
-tip as last fetched. `synced` is the last commit whose checkpoints this work tree has taken in; `partial` stands in its
+They are below refs/worktree/, so that every linked work tree has its own while all share the objects. `theirs` is the
+tip as last fetched. `synced` is the last commit whose checkpoints this work tree has taken in; `partial` is used in its
 place where some file was left undecided: its tree says, file by file, which version was taken in, its parent is the
-commit that was met. `head` is where HEAD stood then. `queue` is what is on its way: its tree is what the work tree
-held, its first parent the commit to send, more parents are older ones that may still arrive.
+commit that was met. `head` is where HEAD was then. `queue` is what is on its way: its tree is what the work tree held,
+its first parent the commit to send, more parents are older ones that may still arrive.
 """
 
 import os
@@ -13,9 +13,11 @@ from typing import NamedTuple
 
 from checkpoint_git.git.run import run_git
 
+Env = Mapping[str, str]
+
 _HOME = "refs/worktree/checkpoint"
-_KINDS = ("theirs", "synced", "partial", "queue", "head")
 SENT, WAITING = "checkpoint sync: sent, not confirmed", "checkpoint sync: waiting to be sent"
+TAKEN_IN = "checkpoint sync: taken in"
 _MOST_OLDER = 4
 
 
@@ -64,46 +66,46 @@ class Memory(NamedTuple):
 
 def name_refs(remote: str, branch: str) -> Names:
     """Refs whose names cannot stand in each other's way, whatever the branch is called."""
-    place = f"{_quoted(remote)}/{_quoted(branch)}"
-    return Names(*(f"{_HOME}/{kind}/{place}" for kind in _KINDS))
+    remote, branch = (name.replace("%", "%25").replace("/", "%2f") for name in (remote, branch))
+    return Names(*(f"{_HOME}/{kind}/{remote}/{branch}" for kind in Names._fields))
 
 
-def _quoted(name: str) -> str:
-    return name.replace("%", "%25").replace("/", "%2f")
-
-
-def read_local(cwd: str, env: Mapping[str, str]) -> str:
+def read_local(cwd: str, env: Env) -> str:
     """The ref that HEAD names, "" where it is detached."""
     return _answer(["symbolic-ref", "-q", "HEAD"], cwd, env)
 
 
-def read_memory(cwd: str, names: Names, local: str, env: Mapping[str, str]) -> Memory:
+def read_ref(cwd: str, name: str, env: Env) -> str:
+    """The commit that a ref names, "" without one."""
+    return _answer(["rev-parse", "-q", "--verify", f"{name}^{{commit}}"], cwd, env)
+
+
+def _answer(words: Sequence[str], cwd: str, env: Env) -> str:
+    result = run_git(words, cwd, env=env, check=False)
+    return os.fsdecode(result.out).strip() if result.code == 0 else ""
+
+
+def read_memory(cwd: str, names: Names, local: str, env: Env) -> Memory:
     """Everything at once, as it is now. local: see read_local."""
     form = "--format=%(refname)%00%(objectname)%00%(parent)%00%(committerdate:unix)%00%(contents:subject)"
     asked = [form, *names, *([local] if local else [])]
     lines = os.fsdecode(run_git(["for-each-ref", *asked], cwd, env=env).out).split("\n")
-    known = {row[0]: row[1:] for row in (line.split("\0") for line in lines) if len(row) == 5}
-
-    def commit_of(name: str) -> str:
-        return known.get(name, [""])[0]
-
-    head = commit_of(local) if local else _answer(["rev-parse", "-q", "--verify", "HEAD^{commit}"], cwd, env)
-    partial_of = known[names.partial][1].split(" ")[0] if names.partial in known else ""
-    queue = _read_queue(cwd, known[names.queue], env) if names.queue in known else None
-    seen, synced, partial, was_at = map(commit_of, (names.theirs, names.synced, names.partial, names.head))
+    rows = {row[0]: row[1:] for row in (line.split("\0") for line in lines) if len(row) == 5}
+    commits = {name: row[0] for name, row in rows.items()}
+    head = commits.get(local, "") if local else read_ref(cwd, "HEAD", env)
+    partial_of = rows[names.partial][1].split(" ")[0] if names.partial in rows else ""
+    queue = _read_queue(cwd, rows[names.queue], env) if names.queue in rows else None
+    seen, synced, partial, was_at = (
+        commits.get(name, "") for name in (names.theirs, names.synced, names.partial, names.head)
+    )
     return Memory(head, local, seen, synced, partial, partial_of, queue, was_at)
 
 
-def _read_queue(cwd: str, row: list[str], env: Mapping[str, str]) -> Queued:
+def _read_queue(cwd: str, row: list[str], env: Env) -> Queued:
     record, parents, since, subject = row
-    sent, *older = [*parents.split(" "), ""] if parents else [""]
-    expected = _answer(["rev-parse", "-q", "--verify", f"{sent}^1"], cwd, env) if sent else ""
-    return Queued(record, sent, expected, int(since or 0), subject == SENT, tuple(one for one in older if one))
-
-
-def _answer(words: Sequence[str], cwd: str, env: Mapping[str, str]) -> str:
-    result = run_git(words, cwd, env=env, check=False)
-    return os.fsdecode(result.out).strip() if result.code == 0 else ""
+    sent, *older = parents.split(" ")
+    expected = read_ref(cwd, f"{sent}^1", env) if sent else ""
+    return Queued(record, sent, expected, int(since or 0), subject == SENT, tuple(older))
 
 
 def list_older(queue: Queued | None, tip: str) -> tuple[str, ...]:
@@ -113,22 +115,21 @@ def list_older(queue: Queued | None, tip: str) -> tuple[str, ...]:
     return (queue.record, *queue.older)[:_MOST_OLDER]
 
 
-def is_ancestor(cwd: str, commit: str, of: str, env: Mapping[str, str]) -> bool:
-    """Whether a commit is in the history of another, or is that one."""
-    return commit == of or run_git(["merge-base", "--is-ancestor", commit, of], cwd, env=env, check=False).code == 0
-
-
-def find_arrived(cwd: str, queue: Queued | None, tip: str, env: Mapping[str, str]) -> str:
+def find_arrived(cwd: str, queue: Queued | None, tip: str, env: Env) -> str:
     """The record among those under way whose commit is in the branch's history, "" for none."""
     if queue is None or not tip:
         return ""
-    if queue.commit and is_ancestor(cwd, queue.commit, tip, env):
+    if queue.commit and _is_ancestor(cwd, queue.commit, tip, env):
         return queue.record
     for record in queue.older:
-        sent = _answer(["rev-parse", "-q", "--verify", f"{record}^1"], cwd, env)
-        if sent and is_ancestor(cwd, sent, tip, env):
+        sent = read_ref(cwd, f"{record}^1", env)
+        if sent and _is_ancestor(cwd, sent, tip, env):
             return record
     return ""
+
+
+def _is_ancestor(cwd: str, commit: str, of: str, env: Env) -> bool:
+    return commit == of or run_git(["merge-base", "--is-ancestor", commit, of], cwd, env=env, check=False).code == 0
 
 
 class Base(NamedTuple):
@@ -140,38 +141,28 @@ class Base(NamedTuple):
     of_head: str
 
 
-def find_base(cwd: str, memory: Memory, tip: str, env: Mapping[str, str]) -> Base:
+def find_base(cwd: str, memory: Memory, tip: str, env: Env) -> Base:
     """What the work tree has in common with the tip. It counts as a child of HEAD and of what it last took in."""
-    if not tip:
-        return Base("", "")
     met, head = memory.met, memory.head
-    if met and not (head and is_ancestor(cwd, met, head, env)):
-        bases = _merge_bases(cwd, [tip, *([head] if head else []), met], env)
-        if met in bases:
-            return Base(memory.partial or memory.synced, "")
-        return Base(bases[0], "") if bases else Base("", "")
-    bases = _merge_bases(cwd, [tip, head], env) if head else []
-    return Base(bases[0], bases[0]) if bases else Base("", "")
+    if tip and met and not (head and _is_ancestor(cwd, met, head, env)):
+        bases = _merge_bases(cwd, [tip, *filter(None, [head]), met], env)
+        return Base(memory.partial or memory.synced if met in bases else (*bases, "")[0], "")
+    common = find_common(cwd, tip, head, env) if tip and head else ""
+    return Base(common, common)
 
 
-def find_common(cwd: str, one: str, other: str, env: Mapping[str, str]) -> str:
+def find_common(cwd: str, one: str, other: str, env: Env) -> str:
     """The first merge base of two commits, "" for none."""
-    bases = _merge_bases(cwd, [one, other], env)
-    return bases[0] if bases else ""
+    return (*_merge_bases(cwd, [one, other], env), "")[0]
 
 
-def _merge_bases(cwd: str, commits: Sequence[str], env: Mapping[str, str]) -> list[str]:
+def _merge_bases(cwd: str, commits: Sequence[str], env: Env) -> list[str]:
     if len(set(commits)) == 1:
         return [commits[0]]
     return run_git(["merge-base", "--all", *commits], cwd, env=env, check=False).out.decode().split()
 
 
-def write_memory(cwd: str, updates: Mapping[str, str], env: Mapping[str, str]) -> None:
-    """Sets refs, or takes them away where the new value is "": all of them or none."""
+def write_memory(cwd: str, updates: Mapping[str, str], env: Env) -> None:
+    """Sets refs, or removes them where the new value is "": all of them or none."""
     lines = [f"update {name} {value}\n" if value else f"delete {name}\n" for name, value in updates.items()]
     run_git(["update-ref", "--no-deref", "--stdin"], cwd, stdin="".join(lines).encode(), env=env)
-
-
-def read_ref(cwd: str, name: str, env: Mapping[str, str]) -> str:
-    """The commit that a ref names, "" without one."""
-    return _answer(["rev-parse", "-q", "--verify", f"{name}^{{commit}}"], cwd, env)

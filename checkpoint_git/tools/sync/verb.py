@@ -3,13 +3,16 @@
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
+from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
-from checkpoint_git.disk.discover import find_place, plan_place
+from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.protocols.write import say_waiting
-from checkpoint_git.tools.sync.context import ATTEMPTS, TIMEOUT, Wish
+from checkpoint_git.tools.sync.context import ATTEMPTS, TIMEOUT, Wish, open_context
+from checkpoint_git.tools.sync.reconcile import read_sent
 from checkpoint_git.tools.sync.run import SyncResult, sync
-from checkpoint_git.tools.sync.status import read_standing
+from checkpoint_git.tools.sync.state import read_memory
 
 SUMMARY = "exchange checkpoints with a branch that others write to as well: send, merge, take in"
 EXAMPLES = """\
@@ -67,7 +70,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     except CheckpointError:
         place = plan_place(invocation.cwd)  # the first sync of a clone brings the folder
     if args.status:
-        return read_standing(place, wish, invocation.env)
+        return _show_status(place, wish, invocation)
     result = sync(place, wish, invocation.now, invocation.env, say_waiting(invocation.stderr))
     return Outcome(_data(result), _blocks(result), result.findings)
 
@@ -103,3 +106,29 @@ def _blocks(result: SyncResult) -> list[Block]:
         if len(paths) > _MOST_SHOWN:
             lines.append(Line(f"  {word}: {len(paths) - _MOST_SHOWN} more"))
     return lines
+
+
+def _show_status(place: Place, wish: Wish, invocation: Invocation) -> Outcome:
+    """What waits in this clone to be sent, and where it last met its branch; exit code 1 where something waits."""
+    context = open_context(place, wish, invocation.now, invocation.env)
+    target, top, env = context.target, context.top, context.env
+    memory = read_memory(top, context.names, context.local, env)
+    data: dict[str, Any] = {
+        "remote": target.remote,
+        "branch": target.branch,
+        "met": memory.met or None,
+        "follows": target.follows,
+        "waiting": [],
+        "waiting_since": None,
+    }
+    met = f"last met at {memory.met[:12]}" if memory.met else "never met from this work tree"
+    blocks: list[Block] = [Line(f"{target.remote}/{target.branch}: {met}", "strong")]
+    if memory.queue is None:
+        return Outcome(data, [*blocks, Line("nothing waits from an earlier sync", "dim")])
+    data["waiting"] = read_sent(top, memory.queue.record, env)
+    data["waiting_since"] = write_instant(memory.queue.since)
+    blocks += [Line(f"  waits: {path}", "warn") for path in data["waiting"]]
+    count = len(data["waiting"])
+    what = "1 checkpoint file waits" if count == 1 else f"{count} checkpoint files wait"
+    message = f"{what} to be sent since {data['waiting_since']}"
+    return Outcome(data, blocks, [Finding("sync/queued", "error", message, hint="checkpoint sync")])

@@ -4,17 +4,13 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES
+from checkpoint_git.git.objects import blob_id, read_tree
 from checkpoint_git.tools.sync.commits import Draft, Identity, write_commits
-from checkpoint_git.tools.sync.trees import blob_id, differs_elsewhere, read_contents, read_differing, read_leaves
+from checkpoint_git.tools.sync.reconcile import read_contents, read_differing, read_entries
 from tests.support.repos import GitRepo
 
 WHO = Identity("Ada <x>\n", "ada@example.org", 1_700_000_000)
 REF = "refs/worktree/checkpoint/queue/origin/main"
-
-
-def every(path: str) -> bool:
-    """All files are wanted."""
-    return bool(path)
 
 
 def test_commits_are_made_beside_the_index_and_build_on_one_another(repo: GitRepo) -> None:
@@ -30,9 +26,9 @@ def test_commits_are_made_beside_the_index_and_build_on_one_another(repo: GitRep
     one, two, three = write_commits(str(repo.path), drafts, REF, WHO, os.environ)
     assert (repo.path / ".git/index").read_bytes() == index
     assert repo.git("rev-parse", f"{two}^", f"{three}^1", f"{three}^2", REF).split() == [one, head, two, three]
-    leaves = read_leaves(str(repo.path), two, every, os.environ)
-    assert sorted(leaves) == ["a b/ü.json", "same.json"]
-    blob = leaves["same.json"].blob
+    entries = read_tree(str(repo.path), two)
+    assert sorted(entries) == ["a b/ü.json", "same.json"]
+    blob = entries["same.json"].blob
     assert blob == blob_id(content, head)
     assert read_contents(str(repo.path), [blob, blob], os.environ) == {blob: content}
     assert repo.git("log", "-1", "--format=%an|%ae|%ct", two) == "Ada x|ada@example.org|1700000000"
@@ -52,24 +48,27 @@ def test_no_path_of_a_stranger_is_read_as_a_command(repo: GitRepo) -> None:
         Draft((0,), [(path, None) for path in [*hostile, *(f"{path}x" for path in hostile)]], "two"),
     ]
     one, two = write_commits(str(repo.path), drafts, REF, WHO, os.environ)
-    assert sorted(read_leaves(str(repo.path), one, every, os.environ)) == sorted([*hostile, "code.txt"])
-    assert sorted(read_leaves(str(repo.path), two, every, os.environ)) == ["code.txt"]
+    assert sorted(read_tree(str(repo.path), one)) == sorted([*hostile, "code.txt"])
+    assert sorted(read_tree(str(repo.path), two)) == ["code.txt"]
     assert "stolen" not in repo.git("for-each-ref")
 
 
 def test_differences_give_the_same_files_as_the_whole_tree(repo: GitRepo) -> None:
-    repo.write("a.json", "1")
-    repo.write("b.json", "1")
+    names = [f".checkpoints/{name}.checkpoint.json" for name in "abc"]
+    repo.write(names[0], "1")
+    repo.write(names[1], "1")
     one = repo.commit()
-    repo.write("a.json", "2")
-    (repo.path / "b.json").unlink()
-    repo.write("c.txt", "3")
+    repo.write(names[0], "2")
+    (repo.path / names[1]).unlink()
+    repo.write(names[2], "3")
+    repo.write("code.txt", "3")
     two = repo.commit()
     where, env = str(repo.path), os.environ
-    known = read_leaves(where, one, every, env)
-    assert read_differing(where, known, one, two, every, ["."], env) == read_leaves(where, two, every, env)
-    assert differs_elsewhere(where, one, two, lambda path: path.endswith(".json"), env)
-    assert not differs_elsewhere(where, one, two, every, env)
+    known = read_entries(where, one, env)
+    assert known.keys() == set(names[:2])
+    assert read_differing(where, known, one, two, env) == read_entries(where, two, env)
+    assert read_differing(where, known, one, one, env) == known
+    assert read_differing(where, {}, "", two, env) == read_entries(where, two, env)
 
 
 def test_a_file_larger_than_a_checkpoint_may_be_is_told_and_not_kept(repo: GitRepo) -> None:
@@ -88,4 +87,4 @@ def test_a_missing_object_is_said(repo: GitRepo) -> None:
 def test_sha256_repositories_work_alike(tmp_path_factory: pytest.TempPathFactory) -> None:
     repo = GitRepo.create(tmp_path_factory.mktemp("sha256"), "--object-format=sha256")
     (commit,) = write_commits(str(repo.path), [Draft((), [("a.json", b"{}")], "one")], REF, WHO, os.environ)
-    assert read_leaves(str(repo.path), commit, every, os.environ)["a.json"].blob == blob_id(b"{}", commit)
+    assert read_tree(str(repo.path), commit)["a.json"].blob == blob_id(b"{}", commit)

@@ -2,8 +2,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.tools.sync.run import backoff
 from tests.tools.sync.clones import BUILD, QA, Clone, Hub, add_hook
 
 
@@ -562,3 +565,17 @@ def test_in_the_middle_of_a_merge_the_branch_stays_and_what_is_unresolved_is_lef
     assert (codes(result), result.sent) == (["sync/not-readable"], [BUILD])
     assert (ann.git("rev-parse", "HEAD"), hub.load(QA)["step"]) == (head, "sprint-2")
     assert (ann.path / ".git/MERGE_HEAD").exists()
+
+
+@given(st.integers(1, 10_000), st.floats(0, 600), st.floats(0, 1))
+def test_a_pause_is_never_long(lost: int, took: float, luck: float) -> None:
+    assert 0 <= backoff(lost, took, luck) <= 40
+
+
+@given(st.integers(1, 50), st.floats(0, 60), st.floats(0, 1))
+def test_who_lost_more_often_waits_no_shorter(lost: int, took: float, luck: float) -> None:
+    assert backoff(lost, took, luck) <= backoff(lost + 1, took, luck)
+
+
+def test_luck_spreads_those_who_lost_together() -> None:
+    assert backoff(3, 0.2, 0.1) < backoff(3, 0.2, 0.9)
