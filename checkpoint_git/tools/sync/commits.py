@@ -90,10 +90,7 @@ def stage_files(cwd: str, files: Sequence[tuple[str, Entry | None]], env: Mappin
     named = (f"{entry.mode} {entry.blob}\t{path}\0" if entry else f"0 {zeros}\t{path}\0" for path, entry in files)
     lines, words = os.fsencode("".join(named)), ["update-index", "-z", "--index-info"]
     for _ in range(_TRIES):
-        if (
-            run_git(["update-index", "-z", "--index-info"], cwd, stdin=os.fsencode(lines), env=env, check=False).code
-            == 0
-        ):
+        if run_git(words, cwd, stdin=lines, env=env, check=False).code == 0:
             return True
         time.sleep(_NAP)  # git's own commands hold the index for milliseconds
     return False
