@@ -12,8 +12,9 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.git.history.history import is_shallow
-from checkpoint_git.git.merges.merges import UNSHALLOW, Env
-from checkpoint_git.git.merges.trees import read_bases_of
+from checkpoint_git.git.merges.bases import read_base_ids
+from checkpoint_git.git.merges.merges import UNSHALLOW
+from checkpoint_git.git.objects import Env
 from checkpoint_git.git.run import GitResult, run_git
 
 HEADS = "refs/heads/"
@@ -96,7 +97,7 @@ def read_full_bases(cwd: str, remote: str, ours: str, theirs: str, env: Env = No
     """
     for depth in _DEEPER:
         if not is_shallow(cwd) or not _is_cut(cwd, ours, theirs, env):
-            return read_bases_of(cwd, ours, theirs, env)
+            return read_base_ids(cwd, (ours, theirs), env)
         words = [*_ALONE, *_FETCH, f"--deepen={depth}", "--", remote, ours, theirs]
         run_git(words, cwd, env=env, check=False)
     for wanted in ([ours, theirs], []):
@@ -105,7 +106,7 @@ def read_full_bases(cwd: str, remote: str, ours: str, theirs: str, env: Env = No
     if is_shallow(cwd) and _is_cut(cwd, ours, theirs, env):
         message = f"this clone is too shallow to tell what {ours[:12]} and {theirs[:12]} have in common"
         raise CheckpointError(f"{message}, and the rest could not be fetched", UNSHALLOW)
-    return read_bases_of(cwd, ours, theirs, env)
+    return read_base_ids(cwd, (ours, theirs), env)
 
 
 def _is_cut(cwd: str, ours: str, theirs: str, env: Env) -> bool:
@@ -116,7 +117,7 @@ def _is_cut(cwd: str, ours: str, theirs: str, env: Env) -> bool:
             ends = set(stream.read().split())
     except FileNotFoundError:
         return False
-    bases = read_bases_of(cwd, ours, theirs, env)
+    bases = read_base_ids(cwd, (ours, theirs), env)
     own = run_git(["rev-list", ours, theirs, "--not", *bases], cwd, env=env).out.decode().split()
     return not bases or not ends.isdisjoint(own)
 

@@ -1,19 +1,23 @@
-"""Merge bases of many merges at once: from one walk through the history, where one git process a merge would cost more.
+"""Merge bases: of one merge with the bases below them, of many merges from one walk through the history. Ids only."""
 
-It knows ids only.
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.git.objects import Env
 from checkpoint_git.git.run import run_git
 
 _FEW = 200  # merges whose bases git is asked for one by one: a walk through all of a long history costs as much
+_DEEPEST = 8  # how far merge bases of merge bases are followed
 _FIRST, _SECOND, _OLD = 1, 2, 4
 
-Env = Mapping[str, str] | None
+
+class Base(NamedTuple):
+    """A merge base. below: the merge bases between this one and those before it, of which git makes a virtual one."""
+
+    id: str
+    below: "tuple[Base, ...]"
 
 
 class Graph(NamedTuple):
@@ -25,24 +29,61 @@ class Graph(NamedTuple):
     places: Mapping[str, int]
 
 
+def read_base_ids(cwd: str, commits: Sequence[str], env: Env = None, *, octopus: bool = False) -> list[str]:
+    """The best common ancestors; several after a criss-cross, none for unrelated histories."""
+    words = ["merge-base", *(["--octopus"] if octopus else []), "--all", *commits]
+    result = run_git(words, cwd, env=env, check=False)
+    return result.out.decode().split() if result.code == 0 else []
+
+
+def read_bases(cwd: str, parents: Sequence[str], env: Env = None) -> tuple[Base, ...]:
+    """The merge bases of a merge's parents, with those below them."""
+    return _with_below(cwd, read_base_ids(cwd, parents, env, octopus=len(parents) > 2), 0, env)
+
+
+def _with_below(cwd: str, ids: list[str], depth: int, env: Env) -> tuple[Base, ...]:
+    # git merges the bases one after the other: each with the merge of those before it
+    bases: list[Base] = []
+    for number, one in enumerate(ids):
+        below: tuple[Base, ...] = ()
+        if number and depth < _DEEPEST:
+            below = _with_below(cwd, read_base_ids(cwd, [one, *ids[:number]], env), depth + 1, env)
+        bases.append(Base(one, below))
+    return tuple(bases)
+
+
+def list_ids(bases: Iterable[Base]) -> list[str]:
+    """The ids of some bases and of all below them."""
+    return [one for base in bases for one in (base.id, *list_ids(base.below))]
+
+
+def read_all_bases(cwd: str, sides: Sequence[tuple[str, ...]], env: Env = None) -> list[tuple[Base, ...]]:
+    """The merge bases of each merge's parents; where they are several, or more than two parents, git is asked again."""
+    if len(sides) == 1:
+        return [read_bases(cwd, sides[0], env)]
+    found = read_bases_of_all(cwd, sides, env)
+    return [
+        (Base(ids[0], ()),) if len(ids) == 1 and len(parents) == 2 else read_bases(cwd, parents, env)
+        for parents, ids in zip(sides, found, strict=True)
+    ]
+
+
+# many at once
+
+
 def read_bases_of_all(cwd: str, sides: Sequence[tuple[str, ...]], env: Env = None) -> list[list[str]]:
     """The merge bases of each pair of commits (full ids), as `git merge-base --all` has them, in no order; of more
     than two commits too.
     """
     pairs = {pair for pair in sides if len(pair) == 2}
     if len(pairs) <= _FEW:
-        return [_ask(cwd, each, env) for each in sides]
+        return [read_base_ids(cwd, each, env) for each in sides]
     graph = read_graph(cwd, sorted({one for pair in pairs for one in pair}), env)
-    return [find_bases(graph, each[0], each[1]) if len(each) == 2 else _ask(cwd, each, env) for each in sides]
-
-
-def _ask(cwd: str, commits: Sequence[str], env: Env) -> list[str]:
-    result = run_git(["merge-base", "--all", *commits], cwd, env=env, check=False)
-    return result.out.decode().split() if result.code == 0 else []
+    return [find_bases(graph, each[0], each[1]) if len(each) == 2 else read_base_ids(cwd, each, env) for each in sides]
 
 
 def read_graph(cwd: str, tips: Sequence[str], env: Env = None) -> Graph:
-    """The history of some commits. Raises CheckpointError where git knows one of them not."""
+    """The history of some commits. Raises CheckpointError where git does not know one of them."""
     stdin = "".join(f"{tip}\n" for tip in tips).encode()
     result = run_git(["rev-list", "--topo-order", "--parents", "--stdin"], cwd, stdin=stdin, env=env, check=False)
     if result.code != 0:

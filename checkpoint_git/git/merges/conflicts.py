@@ -4,20 +4,20 @@ It knows stages, blobs, filters and line merges, and nothing of what a checkpoin
 """
 
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.driver_settings import DRIVER, Choices, read_driver_command
-from checkpoint_git.git.objects import read_blobs
+from checkpoint_git.git.objects import FILE_MODES, GITLINK, Env, blob_id, read_blobs, read_index
 from checkpoint_git.git.run import run_git
 from checkpoint_git.protocols.registry import is_merged
 
 DEFAULT_MARKER_SIZE = 7
-_FILE_MODES = ("100644", "100755")
 _STAGE_OF_SIDE = (2, 1, 3)  # ours, base, theirs
 
-# What lies in the git directory while an operation waits for its conflicts, the more telling first.
+# What is in the git directory while an operation waits for its conflicts; the first that is there counts.
 _OPERATIONS = (
     ("rebase-apply/applying", "am"),
     ("rebase-merge", "rebase"),
@@ -38,7 +38,7 @@ class Version(NamedTuple):
     @property
     def is_file(self) -> bool:
         """Whether it is a file with content: no symbolic link, no submodule."""
-        return self.mode in _FILE_MODES
+        return self.mode in FILE_MODES
 
 
 Stages = tuple[tuple[str, str, int], ...]  # (mode, blob, stage) in the index's order
@@ -87,12 +87,8 @@ def read_operation(git_dir: str) -> str:
 def read_stages(work_tree: str) -> dict[str, Stages]:
     """Every unmerged path with its stages."""
     found: dict[str, Stages] = {}
-    for record in run_git(["ls-files", "-u", "-z", "--full-name"], work_tree).out.split(b"\0"):
-        if record:
-            facts, _, name = record.partition(b"\t")
-            mode, blob, stage = facts.decode().split()
-            path = os.fsdecode(name)
-            found[path] = (*found.get(path, ()), (mode, blob, int(stage)))
+    for path, mode, blob, stage in read_index(work_tree, unmerged=True):
+        found[path] = (*found.get(path, ()), (mode, blob, stage))
     return found
 
 
@@ -100,7 +96,7 @@ def read_conflicts(work_tree: str) -> Conflicts:
     """Every unmerged file; the checkpoints among them with their contents, all from one git process."""
     stages = read_stages(work_tree)
     paths = sorted(path for path in stages if is_merged(path))
-    blobs = sorted({blob for path in paths for mode, blob, _ in stages[path] if mode != "160000"})
+    blobs = sorted({blob for path in paths for mode, blob, _ in stages[path] if mode != GITLINK})
     contents = dict(zip(blobs, read_blobs(work_tree, blobs), strict=True))
     files = [_unmerged(path, stages[path], contents) for path in paths]
     return Conflicts(files, sorted(set(stages) - set(paths)))
@@ -144,7 +140,7 @@ def read_as_stored(work_tree: str, path: str, raw: bytes) -> bytes:
     """A work-tree file's bytes as `git add` would store them: git's line ends, filters undone."""
     blob = run_git(["hash-object", f"--path={path}", "--stdin"], work_tree, stdin=raw).out.decode().strip()
     for data in (raw, raw.replace(b"\r\n", b"\n")):
-        if blob == _blob_id(data, len(blob)):
+        if blob == blob_id(data, blob):
             return data
     run_git(["hash-object", "-w", f"--path={path}", "--stdin"], work_tree, stdin=raw)
     return read_blobs(work_tree, [blob])[0]
@@ -156,27 +152,24 @@ def read_as_checked_out(work_tree: str, path: str, data: bytes) -> bytes:
     return run_git(["cat-file", "--filters", f"--path={path}", blob], work_tree).out
 
 
-def _blob_id(data: bytes, length: int) -> str:
-    import hashlib
-
-    name = "sha1" if length == 40 else "sha256"
-    return hashlib.new(name, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-
-
-def read_line_merges(work_tree: str, base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bytes] | None:
-    """Git's line merge with every conflict decided for ours, and for theirs; None for what git calls binary."""
-    import tempfile
-
+def merge_lines(
+    cwd: str, base: bytes, ours: bytes, theirs: bytes, *options: str, env: Env = None
+) -> tuple[bytes, bool] | None:
+    """Git's line merge of three contents, and whether it is clean; None for what git calls binary."""
     with tempfile.TemporaryDirectory(prefix="checkpoint-") as folder:
         paths = [os.path.join(folder, name) for name in ("ours", "base", "theirs")]
         for path, data in zip(paths, (ours, base, theirs), strict=True):
             with open(path, "wb") as stream:
                 stream.write(data)
-        done = [
-            run_git(["merge-file", "-p", "-q", option, *paths], work_tree, check=False)
-            for option in ("--ours", "--theirs")
-        ]
-    return None if any(result.code for result in done) else (done[0].out, done[1].out)
+        words = ["merge-file", "-p", "-q", "-L", "ours", "-L", "base", "-L", "theirs", *options, *paths]
+        result = run_git(words, cwd, env=env, check=False)
+    return None if result.code > 127 else (result.out, result.code == 0)
+
+
+def read_line_merges(cwd: str, base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bytes] | None:
+    """Git's line merge with every conflict decided for ours, and for theirs; None for what git calls binary."""
+    with_ours, with_theirs = (merge_lines(cwd, base, ours, theirs, option) for option in ("--ours", "--theirs"))
+    return None if with_ours is None or with_theirs is None else (with_ours[0], with_theirs[0])
 
 
 # back into the index

@@ -1,36 +1,36 @@
-"""Merge commits as git holds them: their parents, merge bases, and every version of each checkpoint file they touched.
+"""Merge commits as git has them: their parents, merge bases, and every version of each checkpoint file they touched.
 
 It judges nothing and merges nothing. It works in bare repositories too, and never opens the work tree.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.git.history.history import is_shallow
-from checkpoint_git.git.merges import differences as differing
-from checkpoint_git.git.merges.bases import read_bases_of_all
-from checkpoint_git.git.merges.differences import (
-    NO_RENAMES,
-    RENAMES,
-    Records,
-    Tree,
-    blob_in,
-    make_tree,
-    read_empty_tree,
-    read_records,
-    read_trees,
+from checkpoint_git.git.merges.bases import Base, list_ids, read_all_bases
+from checkpoint_git.git.objects import (
+    Blobs,
+    Change,
+    Entry,
+    Env,
+    diff_tree_pairs,
+    find_missing,
+    read_blobs,
+    read_commit,
+    read_headers,
+    read_tree,
 )
-from checkpoint_git.git.objects import read_blobs, read_commit
 from checkpoint_git.git.run import run_git
 from checkpoint_git.git.staged import pathspecs
+from checkpoint_git.protocols.registry import is_merged
 
-UNSHALLOW = differing.UNSHALLOW
-Env = differing.Env
-_DEEPEST = 8  # how far merge bases of merge bases are followed
+UNSHALLOW = "fetch the rest of the history: git fetch --unshallow"
+AT_ONCE = 64  # merges whose files are in memory at once
 
 
 class Commit(NamedTuple):
@@ -40,13 +40,6 @@ class Commit(NamedTuple):
     tree: str
     parents: tuple[str, ...]
     subject: str
-
-
-class Base(NamedTuple):
-    """A merge base. below: the merge bases between this one and those before it, of which git makes a virtual one."""
-
-    id: str
-    below: "tuple[Base, ...]"
 
 
 class Ancestor(NamedTuple):
@@ -111,17 +104,12 @@ def read_merge(cwd: str, rev: str) -> Commit:
         raise CheckpointError(
             f"{escape_controls(rev)} is no merge: it has {count}", "name a merge commit: git log --merges"
         )
-    missing = read_missing(cwd, commit.parents)
+    missing = find_missing(cwd, commit.parents)
     if missing:
+        parent = next(parent for parent in commit.parents if parent in missing)
         hint = UNSHALLOW if is_shallow(cwd) else "the repository is damaged: git fsck"
-        raise CheckpointError(f"{escape_controls(rev)}: its parent {missing[0][:12]} is not in this repository", hint)
+        raise CheckpointError(f"{escape_controls(rev)}: its parent {parent[:12]} is not in this repository", hint)
     return commit
-
-
-def read_missing(cwd: str, ids: Sequence[str]) -> list[str]:
-    """Those of the ids that name no object here."""
-    out = run_git(["cat-file", "--batch-check"], cwd, stdin="".join(f"{one}\n" for one in ids).encode()).out
-    return [one for one, line in zip(ids, out.splitlines(), strict=True) if line.endswith(b" missing")]
 
 
 def read_merges(cwd: str, revisions: str) -> list[Commit]:
@@ -133,11 +121,6 @@ def read_merges(cwd: str, revisions: str) -> list[Commit]:
         )
     merges = read_commits(cwd, result.out.decode().split())
     return _keep_differing(cwd, merges)
-
-
-def read_cut_merges(cwd: str, revisions: str) -> list[Commit]:
-    """The merges of a range that lie where a shallow clone was cut off, so that nothing can be told of them."""
-    return [commit for commit in read_cut_ends(cwd, revisions) if len(commit.parents) > 1]
 
 
 def read_cut_ends(cwd: str, revisions: str) -> list[Commit]:
@@ -152,51 +135,15 @@ def read_cut_ends(cwd: str, revisions: str) -> list[Commit]:
 
 
 def _keep_differing(cwd: str, merges: list[Commit]) -> list[Commit]:
-    """The merges whose parents differ from one another, or from the merge, in a checkpoint; in one `git diff-tree`."""
+    """The merges whose parents differ from one another, or from the merge, in a checkpoint."""
     parents = sorted({parent for merge in merges for parent in merge.parents})
     trees = {commit.id: commit.tree for commit in read_commits(cwd, parents)}
     pairs = {
-        merge.id: {f"{trees[merge.parents[0]]} {tree}" for tree in (*map(trees.get, merge.parents[1:]), merge.tree)}
+        merge.id: {(trees[merge.parents[0]], tree) for tree in (*map(trees.__getitem__, merge.parents[1:]), merge.tree)}
         for merge in merges
     }
-    asked = "".join(f"{pair}\n" for pair in sorted({pair for some in pairs.values() for pair in some}))
-    words = ["diff-tree", "--stdin", "-r", "--raw", "--no-renames", "--no-relative", "--", *pathspecs()]
-    differing, pair = set(), ""
-    for line in run_git(words, cwd, stdin=asked.encode()).out.decode("utf-8", "replace").splitlines():
-        if line.startswith(":"):
-            differing.add(pair)
-        else:
-            pair = line
-    return [merge for merge in merges if pairs[merge.id] & differing]
-
-
-# merge bases
-
-
-def read_bases(cwd: str, parents: Sequence[str], env: Env = None) -> tuple[Base, ...]:
-    """The merge bases of a merge's parents; several after a criss-cross, none for unrelated histories."""
-    words = ["--octopus", "--all"] if len(parents) > 2 else ["--all"]
-    return _with_below(cwd, _read_base_ids(cwd, [*words, *parents], env), 0, env)
-
-
-def _with_below(cwd: str, ids: list[str], depth: int, env: Env) -> tuple[Base, ...]:
-    """Git merges the bases one after the other: each with the merge of those before it."""
-    bases: list[Base] = []
-    for number, one in enumerate(ids):
-        below: tuple[Base, ...] = ()
-        if number and depth < _DEEPEST:
-            below = _with_below(cwd, _read_base_ids(cwd, ["--all", one, *ids[:number]], env), depth + 1, env)
-        bases.append(Base(one, below))
-    return tuple(bases)
-
-
-def _read_base_ids(cwd: str, words: Sequence[str], env: Env) -> list[str]:
-    result = run_git(["merge-base", *words], cwd, env=env, check=False)
-    return result.out.decode().split() if result.code == 0 else []
-
-
-def _ids_of(bases: Iterable[Base]) -> list[str]:
-    return [one for base in bases for one in (base.id, *_ids_of(base.below))]
+    changes = diff_tree_pairs(cwd, {pair for some in pairs.values() for pair in some}, pathspecs())
+    return [merge for merge in merges if any(changes[pair] for pair in pairs[merge.id])]
 
 
 # the files of one merge
@@ -222,12 +169,14 @@ def read_touched_all(
     All that they hold is in memory at once. A merge's `tree` may be "": its id then says what it holds. based: the
     merge bases of each, where they are known.
     """
-    based = read_all_bases(cwd, merges, env) if based is None else based
+    based = read_all_bases(cwd, [merge.parents for merge in merges], env) if based is None else based
     cut = not all(based) and is_shallow(cwd)
     sources = _find_sources(cwd, merges, based, env)
+    renamed = {(one.reference, tree) for one in sources for tree in one.parents}
+    plain = {(one.reference, tree) for one in sources for tree in one.plain()}
     records = {
-        **read_records(cwd, {(one.reference, tree) for one in sources for tree in one.parents}, RENAMES, env),
-        **read_records(cwd, {(one.reference, tree) for one in sources for tree in one.plain()}, NO_RENAMES, env),
+        True: diff_tree_pairs(cwd, renamed, pathspecs(), env, renames=True),
+        False: diff_tree_pairs(cwd, plain, pathspecs(), env),
     }
     readers = [source.open(records) for source in sources]
     rows = [reader.list_rows() for reader in readers]
@@ -235,20 +184,65 @@ def read_touched_all(
     contents = read_contents(cwd, wanted, env)
     lacking = CheckpointError("what its parents have in common is not in this clone", UNSHALLOW)
     return [
-        lacking if cut and not reader.bases else reader.tell(some, contents)
+        lacking if cut and not reader.bases else reader.fill_all(some, contents)
         for reader, some in zip(readers, rows, strict=True)
     ]
 
 
-def read_all_bases(cwd: str, merges: Sequence[Commit], env: Env) -> list[tuple[Base, ...]]:
-    """The merge bases of each merge; only where there are several, or more than two parents, git is asked again."""
-    if len(merges) == 1:
-        return [read_bases(cwd, merges[0].parents, env)]
-    found = read_bases_of_all(cwd, [merge.parents for merge in merges], env)
-    return [
-        (Base(ids[0], ()),) if len(ids) == 1 and len(merge.parents) == 2 else read_bases(cwd, merge.parents, env)
-        for merge, ids in zip(merges, found, strict=True)
-    ]
+def read_touched_each(cwd: str, merges: Sequence[Commit], env: Env = None) -> Iterator[Touched | str]:
+    """What each merge touched, as many at a time as memory should hold; a sentence where nothing is known of one."""
+    missing = find_missing(cwd, sorted({parent for merge in merges for parent in merge.parents}), env)
+    touched = _read_in_parts(cwd, [merge for merge in merges if not missing & set(merge.parents)], env)
+    for merge in merges:
+        parent = next((parent for parent in merge.parents if parent in missing), "")
+        found = f"{parent[:12]} is not in this clone; {UNSHALLOW}" if parent else next(touched)
+        yield f"{found.message}; {found.hint}" if isinstance(found, CheckpointError) else found
+
+
+def _read_in_parts(cwd: str, merges: Sequence[Commit], env: Env) -> Iterator[Touched | CheckpointError]:
+    based: Sequence[tuple[Base, ...]] | None = None
+    with suppress(CheckpointError):
+        based = read_all_bases(cwd, [merge.parents for merge in merges], env)
+    for at in range(0, len(merges), AT_ONCE):
+        some = merges[at : at + AT_ONCE]
+        try:
+            yield from read_touched_all(cwd, some, env, None if based is None else based[at : at + AT_ONCE])
+        except CheckpointError:  # where one is damaged, it alone is an error
+            for merge in some:
+                try:
+                    yield read_touched(cwd, merge, env)
+                except CheckpointError as error:
+                    yield error
+
+
+Changes = dict[bool, dict[tuple[str, str], list[Change]]]  # with renames or not -> two trees -> how they differ
+
+
+class _Tree(NamedTuple):
+    """How a tree differs from the reference: path -> blob ("" for none), and old path -> new path of renames."""
+
+    blobs: dict[str, str]
+    renames: dict[str, str]
+
+
+def _make_tree(changes: list[Change], known: dict[str, str]) -> _Tree:
+    """known: path -> blob in the reference, as far as the trees differ from it; filled here."""
+    tree = _Tree({}, {})
+    for change in changes:
+        old_path = change.came_from or change.path
+        known.setdefault(old_path, _blob_of(change.old))
+        if change.came_from:
+            known.setdefault(change.path, "")
+            tree.blobs[old_path] = ""
+            tree.renames[old_path] = change.path
+        tree.blobs[change.path] = _blob_of(change.after)
+    for path in [path for path in tree.blobs if not is_merged(path)]:
+        del tree.blobs[path]
+    return tree
+
+
+def _blob_of(entry: Entry | None) -> str:
+    return entry.blob if entry is not None and entry.is_file else ""
 
 
 class _Source(NamedTuple):
@@ -264,27 +258,36 @@ class _Source(NamedTuple):
         """The trees that are compared without looking for renames."""
         return [self.result, *self.others.values()]
 
-    def open(self, records: "Records") -> "_Reader":
-        known: dict[str, str] = {}  # path -> blob in the reference
-        parents = [make_tree(records[self.reference, tree, RENAMES], known) for tree in self.parents]
-        result, *others = (make_tree(records[self.reference, tree, NO_RENAMES], known) for tree in self.plain())
+    def open(self, records: Changes) -> "_Reader":
+        known: dict[str, str] = {}
+        parents = [_make_tree(records[True][self.reference, tree], known) for tree in self.parents]
+        result, *others = (_make_tree(records[False][self.reference, tree], known) for tree in self.plain())
         return _Reader(parents, result, dict(zip(self.others, others, strict=True)), known, self.bases)
 
 
 def _find_sources(cwd: str, merges: Sequence[Commit], based: Sequence[tuple[Base, ...]], env: Env) -> list[_Source]:
-    ids = {one for merge, bases in zip(merges, based, strict=True) for one in (*merge.parents, *_ids_of(bases))}
-    trees = read_trees(cwd, sorted(ids | {merge.id for merge in merges if not merge.tree}), env)
-    empty = "" if all(based) else read_empty_tree(cwd, env)
+    ids = {one for merge, bases in zip(merges, based, strict=True) for one in (*merge.parents, *list_ids(bases))}
+    trees = _read_trees(cwd, sorted(ids | {merge.id for merge in merges if not merge.tree}), env)
+    empty = "" if all(based) else run_git(["hash-object", "-t", "tree", "--stdin"], cwd, env=env).out.decode().strip()
     return [
         _Source(
             trees[bases[0].id] if bases else empty,
             tuple(trees[parent] for parent in merge.parents),
             merge.tree or trees[merge.id],
-            {one: trees[one] for one in sorted({*_ids_of(bases)})},
+            {one: trees[one] for one in sorted({*list_ids(bases)})},
             bases,
         )
         for merge, bases in zip(merges, based, strict=True)
     ]
+
+
+def _read_trees(cwd: str, ids: Sequence[str], env: Env) -> dict[str, str]:
+    headers = read_headers(cwd, [f"{one}^{{tree}}" for one in ids], env)
+    trees = {one: header.id for one, header in zip(ids, headers, strict=True)}
+    missing = next((one for one, tree in trees.items() if not tree), "")
+    if missing:
+        raise CheckpointError(f"commit {missing[:12]} is not in this repository", UNSHALLOW)
+    return trees
 
 
 class _Row(NamedTuple):
@@ -300,9 +303,9 @@ class _Row(NamedTuple):
 class _Reader(NamedTuple):
     """The trees of one merge, all as differences from the same reference."""
 
-    parents: list[Tree]
-    result: Tree
-    others: dict[str, Tree]
+    parents: list[_Tree]
+    result: _Tree
+    others: dict[str, _Tree]
     known: dict[str, str]
     bases: tuple[Base, ...]
 
@@ -314,21 +317,24 @@ class _Reader(NamedTuple):
         paths = {path for tree in (*self.parents, self.result) for path in tree.blobs} - set(renames.values())
         return [self._row(path, renames.get(path, "")) for path in sorted(paths)]
 
+    def blob_in(self, tree: _Tree, path: str) -> str:
+        return tree.blobs.get(path, self.known.get(path, ""))
+
     def blobs(self, row: _Row) -> list[str]:
         """Every object to be read for a row."""
-        below = [blob_in(self.others[one], self.known, row.old_path) for one in _ids_of(self.bases)]
+        below = [self.blob_in(self.others[one], row.old_path) for one in list_ids(self.bases)]
         return [blob for blob in (*row.parents, row.result, *below) if blob]
 
-    def tell(self, rows: list[_Row], contents: dict[str, bytes]) -> Touched:
+    def fill_all(self, rows: list[_Row], contents: dict[str, bytes]) -> Touched:
         """The merge's files, with what was read of them."""
         files = [self.fill(row, contents) for row in rows if len(row.changed) <= 2]
         crowded = sorted(row.path for row in rows if len(row.changed) > 2)
-        telling = sorted((file for file in files if not _is_whole(file)), key=lambda file: file.path)
-        return Touched(telling, len(files) - len(telling), crowded, [base.id for base in self.bases])
+        open_files = sorted((file for file in files if not _is_whole(file)), key=lambda file: file.path)
+        return Touched(open_files, len(files) - len(open_files), crowded, [base.id for base in self.bases])
 
     def _row(self, old: str, new: str) -> _Row:
-        def find(tree: Tree) -> str:
-            return (blob_in(tree, self.known, new) if new else "") or blob_in(tree, self.known, old)
+        def find(tree: _Tree) -> str:
+            return (self.blob_in(tree, new) if new else "") or self.blob_in(tree, old)
 
         before = self.known.get(old, "")
         blobs = tuple(find(tree) for tree in self.parents)
@@ -351,7 +357,7 @@ class _Reader(NamedTuple):
     def _ancestors(self, bases: tuple[Base, ...], path: str, contents: dict[str, bytes]) -> tuple[Ancestor, ...]:
         return tuple(
             Ancestor(
-                contents.get(blob_in(self.others[base.id], self.known, path)),
+                contents.get(self.blob_in(self.others[base.id], path)),
                 self._ancestors(base.below, path, contents),
             )
             for base in bases
@@ -373,16 +379,20 @@ def _is_whole(file: Versions) -> bool:
 def read_contents(cwd: str, blobs: Iterable[str], env: Env = None) -> dict[str, bytes]:
     """Blobs by their ids. One beyond the size that a checkpoint may have comes as NULs that are too many as well."""
     wanted = sorted(set(blobs))
-    sizes = _read_sizes(cwd, wanted, env)
-    small = [blob for blob in wanted if sizes[blob] <= MAX_BYTES]
-    contents = dict(zip(small, read_blobs(cwd, small, env), strict=True))
-    return {blob: contents.get(blob, blob.encode().ljust(MAX_BYTES + 1, b"\0")) for blob in wanted}
+    contents: dict[str, bytes] = {}
+    if not wanted:
+        return contents
+    with Blobs(cwd, env, MAX_BYTES) as reader:
+        for blob, content in zip(wanted, reader.read_all(wanted), strict=True):
+            if content is None:
+                raise CheckpointError(f"git has no object {blob}", "the repository is damaged: git fsck")
+            too_large = blob.encode().ljust(MAX_BYTES + 1, b"\0")
+            contents[blob] = content if isinstance(content, bytes) else too_large
+    return contents
 
 
-def _read_sizes(cwd: str, blobs: Sequence[str], env: Env) -> dict[str, int]:
-    """The sizes in bytes; 0 for what is missing, so that reading it says so."""
-    if not blobs:
-        return {}
-    words = ["cat-file", "--batch-check=%(objectsize)"]
-    lines = run_git(words, cwd, env=env, stdin="".join(f"{blob}\n" for blob in blobs).encode()).out.splitlines()
-    return {blob: int(line) if line.isdigit() else 0 for blob, line in zip(blobs, lines, strict=True)}
+def read_blobs_at(cwd: str, paths: Sequence[str], env: Env = None, commit: str = "HEAD") -> dict[str, str]:
+    """The blobs that a commit or tree has at some paths; "" where it has no file."""
+    found = read_tree(cwd, commit, env, paths) if paths else {}
+    known = {path: entry.blob for path, entry in found.items() if entry.mode.startswith("100")}
+    return {path: known.get(path, "") for path in paths}

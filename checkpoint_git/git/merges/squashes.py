@@ -1,5 +1,7 @@
-"""Squash merges and reverts as commit messages and refs tell of them. What they say is a stranger's word: it only leads
-to commits that are in this clone, and what is found there is looked at like any merge.
+"""Squash merges and reverts as commit messages and refs name them.
+
+What they say is untrusted: it only leads to commits that are in this clone, and what is found there is looked at like
+any merge.
 """
 
 import os
@@ -7,7 +9,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from checkpoint_git.git.merges.merges import Commit, Env, read_bases
+from checkpoint_git.git.merges.bases import read_base_ids
+from checkpoint_git.git.merges.merges import Commit
+from checkpoint_git.git.objects import Env
 from checkpoint_git.git.run import run_git
 from checkpoint_git.git.staged import pathspecs
 
@@ -101,7 +105,7 @@ def _read_times(cwd: str, ids: Iterable[str], env: Env) -> dict[str, int]:
 
 def _is_apart(cwd: str, sides: Sequence[str], env: Env) -> bool:
     """Whether two commits have grown apart from something that they share."""
-    bases = [base.id for base in read_bases(cwd, sides, env)]
+    bases = read_base_ids(cwd, sides, env)
     return bool(bases) and not set(bases) & set(sides[1:])
 
 

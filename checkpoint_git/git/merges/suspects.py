@@ -4,14 +4,14 @@ A merge that took every checkpoint as the only parent that changed it has it is 
 nearly all of them.
 """
 
-import os
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.git.merges.bases import read_bases_of_all
-from checkpoint_git.git.merges.merges import Commit, Env, read_commits, read_contents
+from checkpoint_git.git.merges.merges import Commit, read_commits, read_contents
+from checkpoint_git.git.objects import Env, diff_tree_pairs, read_headers
 from checkpoint_git.git.run import run_git
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.registry import protocol_of
@@ -74,7 +74,8 @@ def read_suspects(cwd: str, ids: Sequence[str], env: Env = None) -> list[Commit]
             questions[merge.id] = [(f"{bases[0]}:{change.path}", _other(change)) for change in changes[merge.id]]
         else:
             suspects.add(merge.id)
-    known = _read_known(cwd, [name for asked in questions.values() for name, _ in asked], env)
+    names = sorted({name for asked in questions.values() for name, _ in asked})
+    known = {name: header.id for name, header in zip(names, read_headers(cwd, names, env), strict=True)}
     suspects |= {merge for merge, asked in questions.items() if any(known[name] != blob for name, blob in asked)}
     return [merge for merge in merges if merge.id in suspects]
 
@@ -94,11 +95,18 @@ def _read_changes(cwd: str, merges: list[Commit], env: Env) -> dict[str, list[_C
     """By merge, its checkpoints that are not the same in the merge and all parents; two git processes for all."""
     parents = sorted({parent for merge in merges for parent in merge.parents})
     trees = {commit.id: commit.tree for commit in read_commits(cwd, parents, env)}
-    wanted = sorted({f"{trees[parent]} {merge.tree}" for merge in merges for parent in merge.parents})
-    differing = _read_pairs(cwd, wanted, env)
+    pairs = {(trees[parent], merge.tree) for merge in merges for parent in merge.parents}
+    differing = {
+        pair: {
+            change.path: (change.old.blob if change.old else "", change.after.blob if change.after else "")
+            for change in changes
+            if protocol_of(change.path)
+        }
+        for pair, changes in diff_tree_pairs(cwd, pairs, pathspecs(), env).items()
+    }
     found: dict[str, list[_Change]] = {}
     for merge in merges:
-        sides = [differing.get(f"{trees[parent]} {merge.tree}", {}) for parent in merge.parents]
+        sides = [differing[trees[parent], merge.tree] for parent in merge.parents]
         results = {path: new for side in sides for path, (_, new) in side.items()}
         found[merge.id] = [
             _Change(path, tuple(side[path][0] if path in side else result for side in sides), result)
@@ -107,59 +115,7 @@ def _read_changes(cwd: str, merges: list[Commit], env: Env) -> dict[str, list[_C
     return found
 
 
-def _read_pairs(cwd: str, pairs: list[str], env: Env) -> dict[str, dict[str, tuple[str, str]]]:
-    """For pairs "TREE TREE": checkpoint path -> blob in the first, blob in the second, "" for none."""
-    words = ["diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--no-relative", "--full-index", "--"]
-    stdin = "".join(f"{pair}\n" for pair in pairs).encode()
-    fields = run_git([*words, *pathspecs()], cwd, stdin=stdin, env=env).out.split(b"\0") if pairs else []
-    found: dict[str, dict[str, tuple[str, str]]] = {}
-    pair, at = "", 0
-    while at < len(fields):
-        # git ends the header of a pair with a newline, also with -z: what follows it is the first record
-        *headers, field = fields[at].decode("utf-8", "replace").split("\n")
-        pair = headers[-1] if headers else pair
-        at += 1
-        if field.startswith(":"):
-            _, _, old, new, _ = field.split()
-            path = os.fsdecode(fields[at])
-            at += 1
-            if protocol_of(path):
-                found.setdefault(pair, {})[path] = (_blob(old), _blob(new))
-    return found
-
-
-def _blob(name: str) -> str:
-    return name if name.strip("0") else ""
-
-
-def _read_known(cwd: str, names: list[str], env: Env) -> dict[str, str]:
-    """What objects are called by names such as COMMIT:PATH; "" where there is none."""
-    if not names:
-        return {}
-    asked = sorted(set(names))
-    stdin = b"".join(os.fsencode(name) + b"\n" for name in asked)
-    lines = run_git(["cat-file", "--batch-check=%(objectname)"], cwd, stdin=stdin, env=env).out.splitlines()
-    return {
-        name: "" if line.endswith(b" missing") else line.decode("utf-8", "replace")
-        for name, line in zip(asked, lines, strict=True)
-    }
-
-
 # what came after a merge
-
-
-def read_blobs_in_head(cwd: str, paths: Sequence[str], env: Env = None, head: str = "HEAD") -> dict[str, str]:
-    """The blobs that HEAD, or another commit or tree, has at some paths; "" where it has no file."""
-    if not paths:
-        return {}
-    words = ["--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", head, "--"]
-    out = run_git([*words, *paths], cwd, env=env).out
-    known = {}
-    for record in out.split(b"\0"):
-        facts, _, name = record.partition(b"\t")
-        if facts.startswith(b"100"):
-            known[os.fsdecode(name)] = facts.split()[2].decode()
-    return {path: known.get(path, "") for path in paths}
 
 
 def read_outside(cwd: str, ids: Iterable[str], env: Env = None) -> set[str]:
@@ -179,6 +135,6 @@ def read_later_versions(cwd: str, merge: str, path: str, env: Env = None, head: 
     out = run_git([*words, f"{merge}..{head}", "--", f":(top,literal){path}"], cwd, env=env).out
     records = [field.lstrip(b"\n") for field in out.split(b"\0")]
     blobs = dict.fromkeys(record.split()[3].decode() for record in records if record.startswith(b":"))
-    present = [blob for blob in blobs if _blob(blob)][:_MOST_VERSIONS]
+    present = [blob for blob in blobs if blob.strip("0")][:_MOST_VERSIONS]
     contents = read_contents(cwd, present, env)
     return [contents[blob] for blob in present]

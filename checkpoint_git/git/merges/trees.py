@@ -1,33 +1,35 @@
-"""Two commits merged by git without index or work tree: the tree it makes, and the files that it leaves unsettled.
+"""Two commits merged by git without index or work tree: the tree it makes, and the files that it leaves unmerged.
 
-It needs git 2.38 (`git merge-tree --write-tree`), judges nothing, and knows no checkpoint's content.
+With attributes of ours, or (`Plain`) as a server merges them: by lines alone, whatever attributes, drivers and settings
+this clone has. It needs git 2.38 (`git merge-tree --write-tree`), judges nothing, and knows no checkpoint's content.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.git.isolated_dir import Env, Sealed, name_commits, run_sealed
+from checkpoint_git.git.isolated_dir import (
+    OBJECTS,
+    OTHER_OBJECTS,
+    Sealed,
+    list_folders,
+    name_commits,
+    open_sealed,
+    run_sealed,
+)
+from checkpoint_git.git.merges.bases import read_base_ids
+from checkpoint_git.git.merges.merges import Commit, Touched, read_blobs_at, read_commits, read_contents, read_touched
+from checkpoint_git.git.objects import Entry, Env, diff_trees, read_headers, read_tree
 from checkpoint_git.git.run import git_error, run_git
+from checkpoint_git.git.staged import pathspecs
+from checkpoint_git.protocols.registry import is_merged
 
-FILE_MODES = ("100644", "100755")
 OURS, BASE, THEIRS = 0, 1, 2
 _SIDE_OF_STAGE = {"1": BASE, "2": OURS, "3": THEIRS}
 _CONFLICT = "CONFLICT ("
 _USAGE_ERROR = 129
-
-
-class Version(NamedTuple):
-    """A file as one side has it. mode: "100644". blob: the object's id."""
-
-    mode: str
-    blob: str
-
-    @property
-    def is_file(self) -> bool:
-        """Whether it is a file with content: no symbolic link, no submodule."""
-        return self.mode in FILE_MODES
 
 
 class Unsettled(NamedTuple):
@@ -37,7 +39,7 @@ class Unsettled(NamedTuple):
     """
 
     path: str
-    sides: tuple[Version | None, Version | None, Version | None]
+    sides: tuple[Entry | None, Entry | None, Entry | None]
     kinds: tuple[str, ...]
 
 
@@ -83,11 +85,11 @@ def parse_merge(out: bytes, *, clean: bool) -> TreeMerge:
     """The output of `git merge-tree --write-tree --messages -z`."""
     fields = os.fsdecode(out).split("\0")
     tree, at = fields[0], 1
-    found: dict[str, list[Version | None]] = {}
+    found: dict[str, list[Entry | None]] = {}
     while at < len(fields) and fields[at]:
         facts, _, path = fields[at].partition("\t")
         mode, blob, stage = facts.split()
-        found.setdefault(path, [None, None, None])[_SIDE_OF_STAGE[stage]] = Version(mode, blob)
+        found.setdefault(path, [None, None, None])[_SIDE_OF_STAGE[stage]] = Entry(mode, blob)
         at += 1
     notes = _parse_notes(fields[at + 1 :])
     conflicts = [note for note in notes if note.kind]
@@ -115,27 +117,10 @@ def _parse_notes(fields: Sequence[str]) -> list[Note]:
     return notes
 
 
-def read_bases_of(cwd: str, ours: str, theirs: str, env: Env = None) -> list[str]:
-    """The merge bases of two commits; several after a criss-cross, none for unrelated histories."""
-    result = run_git(["merge-base", "--all", ours, theirs], cwd, env=env, check=False)
-    return result.out.decode().split() if result.code == 0 else []
-
-
 def fetch_missing(cwd: str, pairs: Sequence[tuple[str, str]], env: Env = None) -> None:
     """In a partial clone: makes git get the files that differ between commits, all at once for each pair."""
     for old, new in pairs:
         run_git(["diff", "--no-ext-diff", "--no-textconv", "-M", "--shortstat", old, new, "--"], cwd, env=env)
-
-
-def merge_lines(sealed: Sealed, base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool] | None:
-    """Git's line merge of three contents, and whether it is clean; None for what git calls binary."""
-    paths = [os.path.join(sealed.folder, name) for name in ("ours", "base", "theirs")]
-    for path, data in zip(paths, (ours, base, theirs), strict=True):
-        with open(path, "wb") as stream:
-            stream.write(data)
-    words = ["merge-file", "-p", "-q", "-L", "ours", "-L", "base", "-L", "theirs", *paths]
-    result = run_sealed(sealed, words, answers=range(256))
-    return None if result.code > 127 else (result.out, result.code == 0)
 
 
 def write_blobs(sealed: Sealed, contents: Sequence[bytes]) -> list[str]:
@@ -149,7 +134,7 @@ def write_blobs(sealed: Sealed, contents: Sequence[bytes]) -> list[str]:
     return run_sealed(sealed, ["hash-object", "-w", "--no-filters", "--stdin-paths"], stdin).out.decode().split()
 
 
-def write_tree(sealed: Sealed, tree: str, changes: Mapping[str, Version | None]) -> str:
+def write_tree(sealed: Sealed, tree: str, changes: Mapping[str, Entry | None]) -> str:
     """The id of a tree that is as `tree` but for these paths; None takes a path away."""
     if not changes:
         return tree
@@ -165,27 +150,127 @@ def write_tree(sealed: Sealed, tree: str, changes: Mapping[str, Version | None])
 
 def read_tree_id(sealed: Sealed, commit: str) -> str:
     """The tree of a commit."""
-    words = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{tree}}"]
-    return run_sealed(sealed, words).out.decode().split()[-1]
+    return read_headers(sealed.cwd, [f"{commit}^{{tree}}"], sealed.env)[0].id
 
 
-def read_versions(sealed: Sealed, tree: str, paths: Sequence[str]) -> dict[str, Version]:
+def read_versions(sealed: Sealed, tree: str, paths: Sequence[str]) -> dict[str, Entry]:
     """The files that a commit or tree has at some paths."""
-    if not paths:
-        return {}
-    words = ["--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", tree, "--", *paths]
-    records = (record.partition("\t") for record in os.fsdecode(run_sealed(sealed, words).out).split("\0"))
-    found = {path: facts.split() for facts, _, path in records if path}
-    return {path: Version(mode, blob) for path, (mode, _, blob) in found.items() if mode in FILE_MODES}
+    found = read_tree(sealed.cwd, tree, sealed.env, paths) if paths else {}
+    return {path: entry for path, entry in found.items() if entry.is_file}
 
 
-def read_differences(sealed: Sealed, old: str, new: str) -> dict[str, Version | None]:
-    """The paths that differ between two commits or trees, as the second has them; None where it has nothing."""
-    words = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index"]
-    trees = [read_tree_id(sealed, one) for one in (old, new)]
-    fields = os.fsdecode(run_sealed(sealed, [*words, *trees]).out).split("\0")
-    found: dict[str, Version | None] = {}
-    for facts, path in zip(fields[::2], fields[1::2], strict=False):
-        _, mode, _, blob, _ = facts.lstrip(":").split()
-        found[path] = Version(mode, blob) if blob.strip("0") else None
+# checkpoints that a merge lost by following a rename: one side moved them to where none is, the other changed them
+
+
+class RenameLoss(NamedTuple):
+    """A checkpoint that one side changed. mover: the side that moved it, "ours" or "theirs". target: "" if unknown."""
+
+    path: str
+    mover: str
+    target: str
+
+
+def read_rename_losses(sealed: Sealed, bases: Sequence[str], tree: str) -> list[RenameLoss]:
+    """The checkpoints that a merge of "ours" and "theirs" into a tree dropped though a side had changed them.
+
+    bases: the merge bases, full ids. What was moved to another place that a checkpoint may have is not among them.
+    """
+    found = []
+    for mover, other in (("ours", "theirs"), ("theirs", "ours")):
+        dropped = [
+            change.path
+            for change in diff_trees(sealed.cwd, other, tree, pathspecs(), sealed.env)
+            if change.after is None and is_merged(change.path)
+        ]
+        changed = _read_changed(sealed, bases, other, dropped)
+        renames = diff_trees(sealed.cwd, bases[0], mover, (), sealed.env, renames=True) if changed else []
+        targets = {change.came_from: change.path for change in renames if change.came_from}
+        moved = [RenameLoss(path, mover, targets.get(path, "")) for path in changed]
+        found += [one for one in moved if not is_merged(one.target)]
     return found
+
+
+def _read_changed(sealed: Sealed, bases: Sequence[str], side: str, paths: Sequence[str]) -> list[str]:
+    """Of these paths, those that some base has, and none of them as the side has them."""
+    before = [read_versions(sealed, base, paths) for base in bases] if paths else []
+    now = read_versions(sealed, side, paths)
+    known = [path for path in paths if any(path in versions for versions in before)]
+    return [path for path in known if all(versions.get(path) != now.get(path) for versions in before)]
+
+
+# the merge that a server makes
+
+
+class Plain(NamedTuple):
+    """A place to merge in. cwd: the repository; env: surroundings in which git there reads what was made here too."""
+
+    sealed: Sealed
+    cwd: str
+    env: Env
+
+
+class Made(NamedTuple):
+    """What a merge by lines makes of two commits.
+
+    tree: its id. stopped: the checkpoint paths that it leaves to a person, with git's words for why. others: how many
+    paths of other files it leaves.
+    """
+
+    tree: str
+    stopped: dict[str, tuple[str, ...]]
+    others: int
+
+
+@contextmanager
+def open_plain(cwd: str, env: Env = None) -> Iterator[Plain]:
+    """For the length of a `with` block. env: of the repository. Raises CheckpointError outside a repository."""
+    own = os.environ if env is None else env
+    with open_sealed(cwd, env=env) as sealed:
+        objects = os.path.join(sealed.env["GIT_DIR"], "objects")
+        known = list_folders(sealed.env[OBJECTS], sealed.env.get(OTHER_OBJECTS))
+        apart = {**sealed.env, OBJECTS: objects, OTHER_OBJECTS: known}
+        more = list_folders(objects, own.get(OTHER_OBJECTS))
+        yield Plain(sealed._replace(env=apart), cwd, {**own, OTHER_OBJECTS: more})
+
+
+def merge_by_lines(plain: Plain, first: str, second: str) -> Made:
+    """The merge of two commits (full ids) by lines. Raises CheckpointError where git cannot merge them."""
+    if plain.sealed.partial:
+        bases = read_base_ids(plain.cwd, (first, second), plain.env)
+        fetch_missing(plain.cwd, [(base, side) for base in bases[:1] for side in (first, second)], plain.env)
+    merged = merge_trees(plain.sealed, first, second)
+    stopped = {one.path: one.kinds for one in merged.unsettled if is_merged(one.path)}
+    for note in merged.notes:
+        stopped.update({path: (note.kind,) for path in note.paths if is_merged(path) and path not in stopped})
+    return Made(merged.tree, stopped, sum(not is_merged(one.path) for one in merged.unsettled))
+
+
+def read_foreseen(plain: Plain, made: Made, first: str, second: str) -> Touched:
+    """Every version of the checkpoint files that the merge touches; `result` is what it makes."""
+    return read_touched(plain.cwd, Commit(made.tree, made.tree, (first, second), ""), plain.env)
+
+
+def read_made(plain: Plain, made: Made, paths: Sequence[str]) -> dict[str, bytes | None]:
+    """What the merge makes of some paths; None where it has no file."""
+    blobs = read_blobs_at(plain.cwd, paths, plain.env, made.tree)
+    contents = read_contents(plain.cwd, filter(None, blobs.values()), plain.env)
+    return {path: contents.get(blob) for path, blob in blobs.items()}
+
+
+def is_dropped(plain: Plain, commit: Commit) -> bool:
+    """Whether a merge of two took nothing at all of one of them, as `git merge -s ours` does.
+
+    Only what is seen on other files than checkpoints counts: one side's checkpoints alone may have been thrown away by
+    whoever had to resolve them.
+    """
+    trees = [parent.tree for parent in read_commits(plain.cwd, commit.parents, plain.env)]
+    if len(trees) != 2 or trees[0] == trees[1] or commit.tree not in trees:
+        return False
+    other = commit.parents[0 if commit.tree == trees[1] else 1]
+    bases = read_base_ids(plain.cwd, commit.parents, plain.env)
+    if not bases:
+        return False
+    changed, missing = (
+        {change.path for change in diff_trees(plain.cwd, old, other, (), plain.env)} for old in (bases[0], commit.tree)
+    )
+    return any(not is_merged(path) for path in changed & missing)

@@ -4,18 +4,24 @@ import argparse
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Style
-from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.core.terminal_text import escape_controls, plural
 from checkpoint_git.git.merges.conflicts import read_choices
-from checkpoint_git.git.merges.line_merge import Plain, open_plain
+from checkpoint_git.git.merges.trees import Plain, open_plain
 from checkpoint_git.git.objects import read_commit
 from checkpoint_git.git.run import offline_env
 from checkpoint_git.protocols.write import say_waiting
 from checkpoint_git.tools.merges.audit_fix import Plan, list_diff, plan_data, plan_repair, write_plan
-from checkpoint_git.tools.merges.explain_merge import Schemas
-from checkpoint_git.tools.merges.line_merge import Served
-from checkpoint_git.tools.merges.line_merge_findings import list_rules
+from checkpoint_git.tools.merges.findings import (
+    Served,
+    count_kinds,
+    describe,
+    list_rules,
+    served_data,
+    tell_all,
+    tell_end,
+)
+from checkpoint_git.tools.merges.judged import Schemas
 from checkpoint_git.tools.merges.past import Asked, Look, look, read_asked, read_squash
-from checkpoint_git.tools.merges.render import count_kinds, describe, served_data, tell_all, tell_end
 
 SUMMARY = "find what past merges lost, doubled or glued together in checkpoints, and put it back"
 EXAMPLES = """\
@@ -107,16 +113,12 @@ def _answer(found: Look, strict: bool) -> Outcome:
 def _summarize(found: Look) -> Line:
     told = count_kinds(found.served)
     wrong = sum(number for kind, number in told.items() if kind != "meant")
-    parts = [_plural(found.merges, "merge")]
-    parts += [_plural(found.squashes, "squash merge")] if found.squashes else []
-    parts += [f"{_plural(wrong, 'place')} harmed to this day"] if wrong else ["nothing lost, doubled or blended"]
+    parts = [plural(found.merges, "merge")]
+    parts += [plural(found.squashes, "squash merge")] if found.squashes else []
+    parts += [f"{plural(wrong, 'place')} harmed to this day"] if wrong else ["nothing lost, doubled or blended"]
     parts += [f"{told['meant']} that somebody seems to have meant"] if told.get("meant") else []
-    parts += [f"{_plural(found.reverted, 'merge')} taken back since"] if found.reverted else []
+    parts += [f"{plural(found.reverted, 'merge')} taken back since"] if found.reverted else []
     return Line(", ".join(parts), "bad" if wrong else "good")
-
-
-def _plural(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 _DIFF_STYLES: dict[str, Style] = {"+": "good", "-": "bad", "@": "strong"}

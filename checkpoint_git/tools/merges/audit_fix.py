@@ -13,18 +13,14 @@ from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import plan_place
 from checkpoint_git.disk.lock import hold_lock, lock_path
 from checkpoint_git.git.merges.conflicts import read_operation
-from checkpoint_git.git.merges.line_merge import Plain
-from checkpoint_git.git.merges.merges import read_contents
-from checkpoint_git.git.merges.repairs import TRAILER, Site, read_dirty, read_site, write_repair
-from checkpoint_git.git.merges.suspects import read_blobs_in_head
+from checkpoint_git.git.merges.merges import read_blobs_at, read_contents
+from checkpoint_git.git.merges.new_commits import TRAILER, Site, read_dirty, read_site, write_repair
+from checkpoint_git.git.merges.trees import Plain
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.merge.repair import Past, Repaired, remake, repair
 from checkpoint_git.protocols.write import find_new_errors
-from checkpoint_git.tools.merges.explain_merge import Schemas
-from checkpoint_git.tools.merges.harm import Key, key_of, list_harm
-from checkpoint_git.tools.merges.line_merge import Served, ServedFile
-from checkpoint_git.tools.merges.line_merge_findings import NOT_REPAIRED
-from checkpoint_git.tools.merges.preview import load_schema
+from checkpoint_git.tools.merges.findings import NOT_REPAIRED, Served, ServedFile
+from checkpoint_git.tools.merges.judged import Key, Schemas, key_of, list_harm
 
 SUBJECT = "Repair what merges did to checkpoints"
 _MOST_REFUSED = 10  # places of one file that are told
@@ -70,7 +66,7 @@ def plan_repair(plain: Plain, served: Sequence[Served], schemas: Schemas, now: i
             if any(not found.hit.meant for found in file.found):
                 harmed.setdefault(file.judged.file.path, []).append((one, file))
     dirty = read_dirty(site, list(harmed), own)
-    blobs = read_blobs_in_head(plain.cwd, list(harmed), plain.env, site.head)
+    blobs = read_blobs_at(plain.cwd, list(harmed), plain.env, site.head)
     contents = read_contents(plain.cwd, filter(None, blobs.values()), plain.env)
     plan = Plan(site, [], [], own)
     for path, files in harmed.items():
@@ -80,7 +76,7 @@ def plan_repair(plain: Plain, served: Sequence[Served], schemas: Schemas, now: i
         elif not blobs[path]:
             plan.refused.append(_refuse_gone(path, *files[-1]))
         else:
-            _plan_file(plan, path, contents[blobs[path]], files, load_schema(schemas, path), now)
+            _plan_file(plan, path, contents[blobs[path]], files, schemas.load(path), now)
     return plan
 
 

@@ -11,12 +11,13 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.driver_settings import Choices, driver_command
 from checkpoint_git.git.history.history import is_shallow
 from checkpoint_git.git.isolated_dir import Env, open_sealed
+from checkpoint_git.git.merges.bases import read_base_ids
 from checkpoint_git.git.merges.conflicts import read_choices
 from checkpoint_git.git.merges.merges import UNSHALLOW
-from checkpoint_git.git.merges.trees import TreeMerge, fetch_missing, merge_trees, read_bases_of
+from checkpoint_git.git.merges.trees import TreeMerge, fetch_missing, merge_trees
 from checkpoint_git.git.objects import read_commit
 from checkpoint_git.protocols.registry import attribute_patterns, is_merged
-from checkpoint_git.tools.merges.explain_merge import Schemas
+from checkpoint_git.tools.merges.judged import Schemas
 from checkpoint_git.tools.merges.tree_merge import Joiner, Kind, MergedFile, MergedTree, Only, Remaining
 
 __all__ = [
@@ -82,7 +83,7 @@ def merge_plainly(cwd: str, ours: str, theirs: str, *, env: Env = None) -> TreeM
 
 def read_checked_bases(cwd: str, ours: str, theirs: str, env: Env = None) -> list[str]:
     """The merge bases of two commits (full ids), at least one. Raises UnrelatedError where there is none."""
-    bases = read_bases_of(cwd, ours, theirs, env)
+    bases = read_base_ids(cwd, (ours, theirs), env)
     if bases:
         return bases
     names = f"{ours[:12]} and {theirs[:12]}"

@@ -3,38 +3,29 @@
 import argparse
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from typing import Any, NamedTuple, get_args
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Style
-from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.git.driver_settings import Choices
+from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
 from checkpoint_git.git.merges.conflicts import read_choices
 from checkpoint_git.git.merges.merges import (
     UNSHALLOW,
-    Base,
     Commit,
-    Env,
     Touched,
     Versions,
-    read_all_bases,
-    read_cut_merges,
+    read_cut_ends,
     read_merge,
     read_merges,
-    read_missing,
     read_touched,
-    read_touched_all,
+    read_touched_each,
 )
-from checkpoint_git.git.merges.repairs import read_repaired
-from checkpoint_git.merge.explain import explain
+from checkpoint_git.git.merges.new_commits import read_repaired
 from checkpoint_git.merge.explanation import Explanation
-from checkpoint_git.merge.file import merge_bases
 from checkpoint_git.merge.verdict import FAILURES, Verdict
-from checkpoint_git.protocols.merge_schema import load_merge_schema
-from checkpoint_git.protocols.registry import protocol_of
 from checkpoint_git.tools.merges.explained import Parents, describe_entry, describe_ours, file_data
+from checkpoint_git.tools.merges.judged import Judged, Schemas
 
 SUMMARY = "what a past merge did to each entry of each checkpoint: taken from whom, combined, lost"
 EXAMPLES = """\
@@ -43,9 +34,6 @@ EXAMPLES = """\
   checkpoint explain-merge HEAD -- .checkpoints/build.checkpoint.json
   checkpoint explain-merge --range main~50..main
   checkpoint explain-merge --range main --json"""
-
-Schema = dict[str, Any]
-AT_ONCE = 64  # merges whose files are in memory at once
 
 
 class Explained(NamedTuple):
@@ -111,7 +99,7 @@ def explain_merge(cwd: str, rev: str, paths: Sequence[str] = ()) -> ExplainedMer
     touched = read_touched(cwd, commit)
     if paths:
         touched = _narrow(touched, [os.path.normpath(path) for path in paths])
-    return _explain(cwd, commit, touched, Schemas(read_choices(cwd)))
+    return _explain(commit, touched, Schemas(read_choices(cwd), strict=True))
 
 
 def _read_merge(cwd: str, rev: str) -> Commit:
@@ -139,73 +127,23 @@ def _narrow(touched: Touched, paths: Sequence[str]) -> Touched:
 
 
 def explain_range(cwd: str, revisions: str) -> list[ExplainedMerge]:
-    """The same for every merge of a range, newest first; those that touched no checkpoint are left out."""
-    schemas = Schemas(read_choices(cwd))
+    """What every merge of a range did, newest first; those that touched no checkpoint are left out."""
+    schemas = Schemas(read_choices(cwd), strict=True)
     merges = read_merges(cwd, revisions)
-    missing = set(read_missing(cwd, sorted({parent for commit in merges for parent in commit.parents})))
-    whole = [commit for commit in merges if not missing & set(commit.parents)]
-    touched = _read_each(cwd, whole)
-    found = []
-    for commit in merges:
-        read = UNSHALLOW if missing & set(commit.parents) else next(touched)
-        found.append(_explain(cwd, commit, read, schemas) if isinstance(read, Touched)
-                     else ExplainedMerge(commit, None, [], read))  # fmt: skip
-    cut = [ExplainedMerge(commit, None, [], f"this clone was cut off there; {UNSHALLOW}")
-           for commit in read_cut_merges(cwd, revisions)]  # fmt: skip
-    return found + cut
+    found = [
+        ExplainedMerge(commit, None, [], touched) if isinstance(touched, str) else _explain(commit, touched, schemas)
+        for commit, touched in zip(merges, read_touched_each(cwd, merges), strict=True)
+    ]
+    cut = [commit for commit in read_cut_ends(cwd, revisions) if len(commit.parents) > 1]
+    return found + [ExplainedMerge(commit, None, [], f"this clone was cut off there; {UNSHALLOW}") for commit in cut]
 
 
-def _read_each(cwd: str, merges: Sequence[Commit]) -> Iterator[Touched | str]:
-    """What each merge touched, read in few processes; or why it is not known."""
-    for read in read_in_parts(cwd, merges):
-        yield f"{read.message}; {read.hint}" if isinstance(read, CheckpointError) else read
-
-
-def read_in_parts(cwd: str, merges: Sequence[Commit], env: Env = None) -> Iterator[Touched | CheckpointError]:
-    """What each merge touched, as many at a time as memory should hold. Where one is damaged, it alone is an error."""
-    based: Sequence[tuple[Base, ...]] | None = None
-    with suppress(CheckpointError):
-        based = read_all_bases(cwd, merges, env)
-    for at in range(0, len(merges), AT_ONCE):
-        some = merges[at : at + AT_ONCE]
-        try:
-            yield from read_touched_all(cwd, some, env, None if based is None else based[at : at + AT_ONCE])
-        except CheckpointError:
-            yield from (_try_read(cwd, commit, env) for commit in some)
-
-
-def _try_read(cwd: str, commit: Commit, env: Env) -> Touched | CheckpointError:
-    try:
-        return read_touched(cwd, commit, env)
-    except CheckpointError as error:
-        return error
-
-
-def _explain(cwd: str, commit: Commit, touched: Touched, schemas: "Schemas") -> ExplainedMerge:
-    files = [Explained(file, explain_versions(file, schemas.load(file.path), schemas.choices.narrative))
-             for file in touched.files]  # fmt: skip
+def _explain(commit: Commit, touched: Touched, schemas: Schemas) -> ExplainedMerge:
+    files = [
+        Explained(file, Judged(file, schemas.load(file.path), schemas.choices.narrative).found)
+        for file in touched.files
+    ]
     return ExplainedMerge(commit, touched, files)
-
-
-def explain_versions(file: Versions, schema: Schema, narrative: str) -> Explanation:
-    """One file of a merge explained; several merge bases are first merged as git would."""
-    base = merge_bases(file.bases, schema)
-    return explain(base, file.first, file.second, file.result, schema, narrative)
-
-
-class Schemas:
-    """The schemas that this clone's driver merges by, each read once."""
-
-    def __init__(self, choices: Choices) -> None:
-        self.choices = choices
-        self._known: dict[str | None, Schema] = {}
-
-    def load(self, path: str) -> Schema:
-        """The schema of a checkpoint's path."""
-        owner = protocol_of(path)
-        if owner not in self._known:
-            self._known[owner] = load_merge_schema(path, self.choices.schema)
-        return self._known[owner]
 
 
 # for programs
@@ -249,7 +187,7 @@ def _remarks(touched: Touched) -> list[str]:
     if len(touched.bases) > 1:
         remarks.append(f"the parents have {len(touched.bases)} merge bases: compared with the merge of those")
     if touched.whole:
-        remarks.append(f"{_plural(touched.whole, 'checkpoint')} taken whole from the only parent that changed it")
+        remarks.append(f"{plural(touched.whole, 'checkpoint')} taken whole from the only parent that changed it")
     if not (touched.whole or touched.files or touched.crowded):
         remarks.append("no parent changed a checkpoint")
     return remarks
@@ -281,11 +219,7 @@ def _describe_file(file: Explained) -> list[Block]:
 def _summary(merges: list[ExplainedMerge], counts: Counter[str], failed: bool) -> Line:
     bad = [f"{counts[verdict]} {verdict}" for verdict in (*FAILURES, "resurrected", "decided") if counts[verdict]]
     untold = sum(merge.touched is None or bool(merge.touched.crowded) for merge in merges)
-    parts = [_plural(len(merges), "merge") + (" of checkpoints" if merges else ": none touched a checkpoint")]
+    parts = [plural(len(merges), "merge") + (" of checkpoints" if merges else ": none touched a checkpoint")]
     parts += bad or ["nothing lost, doubled or blended"] if merges else []
     parts += [f"{untold} not explained"] if untold else []
     return Line(", ".join(parts), "bad" if failed else "warn" if untold else "good")
-
-
-def _plural(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"

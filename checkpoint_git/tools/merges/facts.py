@@ -1,5 +1,6 @@
 """What merges did to checkpoints, and what the next one would do: facts gathered by somebody else. Values only."""
 
+import zlib
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -79,3 +80,26 @@ class Audit(NamedTuple):
     cut: int = 0
     damages: tuple[Damage, ...] = ()
     waiting: int = 0
+
+
+HARMS: dict[str, Harm] = {"lost": "lost", "doubled": "doubled", "blended": "blended"}
+
+
+class Seen(NamedTuple):
+    """What is left of the harm that a merge did to one file.
+
+    mark: of the file when that was judged; see make_mark. mended: a commit by which nothing was left, "" for none. What
+    was mended once in HEAD's history is not harm any more, whatever the file becomes.
+    """
+
+    mark: str
+    damages: list[Damage]
+    mended: str = ""
+
+
+Verdicts = dict[str, dict[str, Seen]]  # merge -> path of a file that it harmed -> what is left of that
+
+
+def make_mark(blob: str, data: bytes | None) -> str:
+    """What tells whether a file is still the one that a merge was compared with: in HEAD, in the work tree."""
+    return f"{blob}:{zlib.crc32(data or b''):08x}"

@@ -1,72 +1,37 @@
-"""Merges that a server made by lines, or would make: each file held against the rules, by the eyes of explain-merge.
+"""Merges that a server made by lines, or would make: each file compared with what the rules make of it.
 
-How a file was made is found by merging it by lines again. Where nobody had a say in it, whatever differs from the
-rules is told; where a person resolved it, only what no rule allows, and what picking sides cannot explain is marked as
+How a file was made is found by merging it by lines again. Where nobody had a say in it, whatever differs from the rules
+is reported; where the user resolved it, only what no rule allows, and what picking sides cannot explain is marked as
 meant.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsonplace import locate_all
-from checkpoint_git.core.jsontext import JsonTextError, decode, parse
+from checkpoint_git.core.jsontext import JsonTextError, Node, decode, parse, split_pointer
 from checkpoint_git.git.merges.conflicts import read_line_merges
-from checkpoint_git.git.merges.line_merge import Made, Plain, is_dropped, merge_lines, read_foreseen, read_made
-from checkpoint_git.git.merges.merges import UNSHALLOW, Commit, Touched, Versions, read_missing, read_touched
+from checkpoint_git.git.merges.merges import Commit, Touched, Versions, read_blobs_at, read_contents, read_touched_each
+from checkpoint_git.git.merges.suspects import read_later_versions
+from checkpoint_git.git.merges.trees import Made, Plain, is_dropped, merge_by_lines, read_foreseen, read_made
 from checkpoint_git.merge.explanation import THE_FILE, Entry
 from checkpoint_git.merge.file import merge_bases, merge_file
-from checkpoint_git.tools.merges.explain_merge import Schemas, read_in_parts
 from checkpoint_git.tools.merges.explained import Parents, say_entry
-from checkpoint_git.tools.merges.harm import Judged, key_of, list_harm, place_of
-from checkpoint_git.tools.merges.line_merge_findings import Event, Hit, How, Kind
-from checkpoint_git.tools.merges.preview import load_schema
+from checkpoint_git.tools.merges.findings import Event, Found, Hit, How, Kind, Served, ServedFile
+from checkpoint_git.tools.merges.judged import Judged, Schemas, key_of, list_harm, place_of
 
 SIDES = ("the base branch", "the head branch")  # of a merge that is foreseen, and of a squash
 
 
-class Found(NamedTuple):
-    """What the rules would not have. entry: of the explanation; None where the whole result is compared."""
-
-    hit: Hit
-    entry: Entry | None = None
-
-
-class ServedFile(NamedTuple):
-    """One file of a merge. how: who made its result. found: what the rules would not have."""
-
-    judged: Judged
-    how: How
-    found: list[Found]
-
-
-class Served(NamedTuple):
-    """One merge. whole: files that came from the only side that changed them. crowded: paths of an octopus that more
-    than two parents changed. others: files that are no checkpoints and stop the merge. reason: why nothing is known.
-    """
-
-    event: Event
-    commit: Commit | None
-    files: list[ServedFile]
-    whole: int = 0
-    crowded: tuple[str, ...] = ()
-    others: int = 0
-    reason: str = ""
-
-    @property
-    def hits(self) -> list[Hit]:
-        """All of its files'."""
-        return [found.hit for file in self.files for found in file.found]
-
-
 def foresee(plain: Plain, first: str, second: str, names: tuple[str, str], schemas: Schemas) -> Served:
     """What a server's merge of two commits (full ids) would do; nothing is kept of it."""
-    made = merge_lines(plain, first, second)
+    made = merge_by_lines(plain, first, second)
     touched = read_foreseen(plain, made, first, second)
     parents = Parents(1, 2, SIDES)
     files = []
     for file in touched.files:
-        judged = Judged(file, load_schema(schemas, file.path), schemas.choices.narrative)
+        judged = Judged(file, schemas.load(file.path), schemas.choices.narrative)
         kinds = made.stopped.pop(file.path, None) or made.stopped.pop(file.old_path, None)
         found = _tell_stop(judged, kinds) if kinds is not None else find_hits(judged, "foreseen", parents)
         files.append(ServedFile(judged, "foreseen", found))
@@ -101,15 +66,13 @@ def _say_kinds(kinds: Sequence[str]) -> str:
 # merges that were made
 
 
-def serve(plain: Plain, commit: Commit, event: Event, schemas: Schemas, read: Touched | None = None) -> Served:
+def serve(plain: Plain, commit: Commit, event: Event, schemas: Schemas, touched: Touched) -> Served:
     """What one merge did to every entry. commit: its parents are the sides, also of a squash that names only one.
 
-    read: the merge's files, where they were read already. Raises CheckpointError where this clone lacks what the sides
-    have in common.
+    touched: the merge's files.
     """
-    touched = read or read_touched(plain.cwd, commit, plain.env)
     narrative = schemas.choices.narrative
-    telling = [(file, load_schema(schemas, file.path)) for file in touched.files]
+    telling = [(file, schemas.load(file.path)) for file in touched.files]
     judged = [Judged(file, schema, narrative) for file, schema in telling if not _is_ours(file, schema, narrative)]
     if event.squash:  # what the branch did not touch, the commit changed on its own account
         judged = [one for one in judged if one.file.second != one.base]
@@ -153,7 +116,7 @@ def _make_again(plain: Plain, commit: Commit) -> Made | None:
     if len(commit.parents) != 2:
         return None
     try:
-        return merge_lines(plain, *commit.parents)
+        return merge_by_lines(plain, *commit.parents)
     except CheckpointError:
         return None
 
@@ -287,27 +250,73 @@ def find_event(commit: Commit, squash: bool = False, names: Mapping[str, str] | 
     return Event(commit.id, (first, f"{second} and {more} more" if more > 0 else second), commit.subject, squash)
 
 
-def try_serve(plain: Plain, commit: Commit, event: Event, schemas: Schemas) -> Served:
-    """The same as serve; where this clone lacks something, that is the reason why nothing is known."""
-    missing = read_missing(plain.cwd, commit.parents)
-    if missing:
-        return Served(event, commit, [], reason=f"{missing[0][:12]} is not in this clone; {UNSHALLOW}")
-    try:
-        return serve(plain, commit, event, schemas)
-    except CheckpointError as error:
-        return Served(event, commit, [], reason=f"{error.message}; {error.hint}")
-
-
 def serve_all(plain: Plain, events: Sequence[tuple[Commit, Event]], schemas: Schemas) -> Iterator[Served]:
-    """The same of many merges, read in few processes, as many at a time as memory should hold."""
-    missing = set(read_missing(plain.cwd, sorted({parent for commit, _ in events for parent in commit.parents})))
-    whole = [(commit, event) for commit, event in events if not missing & set(commit.parents)]
-    read = read_in_parts(plain.cwd, [commit for commit, _ in whole], plain.env)
-    for (commit, event), touched in zip(whole, read, strict=True):
-        if isinstance(touched, CheckpointError):
-            yield Served(event, commit, [], reason=f"{touched.message}; {touched.hint}")
+    """What some merges did; where this clone lacks something, that is the reason why nothing is known."""
+    touched = read_touched_each(plain.cwd, [commit for commit, _ in events], plain.env)
+    for (commit, event), read in zip(events, touched, strict=True):
+        if isinstance(read, str):
+            yield Served(event, commit, [], reason=read)
         else:
-            yield serve(plain, commit, event, schemas, touched)
-    for commit, event in events:
-        if missing & set(commit.parents):
-            yield try_serve(plain, commit, event, schemas)
+            yield serve(plain, commit, event, schemas, read)
+
+
+# what a later commit still shows
+
+
+def keep_lasting(plain: Plain, served: Served, head: str) -> Served:
+    """The merge with only what a commit still shows, and nobody brought back in between. head: a full id."""
+    if served.commit is None or not served.files:
+        return served
+    paths = [file.judged.file.path for file in served.files]
+    blobs = read_blobs_at(plain.cwd, paths, plain.env, head)
+    contents = read_contents(plain.cwd, filter(None, blobs.values()), plain.env)
+    files = []
+    for file in served.files:
+        data = contents.get(blobs[file.judged.file.path])
+        found = _keep(plain, served, file, data, head) if file.found else []
+        if found:
+            files.append(file._replace(found=place_lines(data, found)))
+    return served._replace(files=files)
+
+
+def _keep(plain: Plain, served: Served, file: ServedFile, data: bytes | None, head: str) -> list[Found]:
+    judged, merge = file.judged, served.event.commit
+    left = judged.read_left(data, merge, plain.cwd, plain.env, head)
+    keys = {key_of(entry) for entry in left or ()}
+    if judged.file.result is None and data is None:
+        return [] if read_later_versions(plain.cwd, merge, judged.file.path, plain.env, head) else file.found
+    if judged.is_readable:
+        kept = [one for one in file.found if one.entry is not None and key_of(one.entry) in keys]
+        return kept + [one for one in file.found if one.entry is None and _stands(judged, one.hit, data)]
+    if left == judged.harmed:
+        return file.found
+    parents = find_parents(judged, served.event)
+    return [Found(hit_of(judged, entry, parents, False), entry) for entry in left or ()]
+
+
+def _stands(judged: Judged, hit: Hit, data: bytes | None) -> bool:
+    """Whether a place of the file is still as the merge made it."""
+    if data is None or judged.file.result is None:
+        return False
+    if data == judged.file.result:
+        return True
+    places = [_find(version, hit.where) for version in (judged.file.result, data)]
+    if places[0] is None or places[1] is None:
+        return False
+    return bool(places[0].value == places[1].value)
+
+
+def _find(data: bytes, where: str) -> Node | None:
+    try:
+        node: Node | None = parse(decode(data))
+    except JsonTextError:
+        return None
+    for key in split_pointer(where):
+        members = None if node is None else node.members
+        if type(members) is dict:
+            node = members.get(key)
+        elif type(members) is list and key.isdigit() and int(key) < len(members):
+            node = members[int(key)]
+        else:
+            return None
+    return node

@@ -5,15 +5,15 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.git.merges.line_merge import Plain
-from checkpoint_git.git.merges.merges import UNSHALLOW, Commit, Env, read_commits, read_cut_ends, read_missing
+from checkpoint_git.git.merges.merges import UNSHALLOW, Commit, read_commits, read_cut_ends
 from checkpoint_git.git.merges.squashes import read_reverts, read_squashes
 from checkpoint_git.git.merges.suspects import read_outside, read_suspects
-from checkpoint_git.git.objects import read_commit
+from checkpoint_git.git.merges.trees import Plain
+from checkpoint_git.git.objects import Env, find_missing, read_commit
 from checkpoint_git.git.run import run_git
-from checkpoint_git.tools.merges.explain_merge import Schemas
-from checkpoint_git.tools.merges.line_merge import Served, find_event, serve_all
-from checkpoint_git.tools.merges.remaining import keep_lasting
+from checkpoint_git.tools.merges.findings import Served
+from checkpoint_git.tools.merges.judged import Schemas
+from checkpoint_git.tools.merges.line_merge import find_event, keep_lasting, serve_all
 
 
 class Asked(NamedTuple):
@@ -108,7 +108,7 @@ def _read_ids(cwd: str, revisions: str, env: Env) -> list[str]:
 def _find_suspects(plain: Plain, ids: Sequence[str]) -> list[Commit]:
     """The merges that call for a look; all of them where a parent of one is not in this clone."""
     commits = read_commits(plain.cwd, ids, plain.env)
-    missing = set(read_missing(plain.cwd, sorted({parent for commit in commits for parent in commit.parents})))
+    missing = find_missing(plain.cwd, sorted({parent for commit in commits for parent in commit.parents}), plain.env)
     if not missing:
         return read_suspects(plain.cwd, ids, plain.env)
     whole = [commit.id for commit in commits if not missing & set(commit.parents)]

@@ -8,6 +8,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsonplace import locate_all
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
 from checkpoint_git.core.outcome import Block, Line, Outcome, Style
+from checkpoint_git.core.terminal_text import plural
 from checkpoint_git.tools.merges.commits import Kind, Remaining
 from checkpoint_git.tools.merges.premerge_run import Premerge, State
 from checkpoint_git.tools.merges.pull_request import Request
@@ -141,7 +142,7 @@ def _summary(request: Request, done: Premerge) -> Line:
         did = f"was merged with {request.base_name}: commit {done.commit}, not pushed"
     else:
         did = f"would be merged with {request.base_name}"
-    count = _plural(len(done.merged.remaining) if done.merged else 0, "file")
+    count = plural(len(done.merged.remaining) if done.merged else 0, "file")
     return Line(text.format(base=request.base_name, head=request.head_name, did=did, count=count), style)
 
 
@@ -155,7 +156,7 @@ def _describe(request: Request, done: Premerge) -> list[Block]:
         (done.plain_conflicts, "in conflict where they are merged by lines", "dim"),
         (done.blended, "merged by lines without a word, into something that neither side meant", "warn"),
     )
-    lines: list[Block] = [Line(f"{_plural(len(paths), 'file')} {what}: {_listed(paths)}", style)
+    lines: list[Block] = [Line(f"{plural(len(paths), 'file')} {what}: {_listed(paths)}", style)
             for paths, what, style in named if paths]  # fmt: skip
     if done.state in ("conflicts", "invalid") and not done.plain_conflicts:
         lines.append(
@@ -182,10 +183,6 @@ def _listed(paths: Iterable[str]) -> str:
     names = list(paths)
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return ", ".join(names[:_MOST_NAMED]) + more
-
-
-def _plural(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 # for programs

@@ -14,8 +14,8 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.git.merges.merge_commit import open_aside, write_merge_commit
 from checkpoint_git.git.merges.merges import read_contents
+from checkpoint_git.git.merges.new_commits import open_aside, write_merge_commit
 from checkpoint_git.git.merges.trees import TreeMerge
 from checkpoint_git.git.remotes import Pushed, push_commit, read_full_bases
 from checkpoint_git.git.run import run_git

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
 from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.git.merges.conflicts import read_line_merges
@@ -11,8 +10,8 @@ from checkpoint_git.git.merges.merges import Versions
 from checkpoint_git.merge.conflicts import list_clashes
 from checkpoint_git.merge.file import merge_bases, merge_file
 from checkpoint_git.protocols.write import find_new_errors
-from checkpoint_git.tools.merges.explain_merge import Schemas
 from checkpoint_git.tools.merges.facts import Meeting
+from checkpoint_git.tools.merges.judged import Schemas
 
 _NAMES = {"base": "the common base", "ours": "this branch's version", "theirs": "theirs"}
 
@@ -22,18 +21,10 @@ def meet_all(cwd: str, files: Sequence[Versions], choices: Choices, now: int) ->
     schemas = Schemas(choices)
     meetings = []
     for file in files:
-        meeting = meet(file, load_schema(schemas, file.path), choices.narrative, now)
+        meeting = meet(file, schemas.load(file.path), choices.narrative, now)
         by_lines = meeting.kind == "text" and _merges_by_lines(cwd, file)
         meetings.append(Meeting(file.path, "clean") if by_lines else meeting)
     return meetings
-
-
-def load_schema(schemas: Schemas, path: str) -> dict[str, Any]:
-    """The schema that the driver merges a path by: without the clone's private one where that cannot be read."""
-    try:
-        return schemas.load(path)
-    except CheckpointError:
-        return Schemas(schemas.choices._replace(schema="")).load(path)
 
 
 def meet(file: Versions, schema: dict[str, Any], narrative: str, now: int) -> Meeting:

@@ -1,43 +1,27 @@
-"""The audit of recent merges: which there are, and what is known of each; what is not known is judged (see judging).
+"""The audit of recent merges: which there are, and what is known of each; what is not known is judged (judged.py).
 
-What a merge did never changes, so it is kept in git's common directory; without that file it is found out again.
+What a merge did never changes, so it is cached in git's common directory; without that file it is found out again.
 """
 
 import os
 import zlib
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from checkpoint_git import __version__
 from checkpoint_git.disk.cache import load_cache, write_cache
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.git.merges.conflicts import read_choices
-from checkpoint_git.git.merges.suspects import read_blobs_in_head, read_outside, read_recent_merges
+from checkpoint_git.git.merges.merges import read_blobs_at
+from checkpoint_git.git.merges.suspects import read_outside, read_recent_merges
 from checkpoint_git.git.run import offline_env
 from checkpoint_git.protocols.registry import KINDS, schema_of_name
-from checkpoint_git.tools.merges.facts import Audit, Damage, Harm, Hurt
+from checkpoint_git.tools.merges.facts import HARMS, Audit, Damage, Hurt, Seen, Verdicts, make_mark
 
 _FILE = ("checkpoint", "merges")  # in git's common directory
 _MOST_KEPT = 5_000  # merges
-HARMS: dict[str, Harm] = {"lost": "lost", "doubled": "doubled", "blended": "blended"}
-
 Present = Callable[[str], bytes | None]
-
-
-class Seen(NamedTuple):
-    """What is left of the harm that a merge did to one file.
-
-    mark: of the file when that was judged; see make_mark. mended: a commit by which nothing was left, "" for none. What
-    was mended once in HEAD's history is not harm any more, whatever the file becomes.
-    """
-
-    mark: str
-    damages: list[Damage]
-    mended: str = ""
-
-
-Verdicts = dict[str, dict[str, Seen]]  # merge -> path of a file that it harmed -> what is left of that
 
 
 def read_audit(
@@ -64,11 +48,11 @@ def read_audit(
     open_ids = _find_open(place.top, own, recent.ids, verdicts, present)
     waiting = frozenset[str]()
     if open_ids:
-        from checkpoint_git.tools.merges.judge import Judging
+        from checkpoint_git.tools.merges.judged import MergeAuditor  # explains documents, which few runs need
 
-        judging = Judging(place.top, own, choices, present)
-        verdicts.update(judging.judge_all(open_ids))
-        waiting = judging.waiting
+        auditor = MergeAuditor(place.top, own, choices, present)
+        verdicts.update(auditor.judge_all(open_ids))
+        waiting = auditor.waiting
         newest = {one: verdicts[one] for one in recent.ids if one in verdicts}
         write_cache(file, rules, dict([*newest.items(), *verdicts.items()][:_MOST_KEPT]))
     found = [damage for one in recent.ids for seen in verdicts.get(one, {}).values() for damage in seen.damages]
@@ -80,17 +64,12 @@ def read_audit(
 def _find_open(cwd: str, env: Mapping[str, str], ids: list[str], verdicts: Verdicts, present: Present) -> list[str]:
     """The merges to judge: those never seen, and those that harmed a file which is another by now."""
     harmed = sorted({path for one in ids for path in verdicts.get(one, {})})
-    blobs = read_blobs_in_head(cwd, harmed, env)
+    blobs = read_blobs_at(cwd, harmed, env)
     marks = {path: make_mark(blob, present(path)) for path, blob in blobs.items()}
     changed = [(one, seen) for one in ids for path, seen in verdicts.get(one, {}).items() if marks[path] != seen.mark]
     outside = {"", *read_outside(cwd, [seen.mended for _, seen in changed if seen.mended], env)}
     again = {one for one, seen in changed if seen.mended in outside}
     return [one for one in ids if one not in verdicts or one in again]
-
-
-def make_mark(blob: str, data: bytes | None) -> str:
-    """What tells whether a file is still the one that a merge was compared with: in HEAD, in the work tree."""
-    return f"{blob}:{zlib.crc32(data or b''):08x}"
 
 
 # what is kept

@@ -6,32 +6,31 @@ It reads and writes objects of the repository alone; which commits are merged, a
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, decode, scan_tokens
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.git.isolated_dir import Env, Sealed
+from checkpoint_git.git.merges.conflicts import merge_lines
 from checkpoint_git.git.merges.merges import read_contents
-from checkpoint_git.git.merges.rename_losses import Followed, read_followed
 from checkpoint_git.git.merges.trees import (
     BASE,
     OURS,
     THEIRS,
     Note,
+    RenameLoss,
     TreeMerge,
     Unsettled,
-    Version,
-    merge_lines,
-    read_differences,
+    read_rename_losses,
     read_tree_id,
     read_versions,
     write_blobs,
     write_tree,
 )
+from checkpoint_git.git.objects import Entry, diff_trees
 from checkpoint_git.merge.conflicts import Clash, list_clashes
 from checkpoint_git.merge.file import merge_file
 from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.registry import is_merged, protocol_of
-from checkpoint_git.tools.merges.explain_merge import Schemas
+from checkpoint_git.tools.merges.judged import Schemas
 
 Kind = Literal["checkpoint", "text", "too-large", "record", "file", "binary", "removed", "renamed", "mode", "type"]
 Only = Callable[[str], bool]
@@ -130,7 +129,7 @@ class Joiner(NamedTuple):
         remaining = [outcome.remaining for outcome in outcomes if outcome.remaining]
         remaining += [one for one in _list_others(merged, settled) if _counts(only, one.path)]
         known = {one.path for one in remaining}
-        followed = [one for one in read_followed(self.sealed, bases, merged.tree) if one.path not in known]
+        followed = [one for one in read_rename_losses(self.sealed, bases, merged.tree) if one.path not in known]
         remaining += [_tell_followed(one) for one in followed if _counts(only, one.path)]
         files = [outcome.file for outcome in outcomes]
         if self.driven:
@@ -171,7 +170,7 @@ class Joiner(NamedTuple):
             return None, Remaining(path, "too-large", f"a version of it is larger than {MAX_BYTES >> 20} MiB")
         try:
             narrative = self.schemas.choices.narrative
-            merged = merge_file(base, ours, theirs, self._load_schema(path), narrative=narrative)
+            merged = merge_file(base, ours, theirs, self.schemas.load(path), narrative=narrative)
         except Exception as error:  # no JSON that we accept, or a fault of ours: the driver does the same then
             return self._merge_as_text(path, (base or b"", ours, theirs), error)
         clashes = list_clashes(merged)
@@ -182,7 +181,7 @@ class Joiner(NamedTuple):
         self, path: str, sides: tuple[bytes, bytes, bytes], error: Exception
     ) -> tuple[bytes | None, Remaining | None]:
         """As the driver does where a version is no JSON: git's line merge, if that makes a document."""
-        lines = merge_lines(self.sealed, *sides)
+        lines = merge_lines(self.sealed.cwd, *sides, env=self.sealed.env)
         why = error.message if isinstance(error, JsonTextError) else type(error).__name__
         if lines is None:
             return None, Remaining(path, "text", f"it holds binary content: {why}")
@@ -191,27 +190,17 @@ class Joiner(NamedTuple):
             return data, None
         return data, Remaining(path, "text", f"a version of it cannot be read as JSON: {why}")
 
-    def _load_schema(self, path: str) -> Schema:
-        """As the driver: without the clone's private schema where that cannot be read."""
-        try:
-            return self.schemas.load(path)
-        except CheckpointError:
-            return Schemas(self.schemas.choices._replace(schema="")).load(path)
-
     def _write(self, tree: str, outcomes: Sequence[_Outcome]) -> str:
         made = [(outcome, outcome.file.data) for outcome in outcomes if outcome.file.data is not None]
         blobs = write_blobs(self.sealed, [data for _, data in made if data is not None])
-        changes = {
-            outcome.file.path: Version(outcome.mode, blob) for (outcome, _), blob in zip(made, blobs, strict=True)
-        }
+        changes = {outcome.file.path: Entry(outcome.mode, blob) for (outcome, _), blob in zip(made, blobs, strict=True)}
         return write_tree(self.sealed, tree, dict(changes))
 
     def _narrow(self, tree: str, only: Only) -> str:
         """Ours with those paths of the merged tree that count."""
-        changes = read_differences(self.sealed, "ours", tree)
-        return write_tree(
-            self.sealed, read_tree_id(self.sealed, "ours"), {path: to for path, to in changes.items() if only(path)}
-        )
+        start = read_tree_id(self.sealed, "ours")
+        changes = diff_trees(self.sealed.cwd, start, tree, (), self.sealed.env)
+        return write_tree(self.sealed, start, {one.path: one.after for one in changes if only(one.path)})
 
 
 def _is_for_us(file: Unsettled) -> bool:
@@ -249,7 +238,7 @@ _RECORD = (
 )
 
 
-def _tell_followed(one: Followed) -> Remaining:
+def _tell_followed(one: RenameLoss) -> Remaining:
     target = shorten(one.target, _LONGEST_VALUE)
     where = f"moved it to {target}, where no checkpoint is" if target else "moved it away"
     return Remaining(one.path, "removed", f"{one.mover} {where}, and the other side changed it")

@@ -7,18 +7,26 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation, Outcome
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.git.merges.conflicts import read_choices
-from checkpoint_git.git.merges.line_merge import Plain, open_plain
-from checkpoint_git.git.merges.merges import Commit, Env, read_commits
+from checkpoint_git.git.merges.merges import Commit, read_commits, read_touched
 from checkpoint_git.git.merges.squashes import read_squashes
 from checkpoint_git.git.merges.suspects import read_suspects
-from checkpoint_git.git.objects import read_commit
+from checkpoint_git.git.merges.trees import Plain, open_plain
+from checkpoint_git.git.objects import Env, read_commit
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.tools.merges.commits import read_checked_bases
-from checkpoint_git.tools.merges.explain_merge import Schemas
-from checkpoint_git.tools.merges.line_merge import Served, find_event, foresee, serve, try_serve
-from checkpoint_git.tools.merges.line_merge_findings import NOT_AUDITED, list_rules
-from checkpoint_git.tools.merges.render import count_kinds, describe, served_data, summarize, tell_all
+from checkpoint_git.tools.merges.findings import (
+    NOT_AUDITED,
+    Served,
+    count_kinds,
+    describe,
+    list_rules,
+    served_data,
+    summarize,
+    tell_all,
+)
+from checkpoint_git.tools.merges.judged import Schemas
+from checkpoint_git.tools.merges.line_merge import find_event, foresee, serve, serve_all
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -69,13 +77,13 @@ def _verify_candidate(
         sides = (_read_named(cwd, base, env), _read_named(cwd, head, env))
         squash = commit._replace(parents=sides)
         event = find_event(squash, True, dict(zip(sides, (base, head), strict=True)))
-        return [serve(plain, squash, event, schemas)], []
+        return [serve(plain, squash, event, schemas, read_touched(cwd, squash, env))], []
     if base is None:
         if len(commit.parents) < 2:
             raise CheckpointError(
                 f"{escape_controls(candidate[:12])} is no merge", "of a squash name both sides: --base REF --head REF"
             )
-        return [try_serve(plain, commit, find_event(commit), schemas)], []
+        return list(serve_all(plain, [(commit, find_event(commit))], schemas)), []
     return _verify_chain(plain, _read_named(cwd, base, env), candidate, schemas)
 
 
@@ -93,15 +101,13 @@ def _verify_chain(plain: Plain, base: str, candidate: str, schemas: Schemas) -> 
     suspects = {commit.id for commit in read_suspects(cwd, merges, env)}
     squashes = {one.id: one for one in read_squashes(cwd, [candidate, f"^{base}"], candidate, env)}
     touching = _read_touching(plain, base, candidate)
+    events = [(commit, find_event(commit)) for commit in chain if commit.id in suspects]
+    events += [(squash, find_event(squash, True)) for squash in squashes.values() if squash.id not in suspects]
+    found = {one.event.commit: one for one in serve_all(plain, events, schemas)}
     served, singles = [], []
     for commit in chain:
-        if len(commit.parents) > 1:
-            event = find_event(commit)
-            served.append(try_serve(plain, commit, event, schemas) if commit.id in suspects
-                          else Served(event, commit, []))  # fmt: skip
-        elif commit.id in squashes:
-            squash = squashes[commit.id]
-            served.append(try_serve(plain, squash, find_event(squash, True), schemas))
+        if commit.id in found or len(commit.parents) > 1:
+            served.append(found.get(commit.id) or Served(find_event(commit), commit, []))
         elif commit.id in touching:
             singles.append(commit)
     return served, singles

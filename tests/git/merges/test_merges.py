@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.git.merges.bases import read_bases
 from checkpoint_git.git.merges.merges import (
     Versions,
-    read_bases,
-    read_cut_merges,
+    read_cut_ends,
     read_merge,
     read_merges,
     read_touched,
@@ -204,8 +204,8 @@ def test_a_shallow_clone_says_what_it_lacks(diverged: GitRepo, tmp_path: Path) -
         read_merge(str(shallow), "HEAD")
     assert "--unshallow" in caught.value.hint
     assert read_merges(str(shallow), "HEAD") == []
-    assert [found.id for found in read_cut_merges(str(shallow), "HEAD")] == [commit]
-    assert read_cut_merges(str(diverged.path), "HEAD") == []
+    assert [found.id for found in read_cut_ends(str(shallow), "HEAD") if len(found.parents) > 1] == [commit]
+    assert read_cut_ends(str(diverged.path), "HEAD") == []
 
 
 def test_a_shallow_clone_that_ends_at_the_parents_does_not_guess_a_base(diverged: GitRepo, tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.git.merges.merges import read_blobs_at
 from checkpoint_git.git.merges.suspects import (
-    read_blobs_in_head,
     read_later_versions,
     read_outside,
     read_recent_merges,
@@ -182,7 +182,7 @@ def test_commits_outside_of_heads_history_are_told(diverged: GitRepo) -> None:
 def test_heads_files_are_known_by_their_blobs(diverged: GitRepo) -> None:
     (diverged.path / ".checkpoints/link.checkpoint.json").symlink_to("build.checkpoint.json")
     diverged.commit("link")
-    found = read_blobs_in_head(str(diverged.path), [PATH, ".checkpoints/link.checkpoint.json", "nothing"])
+    found = read_blobs_at(str(diverged.path), [PATH, ".checkpoints/link.checkpoint.json", "nothing"])
     assert found == {
         PATH: diverged.git("rev-parse", f"HEAD:{PATH}"),
         ".checkpoints/link.checkpoint.json": "",
@@ -196,4 +196,4 @@ def test_a_path_that_looks_like_magic_is_looked_up_as_it_stands(repo: GitRepo) -
         repo.write(path, "odd\n")
     repo.commit("odd names")
     blob = repo.git("rev-parse", f"HEAD:{odd[0]}")
-    assert read_blobs_in_head(str(repo.path), odd) == dict.fromkeys(odd, blob)
+    assert read_blobs_at(str(repo.path), odd) == dict.fromkeys(odd, blob)

@@ -6,17 +6,16 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.isolated_dir import open_sealed, run_sealed
+from checkpoint_git.git.merges.conflicts import merge_lines
 from checkpoint_git.git.merges.trees import (
     Note,
-    Version,
-    merge_lines,
     merge_trees,
     parse_merge,
-    read_differences,
     read_versions,
     write_blobs,
     write_tree,
 )
+from checkpoint_git.git.objects import Entry, diff_trees
 from tests.support.repos import GitRepo
 from tests.support.streams import Stream
 
@@ -41,7 +40,7 @@ def test_an_answer_is_taken_apart() -> None:
     merged = parse_merge("\0".join(fields).encode(), clean=False)
     (file,) = merged.unsettled
     assert (file.path, file.kinds) == ("x", ("rename/delete",))
-    assert file.sides == (Version("100644", "bb"), Version("100644", "aa"), Version("100755", "cc"))
+    assert file.sides == (Entry("100644", "bb"), Entry("100644", "aa"), Entry("100755", "cc"))
     assert merged.notes == [Note("rename/delete", ("x", "y"), "CONFLICT: x")]
     assert merged.texts == {"x"}
 
@@ -77,23 +76,23 @@ def test_a_tree_is_written_with_some_files_changed(sides: GitRepo) -> None:
     tree = sides.git("rev-parse", "base^{tree}")
     with open_sealed(str(sides.path)) as sealed:
         first, second = write_blobs(sealed, [b"new\n", b""])
-        made = write_tree(sealed, tree, {"a": None, "b": Version("100755", first), "c/d": Version("100644", second)})
-        assert read_differences(sealed, tree, made) == {
-            "a": None, "b": Version("100755", first), "c/d": Version("100644", second),
+        made = write_tree(sealed, tree, {"a": None, "b": Entry("100755", first), "c/d": Entry("100644", second)})
+        assert {one.path: one.after for one in diff_trees(sealed.cwd, tree, made, (), sealed.env)} == {
+            "a": None, "b": Entry("100755", first), "c/d": Entry("100644", second),
         }  # fmt: skip
         assert read_versions(sealed, made, ["b", "a", "c"]) == {
-            "b": Version("100755", first), "c/d": Version("100644", second),
+            "b": Entry("100755", first), "c/d": Entry("100644", second),
         }  # fmt: skip
         assert write_tree(sealed, tree, {}) == tree
 
 
 def test_lines_are_merged_and_binary_content_is_refused(sides: GitRepo) -> None:
     with open_sealed(str(sides.path)) as sealed:
-        assert merge_lines(sealed, b"1\n2\n3\n", b"0\n2\n3\n", b"1\n2\n4\n") == (b"0\n2\n4\n", True)
-        conflict = merge_lines(sealed, b"1\n", b"2\n", b"3\n")
+        assert merge_lines(sealed.cwd, b"1\n2\n3\n", b"0\n2\n3\n", b"1\n2\n4\n") == (b"0\n2\n4\n", True)
+        conflict = merge_lines(sealed.cwd, b"1\n", b"2\n", b"3\n")
         assert conflict is not None
         assert (conflict[0][:13], conflict[1]) == (b"<<<<<<< ours\n", False)
-        assert merge_lines(sealed, b"\0001", b"\0002", b"\0003") is None
+        assert merge_lines(sealed.cwd, b"\0001", b"\0002", b"\0003") is None
 
 
 def test_commits_that_are_not_there_are_an_error(sides: GitRepo) -> None:

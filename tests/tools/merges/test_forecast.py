@@ -11,9 +11,9 @@ import pytest
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.git.merges.merges import Ancestor, Versions
-from checkpoint_git.tools.merges.explain_merge import Schemas
 from checkpoint_git.tools.merges.facts import Meeting, Upstream
 from checkpoint_git.tools.merges.forecast import read_upstream
+from checkpoint_git.tools.merges.judged import Schemas
 from checkpoint_git.tools.merges.preview import meet
 from tests.scenarios.driven import PATH, drive
 from tests.support.repos import GitRepo

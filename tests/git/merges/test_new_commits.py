@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.git.merges.repairs import TRAILER, read_dirty, read_repaired, read_site, write_repair
+from checkpoint_git.git.merges.new_commits import TRAILER, read_dirty, read_repaired, read_site, write_repair
 from tests.support.repos import GitRepo
 
 PATH = ".checkpoints/build.checkpoint.json"

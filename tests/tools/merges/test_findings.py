@@ -1,6 +1,6 @@
 """What a merge by lines did, as findings."""
 
-from checkpoint_git.tools.merges.line_merge_findings import (
+from checkpoint_git.tools.merges.findings import (
     CODES,
     MOST_TOLD,
     NOT_AUDITED,

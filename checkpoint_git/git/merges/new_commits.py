@@ -1,20 +1,24 @@
-"""A commit that changes a few files and nothing else: made beside the index, so that what is staged stays staged.
+"""New commits made beside index and work tree: one that repairs a few files on HEAD, and merges made of a tree.
 
-It writes objects, the index's entries of those files, the files and HEAD; it knows nothing of what they hold. Which
-merges a commit repaired is read from its message, where git itself would look for trailers.
+A repair writes objects, the index's entries of its files, the files and HEAD, so that what is staged stays staged;
+which merges it repaired is read from its message, where git itself would look for trailers. A merge touches no ref,
+index or work tree, and runs no hook.
 """
 
 import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.git.merges.merges import Env
-from checkpoint_git.git.objects import read_blobs, read_commit
+from checkpoint_git.git.isolated_dir import OBJECTS, OTHER_OBJECTS, list_folders
+from checkpoint_git.git.objects import Env, read_blobs, read_commit, read_tree
 from checkpoint_git.git.run import run_git
 
+# For an environment without a configured name, as a job of a forge mostly has none.
+FALLBACK_NAME, FALLBACK_EMAIL = "checkpoint-git", "checkpoint-git@localhost"
 TRAILER = "Checkpoint-Repairs"
 _TRAILERS = re.compile(rf"^{TRAILER}: ([0-9a-f]{{40}}(?:[0-9a-f]{{24}})?)$", re.MULTILINE)
 
@@ -56,11 +60,12 @@ def write_repair(site: Site, contents: Mapping[str, bytes], message: str, env: E
     repair staged. Raises CheckpointError where git refuses; where HEAD moved meanwhile the repair stays staged.
     """
     cwd = site.work_tree or site.git_dir
-    modes = _read_modes(cwd, site.head, list(contents), env)
+    known = read_tree(cwd, site.head, env, list(contents))
     entries = b""
     for path, data in contents.items():
         blob = run_git(["hash-object", "-w", "--stdin"], cwd, stdin=data, env=env).out.decode().strip()
-        entries += f"{modes.get(path, '100644')} {blob} 0\t".encode() + os.fsencode(path) + b"\0"
+        mode = known[path].mode if path in known else "100644"
+        entries += f"{mode} {blob} 0\t".encode() + os.fsencode(path) + b"\0"
     tree = _write_tree(cwd, site.head, entries, env)
     signed = run_git(["config", "--type=bool", "--get", "commit.gpgSign"], cwd, env=env, check=False).out.strip()
     words = ["commit-tree", *(["-S"] if signed == b"true" else []), "-p", site.head, "-F", "-", tree]
@@ -79,12 +84,6 @@ def write_repair(site: Site, contents: Mapping[str, bytes], message: str, env: E
     return commit
 
 
-def _read_modes(cwd: str, head: str, paths: Sequence[str], env: Env) -> dict[str, str]:
-    words = ["--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", head, "--", *paths]
-    records = [record.partition(b"\t") for record in run_git(words, cwd, env=env).out.split(b"\0") if record]
-    return {os.fsdecode(name): facts.split()[0].decode() for facts, _, name in records}
-
-
 def _write_tree(cwd: str, head: str, entries: bytes, env: Env) -> str:
     with tempfile.TemporaryDirectory(prefix="checkpoint-") as folder:
         own = {**(os.environ if env is None else env), "GIT_INDEX_FILE": os.path.join(folder, "index")}
@@ -98,3 +97,35 @@ def read_repaired(cwd: str, rev: str, env: Env = None) -> list[str]:
     (data,) = read_blobs(cwd, [read_commit(cwd, rev, env)], env)
     message = data.partition(b"\n\n")[2].decode("utf-8", "replace")
     return list(dict.fromkeys(_TRAILERS.findall(message.rstrip("\n").rpartition("\n\n")[2])))
+
+
+# merges
+
+
+def write_merge_commit(cwd: str, tree: str, parents: tuple[str, str], message: str, env: Mapping[str, str]) -> str:
+    """A merge commit's id. The names in it are those that git is configured with, else the fallback's."""
+    words = ["-c", "i18n.commitEncoding=UTF-8", "commit-tree", "--no-gpg-sign", tree]
+    words += [word for parent in parents for word in ("-p", parent)]
+    surroundings = {**env, **_read_identity(cwd, env)}
+    stdin = message.encode("utf-8", "replace")
+    return run_git([*words, "-F", "-"], cwd, env=surroundings, stdin=stdin).out.decode().strip()
+
+
+def _read_identity(cwd: str, env: Mapping[str, str]) -> dict[str, str]:
+    """What has to be said of author and committer, because nobody configured it: git would guess from the machine."""
+    said: dict[str, str] = {}
+    for who in ("AUTHOR", "COMMITTER"):
+        words = ["-c", "user.useConfigOnly=true", "var", f"GIT_{who}_IDENT"]
+        if run_git(words, cwd, env=env, check=False).code != 0:
+            said |= {f"GIT_{who}_NAME": FALLBACK_NAME, f"GIT_{who}_EMAIL": FALLBACK_EMAIL}
+    return said
+
+
+@contextmanager
+def open_aside(cwd: str, env: Env = None) -> Iterator[dict[str, str]]:
+    """Surroundings in which new objects go to a temporary folder: the repository gets none. env: of the repository."""
+    own = dict(os.environ if env is None else env)
+    words = ["rev-parse", "--path-format=absolute", "--git-path", "objects"]
+    objects = os.fsdecode(run_git(words, cwd, env=own).out).removesuffix("\n")
+    with tempfile.TemporaryDirectory(prefix="checkpoint-", ignore_cleanup_errors=True) as folder:
+        yield {**own, OBJECTS: folder, OTHER_OBJECTS: list_folders(objects, own.get(OTHER_OBJECTS))}

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from checkpoint_git.git.merges.line_merge import is_dropped, merge_lines, open_plain, read_foreseen, read_made
 from checkpoint_git.git.merges.merges import read_merge
+from checkpoint_git.git.merges.trees import is_dropped, merge_by_lines, open_plain, read_foreseen, read_made
 from tests.scenarios.driven import drive
 from tests.support.repos import GitRepo
 
@@ -34,7 +34,7 @@ def test_lines_are_merged_and_no_object_is_left_behind(diverged: GitRepo) -> Non
     drive(diverged)
     before = diverged.git("count-objects", "-v")
     with open_plain(str(diverged.path)) as plain:
-        made = merge_lines(plain, *ids(diverged))
+        made = merge_by_lines(plain, *ids(diverged))
         (file,) = read_foreseen(plain, made, *ids(diverged)).files
         assert file.result == f"left\n{LINES}right\n".encode()
         assert read_made(plain, made, [PATH, "gone"]) == {PATH: file.result, "gone": None}
@@ -49,7 +49,7 @@ def test_what_lines_cannot_merge_is_named(diverged: GitRepo) -> None:
         diverged.write("code", f"{name}\n")
         diverged.commit("conflict")
     with open_plain(str(diverged.path)) as plain:
-        made = merge_lines(plain, *ids(diverged))
+        made = merge_by_lines(plain, *ids(diverged))
     assert (made.stopped, made.others) == ({PATH: ("contents",)}, 1)
 
 
@@ -63,7 +63,7 @@ def test_no_attribute_has_a_say(lines: str, diverged: GitRepo, tmp_path: Path) -
         diverged.write(".gitattributes", f"{lines}\n")
         diverged.commit("attributes")
     with open_plain(str(diverged.path)) as plain:
-        made = merge_lines(plain, *ids(diverged))
+        made = merge_by_lines(plain, *ids(diverged))
         assert read_made(plain, made, [PATH]) == {PATH: f"left\n{LINES}right\n".encode()}
 
 

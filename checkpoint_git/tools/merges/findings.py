@@ -1,0 +1,259 @@
+"""What merges did to entries of checkpoints, or would do, as findings, as lines and as data. It finds nothing out."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+from checkpoint_git.core.finding import Finding, Level
+from checkpoint_git.core.outcome import Line, Rule
+from checkpoint_git.core.terminal_text import plural, shorten
+from checkpoint_git.git.merges.merges import UNSHALLOW, Commit
+from checkpoint_git.merge.explanation import Entry
+from checkpoint_git.tools.merges.explained import file_data
+from checkpoint_git.tools.merges.judged import Judged
+
+Kind = Literal["conflict", "not-json", "duplicate-key", "lost", "doubled", "blended", "undecided", "differs"]
+How = Literal["foreseen", "lines", "hand", "changed", "dropped", "unknown"]
+
+_LONGEST_SUBJECT = 60
+_LONGEST_NAME = 60
+MOST_TOLD = 20  # hits of one kind in one file
+
+
+class Hit(NamedTuple):
+    """One entry that a merge did not treat by the rules.
+
+    where: a JSON Pointer. name: of the entry, "" for the file. said: what happened. side: whose entry it is ("first",
+    "second", "both" or ""). meant: somebody seems to have wanted it so. line: in the file, from 1; 0 where unknown.
+    """
+
+    kind: Kind
+    path: str
+    where: str
+    name: str
+    said: str
+    side: str = ""
+    meant: bool = False
+    line: int = 0
+
+
+class Event(NamedTuple):
+    """The merge that is told of. commit: its id, "" for one that is only foreseen. names: of its two sides.
+
+    squash: a commit that holds another branch's work and does not name it as a parent.
+    """
+
+    commit: str
+    names: tuple[str, str]
+    subject: str = ""
+    squash: bool = False
+
+
+class Found(NamedTuple):
+    """What the rules would not have. entry: of the explanation; None where the whole result is compared."""
+
+    hit: Hit
+    entry: Entry | None = None
+
+
+class ServedFile(NamedTuple):
+    """One file of a merge. how: who made its result. found: what the rules would not have."""
+
+    judged: Judged
+    how: How
+    found: list[Found]
+
+
+class Served(NamedTuple):
+    """One merge. whole: files that came from the only side that changed them. crowded: paths of an octopus that more
+    than two parents changed. others: files that are no checkpoints and stop the merge. reason: why nothing is known.
+    """
+
+    event: Event
+    commit: Commit | None
+    files: list[ServedFile]
+    whole: int = 0
+    crowded: tuple[str, ...] = ()
+    others: int = 0
+    reason: str = ""
+
+    @property
+    def hits(self) -> list[Hit]:
+        """All of its files'."""
+        return [found.hit for file in self.files for found in file.found]
+
+
+# kind -> (code, what a merge to come does, what one that was made did, what it means)
+_KINDS: dict[Kind, tuple[str, str, str, str]] = {
+    "conflict": ("merge/conflict", "stops here", "stopped here", "a merge by lines cannot merge this checkpoint"),
+    "not-json": ("merge/not-json", "makes no JSON", "left no JSON", "what came out of the merge is no JSON"),
+    "duplicate-key": (
+        "merge/duplicate-key",
+        "writes a key twice",
+        "wrote a key twice",
+        "a key stands twice in one object, and most readers drop one of the two",
+    ),
+    "lost": ("merge/lost-entry", "loses an entry", "lost an entry", "an entry that a side had is gone"),
+    "doubled": ("merge/duplicated", "doubles an entry", "doubled an entry", "an entry stands twice"),
+    "blended": (
+        "merge/blended",
+        "glues two records together",
+        "glued two records together",
+        "one record holds parts of two that do not belong together",
+    ),
+    "undecided": (
+        "merge/undecided",
+        "decides what a person should",
+        "decided what a person should",
+        "both sides changed what belongs together, and nobody was asked",
+    ),
+    "differs": (
+        "merge/differs",
+        "makes something else than the rules do",
+        "made something else than the rules do",
+        "the result is another than what the merge rules make of the same versions",
+    ),
+}
+CODES: dict[Kind, str] = {kind: row[0] for kind, row in _KINDS.items()}
+NOT_AUDITED = "merge/not-audited"
+NOT_REPAIRED = "merge/not-repaired"
+
+
+def list_rules() -> list[Rule]:
+    """What the codes mean, for reports that explain them."""
+    rules = [Rule(row[0], "error", row[3], "checkpoint explain-merge tells all of a merge") for row in _KINDS.values()]
+    more = (
+        Rule(NOT_AUDITED, "warning", "a merge that nothing can be told of in this clone", "git fetch --unshallow"),
+        Rule(NOT_REPAIRED, "warning", "harm of a merge that could not be mended by itself", "mend it by hand"),
+    )
+    return [*rules, *more]
+
+
+def tell_hits(event: Event, hits: list[Hit], hint: str) -> list[Finding]:
+    """One finding a hit; of many of one kind in one file the first, and how many more there are."""
+    found: list[Finding] = []
+    told: dict[tuple[str, str, bool], int] = {}
+    for hit in hits:
+        key = (hit.path, hit.kind, hit.meant)
+        told[key] = told.get(key, 0) + 1
+        if told[key] <= MOST_TOLD:
+            found.append(_tell(event, hit, hint))
+    for (path, kind, meant), count in told.items():
+        if count > MOST_TOLD:
+            code = next(row[0] for each, row in _KINDS.items() if each == kind)
+            message = f"{_name_event(event)}: {count - MOST_TOLD} more of this kind here"
+            found.append(Finding(code, _level(meant), message, path, hint="--json has all of them"))
+    return found
+
+
+def _tell(event: Event, hit: Hit, hint: str) -> Finding:
+    code, does, did, _ = _KINDS[hit.kind]
+    what = did if event.commit else does
+    meant = "; it seems to be meant" if hit.meant else ""
+    message = f"{_name_event(event)} {what}: {hit.said}{meant}"
+    return Finding(code, _level(hit.meant), message, hit.path, hit.where, hit.line, hint=hint)
+
+
+def _level(meant: bool) -> Level:
+    return "note" if meant else "error"
+
+
+def _name_event(event: Event) -> str:
+    first, second = (shorten(name, _LONGEST_NAME) for name in event.names)
+    if not event.commit:
+        return f"merging {second} into {first} by lines"
+    subject = f' ("{shorten(event.subject, _LONGEST_SUBJECT)}")' if event.subject else ""
+    kind = "squash" if event.squash else "merge"
+    return f"{kind} {event.commit[:12]} of {first} and {second}{subject}"
+
+
+# merges
+
+
+def tell_all(served: Sequence[Served]) -> list[Finding]:
+    """The findings of all merges: what they did first, then what is not known of them."""
+    return [*(finding for one in served for finding in tell(one)),
+            *(finding for one in served for finding in tell_unknown(one))]  # fmt: skip
+
+
+def tell(served: Served) -> list[Finding]:
+    """The findings of one merge."""
+    if served.event.commit:
+        hint = f"checkpoint explain-merge {served.event.commit[:12]} tells all that it did"
+        if served.event.squash:
+            sides = served.commit.parents if served.commit else ("BASE", "HEAD")
+            hint = f"checkpoint audit {served.event.commit[:12]} --base {sides[0][:12]} --head {sides[1][:12]} --json"
+    else:
+        hint = "checkpoint ci premerge merges by the rules before the server does, and says what a person has to decide"
+    return tell_hits(served.event, served.hits, hint)
+
+
+def tell_unknown(served: Served) -> list[Finding]:
+    """What is not known of one merge, as findings."""
+    name = f"merge {served.event.commit[:12]}" if served.event.commit else "this merge"
+    found = []
+    if served.reason:
+        reason, _, hint = served.reason.partition("; ")
+        found.append(Finding(NOT_AUDITED, "warning", f"{name} could not be judged: {reason}", hint=hint))
+    for path in served.crowded:
+        message = f"{name}: more than two parents changed this file, so nothing is told of it"
+        found.append(Finding(NOT_AUDITED, "warning", message, path))
+    return found
+
+
+def tell_end(commit: str) -> Finding:
+    """That a shallow clone ends at a commit. commit: its full id."""
+    message = f"this clone was cut off at {commit[:12]}: of the merges before it nothing is known"
+    return Finding(NOT_AUDITED, "warning", message, hint=UNSHALLOW)
+
+
+def describe(served: Served) -> Line:
+    """One line for a person about one merge."""
+    event = served.event
+    first, second = (shorten(name, 60) for name in event.names)
+    if not event.commit:
+        title = f"{second} merged into {first} by lines"
+    else:
+        kind = "squash" if event.squash else "merge"
+        title = f'{kind} {event.commit[:12]} of {first} and {second} ("{shorten(event.subject, 60)}")'
+    told = count_kinds([served])
+    said = ", ".join(f"{number} {kind}" for kind, number in told.items())
+    wrong = any(not hit.meant for hit in served.hits)
+    if served.reason:
+        return Line(f"{title}: nothing can be told: {served.reason}", "warn")
+    return Line(
+        f"{title}: {said or 'every entry as the rules want it'}", "bad" if wrong else "good" if not said else ""
+    )
+
+
+def count_kinds(served: Sequence[Served]) -> dict[str, int]:
+    """How many hits there are, by kind; those that seem to be meant count as "meant"."""
+    return dict(Counter("meant" if hit.meant else hit.kind for one in served for hit in one.hits))
+
+
+def summarize(served: Sequence[Served]) -> Line:
+    """One line for a person about all of them."""
+    wrong = sum(not hit.meant for one in served for hit in one.hits)
+    others = sum(one.others for one in served)
+    more = f"; {others} other {'file stops' if others == 1 else 'files stop'} the merge too" if others else ""
+    what = f"{plural(wrong, 'place')} not as the rules want it" if wrong else "nothing lost, doubled or blended"
+    return Line(f"{plural(len(served), 'merge')}: {what}{more}", "bad" if wrong else "good")
+
+
+def served_data(served: Served) -> dict[str, Any]:
+    """The JSON of one merge."""
+    return {
+        "commit": served.event.commit or None,
+        "squash": served.event.squash,
+        "sides": list(served.event.names),
+        "subject": served.event.subject,
+        "unexplained": served.reason or None,
+        "taken_whole": served.whole,
+        "changed_by_more_than_two_parents": list(served.crowded),
+        "other_conflicts": served.others,
+        "files": [
+            {**file_data(file.judged.file, file.judged.found), "made_by": file.how,
+             "hits": [found.hit._asdict() for found in file.found]}
+            for file in served.files
+        ],
+    }  # fmt: skip
