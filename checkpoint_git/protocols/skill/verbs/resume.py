@@ -59,32 +59,30 @@ class ResumeResult(NamedTuple):
 
 
 def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> ResumeResult:
-    """How to go on with a skill. A missing or broken checkpoint is no error but a plan that says so.
+    """How to continue with a skill. A missing or broken checkpoint is not an error but a plan that says so.
 
-    env: the environment in which git is asked about files. Raises CheckpointError for a name that no skill can have.
+    env: the environment in which git is asked about files. Raises CheckpointError for an invalid name.
     """
-    layout.check_skill_name(skill)
     content = store.read_skill(place, skill)
-    if content is None:
-        return _without_document(skill, now)
-    document = check_files([(layout.relative_checkpoint_path(place, skill), content)], now)[0]
-    if plan_resume(document, skill, now).decision == "start_fresh":
-        return ResumeResult(plan_resume(document, skill, now), document, find_context(document.value or {}), [], {})
-    value = document.value or {}
-    shipped, told = _read_shipped(place, document)
+    path = layout.relative_checkpoint_path(place, skill)
+    document = None if content is None else check_files([(path, content)], now)[0]
+    plan = plan_resume(document, skill, now)
+    value = (document.value if document else None) or {}
+    if document is None or plan.decision == "start_fresh":
+        return ResumeResult(plan, document, find_context(value), [], {})
+    shipped, findings = _read_shipped(place, document)
     plan = plan_resume(document, skill, now, shipped)
+    drift = [*find_contradictions(document), *findings]
     age = find_age(value, now)
-    is_old = age is not None and age > LOOK_AFTER and plan.decision != "complete"
-    drift = [*find_contradictions(document), *told, *(_read_drift(place, document, now, env) if is_old else ())]
+    if age is not None and age > LOOK_AFTER and plan.decision != "complete":
+        from checkpoint_git.protocols.skill.file_facts import read_drift
+
+        drift += read_drift(place, document, now, env)
     return ResumeResult(plan, document, find_context(value, shipped), _locate_all(drift, document), shipped)
 
 
-def _without_document(skill: str, now: int) -> ResumeResult:
-    return ResumeResult(plan_resume(None, skill, now), None, find_context({}), [], {})
-
-
 def _read_shipped(place: Place, document: Document) -> tuple[Shipped, list[Finding]]:
-    """The actions that are done already, and what is to be said of that; loads nothing where they name nothing."""
+    """The actions that are done already, and the findings about them; loads nothing where they name nothing."""
     value = document.value or {}
     actions = [action_text(action) for action in read_list(value, "next_actions")]
     proposals = [text_field(blocker, "proposed_resolution") for blocker in open_blockers(value)]
@@ -105,32 +103,30 @@ def _read_shipped(place: Place, document: Document) -> tuple[Shipped, list[Findi
     return shipped, [*find_shipped_actions(context), *find_shipped_resolutions(context), *findings]
 
 
-def _read_drift(place: Place, document: Document, now: int, env: Mapping[str, str]) -> list[Finding]:
-    from checkpoint_git.protocols.skill.file_facts import read_drift
-
-    return read_drift(place, document, now, env)
-
-
 def _locate_all(findings: list[Finding], document: Document) -> list[Finding]:
     """The findings with the lines and columns that they lack."""
-    lacking = [finding.where for finding in findings if finding.where and not finding.line]
+    lacking = [at for at, finding in enumerate(findings) if finding.where and not finding.line]
     if document.text is None or not lacking:
         return findings
     from checkpoint_git.core.jsonplace import locate_all
 
-    places = dict(zip(lacking, locate_all(document.text, lacking), strict=True))
-    return [
-        finding._replace(line=places[finding.where][0], column=places[finding.where][1])
-        if finding.where and not finding.line
-        else finding
-        for finding in findings
-    ]
+    places = locate_all(document.text, [findings[at].where for at in lacking])
+    for at, (line, column) in zip(lacking, places, strict=True):
+        findings[at] = findings[at]._replace(line=line, column=column)
+    return findings
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 0 to go on (or when all is complete, or nothing is there yet), 1 to stop and ask."""
     layout.check_skill_name(args.skill)
-    result, others = _read(args.skill, invocation)
+    try:
+        place = find_place(invocation.cwd)
+    except CheckpointError:
+        place = plan_place(invocation.cwd)  # without a folder of checkpoints there is nothing to resume yet
+        if os.path.lexists(place.directory):
+            raise
+    result = resume(place, args.skill, invocation.now, invocation.env)
+    others = store.list_skills(place) if os.path.isdir(place.directory) else []
     plan = result.plan
     if args.go_on and plan.decision == "ask":
         plan = plan._replace(decision="continue", question="", answers=())
@@ -138,17 +134,6 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     errors = [finding for finding in result.document.findings if finding.level == "error"] if result.document else []
     stops = plan.decision == "ask" or (errors and not args.go_on) or plan.reasons in (("corrupt",), ("incompatible",))
     return Outcome(_data(result), _blocks(result, others), [*errors, *result.drift], 1 if stops else 0)
-
-
-def _read(skill: str, invocation: Invocation) -> tuple[ResumeResult, list[str]]:
-    """The result, and which skills there are; where there is no folder of checkpoints yet: nothing."""
-    try:
-        place = find_place(invocation.cwd)
-    except CheckpointError:
-        if os.path.lexists(plan_place(invocation.cwd).directory):
-            raise
-        return _without_document(skill, invocation.now), []
-    return resume(place, skill, invocation.now, invocation.env), store.list_skills(place)
 
 
 # for a person
