@@ -10,6 +10,7 @@ from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.git.history.history import Change
 from checkpoint_git.git.refs import Tag
 from checkpoint_git.protocols.check import REPOSITORY, Context, check
+from checkpoint_git.protocols.skill import store
 from checkpoint_git.protocols.skill.document_summary import MAX_SIZE, DocumentSummary, Passage, Recorded
 from checkpoint_git.protocols.skill.facts import NamedFile, SkillFacts
 from checkpoint_git.protocols.skill.progress import STALE_AFTER
@@ -349,11 +350,9 @@ def find_misnamed_files(context: Context) -> Iterator[Finding]:
     """
     if context.skill:
         return
-    from checkpoint_git.protocols.skill.strays import list_strays
-
     message = "it looks like a checkpoint, and is not read: its name does not end in .checkpoint.json, in small letters"
     hint = "git mv it to SKILL.checkpoint.json, or move it elsewhere"
-    for path in list_strays(context.place):
+    for path in store.list_misnamed(context.place):
         yield Finding("content/not-read", "note", message, relative_path(path, context.place.top), hint=hint)
 
 

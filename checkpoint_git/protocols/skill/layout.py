@@ -25,7 +25,7 @@ def find_skill(file_name: str) -> str:
     return name.removesuffix(SUFFIX) if name.endswith(SUFFIX) else ""
 
 
-def may_be_meant(file_name: str) -> bool:
+def is_nearly_a_name(file_name: str) -> bool:
     """Whether a name looks like a misspelt checkpoint's: wrong ending or capital letters; no editor's backup."""
     name = file_name.lower()
     if find_skill(file_name) or name.startswith(".") or name.endswith(_COPIES):

@@ -6,11 +6,12 @@ from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.disk.discover import Place
+from checkpoint_git.disk.read import FileContent
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.validate import iterate_checked
 
-Files = Iterable[tuple[str, store.FileContent]]
+Files = Iterable[tuple[str, FileContent]]
 
 _MOST_SHOWN = 12  # skills named in a hint
 

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
     from checkpoint_git.protocols.write import Change, Tell, Written
 
-__all__ = ["FileContent", "change_checkpoint", "check_owner", "list_skills", "read_content", "read_files", "read_skill",
-           "remove_checkpoint", "write_checkpoint", "write_history", "writing"]  # fmt: skip
+_HEAD = 1 << 16  # bytes of a misnamed file that are looked at
 
 
 def read_files(place: Place, *, only: Collection[str] | None = None) -> Iterator[tuple[str, FileContent]]:
@@ -35,6 +34,27 @@ def read_files(place: Place, *, only: Collection[str] | None = None) -> Iterator
 def list_skills(place: Place) -> list[str]:
     """The skills that have a checkpoint, sorted."""
     return [layout.find_skill(name) for name in _list_names(place)]
+
+
+def list_misnamed(place: Place) -> list[str]:
+    """The absolute paths of files that look like checkpoints and are not named like any."""
+    try:
+        names = sorted(name for name in os.listdir(place.directory) if layout.is_nearly_a_name(name))
+    except OSError:
+        return []
+    paths = [os.path.join(place.directory, name) for name in names]
+    return [path for path in paths if os.path.isfile(path) and not os.path.islink(path) and _looks_like_one(path)]
+
+
+def _looks_like_one(path: str) -> bool:
+    if layout.WORD in os.path.basename(path).lower():
+        return True
+    try:
+        with open(path, "rb") as stream:
+            head = stream.read(_HEAD)
+    except OSError:
+        return False
+    return b'"skill"' in head and b'"status"' in head
 
 
 def _list_names(place: Place) -> list[str]:

@@ -18,7 +18,7 @@ _FIELDS = ("project", "phase", "step", "status", "updated_at")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """None of its own."""
+    """No arguments of its own."""
 
 
 def summarize(document: Document) -> dict[str, object]:
