@@ -3,6 +3,7 @@
 import pytest
 
 from checkpoint_git.protocols.skill.generated_files import choose_reading, expand_braces, find_readings
+from tests.support.growth import assert_linear
 
 
 def read(entry: str, *there: str) -> list[str]:
@@ -79,8 +80,13 @@ def test_braces_that_would_grow_too_much_stay_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("piece", ["{", "{a,", "(", "((", " + ", "{a,b}", "[", " (a)"])
-def test_a_hostile_entry_is_read_in_bounded_time(piece: str) -> None:
-    read(piece * 400)
+def test_a_hostile_entry_has_few_readings_and_one_that_is_too_long_has_none(piece: str) -> None:
+    longest = 1_000 // len(piece)
+    for length in (1, 20, 100, longest):
+        readings = find_readings(piece * min(length, longest))
+        assert sum(len(paths) for paths in readings) <= 64
+    assert find_readings(piece * (longest + 3)) == []
+    assert_linear(lambda size: [find_readings(piece * (size // len(piece))) for _ in range(20)], 125)
 
 
 def test_a_path_with_blanks_is_not_cut_while_its_first_word_is_no_path_either() -> None:
