@@ -43,12 +43,10 @@ def find_block(data: bytes) -> Block | None:
 
 
 def has_block(data: bytes) -> bool:
-    """Whether a file holds a whole block of ours."""
     return not is_damaged(data) and find_block(data) is not None
 
 
 def is_damaged(data: bytes) -> bool:
-    """Whether the marks of our block cannot be read."""
     try:
         find_block(data)
     except CheckpointError:
@@ -101,7 +99,6 @@ def take_block(data: bytes, head: bytes = b"") -> bytes | None:
 
 
 def has_new_folder(data: bytes) -> bool:
-    """Whether the file's folder was made for the block."""
     block = find_block(data)
     return block is not None and "new folder" in block.notes
 

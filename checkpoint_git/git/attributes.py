@@ -19,12 +19,10 @@ _OTHER_MERGE = re.compile(rb"(?<=[ \t])merge=" + re.escape(OTHER_DRIVER.encode()
 
 
 def attribute_lines() -> list[str]:
-    """What our block holds, one line for each pattern of the registry that has a merge driver."""
     return [f"{pattern} merge={DRIVER} diff={DRIVER}" for pattern in attribute_patterns()]
 
 
 def attribute_body() -> bytes:
-    """The body of our block."""
     return "".join(f"{line}\n" for line in attribute_lines()).encode()
 
 
@@ -44,12 +42,10 @@ def _names_other_driver(line: bytes) -> bool:
 
 
 def add_attributes(data: bytes | None, notes: tuple[Note, ...] = ()) -> bytes:
-    """The file with our block at its end, where it wins over earlier lines; data: None where there was no file."""
     return put_block(data, attribute_body(), notes=notes)
 
 
 def remove_attributes(data: bytes) -> bytes | None:
-    """The file without our block and with adopted lines restored; None when nothing but ours was in it."""
     return take_block(restore_lines(data))
 
 

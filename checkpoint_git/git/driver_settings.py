@@ -100,7 +100,6 @@ _MERGETOOL_WORDS = ' -P -m checkpoint_git resolve -- "$MERGED"'
 
 
 def mergetool_command(python: str) -> str:
-    """The command that `git mergetool -t checkpoint` runs for one conflicted file."""
     return f"{_always_quoted(python)}{_MERGETOOL_WORDS}"
 
 
@@ -118,7 +117,6 @@ def read_driver_command(command: str) -> Installed | None:
 
 
 def is_foreign_driver(settings: Mapping[str, str], key: str = DRIVER) -> bool:
-    """Whether somebody else has defined a merge driver under our name."""
     command = settings.get(key, "")
     name = settings.get(key.replace(".driver", ".name"), "")
     if not command:
@@ -127,13 +125,11 @@ def is_foreign_driver(settings: Mapping[str, str], key: str = DRIVER) -> bool:
 
 
 def is_foreign_textconv(settings: Mapping[str, str]) -> bool:
-    """Whether somebody else has defined how checkpoints are shown in a diff."""
     command = settings.get(TEXTCONV, "")
     return bool(command) and not (command.startswith("show() {") and "/textconv.py" in command)
 
 
 def is_foreign_mergetool(settings: Mapping[str, str]) -> bool:
-    """Whether somebody else has defined a merge tool under our name."""
     command = settings.get(MERGETOOL, "")
     return MERGETOOL_TRUST in settings if not command else not command.endswith(_MERGETOOL_WORDS)
 
@@ -150,7 +146,6 @@ def foreign_sections(settings: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def find_own_settings(settings: Mapping[str, str]) -> list[str]:
-    """The keys of ours among these settings, without what somebody else defined under our name."""
     foreign = foreign_sections(settings)
     return [key for key in KEYS if key in settings and not key.startswith(foreign or "\0")]
 

@@ -71,13 +71,16 @@ def read_all_settings(folder: str, env: Mapping[str, str]) -> dict[str, str]:
     return _parse_settings(run_git(["config", "--null", "--list"], folder, env=env).out)
 
 
+def read_flag(key: str, cwd: str) -> bool:
+    return run_git(["config", "--type=bool", key], cwd, check=False).out.strip() == b"true"
+
+
 def read_settings(place: Repository) -> dict[str, str]:
     """The repository's own configuration (not the user's or the system's); of several values the last."""
     return _parse_settings(_run(_git(place), "--local", "--null", "--list"))
 
 
 def write_setting(place: Repository, key: str, value: str) -> None:
-    """Sets a key in the repository's configuration, in place of every earlier value of it."""
     _run(_git(place), "--local", "--replace-all", key, value)
 
 
@@ -95,7 +98,6 @@ def remove_settings(place: Repository, keys: Iterable[str]) -> None:
 
 
 def config_path(place: Repository) -> str:
-    """The file that holds the repository's configuration."""
     return os.path.join(place.common_dir, "config")
 
 

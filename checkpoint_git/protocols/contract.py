@@ -7,7 +7,7 @@ This module knows no protocol.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
@@ -176,6 +176,25 @@ def load_part(package: str, name: str) -> ModuleType | None:
     """A module of a protocol's package, None where the protocol has none of that name."""
     folder = os.path.join(os.path.dirname(__file__), package.rpartition(".")[2])
     return import_module(f"{package}.{name}") if os.path.isfile(os.path.join(folder, f"{name}.py")) else None
+
+
+# what tools call of a protocol at moments that are not its own
+
+Hook = Literal[
+    "after_commit",  # (cwd, env) -> None: git has made a commit
+    "count_untracked",  # (work_tree, env) -> int: what there is of the row's `local` paths
+    "list_schema_references",  # (place, *, present) -> list[str]: files that name their schema, or could and do not
+    "add_schema_references",  # (place, now) -> None
+    "remove_schema_references",  # (place, now) -> None
+]
+
+
+def find_hooks(name: Hook) -> Iterator[Callable[..., Any]]:
+    """The functions of a name in the protocols' hooks.py, in the order of the registry; most protocols have none."""
+    for row in PROTOCOLS:
+        function = getattr(load_part(row.package, "hooks"), name, None)
+        if function is not None:
+            yield function
 
 
 # what a document is checked with

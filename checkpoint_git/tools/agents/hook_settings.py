@@ -120,19 +120,16 @@ def remove_hooks(data: bytes, hooks: Hooks) -> Edited | None:
 
 
 def read_folders(data: bytes) -> int:
-    """How many folders were made for a file that is ours."""
     found = re.search(rb"' checkpoint-git new=([0-9])", data)
     return int(found[1]) if found else 0
 
 
 def is_reversible(before: bytes | None, after: bytes, hooks: Hooks) -> bool:
-    """Whether taking our hooks out again gives every byte back."""
     undone = remove_hooks(after, hooks)
     return undone is not None and undone.data == before
 
 
 def write_recipe(hooks: Hooks, agent: str, moments: Sequence[Moment]) -> str:
-    """What a person can add by hand, as one line of JSON."""
     events = {hooks.events[moment]: [_make(hooks, moment, write_command(moment, agent))] for moment in moments}
     return " ".join(render({"hooks": events}).split())
 

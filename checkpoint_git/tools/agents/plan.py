@@ -66,7 +66,6 @@ def read_agent_steps(place: Place, wanted: Sequence[str], env: Mapping[str, str]
 
 
 def read_agent_removal(folders: Sequence[str], top: str) -> list[Step]:
-    """The steps that remove what init wrote for agents in any of the folders. top: what names are relative to."""
     steps = []
     for folder in folders:
         files = {path: _read_file(folder, path) for path in list_paths()}
@@ -79,7 +78,6 @@ def _label(steps: Sequence[Step], folder: str, top: str) -> list[Step]:
 
 
 def list_paths() -> list[str]:
-    """Every file that any agent's set-up may touch."""
     paths = list[str]()
     for agent in TABLE.values():
         paths += [path for _, path in agent.files]
@@ -89,7 +87,6 @@ def list_paths() -> list[str]:
 
 
 def find_agents(present: Callable[[str], bool]) -> list[AgentName]:
-    """The agents that a repository shows signs of. present: whether a path is there."""
     return list(dict.fromkeys(name for name, sign in SIGNS if present(sign)))
 
 

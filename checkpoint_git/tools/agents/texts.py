@@ -29,7 +29,6 @@ def _load(name: str) -> str:
 
 
 def _front(**members: str | bool) -> str:
-    """Front matter in YAML, whose text is quoted as JSON's is."""
     lines = (f"{name.replace('_', '-')}: {json.dumps(value)}\n" for name, value in members.items())
     return f"---\n{''.join(lines)}---\n\n"
 
@@ -57,7 +56,6 @@ class Stamped(NamedTuple):
 
 
 def render_stamped(path: str, text: str, folders: int) -> bytes:
-    """The file with its stamp, in a comment of the file's kind."""
     body = text.encode()
     words = f"checkpoint-git {_checksum(body)} folders={folders}"
     return body + (f"# {words}\n" if path.endswith(".toml") else f"<!-- {words} -->\n").encode()

@@ -1,6 +1,6 @@
-"""What the hooks of a server ask: of a push that arrives, the files to judge. Verdicts are hook.py's."""
+"""What the hooks of a server ask: of a push that arrives, the files to judge. verb.py judges them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
@@ -18,6 +18,7 @@ from checkpoint_git.git.received import (
     read_tips,
     server_env,
 )
+from checkpoint_git.git.repository import read_flag
 from checkpoint_git.git.staged import Loss, Staged
 
 ALLOW_OPTION = "checkpoint.allowPushOption"
@@ -56,18 +57,10 @@ def read_lines(words: Sequence[str], invocation: Invocation) -> list[Received]:
 
 def is_waved_through(invocation: Invocation) -> bool:
     """Whether the pusher asked for it (`git push -o checkpoint-skip`) and this server's configuration allows it."""
-    if PUSH_OPTION not in _read_options(invocation.env):
-        return False
-    from checkpoint_git.git.run import run_git
-
-    answer = run_git(["config", "--type=bool", ALLOW_OPTION], invocation.cwd, check=False)
-    return answer.out.strip() == b"true"
-
-
-def _read_options(env: Mapping[str, str]) -> list[str]:
-    count = env.get("GIT_PUSH_OPTION_COUNT", "")
+    count = invocation.env.get("GIT_PUSH_OPTION_COUNT", "")
     most = min(int(count), _MOST_OPTIONS) if count.isdecimal() else 0
-    return [env.get(f"GIT_PUSH_OPTION_{at}", "") for at in range(most)]
+    options = [invocation.env.get(f"GIT_PUSH_OPTION_{at}", "") for at in range(most)]
+    return PUSH_OPTION in options and read_flag(ALLOW_OPTION, invocation.cwd)
 
 
 def _title(line: Received) -> str:

@@ -16,8 +16,8 @@ from checkpoint_git.git.pushed import (
     read_pushed_losses,
 )
 from checkpoint_git.git.staged import Loss, Staged, read_committed, read_staged_changes, read_staged_losses
-from checkpoint_git.protocols.pipeline.layout import find_skill as find_record
-from checkpoint_git.protocols.registry import append_only_patterns, protocol_of
+from checkpoint_git.protocols.contract import find_hooks, open_room
+from checkpoint_git.protocols.registry import append_only_patterns, find_kind, protocol_of
 from checkpoint_git.protocols.validate import check_document
 
 SUMMARY = "what git's hooks call; not for typing"
@@ -36,8 +36,8 @@ class Question(NamedTuple):
 
 
 class Hook(NamedTuple):
-    """read: the questions of this hook, which may come one by one. check: what is wrong with one of them; pre-push may
-    ask for more than validity. stops: an error ends the operation; else it is told and let through.
+    """read: the questions of this hook, which may come one by one. check: what is wrong with one of them. stops: an
+    error ends the operation; else it is reported and let through.
     """
 
     read: Callable[[list[str], Invocation], Iterable[Question]]
@@ -47,7 +47,6 @@ class Hook(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The hook's name and what git passed to it."""
     parser.add_argument("name", choices=sorted(_HOOKS), help="the hook that git runs")
     parser.add_argument("words", nargs="*", help="what git passed to the hook")
 
@@ -56,29 +55,19 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb. A hook that stops nothing answers 0 whatever it finds."""
     hook = _HOOKS[args.name]
     if args.name == "post-commit":
-        _save_initiative(invocation)
+        for after_commit in find_hooks("after_commit"):
+            after_commit(invocation.cwd, invocation.env)
     answers: dict[str, list[Finding]] = {}
     for question in hook.read(args.words, invocation):
         answers.setdefault(question.title, []).extend(hook.check(question, invocation))
-        if sum(map(len, answers.values())) > _MOST_TOLD:
+        if sum(map(len, answers.values())) > _MOST_SHOWN:
             break
     blocks = [_title(args.name, title, findings) for title, findings in answers.items() if findings]
     found = [finding for findings in answers.values() for finding in findings]
     advice = [Line(hook.advice)] if has_errors(found) else []
-    if len(found) > _MOST_TOLD:
-        advice.append(Line(f"There may be more: these are the first {_MOST_TOLD}."))
-    return Outcome({"hook": args.name}, blocks, found[:_MOST_TOLD], None if hook.stops else 0, advice)
-
-
-def _save_initiative(invocation: Invocation) -> None:
-    """Starts a save of the initiative's checkpoint where checkpoint.memoryOnCommit is true, and waits for nothing."""
-    from checkpoint_git.git.run import run_git
-
-    setting = run_git(["config", "--type=bool", "checkpoint.memoryOnCommit"], invocation.cwd, check=False)
-    if setting.out.strip() == b"true":
-        from checkpoint_git.protocols.memory.commit import start_save
-
-        start_save(invocation.cwd, invocation.env)
+    if len(found) > _MOST_SHOWN:
+        advice.append(Line(f"There may be more: these are the first {_MOST_SHOWN}."))
+    return Outcome({"hook": args.name}, blocks, found[:_MOST_SHOWN], None if hook.stops else 0, advice)
 
 
 def _title(name: str, title: str, findings: list[Finding]) -> Line:
@@ -95,14 +84,15 @@ def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
     findings = [finding for document in documents for finding in document.findings]
     findings += [_unmerged(path) for path in files.unmerged if _is_ours(path)]
     findings += [_leaves(path, target) for path, target in files.links if _is_ours(path) and _leads_out(path, target)]
-    findings += [_lost(loss) for loss in question.losses if find_record(loss.path)]
+    findings += [_lost(loss) for loss in question.losses if _is_ours(loss.path)]
     findings += [finding for finding in question.findings if _is_ours(finding.path)]
     return [finding for finding in findings if finding.level == "error"]
 
 
 def _is_ours(path: str) -> bool:
-    """Whether a file is more than named like a pipeline record: those are told by their folder too."""
-    return protocol_of(path) != "pipeline" or bool(find_record(path))
+    """Whether a file is more than named like one of ours: a pipeline record is recognised by its folder too."""
+    kind = find_kind(path)
+    return kind is not None and bool(open_room(kind.name).layout.find_skill(path))
 
 
 def check_push(question: Question, invocation: Invocation) -> list[Finding]:
@@ -190,22 +180,22 @@ def _ask_merged(words: list[str], invocation: Invocation) -> list[Question]:
     return [Question("what the merge brought", read_staged_changes(invocation.cwd, "ORIG_HEAD"))]
 
 
-_MEND = "Mend the files, `git add` them, and try again; `checkpoint validate --staged` checks them at any time."
-_MEND_COMMIT = "Mend the files in a commit of their own and push again; --no-verify pushes them as they are."
-_MEND_LATER = "Nothing was undone. Mend the files and commit before you push: the pre-push hook stops them."
-_MEND_SENT = "Mend the files in a commit of their own and push again; `checkpoint validate` shows the same to you."
+_FIX = "Fix the files, git add them and commit again. (Check with: checkpoint validate --staged)"
+_FIX_IN_COMMIT = "Fix the files in a commit of their own and push again; --no-verify pushes them as they are."
+_FIX_LATER = "Nothing was undone. Fix the files and commit before you push: the pre-push hook stops them."
+_FIX_AND_PUSH = "Fix the files in a commit of their own and push again; `checkpoint validate` shows the same to you."
 
-_MOST_TOLD = 100  # findings of one run
+_MOST_SHOWN = 100  # findings of one run
 
 _HOOKS = {
-    "pre-commit": Hook(_ask_staged, check_validity, True, _MEND),
-    "pre-merge-commit": Hook(_ask_staged, check_validity, True, _MEND),
-    "pre-push": Hook(_ask_pushed, check_push, True, _MEND_COMMIT),
-    "pre-receive": Hook(_ask_received, check_received, True, _MEND_SENT),
-    "update": Hook(_ask_received, check_received, True, _MEND_SENT),
-    "post-commit": Hook(_ask_committed, check_validity, False, _MEND_LATER),
-    "post-merge": Hook(_ask_merged, check_validity, False, _MEND_LATER),
-    "post-rewrite": Hook(_ask_rewritten, check_validity, False, _MEND_LATER),
+    "pre-commit": Hook(_ask_staged, check_validity, True, _FIX),
+    "pre-merge-commit": Hook(_ask_staged, check_validity, True, _FIX),
+    "pre-push": Hook(_ask_pushed, check_push, True, _FIX_IN_COMMIT),
+    "pre-receive": Hook(_ask_received, check_received, True, _FIX_AND_PUSH),
+    "update": Hook(_ask_received, check_received, True, _FIX_AND_PUSH),
+    "post-commit": Hook(_ask_committed, check_validity, False, _FIX_LATER),
+    "post-merge": Hook(_ask_merged, check_validity, False, _FIX_LATER),
+    "post-rewrite": Hook(_ask_rewritten, check_validity, False, _FIX_LATER),
 }
 
 
@@ -228,7 +218,6 @@ def _leaves(path: str, target: bytes) -> Finding:
 
 
 def _leads_out(path: str, target: bytes) -> bool:
-    """Whether a link's target, taken from the link's own folder, lies outside the repository."""
     if target.startswith(b"/"):
         return True
     depth = path.count("/")

@@ -15,7 +15,7 @@ from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.git.attributes import FILE as ATTRIBUTES
 from checkpoint_git.git.refs import read_default_branch
 from checkpoint_git.git.run import clean_env, run_git
-from checkpoint_git.tools.setup.steps import RemoveFile, RemoveFolder, Step, write_step
+from checkpoint_git.tools.setup.steps import RemoveFile, Step, write_step
 from checkpoint_git.tools.setup.survey import read_file
 
 Forge = Literal["github", "gitlab"]
@@ -48,14 +48,11 @@ _PLAIN_BRANCH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,200}")
 
 
 class ForgeFile(NamedTuple):
-    """One file of a forge. path: in the work tree."""
-
     path: str
     data: bytes
 
 
 def forge_files(forge: Forge, base: str, version: str) -> list[ForgeFile]:
-    """The files of a forge. base: the branch that pull requests go into. version: of checkpoint-git, to install."""
     values = {"BASE": base, "VERSION": version, "CHECKOUT": _CHECKOUT, **COMMANDS}
     files = []
     for path, name in _TEMPLATES[forge].items():
@@ -104,13 +101,10 @@ def plan_forges(work_tree: str, wanted: Sequence[str], env: Mapping[str, str]) -
 
 
 def plan_forges_removal(work_tree: str) -> list[Step]:
-    """The steps that remove what init wrote and nobody has edited, with folders that held nothing else."""
     paths = [path for forge in FORGES for path in _TEMPLATES[forge]]
     ours = [path for path in paths if is_unedited(read_file(os.path.join(work_tree, path)).data or b"")]
-    steps = [Step("remove", path, "", RemoveFile(os.path.join(work_tree, path))) for path in ours]
-    return steps + [
-        Step("remove", folder, "", RemoveFolder(os.path.join(work_tree, folder)))
-        for folder in _emptied_folders(work_tree, ours)
+    return [
+        Step("remove", path, "", RemoveFile(os.path.join(work_tree, path), folders=path.count("/"))) for path in ours
     ]
 
 
@@ -155,19 +149,3 @@ def _read_base(work_tree: str, env: Mapping[str, str]) -> str:
         return default.name.removeprefix("origin/")
     head = run_git(["symbolic-ref", "--short", "-q", "HEAD"], work_tree, env=env, check=False).out
     return os.fsdecode(head).rstrip("\n") or "main"
-
-
-def _emptied_folders(work_tree: str, removed: Sequence[str]) -> list[str]:
-    """Folders that hold nothing but files to be removed, the innermost first."""
-    gone = set(removed)
-    folders = []
-    for path in removed:
-        folder = os.path.dirname(path)
-        while folder and folder not in gone:
-            names = os.listdir(os.path.join(work_tree, folder))
-            if any(f"{folder}/{name}" not in gone for name in names):
-                break
-            gone.add(folder)
-            folders.append(folder)
-            folder = os.path.dirname(folder)
-    return folders

@@ -4,7 +4,6 @@ Both as text; the rest of a configuration keeps every byte. Pure.
 """
 
 import re
-from typing import NamedTuple
 
 from checkpoint_git.core.managed_block import find_block, put_block, take_block
 from checkpoint_git.protocols.registry import KINDS
@@ -16,16 +15,6 @@ MANIFEST = ".pre-commit-hooks.yaml"
 # what we offer
 
 
-class Offer(NamedTuple):
-    """One hook of the manifest. files: the paths it gets as arguments, "" for a hook that looks around by itself."""
-
-    id: str
-    name: str
-    description: str
-    entry: str
-    files: str
-
-
 def files_pattern() -> str:
     """A regular expression for the paths of every protocol's files, as pre-commit searches for it."""
     endings = [
@@ -35,40 +24,23 @@ def files_pattern() -> str:
     return f"(^|/)({'|'.join(endings)})$" if len(endings) > 1 else f"(^|/){endings[0]}$"
 
 
-OFFERS = (
-    Offer(
-        "checkpoint-validate",
-        "checkpoints are valid",
-        "Checks every changed checkpoint file against its protocol.",
-        "checkpoint validate",
-        files_pattern(),
-    ),
-    Offer(
-        "checkpoint-doctor",
-        "checkpoints match the repository",
-        "Compares all checkpoints with the history and the files, and looks after the merge driver and the hooks.",
-        "checkpoint-doctor",
-        "",
-    ),
-)
-
-
 def manifest_text() -> str:
-    """The whole of .pre-commit-hooks.yaml."""
-    lines = ["# Made from checkpoint_git/tools/setup/framework.py; a test compares the two."]
-    for offer in OFFERS:
-        lines += [
-            f"- id: {offer.id}",
-            f"  name: {offer.name}",
-            f"  description: {offer.description}",
-            f"  entry: {offer.entry}",
-            "  language: python",
-        ]
-        if offer.files:
-            lines.append(f"  files: {yaml_quoted(offer.files)}")
-        else:
-            lines += ["  always_run: true", "  pass_filenames: false"]
-    return "\n".join(lines) + "\n"
+    return f"""\
+# Made from checkpoint_git/tools/setup/framework.py; a test compares the two.
+- id: checkpoint-validate
+  name: checkpoints are valid
+  description: Checks every changed checkpoint file against its protocol.
+  entry: checkpoint validate
+  language: python
+  files: {yaml_quoted(files_pattern())}
+- id: checkpoint-doctor
+  name: checkpoints match the repository
+  description: Compares all checkpoints with the history and the files, and looks after the merge driver and the hooks.
+  entry: checkpoint-doctor
+  language: python
+  always_run: true
+  pass_filenames: false
+"""
 
 
 def yaml_quoted(text: str) -> str:
@@ -90,16 +62,14 @@ _OWN_ID = re.compile(rb"^[ \t]*(?:-[ \t]+)?id:[ \t]*['\"]?checkpoint-validate['\
 
 
 def entry_body(indent: str = "") -> bytes:
-    """Our item of the `repos:` list, indented as the file's own items are."""
-    offer = OFFERS[0]
     lines = [
         "- repo: local",
         "  hooks:",
-        f"  - id: {offer.id}",
-        f"    name: {offer.name}",
+        "  - id: checkpoint-validate",
+        "    name: checkpoints are valid",
         "    language: system",
         f"    entry: {yaml_quoted(_ENTRY)}",
-        f"    files: {yaml_quoted(offer.files)}",
+        f"    files: {yaml_quoted(files_pattern())}",
     ]
     return "".join(f"{indent}{line}\n" for line in lines).encode()
 
@@ -119,17 +89,14 @@ def add_entry(data: bytes) -> bytes | None:
 
 
 def new_file() -> bytes:
-    """A configuration with our entry alone."""
     return put_block(None, entry_body(), head=_NEW_FILE)
 
 
 def remove_entry(data: bytes) -> bytes | None:
-    """The file without our block; None when we made the file and nothing was added to it."""
     return take_block(data, _NEW_FILE)
 
 
 def is_current(data: bytes) -> bool:
-    """Whether the block in the file, if there is one, holds what we would write today."""
     block = find_block(data)
     return block is None or block.body == entry_body(_block_indent(data).decode())
 

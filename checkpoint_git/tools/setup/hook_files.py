@@ -76,7 +76,6 @@ def load_shims(package: str = PACKAGE) -> dict[str, bytes]:
 
 
 def find_state(hook: HookFile, body: bytes) -> State:
-    """What a hook file is to us. body: what our block should hold."""
     data = hook.data or b""
     if hook.data is None and not hook.blocked:
         return "missing"
@@ -141,12 +140,10 @@ def put_into(data: bytes | None, body: bytes, notes: tuple[Note, ...] = ()) -> b
 
 
 def renew_first_line(data: bytes) -> bytes:
-    """A script of ours with the first line that we write."""
     return _SHEBANG + data[_first_line_end(data) :]
 
 
 def take_out_of(data: bytes) -> bytes | None:
-    """A hook without our block; None when the script was ours and nothing was added to it."""
     return take_block(data, _SHEBANG)
 
 
@@ -162,7 +159,6 @@ def is_shell_script(data: bytes) -> bool:
 
 
 def write_recipe(name: str, path: str) -> str:
-    """What a user can add to a hook that we leave alone."""
     return f'to have it run, call this from {path}: checkpoint hook {name} "$@"'
 
 
@@ -202,7 +198,6 @@ def ends_before(script: bytes) -> bool:
 
 
 def _count_levels(command: bytes) -> int:
-    """How many levels one command opens, less those that it closes."""
     words, depth = command.split(), 0
     for at, word in enumerate(words):
         if word in _OPENING or word in _CLOSING:

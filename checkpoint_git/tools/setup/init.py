@@ -65,7 +65,6 @@ class InitResult(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of init."""
     parser.add_argument(
         "--hooks",
         choices=get_args(HookChoice),
@@ -113,7 +112,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb."""
     options = Options(
         hooks=args.hooks,
         narrative=args.narrative,
@@ -173,7 +171,6 @@ def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
 
 
 def _refuse_misplaced(options: Options, repository: Repository | None) -> None:
-    """Refuses options that have no meaning outside git, in a bare repository or in a work tree."""
     if repository is None:
         if options.ci:
             raise CheckpointError("--ci: this is not a git repository", "run `git init` first")
@@ -254,7 +251,6 @@ def _compile_package() -> None:
 
 
 def _check_result(survey: Survey, place: Place, env: Mapping[str, str], options: Options) -> list[Finding]:
-    """Warnings for checkpoints that git ignores, and for attributes that still keep them from our driver."""
     findings = list[Finding]()
     if survey.ignored:
         path, line, pattern = (*survey.ignored.split(":", 2), "", "")[:3]

@@ -45,7 +45,6 @@ def plan_install(survey: Survey, wanted: Wanted) -> list[Step]:
 
 
 def plan_uninstall(survey: Survey) -> list[Step]:
-    """Every step in the order in which it is to be made; nothing of ours there is an empty plan."""
     steps = [step for hook in (*survey.hooks, *survey.left_hooks) for step in _plan_hook_removal(survey, hook)]
     if has_block(survey.framework.data or b""):
         path, after = survey.framework.path, framework.remove_entry(survey.framework.data or b"")
@@ -104,7 +103,6 @@ def plan_attributes(survey: Survey, wanted: Wanted) -> list[Step]:
 
 
 def _attribute_files(survey: Survey) -> list[tuple[str, FileState]]:
-    """The attributes files and how a report names them."""
     info = [(shown_path(survey, survey.info.path), survey.info)]
     return info if survey.place.bare else [(attributes.FILE, survey.attributes), *info]
 
@@ -185,7 +183,6 @@ def find_server_hook(survey: Survey, choice: HookChoice) -> str:
 
 
 def _plan_hook(survey: Survey, hook: HookFile) -> Step:
-    """The step that brings our block into one hook."""
     label, state = shown_path(survey, hook.path), hook.state
     if state in ("ours", "block"):
         return Step("keep", label)
@@ -210,7 +207,6 @@ def _plan_hook(survey: Survey, hook: HookFile) -> Step:
 
 
 def _plan_hook_removal(survey: Survey, hook: HookFile, why: str = "") -> list[Step]:
-    """The steps that remove our block from one hook, and from the copy that the pre-commit framework keeps."""
     steps = []
     for path, data in ((hook.path, hook.data or b""), (f"{hook.path}.legacy", hook.legacy or b"")):
         label = shown_path(survey, path)
@@ -223,7 +219,6 @@ def _plan_hook_removal(survey: Survey, hook: HookFile, why: str = "") -> list[St
 
 
 def _plan_framework(survey: Survey) -> list[Step]:
-    """Our entry in the pre-commit framework's configuration, and advice where the framework is not installed."""
     steps = [_plan_framework_entry(survey.framework)]
     if not any(hook.name == "pre-commit" and hook_files.is_framework_hook(hook) for hook in survey.hooks):
         text = "the framework is configured but not installed here: run `pre-commit install`"
@@ -246,7 +241,6 @@ def _plan_framework_entry(state: FileState) -> Step:
 
 
 def shown_path(survey: Survey, path: str) -> str:
-    """A path as a report shows it: relative to the work tree where it is inside."""
     return path.removeprefix(survey.place.work_tree + os.sep)
 
 
@@ -254,7 +248,6 @@ def shown_path(survey: Survey, path: str) -> str:
 
 
 def plan_folder(place: Place) -> Step:
-    """The folder of checkpoints with its README; one that somebody wrote stays."""
     path = os.path.join(place.directory, README)
     label = os.path.relpath(path, place.top)
     if os.path.lexists(path):
@@ -263,6 +256,5 @@ def plan_folder(place: Place) -> Step:
 
 
 def load_readme() -> bytes:
-    """The README that init puts into .checkpoints."""
     with open(os.path.join(os.path.dirname(__file__), "templates", "checkpoints-readme.md"), "rb") as stream:
         return stream.read()

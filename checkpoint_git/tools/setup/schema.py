@@ -11,9 +11,8 @@ from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.disk.discover import Place
-from checkpoint_git.protocols.contract import open_room
+from checkpoint_git.protocols.contract import find_hooks, open_room
 from checkpoint_git.protocols.registry import KINDS
-from checkpoint_git.protocols.skill import schema_reference
 from checkpoint_git.tools.setup.steps import RemoveFile, Step, apply_steps, write_step
 from checkpoint_git.tools.setup.survey import read_file
 
@@ -37,7 +36,6 @@ _PLACES = {"file": 1, "line": 2, "column": 3, "severity": 4, "message": 5, "code
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """[NAME] | --editor EDITOR | --matcher."""
     which = parser.add_mutually_exclusive_group()
     which.add_argument("name", metavar="NAME", nargs="?", help="the kind of file; default: list them all")
     which.add_argument("--editor", choices=("vscode",), help="settings that check files while they are edited")
@@ -68,7 +66,6 @@ def _document(value: dict[str, Any]) -> Answer:
 
 
 def settings_of_vscode(schemas: "list[Exported]") -> dict[str, Any]:
-    """What goes into .vscode/settings.json and .vscode/tasks.json; paths are as `init --schemas` writes them."""
     urls = {one.name: f"./.checkpoints/{FOLDER}/{one.file}" for one in schemas}
     json_schemas = [{"fileMatch": [one.files], "url": urls[one.name]} for one in schemas if not one.is_yaml]
     yaml_schemas = {urls[one.name]: one.files for one in schemas if one.is_yaml}
@@ -105,17 +102,14 @@ class Exported(NamedTuple):
 
     @property
     def is_yaml(self) -> bool:
-        """Whether the files are YAML."""
         return self.files.endswith(".yaml")
 
     @property
     def file(self) -> str:
-        """Its file's name."""
         return f"{self.name}.schema.json"
 
 
 def list_schemas() -> list[Exported]:
-    """The schema of every kind of file that a repository keeps."""
     return [Exported(kind.name, kind.pattern, _export(open_room(kind.name).schema.document)) for kind in KINDS]
 
 
@@ -133,7 +127,6 @@ def write_text(document: dict[str, Any]) -> str:
 
 
 def _sign(document: Any) -> str:
-    """The comment of a schema that is as it was written."""
     return _COMMENT + hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
 
@@ -156,10 +149,11 @@ def add_schemas(place: Place, now: int, *, dry_run: bool) -> list[Step]:
     A schema that somebody wrote or changed stays as it is.
     """
     steps = [_plan_file(place, schema) for schema in list_schemas()]
-    unnamed = schema_reference.list_paths(place, referring=False)
+    unnamed = [path for listed in find_hooks("list_schema_references") for path in listed(place, present=False)]
     if not dry_run:
         apply_steps(steps, None)
-        schema_reference.write_references(place, now)
+        for add in find_hooks("add_schema_references"):
+            add(place, now)
     return steps + [Step("add", os.path.relpath(path, place.top), "$schema") for path in unnamed]
 
 
@@ -175,12 +169,12 @@ def _plan_file(place: Place, schema: Exported) -> Step:
 
 
 def remove_schemas(place: Place, now: int, *, dry_run: bool) -> list[Step]:
-    """Removes the schemas that are as init wrote them, and the $schema of checkpoints that refer to them."""
     paths = [os.path.join(place.directory, FOLDER, schema.file) for schema in list_schemas()]
     own = [path for path in paths if is_own_text(read_file(path).data or b"")]
     steps = [Step("remove", os.path.relpath(path, place.top), "", RemoveFile(path, folders=1)) for path in own]
-    named = schema_reference.list_paths(place, referring=True)
+    named = [path for listed in find_hooks("list_schema_references") for path in listed(place, present=True)]
     if not dry_run:
-        schema_reference.remove_references(place, now)
+        for remove in find_hooks("remove_schema_references"):
+            remove(place, now)
         apply_steps(steps, None)
     return steps + [Step("remove", os.path.relpath(path, place.top), "$schema") for path in named]

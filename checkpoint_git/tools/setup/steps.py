@@ -27,44 +27,30 @@ class WriteFile(NamedTuple):
 
 
 class RemoveFile(NamedTuple):
-    """A file to delete. folders: how many folders above it were made for it and go too, once they are empty."""
+    """A file to delete. folders: how many folders above it go too, once they are empty."""
 
     path: str
     folders: int = 0
 
 
-class RemoveFolder(NamedTuple):
-    """A folder to delete, once it is empty."""
-
-    path: str
-
-
 class RemoveLock(NamedTuple):
-    """A lock file to delete, once no other process holds it."""
-
     path: str
 
 
 class RemoveIndex(NamedTuple):
-    """The index of the history, which is made again when it is next needed."""
-
     path: str
 
 
 class WriteSetting(NamedTuple):
-    """A key of the repository's git configuration and its value."""
-
     key: str
     value: str
 
 
 class RemoveSettings(NamedTuple):
-    """Keys to remove from the repository's git configuration."""
-
     keys: Sequence[str]
 
 
-Change = WriteFile | RemoveFile | RemoveFolder | RemoveLock | RemoveIndex | WriteSetting | RemoveSettings
+Change = WriteFile | RemoveFile | RemoveLock | RemoveIndex | WriteSetting | RemoveSettings
 
 
 class Step(NamedTuple):
@@ -114,7 +100,6 @@ _WORDS: dict[Deed, tuple[str, str, Style]] = {
 
 
 def describe_steps(steps: Sequence[Step], *, dry_run: bool) -> list[Line]:
-    """One line a step."""
     lines = []
     for step in steps:
         done, planned, style = _WORDS[step.deed]
@@ -124,7 +109,6 @@ def describe_steps(steps: Sequence[Step], *, dry_run: bool) -> list[Line]:
 
 
 def steps_data(steps: Sequence[Step]) -> list[dict[str, Any]]:
-    """The steps as JSON."""
     return [{"deed": step.deed, "what": step.what, "text": step.text} for step in steps]
 
 
@@ -181,8 +165,6 @@ def _apply_change(change: Change, repository: Repository | None) -> None:
         case RemoveFile(path, folders):
             remove_file(path)
             _remove_empty_folders(os.path.dirname(path), folders)
-        case RemoveFolder(path):
-            _remove_empty_folders(path, 1)
         case RemoveLock(path):
             remove_lock(path)
         case RemoveIndex(path):
@@ -239,7 +221,6 @@ def clear_folders(folders: Sequence[str]) -> None:
 
 
 def _read_journal(path: str, top: str) -> list[str]:
-    """The folders as find_folders has them. top: what those in the journal are relative to."""
     try:
         with open(path, "rb") as stream:
             fields = os.fsdecode(stream.read()).split("\0")

@@ -107,7 +107,6 @@ def read_file(path: str) -> FileState:
 
 
 def read_merge_attribute(root: str, env: Mapping[str, str]) -> str:
-    """The merge attribute that git gives a checkpoint in root/.checkpoints."""
     return attributes.read_merge_attributes(root, [_EXAMPLE], env)[_EXAMPLE]
 
 
@@ -137,7 +136,6 @@ def _read_ignore_rule(root: str, env: Mapping[str, str]) -> str:
 
 
 def read_hooks_folder(place: Repository) -> HooksFolder:
-    """The folder in which git looks for hooks, and whose it is."""
     path = place.hooks
     if not path:
         return HooksFolder("", "nowhere", False)
@@ -151,7 +149,6 @@ def read_hooks_folder(place: Repository) -> HooksFolder:
 
 
 def read_hooks(folder: str, names: Sequence[str], shims: Mapping[str, bytes]) -> tuple[HookFile, ...]:
-    """The files of these names in a hooks folder; none in a folder that is nowhere."""
     stubs = os.path.join(folder, _HUSKY_STUBS, "h")
     started_by_stub = os.path.basename(folder) == _HUSKY and os.path.exists(stubs)
     hooks = [_read_hook(name, os.path.join(folder, name), started_by_stub) for name in names if folder]
@@ -226,7 +223,6 @@ class Installation(NamedTuple):
 
 
 def read_installation(place: Repository, env: Mapping[str, str]) -> Installation:
-    """What is installed in a work tree's repository or in a bare one."""
     own = clean_env(env)
     settings = read_all_settings(place.work_tree, own)
     parts = driver_settings.read_driver_command(settings.get(driver_settings.DRIVER, ""))

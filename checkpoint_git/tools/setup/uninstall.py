@@ -10,10 +10,10 @@ from checkpoint_git.core.managed_block import has_block, take_block
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.disk.atomic import write_file
 from checkpoint_git.disk.discover import Place, find_place
-from checkpoint_git.git import driver_settings, private_objects
+from checkpoint_git.git import driver_settings
 from checkpoint_git.git.history.index import INDEX_FILE, has_index
 from checkpoint_git.git.repository import Repository, config_path, read_repository
-from checkpoint_git.protocols.restore import layout
+from checkpoint_git.protocols.contract import find_hooks
 from checkpoint_git.tools.agents.plan import read_agent_removal
 from checkpoint_git.tools.setup import schema
 from checkpoint_git.tools.setup.forge_files import plan_forges_removal
@@ -45,14 +45,11 @@ _BACKUPS = "checkpoint/backups"
 
 
 class UninstallResult(NamedTuple):
-    """The repository's work tree (None outside git and in a bare repository) and the steps."""
-
     work_tree: str | None
     steps: list[Step]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of uninstall."""
     parser.add_argument("--dry-run", action="store_true", help="print what would be removed, and change nothing")
 
 
@@ -68,7 +65,6 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def uninstall(cwd: str, env: Mapping[str, str], *, dry_run: bool = False) -> UninstallResult:
-    """Removes init's additions from the repository around a directory, a bare one too."""
     repository = read_repository(cwd, env)
     with setup_lock(None if dry_run else repository):
         steps = [] if repository and repository.bare else _plan_work_tree(repository, cwd)
@@ -85,7 +81,6 @@ def uninstall(cwd: str, env: Mapping[str, str], *, dry_run: bool = False) -> Uni
 
 
 def _plan_work_tree(repository: Repository | None, cwd: str) -> list[Step]:
-    """The README of .checkpoints, while it is as init wrote it, and what init wrote for agents."""
     place, steps = _read_place(cwd), list[Step]()
     if place:
         steps += [] if place.git_dir else _plan_locks(place.directory)
@@ -125,10 +120,9 @@ def _plan_exclusion(repository: Repository, env: Mapping[str, str]) -> list[Step
     data = read_file(path).data or b""
     if not has_block(data):
         return []
-    refs = private_objects.read_refs(repository.work_tree, layout.REF_PREFIX, env)
-    left = {*layout.list_ids(repository.work_tree), *refs}
+    left = sum(count(repository.work_tree, env) for count in find_hooks("count_untracked"))
     if left:
-        text = f"it hides restore points ({len(left)} left): drop them first, then uninstall again"
+        text = f"it hides restore points ({left} left): drop them first, then uninstall again"
         return [Step("keep", name, text)]
     return [removal_step(name, path, take_block(data) or None)]
 

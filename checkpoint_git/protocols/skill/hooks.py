@@ -1,4 +1,4 @@
-"""The `$schema` of checkpoints: which have none or ours, and giving it to them or removing it, under the lock."""
+"""What tools call of skill checkpoints: their `$schema`, for `init --schemas` and uninstall."""
 
 from typing import Any
 
@@ -8,27 +8,27 @@ from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.changes import SCHEMA_FILE
 
-REFERENCE = f"./{SCHEMA_FILE}"
+_REFERENCE = f"./{SCHEMA_FILE}"
 
 
-def list_paths(place: Place, *, referring: bool) -> list[str]:
-    """The checkpoints that can be read and whose $schema is ours, or else those that have none."""
-    return [layout.checkpoint_path(place, skill) for skill in _list_skills(place, REFERENCE if referring else None)]
+def list_schema_references(place: Place, *, present: bool) -> list[str]:
+    """The paths of the checkpoints that can be read and whose $schema is ours, or else of those that have none."""
+    return [layout.checkpoint_path(place, skill) for skill in _list_skills(place, _REFERENCE if present else None)]
 
 
-def write_references(place: Place, now: int) -> None:
+def add_schema_references(place: Place, now: int) -> None:
     """Lets every checkpoint name its schema; updated_at stays: nothing of its work has changed."""
     for skill in _list_skills(place, None):
-        store.change_checkpoint(place, skill, lambda value: {"$schema": REFERENCE, **(value or {})}, now)
+        store.change_checkpoint(place, skill, lambda value: {"$schema": _REFERENCE, **(value or {})}, now)
 
 
-def remove_references(place: Place, now: int) -> None:
-    """Removes the $schema that write_references wrote."""
+def remove_schema_references(place: Place, now: int) -> None:
+    """Removes the $schema that add_schema_references wrote."""
 
     def without(value: dict[str, Any] | None) -> dict[str, Any]:
         return {key: inner for key, inner in (value or {}).items() if key != "$schema"}
 
-    for skill in _list_skills(place, REFERENCE):
+    for skill in _list_skills(place, _REFERENCE):
         store.change_checkpoint(place, skill, without, now)
 
 
