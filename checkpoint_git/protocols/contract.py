@@ -182,6 +182,7 @@ def load_part(package: str, name: str) -> ModuleType | None:
 
 Hook = Literal[
     "after_commit",  # (cwd, env) -> None: git has made a commit
+    "check_push",  # (files, cwd, now, env) -> list[Finding]: warnings about the (path, content) that a push brings
     "count_untracked",  # (work_tree, env) -> int: what there is of the row's `local` paths
     "list_schema_references",  # (place, *, present) -> list[str]: files that name their schema, or could and do not
     "add_schema_references",  # (place, now) -> None

@@ -1,14 +1,36 @@
-"""What tools call of skill checkpoints: their `$schema`, for `init --schemas` and uninstall."""
+"""What tools call of skill checkpoints: drift in a push, and their `$schema` for `init --schemas` and uninstall."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.disk.discover import Place
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.disk.discover import Place, plan_place
+from checkpoint_git.protocols.registry import protocol_of
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.changes import SCHEMA_FILE
 
 _REFERENCE = f"./{SCHEMA_FILE}"
+
+
+def check_push(files: Sequence[tuple[str, bytes]], cwd: str, now: int, env: Mapping[str, str]) -> list[Finding]:
+    """What the pushed checkpoints tell a future session to do although it is merged, as warnings."""
+    from checkpoint_git.git.history.history import read_merged  # the other hooks look at no history
+    from checkpoint_git.protocols.check import locate_all
+    from checkpoint_git.protocols.skill.checks import find_shipped_actions, find_shipped_resolutions
+    from checkpoint_git.protocols.skill.facts import SkillFacts, make_context
+    from checkpoint_git.protocols.validate import check_document
+
+    documents = [check_document(path, data, now=now) for path, data in files if protocol_of(path) == "skill"]
+    context = make_context(plan_place(cwd), documents, now, env)
+    facts = context.facts(SkillFacts)
+    if not facts.references:
+        return []
+    facts.merged = read_merged(cwd, facts.references)
+    drift = [*find_shipped_actions(context), *find_shipped_resolutions(context)]
+    texts = {document.path: document.text for document in documents}
+    return locate_all([finding for finding in drift if finding.level == "warning"], texts.get)
 
 
 def list_schema_references(place: Place, *, present: bool) -> list[str]:

@@ -15,9 +15,10 @@ from checkpoint_git.git.pushed import (
     read_pushed,
     read_pushed_losses,
 )
+from checkpoint_git.git.repository import read_flag
 from checkpoint_git.git.staged import Loss, Staged, read_committed, read_staged_changes, read_staged_losses
 from checkpoint_git.protocols.contract import find_hooks, open_room
-from checkpoint_git.protocols.registry import append_only_patterns, find_kind, protocol_of
+from checkpoint_git.protocols.registry import append_only_patterns, find_kind
 from checkpoint_git.protocols.validate import check_document
 
 SUMMARY = "what git's hooks call; not for typing"
@@ -96,11 +97,13 @@ def _is_ours(path: str) -> bool:
 
 
 def check_push(question: Question, invocation: Invocation) -> list[Finding]:
-    """The errors in a question's files, and what they tell a future session to do although it is merged.
-
-    Drift is a warning, and an error where the setting checkpoint.driftBlocks is true.
-    """
-    return check_validity(question, invocation) + _find_drift(question, invocation)
+    """The errors in a question's files, and drift: warnings, or errors where checkpoint.driftBlocks is true."""
+    drift = list[Finding]()
+    for find_drift in find_hooks("check_push"):
+        drift += find_drift(question.files.files, invocation.cwd, invocation.now, invocation.env)
+    if drift and read_flag("checkpoint.driftBlocks", invocation.cwd):
+        drift = [finding._replace(level="error") for finding in drift]
+    return check_validity(question, invocation) + drift
 
 
 def check_received(question: Question, invocation: Invocation) -> list[Finding]:
@@ -111,29 +114,6 @@ def check_received(question: Question, invocation: Invocation) -> list[Finding]:
     if found and is_waved_through(invocation):
         return [finding._replace(level="warning") for finding in found]
     return found
-
-
-def _find_drift(question: Question, invocation: Invocation) -> list[Finding]:
-    from checkpoint_git.disk.discover import plan_place
-    from checkpoint_git.git.history.history import read_merged
-    from checkpoint_git.git.run import run_git
-    from checkpoint_git.protocols.check import locate_all
-    from checkpoint_git.protocols.skill.checks import find_shipped_actions, find_shipped_resolutions
-    from checkpoint_git.protocols.skill.facts import SkillFacts, make_context
-
-    skills = [(path, data) for path, data in question.files.files if protocol_of(path) == "skill"]
-    documents = [check_document(path, data, now=invocation.now) for path, data in skills]
-    context = make_context(plan_place(invocation.cwd), documents, invocation.now, invocation.env)
-    facts = context.facts(SkillFacts)
-    if not facts.references:
-        return []
-    facts.merged = read_merged(invocation.cwd, facts.references)
-    texts = {document.path: document.text for document in documents}
-    drift = [*find_shipped_actions(context), *find_shipped_resolutions(context)]
-    found = locate_all([finding for finding in drift if finding.level == "warning"], texts.get)
-    setting = run_git(["config", "--type=bool", "checkpoint.driftBlocks"], invocation.cwd, check=False)
-    blocks = setting.out.strip() == b"true"
-    return [finding._replace(level="error") for finding in found] if blocks else found
 
 
 _RECORDS = append_only_patterns()[0]
