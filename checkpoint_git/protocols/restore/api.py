@@ -58,7 +58,6 @@ class RestorePoints:
         return operations.describe(made)
 
     def verify(self, checkpoint_id: str) -> Findings:
-        """Everything that is wrong with a point; [] where it can be relied on."""
         return operations.verify_point(self._workspace, checkpoint_id)
 
     def rollback(
@@ -89,18 +88,15 @@ class RestorePoints:
         return [operations.outline(one) for one in store.list_points(self._workspace)]
 
     def show(self, checkpoint_id: str) -> dict[str, Any]:
-        """The manifest of a point as it is on the disk."""
         manifest = store.load_point(self._workspace, checkpoint_id)
         if manifest.trouble:
             raise CheckpointError(f"{manifest.id} is damaged: {manifest.trouble}", "verify() tells more")
         return manifest.value
 
     def drop(self, checkpoint_id: str) -> None:
-        """Removes a point."""
         operations.drop_point(self._workspace, checkpoint_id)
 
     def gc(self, *, dry_run: bool = False) -> Ids:
-        """Removes the points that have expired; their ids."""
         return [manifest.id for manifest in operations.collect_expired(self._workspace, dry_run=dry_run)]
 
     @contextmanager
@@ -176,7 +172,6 @@ def savepoint(connection: Any) -> Iterator[str]:
 
 
 def _open_connection(connection: Any) -> tuple[Any, Execute]:
-    """(the driver's connection, how to run SQL on it). Raises CheckpointError for what is no connection."""
     if hasattr(connection, "exec_driver_sql"):  # SQLAlchemy: it must know of the transaction, so it is asked
         return connection.connection.driver_connection, connection.exec_driver_sql
     if not hasattr(connection, "cursor"):
@@ -216,7 +211,6 @@ def _is_automatic(driver: sqlite3.Connection) -> bool:
 
 
 def _is_inside(driver: Any) -> bool:
-    """Whether a connection in autocommit mode is in a transaction that was opened by hand."""
     status: int = getattr(getattr(driver, "info", None), "transaction_status", 0)  # psycopg's; 0 is idle
     return status != 0
 

@@ -1,7 +1,4 @@
-"""The states and databases of a point: as the user names them, and all together kept, checked, compared, restored.
-
-How each is kept is its mechanism's.
-"""
+"""The states and databases of a point: as the user names them, and all together kept, checked, compared, restored."""
 
 import json
 import os
@@ -32,7 +29,6 @@ _SIDES = ("", "-wal", "-shm", "-journal")
 
 
 def open_mechanism(kind: str) -> ArtifactMechanism:
-    """The module that keeps artifacts of this kind; sqlite3 and subprocess are loaded only for a database."""
     if kind == "state":
         from checkpoint_git.protocols.restore import state_snapshot
 
@@ -50,7 +46,6 @@ def open_mechanism(kind: str) -> ArtifactMechanism:
 
 
 def is_part_name(word: str) -> bool:
-    """Whether a scope names a state or a database and no file: `state:KEY` or a URL."""
     return word.startswith(PREFIX) or "://" in word
 
 
@@ -61,10 +56,7 @@ def split_scope(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def read_states(workspace: Workspace, given: Sequence[str], keys: Sequence[str], stdin: TextIO) -> list[Request]:
-    """The states of `--state KEY=FILE` ("-" is standard input). keys: those that the scope names, which must be given.
-
-    Raises CheckpointError.
-    """
+    """`--state KEY=FILE` ("-" is standard input). keys: those that the scope names, which must be given."""
     pairs = [_split_pair(word, "--state") for word in given]
     missing = [key for key in keys if key not in {name for name, _ in pairs}]
     if missing:
@@ -80,7 +72,6 @@ def read_states(workspace: Workspace, given: Sequence[str], keys: Sequence[str],
 
 
 def request_states(workspace: Workspace, states: Mapping[str, Any]) -> list[Request]:
-    """States that a caller has as values, or as paths of files. Raises CheckpointError where one cannot be JSON."""
     return [
         _read_state(workspace, check_key(key), os.fspath(value))
         if isinstance(value, os.PathLike)
@@ -134,11 +125,7 @@ def place_target(cwd: str, file: str) -> str:
 
 
 def request_database(root: str, cwd: str, url: str, tables: Sequence[str] = ()) -> Request:
-    """A database to keep.
-
-    url: sqlite:///path (from cwd, inside the workspace) or postgresql://user@host/name. tables: of PostgreSQL, all
-    where none are named. Raises CheckpointError.
-    """
+    """url: sqlite:///path (from cwd, inside the workspace) or postgresql://user@host/name. tables: of PostgreSQL."""
     scheme = url.partition(":")[0].partition("+")[0].lower()
     if scheme in ("postgresql", "postgres"):
         from checkpoint_git.protocols.restore import postgresql
@@ -155,7 +142,6 @@ def request_database(root: str, cwd: str, url: str, tables: Sequence[str] = ()) 
 
 
 def request_databases(workspace: Workspace, urls: Sequence[str], tables: Sequence[str] = ()) -> list[Request]:
-    """The databases of `--database URL`. tables: of the one PostgreSQL database among them. Raises CheckpointError."""
     if tables and len(urls) != 1:
         raise CheckpointError("--table goes with one --database", "make one restore point for each database")
     return [request_database(workspace.root, workspace.cwd, url, tables) for url in urls]
@@ -169,7 +155,6 @@ def find_passwords(requests: Sequence[Request]) -> dict[str, str]:
 
 
 def read_artifacts(manifest: Mapping[str, Any], within: Sequence[str] | None = None) -> list[Artifact]:
-    """Those of a trusted manifest in the order in which they are restored. within: names, None for all of them."""
     found = [read_artifact(value) for value in manifest.get("parts", [])]
     chosen = [one for one in found if within is None or one.name in within]
     return sorted(chosen, key=lambda one: one.kind == "state")
@@ -182,7 +167,6 @@ def find_claimed(artifacts: Sequence[Artifact | Request]) -> frozenset[str]:
 
 
 def find_warnings(root: str, requests: Sequence[Request], files: Sequence[str]) -> list[str]:
-    """What a user should know: passwords are not kept, and databases among the files may be half written there."""
     url = "the password of {} is not kept, and going back needs it in PGPASSWORD or ~/.pgpass; in a command line other "
     url += "users of this machine can read it"
     half = "kept as files, which are not whole while somebody writes: --database sqlite:///{} keeps the database itself"
@@ -211,7 +195,6 @@ def choose_type(requests: Sequence[Request]) -> str:
 
 
 def capture(location: Location, requests: Sequence[Request], progress: Progress) -> list[Artifact]:
-    """Keeps them all, databases before states. Raises CheckpointError for two of one name."""
     names = [one.name for one in requests]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -236,7 +219,6 @@ def read_state_files(location: Location, artifacts: Sequence[Artifact]) -> dict[
 
 
 def find_damage(location: Location, artifacts: Sequence[Artifact]) -> list[str]:
-    """The names of those whose kept content is lost or is not what was captured."""
     return [one.name for one in artifacts if one.content and not _is_whole(location, one)]
 
 
@@ -264,7 +246,6 @@ def request_present(location: Location, artifacts: Sequence[Artifact], means: Me
 
 
 def restore(location: Location, artifacts: Sequence[Artifact], means: Means, *, states: bool) -> list[str]:
-    """Restores the states, or the databases. Returns sentences on what the user should know."""
     chosen = [one for one in artifacts if (one.kind == "state") == states]
     return [text for one in chosen for text in open_mechanism(one.kind).restore(location, one, means)]
 

@@ -18,19 +18,14 @@ _MAX_LINE = 1 << 16
 
 
 class Record(NamedTuple):
-    """One operation. at: RFC 3339. outcome: "success" or "failure". details: JSON of what it was about."""
-
     operation: str
-    outcome: str
+    outcome: str  # "success" or "failure"
     point: str
     details: Mapping[str, Any] = {}
 
 
 def append_record(root: str, record: Record, now: int) -> None:
-    """Writes one line at the end of the log, on the disk before this returns. Raises CheckpointError where it cannot.
-
-    A last line that a crash left unfinished is closed first, and stays for `find_breaks` to show.
-    """
+    """The line is on the disk before this returns. Raises CheckpointError."""
     path = os.path.join(root, AUDIT_LOG)
     if os.path.islink(os.path.dirname(path)):
         raise CheckpointError(f"{os.path.dirname(path)} is a symbolic link", "put a real folder in its place")
@@ -94,7 +89,6 @@ def _canonical(value: dict[str, Any]) -> bytes:
 
 
 def parse_record(line: bytes) -> dict[str, Any] | None:
-    """A line of the log whose own hash is right, else None."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -106,7 +100,6 @@ def parse_record(line: bytes) -> dict[str, Any] | None:
 
 
 def read_records(root: str) -> Iterator[tuple[int, bytes]]:
-    """The log's lines with their numbers from 1; nothing where there is no log. Raises CheckpointError."""
     path = os.path.join(root, AUDIT_LOG)
     try:
         with open(path, "rb") as stream:
@@ -118,10 +111,8 @@ def read_records(root: str) -> Iterator[tuple[int, bytes]]:
 
 
 def find_breaks(lines: Iterator[tuple[int, bytes]]) -> list[Finding]:
-    """Where the chain is broken: a line that was changed, one that is missing, or lines that changed places.
-
-    That the newest lines were cut off cannot be seen from the log alone: compare the last hash with one kept elsewhere.
-    """
+    """Where the chain is broken: a line that was changed, one that is missing, or lines that changed places."""
+    # that the newest lines were cut off the log alone cannot show: compare the last hash with one kept elsewhere
     findings: list[Finding] = []
     expected, previous = 1, _START
     for line_number, line in lines:

@@ -1,7 +1,4 @@
-"""What a restore point holds: entries for the paths of its scope, parts for states and databases, one hash over all.
-
-Values, and what a mechanism that keeps them must be able to do.
-"""
+"""What a restore point holds: entries for the paths of its scope, parts for states and databases, one hash over all."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,55 +14,40 @@ TYPES = {"state": "state_snapshot", "sqlite": "database_savepoint", "postgresql"
 
 
 class Location(NamedTuple):
-    """Where a point is kept.
+    """Where a point is kept."""
 
-    root: the workspace, absolute. folder: the point's own, absolute; while a point is made it has another name. env:
-    the environment of git and other programs. commit: what keeps the content in git, "".
-    """
-
-    root: str
-    folder: str
+    root: str  # the workspace, absolute
+    folder: str  # the point's own, absolute; while a point is made it has another name
     env: Mapping[str, str]
-    commit: str = ""
+    commit: str = ""  # what keeps the content in git
 
 
 # paths
 
 
 class ScopePath(NamedTuple):
-    """One path in a scope. status: of the path itself, None where nothing is there."""
-
     path: str
     kind: Kind
-    status: os.stat_result | None
+    status: os.stat_result | None  # of a link itself; None where nothing is there
 
 
 class Entry(NamedTuple):
-    """One path as it was.
+    """One path as it was."""
 
-    path: relative to the workspace, "/" between its parts; bytes that are not UTF-8 are surrogates (os.fsdecode). mode:
-    permission bits. size: bytes of a file's content, or of a link's target. sha256: of the same, hexadecimal; "" for
-    folders and for a path that was asked for and was not there. blob: the id under which git keeps the content, "".
-    """
-
-    path: str
+    path: str  # relative to the workspace, with "/"; bytes that are not UTF-8 are surrogates (os.fsdecode)
     kind: Kind
-    mode: int = 0
-    size: int = 0
-    sha256: str = ""
-    blob: str = ""
+    mode: int = 0  # permission bits
+    size: int = 0  # bytes of a file's content, or of a link's target
+    sha256: str = ""  # of the same, hexadecimal; "" for folders and what was not there
+    blob: str = ""  # the id under which git keeps the content
 
 
 class Difference(NamedTuple):
-    """A path that is not as it was. how: "missing", "added", "changed", "mode" or "kind"."""
-
     path: str
-    how: str
+    how: str  # "missing", "added", "changed", "mode" or "kind"
 
 
 class FileMechanism(Protocol):
-    """Keeps files, links and folders."""
-
     def capture(self, location: Location, found: Sequence[ScopePath], progress: Progress) -> list[Entry]:
         """Keeps the content of every path; the entries say what was kept. Raises CheckpointError."""
 
@@ -74,7 +56,6 @@ class FileMechanism(Protocol):
 
 
 def compare_entries(before: Iterable[Entry], now: Iterable[Entry]) -> list[Difference]:
-    """Where two states of one scope differ, by path. A path that is absent in both does not."""
     old = {entry.path: entry for entry in before if entry.kind != "absent"}
     new = {entry.path: entry for entry in now if entry.kind != "absent"}
     differences = []
@@ -92,7 +73,6 @@ def compare_entries(before: Iterable[Entry], now: Iterable[Entry]) -> list[Diffe
 
 
 def write_entry(entry: Entry) -> dict[str, Any]:
-    """An entry as the manifest holds it. Surrogates survive, since the JSON is ASCII."""
     value: dict[str, Any] = {"path": entry.path, "kind": entry.kind}
     if entry.kind != "absent":
         value["mode"] = f"{entry.mode:04o}"
@@ -111,56 +91,41 @@ def read_entry(value: Mapping[str, Any]) -> Entry:
 
 
 class Artifact(NamedTuple):
-    """One state or database as it was kept: a member of the manifest's "parts".
+    """One state or database as it was kept: a member of the manifest's "parts"."""
 
-    kind: a key of TYPES. name: as a scope names it ("state:run", "sqlite:///app.db"). content: the file that keeps it,
-    below the point's folder; "" where nothing was there. size, sha256: of that file. details: the mechanism's own.
-    """
-
-    kind: str
-    name: str
-    content: str
-    size: int
+    kind: str  # a key of TYPES
+    name: str  # as a scope names it: "state:run", "sqlite:///app.db"
+    content: str  # the file that keeps it, below the point's folder; "" where nothing was there
+    size: int  # of that file, as sha256 is
     sha256: str
-    details: Mapping[str, Any] = {}
+    details: Mapping[str, Any] = {}  # the mechanism's own
 
 
 class Request(NamedTuple):
-    """A state or database to keep.
-
-    details: the mechanism's own; never written down. may_lack: for the state before a rollback, where nothing being
-    there is not an error, and what cannot be understood is kept as it is.
-    """
+    """A state or database to keep."""
 
     kind: str
     name: str
-    details: Mapping[str, Any] = {}
-    may_lack: bool = False
+    details: Mapping[str, Any] = {}  # the mechanism's own; never written down
+    may_lack: bool = False  # before a rollback: it may be gone, and what cannot be understood is kept as it is
 
 
 class Means(NamedTuple):
-    """What the caller of a rollback brings along.
+    """What the caller of a rollback brings along."""
 
-    state_to: key -> absolute path of the file that takes the state. hand_over: takes (key, value) instead of files.
-    passwords: name of a database -> its password.
-    """
-
-    state_to: Mapping[str, str] = {}
-    hand_over: Callable[[str, Any], object] | None = None
-    passwords: Mapping[str, str] = {}
+    state_to: Mapping[str, str] = {}  # key -> absolute path of the file that takes the state
+    hand_over: Callable[[str, Any], object] | None = None  # takes (key, value) instead of files
+    passwords: Mapping[str, str] = {}  # name of a database -> its password
 
 
 class ArtifactMechanism(Protocol):
-    """A module that keeps one kind of artifact."""
-
     def capture(self, location: Location, request: Request, content: str, progress: Progress) -> Artifact:
         """Keeps it, and proves that it can be restored. content: the file's path below the point's folder."""
 
     def check_ready(self, location: Location, artifact: Artifact, means: Means) -> None:
         """Raises CheckpointError where it could not be restored now."""
 
-    def is_as_kept(self, location: Location, artifact: Artifact, means: Means) -> bool:
-        """Whether what is there now is what was kept."""
+    def is_as_kept(self, location: Location, artifact: Artifact, means: Means) -> bool: ...
 
     def request_present(self, location: Location, artifact: Artifact, means: Means) -> Request | None:
         """How to keep what is there now; None where that cannot be known."""
@@ -168,8 +133,7 @@ class ArtifactMechanism(Protocol):
     def restore(self, location: Location, artifact: Artifact, means: Means) -> list[str]:
         """Restores it. Returns sentences on what the user should know."""
 
-    def write_lines(self, artifact: Artifact) -> str:
-        """Its lines of restore.sh."""
+    def write_lines(self, artifact: Artifact) -> str: ...
 
     def find_prerequisites(self, artifact: Artifact) -> list[str]:
         """What must hold before it is restored, as sentences."""

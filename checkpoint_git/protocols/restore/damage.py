@@ -1,127 +1,150 @@
-"""What is wrong with restore points by their manifests, their refs and the log, and with the content that they keep.
-
-Nothing is changed, restored or noted in the log.
-"""
+"""What is wrong with restore points: by their manifests, refs and the log, and with the content that they keep."""
 
 import os
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import join_some, plural
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.git import private_objects
-from checkpoint_git.git.objects import find_missing
+from checkpoint_git.git.objects import Blobs, find_missing
 from checkpoint_git.protocols.restore import audit, layout, points, store
 from checkpoint_git.protocols.restore.contents import Location
 from checkpoint_git.protocols.restore.file_mechanisms import copy_path
 from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
-from checkpoint_git.protocols.restore.store import find_state
+from checkpoint_git.protocols.restore.store import Manifest, find_state
 
 _LOST = "it cannot be rolled back to: make a new one of what is there now, then `checkpoint restore-point drop {}`"
-_CLEAR = "`checkpoint restore-point gc --expired` clears them away"
-_HISTORY = "`checkpoint restore-point audit` shows the log"
 
 
 class Log(NamedTuple):
-    """What the log of operations tells. made: point -> the digest of its manifest. cleared: points that are no more."""
+    """made: point -> the digest of its manifest. cleared: points that are no more."""
 
     made: Mapping[str, str]
     cleared: frozenset[str]
     breaks: list[Finding]
 
 
-def read_troubles(place: Place, env: Mapping[str, str], now: int) -> list[Finding]:
-    """Points that are damaged, expired, or not as the log tells; no kept content is read."""
-    workspace = open_workspace(place.top, now, env)
-    manifests = list(store.read_manifests(workspace.root))
-    log = _read_log(workspace)
-    refs = {} if place.work_tree is None else private_objects.read_refs(workspace.root, layout.REF_PREFIX, env)
-    lost = _find_lost_blobs(workspace, manifests, refs) if place.work_tree else frozenset[str]()
-    findings = [finding for one in manifests for finding in _check_point(workspace, one, log, refs, lost)]
-    old = [one.id for one in manifests if find_state(one, now) in ("expired", "dropped")]
-    if old:
-        message = f"{plural(len(old), 'restore point')} expired: {join_some(old)}"
-        findings.append(Finding("restore/expired", "note", message, layout.FOLDER, hint=_CLEAR))
-    gone = sorted(set(log.made) - log.cleared - refs.keys() - {one.id for one in manifests})
-    if gone:
-        message = f"the log has {plural(len(gone), 'restore point')} that nobody has any more: {join_some(gone)}"
-        findings.append(Finding("restore/gone", "note", message, layout.AUDIT_LOG, hint=_HISTORY))
-    return findings + log.breaks
+def read_log(root: str) -> Log:
+    made, cleared, lines = dict[str, str](), set[str](), list(audit.read_records(root))
+    for _, line in lines:
+        record = audit.parse_record(line) or {}
+        point, details = str(record.get("checkpoint_id")), record.get("details")
+        if record.get("outcome") == "success" and record.get("operation") == "create":
+            made.setdefault(point, str(details.get("digest")) if isinstance(details, dict) else "")
+        elif record.get("outcome") == "success" and record.get("operation") in ("drop", "gc"):
+            cleared.add(point)
+    return Log(made, frozenset(cleared), audit.find_breaks(iter(lines)))
 
 
-def read_content_troubles(place: Place, env: Mapping[str, str], now: int) -> list[Finding]:
-    """Points whose kept content is not what was kept, every byte read."""
-    workspace = open_workspace(place.top, now, env)
-    whole = (one for one in store.read_manifests(workspace.root) if not one.trouble)
-    return [finding for one in whole for finding in _check_content(workspace, one)]
+def check_point(workspace: Workspace, manifest: Manifest) -> Iterator[Finding]:
+    """Everything about one point, every byte read."""
+    location, where = store.locate(workspace, manifest.id), _path_of(manifest)
+    yield from _check_record(manifest, read_log(workspace.root), has_ref=bool(location.commit))
+    if manifest.trouble:
+        return
+    if location.commit:
+        with Blobs(location.root, private_objects.quiet_env(location.env)) as blobs:
+            kept = blobs.read(f"{location.commit}:{layout.MANIFEST}")
+        committed = store.parse_manifest(manifest.id, kept if isinstance(kept, bytes) else b"")
+        if committed.value.get("digest") != manifest.value["digest"]:
+            message = "the manifest is not the one that was committed with the content"
+            yield Finding("restore/manifest", "error", message, where, hint=_LOST.format(manifest.id))
+    for name in points.find_damage(location, manifest):
+        message = "its content is lost or damaged"
+        yield Finding("restore/content", "error", message, name, hint=_LOST.format(manifest.id))
+    yield from _check_script(location, manifest)
 
 
-def _check_content(workspace: Workspace, manifest: store.Manifest) -> Iterator[Finding]:
-    folder, hint = f"{layout.FOLDER}/{manifest.id}", _LOST.format(manifest.id)
-    location = store.locate(workspace, manifest.id)
-    damaged = points.find_damage(location, manifest)
-    if damaged:
-        message = f"kept content is lost or damaged: {join_some(damaged)}"
-        yield Finding("restore/content", "error", message, f"{folder}/{layout.MANIFEST}", hint=hint)
+def check_log(manifest: Manifest, log: Log) -> Finding | None:
+    """A point of which the log says nothing, or something else."""
+    if manifest.id not in log.made:
+        message, hint = (
+            "the log of operations does not tell of its making",
+            "was it made in another clone, or the log removed?",
+        )
+        return Finding("restore/unlogged", "warning", message, _path_of(manifest), hint=hint)
+    if log.made[manifest.id] != manifest.value["digest"]:
+        message = "the manifest is not the one that the log of operations tells of"
+        return Finding("restore/manifest", "error", message, _path_of(manifest), hint=_LOST.format(manifest.id))
+    return None
+
+
+def _check_record(manifest: Manifest, log: Log, *, has_ref: bool) -> Iterator[Finding]:
+    where, hint = _path_of(manifest), _LOST.format(manifest.id)
+    if manifest.trouble:
+        yield Finding("restore/manifest", "error", f"{manifest.id}: {manifest.trouble}", where, hint=hint)
+        return
+    if manifest.value["type"] == "git_stash" and not has_ref:
+        message = f"{layout.ref_name(manifest.id)} is gone, so git may throw its content away"
+        yield Finding("restore/ref", "error", message, where, hint=hint)
+    unlogged = check_log(manifest, log)
+    if unlogged:
+        yield unlogged
+
+
+def _check_script(location: Location, manifest: Manifest) -> Iterator[Finding]:
     script = read_if_there(os.path.join(location.folder, layout.RESTORE_SCRIPT)) or b""
     if sha256(script).hexdigest() != manifest.value["restore_script"]:
         message = "restore.sh is not the one that was made with the point"
         hint = "do not run it: `checkpoint restore-point rollback` does not need it"
-        yield Finding("restore/script", "error", message, f"{folder}/{layout.RESTORE_SCRIPT}", hint=hint)
+        yield Finding("restore/script", "error", message, f"{layout.FOLDER}/{manifest.id}/restore.sh", hint=hint)
 
 
-def _check_point(
-    workspace: Workspace, manifest: store.Manifest, log: Log, refs: Mapping[str, str], lost: frozenset[str]
-) -> Iterator[Finding]:
-    path, hint = f"{layout.FOLDER}/{manifest.id}/{layout.MANIFEST}", _LOST.format(manifest.id)
-    if manifest.trouble:
-        yield Finding("restore/manifest", "error", f"{manifest.id}: {manifest.trouble}", path, hint=hint)
-        return
-    if manifest.value["type"] == "git_stash" and manifest.id not in refs:
-        message = f"{layout.ref_name(manifest.id)} is gone, so git may throw its content away"
-        yield Finding("restore/ref", "error", message, path, hint=hint)
-    gone = _find_lost_files(workspace, manifest, lost)
+def _path_of(manifest: Manifest) -> str:
+    return f"{layout.FOLDER}/{manifest.id}/{layout.MANIFEST}"
+
+
+# all points, for the doctor
+
+
+def read_troubles(place: Place, env: Mapping[str, str], now: int) -> list[Finding]:
+    workspace = open_workspace(place.top, now, env)
+    manifests = list(store.read_manifests(workspace.root))
+    log, in_git = read_log(workspace.root), bool(workspace.git_dir)
+    refs = private_objects.read_refs(workspace.root, layout.REF_PREFIX, env) if in_git else {}
+    kept = [one for one in manifests if not one.trouble and one.value["type"] == "git_stash" and one.id in refs]
+    blobs = sorted({entry.blob for one in kept for entry in store.read_entries(one) if entry.blob})
+    lost_blobs = find_missing(workspace.root, blobs, private_objects.quiet_env(env)) if in_git else frozenset[str]()
+    findings = list[Finding]()
+    for one in manifests:
+        findings += _check_record(one, log, has_ref=one.id in refs)
+        lost = [] if one.trouble else _find_lost_files(workspace, one, lost_blobs)
+        if lost:
+            message, hint = f"its content is lost: {join_some(lost)}", _LOST.format(one.id)
+            findings.append(Finding("restore/content", "error", message, _path_of(one), hint=hint))
+    old = [one.id for one in manifests if find_state(one, now) in ("expired", "dropped")]
+    if old:
+        message = f"{plural(len(old), 'restore point')} expired: {join_some(old)}"
+        hint = "`checkpoint restore-point gc --expired` clears them away"
+        findings.append(Finding("restore/expired", "note", message, layout.FOLDER, hint=hint))
+    gone = sorted(set(log.made) - log.cleared - refs.keys() - {one.id for one in manifests})
     if gone:
-        yield Finding("restore/content", "error", f"its content is lost: {join_some(gone)}", path, hint=hint)
-    if manifest.id not in log.made:
-        message = "the log of operations does not tell of its making"
-        hint = "was it made in another clone, or the log removed?"
-        yield Finding("restore/unlogged", "warning", message, path, hint=hint)
-    elif log.made[manifest.id] != manifest.value["digest"]:
-        message = "the manifest is not the one that the log of operations tells of"
-        yield Finding("restore/manifest", "error", message, path, hint=hint)
+        message = f"the log has {plural(len(gone), 'restore point')} that nobody has any more: {join_some(gone)}"
+        hint = "`checkpoint restore-point audit` shows the log"
+        findings.append(Finding("restore/gone", "note", message, layout.AUDIT_LOG, hint=hint))
+    return findings + log.breaks
 
 
-def _find_lost_files(workspace: Workspace, manifest: store.Manifest, lost: frozenset[str]) -> list[str]:
-    """The files of a point whose content is not there at all."""
+def _find_lost_files(workspace: Workspace, manifest: Manifest, lost_blobs: frozenset[str]) -> list[str]:
+    """Those whose content is not there at all, without reading any."""
     entries = [entry for entry in store.read_entries(manifest) if entry.kind in ("file", "link")]
     if manifest.value["type"] == "git_stash":
-        return [entry.path for entry in entries if entry.blob in lost]
+        return [entry.path for entry in entries if entry.blob in lost_blobs]
     location = Location(workspace.root, layout.point_folder(workspace.root, manifest.id), workspace.env)
     return [entry.path for entry in entries if not os.path.lexists(copy_path(location, entry.path))]
 
 
-def _find_lost_blobs(workspace: Workspace, manifests: list[store.Manifest], refs: Mapping[str, str]) -> frozenset[str]:
-    """What git lacks of all that the points keep in it, asked for at once."""
-    kept = [one for one in manifests if not one.trouble and one.value["type"] == "git_stash" and one.id in refs]
-    blobs = {entry.blob for one in kept for entry in store.read_entries(one) if entry.blob}
-    return find_missing(workspace.root, sorted(blobs), private_objects.quiet_env(workspace.env))
-
-
-def _read_log(workspace: Workspace) -> Log:
-    made: dict[str, str] = {}
-    cleared = set[str]()
-    lines = list(audit.read_records(workspace.root))
-    for _, line in lines:
-        record: dict[str, Any] = audit.parse_record(line) or {}
-        point, details = str(record.get("checkpoint_id")), record.get("details")
-        if record.get("outcome") != "success" or not layout.is_id(point):
-            continue
-        if record.get("operation") == "create":
-            made[point] = str(details.get("digest")) if isinstance(details, dict) else ""
-        elif record.get("operation") in ("drop", "gc"):
-            cleared.add(point)
-    return Log(made, frozenset(cleared), audit.find_breaks(iter(lines)))
+def read_content_troubles(place: Place, env: Mapping[str, str], now: int) -> list[Finding]:
+    workspace, findings = open_workspace(place.top, now, env), list[Finding]()
+    for manifest in store.read_manifests(workspace.root):
+        location = store.locate(workspace, manifest.id)
+        damaged = [] if manifest.trouble else points.find_damage(location, manifest)
+        if damaged:
+            message, hint = f"kept content is lost or damaged: {join_some(damaged)}", _LOST.format(manifest.id)
+            findings.append(Finding("restore/content", "error", message, _path_of(manifest), hint=hint))
+        findings += [] if manifest.trouble else _check_script(location, manifest)
+    return findings

@@ -25,8 +25,6 @@ def open_mechanism(name: str) -> FileMechanism:
 
 
 class GitStash:
-    """Raw blobs under a ref of their own."""
-
     def capture(self, location: Location, found: Sequence[ScopePath], progress: Progress) -> list[Entry]:
         """Writes every file and link as a blob; the caller reads them back, since a file may change in between."""
         for _ in range(_TRIES):
@@ -77,8 +75,6 @@ def write_commit(location: Location, message: str, entries: Sequence[Entry], own
 
 
 class FileBackup:
-    """Copies in the tree they came from. It works without git."""
-
     def capture(self, location: Location, found: Sequence[ScopePath], progress: Progress) -> list[Entry]:
         """Copies every file, and a link as a link. Raises CheckpointError: the disk is full, a file keeps changing."""
         entries, size = [], 0

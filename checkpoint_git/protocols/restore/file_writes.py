@@ -46,10 +46,7 @@ def check_not_folder(root: str, path: str, hint: str = "move it away") -> None:
 
 
 def remove_path(root: str, path: str, check: Check = no_check) -> None:
-    """Removes a file, a link, or a folder that is empty; what is gone already is fine, a folder with content stays.
-
-    check: called right before, and may raise.
-    """
+    """Removes a file, a link, or a folder that is empty; what is gone already is fine, a folder with content stays."""
     check_way(root, path)
     full = os.path.join(root, path)
     with _writable(os.path.dirname(full)):
@@ -93,7 +90,6 @@ def set_modes(root: str, folders: Sequence[Entry]) -> None:
 
 
 def sync_folders(root: str, paths: Iterable[str]) -> None:
-    """Makes new names, and names that are gone, survive a power cut."""
     for folder in sorted({os.path.dirname(os.path.join(root, path)) for path in paths}):
         if os.path.isdir(folder):
             try:
@@ -120,9 +116,7 @@ def workshop(point_folder: str) -> Iterator[str]:
 def write_path(
     root: str, entry: Entry, content: Chunks, work_folder: str, *, sync: bool = True, check: Check = no_check
 ) -> None:
-    """A file or link as it was.
-
-    work_folder: as `workshop` gives it. sync: the content is on the disk when it returns. check: called right before
+    """work_folder: as `workshop` gives it. sync: the content is on the disk when it returns. check: called right before
     it takes its place, and may raise.
     """
     check_way(root, entry.path)
@@ -178,7 +172,6 @@ def _move_between(temporary: str, full: str, entry: Entry) -> None:
 
 @contextmanager
 def _writable(folder: str) -> Iterator[None]:
-    """Makes a folder writable for its owner meanwhile; its mode comes back on exit."""
     try:
         mode = stat.S_IMODE(os.stat(folder).st_mode)
         if mode & _OWNER != _OWNER:

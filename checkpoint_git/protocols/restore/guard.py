@@ -77,34 +77,24 @@ _CONTROL = frozenset(";&|<>`$(){}\n\r\\!*?[]~#")
 
 
 class Call(NamedTuple):
-    """One tool call.
-
-    path: what it changes, absolute; "" for what cannot be known from the call, so anything. cwd: where it starts.
-    """
-
     tool: str
     reads: bool
-    path: str = ""
+    path: str = ""  # what it changes, absolute; "" for what cannot be known from the call, so anything
     cwd: str = ""
 
 
 class Cover(NamedTuple):
-    """What one live point covers.
+    """What one live point covers."""
 
-    asked: its scopes below the workspace, "" for all of it. paths: what it holds. in_git: a ref keeps its content.
-    """
-
-    asked: tuple[str, ...]
-    paths: frozenset[str]
-    in_git: bool = False
+    asked: tuple[str, ...]  # its scopes below the workspace, "" for all of it
+    paths: frozenset[str]  # what it holds
+    in_git: bool = False  # a ref keeps its content
 
 
 class Verdict(NamedTuple):
-    """allowed, or why not. needs: the scope of a point that would change the answer, "" where none would."""
-
     allowed: bool
     reason: str = ""
-    needs: str = ""
+    needs: str = ""  # the scope of a point that would change the answer
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -127,12 +117,10 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
 
 
 def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
-    """Fail closed: deny the tool call on any error."""
     return _stop(error.message)
 
 
 def _stop(reason: str, needs: str = "") -> Answer:
-    """needs: the scope of a point that would let the call go on."""
     hint = f"; make one first: checkpoint restore-point create {needs} --expiry 8h" if needs else ""
     return Answer((), STOPPED, f"stopped: {shorten(escape_controls(reason), 500)}{hint}")
 
@@ -274,9 +262,8 @@ class _Covers:
 
 
 def _read_covers(root: str, git_dir: str, now: int) -> Iterator[Cover]:
-    """What every live point covers, newest first. A manifest that makes no sense covers nothing, and neither does one
-    that came with somebody's branch: git keeps no content for it.
-    """
+    """What every live point covers, newest first."""
+    # a manifest that makes no sense covers nothing, nor does one that came with a branch: git keeps no content for it
     for point in reversed(layout.list_ids(root)):
         try:
             value = load(decode(layout.read_manifest(root, point)))
@@ -288,7 +275,6 @@ def _read_covers(root: str, git_dir: str, now: int) -> Iterator[Cover]:
 
 
 def find_cover(value: Any, point: str, now: int) -> Cover | None:
-    """What a point covers by its manifest, None where it is not alive or the manifest makes no sense."""
     if not isinstance(value, dict) or value.get("id") != point or value.get("state") not in ("active", "restored"):
         return None
     scope, entries = value.get("scope"), value.get("entries")

@@ -23,24 +23,17 @@ _MARK = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
 class Workspace(NamedTuple):
-    """What an operation works with.
-
-    root: absolute. cwd: what relative paths start from. now: seconds since 1970. git_dir: None outside git. progress:
-    called with the bytes done so far.
-    """
-
-    root: str
-    cwd: str
-    now: int
+    root: str  # absolute
+    cwd: str  # what relative paths start from
+    now: int  # seconds since 1970
     env: Mapping[str, str]
     git_dir: str | None
-    progress: Callable[[int], None] = lambda size: None
+    progress: Callable[[int], None] = lambda size: None  # called with the bytes done so far
 
 
 def open_workspace(
     cwd: str, now: int, env: Mapping[str, str], progress: Callable[[int], None] = lambda size: None
 ) -> Workspace:
-    """The workspace around a folder. Raises CheckpointError inside a repository without a work tree."""
     root = find_workspace(cwd)
     repository = find_repository(root)
     return Workspace(root, cwd, now, env, repository[1] if repository else None, progress)
@@ -77,7 +70,6 @@ def lock(workspace: Workspace) -> Iterator[None]:
 
 
 def make_id(now: int) -> str:
-    """A new point's name, such as chk_20260115_143022_a7b3c9. now: seconds since 1970."""
     digits = "".join(letter for letter in write_instant(now) if letter.isdigit())
     mark = "".join(_MARK[byte % len(_MARK)] for byte in os.urandom(6))
     return f"chk_{digits[:8]}_{digits[8:14]}_{mark}"
@@ -115,7 +107,6 @@ def ref_name(point: str) -> str:
 
 
 def list_ids(root: str) -> list[str]:
-    """The points that have a folder, oldest first."""
     try:
         names = os.listdir(os.path.join(root, FOLDER))
     except OSError:
@@ -124,10 +115,8 @@ def list_ids(root: str) -> list[str]:
 
 
 def path_below(root: str, path: str) -> str | None:
-    """An absolute path relative to the workspace, "" for the workspace itself, None outside.
-
-    root may be spelled through a symbolic link, and so may the path: both spellings of root count.
-    """
+    """An absolute path relative to the workspace, "" for the workspace itself, None outside."""
+    # root may be spelled through a symbolic link, as /tmp is on macOS, and the path too: both spellings count
     for wall in (root, os.path.realpath(root)):
         if path == wall:
             return ""

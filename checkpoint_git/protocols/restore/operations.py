@@ -3,17 +3,14 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import escape_controls
-from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.git import private_objects
-from checkpoint_git.git.objects import Blobs
-from checkpoint_git.protocols.restore import artifacts, audit, layout, points, rollback, store
-from checkpoint_git.protocols.restore.contents import TYPES, Location, Means, Request
+from checkpoint_git.protocols.restore import artifacts, audit, damage, layout, points, rollback, store
+from checkpoint_git.protocols.restore.contents import TYPES, Means, Request
 from checkpoint_git.protocols.restore.layout import Workspace
 from checkpoint_git.protocols.restore.points import CreatedPoint
 from checkpoint_git.protocols.restore.rules import read_expiry
@@ -46,7 +43,6 @@ def create_point(
     expiry: str | None,
     requests: Sequence[Request] = (),
 ) -> CreatedPoint:
-    """A new restore point, proven. requests: states and databases. Raises CheckpointError; the failure is noted too."""
     expires = read_expiry(expiry, workspace.now)
     chosen = choose_type(workspace, scope, kind, requests)
     with layout.lock(workspace):
@@ -60,7 +56,6 @@ def create_point(
 
 
 def choose_type(workspace: Workspace, scope: Sequence[str], kind: str | None, requests: Sequence[Request]) -> str:
-    """The mechanism of the files, or of the other parts where there are no files. Raises CheckpointError."""
     if scope or not requests:
         if kind in _ARTIFACT_TYPES:
             raise CheckpointError(f"{kind} keeps no files", _ARTIFACT_TYPES[kind])
@@ -83,66 +78,12 @@ _ARTIFACT_TYPES = {
 }
 
 
-# looking
-
-
-_LOST = "it cannot be rolled back to; make a new restore point of what is there now"
-
-
 def verify_point(workspace: Workspace, point: str) -> list[Finding]:
-    """Everything that is wrong with a point: manifest, content, script, ref, log. Nothing is changed but the log."""
-    findings = list(_find_troubles(workspace, store.load_point(workspace, point)))
+    findings = list(damage.check_point(workspace, store.load_point(workspace, point)))
     codes = {"findings": [finding.code for finding in findings]}
     record = audit.Record("verify", "failure" if findings else "success", point, codes)
     audit.append_record(workspace.root, record, workspace.now)
     return findings
-
-
-def _find_troubles(workspace: Workspace, manifest: Manifest) -> Iterator[Finding]:
-    folder = f"{layout.FOLDER}/{manifest.id}"
-    path = f"{folder}/{layout.MANIFEST}"
-    if manifest.trouble:
-        yield Finding("restore/manifest", "error", manifest.trouble, path, hint=_LOST)
-        return
-    location = store.locate(workspace, manifest.id)
-    if manifest.value["type"] == "git_stash":
-        yield from _check_commit(location, manifest, path)
-    for name in points.find_damage(location, manifest):
-        yield Finding("restore/content", "error", "its content is lost or damaged", name, hint=_LOST)
-    script = read_if_there(os.path.join(location.folder, layout.RESTORE_SCRIPT)) or b""
-    if sha256(script).hexdigest() != manifest.value["restore_script"]:
-        message = "restore.sh is not the one that was made with the point"
-        hint = "do not run it: `checkpoint restore-point rollback` does not need it"
-        yield Finding("restore/script", "error", message, f"{folder}/{layout.RESTORE_SCRIPT}", hint=hint)
-    yield from _check_log(workspace, manifest, path)
-
-
-def _check_commit(location: Location, manifest: Manifest, path: str) -> Iterator[Finding]:
-    if not location.commit:
-        message = f"{layout.ref_name(manifest.id)} is gone, so git may throw its content away"
-        yield Finding("restore/ref", "error", message, path, hint=_LOST)
-        return
-    with Blobs(location.root, private_objects.quiet_env(location.env)) as blobs:
-        kept = blobs.read(f"{location.commit}:{layout.MANIFEST}")
-    committed = store.parse_manifest(manifest.id, kept if isinstance(kept, bytes) else b"")
-    if committed.value.get("digest") != manifest.value["digest"]:
-        message = "the manifest is not the one that was committed with the content"
-        yield Finding("restore/manifest", "error", message, path, hint=_LOST)
-
-
-def _check_log(workspace: Workspace, manifest: Manifest, path: str) -> Iterator[Finding]:
-    """A point of which the log of operations says nothing, or something else."""
-    for _, line in audit.read_records(workspace.root):
-        record = audit.parse_record(line)
-        if record and record.get("operation") == "create" and record.get("checkpoint_id") == manifest.id:
-            details = record.get("details")
-            if not isinstance(details, dict) or details.get("digest") != manifest.value["digest"]:
-                message = "the manifest is not the one that the log of operations tells of"
-                yield Finding("restore/manifest", "error", message, path, hint=_LOST)
-            return
-    message = "the log of operations does not tell of its making"
-    hint = "was it made in another clone, or the log removed?"
-    yield Finding("restore/unlogged", "warning", message, path, hint=hint)
 
 
 # rolling back
@@ -165,10 +106,7 @@ def roll_back_point(
     dry_run: bool = False,
     force: bool = False,
 ) -> RolledBackPoint:
-    """Goes back to a point. force: even to one that has expired, never to a damaged one. Raises CheckpointError.
-
-    within: paths, `state:KEY` and URLs of databases. means: where states go, what databases ask for.
-    """
+    """within: paths, `state:KEY` and URLs of databases. force: even where the point has expired."""
     means = means or Means()
     if dry_run:
         manifest = _load_usable(workspace, point, force)
@@ -199,10 +137,6 @@ def _load_usable(workspace: Workspace, point: str, force: bool, *, locked: bool 
 
 
 def _check_parts(workspace: Workspace, manifest: Manifest, within: Sequence[str] | None, means: Means) -> None:
-    """Raises CheckpointError for a name of a part that the point does not hold, and for a dump that may not be ours.
-
-    Restoring a dump runs what is in it, on the server that the manifest names.
-    """
     if manifest.trouble:
         return
     kept = artifacts.read_artifacts(manifest.value)
@@ -215,10 +149,11 @@ def _check_parts(workspace: Workspace, manifest: Manifest, within: Sequence[str]
     if unknown is not None:
         hint = f"it holds {', '.join(names)}" if names else "it holds files only"
         raise CheckpointError(f"{manifest.id} does not hold {escape_controls(unknown)}", escape_controls(hint))
-    if any(one.kind == "postgresql" for one in kept):
-        for finding in _check_log(workspace, manifest, ""):
-            hint = "it is not put back, since that would run what somebody may have written into its dump"
-            raise CheckpointError(f"{manifest.id} cannot be trusted: {finding.message}", hint)
+    unlogged = damage.check_log(manifest, damage.read_log(workspace.root))
+    if unlogged and any(one.kind == "postgresql" for one in kept):
+        # restoring a dump runs what is in it, on the server that the manifest names
+        hint = "it is not put back, since that would run what somebody may have written into its dump"
+        raise CheckpointError(f"{manifest.id} cannot be trusted: {unlogged.message}", hint)
 
 
 def find_below(workspace: Workspace, path: str) -> str:
@@ -236,7 +171,6 @@ def find_below(workspace: Workspace, path: str) -> str:
 
 
 def drop_point(workspace: Workspace, point: str) -> Manifest:
-    """Removes a point and its ref, since the user asked for just that. Raises CheckpointError."""
     with layout.lock(workspace), _noted(workspace, "drop", point, {}):
         manifest = store.load_point(workspace, point, locked=True)
         _remove(workspace, manifest)
@@ -244,10 +178,7 @@ def drop_point(workspace: Workspace, point: str) -> Manifest:
 
 
 def collect_expired(workspace: Workspace, *, dry_run: bool = False) -> list[Manifest]:
-    """Removes the points that have expired, since the user asked for it; those that are damaged stay.
-
-    What a crash left of points that were being dropped is finished too.
-    """
+    """Removes expired points, and what a crash left of points that were being dropped; damaged ones stay."""
     with layout.lock(workspace):
         store.remove_unfinished(workspace.root)
         listed = store.list_points(workspace, locked=True)
@@ -272,7 +203,6 @@ def _remove(workspace: Workspace, manifest: Manifest) -> None:
 
 
 def describe(made: CreatedPoint) -> dict[str, Any]:
-    """The whole contract for a point that was just made and proven."""
     value, point, folder = made.manifest.value, made.manifest.id, f"{layout.FOLDER}/{made.manifest.id}"
     databases = [one.name for one in made.artifacts if one.kind != "state"]
     states = [one.name for one in made.artifacts if one.kind == "state"]
@@ -325,7 +255,6 @@ def _find_assumptions(*, has_databases: bool, in_git: bool) -> list[str]:
 
 
 def summarize_state(made: CreatedPoint) -> str:
-    """The captured state in one line, with what was not committed."""
     files = made.manifest.value["scope"]["files"]
     texts = [f"{len(files)} file{'' if len(files) == 1 else 's'}, {size_text(made.manifest.value['size'])}"]
     for kinds, word in ((("state",), "state"), (("sqlite", "postgresql"), "database")):
@@ -340,7 +269,6 @@ def summarize_state(made: CreatedPoint) -> str:
 
 
 def size_text(size: int) -> str:
-    """Bytes as people say them."""
     for name, unit in (("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10)):
         if size >= unit:
             return f"{size / unit:.1f} {name}"
@@ -348,7 +276,6 @@ def size_text(size: int) -> str:
 
 
 def outline(status: store.PointStatus) -> dict[str, Any]:
-    """A point as a list shows it."""
     manifest, state = status
     if manifest.trouble:
         return {"id": manifest.id, "state": state, "trouble": manifest.trouble}

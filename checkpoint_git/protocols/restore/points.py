@@ -35,26 +35,21 @@ _SHOWN = 10
 
 
 class Capture(NamedTuple):
-    """The paths that a point would hold. left_out: ignored by git and not named. warnings: sentences."""
+    """The paths that a point would hold."""
 
     scope: Scope
     found: list[ScopePath]
-    left_out: list[str]
+    left_out: list[str]  # ignored by git and not named
     warnings: list[str]
 
 
 class CreatedPoint(NamedTuple):
-    """A point that was made and proven.
-
-    proofs: what was verified -> whether it was so. uncommitted: what in scope differs from HEAD; None outside git.
-    """
-
     manifest: store.Manifest
     entries: list[Entry]
     location: Location
     warnings: list[str]
-    proofs: dict[str, bool]
-    uncommitted: list[str] | None
+    proofs: dict[str, bool]  # what was verified -> whether it was so
+    uncommitted: list[str] | None  # what in scope differs from HEAD; None outside git
     artifacts: Sequence[Artifact] = ()
 
 
@@ -68,10 +63,9 @@ def plan_capture(
     claimed: frozenset[str] = frozenset(),
     plain: frozenset[str] = frozenset(),
 ) -> Capture:
-    """The paths that a point would hold. Raises CheckpointError for a scope that is empty, outside, or all secret.
+    """Raises CheckpointError for a scope that is empty, outside, or all secret. asked: [] for a point without files.
 
-    asked: [] for a point that holds no files. claimed: files of databases that are kept as such. plain: those of
-    `asked` that are no patterns.
+    claimed: files of databases that are kept as such. plain: those of `asked` that are no patterns.
     """
     if not asked:
         return Capture(Scope([], [], [], []), [], [], [])
@@ -127,10 +121,7 @@ def create(
     requests: Sequence[Request] = (),
     plain: frozenset[str] = frozenset(),
 ) -> CreatedPoint:
-    """A point of files and of other parts: captured, read back, rehearsed, and only then given its name.
-
-    Nothing of the user's is touched. Raises CheckpointError; what was begun is removed then.
-    """
+    """A new point. Nothing of the user's is touched. Raises CheckpointError; what was begun is removed then."""
     if not asked and not requests:
         raise CheckpointError("the scope holds nothing", "name files, folders, patterns, states or databases")
     captured = plan_capture(workspace, asked, kind, artifacts.find_claimed(requests), plain)
@@ -147,7 +138,7 @@ def create(
         location = Location(workspace.root, folder, workspace.env)
         entries = _capture_proven(location, kind, captured.found, workspace.progress)
         kept = artifacts.capture(location, requests, workspace.progress)
-        text = _write_script(location, point, kind, entries, kept)
+        text = os.fsencode(script.write_script(location.root, point, kind, entries, kept))
         value = _describe(workspace, point, kind, captured, entries, kept, reason, expires, text)
         location = _write_point(location, point, value, entries, kept, text)
         store.finish_folder(workspace.root, folder, point)
@@ -174,16 +165,14 @@ def _choose_id(workspace: Workspace) -> str:
 
 
 def _capture_proven(location: Location, kind: str, found: Sequence[ScopePath], progress: Progress) -> list[Entry]:
-    """The scope's content kept, restored in a rehearsal and compared. Raises CheckpointError.
-
-    What differs was written to in between: it is captured again, a few times.
-    """
+    """The scope's content kept, restored in a rehearsal and compared. Raises CheckpointError."""
     kept = {one.path: Entry(one.path, "absent") for one in found}
     waiting = list(found)
     for _ in range(_TRIES):
         entries = file_mechanisms.open_mechanism(kind).capture(location, waiting, progress)
         kept.update((entry.path, entry) for entry in entries)
         lost = rehearse(location, kind, entries)
+        # what differs was written to in between: it is captured again
         waiting = [_look_again(location.root, kept[one.path]) for one in waiting if one.path in lost]
         if not waiting:
             return list(kept.values())
@@ -193,17 +182,6 @@ def _capture_proven(location: Location, kind: str, found: Sequence[ScopePath], p
 def _look_again(root: str, entry: Entry) -> ScopePath:
     status = None if entry.kind == "absent" else look_at(root, entry.path).status
     return ScopePath(entry.path, entry.kind, status)
-
-
-def _write_script(
-    location: Location, point: str, kind: str, entries: Sequence[Entry], kept: Sequence[Artifact]
-) -> bytes:
-    def read_target(entry: Entry) -> str:
-        return os.readlink(os.path.join(location.root, entry.path))
-
-    before, after = artifacts.write_lines(kept, states=False), artifacts.write_lines(kept, states=True)
-    prerequisites = artifacts.find_prerequisites(kept)
-    return os.fsencode(script.write_script(point, kind, entries, read_target, before, after, prerequisites))
 
 
 def _describe(
@@ -269,7 +247,6 @@ def _write_point(
 
 
 def _find_proofs(location: Location, kind: str, captured: Capture, kept: Sequence[Artifact]) -> dict[str, bool]:
-    """What is known of a point that has its name: the rehearsal passed, or it would not be there."""
     path = os.path.join(location.folder, layout.RESTORE_SCRIPT)
     parsed = subprocess.run(["/bin/sh", "-n", path], capture_output=True, check=False)
     proofs = {
@@ -286,7 +263,6 @@ def _find_proofs(location: Location, kind: str, captured: Capture, kept: Sequenc
 
 
 def find_damage(location: Location, manifest: store.Manifest) -> list[str]:
-    """The paths, states and databases whose kept content is lost or is not what was captured."""
     holding = [entry for entry in store.read_entries(manifest) if entry.kind in ("file", "link")]
     damaged: list[str] = []
     contents = file_mechanisms.open_mechanism(manifest.value["type"]).read_contents(location, holding)
@@ -321,10 +297,7 @@ def restore_entries(
     sync: bool = True,
     check: file_writes.Check = file_writes.no_check,
 ) -> None:
-    """Restores folders, files and links in a target folder, and removes nothing there.
-
-    check: called right before a file or link takes its place.
-    """
+    """Restores in a target folder, and removes nothing there. check: called right before a path is replaced."""
     folders = [entry for entry in entries if entry.kind == "folder"]
     holding = [entry for entry in entries if entry.kind in ("file", "link")]
     with file_writes.workshop(location.folder) as work_folder:

@@ -29,7 +29,6 @@ _OPTIONS = (("--host", "host"), ("--port", "port"), ("--username", "user"), ("--
 
 
 def request_database(url: str, tables: Sequence[str]) -> Request:
-    """A PostgreSQL database to keep. tables: names, with or without schema; () for all. Raises CheckpointError."""
     connection, password = read_url(url)
     details = {"connection": connection, "password": password, "asked": list(tables)}
     return Request("postgresql", write_url(connection), details)
@@ -63,7 +62,6 @@ def read_url(url: str) -> tuple[dict[str, str], str | None]:
 
 
 def write_url(connection: Mapping[str, str]) -> str:
-    """The URL without a password: how the database is named, and how it is written down."""
     host = connection.get("host", "")
     user = f"{quote(connection['user'], safe='')}@" if "user" in connection else ""
     port = f":{connection['port']}" if "port" in connection else ""
@@ -212,7 +210,6 @@ def _env_of(location: Location, artifact: Artifact, means: Means) -> dict[str, s
 
 
 def check_ready(location: Location, artifact: Artifact, means: Means) -> None:
-    """The server answers, the programs are there, and this pg_restore can read the dump."""
     env = _env_of(location, artifact, means)
     with open_session(env) as query:
         query("SELECT 1")

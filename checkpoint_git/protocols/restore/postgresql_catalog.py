@@ -1,7 +1,4 @@
-"""What is in a PostgreSQL database: its tables and views, what depends on them, and one hash over all of it.
-
-It asks through one open session and changes nothing.
-"""
+"""What is in a PostgreSQL database: its tables and views, what depends on them, and one hash over all of it."""
 
 import json
 import shlex
@@ -24,7 +21,6 @@ class Relation(NamedTuple):
 
     @property
     def quoted(self) -> str:
-        """Its name in SQL, and in the patterns of pg_dump."""
         return f"{_quote(self.schema)}.{_quote(self.name)}"
 
 
@@ -108,7 +104,6 @@ FROM (SELECT md5("the checkpoint row"::text) FROM ONLY {name} AS "the checkpoint
 
 
 def read_relations(query: Query) -> list[Relation]:
-    """Everything in the database that holds data or shows it, except what belongs to the system or an extension."""
     return sorted(Relation(*row) for row in _read_rows(query, _RELATIONS))
 
 
@@ -123,7 +118,6 @@ def choose(relations: Sequence[Relation], tables: Sequence[Relation] | None) -> 
 
 
 def find_asked(relations: Sequence[Relation], names: Sequence[str]) -> list[Relation]:
-    """The tables and views that a user names. Raises CheckpointError for one that is unknown or ambiguous."""
     return sorted({_find_one([one for one in relations if one.kind != "S"], name) for name in names})
 
 
@@ -148,7 +142,6 @@ def _oids(relations: Sequence[Relation]) -> str:
 
 
 def check_closed(query: Query, relations: Sequence[Relation]) -> None:
-    """Raises CheckpointError where something outside depends on these tables: they could not be put back alone."""
     depending = _read_rows(query, _DEPENDING.format(oids=_oids(relations)))
     if depending:
         told = ", ".join(sorted({f"{other} {how} {own}" for other, how, own in depending})[:5])

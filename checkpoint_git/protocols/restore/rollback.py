@@ -34,30 +34,23 @@ _NO_MEANS = Means()
 
 
 class Plan(NamedTuple):
-    """What a rollback would do. remove: what was made since, deep paths first. restore: what is missing or differs.
+    """What a rollback would do."""
 
-    parts: the states and databases that are not as they were kept, in the order in which they are restored. found,
-    present: the scope as it was when the plan was made.
-    """
-
-    remove: list[str]
-    restore: list[Difference]
+    remove: list[str]  # what was made since, deep paths first
+    restore: list[Difference]  # what is missing or differs
     entries: list[Entry]
-    parts: Sequence[Artifact] = ()
-    found: Sequence[ScopePath] = ()
+    parts: Sequence[Artifact] = ()  # states and databases that differ, in the order in which they are restored
+    found: Sequence[ScopePath] = ()  # the scope as it was when the plan was made, as present is
     present: Sequence[Entry] = ()
 
 
 class RolledBack(NamedTuple):
-    """What a rollback did. safety: the point of what was there before, "" where all of that was handed over.
-
-    resumed: it finished one that was cut off. told: sentences on what the user should know.
-    """
+    """What a rollback did."""
 
     plan: Plan
-    safety: str
-    resumed: bool
-    told: Sequence[str] = ()
+    safety: str  # the point of what was there before, "" where all of that was handed over
+    resumed: bool  # it finished one that was cut off
+    told: Sequence[str] = ()  # sentences on what the user should know
 
 
 class _Job(NamedTuple):
@@ -90,16 +83,14 @@ def _begin(workspace: Workspace, manifest: store.Manifest, within: Sequence[str]
 def plan_rollback(
     workspace: Workspace, manifest: store.Manifest, within: Sequence[str] | None = None, means: Means = _NO_MEANS
 ) -> Plan:
-    """What would change. within: paths of the scope to go back for, all where None. Raises CheckpointError."""
     return _plan(_begin(workspace, manifest, within, means))
 
 
 def roll_back(
     workspace: Workspace, manifest: store.Manifest, within: Sequence[str] | None = None, means: Means = _NO_MEANS
 ) -> RolledBack:
-    """Goes back, and proves it. The caller holds the lock, and has checked that the point has not expired.
+    """The caller holds the lock, and has checked that the point has not expired.
 
-    Running it again before `end_rollback` finishes the same one.
     Raises CheckpointError where the point is damaged (nothing was changed then) or where the result is not what was
     captured: then everything is kept, the safety point too.
     """
@@ -126,7 +117,6 @@ def roll_back(
 
 
 def end_rollback(workspace: Workspace, manifest: store.Manifest) -> None:
-    """Forgets that a rollback was begun, once all that has to be noted about it is. Raises CheckpointError."""
     path = os.path.join(layout.point_folder(workspace.root, manifest.id), _JOURNAL)
     if os.path.lexists(path):
         remove_file(path)
@@ -157,16 +147,14 @@ def _read_scope(job: _Job) -> list[ScopePath]:
 
 
 def _find_asked(job: _Job) -> tuple[list[str], frozenset[str]]:
-    """The scopes, absolute, and those of them that are names, however much `[id].py` looks like a pattern.
-
-    What the point holds belongs to it even where a pattern no longer finds it.
-    """
+    """The scopes, absolute, and those of them that are names, however much `[id].py` looks like a pattern."""
     root, entries = job.workspace.root, store.read_entries(job.manifest)
     plain = frozenset(os.path.join(root, entry.path) for entry in entries)
     asked = [os.path.join(root, path) for path in job.manifest.value["scope"]["asked"]]
     there = [path for path in asked if os.path.lexists(path)]
     patterns = [path for path in asked if path not in plain and not os.path.lexists(path) and _matches(root, path)]
     own = {*(entry.path for entry in entries), *job.manifest.value["scope"]["asked"]}
+    # what the point holds belongs to its scope even where a pattern no longer finds it
     held = [
         os.path.join(root, entry.path)
         for entry in entries
@@ -246,10 +234,8 @@ def _make_safety(job: _Job) -> str:
 
 
 def _find_resumed(job: _Job) -> str:
-    """The safety point of the same rollback, cut off, if nobody has worked in the scope since; else "".
-
-    A second safety point of a state that nobody made would only hide the first.
-    """
+    """The safety point of the same rollback, cut off, if nobody has worked in the scope since; else ""."""
+    # a second safety point, of a state that nobody made, would only hide the first
     safety = _read_journal(job)
     kept = store.load_manifest(job.workspace.root, safety) if safety else None
     if kept is None or kept.trouble or kept.value["state"] == "dropped":

@@ -17,10 +17,8 @@ Version = tuple[int, ...] | None  # what distinguishes one state of a path from 
 
 
 def is_half_way(present: Iterable[Entry], wanted: Iterable[Entry], before: Iterable[Entry]) -> bool:
-    """Whether a state is on the way between two: each path is as in one of them, or gone.
-
-    A rollback that was cut off leaves such a state. In another one somebody has worked since, so it must be kept first.
-    """
+    """Whether a state is on the way between two, as a rollback that was cut off leaves it."""
+    # in any other state somebody has worked since, so it must be kept first
     known = {_outline(entry) for entry in (*wanted, *before)}
     return all(
         _outline(entry) in known or entry.kind == "absent" or file_writes.is_part(entry.path) for entry in present
@@ -59,7 +57,6 @@ class Watch:
             raise _written_error(path)
 
     def forget(self, path: str) -> None:
-        """The path was removed by us, or stays since it is a folder with content of others."""
         self._versions[path] = _read_version(self._root, path)
 
 
@@ -95,7 +92,6 @@ def check_ways(root: str, remove: Sequence[str], restore: Sequence[Difference], 
 
 
 def _check_emptied(root: str, path: str, gone: frozenset[str]) -> None:
-    """Raises CheckpointError where a folder in a file's place holds more than what will be removed."""
     for folder, folders, files in os.walk(os.path.join(root, path)):
         for name in (*folders, *files):
             below = os.path.relpath(os.path.join(folder, name), root)

@@ -33,10 +33,7 @@ _JSON_ONLY = ("service-account", "service_account")
 
 
 def is_sensitive(path: str) -> bool:
-    """Whether a file's base name is one of those that hold secrets, in upper or lower case.
-
-    Such a file is never copied into a restore point, and there is no option to override that.
-    """
+    """Such a file is never copied into a restore point; deliberately, no option overrides that."""
     name = path.rpartition("/")[2].lower()
     if name.endswith(_HARMLESS) or (name.startswith(_JSON_ONLY) and not name.endswith(".json")):
         return False
@@ -44,7 +41,6 @@ def is_sensitive(path: str) -> bool:
 
 
 def check_not_sensitive(path: str, shown: str) -> None:
-    """Raises CheckpointError for a file that holds secrets. shown: how the user named it."""
     if is_sensitive(path):
         message = f"{escape_controls(shorten(shown, 100))} holds secrets by its name"
         raise CheckpointError(message, "secrets are never copied into a restore point")
@@ -57,10 +53,7 @@ _LONGEST = 100 * 366 * DAY
 
 
 def read_expiry(text: str | None, now: int) -> int | None:
-    """When a point expires, in seconds since 1970; None for never.
-
-    text: a number with m, h, d or w behind it; "never" or None for never. Raises CheckpointError for anything else.
-    """
+    """Seconds since 1970, None for never. text: 30m, 24h, 7d, 2w, never. Raises CheckpointError for anything else."""
     if text is None or text.strip().lower() == "never":
         return None
     match = re.fullmatch(r"([1-9][0-9]{0,8})([mhdw])", text.strip().lower(), re.ASCII)
@@ -103,10 +96,7 @@ CONNECTION = {
 
 
 def is_connection(value: Any) -> bool:
-    """Whether a connection is one that we could have written.
-
-    The client programs can read the name of a database as a whole connection string, so it must be plain.
-    """
+    # The client programs read a name such as "host=evil dbname=x" as a whole connection string, so it must be plain.
     if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
         return False
     name = value.get("dbname", "")
@@ -137,7 +127,6 @@ def _check_head(value: dict[str, Any], point: str) -> Iterator[Finding]:
 
 
 def _check_paths(value: dict[str, Any]) -> Iterator[Finding]:
-    """The paths of entries; of parts the files they come from and are kept in, and the details they rely on."""
     leads_out = "a path that leads out of the workspace, or into git"
     for at, entry in enumerate(value["entries"]):
         if not is_plain_path(entry["path"]):

@@ -27,25 +27,18 @@ _READABLE = "a restore point must hold all of its scope: make it readable, or le
 
 
 class Scope(NamedTuple):
-    """What a scope comes to.
-
-    found: by path. asked: the scopes as paths or patterns below the workspace. secret: files left out for their names.
-    special: devices, sockets and pipes left out.
-    """
-
-    found: list[ScopePath]
-    asked: list[str]
-    secret: list[str]
-    special: list[str]
+    found: list[ScopePath]  # by path
+    asked: list[str]  # the scopes as paths or patterns below the workspace
+    secret: list[str]  # files left out for their names
+    special: list[str]  # devices, sockets and pipes left out
 
 
 def read_scope(root: str, scopes: Sequence[str], cwd: str | None = None, plain: frozenset[str] = frozenset()) -> Scope:
     """Every path that the scopes name: files, folders with all below them, patterns (`*`, `?`, `[...]`, `**`).
 
-    root: the workspace, absolute. cwd: what relative scopes start from, root where None. plain: those scopes that are
-    no patterns, whatever is in their names. A path that is not there is in the answer as "absent": rolling back means
-    removing what is made there. A pattern that matches nothing is an error, as is a scope outside the workspace or
-    behind a symbolic link. Raises CheckpointError.
+    plain: those that are no patterns, whatever is in their names. A path that is not there is "absent": rolling back
+    means removing what is made there. Raises CheckpointError for a pattern that matches nothing, and for a scope
+    outside the workspace or behind a symbolic link.
     """
     found: dict[str, ScopePath] = {}
     asked, secret, special = list[str](), set[str](), set[str]()
@@ -63,7 +56,6 @@ def read_scope(root: str, scopes: Sequence[str], cwd: str | None = None, plain: 
 
 
 def _place(root: str, scope: str, cwd: str) -> str:
-    """A scope as a path below the workspace, "" for the workspace itself. Raises CheckpointError."""
     shown = escape_controls(shorten(scope, 100))
     if not scope or "\0" in scope:
         raise CheckpointError(f'"{shown}" is no path', "name files, folders or patterns inside the workspace")
@@ -98,7 +90,6 @@ def _expand(root: str, path: str, scope: str) -> Iterator[ScopePath]:
 
 
 def _walk(root: str, path: str) -> Iterator[ScopePath]:
-    """The path itself and, for a folder, all that is below it; symbolic links are taken as links."""
     waiting = [path]
     while waiting:
         current = waiting.pop()
@@ -223,7 +214,6 @@ def _version(status: os.stat_result) -> tuple[int, int, int]:
 
 
 def changing_error(path: str) -> CheckpointError:
-    """A file that never stays the same: what a point held of it would be a state that it never had."""
     hint = "stop what writes it, then make the point again"
     return CheckpointError(f"{escape_controls(path)} changes while it is read", hint)
 

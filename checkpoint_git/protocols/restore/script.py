@@ -6,45 +6,35 @@ beside its place and moved there; nothing is forced, and nothing that is not in 
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from checkpoint_git.core.terminal_text import quote_word
-from checkpoint_git.protocols.restore import layout
-from checkpoint_git.protocols.restore.contents import Entry
+from checkpoint_git.protocols.restore import artifacts, layout
+from checkpoint_git.protocols.restore.contents import Artifact, Entry
 
 _TEMPLATE = os.path.join(os.path.dirname(__file__), "restore.sh")
 _AT_ONCE = 1000  # names on one command line
 _SOURCES = {"git_stash": ("use_git", "take_blob"), "file_backup": ("use_copies", "take_copy")}
 
 
-def write_script(
-    point: str,
-    mechanism: str,
-    entries: Sequence[Entry],
-    read_target: Callable[[Entry], str],
-    before: str = "",
-    after: str = "",
-    prerequisites: Sequence[str] = (),
-) -> str:
-    """The script. read_target: where a link points. before, after: the lines of databases, and of states.
-
-    prerequisites: sentences for the head of it.
-    """
+def write_script(root: str, point: str, mechanism: str, entries: Sequence[Entry], kept: Sequence[Artifact]) -> str:
+    """The script of a point. root: the workspace, whose links are read for where they point."""
     with open(_TEMPLATE, encoding="ascii") as stream:
         text = stream.read()
-    head = "# Before you run it:\n" + "".join(f"#  - {ascii(line)[1:-1]}\n" for line in prerequisites)
-    lines = _write_lines(mechanism, entries, read_target) if entries else []
+    notes = "".join(f"#  - {ascii(line)[1:-1]}\n" for line in artifacts.find_prerequisites(kept))
+    databases, states = (artifacts.write_lines(kept, states=states) for states in (False, True))
+    files = _write_lines(root, mechanism, entries) if entries else []
     values = {
         "@POINT@": point,
         "@FOLDER@": quote_word(f"./{layout.FOLDER}/{point}"),
-        "# @PREREQUISITES@\n": head if prerequisites else "",
-        "# @LINES@\n": "".join([before, *lines, after]),
+        "# @PREREQUISITES@\n": f"# Before you run it:\n{notes}" if notes else "",
+        "# @LINES@\n": "".join([databases, *files, states]),
     }
     # in one pass: a file may be called @LINES@
     return re.sub("|".join(values), lambda match: values[match[0]], text)
 
 
-def _write_lines(mechanism: str, entries: Sequence[Entry], read_target: Callable[[Entry], str]) -> list[str]:
+def _write_lines(root: str, mechanism: str, entries: Sequence[Entry]) -> list[str]:
     """First everything is taken to a folder of our own and compared there, then each file is moved to its place."""
     use, take = _SOURCES[mechanism]
     ordered = sorted(entries, key=lambda entry: entry.path)
@@ -62,7 +52,7 @@ def _write_lines(mechanism: str, entries: Sequence[Entry], read_target: Callable
             lines.append(f'(cd -- "$work" && chmod {mode:04o} {chosen}) 2>/dev/null\n')
     lines += [f"folder {_name(entry)}\n" for entry in folders]
     lines += [f"put {number} {_name(entry)}\n" for number, entry in files]
-    lines += [f"link {quote_word(read_target(entry))} {_name(entry)}\n" for entry in links]
+    lines += [f"link {quote_word(os.readlink(os.path.join(root, one.path)))} {_name(one)}\n" for one in links]
     return lines + [f"chmod {entry.mode:04o} -- {_name(entry)} || fail {_name(entry)}\n" for entry in reversed(folders)]
 
 

@@ -32,7 +32,6 @@ _PASSING = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL)
 
 
 def request_database(root: str, cwd: str, url: str) -> Request:
-    """A database to keep. url: sqlite:///path, from cwd. Raises CheckpointError outside the workspace."""
     shown = escape_controls(shorten(url, 100))
     rest = url.partition(":")[2]
     named = rest.removeprefix("///")
@@ -91,10 +90,9 @@ def _open(path: str, how: str) -> sqlite3.Connection:
 
 
 def _open_source(path: str) -> sqlite3.Connection:
-    """A connection that changes nothing: beside a -wal it only reads, since the last to leave would write that back.
-
-    Without a -wal it may write, since a reader would leave empty side files behind.
-    """
+    """A connection that changes nothing."""
+    # beside a -wal it only reads, since the last to leave would write that back; without one it may write, since a
+    # reader would leave empty side files behind
     return _open(path, "mode=ro" if os.path.lexists(f"{path}-wal") else "mode=rw")
 
 
@@ -121,10 +119,7 @@ def _create_private(path: str) -> None:
 
 
 def hash_content(path: str, *, frozen: bool) -> str:
-    """The hash over the schema and all rows of all tables, as SQLite reads them. frozen: side files are not looked at.
-
-    Raises sqlite3.DatabaseError.
-    """
+    """Over the schema and all rows, as SQLite reads them. frozen: without side files. Raises sqlite3.DatabaseError."""
     digest = sha256(b"sqlite 1\n")
     with closing(_open(path, "immutable=1") if frozen else _open_source(path)) as connection:
         connection.text_factory = bytearray  # any bytes, and distinct from a blob
@@ -161,7 +156,6 @@ def find_users(path: str) -> list[int]:
 
 
 def _read_open_files() -> Iterator[tuple[int, tuple[int, int]]]:
-    """(process, (device, inode)) of every open file. Nothing where the system has no /proc."""
     processes = os.listdir("/proc") if os.path.isdir("/proc/self/fd") else []
     for process in processes:
         if not process.isdecimal():
@@ -206,7 +200,6 @@ def _check_unlocked(full: str, shown: str) -> None:
 
 
 def is_as_kept(location: Location, artifact: Artifact, means: Means) -> bool:
-    """What SQLite reads now, side files included, compared with what was captured."""
     full = os.path.join(location.root, str(artifact.details["path"]))
     if not artifact.content or not os.path.lexists(full):
         return not artifact.content and not os.path.lexists(full)

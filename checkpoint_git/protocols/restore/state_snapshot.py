@@ -1,7 +1,4 @@
-"""State kept as JSON: it came from a file, from another program's output or from a caller, and goes back the same way.
-
-It knows keys and bytes; what a state means is its owner's.
-"""
+"""State kept as JSON: from a file, another program's output or a caller, and back the same way."""
 
 import json
 import os
@@ -23,7 +20,6 @@ _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345
 
 
 def check_key(key: str) -> str:
-    """A state's key: a name, not a path. Raises CheckpointError."""
     if key and len(key) <= 64 and _LETTERS.issuperset(key) and key[0] not in ".-":
         return key
     shown = escape_controls(shorten(key, 60))

@@ -33,18 +33,14 @@ _OWN_FILES = (layout.MANIFEST, layout.RESTORE_SCRIPT)
 
 
 class Manifest(NamedTuple):
-    """A point's manifest as data. trouble: why it cannot be relied on, "" where it can."""
-
     id: str
     value: dict[str, Any]
-    trouble: str = ""
+    trouble: str = ""  # why it cannot be relied on
 
 
 class PointStatus(NamedTuple):
-    """A point and its state: active, restored, expired or dropped; "damaged" where it is not usable."""
-
     manifest: Manifest
-    state: str
+    state: str  # active, restored, expired or dropped; "damaged" where it is not usable
 
 
 # one manifest
@@ -131,7 +127,6 @@ def read_manifests(root: str) -> Iterator[Manifest]:
 
 
 def list_points(workspace: Workspace, *, locked: bool = False) -> list[PointStatus]:
-    """Every point, oldest first; those of which only git has a copy left are brought back first."""
     bring_back(workspace, locked=locked)
     return [PointStatus(manifest, find_state(manifest, workspace.now)) for manifest in read_manifests(workspace.root)]
 
@@ -150,14 +145,11 @@ def load_point(workspace: Workspace, point: str, *, locked: bool = False) -> Man
 
 
 def bring_back(workspace: Workspace, *, locked: bool = False) -> None:
-    """Points whose folder was removed, as `git clean -xdf` does: their commit holds the manifest and restore.sh.
-
-    locked: the caller holds the lock, without which a point that is just being made would be taken for a lost one.
-    """
+    """Points whose folder was removed, as `git clean -xdf` does: their commit holds the manifest and restore.sh."""
     if not workspace.git_dir or not _find_lost(workspace):
         return
     if not locked:
-        with layout.lock(workspace):
+        with layout.lock(workspace):  # without it a point that is just being made would be taken for a lost one
             bring_back(workspace, locked=True)
         return
     env = private_objects.quiet_env(workspace.env)
@@ -174,10 +166,7 @@ def bring_back(workspace: Workspace, *, locked: bool = False) -> None:
 
 
 def _find_lost(workspace: Workspace) -> dict[str, str]:
-    """The points of which only git has a copy left: id -> commit.
-
-    Not those of another work tree of the same repository: their files are not this one's.
-    """
+    """The points of this work tree of which only git has a copy left: id -> commit."""
     there = set(layout.list_ids(workspace.root))
     refs = private_objects.read_refs(workspace.root, layout.REF_PREFIX, workspace.env)
     lost = {point: commit for point, commit in refs.items() if layout.is_id(point) and point not in there}
@@ -200,7 +189,6 @@ def find_work_tree(workspace: Workspace) -> str:
 
 
 def exclude_from_git(workspace: Workspace) -> None:
-    """Has git ignore our folders through .git/info/exclude, this clone's own list, which is never committed."""
     if workspace.git_dir is None:
         return
     words = ["rev-parse", "--path-format=absolute", "--git-path", "info/exclude"]

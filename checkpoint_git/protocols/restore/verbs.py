@@ -33,7 +33,6 @@ _SHOWN = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """ACTION [OPERAND...] and the options of all actions; which of them an action takes is checked after parsing."""
     add = parser.add_argument
     add("action", metavar="ACTION", choices=list(ACTIONS), help=", ".join(ACTIONS))
     add("operands", metavar="OPERAND", nargs="*", help="create: files, folders, patterns; else the id of a point")
