@@ -1,4 +1,4 @@
-"""`checkpoint memory` without a server: on the graph's file directly, as a process."""
+"""`checkpoint memory` without a server: on the graph's file directly."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.memory.commit import read_commit_fields
-from tests.support.command import answer_on_terminal, run_checkpoint
+from tests.support.command import answer_on_terminal, run_checkpoint, run_here
 from tests.support.memory import entity_line, others_are_whole, put_graph, read_observations
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
@@ -25,7 +25,7 @@ def graph(repo: GitRepo, tmp_path: Path) -> Path:
 
 def memory(repo: GitRepo, *words: str, code: int = 0) -> dict[str, Any]:
     """`checkpoint memory WORDS --offline --json`, which must end with this code; its answer."""
-    done = run_checkpoint("memory", *words, "--offline", "--json", cwd=repo.path)
+    done = run_here("memory", *words, "--offline", "--json", cwd=repo.path)
     assert done.returncode == code, done.stdout + done.stderr
     value: dict[str, Any] = json.loads(done.stdout)
     return value
