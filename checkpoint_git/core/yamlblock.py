@@ -1,6 +1,6 @@
 """The small part of YAML that we write: block style, one scalar a line. Writes it, and reads exactly that again fast.
 
-It knows nothing of the rest of YAML: whatever is not surely of this form is left to core/yamltext.py.
+Whatever is not surely of this form is left to core/yamltext.py.
 """
 
 import re
@@ -62,12 +62,12 @@ def _mapping_lines(value: dict[str, Any], indent: str) -> Iterator[str]:
 
 def key_text(key: str) -> str:
     """How a key is spelled. One that takes more than MAX_KEY characters cannot be written."""
-    return key if _is_plain_key(key) and not _is_word(key) else _quoted(key)
+    return key if _is_plain_key(key) and key.lower() not in _WORDS else _quoted(key)
 
 
 def _scalar_text(value: object) -> str:
     if isinstance(value, str):
-        return value if _is_plain(value) and not _is_word(value) else _quoted(value)
+        return value if _is_plain(value) and value.lower() not in _WORDS else _quoted(value)
     if value in ([], {}):
         return "[]" if isinstance(value, list) else "{}"
     assert type(value) is int, f"{type(value).__name__} is not written here"
@@ -77,20 +77,13 @@ def _scalar_text(value: object) -> str:
 def _quoted(text: str) -> str:
     if text.isascii() and text.isprintable():
         return "'" + text.replace("'", "''") + "'"
-    return '"' + "".join(_escaped(letter) for letter in text) + '"'
+    text = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + re.sub(r"[^ -~]", _escaped, text) + '"'
 
 
-def _escaped(letter: str) -> str:
-    code = ord(letter)
-    if letter in '"\\':
-        return f"\\{letter}"
-    if 0x20 <= code < 0x7F:
-        return letter
+def _escaped(match: "re.Match[str]") -> str:
+    code = ord(match[0])
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-def _is_word(text: str) -> bool:
-    return text.lower() in _WORDS
 
 
 # reading
@@ -154,11 +147,18 @@ def _read_list(lines: list[str], at: int, indent: str) -> tuple[list[Any], int]:
 
 
 def _read_key(text: str) -> str:
-    if text[0] in "'\"":
-        if len(text) > MAX_KEY:
-            raise _OtherFormError
-        return _unquoted(text)
-    if _is_word(text) or len(text) > MAX_KEY:
+    if len(text) > MAX_KEY:
+        raise _OtherFormError
+    return _read_text(text)
+
+
+def _read_text(text: str) -> str:
+    """A plain or quoted text."""
+    if text[0] == "'":
+        return text[1:-1].replace("''", "'")
+    if text[0] == '"':
+        return text[1:-1]
+    if len(text) <= 5 and text.lower() in _WORDS:
         raise _OtherFormError
     return text
 
@@ -166,16 +166,8 @@ def _read_key(text: str) -> str:
 def _read_scalar(match: "re.Match[str]") -> Any:
     kind = match.lastgroup
     text = match[kind or ""]
-    if kind == "plain":
-        if len(text) <= 5 and _is_word(text):
-            raise _OtherFormError
-        return text
-    if kind == "quoted":
-        return _unquoted(text)
     if kind == "number":
         return int(text)
-    return [] if text == "[]" else {}
-
-
-def _unquoted(text: str) -> str:
-    return text[1:-1].replace("''", "'") if text[0] == "'" else text[1:-1]
+    if kind == "empty":
+        return [] if text == "[]" else {}
+    return _read_text(text)

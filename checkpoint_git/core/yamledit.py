@@ -1,7 +1,6 @@
 """Single values of a YAML text changed, every other byte kept: comments, order, quotes, unknown keys. Pure.
 
-Each edit is made in the text and the result is read again: what differs from the wish in any value is refused. It
-knows no YAML library; yamltext says where values stand.
+Each edit is made in the text and the result is read again: what differs from the wish in any value is refused.
 """
 
 import json
@@ -30,7 +29,11 @@ def set_values(text: str, changes: Mapping[tuple[str | int, ...], Value]) -> str
     for path, value in changes.items():
         wanted = _put(wanted, path, value)
         text = _set(text, path, value)
-    if _load_again(text) != wanted:
+    try:
+        is_right = load(text) == wanted
+    except YamlTextError:
+        is_right = False
+    if not is_right:
         raise CheckpointError("the document cannot be changed safely: its form is unusual", "change it by hand")
     return text
 
@@ -38,13 +41,6 @@ def set_values(text: str, changes: Mapping[tuple[str | int, ...], Value]) -> str
 def is_blank(text: str) -> bool:
     """Whether a text holds no value: nothing, or comments alone."""
     return all(not line.strip() or line.lstrip().startswith("#") for line in text.split("\n"))
-
-
-def _load_again(text: str) -> Any:
-    try:
-        return load(text)
-    except YamlTextError:
-        return None
 
 
 def _put(tree: Any, path: Path, value: Value) -> Any:
@@ -72,12 +68,13 @@ def _set(text: str, path: Path, value: Value) -> str:
         lead = "" if not text or text.endswith("\n") else "\n"
         return f"{text}{lead}{_block(rest, value, 0)}"
     if not rest:
-        return _replace(text, above, span, spans, value)
+        return _replace(text, above, span, value)
     if span.kind == "scalar" or (span.is_flow and text[span.start + 1 : span.end - 1].strip() == ""):
-        return _replace_empty(text, above, span, spans, rest, value)
+        return _fill_empty(text, above, span, rest, value)
     if span.is_flow:
         return f"{text[: span.end - 1].rstrip()}, {_flow_members(rest, value)}{text[span.end - 1 :]}"
-    at, lead = _line_after(text, span.end)
+    at = _line_after(text, span.end)
+    lead = "" if text[at - 1 : at] == "\n" else "\n"
     return f"{text[:at]}{lead}{_block(rest, value, span.column)}{text[at:]}"
 
 
@@ -88,26 +85,34 @@ def _pointer(path: Path) -> str:
     return where
 
 
-def _line_after(text: str, end: int) -> tuple[int, str]:
-    """Where the line behind a place begins, and what has to stand there before a new line."""
+def _line_after(text: str, end: int) -> int:
+    """Where the line behind a place begins; the end of the text where there is none."""
     if end and text[end - 1] == "\n":
-        return end, ""
+        return end
     at = text.find("\n", end)
-    return (len(text), "\n") if at < 0 else (at + 1, "")
+    return len(text) if at < 0 else at + 1
 
 
 # replacing
 
 
-def _replace(text: str, path: Path, span: Span, spans: Mapping[str, Span], value: Value) -> str:
+def _replace(text: str, path: Path, span: Span, value: Value) -> str:
     if span.kind == "list" and isinstance(value, list) and not span.is_flow and value:
         return _replace_items(text, path, value)
     if span.kind != "scalar" and not span.is_flow:
-        raise CheckpointError(f"{'.'.join(map(str, path))} is no text in the document", "change it by hand")
+        raise _cannot_change(path, "is not a text in the document")
     old = text[span.start : span.end]
     tail = "\n" if old.endswith("\n") else ""
-    lead = " " if not old and text[span.start - 1 : span.start] not in (" ", "\n") else ""
-    return f"{text[: span.start]}{lead}{_inline(value, old)}{tail}{text[span.end :]}"
+    return f"{text[: span.start]}{_lead(text, span, old)}{_inline(value, old)}{tail}{text[span.end :]}"
+
+
+def _lead(text: str, span: Span, old: str) -> str:
+    """The blank that is missing before a new value, behind `key:`."""
+    return " " if not old and text[span.start - 1 : span.start] not in (" ", "\n") else ""
+
+
+def _cannot_change(path: Path, why: str) -> CheckpointError:
+    return CheckpointError(f"{'.'.join(map(str, path))} {why}", "change it by hand")
 
 
 def _replace_items(text: str, path: Path, value: list[str]) -> str:
@@ -118,27 +123,24 @@ def _replace_items(text: str, path: Path, value: list[str]) -> str:
         if items <= len(value):
             break
         last = spans[_pointer([*path, items - 1])]
-        begin, (end, _) = text.rfind("\n", 0, last.start) + 1, _line_after(text, last.end)
-        text = text[:begin] + text[end:]
+        text = text[: text.rfind("\n", 0, last.start) + 1] + text[_line_after(text, last.end) :]
     for at, item in enumerate(value[:items]):
         span = find_spans(text)[_pointer([*path, at])]
         if span.kind != "scalar":
-            raise CheckpointError(f"{'.'.join(map(str, path))} holds more than texts", "change it by hand")
+            raise _cannot_change(path, "holds more than texts")
         if load(text[span.start : span.end].strip() or '""') != item:
-            text = _replace(text, [*path, at], span, {}, item)
+            text = _replace(text, [*path, at], span, item)
     for at, item in enumerate(value[items:], items):
         text = _set(text, [*path, at], item)
     return text
 
 
-def _replace_empty(text: str, path: Path, span: Span, spans: Mapping[str, Span], rest: Path, value: Value) -> str:
-    """Members put where nothing stands yet: after `key:`, or instead of {} or []."""
+def _fill_empty(text: str, path: Path, span: Span, rest: Path, value: Value) -> str:
+    """Members where there is nothing yet: behind `key:`, or instead of {} or []."""
     old = text[span.start : span.end].strip()
     if old not in ("", "null", "~") and not span.is_flow:
-        raise CheckpointError(f"{'.'.join(map(str, path))} is a text in the document, not a group", "change it by hand")
-    opening, closing = ("[", "]") if isinstance(rest[0], int) else ("{", "}")
-    lead = " " if not old and text[span.start - 1 : span.start] not in (" ", "\n") else ""
-    return f"{text[: span.start]}{lead}{opening}{_flow_members(rest, value)}{closing}{text[span.end :]}"
+        raise _cannot_change(path, "is a text in the document, not a group")
+    return f"{text[: span.start]}{_lead(text, span, old)}{_flow(rest, value)}{text[span.end :]}"
 
 
 # writing
@@ -148,9 +150,9 @@ def _block(rest: Path, value: Value, column: int) -> str:
     """The lines of a new member and what it holds, the first at a column."""
     head, below = rest[0], rest[1:]
     blanks = " " * column
-    start = f"{blanks}- " if isinstance(head, int) else f"{blanks}{_key(head)}:"
+    start = f"{blanks}- " if isinstance(head, int) else f"{blanks}{_inline(head)}:"
     if not below:
-        return f"{start}{'' if isinstance(head, int) else ' '}{_inline(value, '')}\n"
+        return f"{start.rstrip()} {_inline(value)}\n"
     if isinstance(head, int):
         return start + _block(below, value, column + 2).lstrip(" ")
     return f"{start}\n{_block(below, value, column + 2)}"
@@ -158,20 +160,19 @@ def _block(rest: Path, value: Value, column: int) -> str:
 
 def _flow_members(rest: Path, value: Value) -> str:
     head, below = rest[0], rest[1:]
-    inner = _inline(value, "", in_flow=True) if not below else f"{{{_flow_members(below, value)}}}"
-    if below and isinstance(below[0], int):
-        inner = f"[{_flow_members(below, value)}]"
-    return inner if isinstance(head, int) else f"{_key(head)}: {inner}"
+    inner = _flow(below, value) if below else _inline(value, in_flow=True)
+    return inner if isinstance(head, int) else f"{_inline(head)}: {inner}"
 
 
-def _key(text: str | int) -> str:
-    return _inline(str(text), "")
+def _flow(rest: Path, value: Value) -> str:
+    members = _flow_members(rest, value)
+    return f"[{members}]" if isinstance(rest[0], int) else f"{{{members}}}"
 
 
-def _inline(value: Value, old: str, *, in_flow: bool = False) -> str:
+def _inline(value: Value, old: str = "", *, in_flow: bool = False) -> str:
     """A value on one line: plain where that is surely a text and the old one was plain too, else in quotes."""
     if isinstance(value, list):
-        return f"[{', '.join(_inline(item, '', in_flow=True) for item in value)}]"
+        return f"[{', '.join(_inline(item, in_flow=True) for item in value)}]"
     if old[:1] not in ("'", '"') and _PLAIN.fullmatch(value) and value.lower() not in _WORDS and not in_flow:
         return value
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\x7f").replace("\u2028", "\\u2028")

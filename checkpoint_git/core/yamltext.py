@@ -1,18 +1,15 @@
-"""YAML text to values, safely: no tags, no aliases, no second document, bounded. The only owner of the YAML library.
+"""Untrusted YAML to values: no tags, no aliases, no second document, bounded. The only owner of the YAML library.
 
-What our own writer wrote is read without the library; values are the same either way. It knows no protocol.
+What our own writer wrote is read without the library; values are the same either way.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.yamlblock import read_block
-
-if TYPE_CHECKING:
-    from yaml import Event
 
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 20
@@ -31,6 +28,21 @@ class YamlTextError(Exception):
         self.message = message
         self.line = line
         self.column = column
+
+
+class Span(NamedTuple):
+    """Where a value is in a text: from start to end, characters. column: of its start, from 0.
+
+    kind: "scalar", "list" or "map". is_flow: written in brackets or braces. end: of the last text in it, so that
+    neither a comment nor an empty line behind it counts. at: line and column, from 1, of its key, else of itself.
+    """
+
+    start: int
+    end: int
+    column: int
+    kind: str
+    is_flow: bool
+    at: tuple[int, int]
 
 
 def decode(data: bytes) -> str:
@@ -59,92 +71,61 @@ def load_by_library(text: str) -> Any:
     if marker:
         message = "it has conflict markers: two different records took one name"
         raise YamlTextError("yaml/conflict-markers", message, text.count("\n", 0, marker.start()) + 1, 1)
-    return _build(_document_events(text))
-
-
-def locate_all(text: str, wheres: Sequence[str]) -> list[tuple[int, int]]:
-    """Line and column, from 1, of the values at JSON Pointers; for one that is missing those of what should hold it."""
-    places: dict[str, tuple[int, int]] = {}
-    _build(_document_events(text), places)
-    return [_nearest(places, where) for where in wheres]
-
-
-def _nearest(places: dict[str, tuple[int, int]], where: str) -> tuple[int, int]:
-    while where not in places and where:
-        where = where.rpartition("/")[0]
-    return places.get(where, (1, 1))
-
-
-# where things stand
-
-
-class Span(NamedTuple):
-    """Where a value stands in a text: from start to end, characters. column: of its start, from 0.
-
-    kind: "scalar", "list" or "map". is_flow: written in brackets or braces. end: of the last text in it, so that
-    neither a comment nor an empty line behind it counts.
-    """
-
-    start: int
-    end: int
-    column: int
-    kind: str
-    is_flow: bool
+    return _build(text, None)
 
 
 def find_spans(text: str) -> dict[str, Span]:
     """Every value of a text that load reads, by its JSON Pointer. Raises YamlTextError."""
-    events = _document_events(text)
     spans: dict[str, Span] = {}
-    first = next(events, None)
-    if first is None:
-        raise YamlTextError("yaml/syntax", "it is empty", 1, 1)
-    _span_node(first, events, "", spans)
+    _build(text, spans)
     return spans
 
 
-def _span_node(event: Any, events: Iterator[Any], where: str, spans: dict[str, Span]) -> int:
-    """Notes the spans of a node and of what it holds; the end of its last text."""
-    import yaml
-
-    start, column, end, is_flow = event.start_mark.index, event.start_mark.column, event.end_mark.index, False
-    if isinstance(event, yaml.ScalarEvent):
-        spans[where] = Span(start, end, column, "scalar", is_flow)
-        return int(end)
-    is_map, is_flow, at = isinstance(event, yaml.MappingStartEvent), bool(event.flow_style), 0
-    child: Any = next(events)
-    while not isinstance(child, yaml.CollectionEndEvent):
-        step: Any = _read_key(child, {}) if is_map else at
-        end = _span_node(next(events) if is_map else child, events, join_pointer(where, step), spans)
-        at, child = at + 1, next(events)
-    end = _end_of(child) if is_flow else end
-    spans[where] = Span(start, end, column, "map" if is_map else "list", is_flow)
-    return int(end)
-
-
-def _end_of(event: Any) -> int:
-    return int(event.end_mark.index)
+def locate_all(text: str, wheres: Sequence[str]) -> list[tuple[int, int]]:
+    """Line and column, from 1, of the values at JSON Pointers; for one that is missing those of what should hold it."""
+    spans, found = find_spans(text), []
+    for where in wheres:
+        while where not in spans and where:
+            where = where.rpartition("/")[0]
+        found.append(spans[where].at if where in spans else (1, 1))
+    return found
 
 
 # events to values
 
 
-def _document_events(text: str) -> Iterator["Event"]:
+def _build(text: str, spans: dict[str, Span] | None) -> Any:
+    """The value of a text. spans, where given, takes where each value is."""
+    events = _document_events(text)
+    first = next(events, None)
+    if first is None:
+        raise YamlTextError("yaml/syntax", "it is empty", 1, 1)
+    value, _ = _build_node(first, events, "", spans, _position(first), 0)
+    for _ in events:  # the rest is the end of the stream, or what may not be there
+        pass
+    return value
+
+
+def _document_events(text: str) -> Iterator[Any]:
     """The events of the one document, checked. Raises YamlTextError."""
     import yaml
 
     parser: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     documents = values = 0
     try:
-        for event in yaml.parse(text, Loader=parser):
+        parsed: Iterator[Any] = yaml.parse(text, Loader=parser)
+        for event in parsed:
             documents += isinstance(event, yaml.DocumentStartEvent)
-            values += isinstance(event, yaml.NodeEvent)
-            if values > MAX_VALUES:
-                raise _error_at("yaml/too-large", f"it holds more than {MAX_VALUES} values", event)
             if documents > 1:
                 raise _error_at("yaml/several-documents", "it holds more than one document", event)
             if isinstance(event, yaml.NodeEvent):
-                _refuse_unsafe(event)
+                values += 1
+                if values > MAX_VALUES:
+                    raise _error_at("yaml/too-large", f"it holds more than {MAX_VALUES} values", event)
+                if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
+                    raise _error_at("yaml/alias", "it uses anchors or aliases, which are not read here", event)
+                if event.tag is not None:
+                    raise _error_at("yaml/tag", "it uses tags, which are not read here", event)
                 yield event
             elif isinstance(event, yaml.CollectionEndEvent):
                 yield event
@@ -155,15 +136,6 @@ def _document_events(text: str) -> Iterator["Event"]:
         raise YamlTextError("yaml/syntax", f"it is not YAML: {what}", line, column) from None
 
 
-def _refuse_unsafe(event: Any) -> None:
-    import yaml
-
-    if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
-        raise _error_at("yaml/alias", "it uses anchors or aliases, which are not read here", event)
-    if event.tag is not None:
-        raise _error_at("yaml/tag", "it uses tags, which are not read here", event)
-
-
 def _error_at(code: str, message: str, event: Any) -> YamlTextError:
     return YamlTextError(code, message, *_position(event))
 
@@ -172,40 +144,38 @@ def _position(event: Any) -> tuple[int, int]:
     return event.start_mark.line + 1, event.start_mark.column + 1
 
 
-def _build(events: Iterator["Event"], places: dict[str, tuple[int, int]] | None = None) -> Any:
-    """The value that events describe; places, where given, takes each value's line and column by its pointer."""
-    first = next(events, None)
-    if first is None:
-        raise YamlTextError("yaml/syntax", "it is empty", 1, 1)
-    value = _build_node(first, events, "", places, 0)
-    for _ in events:  # the rest is the end of the stream, or what may not be there
-        pass
-    return value
-
-
 def _build_node(
-    event: Any, events: Iterator["Event"], where: str, places: dict[str, tuple[int, int]] | None, depth: int
-) -> Any:
+    event: Any,
+    events: Iterator[Any],
+    where: str,
+    spans: dict[str, Span] | None,
+    at: tuple[int, int],
+    depth: int,
+) -> tuple[Any, int]:
+    """(a node's value, the end of its last text)."""
     import yaml
 
     if depth > MAX_DEPTH:
         raise _error_at("yaml/too-deep", f"it is nested more than {MAX_DEPTH} levels deep", event)
-    if places is not None:
-        places.setdefault(where, _position(event))
+    value: Any
+    kind, is_flow, end, child = "scalar", False, event.end_mark.index, event
     if isinstance(event, yaml.ScalarEvent):
-        return _read_scalar(event)
-    if isinstance(event, yaml.SequenceStartEvent):
-        items: list[Any] = []
-        while not isinstance(child := next(events), yaml.SequenceEndEvent):
-            items.append(_build_node(child, events, join_pointer(where, len(items)), places, depth + 1))
-        return items
-    members: dict[str, Any] = {}
-    while not isinstance(child := next(events), yaml.MappingEndEvent):
-        key = _read_key(child, members)
-        if places is not None:
-            places[join_pointer(where, key)] = _position(child)
-        members[key] = _build_node(next(events), events, join_pointer(where, key), places, depth + 1)
-    return members
+        value = _read_scalar(event)
+    else:
+        is_map, is_flow = isinstance(event, yaml.MappingStartEvent), bool(event.flow_style)
+        kind, value = ("map", {}) if is_map else ("list", [])
+        while not isinstance(child := next(events), yaml.CollectionEndEvent):
+            step = _read_key(child, value) if is_map else len(value)
+            node = next(events) if is_map else child
+            item, end = _build_node(node, events, join_pointer(where, step), spans, _position(child), depth + 1)
+            if is_map:
+                value[step] = item
+            else:
+                value.append(item)
+        end = child.end_mark.index if is_flow else end
+    if spans is not None:
+        spans[where] = Span(event.start_mark.index, end, event.start_mark.column, kind, is_flow, at)
+    return value, end
 
 
 def _read_key(event: Any, members: dict[str, Any]) -> str:
@@ -213,13 +183,10 @@ def _read_key(event: Any, members: dict[str, Any]) -> str:
 
     key = _read_scalar(event) if isinstance(event, yaml.ScalarEvent) else None
     if not isinstance(key, str) or (key == "<<" and event.implicit[0]):
-        raise _error_at("yaml/key", "a key is no text here: put it in quotes", event)
+        raise _error_at("yaml/key", "a key is not a text here: put it in quotes", event)
     if key in members:
-        raise _error_at("yaml/duplicate-key", f'the key "{key[:80]}" stands there twice', event)
+        raise _error_at("yaml/duplicate-key", f'the key "{key[:80]}" is there twice', event)
     return key
-
-
-# scalars
 
 
 def _read_scalar(event: Any) -> Any:
@@ -229,13 +196,15 @@ def _read_scalar(event: Any) -> Any:
     text: str = event.value
     if not event.implicit[0]:
         return text
-    tag = _resolver().resolve(yaml.ScalarNode, text, (True, False)).rpartition(":")[2]
-    if tag not in ("null", "bool", "int", "float"):
+    tag = _resolver().resolve(yaml.ScalarNode, text, (True, False))
+    kind = tag.rpartition(":")[2]
+    if kind not in ("null", "bool", "int", "float"):
         return text
     if len(text) > _MAX_NUMBER:
         raise _error_at("yaml/syntax", f"a number has more than {_MAX_NUMBER} characters", event)
+    construct: Any = getattr(yaml.constructor.SafeConstructor(), f"construct_yaml_{kind}")
     try:
-        return _CONSTRUCTORS[tag](text)
+        return construct(yaml.ScalarNode(tag, text))
     except ValueError:
         raise _error_at("yaml/syntax", f'"{text}" is not a number', event) from None
 
@@ -245,19 +214,3 @@ def _resolver() -> Any:
     from yaml.resolver import Resolver
 
     return Resolver()
-
-
-def _construct(tag: str, text: str) -> Any:
-    import yaml
-
-    node = yaml.ScalarNode(f"tag:yaml.org,2002:{tag}", text)
-    construct: Any = getattr(yaml.constructor.SafeConstructor(), f"construct_yaml_{tag}")
-    return construct(node)
-
-
-_CONSTRUCTORS: dict[str, Any] = {
-    "null": lambda text: None,
-    "bool": lambda text: _construct("bool", text),
-    "int": lambda text: _construct("int", text),
-    "float": lambda text: _construct("float", text),
-}
