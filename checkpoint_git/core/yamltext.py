@@ -124,7 +124,7 @@ def _document_events(text: str) -> Iterator[Any]:
                     raise _error_at("yaml/too-large", f"it holds more than {MAX_VALUES} values", event)
                 if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
                     raise _error_at("yaml/alias", "it uses anchors or aliases, which are not read here", event)
-                if event.tag is not None:
+                if getattr(event, "tag", None) is not None:
                     raise _error_at("yaml/tag", "it uses tags, which are not read here", event)
                 yield event
             elif isinstance(event, yaml.CollectionEndEvent):
@@ -138,6 +138,10 @@ def _document_events(text: str) -> Iterator[Any]:
 
 def _error_at(code: str, message: str, event: Any) -> YamlTextError:
     return YamlTextError(code, message, *_position(event))
+
+
+def _end_of(event: Any) -> int:
+    return int(event.end_mark.index)
 
 
 def _position(event: Any) -> tuple[int, int]:
@@ -158,7 +162,7 @@ def _build_node(
     if depth > MAX_DEPTH:
         raise _error_at("yaml/too-deep", f"it is nested more than {MAX_DEPTH} levels deep", event)
     value: Any
-    kind, is_flow, end, child = "scalar", False, event.end_mark.index, event
+    kind, is_flow, end = "scalar", False, _end_of(event)
     if isinstance(event, yaml.ScalarEvent):
         value = _read_scalar(event)
     else:
@@ -172,7 +176,7 @@ def _build_node(
                 value[step] = item
             else:
                 value.append(item)
-        end = child.end_mark.index if is_flow else end
+        end = _end_of(child) if is_flow else end
     if spans is not None:
         spans[where] = Span(event.start_mark.index, end, event.start_mark.column, kind, is_flow, at)
     return value, end
