@@ -13,10 +13,7 @@ from typing import Any, NamedTuple
 from checkpoint_git.cli.parser import Request, parse
 from checkpoint_git.cli.render.json import make_document
 from checkpoint_git.cli.verbs import VERBS
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation
-from checkpoint_git.protocols.skill.edits import make_edits
-from checkpoint_git.protocols.skill.verbs.update import apply_edits
 
 OWNER = "CHECKPOINT_SKILL"
 
@@ -70,12 +67,8 @@ def run_writing(verb: str, options: Mapping[str, Any], operands: list[str], worl
 
 def run_update(skill: str, replace: Mapping[str, Any] | None, append: Mapping[str, Any] | None, world: World) -> Reply:
     """`checkpoint update SKILL` with values of JSON in place of words."""
-    edits = make_edits(replace, append)
-    if not edits:
-        raise CheckpointError(
-            "nothing to change was given", 'give replace {"step": "..."} or append {"next_actions": ["..."]}'
-        )
-    document = make_document("update", apply_edits(skill, edits, world.invocation))
+    module = import_module(VERBS["update"][0])
+    document = make_document("update", module.run_values(skill, replace, append, world.invocation))
     return Reply(document, _is_refused(document))
 
 

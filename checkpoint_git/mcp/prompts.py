@@ -3,7 +3,7 @@
 No text from a checkpoint gets in here.
 """
 
-from checkpoint_git.protocols.skill.layout import find_name_trouble
+from checkpoint_git.protocols.contract import skill_layout
 
 INSTRUCTIONS = """\
 Checkpoints are JSON files in this git repository that carry the state of work from one session to the next; each \
@@ -23,7 +23,7 @@ DESCRIPTION = "Reads the checkpoints, says where work stands, and goes on or ask
 
 def write_prompt(skill: str) -> str:
     """The prompt for a skill, or for whichever is the most urgent where it is no skill's name."""
-    named = "" if find_name_trouble(skill) else skill
+    named = "" if skill_layout().find_name_trouble(skill) else skill
     which = (
         f'the skill "{named}"' if named else "the skill that checkpoint_next names (checkpoint_status shows the others)"
     )

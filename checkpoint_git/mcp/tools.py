@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.mcp.answers import ANSWERS
 from checkpoint_git.mcp.calls import Reply, World, run_update, run_verb, run_writing
-from checkpoint_git.protocols.skill.layout import DIRECTORY, find_skill
+from checkpoint_git.protocols.contract import skill_layout
+from checkpoint_git.protocols.registry import KINDS
 from checkpoint_git.tools.doctor.catalog import describe_codes
 
 Arguments = Mapping[str, Any]
@@ -155,7 +156,8 @@ def _roll_back(asked: Arguments, world: World) -> Reply:
 
 def _check_owned(paths: list[str], owner: str) -> None:
     """Raises CheckpointError where a rollback would write another skill's checkpoint, or its past."""
-    foreign = [path for path in paths if owner and DIRECTORY in path.split("/") and find_skill(path) != owner]
+    ours, find_skill = KINDS[0].folder, skill_layout().find_skill
+    foreign = [path for path in paths if owner and ours in path.split("/") and find_skill(path) != owner]
     if foreign:
         message = f"this would write {foreign[0]}, and this session works as {owner}"
         raise CheckpointError(message, "name the paths that are yours in scope, or let the user roll back")

@@ -12,7 +12,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.mcp.clients import CLIENTS, find_config, write_config
-from checkpoint_git.protocols.skill.layout import check_skill_name
+from checkpoint_git.protocols.contract import skill_layout
 
 SUMMARY = "serve agents over the Model Context Protocol: the commands as tools, the checkpoints as resources"
 EXAMPLES = """\
@@ -41,12 +41,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 def answer(args: Namespace, invocation: Invocation) -> Answer:
     """The verb. Serving ends when the client goes."""
     if args.skill is not None:
-        check_skill_name(args.skill)
+        skill_layout().check_skill_name(args.skill)
     if args.print_config is not None:
         return _print_config(args, invocation.cwd)
     owner = _find_owner(args.skill, invocation.env)
     if owner:
-        check_skill_name(owner)
+        skill_layout().check_skill_name(owner)
     project = _find_project(args.project, invocation.cwd)
     try:
         from checkpoint_git.mcp import server

@@ -6,7 +6,7 @@ from urllib.parse import quote, unquote
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import find_place
-from checkpoint_git.protocols.skill import layout
+from checkpoint_git.protocols.contract import skill_layout
 
 SCHEME = "checkpoint://"
 MIME_TYPE = "application/json"
@@ -34,7 +34,7 @@ def find_skill(uri: str) -> str:
     if not uri.startswith(SCHEME):
         return ""
     name = unquote(uri.removeprefix(SCHEME).rstrip("/"))
-    return "" if layout.find_name_trouble(name) else name
+    return "" if skill_layout().find_name_trouble(name) else name
 
 
 def take_snapshot(cwd: str) -> Snapshot:
@@ -46,8 +46,8 @@ def take_snapshot(cwd: str) -> Snapshot:
         return {}
     found: Snapshot = {}
     for entry in entries:
-        skill = layout.find_skill(entry.name)
-        if not skill or layout.find_name_trouble(skill) or len(found) >= MOST:
+        skill = skill_layout().find_skill(entry.name)
+        if not skill or skill_layout().find_name_trouble(skill) or len(found) >= MOST:
             continue
         try:
             state = entry.stat()

@@ -36,6 +36,16 @@ class Layout(Protocol):
         """The owner that a file's name says, "" where the name is not one of this protocol's."""
 
 
+class SkillLayout(Layout, Protocol):
+    """layout.py of the first protocol, whose files belong to a skill that a user or an agent names."""
+
+    def find_name_trouble(self, name: str) -> str:
+        """Why a text cannot be a skill's name, "" where it can."""
+
+    def check_skill_name(self, name: str) -> None:
+        """Raises CheckpointError where a text cannot be a skill's name."""
+
+
 class Rules(Protocol):
     """rules.py: what a document means. Findings come with `where` set; path, line and column are filled in later."""
 
@@ -208,6 +218,11 @@ class Room(NamedTuple):
     rules: Rules
     schema: Schema
     check_file: CheckFile | None
+
+
+def skill_layout() -> SkillLayout:
+    """How skills and their files are named."""
+    return cast(SkillLayout, import_module(f"{PROTOCOLS[0].package}.layout"))
 
 
 _opened: dict[str, Room] = {}

@@ -26,6 +26,26 @@ STARTED_BY_GIT = {
 }
 # Imports against the layers that are still to be cut: from, to.
 TO_CUT: set[tuple[str, str]] = set()
+# What the packages above the protocols may know of them: the contract, and what documents are checked and written with.
+CONTRACT = {"check", "contract", "document", "merge_schema", "registry", "validate", "write"}
+# The Python API is made of the protocols' own modules. Of the others these imports are still to be cut: from, to.
+BEHIND_THE_CONTRACT = {
+    ("tools.doctor.diagnose", "skill.facts"),
+    ("tools.doctor.diagnose", "skill.read"),
+    ("tools.doctor.fix", "skill.fixes"),
+    ("tools.doctor.fix", "skill.layout"),
+    ("tools.doctor.fix", "skill.rotation"),
+    ("tools.doctor.fix", "skill.store"),
+    ("tools.doctor.verb", "skill.facts"),
+    ("tools.hooks.verb", "memory.commit"),
+    ("tools.hooks.verb", "skill.checks"),
+    ("tools.hooks.verb", "skill.facts"),
+    ("tools.setup.schema", "skill.schema_reference"),
+    ("tools.setup.uninstall", "restore.layout"),
+    ("tools.sync.files", "pipeline.layout"),
+    ("tools.sync.files", "skill.layout"),
+    ("tools.sync.plan", "skill.layout"),
+}
 
 
 def package_of(module: str) -> str:
@@ -67,6 +87,18 @@ def test_imports_go_to_lower_layers_only() -> None:
         found for found in read_own_imports() if not is_allowed(found) and (found.importer, found.imported) not in known
     ]
     assert not wrong, shown(wrong)
+
+
+def test_tools_know_protocols_through_the_contract_only() -> None:
+    found = {
+        (one.importer.removeprefix(f"{PACKAGE}."), one.imported.removeprefix(f"{PACKAGE}.protocols."))
+        for one in read_own_imports()
+        if package_of(one.importer) in ("tools", "cli", "mcp")
+        and one.imported.startswith(f"{PACKAGE}.protocols.")
+        and one.imported.removeprefix(f"{PACKAGE}.protocols.") not in CONTRACT
+    }
+    assert sorted(found - BEHIND_THE_CONTRACT) == [], "go through protocols/contract.py"
+    assert sorted(BEHIND_THE_CONTRACT - found) == [], "these are gone: take them off the list BEHIND_THE_CONTRACT"
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:

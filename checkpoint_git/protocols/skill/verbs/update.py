@@ -2,15 +2,16 @@
 
 import argparse
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import read_instant, write_instant
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.skill import changes, names
-from checkpoint_git.protocols.skill.edits import Edit, parse_edits
+from checkpoint_git.protocols.skill.edits import Edit, make_edits, parse_edits
 from checkpoint_git.protocols.skill.layout import check_skill_name
 from checkpoint_git.protocols.skill.store import change_checkpoint, check_owner
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
@@ -67,6 +68,17 @@ def update(place: Place, skill: str, edits: list[Edit], now: int, on_wait: Tell 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when the change is refused."""
     return apply_edits(args.skill, parse_edits(args.words), invocation)
+
+
+def run_values(
+    skill: str, replace: Mapping[str, Any] | None, append: Mapping[str, Any] | None, invocation: Invocation
+) -> Outcome:
+    """The verb for callers that have values of JSON in place of words."""
+    edits = make_edits(replace, append)
+    if not edits:
+        hint = 'give replace {"step": "..."} or append {"next_actions": ["..."]}'
+        raise CheckpointError("nothing to change was given", hint)
+    return apply_edits(skill, edits, invocation)
 
 
 def complete_words(skill: str, typed: str, cwd: str) -> Iterator[tuple[str, str]]:
