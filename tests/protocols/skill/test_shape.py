@@ -1,0 +1,64 @@
+"""Which code and hint a break of the schema gets."""
+
+from typing import Any
+
+import pytest
+
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.schema import explain
+from checkpoint_git.protocols.contract import open_room
+from checkpoint_git.protocols.skill.shape import describe, empty_field
+from tests.support.samples import checkpoint
+
+
+def find(**changes: Any) -> list[Finding]:
+    return [describe(mismatch) for mismatch in explain(open_room("skill").schema, checkpoint(**changes))]
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "where", "message"),
+    [
+        ({"status": ...}, "skill/missing-field", "/status", "the checkpoint has no status"),
+        ({"step": ""}, "skill/empty-field", "/step", "the checkpoint's step is empty"),
+        ({"step": 7}, "skill/wrong-type", "/step", "step must be a text, and is 7"),
+        (
+            {"status": "done"},
+            "skill/unknown-status",
+            "/status",
+            'invalid status "done": expected in_progress, blocked, complete or failed',
+        ),
+        ({"protocol_version": "0.9"}, "skill/protocol-version", "/protocol_version", None),
+        ({"updated_at": 7}, "skill/timestamp", "/updated_at", "updated_at must be a text, and is 7"),
+        (
+            {"progress_table": [{"id": "a", "status": "complete"}]},
+            "skill/row-incomplete",
+            "/progress_table/0/label",
+            "the row has no label",
+        ),
+        (
+            {"blockers": [{"id": "", "description": "x"}]},
+            "skill/blocker-incomplete",
+            "/blockers/0/id",
+            "the blocker's id is empty",
+        ),
+        ({"pm_refs": [{"id": "A-1"}]}, "skill/pm-ref-incomplete", "/pm_refs/0/provider", "the ticket has no provider"),
+        ({"next_actions": [{}]}, "skill/action-shape", "/next_actions/0/text", "the action has no text"),
+        ({"cost": {"total_usd": -1}}, "skill/negative-amount", "/cost/total_usd", None),
+        ({"telemetry_handle": []}, "skill/telemetry-handle", "/telemetry_handle", None),
+    ],
+)
+def test_a_break_has_a_code_a_place_and_a_sentence(
+    changes: dict[str, Any], code: str, where: str, message: str | None
+) -> None:
+    (found,) = [each for each in find(**changes) if each.where == where][:1]
+    assert (found.code, found.level) == (code, "error")
+    assert message in (None, found.message), found.message
+
+
+def test_a_missing_field_is_added_by_a_command() -> None:
+    (found,) = find(phase=...)
+    assert found.hint == "add it: checkpoint update SKILL --phase=..."
+
+
+def test_a_number_as_a_key_is_no_index() -> None:
+    assert empty_field("/skill_state/0/a~1b").message == "the object's a/b is empty"

@@ -1,0 +1,148 @@
+"""Checkpoints on disk: which files are read, what a write keeps and refuses."""
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.protocols.skill import store
+from tests.support.repos import GitRepo
+from tests.support.samples import checkpoint_text
+from tests.support.verbs import NOON, seconds
+
+NOW = seconds(NOON)
+FILE = ".checkpoints/build.checkpoint.json"
+
+
+@pytest.fixture
+def place(repo: GitRepo) -> Place:
+    repo.write(FILE, checkpoint_text())
+    return find_place(str(repo.path))
+
+
+def set_step(value: dict[str, Any] | None) -> dict[str, Any]:
+    return {**(value or {}), "step": "new"}
+
+
+# reading
+
+
+def test_all_checkpoints_are_read_by_name_and_nothing_else(place: Place, repo: GitRepo) -> None:
+    for name in ("a.checkpoint.json", "z.checkpoint.json", "README.md", "x.checkpoint.json.bak", ".checkpoint.json"):
+        repo.write(f".checkpoints/{name}", name)
+    repo.write(".checkpoints/history/old.checkpoint.json", "x")
+    (repo.path / ".checkpoints/folder.checkpoint.json").mkdir()
+    found = dict(store.read_files(place))
+    names = [f".checkpoints/{name}.checkpoint.json" for name in ("a", "build", "folder", "z")]
+    assert list(found) == names
+    assert found[names[0]] == b"a.checkpoint.json"
+    assert isinstance(found[names[2]], OSError)
+    assert store.list_skills(place) == ["a", "build", "folder", "z"]
+    assert list(dict(store.read_files(place, only=[names[3]]))) == [names[3]]
+
+
+def test_each_file_is_read_when_its_turn_comes(place: Place, repo: GitRepo) -> None:
+    files = store.read_files(place)
+    repo.write(FILE, "changed")
+    assert dict(files)[FILE] == b"changed"
+
+
+def test_a_skill_without_a_file_has_none_and_an_invalid_name_is_refused(place: Place) -> None:
+    assert store.read_skill(place, "other") is None
+    with pytest.raises(CheckpointError, match="invalid name"):
+        store.read_skill(place, "../build")
+
+
+def test_a_folder_that_is_gone_is_one_error(place: Place, tmp_path: Path) -> None:
+    gone = place._replace(directory=str(tmp_path / "gone"))
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        store.read_files(gone)
+    assert store.list_misnamed(gone) == []
+
+
+def test_files_that_look_like_checkpoints_are_found(place: Place, repo: GitRepo) -> None:
+    names = ["Build.Checkpoint.JSON", "build.checkpoint.jsonc", "plan.json"]
+    repo.write(".checkpoints/plan.json", checkpoint_text())
+    for name in (*names[:2], "other.json", "build.checkpoint.json.bak", ".hidden.json"):
+        repo.write(f".checkpoints/{name}", "{}")
+    (repo.path / ".checkpoints/link.checkpoint.jsonc").symlink_to("plan.json")
+    assert [os.path.basename(path) for path in store.list_misnamed(place)] == sorted(names)
+
+
+# writing
+
+
+def test_a_change_is_written_whole_and_keeps_the_files_mode(place: Place, repo: GitRepo) -> None:
+    path = repo.path / FILE
+    path.chmod(0o640)
+    written = store.change_checkpoint(place, "build", set_step, NOW)
+    assert (written.created, written.refused) == (False, [])
+    assert json.loads(path.read_text())["step"] == "new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert sorted(os.listdir(place.directory)) == ["build.checkpoint.json"]
+
+
+def test_a_refused_change_leaves_the_file_alone(place: Place, repo: GitRepo) -> None:
+    before = repo.read(FILE)
+    why = Finding("x/y", "error", "no")
+    assert store.change_checkpoint(place, "build", lambda value: why, NOW).refused == [why._replace(path=FILE)]
+    assert store.change_checkpoint(place, "build", lambda value: {**(value or {}), "step": ""}, NOW).refused
+    assert repo.read(FILE) == before
+
+
+@pytest.mark.parametrize("text", ["", "{", "null"])
+def test_a_broken_file_is_refused_and_kept(place: Place, repo: GitRepo, text: str) -> None:
+    repo.write(FILE, text)
+    written = store.change_checkpoint(place, "build", set_step, NOW)
+    assert [found.path for found in written.refused] == [FILE]
+    assert repo.read(FILE) == text
+
+
+def test_a_link_inside_the_repository_is_written_through_and_never_to_another_skill(
+    place: Place, repo: GitRepo
+) -> None:
+    repo.write("kept/state.json", checkpoint_text())
+    path = repo.path / FILE
+    path.unlink()
+    path.symlink_to("../kept/state.json")
+    store.change_checkpoint(place, "build", set_step, NOW)
+    assert path.is_symlink()
+    assert json.loads(repo.read("kept/state.json"))["step"] == "new"
+    path.unlink()
+    repo.write(".checkpoints/other.checkpoint.json", checkpoint_text(skill="other"))
+    path.symlink_to("other.checkpoint.json")
+    with pytest.raises(CheckpointError, match="symbolic link to that of other"):
+        store.write_checkpoint(place, "build", b"{}")
+
+
+def test_the_past_is_never_overwritten(place: Place, repo: GitRepo) -> None:
+    marks = ["one", "two"]
+    first = store.write_history(place, "build", marks, b"a")
+    assert store.write_history(place, "build", marks, b"a") == first
+    second = store.write_history(place, "build", marks, b"b")
+    assert (os.path.basename(first), os.path.basename(second)) == ("build.one.json", "build.two.json")
+    with pytest.raises(CheckpointError, match="all history names of build are taken"):
+        store.write_history(place, "build", marks, b"c")
+    assert repo.read(".checkpoints/history/build.one.json") == "a"
+
+
+def test_history_is_not_written_through_a_link_that_leads_out(place: Place, repo: GitRepo, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (repo.path / ".checkpoints/history").symlink_to(outside)
+    with pytest.raises(CheckpointError, match="leads out"):
+        store.write_history(place, "build", ["one"], b"a")
+    assert list(outside.iterdir()) == []
+
+
+def test_a_session_writes_its_own_skill_only() -> None:
+    store.check_owner("build", {})
+    store.check_owner("build", {"CHECKPOINT_SKILL": "build"})
+    with pytest.raises(CheckpointError, match="this session works as build"):
+        store.check_owner("other", {"CHECKPOINT_SKILL": "build"})
