@@ -56,18 +56,15 @@ class Decided(NamedTuple):
 
     @property
     def remaining(self) -> list[Conflict]:
-        """The conflicts that nobody has decided."""
         return [conflict for conflict in self.conflicts if conflict.where not in self.sides]
 
 
 def list_conflicts(merged: Merged) -> list[Conflict]:
-    """The merge's conflicts in the document's order."""
     placed = placed_choices(merged.result)
     return [_describe(choice, placed) for choice in merged.conflicts]
 
 
 def list_clashes(merged: Merged, limit: int = 200) -> tuple[Clash, ...]:
-    """The merge's conflicts in words. limit: characters of one side's value."""
     return tuple(
         Clash(one.where, say_side(one.sides[OURS], limit), say_side(one.sides[THEIRS], limit))
         for one in merged.conflicts
@@ -118,7 +115,6 @@ def decide_each(merged: Merged, choose: Callable[[Conflict], int | None], size: 
 
 
 def decide_all(merged: Merged, side: int, size: int = 7) -> Merged:
-    """The merge with every conflict decided for one side."""
     return decide_each(merged, lambda _: side, size).merged
 
 
@@ -169,7 +165,6 @@ def find_choices(merged: Merged, text: str, size: int) -> dict[str, int] | None:
 
 
 def _find_nearest(merged: Merged, where: str, text: str, size: int) -> tuple[int, Merged] | None:
-    """The side that brings the merge nearest to the text, and the merge with it."""
     wanted = split_sides(text, size).ours
     candidates: list[tuple[tuple[int, int], int, Merged]] = []
     for side in (OURS, THEIRS, BASE):

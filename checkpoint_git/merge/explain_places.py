@@ -36,7 +36,6 @@ MOST_COMPARED = 50  # items that are gone, and items written in the merge: more 
 
 
 def explain_place(context: ExplainContext, place: Place, sides: Sides) -> None:
-    """What happened to one place and to everything below it."""
     if is_unchanged(sides):
         return
     rule = merge_rule(place.schema)
@@ -158,7 +157,6 @@ def _note_blend(context: ExplainContext, place: Place, leaves: dict[str, Sides],
 
 
 def _explain_list(context: ExplainContext, place: Place, sides: Sides) -> None:
-    """What became of the items of a list that at least one parent and the result have."""
     rule = merge_rule(place.schema)
     items = [items_of(node) for node in sides]
     names = find_names(rule, items[:3])
@@ -248,7 +246,6 @@ def _said(value: Any) -> str:
 
 
 def _judge_new(context: ExplainContext, lists: Lists, identity: Identity) -> Judgement:
-    """An item of the result that no parent has, nor the base."""
     key, count = identity
     if count:
         known = max(sum(other == key for other, _ in version) for version in lists[1:3])

@@ -61,7 +61,6 @@ class Explanation(NamedTuple):
 
     @property
     def has_failed(self) -> bool:
-        """Whether something was lost, doubled or blended."""
         return any(entry.verdict in FAILURES for entry in self.entries)
 
     @property
@@ -70,7 +69,6 @@ class Explanation(NamedTuple):
         return any(entry.verdict in DOUBTFUL for entry in self.entries)
 
     def count(self, *verdicts: str) -> int:
-        """How many entries have one of the verdicts."""
         return sum(entry.verdict in verdicts for entry in self.entries)
 
 
@@ -82,7 +80,6 @@ class Place(NamedTuple):
     name: str
 
     def member(self, strategies: Strategies, key: str) -> "Place":
-        """The place of an object's member."""
         name = f"{self.name}.{key}" if self.name else key
         return Place(strategies.member(self.schema, key), join_pointer(self.where, key), name)
 

@@ -43,7 +43,6 @@ class Merged:
 
     @property
     def data(self) -> bytes:
-        """The text as a file holds it."""
         return self.text.encode()
 
 

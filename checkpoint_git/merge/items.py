@@ -128,7 +128,6 @@ def merge_order(
 
 
 def _runs_by_anchor(items: "list[Any]", known: "set[Any]") -> "Runs":
-    """The runs of items that are not survivors, by the survivor they follow."""
     runs: Runs = {}
     anchor: Hashable = _START
     for item in items:

@@ -144,7 +144,6 @@ def _lint_patterns(patterns: Any, where: str) -> Iterator[Finding]:
 
 
 def _declares(schema: Any) -> bool:
-    """Whether a schema holds an x-merge anywhere."""
     if isinstance(schema, dict):
         return KEYWORD in schema or any(_declares(below) for below in schema.values())
     return isinstance(schema, list) and any(_declares(below) for below in schema)
@@ -238,7 +237,6 @@ _CHECKS = {
 
 
 def _lint_groups(schema: dict[str, Any], where: str) -> Iterator[Finding]:
-    """The leaves of one group must agree on its options, and "newest" must begin with one of them."""
     groups: dict[str, list[tuple[str, dict[str, Any]]]] = {}
     properties = schema.get("properties")
     for key, below in properties.items() if isinstance(properties, dict) else ():

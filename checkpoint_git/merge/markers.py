@@ -66,7 +66,6 @@ def split_regions(segments: "list[str | Alternatives]") -> "list[str | Region]":
 
 
 def _joined(chunks: "list[str | Region]") -> "list[str | Region]":
-    """Regions of one conflict that touch, made one."""
     joined: list[str | Region] = []
     for chunk in chunks:
         last = joined[-1] if joined else None

@@ -80,7 +80,6 @@ def newer_side(ours: "Node | None", theirs: "Node | None", pointer: str) -> int:
 def merge_place(
     context: MergeContext, schema: "Schema", where: str, base: "Node | None", ours: "Node | None", theirs: "Node | None"
 ) -> "Result | None":
-    """The result at one place."""
     if is_same(ours, theirs) or is_same(theirs, base):
         return ours
     rule = schema.get(KEYWORD) or NONE

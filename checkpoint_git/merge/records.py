@@ -38,7 +38,6 @@ class Lists(NamedTuple):
 
 
 def make_lists(items: list[list[Node]], names: tuple[str, ...]) -> Lists:
-    """The four versions of a list."""
     base, first, second, result = (identify(version, names) for version in items)
     numbers: dict[Identity, int] = {}
     for version in (result, first, second, base):
@@ -106,7 +105,6 @@ def find_mixture(lists: Lists, item: Node) -> str:
 
 
 def _records_of(lists: Lists) -> list[dict[str, Node]]:
-    """Every record of the base and the parents once."""
     known = {
         canonical_text(item.value): members_of(item)
         for version in (lists.base, lists.first, lists.second)

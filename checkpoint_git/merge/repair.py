@@ -216,7 +216,6 @@ def _group(items: list[Node], names: tuple[str, ...]) -> dict[str, list[Node]]:
 
 
 def _key_of(entry: Entry, items: list[Node], names: tuple[str, ...]) -> str:
-    """What an entry is known by among the items of its list."""
     if entry.result is None:
         text = next(text for text in (entry.first, entry.second, entry.base) if text is not None)
         return item_key(parse(text).value, names)

@@ -47,7 +47,6 @@ def enforce_steps(requirement: "Schema", entries: "dict[Any, Entry]", context: "
 
 
 def is_lawful(requirement: "Schema", rows: "Any", current: "Any", status: "Any", begin: "Any", end: "Any") -> bool:
-    """Whether the values at the record's places keep the law."""
     order = requirement["order"]
     key, at = requirement["key"][1:], requirement["at"][1:]
     if type(rows) is not list or not all(type(row) is dict for row in rows) or current not in order:

@@ -47,7 +47,6 @@ class Strategies:
         return found if type(found) is dict else NONE
 
     def member(self, schema: "Schema", key: str) -> "Schema":
-        """The schema of an object's member."""
         properties = schema.get("properties")
         if properties and key in properties:
             return self.resolve(properties[key])
@@ -58,7 +57,6 @@ class Strategies:
         return self.resolve(rest) if type(rest) is dict else NONE
 
     def items(self, schema: "Schema") -> "Schema":
-        """The schema of an array's items."""
         items = schema.get("items")
         return self.resolve(items) if type(items) is dict else NONE
 

@@ -49,18 +49,15 @@ class Judgement(NamedTuple):
 
 
 def is_unchanged(sides: Sides) -> bool:
-    """Whether the place is the same in every version."""
     return all(is_same(sides.base, other) for other in sides[1:])
 
 
 def changed_by_both(sides: Sides) -> bool:
-    """Whether the parents changed the place, each in its own way."""
     base, first, second, _ = sides
     return not (is_same(first, second) or is_same(first, base) or is_same(second, base))
 
 
 def judge(sides: Sides) -> Judgement:
-    """The verdict on a place that has no strategy of its own."""
     base, first, second, result = sides
     if is_same(first, second):
         return _judge_agreed(base, first, result)

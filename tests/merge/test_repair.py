@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from checkpoint_git.git.merges.merges import Ancestor, Versions
 from checkpoint_git.merge.explanation import Entry
 from checkpoint_git.merge.repair import CONTRADICTED, TOUCHED, Past, Repaired, remake, repair
-from checkpoint_git.tools.merges.explained import Parents
 from checkpoint_git.tools.merges.findings import Hit
 from checkpoint_git.tools.merges.judged import Judged, key_of, list_harm
 from checkpoint_git.tools.merges.line_merge import find_hits
+from checkpoint_git.tools.merges.sentences import Parents
 from tests.merge.operations import Operation, Value, apply_operations, histories, start, text_of
 from tests.merge.schemas import skill_schema
 from tests.support.merging import merge_texts

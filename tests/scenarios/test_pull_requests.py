@@ -15,10 +15,10 @@ from checkpoint_git.cli.render import FORMATS, render
 from checkpoint_git.cli.render.screen import Screen
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Line
-from checkpoint_git.tools.merges.commits import merge_plainly
-from checkpoint_git.tools.merges.premerge_outcome import tell_premerge
-from checkpoint_git.tools.merges.premerge_run import Premerge, premerge
+from checkpoint_git.tools.merges.premerge import Premerge, premerge
+from checkpoint_git.tools.merges.premerge_verb import tell_premerge
 from checkpoint_git.tools.merges.pull_request import Request
+from checkpoint_git.tools.merges.tree_merge import merge_plainly
 from tests.scenarios.driven import PATH
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint, checkpoint_text

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from checkpoint_git.tools.merges.commits import merge_commits
+from checkpoint_git.tools.merges.tree_merge import merge_commits
 from tests.support.repos import GitRepo
 
 # Markers in ordinary files name the sides, and where renames collide git names files after them: that may differ.

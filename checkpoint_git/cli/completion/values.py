@@ -73,8 +73,8 @@ def _read_checks(asked: Asked) -> Iterator[Candidate]:
 
 def _read_pointers(asked: Asked) -> Iterator[Candidate]:
     """The places that a merge under way could not decide."""
-    from checkpoint_git.tools.merges.decisions import Request
     from checkpoint_git.tools.merges.resolve import resolve
+    from checkpoint_git.tools.merges.unmerged import Request
 
     result = resolve(asked.cwd, Request([], None, [], True), int(time.time()), None, lambda: None)
     return (Candidate(conflict.where) for file in result.files for conflict in file.conflicts)

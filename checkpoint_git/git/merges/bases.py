@@ -37,7 +37,6 @@ def read_base_ids(cwd: str, commits: Sequence[str], env: Env = None, *, octopus:
 
 
 def read_bases(cwd: str, parents: Sequence[str], env: Env = None) -> tuple[Base, ...]:
-    """The merge bases of a merge's parents, with those below them."""
     return _with_below(cwd, read_base_ids(cwd, parents, env, octopus=len(parents) > 2), 0, env)
 
 
@@ -53,7 +52,6 @@ def _with_below(cwd: str, ids: list[str], depth: int, env: Env) -> tuple[Base, .
 
 
 def list_ids(bases: Iterable[Base]) -> list[str]:
-    """The ids of some bases and of all below them."""
     return [one for base in bases for one in (base.id, *list_ids(base.below))]
 
 

@@ -37,7 +37,6 @@ class Version(NamedTuple):
 
     @property
     def is_file(self) -> bool:
-        """Whether it is a file with content: no symbolic link, no submodule."""
         return self.mode in FILE_MODES
 
 
@@ -109,13 +108,11 @@ def _unmerged(path: str, stages: Stages, contents: Mapping[str, bytes]) -> Unmer
 
 
 def is_tracked(work_tree: str, path: str) -> bool:
-    """Whether the index has a file of this name, or files below it."""
     words = ["--literal-pathspecs", "ls-files", "--error-unmatch", "--", path]
     return run_git(words, work_tree, check=False).code == 0
 
 
 def read_marker_sizes(work_tree: str, paths: Sequence[str]) -> dict[str, int]:
-    """How long the conflict markers of each path are."""
     if not paths:
         return {}
     stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)

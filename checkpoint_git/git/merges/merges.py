@@ -135,7 +135,6 @@ def read_cut_ends(cwd: str, revisions: str) -> list[Commit]:
 
 
 def _keep_differing(cwd: str, merges: list[Commit]) -> list[Commit]:
-    """The merges whose parents differ from one another, or from the merge, in a checkpoint."""
     parents = sorted({parent for merge in merges for parent in merge.parents})
     trees = {commit.id: commit.tree for commit in read_commits(cwd, parents)}
     pairs = {
@@ -255,7 +254,6 @@ class _Source(NamedTuple):
     bases: tuple[Base, ...]
 
     def plain(self) -> list[str]:
-        """The trees that are compared without looking for renames."""
         return [self.result, *self.others.values()]
 
     def open(self, records: Changes) -> "_Reader":
@@ -326,7 +324,6 @@ class _Reader(NamedTuple):
         return [blob for blob in (*row.parents, row.result, *below) if blob]
 
     def fill_all(self, rows: list[_Row], contents: dict[str, bytes]) -> Touched:
-        """The merge's files, with what was read of them."""
         files = [self.fill(row, contents) for row in rows if len(row.changed) <= 2]
         crowded = sorted(row.path for row in rows if len(row.changed) > 2)
         open_files = sorted((file for file in files if not _is_whole(file)), key=lambda file: file.path)

@@ -104,7 +104,6 @@ def _read_times(cwd: str, ids: Iterable[str], env: Env) -> dict[str, int]:
 
 
 def _is_apart(cwd: str, sides: Sequence[str], env: Env) -> bool:
-    """Whether two commits have grown apart from something that they share."""
     bases = read_base_ids(cwd, sides, env)
     return bool(bases) and not set(bases) & set(sides[1:])
 

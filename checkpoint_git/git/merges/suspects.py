@@ -86,7 +86,6 @@ def _is_open(change: _Change) -> bool:
 
 
 def _other(change: _Change) -> str:
-    """What the parent has that the merge did not take."""
     first, second = change.parents
     return second if change.result == first else first
 

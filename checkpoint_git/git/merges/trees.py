@@ -149,12 +149,10 @@ def write_tree(sealed: Sealed, tree: str, changes: Mapping[str, Entry | None]) -
 
 
 def read_tree_id(sealed: Sealed, commit: str) -> str:
-    """The tree of a commit."""
     return read_headers(sealed.cwd, [f"{commit}^{{tree}}"], sealed.env)[0].id
 
 
 def read_versions(sealed: Sealed, tree: str, paths: Sequence[str]) -> dict[str, Entry]:
-    """The files that a commit or tree has at some paths."""
     found = read_tree(sealed.cwd, tree, sealed.env, paths) if paths else {}
     return {path: entry for path, entry in found.items() if entry.is_file}
 

@@ -159,7 +159,6 @@ def _list_wanted(file: ServedFile) -> set[Key]:
 
 
 def _list_left(file: ServedFile, after: bytes, path: str, hint: str) -> list[Finding]:
-    """What the repair should have undone and has not."""
     wanted = _list_wanted(file)
     left = [entry for entry in list_harm(file.judged.explain(after)) if key_of(entry) in wanted]
     names = [(entry.where, f"{shorten(entry.name, 80)} is as it was") for entry in left[:_MOST_REFUSED]]
@@ -199,5 +198,4 @@ def plan_data(plan: Plan, commit: str | None) -> dict[str, Any]:
 
 
 def list_diff(file: FileRepair) -> list[str]:
-    """What the repair changes in one file, as lines of a diff."""
     return diff_lines(file.before.decode("utf-8", "replace"), file.after.decode("utf-8", "replace"), file.path)

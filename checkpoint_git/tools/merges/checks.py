@@ -33,7 +33,7 @@ class MergeFacts:
     @fact("the upstream", None)
     def upstream(self) -> Upstream | None:
         """What the next merge with the upstream will do; None where there is nothing to merge with."""
-        from checkpoint_git.tools.merges.forecast import read_upstream
+        from checkpoint_git.tools.merges.upstream import read_upstream
 
         context = self.context
         return read_upstream(context.place, context.now, context.env, self._is_asked)

@@ -24,7 +24,7 @@ Verb = Callable[[argparse.Namespace, Invocation], Outcome]
 
 # verb -> the module whose run() it is
 VERBS = {
-    "premerge": "checkpoint_git.tools.merges.premerge",
+    "premerge": "checkpoint_git.tools.merges.premerge_verb",
     "verify": "checkpoint_git.tools.merges.verify",
 }
 # option -> the verbs that take it; those that all verbs take are not here

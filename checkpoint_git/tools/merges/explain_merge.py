@@ -24,8 +24,8 @@ from checkpoint_git.git.merges.merges import (
 from checkpoint_git.git.merges.new_commits import read_repaired
 from checkpoint_git.merge.explanation import Explanation
 from checkpoint_git.merge.verdict import FAILURES, Verdict
-from checkpoint_git.tools.merges.explained import Parents, describe_entry, describe_ours, file_data
 from checkpoint_git.tools.merges.judged import Judged, Schemas
+from checkpoint_git.tools.merges.sentences import Parents, describe_entry, describe_ours, file_data
 
 SUMMARY = "what a past merge did to each entry of each checkpoint: taken from whom, combined, lost"
 EXAMPLES = """\
@@ -85,7 +85,6 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def has_failed(merge: ExplainedMerge, strict: bool) -> bool:
-    """Whether the merge makes the verb answer 1."""
     explanations = [file.explanation for file in merge.files]
     return any(found.has_failed or (strict and found.is_doubtful) for found in explanations)
 
@@ -114,7 +113,6 @@ def _read_merge(cwd: str, rev: str) -> Commit:
 
 
 def _narrow(touched: Touched, paths: Sequence[str]) -> Touched:
-    """Of what a merge did, that to some paths."""
     names = {name for file in touched.files for name in (file.path, file.old_path)}
     strange = [path for path in paths if path not in (*names, *touched.crowded)]
     if strange:

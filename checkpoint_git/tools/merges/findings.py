@@ -9,8 +9,8 @@ from checkpoint_git.core.outcome import Line, Rule
 from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.git.merges.merges import UNSHALLOW, Commit
 from checkpoint_git.merge.explanation import Entry
-from checkpoint_git.tools.merges.explained import file_data
 from checkpoint_git.tools.merges.judged import Judged
+from checkpoint_git.tools.merges.sentences import file_data
 
 Kind = Literal["conflict", "not-json", "duplicate-key", "lost", "doubled", "blended", "undecided", "differs"]
 How = Literal["foreseen", "lines", "hand", "changed", "dropped", "unknown"]
@@ -120,7 +120,6 @@ NOT_REPAIRED = "merge/not-repaired"
 
 
 def list_rules() -> list[Rule]:
-    """What the codes mean, for reports that explain them."""
     rules = [Rule(row[0], "error", row[3], "checkpoint explain-merge tells all of a merge") for row in _KINDS.values()]
     more = (
         Rule(NOT_AUDITED, "warning", "a merge that nothing can be told of in this clone", "git fetch --unshallow"),
@@ -177,7 +176,6 @@ def tell_all(served: Sequence[Served]) -> list[Finding]:
 
 
 def tell(served: Served) -> list[Finding]:
-    """The findings of one merge."""
     if served.event.commit:
         hint = f"checkpoint explain-merge {served.event.commit[:12]} tells all that it did"
         if served.event.squash:
@@ -189,7 +187,6 @@ def tell(served: Served) -> list[Finding]:
 
 
 def tell_unknown(served: Served) -> list[Finding]:
-    """What is not known of one merge, as findings."""
     name = f"merge {served.event.commit[:12]}" if served.event.commit else "this merge"
     found = []
     if served.reason:
@@ -241,7 +238,6 @@ def summarize(served: Sequence[Served]) -> Line:
 
 
 def served_data(served: Served) -> dict[str, Any]:
-    """The JSON of one merge."""
     return {
         "commit": served.event.commit or None,
         "squash": served.event.squash,

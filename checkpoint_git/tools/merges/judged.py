@@ -15,8 +15,8 @@ from checkpoint_git.merge.places import CONFLICT
 from checkpoint_git.merge.verdict import FAILURES
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.protocols.registry import protocol_of
-from checkpoint_git.tools.merges.explained import Parents, say_entry
 from checkpoint_git.tools.merges.facts import HARMS, Damage, Hurt, Seen, Verdicts, make_mark
+from checkpoint_git.tools.merges.sentences import Parents, say_entry
 
 Schema = dict[str, Any]
 MOST_JUDGED = 30  # merges in one run, of those that call for a look
@@ -35,7 +35,6 @@ class Schemas:
         self._known: dict[str | None, Schema] = {}
 
     def load(self, path: str) -> Schema:
-        """The schema of a checkpoint's path."""
         owner = protocol_of(path)
         if owner not in self._known:
             try:
@@ -66,7 +65,6 @@ class Judged:
         self.harmed = list_harm(self.found)
 
     def explain(self, result: bytes | None) -> Explanation:
-        """What the merge would have done, had this been its result."""
         return explain(self.base, self.file.first, self.file.second, result, self.schema, self.narrative)
 
     def read_left(
@@ -111,7 +109,6 @@ def list_harm(found: Explanation) -> list[Entry]:
 
 
 def key_of(entry: Entry) -> Key:
-    """What an entry is known by from one version of a file to the next."""
     if entry.verdict != "lost":
         return (entry.name, entry.verdict, entry.note, None)
     return (entry.name, entry.base, entry.first, entry.second)
@@ -123,7 +120,6 @@ def place_of(entry: Entry) -> str:
 
 
 def is_gone_item(entry: Entry) -> bool:
-    """Whether the entry is an item that its list has lost."""
     return entry.verdict == "lost" and entry.result is None and entry.name.endswith("]")
 
 
@@ -166,7 +162,6 @@ class MergeAuditor:
         return verdicts
 
     def _judge(self, merge: Commit) -> dict[str, Seen]:
-        """What one merge did, by the path of each file that it harmed."""
         touched = read_touched(self.cwd, merge, self.env)
         found = {}
         for file in touched.files:

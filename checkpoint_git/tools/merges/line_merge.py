@@ -17,9 +17,9 @@ from checkpoint_git.git.merges.suspects import read_later_versions
 from checkpoint_git.git.merges.trees import Made, Plain, is_dropped, merge_by_lines, read_foreseen, read_made
 from checkpoint_git.merge.explanation import THE_FILE, Entry
 from checkpoint_git.merge.file import merge_bases, merge_file
-from checkpoint_git.tools.merges.explained import Parents, say_entry
 from checkpoint_git.tools.merges.findings import Event, Found, Hit, How, Kind, Served, ServedFile
 from checkpoint_git.tools.merges.judged import Judged, Schemas, key_of, list_harm, place_of
+from checkpoint_git.tools.merges.sentences import Parents, say_entry
 
 SIDES = ("the base branch", "the head branch")  # of a merge that is foreseen, and of a squash
 
@@ -43,7 +43,6 @@ def foresee(plain: Plain, first: str, second: str, names: tuple[str, str], schem
 
 
 def _tell_stop(judged: Judged, kinds: Sequence[str]) -> list[Found]:
-    """A file that the merge leaves to a person, and what of it the rules would leave to one."""
     file = judged.file
     ours = None if None in (file.first, file.second) else judged.explain(file.first).ours
     where = ""
@@ -102,7 +101,6 @@ def _is_ours(file: Versions, schema: dict[str, Any], narrative: str) -> bool:
 
 
 def find_parents(judged: Judged, event: Event) -> Parents:
-    """What the two sides of a file are called in sentences."""
     return Parents(*judged.file.parents, names=SIDES if event.squash else ("", ""))
 
 
@@ -122,7 +120,6 @@ def _make_again(plain: Plain, commit: Commit) -> Made | None:
 
 
 def _find_ways(plain: Plain, commit: Commit, made: Made | None, files: Iterable[Judged]) -> dict[str, How]:
-    """How each file came to be."""
     paths = [one.file.path for one in files]
     if made is None:
         return dict.fromkeys(paths, "unknown")
@@ -144,7 +141,6 @@ def _find_ways(plain: Plain, commit: Commit, made: Made | None, files: Iterable[
 
 
 def find_hits(judged: Judged, how: How, parents: Parents) -> list[Found]:
-    """What the rules would not have, in one file."""
     unreadable = {version for version, _ in judged.found.unreadable}
     if unreadable & {"base", "first", "second"}:
         return []
@@ -208,7 +204,6 @@ def _is_related(left: str, right: str) -> bool:
 
 
 def place_lines(text_of: bytes | None, found: list[Found]) -> list[Found]:
-    """The same with the lines at which they stand in a version of the file."""
     if text_of is None or not found:
         return found
     try:
@@ -295,7 +290,6 @@ def _keep(plain: Plain, served: Served, file: ServedFile, data: bytes | None, he
 
 
 def _stands(judged: Judged, hit: Hit, data: bytes | None) -> bool:
-    """Whether a place of the file is still as the merge made it."""
     if data is None or judged.file.result is None:
         return False
     if data == judged.file.result:

@@ -1,21 +1,157 @@
-"""`checkpoint ci premerge`: conflicts in checkpoints settled before anybody presses a forge's merge button."""
+"""A pull request merged as its forge would and as our rules say.
 
-import argparse
+Where these differ, ours is made a commit and pushed. The pull request is untrusted: nothing of it is checked out, run,
+or asked how it wants to be merged.
+"""
 
-from checkpoint_git.core.outcome import Invocation, Outcome
-from checkpoint_git.git.remotes import quiet_env
-from checkpoint_git.tools.merges.premerge_outcome import tell_premerge
-from checkpoint_git.tools.merges.premerge_run import MovedError, premerge
-from checkpoint_git.tools.merges.pull_request import follow, read_request
+import os
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
+from typing import Literal, NamedTuple
+
+from checkpoint_git import __version__
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
+from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.git.merges.merges import read_contents
+from checkpoint_git.git.merges.new_commits import open_aside, write_merge_commit
+from checkpoint_git.git.merges.trees import TreeMerge
+from checkpoint_git.git.remotes import Pushed, push_commit, read_full_bases
+from checkpoint_git.git.run import run_git
+from checkpoint_git.protocols.write import find_new_errors
+from checkpoint_git.tools.merges.pull_request import Request
+from checkpoint_git.tools.merges.tree_merge import MergedTree, UnrelatedError, merge_commits, merge_plainly
+
+State = Literal["contained", "up-to-date", "mergeable", "merged", "conflicts", "invalid"]
+Env = Mapping[str, str]
+_UNSAFE_IN_NAME = re.compile(r"[^\w./+-]")
+_LONGEST_NAME = 100  # characters
 
 
-def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb: exit code 1 where something is left to a person."""
-    env = quiet_env(invocation.env)
-    request = read_request(args, invocation.cwd, env)
-    for _ in range(args.retries or 0):
-        try:
-            return tell_premerge(request, premerge(request, invocation.now, env))
-        except MovedError:
-            request = follow(request, env)
-    return tell_premerge(request, premerge(request, invocation.now, env))
+class Premerge(NamedTuple):
+    """What became of a pull request.
+
+    state: "contained" (the base has all of it), "up-to-date" (it has all of the base), "mergeable" (a merge by lines
+    makes the same), "merged" (our merge is needed, and clean), "conflicts", "invalid" (the merge would break a
+    checkpoint that was valid). merged: None for the first two. plain_conflicts: the paths that a merge by lines leaves.
+    blended: the checkpoints that it would merge without a word into something else. errors: for "invalid". commit: ""
+    where none was written.
+    """
+
+    state: State
+    merged: MergedTree | None = None
+    plain_conflicts: tuple[str, ...] = ()
+    blended: tuple[str, ...] = ()
+    errors: tuple[Finding, ...] = ()
+    commit: str = ""
+    pushed: bool = False
+
+
+class MovedError(CheckpointError):
+    """The branch is no longer where it was when its merge was made."""
+
+
+def premerge(request: Request, now: int, env: Env) -> Premerge:
+    """Merges a pull request, writes the commit where it is needed and pushes it where that was asked for.
+
+    Raises MovedError where the branch moved meanwhile, UnrelatedError for unrelated histories, CheckpointError where
+    a shallow clone cannot be deepened or the push was refused.
+    """
+    bases = read_full_bases(request.cwd, request.remote, request.head, request.base, env)
+    if request.head in bases:
+        return Premerge("contained")
+    if request.base in bases:
+        return Premerge("up-to-date")
+    if not bases:
+        names = f"{_shown(request.head_name)} and {_shown(request.base_name)}"
+        raise UnrelatedError(f"{names} have no common ancestor", "they are unrelated histories: merge them by hand")
+    with open_aside(request.cwd, env) if request.dry_run else nullcontext(env) as surroundings:
+        done = _merge(request, now, surroundings)
+        if done.state != "merged" or request.dry_run or done.merged is None:
+            return done
+        parents = (request.head, request.base)
+        commit = write_merge_commit(request.cwd, done.merged.tree, parents, write_message(request, done), env)
+    if not request.push:
+        return done._replace(commit=commit)
+    _check_pushed(request, commit, push_commit(request.cwd, request.remote, commit, request.ref, request.head, env))
+    return done._replace(commit=commit, pushed=True)
+
+
+def _merge(request: Request, now: int, env: Env) -> Premerge:
+    plain = merge_plainly(request.cwd, request.head, request.base, env=env)
+    merged = merge_commits(request.cwd, request.head, request.base, env=env)
+    conflicts = tuple(one.path for one in plain.unsettled)
+    differing = _read_differing(request.cwd, plain, merged, env)
+    blended = tuple(sorted(differing - set(conflicts)))
+    errors = tuple(
+        error
+        for file in merged.files
+        for error in find_new_errors(file.path, file.data or b"", (file.sides[0], file.sides[2]), now)
+    )
+    state: State = "merged"
+    if not merged.is_clean:
+        state = "conflicts"
+    elif errors:
+        state = "invalid"
+    elif plain.clean and not differing:
+        state = "mergeable"
+    return Premerge(state, merged, conflicts, blended, errors if state == "invalid" else ())
+
+
+def _read_differing(cwd: str, plain: TreeMerge, merged: MergedTree, env: Env) -> set[str]:
+    """The paths of which the two merges make something else; another spelling of the same document is none."""
+    words = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index", plain.tree, merged.tree]
+    fields = os.fsdecode(run_git(words, cwd, env=env).out).split("\0")
+    blobs = {path: facts.split()[2:4] for facts, path in zip(fields[::2], fields[1::2], strict=False)}
+    made = {file.path for file in merged.files}
+    contents = read_contents(cwd, {blob for path in made & set(blobs) for blob in blobs[path] if blob.strip("0")}, env)
+    return {path for path, pair in blobs.items() if path not in made or not _is_same(contents, pair)}
+
+
+def _is_same(contents: Mapping[str, bytes], blobs: Iterable[str]) -> bool:
+    try:
+        first, second = (scan_tokens(decode(contents[blob])) for blob in blobs)
+    except (JsonTextError, KeyError):
+        return False
+    return bool(first == second)
+
+
+def write_message(request: Request, done: Premerge) -> str:
+    """The merge commit's message. Names are a stranger's: what services take for commands is left out of them."""
+    files = done.merged.files if done.merged else ()
+    count = f"{len(files)} checkpoint{'' if len(files) == 1 else 's'}"
+    base, head = (
+        _UNSAFE_IN_NAME.sub("?", shorten(name, _LONGEST_NAME)) for name in (request.base_name, request.head_name)
+    )
+    return (
+        f"Merge {base} into {head}\n\n"
+        f"Both sides changed {count}; merged by what the fields mean, not by lines.\n\n"
+        f"Made by checkpoint-git {__version__}: checkpoint ci premerge\n"
+    )
+
+
+def _check_pushed(request: Request, commit: str, pushed: Pushed) -> None:
+    if pushed.arrived:
+        return
+    branch, made = _shown(request.head_name), f"the merge is commit {commit[:12]} in this clone"
+    if pushed.now is None:
+        hint = f"{made}; look whether it arrived before you run it again: it is safe to"
+        raise CheckpointError(f"the remote does not answer: {pushed.said}", hint)
+    if not pushed.now:
+        raise MovedError(f"{branch} is gone from the remote", "was the pull request closed?")
+    if pushed.now != request.head:
+        message = (
+            f"{branch} moved: the remote has {pushed.now[:12]}, merged was {request.head[:12]}; nothing was pushed"
+        )
+        raise MovedError(message, "fetch, and run it again for what is there now; --retries N does so by itself")
+    if not pushed.refused:
+        hint = f"{made}; run it again: it is safe to. If this comes back, may this job's identity push there?"
+        raise CheckpointError(f"the push to {branch} did not arrive: {pushed.said}", hint)
+    hint = f"{made}; may this job's identity push to the branch? a protected branch has to let it"
+    raise CheckpointError(f"the remote refused the push to {branch}: {pushed.said}", hint)
+
+
+def _shown(name: str) -> str:
+    return escape_controls(shorten(name, _LONGEST_NAME))

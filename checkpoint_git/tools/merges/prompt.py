@@ -4,15 +4,14 @@ from typing import TextIO
 
 from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS
 from checkpoint_git.core.leaflines import list_leaves
-from checkpoint_git.core.terminal_text import escape_controls, say_value, shorten
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.merge.conflicts import Conflict, Held
 from checkpoint_git.merge.items import canonical_text
-from checkpoint_git.tools.merges.conflicted import NAMES, Case, describe_sides, find_newest
+from checkpoint_git.tools.merges.unmerged import LEAVE, MERGE, NAMES, STAGE, Case, describe_sides, find_newest
 
 _SIDES = {"o": OURS, "t": THEIRS, "b": BASE}
 _WIDTH = 100  # characters of a line that is shown
 _MOST_LINES = 12  # of one side's value
-STAGE, MERGE, LEAVE = "stage", "merge", "leave"
 
 
 class Asker:
@@ -95,8 +94,3 @@ def show_value(held: Held | None) -> list[str]:
     lines = [shorten(line, _WIDTH) for line in list_leaves(held.value)]
     more = len(lines) - _MOST_LINES
     return [*lines[:_MOST_LINES], f"... and {more} more"] if more > 0 else lines
-
-
-def say_held(held: Held | None) -> str:
-    """A value in one short line."""
-    return say_value(None if held is None else canonical_text(held.value))

@@ -71,7 +71,6 @@ def _find_ref(branch: str | None, head: str, remote: str, cwd: str, env: Env) ->
 
 
 def _read_branch(ref: str, remote: str, cwd: str, env: Env) -> str:
-    """What the remote has a branch at, fetched."""
     check_remote(cwd, remote, env)
     commit = _fetch_branch(ref, remote, cwd, env)
     if not commit:
@@ -127,7 +126,6 @@ def follow(request: Request, env: Env) -> Request:
 
 
 def _short_name(name: str, remote: str) -> str:
-    """A branch as people call it."""
     for start in (HEADS, f"refs/remotes/{remote}/", f"{remote}/"):
         if name.startswith(start):
             return name.removeprefix(start)

@@ -76,7 +76,6 @@ def _find_open(cwd: str, env: Mapping[str, str], ids: list[str], verdicts: Verdi
 
 
 def _find_common_dir(git_dir: str) -> str:
-    """The directory that all linked worktrees share."""
     try:
         with open(os.path.join(git_dir, "commondir"), encoding="utf-8", errors="surrogateescape") as stream:
             return os.path.join(git_dir, stream.read().rstrip("\n"))
@@ -100,7 +99,6 @@ def _sum_file(path: str) -> int:
 
 
 def _read_verdicts(value: Any) -> Verdicts:
-    """The verdicts as they were kept: tuples have become lists."""
     try:
         return {
             one: {

@@ -17,9 +17,18 @@ from checkpoint_git.git.merges import conflicts as index
 from checkpoint_git.git.merges.conflicts import Top, Unmerged
 from checkpoint_git.merge.conflicts import Conflict, is_about
 from checkpoint_git.protocols.write import Tell, say_waiting
-from checkpoint_git.tools.merges.conflicted import NAMES, Case, read_case, read_raw
-from checkpoint_git.tools.merges.decisions import TAKES, Request, Resolved, list_all, plan_file
 from checkpoint_git.tools.merges.prompt import Asker
+from checkpoint_git.tools.merges.unmerged import (
+    NAMES,
+    TAKES,
+    Case,
+    Request,
+    Resolved,
+    list_all,
+    plan_file,
+    read_case,
+    read_raw,
+)
 
 SUMMARY = "decide the conflicts of a merge, and stage what is clean"
 EXAMPLES = """\
@@ -106,7 +115,6 @@ def resolve(
 
 
 def _select(conflicts: index.Conflicts, top: Top, cwd: str, paths: Sequence[str]) -> tuple[list[Unmerged], list[str]]:
-    """The unmerged checkpoints that the paths name, and the paths that need nothing."""
     if not paths:
         return conflicts.files, []
     found: dict[str, Unmerged] = {}
@@ -250,7 +258,6 @@ def _plain(value: Any) -> Any:
 
 
 def _with_command(finding: Finding, cwd: str, top: Top) -> Finding:
-    """The finding with the command that decides it as its hint."""
     if finding.code != "resolve/undecided":
         return finding
     where = f" --where {shlex.quote(finding.where)}" if finding.where else ""
@@ -258,7 +265,6 @@ def _with_command(finding: Finding, cwd: str, top: Top) -> Finding:
 
 
 def _typed(path: str, cwd: str, top: Top) -> str:
-    """A path as a person types it here."""
     relative = os.path.relpath(os.path.join(top.work_tree, path), os.path.realpath(cwd))
     return shlex.quote(f"./{relative}" if relative.startswith("-") else relative)
 

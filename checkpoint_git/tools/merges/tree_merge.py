@@ -1,16 +1,22 @@
-"""What git made of two commits joined with our merge of each checkpoint: one tree, and what is left to a person.
+"""Two commits merged in memory by our rules: git merges the ordinary files, the merge schemas every checkpoint.
 
-It reads and writes objects of the repository alone; which commits are merged, and how git is asked, lies in commits.py.
+No index, no work tree and no ref is touched, and nothing that either commit holds has a say in how it is merged.
 """
 
+import os
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, decode, scan_tokens
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.git.isolated_dir import Env, Sealed
-from checkpoint_git.git.merges.conflicts import merge_lines
-from checkpoint_git.git.merges.merges import read_contents
+from checkpoint_git.git.driver_settings import Choices, driver_command
+from checkpoint_git.git.history.history import is_shallow
+from checkpoint_git.git.isolated_dir import Env, Sealed, open_sealed
+from checkpoint_git.git.merges.bases import read_base_ids
+from checkpoint_git.git.merges.conflicts import merge_lines, read_choices
+from checkpoint_git.git.merges.merges import UNSHALLOW, read_contents
 from checkpoint_git.git.merges.trees import (
     BASE,
     OURS,
@@ -19,17 +25,19 @@ from checkpoint_git.git.merges.trees import (
     RenameLoss,
     TreeMerge,
     Unsettled,
+    fetch_missing,
+    merge_trees,
     read_rename_losses,
     read_tree_id,
     read_versions,
     write_blobs,
     write_tree,
 )
-from checkpoint_git.git.objects import Entry, diff_trees
+from checkpoint_git.git.objects import Entry, diff_trees, read_commit
 from checkpoint_git.merge.conflicts import Clash, list_clashes
 from checkpoint_git.merge.file import merge_file
 from checkpoint_git.protocols.contract import open_room
-from checkpoint_git.protocols.registry import is_merged, protocol_of
+from checkpoint_git.protocols.registry import attribute_patterns, is_merged, protocol_of
 from checkpoint_git.tools.merges.judged import Schemas
 
 Kind = Literal["checkpoint", "text", "too-large", "record", "file", "binary", "removed", "renamed", "mode", "type"]
@@ -94,8 +102,94 @@ class MergedTree(NamedTuple):
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing is left to a person."""
         return not self.remaining
+
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+class UnrelatedError(CheckpointError):
+    """Two commits have no common ancestor, or this clone does not have it."""
+
+
+def merge_commits(
+    cwd: str, ours: str, theirs: str, *, only: Only | None = None, choices: Choices | None = None, env: Env = None
+) -> MergedTree:
+    """What `git merge` with the installed driver would make of two commits, as a tree.
+
+    cwd: in any repository: bare, a linked work tree, inside a hook (its quarantine is kept). ours, theirs: revisions.
+    only: whether a path counts; all others stay as ours has them, and their conflicts are not told: a merge of
+    checkpoints alone is `only=is_merged`. choices: narrative and schema; None for those of the driver that this clone
+    has installed. env: git's surroundings, None for this process's. Differences from `git merge`: no file's attributes
+    count (no merge=union, no driver but ours, no line ends), and a checkpoint is given to our driver wherever both
+    sides changed it, whatever attributes say; a pipeline's record that both sides have differently is a conflict.
+
+    New objects are written to the repository; no ref points to them. Raises CheckpointError where a revision is
+    unknown, UnrelatedError where the two have nothing in common or a shallow clone lacks it.
+    """
+    first, second = (read_commit(cwd, rev, env) for rev in (ours, theirs))
+    bases = read_checked_bases(cwd, first, second, env)
+    decided = read_choices(cwd) if choices is None else choices
+    ways: tuple[_How, ...] = ("inner" if len(bases) > 1 else "none", "every")
+    for how in ways:
+        with open_sealed(cwd, _attributes(how), _drivers(how, decided), env) as sealed:
+            if sealed.partial:
+                fetch_missing(cwd, [(base, side) for base in bases for side in (first, second)], env)
+            merged = merge_trees(sealed, first, second)
+            if how == "every" or not _is_entangled(merged):
+                joined = Joiner(cwd, sealed, Schemas(decided), env, how == "every").join(merged, bases, only)
+                break
+    return joined._replace(ours=first, theirs=second, bases=tuple(bases))
+
+
+def merge_plainly(cwd: str, ours: str, theirs: str, *, env: Env = None) -> TreeMerge:
+    """What a forge would make of two commits: git's own text merge of every file, with no attributes.
+
+    Raises as merge_commits does.
+    """
+    first, second = (read_commit(cwd, rev, env) for rev in (ours, theirs))
+    bases = read_checked_bases(cwd, first, second, env)
+    with open_sealed(cwd, env=env) as sealed:
+        if sealed.partial:
+            fetch_missing(cwd, [(base, side) for base in bases for side in (first, second)], env)
+        return merge_trees(sealed, first, second)
+
+
+def read_checked_bases(cwd: str, ours: str, theirs: str, env: Env = None) -> list[str]:
+    """The merge bases of two commits (full ids), at least one. Raises UnrelatedError where there is none."""
+    bases = read_base_ids(cwd, (ours, theirs), env)
+    if bases:
+        return bases
+    names = f"{ours[:12]} and {theirs[:12]}"
+    if is_shallow(cwd):
+        raise UnrelatedError(f"what {names} have in common is not in this clone", UNSHALLOW)
+    raise UnrelatedError(f"{names} have no common ancestor", "they are unrelated histories: merge them by hand")
+
+
+# Which merges git gives to the driver: none, so that every checkpoint that both sides changed is left to us; those of
+# the merge bases of a criss-cross; or every one, a process each, where it merges what it has merged already.
+_How = Literal["none", "inner", "every"]
+
+
+def _attributes(how: _How) -> list[str]:
+    value = "-merge" if how == "none" else "merge=checkpoint"
+    return [f"{pattern} {value}" for pattern in attribute_patterns()]
+
+
+def _drivers(how: _How, choices: Choices) -> dict[str, str]:
+    if how == "none":
+        return {}
+    command = driver_command(sys.executable, _PACKAGE, choices)
+    return {
+        "merge.checkpoint.driver": "false" if how == "inner" else command,
+        "merge.checkpoint.recursive": "checkpoint-base",
+        "merge.checkpoint-base.driver": driver_command(sys.executable, _PACKAGE, choices, base=True),
+    }
+
+
+def _is_entangled(merged: TreeMerge) -> bool:
+    """Whether a renamed checkpoint meets another: git then merges the result of one merge with the next file."""
+    return any("rename" in note.kind and any(map(is_merged, note.paths)) for note in merged.notes)
 
 
 class _Outcome(NamedTuple):
@@ -137,8 +231,8 @@ class Joiner(NamedTuple):
             files += self._read_driven(merged.tree, done)
         if only is not None:
             tree = self._narrow(tree, only)
-        told = sorted(dict.fromkeys(remaining), key=_order)
-        return MergedTree(tree, "", "", (), tuple(sorted(files, key=_path)), tuple(told))
+        told = sorted(dict.fromkeys(remaining), key=lambda one: (one.path, one.kind))
+        return MergedTree(tree, "", "", (), tuple(sorted(files, key=lambda file: file.path)), tuple(told))
 
     def _read_driven(self, tree: str, paths: Sequence[str]) -> list[MergedFile]:
         """What the driver has merged; a file that a side has under another name counts as one that it has not."""
@@ -197,7 +291,6 @@ class Joiner(NamedTuple):
         return write_tree(self.sealed, tree, dict(changes))
 
     def _narrow(self, tree: str, only: Only) -> str:
-        """Ours with those paths of the merged tree that count."""
         start = read_tree_id(self.sealed, "ours")
         changes = diff_trees(self.sealed.cwd, start, tree, (), self.sealed.env)
         return write_tree(self.sealed, start, {one.path: one.after for one in changes if only(one.path)})
@@ -295,14 +388,6 @@ def _is_record(path: str) -> bool:
 
 def _counts(only: Only | None, path: str) -> bool:
     return only is None or only(path)
-
-
-def _path(file: MergedFile) -> str:
-    return file.path
-
-
-def _order(one: Remaining) -> tuple[str, str]:
-    return one.path, one.kind
 
 
 def _is_json(data: bytes) -> bool:

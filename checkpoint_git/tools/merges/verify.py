@@ -14,7 +14,6 @@ from checkpoint_git.git.merges.trees import Plain, open_plain
 from checkpoint_git.git.objects import Env, read_commit
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.git.staged import pathspecs
-from checkpoint_git.tools.merges.commits import read_checked_bases
 from checkpoint_git.tools.merges.findings import (
     NOT_AUDITED,
     Served,
@@ -27,6 +26,7 @@ from checkpoint_git.tools.merges.findings import (
 )
 from checkpoint_git.tools.merges.judged import Schemas
 from checkpoint_git.tools.merges.line_merge import find_event, foresee, serve, serve_all
+from checkpoint_git.tools.merges.tree_merge import read_checked_bases
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -88,7 +88,6 @@ def _verify_candidate(
 
 
 def _verify_chain(plain: Plain, base: str, candidate: str, schemas: Schemas) -> tuple[list[Served], list[Commit]]:
-    """A candidate that stacks several merges on its base: each of them, the oldest first."""
     cwd, env = plain.cwd, plain.env
     if run_git(["merge-base", "--is-ancestor", base, candidate], cwd, env=env, check=False).code != 0:
         raise CheckpointError(
@@ -114,7 +113,6 @@ def _verify_chain(plain: Plain, base: str, candidate: str, schemas: Schemas) -> 
 
 
 def _read_touching(plain: Plain, base: str, candidate: str) -> set[str]:
-    """The commits of the first-parent line that are no merges and change a checkpoint."""
     words = ["rev-list", "--first-parent", "--no-merges", f"{base}..{candidate}", "--", *pathspecs()]
     return set(run_git(words, plain.cwd, env=plain.env).out.decode().split())
 

@@ -12,9 +12,8 @@ from checkpoint_git.disk.discover import find_place
 from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.git.merges.merges import Ancestor, Versions
 from checkpoint_git.tools.merges.facts import Meeting, Upstream
-from checkpoint_git.tools.merges.forecast import read_upstream
 from checkpoint_git.tools.merges.judged import Schemas
-from checkpoint_git.tools.merges.preview import meet
+from checkpoint_git.tools.merges.upstream import meet, read_upstream
 from tests.scenarios.driven import PATH, drive
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text

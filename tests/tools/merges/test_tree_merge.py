@@ -12,7 +12,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.protocols.registry import is_merged
-from checkpoint_git.tools.merges.commits import MergedTree, UnrelatedError, merge_commits, merge_plainly
+from checkpoint_git.tools.merges.tree_merge import MergedTree, UnrelatedError, merge_commits, merge_plainly
 from tests.scenarios.driven import PATH, drive
 from tests.support.beside import compare_merges
 from tests.support.histories import write_history

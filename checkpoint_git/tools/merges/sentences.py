@@ -120,7 +120,6 @@ def _is_named(entry: Entry, value: str | None) -> bool:
 
 
 def describe_ours(ours: Comparison) -> str:
-    """How the result compares with our own merge, in one line."""
     if not ours.clean:
         return f"the checkpoint driver would leave to a person: {_listed(ours.conflicts)}"
     if ours.same:
@@ -136,7 +135,6 @@ def _listed(places: tuple[str, ...]) -> str:
 
 
 def file_data(file: Versions, found: Explanation) -> dict[str, Any]:
-    """The JSON of one file of a merge."""
     return {
         "path": file.path,
         "old_path": file.old_path or None,

@@ -1,5 +1,6 @@
-"""What became of a pull request, for a person, a program and a forge's page. It does nothing."""
+"""`checkpoint ci premerge`: what happened to a pull request, for the user, a program and a forge's page."""
 
+import argparse
 import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -7,11 +8,12 @@ from typing import Any
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsonplace import locate_all
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
-from checkpoint_git.core.outcome import Block, Line, Outcome, Style
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Style
 from checkpoint_git.core.terminal_text import plural
-from checkpoint_git.tools.merges.commits import Kind, Remaining
-from checkpoint_git.tools.merges.premerge_run import Premerge, State
-from checkpoint_git.tools.merges.pull_request import Request
+from checkpoint_git.git.remotes import quiet_env
+from checkpoint_git.tools.merges.premerge import MovedError, Premerge, State, premerge
+from checkpoint_git.tools.merges.pull_request import Request, follow, read_request
+from checkpoint_git.tools.merges.tree_merge import Kind, Remaining
 
 _CODES: dict[Kind, str] = {
     "checkpoint": "premerge/conflict",
@@ -26,6 +28,18 @@ _CODES: dict[Kind, str] = {
     "type": "premerge/type",
 }
 _MOST_NAMED = 20  # paths in one line
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    """The verb: exit code 1 where something is left to a person."""
+    env = quiet_env(invocation.env)
+    request = read_request(args, invocation.cwd, env)
+    for _ in range(args.retries or 0):
+        try:
+            return tell_premerge(request, premerge(request, invocation.now, env))
+        except MovedError:
+            request = follow(request, env)
+    return tell_premerge(request, premerge(request, invocation.now, env))
 
 
 def tell_premerge(request: Request, done: Premerge) -> Outcome:
@@ -94,7 +108,6 @@ _MOVED = "git checkout {changed} -- {path} after git merge brings it back; git m
 
 
 def _advise_on(request: Request, remaining: Remaining) -> str:
-    """What settles one file that no rule settles."""
     who, _, did = remaining.detail.partition(" ")
     hint = _MOVED if remaining.kind == "removed" and did.startswith("moved it") else _HINTS.get(remaining.kind, "")
     changed = request.head if who == "theirs" else request.base
@@ -102,7 +115,6 @@ def _advise_on(request: Request, remaining: Remaining) -> str:
 
 
 def _locate(data: bytes | None, places: list[str]) -> list[tuple[int, int]]:
-    """Line and column of each place in the pull request's version."""
     try:
         text = decode(data or b"")
         scan_tokens(text)
@@ -117,7 +129,6 @@ def _resolve(path: str, where: str) -> str:
 
 
 def _spell(path: str) -> str:
-    """A path as a shell takes it, for no option."""
     return shlex.quote(f"./{path}" if path.startswith("-") else path)
 
 
@@ -166,7 +177,6 @@ def _describe(request: Request, done: Premerge) -> list[Block]:
 
 
 def _advise(request: Request, done: Premerge) -> list[Block]:
-    """How to settle on one's own machine what is left."""
     branch, remote = shlex.quote(request.head_name), shlex.quote(request.remote)
     is_id = request.base.startswith(request.base_name)
     base = shlex.quote(request.base_name if is_id else f"{request.remote}/{request.base_name}")
