@@ -4,10 +4,12 @@ import argparse
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, has_errors
+from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls
-from checkpoint_git.git.objects import read_commit
+from checkpoint_git.git.objects import SYMLINK, read_commit
 from checkpoint_git.git.pushed import (
     parse_pushes,
     parse_rewritten,
@@ -24,14 +26,22 @@ from checkpoint_git.protocols.validate import check_document
 SUMMARY = "what git's hooks call; not for typing"
 EXAMPLES = "  checkpoint hook pre-commit             check what is staged, as the hook does"
 
+ALLOW_OPTION = "checkpoint.allowPushOption"
+PUSH_OPTION = "checkpoint-skip"
+_MOST_OPTIONS = 100
+_MOST_SHOWN = 100  # findings of one run
+_APPEND_ONLY = append_only_patterns()[0]
+
 
 class Question(NamedTuple):
-    """One set of files that a hook asks about. title: what they are, for the report. losses: of files that may only
-    be added, which are changed or gone. findings: what is wrong whatever the files hold.
+    """One set of files that a hook asks about.
+
+    title: what they are, for the report. losses: of files that may only be added, which are changed or gone. findings:
+    what is wrong whatever the files hold.
     """
 
     title: str
-    files: Staged
+    files: Staged = Staged([], [], [])
     losses: Sequence[Loss] = ()
     findings: Sequence[Finding] = ()
 
@@ -53,7 +63,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb. A hook that stops nothing answers 0 whatever it finds."""
     hook = _HOOKS[args.name]
     if args.name == "post-commit":
         for after_commit in find_hooks("after_commit"):
@@ -68,6 +77,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     advice = [Line(hook.advice)] if has_errors(found) else []
     if len(found) > _MOST_SHOWN:
         advice.append(Line(f"There may be more: these are the first {_MOST_SHOWN}."))
+    # A hook that stops nothing answers 0 whatever it finds.
     return Outcome({"hook": args.name}, blocks, found[:_MOST_SHOWN], None if hook.stops else 0, advice)
 
 
@@ -78,22 +88,45 @@ def _title(name: str, title: str, findings: list[Finding]) -> Line:
     return Line(f"checkpoint-git, {name}: {what} in {title}; it is let through", "warn")
 
 
+# what is wrong
+
+
 def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
     """The errors in a question's files; warnings are for `checkpoint validate`."""
-    files = question.files
-    documents = [check_document(path, data, now=invocation.now) for path, data in files.files]
-    findings = [finding for document in documents for finding in document.findings]
-    findings += [_unmerged(path) for path in files.unmerged if _is_ours(path)]
-    findings += [_leaves(path, target) for path, target in files.links if _is_ours(path) and _leads_out(path, target)]
-    findings += [_lost(loss) for loss in question.losses if _is_ours(loss.path)]
-    findings += [finding for finding in question.findings if _is_ours(finding.path)]
-    return [finding for finding in findings if finding.level == "error"]
+    files, findings = question.files, list[Finding]()
+    for path, data in files.files:
+        findings += check_document(path, data, now=invocation.now).findings
+    for path in files.unmerged:
+        hint = "resolve it, then `git add` it"
+        findings.append(Finding("git/unmerged", "error", "a merge of this file is not resolved", path, hint=hint))
+    for path, target in files.links:
+        if _leads_out(path, target):
+            shown = escape_controls(target.decode("utf-8", "replace"))
+            message = f"the file is a symbolic link out of the repository, to {shown}"
+            hint = "put a real file in its place"
+            findings.append(Finding("file/link-outside", "error", message, path, hint=hint))
+    for loss in question.losses:
+        message = f"this pipeline record was {loss.how}, and records are only ever added"
+        hint = "git restore --staged --worktree PATH brings it back; what is new goes into another attempt"
+        findings.append(Finding("pipeline/append-only", "error", message, loss.path, hint=hint))
+    findings += question.findings
+    return [finding for finding in findings if finding.level == "error" and _is_ours(finding.path)]
 
 
 def _is_ours(path: str) -> bool:
     """Whether a file is more than named like one of ours: a pipeline record is recognised by its folder too."""
     kind = find_kind(path)
     return kind is not None and bool(open_room(kind.name).layout.find_skill(path))
+
+
+def _leads_out(path: str, target: bytes) -> bool:
+    """Whether a link's target, seen from the link's own folder, is outside the repository."""
+    depth = path.count("/")
+    for part in target.split(b"/"):
+        depth += {b"..": -1, b".": 0, b"": 0}.get(part, 1)
+        if depth < 0:
+            return True
+    return target.startswith(b"/")
 
 
 def check_push(question: Question, invocation: Invocation) -> list[Finding]:
@@ -108,19 +141,25 @@ def check_push(question: Question, invocation: Invocation) -> list[Finding]:
 
 def check_received(question: Question, invocation: Invocation) -> list[Finding]:
     """The errors in a question's files; warnings only, where the pusher may pass and asked to."""
-    from checkpoint_git.tools.hooks.receive import is_waved_through
-
     found = check_validity(question, invocation)
-    if found and is_waved_through(invocation):
+    if found and _is_waved_through(invocation):
         return [finding._replace(level="warning") for finding in found]
     return found
 
 
-_RECORDS = append_only_patterns()[0]
+def _is_waved_through(invocation: Invocation) -> bool:
+    """Whether the pusher asked for it (`git push -o checkpoint-skip`) and this server's configuration allows it."""
+    count = invocation.env.get("GIT_PUSH_OPTION_COUNT", "")
+    most = min(int(count), _MOST_OPTIONS) if count.isdecimal() else 0
+    options = [invocation.env.get(f"GIT_PUSH_OPTION_{at}", "") for at in range(most)]
+    return PUSH_OPTION in options and read_flag(ALLOW_OPTION, invocation.cwd)
+
+
+# what each hook asks
 
 
 def _ask_staged(words: list[str], invocation: Invocation) -> list[Question]:
-    losses = read_staged_losses(invocation.cwd, _RECORDS)
+    losses = read_staged_losses(invocation.cwd, _APPEND_ONLY)
     return [Question("what is staged", read_staged_changes(invocation.cwd), losses)]
 
 
@@ -130,17 +169,45 @@ def _ask_pushed(words: list[str], invocation: Invocation) -> list[Question]:
         Question(
             f"{escape_controls(push.local_ref)} ({push.local_id[:12]})",
             read_pushed(invocation.cwd, push, remote),
-            read_pushed_losses(invocation.cwd, push, remote, _RECORDS),
+            read_pushed_losses(invocation.cwd, push, remote, _APPEND_ONLY),
         )
         for push in parse_pushes(invocation.stdin.read())
     ]
 
 
 def _ask_received(words: list[str], invocation: Invocation) -> Iterator[Question]:
-    from checkpoint_git.tools.hooks.receive import read_lines, read_parts  # clones need neither
+    """What a push brings to a server. update gets ref, old and new as its words, pre-receive on standard input."""
+    from checkpoint_git.git import received  # no clone needs it
 
-    for part in read_parts(read_lines(words, invocation), invocation, _RECORDS):
-        yield Question(*part)
+    if words and len(words) != 3:
+        raise CheckpointError("update is called with a ref and two ids", "git calls it; it is not for typing")
+    lines = received.parse_received(f"{words[1]} {words[2]} {words[0]}" if words else invocation.stdin.read())
+    place, env = invocation.cwd, received.server_env(invocation.env)
+    titles = {line: f"{escape_controls(line.ref)} ({line.new[:12]})" for line in lines}
+    tips = received.read_tips(place, lines, env)
+    names = {tips[line.new]: titles[line] for line in reversed(lines) if line.new in tips}
+    for tip, arrivals in received.read_arrivals(place, [tips[line.new] for line in lines if line.new in tips], env):
+        refused = [finding for one in arrivals for finding in _refuse(one.path, one.size)]
+        if refused:
+            yield Question(names[tip], findings=refused)
+        for group in received.read_contents(place, [one for one in arrivals if 0 <= one.size <= MAX_BYTES], env):
+            files = [(one.path, data) for one, data in group if one.mode != SYMLINK]
+            links = [(one.path, data) for one, data in group if one.mode == SYMLINK]
+            yield Question(names[tip], Staged(files, [], links))
+    for line, losses in received.read_received_losses(place, lines, tips, _APPEND_ONLY, env):
+        yield Question(titles[line], losses=losses)
+
+
+def _refuse(path: str, size: int) -> list[Finding]:
+    """What is wrong with a file before it is read. size: -1 for a submodule."""
+    if size < 0:
+        message = "a submodule stands where a checkpoint belongs"
+        return [Finding("file/not-a-file", "error", message, path, hint="put a real file in its place")]
+    if size > MAX_BYTES:
+        message = f"the file has {size} bytes; the limit is {MAX_BYTES // 1024 // 1024} MiB"
+        hint = "a checkpoint is a summary; move its past to .checkpoints/history"
+        return [Finding("json/too-large", "error", message, path, hint=hint)]
+    return []
 
 
 def _ask_committed(words: list[str], invocation: Invocation) -> list[Question]:
@@ -165,8 +232,6 @@ _FIX_IN_COMMIT = "Fix the files in a commit of their own and push again; --no-ve
 _FIX_LATER = "Nothing was undone. Fix the files and commit before you push: the pre-push hook stops them."
 _FIX_AND_PUSH = "Fix the files in a commit of their own and push again; `checkpoint validate` shows the same to you."
 
-_MOST_SHOWN = 100  # findings of one run
-
 _HOOKS = {
     "pre-commit": Hook(_ask_staged, check_validity, True, _FIX),
     "pre-merge-commit": Hook(_ask_staged, check_validity, True, _FIX),
@@ -177,32 +242,3 @@ _HOOKS = {
     "post-merge": Hook(_ask_merged, check_validity, False, _FIX_LATER),
     "post-rewrite": Hook(_ask_rewritten, check_validity, False, _FIX_LATER),
 }
-
-
-def _lost(loss: Loss) -> Finding:
-    message = f"this pipeline record was {loss.how}, and records are only ever added"
-    hint = "git restore --staged --worktree PATH brings it back; what is new goes into another attempt"
-    return Finding("pipeline/append-only", "error", message, loss.path, hint=hint)
-
-
-def _unmerged(path: str) -> Finding:
-    return Finding(
-        "git/unmerged", "error", "a merge of this file is not resolved", path, hint="resolve it, then `git add` it"
-    )
-
-
-def _leaves(path: str, target: bytes) -> Finding:
-    shown = escape_controls(target.decode("utf-8", "replace"))
-    message = f"the file is a symbolic link out of the repository, to {shown}"
-    return Finding("file/link-outside", "error", message, path, hint="put a real file in its place")
-
-
-def _leads_out(path: str, target: bytes) -> bool:
-    if target.startswith(b"/"):
-        return True
-    depth = path.count("/")
-    for part in target.split(b"/"):
-        depth += {b"..": -1, b".": 0, b"": 0}.get(part, 1)
-        if depth < 0:
-            return True
-    return False
