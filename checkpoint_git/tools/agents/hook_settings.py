@@ -82,11 +82,14 @@ def add_hooks(data: bytes | None, hooks: Hooks, agent: str, moments: Sequence[Mo
             events.setdefault(event, []).append(_make(hooks, moment, write_command(moment, agent, here)))
             notes = {}
             added.append(event)
-        elif _is_older(present[0], command):
+            continue
+        notes_there = _read_notes(present[0]["command"])
+        if notes_there is not None and present[0]["command"].removesuffix(notes_there) != command:  # an older version
             for hook in present:
-                hook["command"] = command + _said(hook["command"])
+                hook["command"] = command + (_read_notes(hook["command"]) or "")
             updated.append(event)
-    return Edited(_encode(before, value, is_new=data is None), tuple(added), tuple(updated))
+    text = render(value) if data is None else rewrite(parse(before), value)
+    return Edited(text.encode(), tuple(added), tuple(updated))
 
 
 def remove_hooks(data: bytes, hooks: Hooks) -> Edited | None:
@@ -181,14 +184,10 @@ def _find_ours(entries: Sequence[Any], moment: Moment) -> list[dict[str, Any]]:
     return ours or [hook for hook in hooks if start in hook["command"]]
 
 
-def _is_older(hook: Mapping[str, Any], command: str) -> bool:
-    found = _OURS.search(hook["command"])
-    return found is not None and hook["command"].removesuffix(found[1]) != command
-
-
-def _said(command: str) -> str:
+def _read_notes(command: str) -> str | None:
+    """What the end of a command of ours remembers, None for anybody else's command."""
     found = _OURS.search(command)
-    return found[1] if found else ""
+    return found[1] if found else None
 
 
 def _take_out(entries: Any) -> dict[str, str] | None:
@@ -200,25 +199,18 @@ def _take_out(entries: Any) -> dict[str, str] | None:
         return None
     gone = list(ours)
     for group in entries:
-        if isinstance(group, dict) and isinstance(group.get("hooks"), list) and _holds(group["hooks"], ours):
-            group["hooks"] = [hook for hook in group["hooks"] if not _is_among(hook, ours)]
-            gone += [] if group["hooks"] else [group]
+        if isinstance(group, dict) and isinstance(group.get("hooks"), list):
+            left = [hook for hook in group["hooks"] if not _is_among(hook, ours)]
+            gone += [group] if len(left) < len(group["hooks"]) and not left else []
+            group["hooks"] = left
     entries[:] = [entry for entry in entries if not _is_among(entry, gone)]
-    words = [word for hook in ours for word in _said(hook["command"]).split()]
+    words = [word for hook in ours for word in (_read_notes(hook["command"]) or "").split()]
     return {name: value for name, _, value in (word.partition("=") for word in words)}
-
-
-def _holds(hooks: Sequence[Any], some: Sequence[Any]) -> bool:
-    return any(_is_among(hook, some) for hook in hooks)
 
 
 def _is_among(one: Any, some: Sequence[Any]) -> bool:
     """Whether it is one of them itself, not one that is equal."""
     return any(one is other for other in some)
-
-
-def _encode(before: str, value: dict[str, Any], *, is_new: bool) -> bytes:
-    return (render(value) if is_new else rewrite(parse(before), value)).encode()
 
 
 def _find_node(text: str, path: tuple[str, ...]) -> Node:

@@ -117,7 +117,7 @@ def _find_end_of_list(data: bytes) -> tuple[int, bytes] | None:
     for line in data[at:].splitlines(keepends=True) if at else []:
         at += len(line)
         bare = line.strip()
-        deeper = indent is not None and _depth(line) > len(indent)
+        deeper = indent is not None and len(line) - len(line.lstrip(b" ")) > len(indent)
         if not bare or (bare.startswith(b"#") and not deeper):
             continue
         item = _ITEM.match(line)
@@ -129,7 +129,3 @@ def _find_end_of_list(data: bytes) -> tuple[int, bytes] | None:
             break
         end = at
     return None if indent is None else (end, indent)
-
-
-def _depth(line: bytes) -> int:
-    return len(line) - len(line.lstrip(b" "))

@@ -1,6 +1,7 @@
 """`checkpoint init`: a repository made ready for checkpoints. Run again, it adds what is missing."""
 
 import argparse
+import compileall
 import os
 import sys
 from collections.abc import Mapping
@@ -159,7 +160,8 @@ def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
         if not options.dry_run:
             apply_steps(steps, repository)
     if survey and not options.dry_run:
-        _compile_package()
+        # Some installers write no compiled modules, and git starts the driver once for every file.
+        compileall.compile_dir(PACKAGE, quiet=2)
     if survey is None:
         return InitResult(place.root if place else cwd, None, steps, [])
     if place is None:
@@ -241,13 +243,6 @@ def _find_interpreter() -> str:
     path = os.path.abspath(sys.executable)
     exact = os.path.join(os.path.dirname(path), f"python{sys.version_info.major}.{sys.version_info.minor}")
     return exact if os.path.exists(exact) and os.path.samefile(exact, path) else path
-
-
-def _compile_package() -> None:
-    """Some installers write no compiled modules, and git starts the driver once for every file."""
-    import compileall
-
-    compileall.compile_dir(PACKAGE, quiet=2)
 
 
 def _check_result(survey: Survey, place: Place, env: Mapping[str, str], options: Options) -> list[Finding]:

@@ -150,14 +150,18 @@ def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
         return [Step("keep", "hooks", f"none, as you asked; nothing stops {still}")]
     steps = list[Step]()
     if bare:
-        names = [find_server_hook(survey, choice)]
+        names, by_framework = [find_server_hook(survey, choice)], False
         why = f"{names[0]} checks pushes now"
     else:
         has_framework = survey.framework.data is not None or bool(survey.framework.blocked)
         by_framework = choice == "pre-commit" or (choice == "auto" and has_framework)
         names = [name for name in hook_files.HOOKS if not (by_framework and name == "pre-commit")]
         why = "the pre-commit framework runs it now"
-        steps += _plan_framework(survey) if by_framework else []
+    if by_framework:
+        steps.append(_plan_framework_entry(survey.framework))
+        if not any(hook.name == "pre-commit" and hook_files.is_framework_hook(hook) for hook in survey.hooks):
+            text = "the framework is configured but not installed here: run `pre-commit install`"
+            steps.append(Step("advise", "pre-commit", text))
     if survey.folder.place in ("outside", "nowhere") or (bare and survey.folder.place != "repository"):
         where = survey.folder.path or "(nothing)"
         text = f"core.hooksPath is {where}, which is not part of this repository; nothing was installed there"
@@ -215,14 +219,6 @@ def _plan_hook_removal(survey: Survey, hook: HookFile, why: str = "") -> list[St
             steps.append(removal_step(label, path, hook_files.take_out_of(data), why, folders=folders))
         elif b"checkpoint-git" in data and is_damaged(data):
             steps.append(Step("skip", label, _DAMAGED))
-    return steps
-
-
-def _plan_framework(survey: Survey) -> list[Step]:
-    steps = [_plan_framework_entry(survey.framework)]
-    if not any(hook.name == "pre-commit" and hook_files.is_framework_hook(hook) for hook in survey.hooks):
-        text = "the framework is configured but not installed here: run `pre-commit install`"
-        steps.append(Step("advise", "pre-commit", text))
     return steps
 
 

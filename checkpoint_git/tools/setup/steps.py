@@ -161,7 +161,11 @@ def _apply_change(change: Change, repository: Repository | None) -> None:
             make_folder(os.path.dirname(path))
             write_file(path, data)
             if executable:
-                _make_executable(path)
+                try:
+                    mode = os.stat(path).st_mode
+                    os.chmod(path, mode | (mode & 0o444) >> 2)
+                except OSError as error:
+                    raise write_error(path, error) from None
         case RemoveFile(path, folders):
             remove_file(path)
             _remove_empty_folders(os.path.dirname(path), folders)
@@ -175,14 +179,6 @@ def _apply_change(change: Change, repository: Repository | None) -> None:
         case RemoveSettings(keys):
             assert repository is not None
             remove_settings(repository, keys)
-
-
-def _make_executable(path: str) -> None:
-    try:
-        mode = os.stat(path).st_mode
-        os.chmod(path, mode | (mode & 0o444) >> 2)
-    except OSError as error:
-        raise write_error(path, error) from None
 
 
 def _remove_empty_folders(path: str, count: int) -> None:
