@@ -76,7 +76,6 @@ def _name_new(temporary: str, path: str, data: bytes, mode: int) -> None:
 
 
 def remove_file(path: str) -> None:
-    """Removes a file for good. Raises CheckpointError where that is not allowed."""
     try:
         os.unlink(path)
         sync_folder(os.path.dirname(path) or ".")
@@ -143,7 +142,6 @@ def sync_folder(folder: str) -> None:
 
 
 def write_error(path: str, error: OSError) -> CheckpointError:
-    """What a failed write means for the user."""
     import errno
 
     hints = {

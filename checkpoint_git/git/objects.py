@@ -232,7 +232,6 @@ def find_missing(cwd: str, names: Sequence[str], env: Env = None) -> frozenset[s
 
 
 def read_commit(cwd: str, rev: str, env: Env = None) -> str:
-    """The full id of the commit that a revision names."""
     words = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{rev}^{{commit}}"]
     result = run_git(words, cwd, env=env, check=False)
     if result.code != 0:
@@ -241,7 +240,6 @@ def read_commit(cwd: str, rev: str, env: Env = None) -> str:
 
 
 def has_commit(cwd: str, rev: str, env: Env = None) -> bool:
-    """Whether a revision names a commit that is here."""
     words = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{rev}^{{commit}}"]
     return run_git(words, cwd, env=env, check=False).code == 0
 
@@ -279,7 +277,6 @@ _RENAMES = {False: "--no-renames", True: "-M"}
 def diff_trees(
     cwd: str, old: str, new: str, pathspecs: Sequence[str] = (), env: Env = None, *, renames: bool = False
 ) -> list[Change]:
-    """How two commits or trees differ."""
     if old == new:
         return []
     words = ["diff-tree", *_RAW, _RENAMES[renames], old, new, "--", *pathspecs]
@@ -304,7 +301,7 @@ def diff_tree_pairs(
             old, new = header.rpartition(b"\n")[2].decode().split()
             pair = (old, new)
         if facts:
-            changes[pair].append(_parse_change(facts, fields))
+            changes[pair].append(parse_change(facts, fields))
     return changes
 
 
@@ -338,10 +335,10 @@ def diff_work_tree(cwd: str, since: str, pathspecs: Sequence[str] = (), env: Env
 def parse_changes(out: bytes) -> list[Change]:
     """What git prints with `--raw -z --no-abbrev` and without commit ids."""
     fields = iter(out.split(b"\0"))
-    return [_parse_change(field, fields) for field in fields if field.startswith(b":")]
+    return [parse_change(field, fields) for field in fields if field.startswith(b":")]
 
 
-def _parse_change(facts: bytes, fields: Iterator[bytes]) -> Change:
+def parse_change(facts: bytes, fields: Iterator[bytes]) -> Change:
     """`:MODE MODE ID ID STATUS`, a colon, a mode and an id more for each further parent; one or two paths follow."""
     parents = len(facts) - len(facts.lstrip(b":"))
     words = facts.lstrip(b":").decode("ascii", "replace").split()

@@ -1,6 +1,6 @@
-"""What became of the paths that somebody wrote down: whether they are there, and if not, what git knows about them.
+"""What happened to paths that a checkpoint names: whether they are there, and if not, what git knows about them.
 
-Paths are a stranger's text: nothing outside the repository is ever looked at, no symbolic link is followed out of it.
+Paths are untrusted text: nothing outside the repository is ever looked at, no symbolic link is followed out of it.
 """
 
 import os
@@ -10,7 +10,9 @@ from fnmatch import translate
 from stat import S_ISDIR, S_ISLNK
 from typing import Literal, NamedTuple
 
-from checkpoint_git.git.history.history import has_commits, read_removals
+from checkpoint_git.git.history.history import folders_of, read_removals
+from checkpoint_git.git.history.log import has_commits
+from checkpoint_git.git.objects import read_tree
 from checkpoint_git.git.run import clean_env, run_git
 
 State = Literal["there", "missing", "outside"]
@@ -114,22 +116,17 @@ def read_fates(top: str, paths: Sequence[str]) -> dict[str, Fate]:
     fates.update(dict.fromkeys(_read_ignored(top, paths), Fate("ignored")))
     if not has_commits(top):
         return fates
-    for path, fate in _read_removed(top, paths).items():
-        fates[path] = fate
-    kept = _read_names(top, ["ls-tree", "-r", "-d", "-t", "-z", "--name-only", "HEAD"], paths)
-    kept |= _read_names(top, ["ls-tree", "-r", "-z", "--name-only", "HEAD"], paths)
-    sparse = {name[2:] for name in _read_names(top, ["ls-files", "-t", "-z"], paths) if name.startswith("S ")}
-    sparse.update({folder for name in sparse for folder in _folders_of(name)})
+    fates.update(_read_removed(top, paths))
+    env, few = clean_env(os.environ), paths if len(paths) <= _FEW else ()
+    files = read_tree(top, "HEAD", env, few)
+    kept = {*files, *(folder for file in files for folder in folders_of(file))}
+    listed = run_git(["--literal-pathspecs", "ls-files", "-t", "-z", "--", *few], top, env=env, check=False).out
+    sparse = {name[2:] for name in map(os.fsdecode, listed.split(b"\0")) if name.startswith("S ")}
+    sparse.update({folder for name in sparse for folder in folders_of(name)})
     for path in paths:
         if path.rstrip("/") in kept:
             fates[path] = Fate("uncommitted")
     return {path: fate for path, fate in fates.items() if path.rstrip("/") not in sparse}
-
-
-def _folders_of(path: str) -> Iterator[str]:
-    while "/" in path:
-        path = path.rpartition("/")[0]
-        yield path
 
 
 def _find_state_from(base: str, path: str, top: str) -> State:
@@ -223,9 +220,3 @@ def _read_ignored(top: str, paths: Sequence[str]) -> list[str]:
     stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
     result = run_git(["check-ignore", "-z", "--stdin"], top, stdin=stdin, env=clean_env(os.environ), check=False)
     return [os.fsdecode(name) for name in result.out.split(b"\0") if name]
-
-
-def _read_names(top: str, words: list[str], paths: Sequence[str]) -> set[str]:
-    command = ["--literal-pathspecs", *words, "--", *(paths if len(paths) <= _FEW else ())]
-    result = run_git(command, top, env=clean_env(os.environ), check=False)
-    return {os.fsdecode(name) for name in result.out.split(b"\0") if name}

@@ -47,7 +47,6 @@ class Arrival(NamedTuple):
 
 
 def parse_received(text: str) -> list[Received]:
-    """The lines of pre-receive's standard input."""
     words = (line.split(" ", 2) for line in text.split("\n"))
     return [Received(*three) for three in words if len(three) == 3]
 
@@ -150,6 +149,5 @@ def _list_new_commits(repository: str, tips: Sequence[str], only: Sequence[str],
 
 
 def _may_lose(repository: str, tips: Sequence[str], specs: Sequence[str], env: Mapping[str, str]) -> bool:
-    """Whether any new commit changes or leaves out such a file of any of its parents."""
     commits = _list_new_commits(repository, tips, [], env)  # by path, git leaves out merges that took one side's
     return bool(find_losses(diff_parents(repository, commits, specs, env)))

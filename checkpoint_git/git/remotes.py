@@ -12,6 +12,7 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.git.history.history import is_shallow
+from checkpoint_git.git.history.log import read_boundary
 from checkpoint_git.git.merges.bases import read_base_ids
 from checkpoint_git.git.merges.merges import UNSHALLOW
 from checkpoint_git.git.objects import Env
@@ -111,11 +112,8 @@ def read_full_bases(cwd: str, remote: str, ours: str, theirs: str, env: Env = No
 
 def _is_cut(cwd: str, ours: str, theirs: str, env: Env) -> bool:
     """Whether a side's own history, down to the merge bases, ends where the clone was cut off."""
-    words = ["rev-parse", "--path-format=absolute", "--git-path", "shallow"]
-    try:
-        with open(os.fsdecode(run_git(words, cwd, env=env).out).rstrip("\n"), encoding="ascii") as stream:
-            ends = set(stream.read().split())
-    except FileNotFoundError:
+    ends = read_boundary(cwd, env)
+    if not ends:
         return False
     bases = read_base_ids(cwd, (ours, theirs), env)
     own = run_git(["rev-list", ours, theirs, "--not", *bases], cwd, env=env).out.decode().split()

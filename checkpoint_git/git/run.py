@@ -201,7 +201,6 @@ def read_bare_top(cwd: str, env: Mapping[str, str]) -> str | None:
 
 
 def read_git_version(cwd: str) -> tuple[int, ...]:
-    """The version of the git on PATH, as (2, 39, 5)."""
     words = run_git(["--version"], cwd).out.decode("utf-8", "replace").split()
     numbers = words[2].split(".") if len(words) > 2 else []
     version = tuple(int(number) for number in numbers if number.isdecimal())
@@ -221,5 +220,4 @@ def check_git_version(cwd: str) -> tuple[int, ...]:
 
 
 def version_text(version: tuple[int, ...]) -> str:
-    """(2, 31) as "2.31"."""
     return ".".join(str(number) for number in version)

@@ -7,8 +7,6 @@ evidence.py's.
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
-from functools import cached_property
 from typing import NamedTuple
 
 from checkpoint_git.core.references import MAX_TEXT, Mention, find_mentions, find_references
@@ -42,90 +40,58 @@ CLOSES_RULE = "a closing keyword"
 TRAILER_RULE = "a trailer that names the pull request"
 
 
-class _Late:
-    """A pattern that is compiled when it is first used: most answers need few of those below."""
-
-    def __init__(self, text: str, flags: int = 0) -> None:
-        self._text, self._flags = text, flags
-
-    @cached_property
-    def _compiled(self) -> re.Pattern[str]:
-        return re.compile(self._text, self._flags)
-
-    def match(self, text: str) -> re.Match[str] | None:
-        return self._compiled.match(text)
-
-    def search(self, text: str) -> re.Match[str] | None:
-        return self._compiled.search(text)
-
-    def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        return self._compiled.finditer(text)
-
-    def sub(self, new: str, text: str) -> str:
-        return self._compiled.sub(new, text)
-
-
+# Texts, not patterns: `re` compiles and keeps them when they are first used, and most answers need few of them.
 _CLOSING = r"(?:clos(?:e|es|ed)|fix(?:es|ed)?|resolv(?:e|es|ed)|implement(?:s|ed)|complet(?:e|es|ed))"
-_REVERT = _Late(r"(?:revert(?:s|ed)?|back(?:s|ed)? out|roll(?:s|ed)? ?back)\b[:\s]", re.IGNORECASE)
-_RELAND = _Late(r"(?:reapply|re-apply|reland|re-land)\b", re.IGNORECASE)
-_QUOTED = _Late(r'^(?P<verbs>(?:(?:Revert|Reapply) ")+)(?P<quoted>.*?)"+(?P<rest>[^"]*)$', re.IGNORECASE)
-_UNDONE = _Late(r"(?:\bThis (?:commit )?|^[ \t]*)[Rr]evert" + REVERTED_IDS, re.MULTILINE)
-_REVERTED_BELOW = _Late(
-    r"^\s*(?:This )?reverts (?:pull request |merge request |PR |MR )?(?P<what>\S+)", re.IGNORECASE | re.MULTILINE
+_REVERT = r"(?i)(?:revert(?:s|ed)?|back(?:s|ed)? out|roll(?:s|ed)? ?back)\b[:\s]"
+_RELAND = r"(?i)(?:reapply|re-apply|reland|re-land)\b"
+_QUOTED = r'(?i)^(?P<verbs>(?:(?:Revert|Reapply) ")+)(?P<quoted>.*?)"+(?P<rest>[^"]*)$'
+_UNDONE = r"(?m)(?:\bThis (?:commit )?|^[ \t]*)[Rr]evert" + REVERTED_IDS
+_REVERTED_BELOW = r"(?im)^\s*(?:This )?reverts (?:pull request |merge request |PR |MR )?(?P<what>\S+)"
+
+_MERGE_OF_NUMBER = (
+    r"(?i)^(?:Merge|Merged|Merges|Auto merge of|Land|Landed)\s+"
+    r"(?P<kind>(?:PRs?|pull requests?|MRs?|merge requests?|GH)[\s-]*)?(?P<what>[#!]?\d+.*)$"
+)
+_MERGED_IN = r"(?i)^Merged in (?P<source>\S+) \(pull request #(?P<number>\d+)\)"
+_MERGE_OF_BRANCH = (
+    r"(?i)^Merge (?:remote-tracking )?(?:branch(?:es)?|commit|tag)?\s*(?P<source>.+?)(?:\s+into\s+\S+.*)?$"
+)
+_NUMBERED_TITLE = r"(?i)^Pull request #(?P<number>\d{1,9}): "
+_OF_REMOTE = r"\s+of\s+\S+$"
+_INTO = r"(?i)\s+into\s+.*$"
+_BRANCH_TICKET = r"(?<![A-Za-z0-9])(?P<prefix>[A-Za-z][A-Za-z0-9]{1,9})-(?P<number>\d{1,7})(?![A-Za-z0-9])"
+_BRANCH_NUMBER = r"(?i)(?<![A-Za-z0-9])(?:pr|pull|gh)[/-](?P<number>\d{1,9})(?![A-Za-z0-9])"
+
+_UNFINISHED = r"(?i)^(?:\[?(?:wip|draft)\]?\b|fixup!|squash!|amend!|\w+\(wip\))"
+_SUFFIXES = r"(?P<items>(?:\s*\([^()]{1,200}\))+)\s*(?:\[[^\]]{0,40}\]\s*)*\.?$"
+_SUFFIX_ITEM = rf"(?i)^(?:{_CLOSING}:?\s+)?(?:(?:PR|pull request|MR|merge request)\s+)?\S+$"
+_LEADING = r"^(?:\w[\w-]*(?:\([^)]*\))?!?:\s*)?\[?(?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,7})\]?(?![\w-])(?P<rest>.*)$"
+_SCOPE = r"^\w[\w-]*\((?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,7})\)!?:(?P<rest>.*)$"
+_TAGGED = r"^(?P<rest>.*\S)\s+\[(?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,7})\]$"
+_PARTLY = (
+    r"(?i)\b(?:wip|part (?:of|one|two|three|\d+)|step \d|\d+\s*/\s*\d+|start(?:s|ed|ing)?|begin(?:s|ning)?|prepar\w+|"
+    r"scaffold\w*|first (?:step|pass|cut)|follow[- ]?ups?|refs?|see|towards?|revert\w*)\b"
 )
 
-_MERGE_OF_NUMBER = _Late(
-    r"^(?:Merge|Merged|Merges|Auto merge of|Land|Landed)\s+"
-    r"(?P<kind>(?:PRs?|pull requests?|MRs?|merge requests?|GH)[\s-]*)?(?P<what>[#!]?\d+.*)$",
-    re.IGNORECASE,
+_CLOSED_BELOW = rf"(?i)(?<![\w-]){_CLOSING}(?:-(?:bug|issue|task))?:?\s+"
+_NOT_CLOSING = (
+    r"(?i)(?:\b(?:not|partially|partly|should|would|will|may|might|could|to|before|without|never|if|once|helps?|almost)|n't)"
+    r"\s+(?:(?:also|yet|fully|only)\s+)?$"
 )
-_MERGED_IN = _Late(r"^Merged in (?P<source>\S+) \(pull request #(?P<number>\d+)\)", re.IGNORECASE)
-_MERGE_OF_BRANCH = _Late(
-    r"^Merge (?:remote-tracking )?(?:branch(?:es)?|commit|tag)?\s*(?P<source>.+?)(?:\s+into\s+\S+.*)?$", re.IGNORECASE
+_NOT_CLOSED = (
+    r"(?i)^(?:'s)?\s+(?:regression|fallout|follow|aftermath|breakage|leftover|review|comment|typo|conflict|part\b|"
+    r"\(?part(?:ial)?ly)"
 )
-_NUMBERED_TITLE = _Late(r"^Pull request #(?P<number>\d{1,9}): ", re.IGNORECASE)
-_OF_REMOTE = _Late(r"\s+of\s+\S+$")
-_INTO = _Late(r"\s+into\s+.*$", re.IGNORECASE)
-_BRANCH_TICKET = _Late(r"(?<![A-Za-z0-9])(?P<prefix>[A-Za-z][A-Za-z0-9]{1,9})-(?P<number>\d{1,7})(?![A-Za-z0-9])")
-_BRANCH_NUMBER = _Late(r"(?<![A-Za-z0-9])(?:pr|pull|gh)[/-](?P<number>\d{1,9})(?![A-Za-z0-9])", re.IGNORECASE)
-
-_UNFINISHED = _Late(r"^(?:\[?(?:wip|draft)\]?\b|fixup!|squash!|amend!|\w+\(wip\))", re.IGNORECASE)
-_SUFFIXES = _Late(r"(?P<items>(?:\s*\([^()]{1,200}\))+)\s*(?:\[[^\]]{0,40}\]\s*)*\.?$")
-_SUFFIX_ITEM = _Late(rf"^(?:{_CLOSING}:?\s+)?(?:(?:PR|pull request|MR|merge request)\s+)?\S+$", re.IGNORECASE)
-_LEADING = _Late(
-    r"^(?:\w[\w-]*(?:\([^)]*\))?!?:\s*)?\[?(?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,7})\]?(?![\w-])(?P<rest>.*)$"
-)
-_SCOPE = _Late(r"^\w[\w-]*\((?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,7})\)!?:(?P<rest>.*)$")
-_TAGGED = _Late(r"^(?P<rest>.*\S)\s+\[(?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,7})\]$")
-_PARTLY = _Late(
-    r"\b(?:wip|part (?:of|one|two|three|\d+)|step \d|\d+\s*/\s*\d+|start(?:s|ed|ing)?|begin(?:s|ning)?|prepar\w+|"
-    r"scaffold\w*|first (?:step|pass|cut)|follow[- ]?ups?|refs?|see|towards?|revert\w*)\b",
-    re.IGNORECASE,
-)
-
-_CLOSED_BELOW = _Late(rf"(?<![\w-]){_CLOSING}(?:-(?:bug|issue|task))?:?\s+", re.IGNORECASE)
-_NOT_CLOSING = _Late(
-    r"(?:\b(?:not|partially|partly|should|would|will|may|might|could|to|before|without|never|if|once|helps?|almost)|n't)"
-    r"\s+(?:(?:also|yet|fully|only)\s+)?$",
-    re.IGNORECASE,
-)
-_NOT_CLOSED = _Late(
-    r"^(?:'s)?\s+(?:regression|fallout|follow|aftermath|breakage|leftover|review|comment|typo|conflict|part\b|\(?part(?:ial)?ly)",
-    re.IGNORECASE,
-)
-_BETWEEN = _Late(
-    rf"^(?:\s*(?:,|&|and|;)\s*)+(?:the\s+)?(?:{_CLOSING}:?\s+)?(?:(?:issue|ticket|PR)\s+)?$", re.IGNORECASE
-)
-_BEFORE_FIRST = _Late(r"^(?:the\s+)?(?:(?:issues?|tickets?|PRs?)\s+|<|\[)?$", re.IGNORECASE)
-_TRAILERS = _Late(
-    r"^(?:PR-URL|Pull-Request|Merge-Request|Reviewed-on|Merged-PR)\s*:\s*<?(?P<what>\S.*)$|"
-    r"^See merge request (?P<seen>\S+)\s*$",
-    re.IGNORECASE | re.MULTILINE,
+_BETWEEN = rf"(?i)^(?:\s*(?:,|&|and|;)\s*)+(?:the\s+)?(?:{_CLOSING}:?\s+)?(?:(?:issue|ticket|PR)\s+)?$"
+_BEFORE_FIRST = r"(?i)^(?:the\s+)?(?:(?:issues?|tickets?|PRs?)\s+|<|\[)?$"
+_TRAILERS = (
+    r"(?im)^(?:PR-URL|Pull-Request|Merge-Request|Reviewed-on|Merged-PR)\s*:\s*<?(?P<what>\S.*)$|"
+    r"^See merge request (?P<seen>\S+)\s*$"
 )
 _NEAR = 60  # characters around a reference in which words decide about it
 
 # A dependency bot's message quotes another project's release notes, closing keywords and all.
-_BOT = _Late(r"dependabot|renovate(?:\[bot\]|-bot)|^Bumps \[", re.IGNORECASE | re.MULTILINE)
+_BOT = r"(?im)dependabot|renovate(?:\[bot\]|-bot)|^Bumps \["
 
 
 def find_claims(commit: Commit) -> Claims:
@@ -134,14 +100,14 @@ def find_claims(commit: Commit) -> Claims:
     depth, quoted, rest = _read_revert(commit.subject)
     merged = _find_in_subject(commit, rest)
     reverted: set[str] = set()
-    if depth % 2 or (not depth and "evert" in commit.body and not _BOT.search(commit.body)):
-        for below in _REVERTED_BELOW.finditer(commit.body):
+    if depth % 2 or (not depth and "evert" in commit.body and not re.search(_BOT, commit.body)):
+        for below in re.finditer(_REVERTED_BELOW, commit.body):
             reverted.update(find_references(below["what"]))
     if depth % 2:
         reverted.update(find_references(quoted))
     elif depth:
         merged.update(dict.fromkeys(find_references(quoted), "a revert of its revert"))
-    if commit.body and not _BOT.search(commit.body):
+    if commit.body and not re.search(_BOT, commit.body):
         merged = {**_find_in_body(commit.body), **merged}
     return Claims({ref: rule for ref, rule in merged.items() if ref not in reverted}, frozenset(reverted), undone)
 
@@ -149,7 +115,7 @@ def find_claims(commit: Commit) -> Claims:
 def _find_reverted_ids(commit: Commit) -> tuple[str, ...]:
     if "evert" not in commit.subject and "evert" not in commit.body:
         return ()
-    ids = (match["ids"] for text in (commit.subject, commit.body) for match in _UNDONE.finditer(text[:MAX_TEXT]))
+    ids = (match["ids"] for text in (commit.subject, commit.body) for match in re.finditer(_UNDONE, text[:MAX_TEXT]))
     return tuple(dict.fromkeys(one.lower() for listed in ids for one in re.findall(r"[0-9a-fA-F]{7,64}", listed)))
 
 
@@ -157,14 +123,14 @@ def _read_revert(subject: str) -> tuple[int, str, str]:
     """(how often it reverts: odd takes back, even brings back, 0 is none; what it quotes; the rest of the subject)."""
     if not subject.lower().startswith(_REVERTING):
         return 0, "", subject
-    quoted = _QUOTED.match(subject)
+    quoted = re.match(_QUOTED, subject)
     if quoted:
         verbs = re.findall(r"revert|reapply", quoted["verbs"].lower())
         return _depth(verbs), quoted["quoted"], quoted["rest"]
-    revert = _REVERT.match(subject)
+    revert = re.match(_REVERT, subject)
     if revert:
         return 1, subject[revert.end() :], ""
-    if _RELAND.match(subject):
+    if re.match(_RELAND, subject):
         return 2, subject, ""
     return 0, "", subject
 
@@ -189,16 +155,16 @@ def _find_in_subject(commit: Commit, subject: str) -> dict[str, str]:
 
 def _is_unfinished(subject: str) -> bool:
     lower = subject.lower()
-    return any(sign in lower for sign in ("wip", "draft", "!")) and bool(_UNFINISHED.match(subject))
+    return any(sign in lower for sign in ("wip", "draft", "!")) and bool(re.match(_UNFINISHED, subject))
 
 
 def _find_merged_number(commit: Commit, subject: str) -> dict[str, str]:
     """GitHub's "Merge pull request #12 from ...", Azure's "Merged PR 12: ...", bors' "Auto merge of #12 - ..."."""
-    match = _MERGE_OF_NUMBER.match(subject) if subject[:1] in "MmAaLl" else None
+    match = re.match(_MERGE_OF_NUMBER, subject) if subject[:1] in "MmAaLl" else None
     first = re.match(r"(?P<sign>[#!]?)(?P<number>\d{1,9})(?!\w)", match["what"]) if match else None
     if not match or not first or not (first["sign"] or match["kind"]):
         return {}
-    rest = _INTO.sub("", match["what"][first.end() :])
+    rest = re.sub(_INTO, "", match["what"][first.end() :])
     source = re.search(r"\bfrom\s+(\S+)", rest)
     also = [mention.reference for mention in _listed_first(rest)]
     names = [f"{first['sign'] or '#'}{int(first['number'])}", *also, *(_find_in_branch(source[1]) if source else [])]
@@ -217,7 +183,7 @@ def _listed_first(text: str) -> list[Mention]:
     """The references of " and #13, #14 ..." up to the first other word."""
     listed, end = [], 0
     for mention in find_mentions(text):
-        if not _BETWEEN.match(text[end : mention.start]):
+        if not re.match(_BETWEEN, text[end : mention.start]):
             break
         listed.append(mention)
         end = mention.end
@@ -226,25 +192,25 @@ def _listed_first(text: str) -> list[Mention]:
 
 def _find_merged_in(commit: Commit, subject: str) -> dict[str, str]:
     """Bitbucket's "Merged in feature/search (pull request #12)"."""
-    match = _MERGED_IN.match(subject) if subject[:1] in "Mm" else None
+    match = re.match(_MERGED_IN, subject) if subject[:1] in "Mm" else None
     return dict.fromkeys([f"#{int(match['number'])}", *_find_in_branch(match["source"])], MERGE_RULE) if match else {}
 
 
 def _find_merged_branch(commit: Commit, subject: str) -> dict[str, str]:
     """What the merged branch is called after. Neither what it was merged into nor where it came from has landed."""
-    match = _MERGE_OF_BRANCH.match(subject) if commit.parents > 1 else None
-    return dict.fromkeys(_find_in_branch(_OF_REMOTE.sub("", match["source"])), MERGE_RULE) if match else {}
+    match = re.match(_MERGE_OF_BRANCH, subject) if commit.parents > 1 else None
+    return dict.fromkeys(_find_in_branch(re.sub(_OF_REMOTE, "", match["source"])), MERGE_RULE) if match else {}
 
 
 def _find_numbered_title(commit: Commit, subject: str) -> dict[str, str]:
     """Bitbucket's "Pull request #12: search", with "Merge in ACME/app from ..." below."""
-    match = _NUMBERED_TITLE.match(subject) if commit.body.lstrip().startswith("Merge in ") else None
+    match = re.match(_NUMBERED_TITLE, subject) if commit.body.lstrip().startswith("Merge in ") else None
     return {**_find_in_title(commit), f"#{int(match['number'])}": MERGE_RULE} if match else {}
 
 
 def _find_in_branch(source: str) -> list[str]:
-    tickets = (f"{match['prefix'].upper()}-{int(match['number'])}" for match in _BRANCH_TICKET.finditer(source))
-    numbers = (f"#{int(match['number'])}" for match in _BRANCH_NUMBER.finditer(source))
+    tickets = (f"{match['prefix'].upper()}-{int(match['number'])}" for match in re.finditer(_BRANCH_TICKET, source))
+    numbers = (f"#{int(match['number'])}" for match in re.finditer(_BRANCH_NUMBER, source))
     return [*tickets, *numbers, *find_references(source)]
 
 
@@ -252,8 +218,8 @@ def _find_told_by_merge(commit: Commit, subject: str) -> dict[str, str]:
     """A merge commit with words of its own: what it names, unless it says that it is only part of that."""
     if commit.parents < 2 or subject.lower().startswith("merge "):
         return {}
-    named = _INTO.sub("", subject)
-    whole = (mention for mention in find_mentions(named) if not _PARTLY.search(named[: mention.start]))
+    named = re.sub(_INTO, "", subject)
+    whole = (mention for mention in find_mentions(named) if not re.search(_PARTLY, named[: mention.start]))
     return dict.fromkeys((mention.reference for mention in whole), MERGE_RULE)
 
 
@@ -263,18 +229,19 @@ def _find_closed_by_subject(commit: Commit, subject: str) -> dict[str, str]:
 
 def _find_leading_ticket(commit: Commit, subject: str) -> dict[str, str]:
     """Such as "ABC-12: search", "feat(ABC-12): search", "search [ABC-12]", unless it says that more is to come."""
-    match = (_SCOPE.match(subject) or _LEADING.match(subject) or _TAGGED.match(subject)) if "-" in subject else None
-    if not match or _PARTLY.search(match["rest"]):
+    matches = (re.match(pattern, subject) for pattern in (_SCOPE, _LEADING, _TAGGED) if "-" in subject)
+    match = next(filter(None, matches), None)
+    if not match or re.search(_PARTLY, match["rest"]):
         return {}
     return dict.fromkeys(find_references(match["ticket"]), TICKET_RULE)
 
 
 def _find_suffix(commit: Commit, subject: str) -> dict[str, str]:
     """Such as "search (#12)", "search (ABC-3) (#12)", "search (PR #12, closes ABC-3)"; not "(refs #12)"."""
-    suffixes = _SUFFIXES.search(subject[-400:]) if "(" in subject else None
+    suffixes = re.search(_SUFFIXES, subject[-400:]) if "(" in subject else None
     if not suffixes or _is_unfinished(subject):
         return {}
-    named = [item for item in re.split(r"\s*[(),]\s*", suffixes["items"]) if _SUFFIX_ITEM.match(item)]
+    named = [item for item in re.split(r"\s*[(),]\s*", suffixes["items"]) if re.match(_SUFFIX_ITEM, item)]
     return dict.fromkeys((reference for item in named for reference in find_references(item)), SQUASH_RULE)
 
 
@@ -291,7 +258,7 @@ _SUBJECT_RULES = (
 
 def _find_in_body(body: str) -> dict[str, str]:
     found = _find_closed(body)
-    for match in _TRAILERS.finditer(body):
+    for match in re.finditer(_TRAILERS, body):
         found.update(dict.fromkeys(find_references(match["what"] or match["seen"]), TRAILER_RULE))
     return found
 
@@ -299,13 +266,13 @@ def _find_in_body(body: str) -> dict[str, str]:
 def _find_closed(text: str) -> dict[str, str]:
     """Such as "Closes #12 and #13", "Fixes: ABC-3", "resolves acme/app#4"; not "does not fix #12"."""
     text = text[:MAX_TEXT]
-    ends = [keyword.end() for keyword in _CLOSED_BELOW.finditer(text) if _is_closing(text, keyword.start())]
+    ends = [keyword.end() for keyword in re.finditer(_CLOSED_BELOW, text) if _is_closing(text, keyword.start())]
     mentions = find_mentions(text) if ends else []  # most texts close nothing
     return {reference: CLOSES_RULE for end in ends for reference in _listed_after(text, end, mentions)}
 
 
 def _is_closing(text: str, at: int) -> bool:
-    return not _NOT_CLOSING.search(text[max(at - _NEAR, 0) : at])
+    return not re.search(_NOT_CLOSING, text[max(at - _NEAR, 0) : at])
 
 
 def _listed_after(text: str, at: int, mentions: list[Mention]) -> list[str]:
@@ -314,9 +281,9 @@ def _listed_after(text: str, at: int, mentions: list[Mention]) -> list[str]:
     joint = _BEFORE_FIRST
     for index in range(bisect_left(mentions, at, key=lambda one: one.start), len(mentions)):
         mention = mentions[index]
-        if mention.start >= at and not joint.match(text[at : min(mention.start, at + _NEAR)]):
+        if mention.start >= at and not re.match(joint, text[at : min(mention.start, at + _NEAR)]):
             break
-        if not _NOT_CLOSED.match(text[mention.end : mention.end + _NEAR]):
+        if not re.match(_NOT_CLOSED, text[mention.end : mention.end + _NEAR]):
             listed.append(mention.reference)
         at, joint = mention.end, _BETWEEN
     return listed

@@ -1,6 +1,6 @@
 """What a repository's history tells, read through one `git log` a question; it judges no checkpoint.
 
-Commit messages are a stranger's text: they come in as bytes, whatever their encoding or length, and leave as values.
+Commit messages are untrusted text: they come in as bytes, whatever their encoding or length, and leave as values.
 """
 
 import os
@@ -10,19 +10,6 @@ from typing import NamedTuple
 
 from checkpoint_git.git.history.log import PLAIN_LOG, environment, has_commits, read_blocks, read_words, run
 from checkpoint_git.git.objects import read_headers
-
-__all__ = [
-    "Change",
-    "Removal",
-    "has_commits",
-    "is_shallow",
-    "read_changes",
-    "read_commit_at",
-    "read_merged",
-    "read_removals",
-    "read_strangers",
-    "read_taken_back",
-]
 
 _MAX_SUBJECT = 1_000  # characters
 _MAX_STEPS = 20_000  # of HEAD's own line, whose changes are looked at
@@ -35,7 +22,7 @@ def read_merged(work_tree: str, references: set[str]) -> dict[str, str]:
 
     references: in the spellings of core.references. Nothing asked for or no commits yet: an empty answer. In a
     shallow clone the answer is right as far as it goes (see is_shallow). Raises CheckpointError when git cannot run.
-    A long history leaves an index behind in the git directory, see repo.covered.
+    A long history leaves an index behind in the git directory, see index.py.
     """
     if not references:
         return {}
@@ -92,35 +79,20 @@ def read_changes(work_tree: str, since: int, paths: frozenset[str]) -> list[Chan
     """
     if not has_commits(work_tree):
         return []
-    words = [
-        *PLAIN_LOG,
-        f"--max-count={_MAX_STEPS}",
-        "--first-parent",
-        "-m",
-        "--name-only",
-        "--no-renames",
-        "--no-ext-diff",
-        "--no-relative",
-    ]
+    words = [*PLAIN_LOG, f"--max-count={_MAX_STEPS}", "--first-parent", "-m", "--name-only", "--no-renames"]
+    words += ["--no-ext-diff", "--no-relative", f"--since=@{max(since, 0)} +0000", "--format=%x01%H %ct %s"]
     changes: list[Change] = []
-    head, touched = _NO_STEP, set[str]()
-    for block in read_blocks(work_tree, [*words, f"--since=@{max(since, 0)} +0000", "--format=%x01%H %ct %s"]):
+    head, touched = Change("", 0, "", frozenset()), set[str]()
+    for block in read_blocks(work_tree, words):
         for record in block.split(b"\0"):
             step = re.fullmatch(_STEP, record)
             if step:
                 changes += [head._replace(paths=frozenset(touched))] if touched else []
-                head, touched = _parse_step(step), set()
+                subject = step["subject"].decode("utf-8", "replace")[:_MAX_SUBJECT]
+                head, touched = Change(step["id"].decode(), int(step["when"]), subject, frozenset()), set()
             elif (name := os.fsdecode(record.removeprefix(b"\n"))) in paths:
                 touched.add(name)
     return changes + ([head._replace(paths=frozenset(touched))] if touched else [])
-
-
-_NO_STEP = Change("", 0, "", frozenset())
-
-
-def _parse_step(step: re.Match[bytes]) -> Change:
-    subject = step["subject"].decode("utf-8", "replace")[:_MAX_SUBJECT]
-    return Change(step["id"].decode(), int(step["when"]), subject, frozenset())
 
 
 def read_strangers(work_tree: str, ids: Sequence[str]) -> dict[str, str]:
@@ -167,7 +139,7 @@ def _find_renamed_folders(
     """What folders are called since, by commit and old name: where most of the files went that the commit renamed."""
     seen: dict[tuple[str, str], dict[str, int]] = {}
     for (commit, old), new in renames.items() if asked else ():
-        for folder in _folders_of(old):
+        for folder in folders_of(old):
             if (commit, folder) in asked:
                 rest = old[len(folder) :]
                 target = new.removesuffix(rest) if new.endswith(rest) else ""
@@ -189,7 +161,7 @@ def _read_removed_in(work_tree: str, paths: Sequence[str]) -> dict[str, str]:
             header = re.fullmatch(_HEADER, record)
             commit = header["id"].decode() if header else commit
             name = "" if header else os.fsdecode(record.removeprefix(b"\n"))
-            for path in (name, *_folders_of(name)):
+            for path in (name, *folders_of(name)):
                 if path in wanted:
                     removed.setdefault(path, commit)
         if len(removed) == len(wanted):
@@ -203,7 +175,7 @@ def _too_deep(work_tree: str) -> list[str]:
     return [f"^{commit}" for commit in read_words(work_tree, words)]
 
 
-def _folders_of(path: str) -> Iterator[str]:
+def folders_of(path: str) -> Iterator[str]:
     while "/" in path:
         path = path.rpartition("/")[0]
         yield path

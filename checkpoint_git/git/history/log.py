@@ -5,7 +5,7 @@ a shallow clone ends is respected.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from time import sleep
 
 from checkpoint_git.core.errors import CheckpointError
@@ -66,6 +66,17 @@ def environment() -> dict[str, str]:
     return {**offline_env(os.environ), **own}
 
 
+def read_boundary(work_tree: str, env: Mapping[str, str] | None = None) -> frozenset[str]:
+    """The commits at which a shallow clone was cut off; none in a whole one."""
+    words = ["rev-parse", "--path-format=absolute", "--git-path", "shallow"]
+    result = run_git(words, work_tree, env=env or environment(), check=False)
+    try:
+        with open(os.fsdecode(result.out.removesuffix(b"\n")), encoding="ascii", errors="replace") as stream:
+            return frozenset(stream.read(1 << 24).split())
+    except OSError:
+        return frozenset()
+
+
 def read_words(work_tree: str, words: Sequence[str]) -> list[str]:
     """What `git WORDS` prints, split at blanks; [] where it fails. For short answers."""
     try:
@@ -76,7 +87,6 @@ def read_words(work_tree: str, words: Sequence[str]) -> list[str]:
 
 
 def run(words: Sequence[str], work_tree: str, stdin: bytes = b"", check: bool = True) -> GitResult:
-    """`git WORDS` in the surroundings of this module."""
     return run_git(words, work_tree, stdin=stdin, env=environment(), check=check)
 
 

@@ -4,13 +4,13 @@ One `git log` streams the steps. A merge is a step only where a file differs fro
 from one parent alone is followed there, as git simplifies a history. Renames lead on to a file's older name.
 """
 
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.history.log import PLAIN_LOG, environment, has_commits, run
+from checkpoint_git.git.objects import diff_trees, parse_change
 from checkpoint_git.git.run import stream_git
 
 _MOST_ORIGINS = 100  # names that one file is followed to
@@ -18,11 +18,10 @@ _MAX_SUBJECT = 500  # characters
 _MAX_NAME = 200
 _WHOLE_RECORD = 1 << 20  # bytes of one field that are kept
 _HEADER = re.compile(rb"\n?\x01([0-9a-f]{40,64})")
-_CHANGES = re.compile(rb"\n?(:+)([^:].*)", re.DOTALL)
 
 
 class Commit(NamedTuple):
-    """parents: full ids. at, authored_at: seconds since 1970. author: as .mailmap has it. Texts are a stranger's."""
+    """parents: full ids. at, authored_at: seconds since 1970. author: as .mailmap has it. Texts are untrusted."""
 
     id: str
     parents: tuple[str, ...]
@@ -58,17 +57,8 @@ def read_steps(
 
     since: only commits from that instant on (seconds since 1970). most: steps. Raises CheckpointError where git fails.
     """
-    words = [
-        *PLAIN_LOG,
-        "--raw",
-        "--root",
-        "--no-abbrev",
-        "-c",
-        "-M",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--no-relative",
-    ]
+    words = [*PLAIN_LOG, "--raw", "--root", "--no-abbrev", "-c", "-M"]
+    words += ["--no-ext-diff", "--no-textconv", "--no-relative"]
     words += [f"--since=@{max(since, 0)} +0000"] if since is not None else []
     words += [f"--max-count={most}"] if most is not None else []
     words += ["--format=%x01%H%x00%P%x00%ct%x00%at%x00%aN%x00%s", "HEAD", "--", *specs]
@@ -117,38 +107,20 @@ def _read_origins(
             if blob or (parent, step.commit.id) in asked:
                 continue
             asked.add((parent, step.commit.id))
-            origin = _read_origin(work_tree, parent, step.commit.id, touch.path, kin)
-            if origin and origin not in paths:
-                yield origin
-
-
-def _read_origin(work_tree: str, parent: str, commit: str, path: str, kin: str) -> str:
-    """What a file was called in a parent, "" where it was not there."""
-    words = ["diff-tree", "-r", "-z", "-M", "-l1000", "--diff-filter=R", "--name-status", "--no-relative"]
-    fields = run([*words, parent, commit, "--", kin], work_tree, check=False).out.split(b"\0")
-    for at in range(0, len(fields) - 2, 3):
-        if os.fsdecode(fields[at + 2]) == path:
-            return os.fsdecode(fields[at + 1])
-    return ""
+            changes = diff_trees(work_tree, parent, step.commit.id, [kin], environment(), renames=True)
+            origins = (one.came_from for one in changes if one.path == touch.path and one.came_from)
+            yield from (origin for origin in origins if origin not in paths)
 
 
 def _keep_own(steps: list[Step], paths: Sequence[str]) -> list[Step]:
     """Without what happened to an older name after another file had taken it."""
     for path in paths[1:]:
         left = next((at for at, step in enumerate(steps) if any(one.came_from == path for one in step.touches)), 0)
-        taken = [at for at, step in enumerate(steps[:left]) if any(_is_new(one, path) for one in step.touches)]
-        until = taken[-1] + 1 if taken else 0
-        early = (_without(step, path) for step in steps[:until])
+        new = [(at, one) for at, step in enumerate(steps[:left]) for one in step.touches if one.path == path]
+        until = max((at + 1 for at, one in new if not any(one.before)), default=0)
+        early = (Step(commit, [one for one in touches if one.path != path]) for commit, touches in steps[:until])
         steps = [*(step for step in early if step.touches), *steps[until:]]
     return steps
-
-
-def _is_new(touch: Touch, path: str) -> bool:
-    return touch.path == path and not any(touch.before)
-
-
-def _without(step: Step, path: str) -> Step:
-    return step._replace(touches=[touch for touch in step.touches if touch.path != path])
 
 
 # what git prints
@@ -173,8 +145,10 @@ def _parse(fields: Iterator[bytes]) -> Iterator[Step]:
             if step and step.touches:
                 yield step
             step = Step(_read_commit(header[1], fields), [])
-        elif step and (changes := _CHANGES.fullmatch(field)):
-            step.touches.append(_read_touch(changes, fields))
+        elif step and (facts := field.removeprefix(b"\n")).startswith(b":"):
+            change = parse_change(facts, fields)
+            before = tuple(one.blob if one else "" for one in change.before)
+            step.touches.append(Touch(change.path, before, change.after.blob if change.after else "", change.came_from))
     if step and step.touches:
         yield step
 
@@ -190,30 +164,7 @@ def _read_number(text: bytes) -> int:
     return int(text) if text.isdigit() else 0
 
 
-def _read_touch(changes: re.Match[bytes], fields: Iterator[bytes]) -> Touch:
-    """`:mode mode blob blob letter`, with a colon, a mode and a blob for each parent; one or two names follow."""
-    count = len(changes[1])
-    words = changes[2].decode("ascii", "replace").split()
-    blobs = ["" if set(blob) == {"0"} else blob for blob in words[count + 1 : 2 * count + 2]]
-    renamed = count == 1 and words[-1][:1] in ("R", "C")
-    old = os.fsdecode(next(fields, b"")) if renamed else ""
-    return Touch(os.fsdecode(next(fields, b"")), tuple(blobs[:-1]), blobs[-1] if blobs else "", old)
-
-
 # where the history ends
-
-
-def read_boundary(work_tree: str) -> frozenset[str]:
-    """The commits at which a shallow clone was cut off; none in a whole one."""
-    if run(["rev-parse", "--is-shallow-repository"], work_tree, check=False).out.strip() != b"true":
-        return frozenset()
-    words = ["rev-parse", "--path-format=absolute", "--git-path", "shallow"]
-    path = os.fsdecode(run(words, work_tree).out.rstrip(b"\n"))
-    try:
-        with open(path, encoding="ascii", errors="replace") as stream:
-            return frozenset(stream.read(1 << 24).split())
-    except OSError:
-        return frozenset()
 
 
 def read_blob_at_head(work_tree: str, path: str) -> str:

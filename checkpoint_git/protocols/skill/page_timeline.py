@@ -14,8 +14,8 @@ from checkpoint_git.core.html import Markup, Section, code, count_of, fold, grid
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.discover import Place, relative_path
-from checkpoint_git.git.history.log import environment
-from checkpoint_git.git.history.steps import Step, Touch, read_boundary, read_steps
+from checkpoint_git.git.history.log import environment, read_boundary
+from checkpoint_git.git.history.steps import Step, Touch, read_steps
 from checkpoint_git.git.objects import Blobs
 from checkpoint_git.protocols.skill import layout
 from checkpoint_git.protocols.skill.history import Entry, Versions, read_entries

@@ -49,7 +49,6 @@ def kind_of(path: str) -> str:
 
 
 def is_wanted(path: str) -> bool:
-    """Whether a path syncs."""
     return bool(kind_of(path))
 
 
@@ -80,7 +79,6 @@ def find_path_trouble(path: str) -> str:
 
 
 def pathspecs() -> list[str]:
-    """The words that make git look at these files only."""
     return [*registry_pathspecs(), f":(top,glob)**/{_HISTORY_FOLDER}/*.json"]
 
 
@@ -142,7 +140,6 @@ def _hint(is_unmerged: bool) -> str:
 
 
 def is_behind_link(top: str, path: str) -> bool:
-    """Whether the file or a folder on the way to it is a symbolic link."""
     at = top
     for part in path.split("/"):
         at = os.path.join(at, part)
@@ -183,7 +180,6 @@ def write_arrivals(
 
 
 def _write_arrival(top: str, arrival: Arrival, merge: Merge) -> str:
-    """Why the file does not have it, "" where it has."""
     full = os.path.join(top, arrival.path)
     if is_behind_link(top, arrival.path):
         return "a symbolic link stands in its way"

@@ -81,7 +81,6 @@ def _owner(path: str) -> str:
 
 
 def list_blobs(trees: Trees, ours: Mapping[str, Side], like: str) -> set[str]:
-    """The objects whose content is needed to decide."""
     needed = set()
     for path in {*trees.base, *trees.theirs, *ours}:
         base, theirs = trees.base.get(path), trees.theirs.get(path)

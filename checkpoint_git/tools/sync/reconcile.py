@@ -128,7 +128,6 @@ def read_contents(top: str, blobs: Iterable[str], env: Mapping[str, str]) -> dic
 
 
 def _had_blob(context: SyncContext, commit: str, path: str, blob: str) -> bool:
-    """Whether a file was this blob somewhere in a commit's history."""
     words = ["log", "-1", "-m", "--full-history", "--format=%h", "--no-renames", "--no-ext-diff"]
     words += [f"--find-object={blob}", commit, "--", f":(top,literal){path}"]
     return bool(run_git(words, context.top, env=context.env, check=False).out.strip())

@@ -262,7 +262,6 @@ _GIVEN_UP = {
 
 
 def _give_up(context: SyncContext, found: Comparison, reply: Reply, attempts: int, lost: int) -> SyncResult:
-    """What was decided stays in the queue; nothing came in."""
     how, code, what, hint = _GIVEN_UP[reply.kind]
     said = f": {reply.said}" if reply.said else ""
     finding = Finding(code, "error", f"{what}; it waits in this clone{said}", hint=hint)

@@ -22,8 +22,6 @@ _MOST_OLDER = 4
 
 
 class Names(NamedTuple):
-    """The refs of one branch of one remote."""
-
     theirs: str
     synced: str
     partial: str

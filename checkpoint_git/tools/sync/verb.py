@@ -27,7 +27,6 @@ _MOST_SHOWN = 10
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """What to sync with, and how patiently."""
     parser.add_argument("--remote", metavar="NAME", default="", help="a remote of this clone")
     parser.add_argument("--branch", metavar="NAME", default="", help="its branch; it is made where it is missing")
     parser.add_argument("--only", metavar="SKILL", default="", help="this skill's files alone; the branch stays")

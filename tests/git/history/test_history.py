@@ -8,13 +8,13 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.history.history import (
     Removal,
-    has_commits,
     is_shallow,
     read_changes,
     read_merged,
     read_removals,
     read_strangers,
 )
+from checkpoint_git.git.history.log import has_commits
 from checkpoint_git.git.refs import read_own_names
 from tests.support.repos import GitRepo
 

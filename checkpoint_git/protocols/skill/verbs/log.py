@@ -13,8 +13,8 @@ from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.discover import Place, find_place
-from checkpoint_git.git.history.log import environment
-from checkpoint_git.git.history.steps import Commit, Step, Touch, read_blob_at_head, read_boundary, read_life_steps
+from checkpoint_git.git.history.log import environment, read_boundary
+from checkpoint_git.git.history.steps import Commit, Step, Touch, read_blob_at_head, read_life_steps
 from checkpoint_git.git.objects import Blobs
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.history import Entry, Version, Versions, read_entries
