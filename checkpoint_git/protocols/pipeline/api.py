@@ -7,7 +7,7 @@ from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.protocols.pipeline import records
+from checkpoint_git.protocols.pipeline import records, store
 from checkpoint_git.protocols.pipeline.store import Skipped
 
 Findings = list[Finding]
@@ -23,7 +23,7 @@ class Pipeline:
     def __init__(
         self, ticket_id: str, run_id: str, base: str | os.PathLike[str] | None = None, now: int | None = None
     ) -> None:
-        found = records.find_base(None if base is None else os.path.abspath(os.fspath(base)), os.getcwd(), os.environ)
+        found = store.find_base(None if base is None else os.path.abspath(os.fspath(base)), os.getcwd(), os.environ)
         self._run = records.open_run(found, ticket_id, run_id)
         self._now = now
 

@@ -15,7 +15,7 @@ def find_broken_records(context: Context) -> Iterator[Finding]:
     """
     if not is_present(context.place):
         return
-    from checkpoint_git.protocols.pipeline.runs import read_broken
+    from checkpoint_git.protocols.pipeline.records import read_broken
 
     hint = "restore it from git, or run the phase again: `checkpoint pipeline validate` says all that is wrong"
     for broken in read_broken(context.place, context.env, context.now):
@@ -29,10 +29,11 @@ def find_changed_records(context: Context) -> Iterator[Finding]:
     if context.place.work_tree is None or not is_present(context.place):
         return
     from checkpoint_git.git.staged import read_losses
-    from checkpoint_git.protocols.pipeline import layout, runs
+    from checkpoint_git.protocols.pipeline import layout
+    from checkpoint_git.protocols.registry import append_only_patterns
 
     hint = "git restore PATH brings it back; what is new goes into another attempt"
-    for loss in read_losses(context.place.work_tree, runs.RECORDS):
+    for loss in read_losses(context.place.work_tree, append_only_patterns()[0]):
         if layout.find_skill(loss.path):
             message = f"this pipeline record was {loss.how}, and records are only ever added"
             yield Finding("pipeline/changed", "error", message, loss.path, hint=hint)

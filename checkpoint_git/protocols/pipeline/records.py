@@ -10,12 +10,12 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.core.yamlblock import write_block
 from checkpoint_git.core.yamltext import MAX_BYTES, MAX_VALUES
+from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.protocols.pipeline import layout, rules, store
 from checkpoint_git.protocols.pipeline.layout import RecordName
 from checkpoint_git.protocols.pipeline.store import Skipped
 from checkpoint_git.protocols.pipeline.validate import Record, check_record, check_value
 
-SETTING = "checkpoint.pipelineDir"
 _MOST_NAMED = 10  # attempts in a hint
 
 
@@ -34,30 +34,6 @@ class Run(NamedTuple):
     def attempts(self, phase: str) -> list[int]:
         """The attempts at a phase that have a record, in order."""
         return [name.attempt for name in self.names(phase)]
-
-
-def find_base(wished: str | None, cwd: str, env: Mapping[str, str]) -> str:
-    """The folder of all records: the wished one, else what the setting names, else one in the home."""
-    if wished is not None:
-        return wished
-    if named := read_setting(cwd, env):
-        return named
-    home = env.get("HOME") or os.path.expanduser("~")
-    if not os.path.isabs(home):
-        raise CheckpointError("the home folder is unknown", "name the folder of the records: --base DIR")
-    return os.path.join(home, layout.BASE)
-
-
-def read_setting(cwd: str, env: Mapping[str, str]) -> str:
-    """What the setting names as the base of all records, "" where it is not set or git is missing."""
-    from checkpoint_git.git.run import GitMissingError, stream_git
-
-    words = ["config", "--null", "--type=path", "--default", "", "--get", SETTING]
-    try:
-        out = b"".join(stream_git(words, cwd, env=env))
-    except GitMissingError:
-        return ""
-    return os.fsdecode(out.rstrip(b"\0"))
 
 
 def check_ticket(base: str, ticket_id: str) -> None:
@@ -258,6 +234,17 @@ def read_records(base: str, ticket_id: str, run_id: str, now: int, skipped: list
                 yield record
             else:
                 skipped.append(_skip(record))
+
+
+def read_broken(place: Place, env: Mapping[str, str], now: int) -> Iterator[Skipped]:
+    """Files among a project's records that are not valid records, with a path as store.RunState.folder has it."""
+    for base in store.find_bases(place, env):
+        for ticket in store.list_tickets(base):
+            skipped: list[Skipped] = []
+            for _ in read_records(base, ticket, "", now, skipped):
+                pass
+            for each in skipped:
+                yield Skipped(relative_path(os.path.join(base, each.path), place.top), each.reason)
 
 
 # going on

@@ -5,15 +5,18 @@ Nothing that has a record's name is ever changed, replaced or removed here.
 
 import errno
 import os
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.core.yamltext import MAX_BYTES
 from checkpoint_git.disk import read
-from checkpoint_git.disk.discover import is_inside
+from checkpoint_git.disk.discover import Place, is_inside, relative_path
 from checkpoint_git.protocols.pipeline import layout
 from checkpoint_git.protocols.pipeline.layout import RecordName
+
+SETTING = "checkpoint.pipelineDir"
 
 
 class Skipped(NamedTuple):
@@ -23,7 +26,63 @@ class Skipped(NamedTuple):
     reason: str
 
 
+class RunState(NamedTuple):
+    """One run by the names of its files. phases: those that have a record, in order. attempts: all records.
+
+    folder: relative to the project where it is inside, else absolute.
+    """
+
+    ticket_id: str
+    run_id: str
+    phases: list[str]
+    attempts: int
+    folder: str
+
+
 # finding
+
+
+def find_base(wished: str | None, cwd: str, env: Mapping[str, str]) -> str:
+    """The folder of all records: the wished one, else what the setting names, else one in the home."""
+    if wished is not None:
+        return wished
+    if named := read_setting(cwd, env):
+        return named
+    home = env.get("HOME") or os.path.expanduser("~")
+    if not os.path.isabs(home):
+        raise CheckpointError("the home folder is unknown", "name the folder of the records: --base DIR")
+    return os.path.join(home, layout.BASE)
+
+
+def read_setting(cwd: str, env: Mapping[str, str]) -> str:
+    """What the setting names as the base of all records, "" where it is not set or git is missing."""
+    from checkpoint_git.git.run import GitMissingError, stream_git
+
+    words = ["config", "--null", "--type=path", "--default", "", "--get", SETTING]
+    try:
+        out = b"".join(stream_git(words, cwd, env=env))
+    except GitMissingError:
+        return ""
+    return os.fsdecode(out.rstrip(b"\0"))
+
+
+def find_bases(place: Place, env: Mapping[str, str]) -> list[str]:
+    """The folders of records that belong to a project: its own, and what its setting names; [] for none."""
+    named = [os.path.join(place.top, layout.BASE), read_setting(place.top, env)]
+    return list(dict.fromkeys(base for base in named if base and os.path.isdir(base)))
+
+
+def read_runs(place: Place, env: Mapping[str, str]) -> list[RunState]:
+    """Every run of a project's records, by ticket and run; no record is opened."""
+    runs = []
+    for base in find_bases(place, env):
+        for ticket in list_tickets(base):
+            for run in list_runs(base, ticket, []):
+                names = list_names(base, ticket, run, [])
+                phases = list(dict.fromkeys(name.phase for name in names))
+                folder = relative_path(os.path.join(base, ticket, run), place.top)
+                runs.append(RunState(ticket, run, phases, len(names), folder))
+    return runs
 
 
 def check_base(base: str) -> None:

@@ -12,7 +12,7 @@ from checkpoint_git.protocols.pipeline import layout
 
 if TYPE_CHECKING:
     from checkpoint_git.core.html import PageParts
-    from checkpoint_git.protocols.pipeline.runs import RunState
+    from checkpoint_git.protocols.pipeline.store import RunState
 
 _MOST_SHOWN = 20
 _MOST_LINES = 3
@@ -42,7 +42,7 @@ def summarize(question: Question) -> Summary:
     """Every run. No record is opened."""
     if question.brief or question.reader == "completion":
         return Summary()
-    from checkpoint_git.protocols.pipeline.runs import read_runs  # most projects keep no records
+    from checkpoint_git.protocols.pipeline.store import read_runs  # most projects keep no records
 
     runs = read_runs(question.place, question.env)
     if question.reader == "report":

@@ -11,9 +11,9 @@ from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.protocols.pipeline import layout, records, rules
+from checkpoint_git.protocols.pipeline import layout, records, rules, store
 from checkpoint_git.protocols.pipeline.store import Skipped
-from checkpoint_git.protocols.pipeline.validate import Record
+from checkpoint_git.protocols.pipeline.validate import Record, compare_with_repository
 
 SUMMARY = "append-only records of a pipeline's phases: write, read, validate, list, resume, next-attempt"
 EXAMPLES = """\
@@ -55,7 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--base",
         metavar="DIR",
-        help=f"where records lie (default: the setting {records.SETTING}, else ~/{layout.BASE})",
+        help=f"where records lie (default: the setting {store.SETTING}, else ~/{layout.BASE})",
     )
 
 
@@ -87,8 +87,6 @@ class Request(NamedTuple):
         """The record with what --repo contradicts, if that was given."""
         if self.args.repo is None:
             return record
-        from checkpoint_git.protocols.pipeline.git_evidence import compare_with_repository
-
         path = os.path.normpath(os.path.join(self.cwd, self.args.repo))
         found = compare_with_repository(record, path) if record.is_valid else []
         return record._replace(findings=[*record.findings, *found])
@@ -117,7 +115,7 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
     """The verb: one JSON document."""
     action = ACTIONS[args.action]
     _check_options(args, action)
-    base = records.find_base(args.base, invocation.cwd, invocation.env)
+    base = store.find_base(args.base, invocation.cwd, invocation.env)
     reply = action.act(Request(args, base, invocation.now, invocation.cwd))
     return Answer(_document(reply), 0 if reply.success else 1)
 

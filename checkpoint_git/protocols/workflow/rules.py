@@ -4,28 +4,19 @@ Values may break the schema: every check looks before it reads, and leaves to th
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
 from checkpoint_git.core.clock import DAY, MINUTE, age_text, read_instant, write_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.schema import Mismatch
-from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.protocols.mismatch import explain_mismatch, quote, quote_where
 from checkpoint_git.protocols.workflow.layout import EXECUTION, MAX_ATTEMPTS, PHASE, PHASES, TASK_STATUSES
 
 TOLERANCE = 5 * MINUTE  # how far a clock may be ahead
 STALE_AFTER = 7 * DAY
 _INSTANT_HINT = "write it as 2026-03-31T14:00:00Z"
-_TYPE_NAMES = {
-    "string": "a text",
-    "object": "an object",
-    "array": "a list",
-    "number": "a number",
-    "integer": "a whole number",
-    "boolean": "true or false",
-    "null": "null",
-}
 # by place, indices as *, whatever keyword failed
 _PLACES = {
     "/current_phase": "workflow/unknown-phase",
@@ -50,40 +41,11 @@ def describe(mismatch: Mismatch) -> Finding:
     code = _KEYWORDS.get(mismatch.keyword, "workflow/shape")
     if mismatch.keyword in ("enum", "type", "minLength"):
         code = _PLACES.get(place, code)
-    name = escape_controls(shorten(mismatch.where.removeprefix("/").replace("/", "."), 80)) or "the document"
-    say = _MESSAGES.get(mismatch.keyword)
-    message = say(name, mismatch) if say else f"{name}: {escape_controls(shorten(mismatch.message, 200))}"
+    message = explain_mismatch(mismatch)
+    if mismatch.keyword == "required":
+        message = f"there is no {quote_where(mismatch.where)}"
     hint = "" if "/" in mismatch.where[1:] else "`checkpoint workflow resume` offers to archive it and start fresh"
-    if mismatch.keyword == "enum":
-        hint = f"one of {', '.join(mismatch.expected)}"
     return Finding(code, "error", message, where=mismatch.where, hint=hint)
-
-
-def _say_type(name: str, mismatch: Mismatch) -> str:
-    words = [mismatch.expected] if isinstance(mismatch.expected, str) else mismatch.expected
-    wanted = " or ".join(_TYPE_NAMES.get(word, word) for word in words)
-    return f"{name} must be {wanted}, and is {quote(mismatch.value)}"
-
-
-_MESSAGES: dict[str, Callable[[str, Mismatch], str]] = {
-    "required": lambda name, mismatch: f"there is no {name}",
-    "type": _say_type,
-    "enum": lambda name, mismatch: f"{name} is {quote(mismatch.value)}, which is not one of the known words",
-    "minLength": lambda name, mismatch: f"{name} is empty",
-    "minimum": lambda name, mismatch: f"{name} is {quote(mismatch.value)}, and cannot be below {mismatch.expected}",
-}
-
-
-def quote(value: Any) -> str:
-    """An untrusted value for a message: short, and safe on a terminal."""
-    if isinstance(value, str):
-        return f'"{escape_controls(shorten(value, 60))}"'
-    if isinstance(value, dict | list):
-        return "an object" if isinstance(value, dict) else "a list"
-    try:
-        return {"None": "null", "True": "true", "False": "false"}.get(str(value), shorten(str(value), 60))
-    except ValueError:
-        return "a very long number"
 
 
 # meaning

@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.workflow.layout import MAX_ATTEMPTS
-from checkpoint_git.protocols.workflow.rules import quote
 
 Value = dict[str, Any]
 Verdict = Literal["orphan", "done", "failed"]

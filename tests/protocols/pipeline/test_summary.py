@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.disk.discover import find_place
-from checkpoint_git.protocols.pipeline.runs import find_bases, read_broken
+from checkpoint_git.protocols.pipeline.records import read_broken
+from checkpoint_git.protocols.pipeline.store import find_bases
 from checkpoint_git.protocols.pipeline.summary import is_present
 from checkpoint_git.tools.doctor import verb as doctor
 from checkpoint_git.tools.status import verb as status
@@ -58,7 +59,9 @@ def test_the_usual_folder_counts_without_a_setting(project: Path) -> None:
 def test_a_linked_worktree_has_the_setting_of_its_repository(base: Path, repo: GitRepo, tmp_path: Path) -> None:
     repo.commit()
     repo.git("worktree", "add", "-q", str(tmp_path / "linked"))
-    assert find_bases(find_place(str(tmp_path / "linked")), os.environ) == [str(base)]
+    place = find_place(str(tmp_path / "linked"))
+    assert is_present(place)
+    assert find_bases(place, os.environ) == [str(base)]
 
 
 def test_many_runs_are_cut_short(base: Path, project: Path) -> None:
