@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from checkpoint_git.core.jsonedit import rewrite
 from checkpoint_git.core.jsontext import decode, parse, scan_tokens
+from checkpoint_git.core.jsonwrite import rewrite
 from checkpoint_git.merge.file import Merged
 from checkpoint_git.protocols.registry import schema_path
 from checkpoint_git.protocols.validate import check_document

@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from checkpoint_git.core.jsonedit import rewrite
 from checkpoint_git.core.jsontext import Node, decode, parse, split_pointer
-from checkpoint_git.core.jsonwrite import OURS, THEIRS
+from checkpoint_git.core.jsonwrite import OURS, THEIRS, rewrite
 from checkpoint_git.merge.conflicts import decide_all
 from checkpoint_git.merge.explain import explain
 from checkpoint_git.merge.explanation import Entry

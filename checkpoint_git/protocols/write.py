@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any, NamedTuple, TextIO
 
-from checkpoint_git.core import jsonedit, jsontext
+from checkpoint_git.core import jsontext, jsonwrite
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk import atomic, lock
 from checkpoint_git.disk.discover import Place
@@ -75,7 +75,7 @@ def plan_write(path: str, before: Document | None, change: Change, now: int) -> 
 def plan_value(path: str, before: Document | None, value: dict[str, Any], now: int) -> Written:
     """A document with a new token value in the style of the text that it had, checked, not written yet."""
     root = None if before is None else jsontext.parse(before.text or "")
-    text = jsonedit.render(value) if root is None else jsonedit.rewrite(root, value)
+    text = jsonwrite.render(value) if root is None else jsonwrite.rewrite(root, value)
     after = check_document(path, text.encode(), now=now)
     arisen = find_new(before.findings if before else [], after.findings)
     return Written(after, before is None, [finding for finding in arisen if finding.level == "error"], arisen)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkpoint_git.core import jsonedit, jsontext
+from checkpoint_git.core import jsontext, jsonwrite
 from checkpoint_git.core.jsontext import JsonTextError, Node
 
 REFUSED = [
@@ -67,7 +67,7 @@ def test_a_byte_order_mark_is_kept_and_passed_over() -> None:
     text = jsontext.decode(b"\xef\xbb\xbf[1]")
     assert text[0] == jsontext.BYTE_ORDER_MARK
     assert jsontext.load(text) == [1]
-    assert jsonedit.rewrite(jsontext.parse(text), [b"1", b"2"])[0] == jsontext.BYTE_ORDER_MARK
+    assert jsonwrite.rewrite(jsontext.parse(text), [b"1", b"2"])[0] == jsontext.BYTE_ORDER_MARK
 
 
 @pytest.mark.parametrize("data", [b'{"a": "\xff"}', "[1]".encode("utf-16"), b'\xc3("'])
@@ -124,18 +124,18 @@ def test_every_node_of_a_tree_is_its_source(value: Any, indent: Any, ascii_only:
 def test_rewriting_a_document_to_its_own_value_changes_no_byte(value: Any, indent: Any) -> None:
     text = json.dumps(value, indent=indent)
     root = jsontext.parse(text)
-    assert jsonedit.rewrite(root, root.value) == text
+    assert jsonwrite.rewrite(root, root.value) == text
 
 
 @given(before=json_values, after=json_values, indent=layouts)
 def test_a_rewritten_document_holds_the_new_value(before: Any, after: Any, indent: Any) -> None:
-    text = jsonedit.rewrite(jsontext.parse(json.dumps(before, indent=indent)), jsontext.to_tokens(after))
+    text = jsonwrite.rewrite(jsontext.parse(json.dumps(before, indent=indent)), jsontext.to_tokens(after))
     assert json.loads(text) == after
 
 
 @given(value=json_values)
 def test_fresh_text_holds_the_value(value: Any) -> None:
-    assert json.loads(jsonedit.render(value)) == value
+    assert json.loads(jsonwrite.render(value)) == value
 
 
 @given(text=st.text(alphabet='{}[]",:0123456789.eE+-\\ntrufalsN \n', max_size=40))

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.core import jsonedit, jsontext
+from checkpoint_git.core import jsontext, jsonwrite
 
 
 def change(text: str, edit: Any) -> str:
     root = jsontext.parse(text)
     value = copy.deepcopy(root.value)
     edit(value)
-    return jsonedit.rewrite(root, value)
+    return jsonwrite.rewrite(root, value)
 
 
 def add_item(value: Any) -> None:
@@ -67,4 +67,4 @@ def test_an_item_taken_from_the_front_leaves_the_rest_as_it_was() -> None:
 
 
 def test_a_lone_surrogate_is_written_as_its_escape() -> None:
-    assert jsonedit.render(["\ud800"]) == '[\n  "\\ud800"\n]\n'
+    assert jsonwrite.render(["\ud800"]) == '[\n  "\\ud800"\n]\n'

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
-from checkpoint_git.core import jsonedit, jsontext
+from checkpoint_git.core import jsontext, jsonwrite
 from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.references import find_references
@@ -93,7 +93,7 @@ def _plan_file(
     merged = context.facts(SkillFacts).merged
     known = Facts(place.root, merged, times, _find_renames(context, path), _read_reverted(context, before))
     fixed = fix_value(deepcopy(root.value), findings, known)
-    text, done = jsonedit.rewrite(root, fixed.value) if fixed.done else before.text, list(fixed.done)
+    text, done = jsonwrite.rewrite(root, fixed.value) if fixed.done else before.text, list(fixed.done)
     if text.startswith(jsontext.BYTE_ORDER_MARK) and any(one.code == _BYTE_ORDER_MARK for one in findings):
         text = text.removeprefix(jsontext.BYTE_ORDER_MARK)
         done.append(Done(_BYTE_ORDER_MARK, "", "removed the byte order mark"))

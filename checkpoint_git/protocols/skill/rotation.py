@@ -9,7 +9,7 @@ values (jsontext); the find_ functions take plain ones too.
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from checkpoint_git.core import jsonedit, jsontext
+from checkpoint_git.core import jsontext, jsonwrite
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.references import find_references, unqualify
 from checkpoint_git.core.terminal_text import shorten
@@ -83,7 +83,7 @@ def find_merged(value: dict[str, Any]) -> set[str]:
 
 def history_document(skill: str, moved: list[Moved]) -> str:
     entries = [{"where": part.where, "items": part.items} for part in moved]
-    return jsonedit.render({"skill": skill, "entries": entries})
+    return jsonwrite.render({"skill": skill, "entries": entries})
 
 
 def history_marks(day: str, past: bytes) -> list[str]:

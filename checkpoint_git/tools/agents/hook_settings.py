@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple, cast
 
-from checkpoint_git.core.jsonedit import render, rewrite
 from checkpoint_git.core.jsontext import JsonTextError, Node, decode, parse, to_tokens
+from checkpoint_git.core.jsonwrite import render, rewrite
 from checkpoint_git.tools.agents.table import Hooks, Moment
 
 _NAME = "checkpoint-git"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkpoint_git.core import jsonedit
+from checkpoint_git.core import jsonwrite
 from checkpoint_git.core.jsontext import load, to_tokens
 from checkpoint_git.protocols.skill.rotation import Due, find_due, find_merged, history_document, plan_rotation
 from tests.merge.schemas import skill_schema
@@ -245,7 +245,7 @@ def branch(base: dict[str, Any], prs: list[str], runs: list[Any], *, rotates: bo
     value = to_tokens({**base, "skill_state": own})
     rotation = plan_rotation(value)
     past = [repr(item) for part in rotation.moved for item in part.items] if rotates else []
-    return jsonedit.render(rotation.value if rotates else value), past
+    return jsonwrite.render(rotation.value if rotates else value), past
 
 
 def entries_of(value: dict[str, Any]) -> list[str]:
@@ -264,7 +264,7 @@ def test_whatever_two_branches_rotate_no_entry_is_lost_when_they_merge(
     )
     ours, past = branch(base, added, RUNS[6:7], rotates=ours_rotates)
     theirs, also_past = branch(base, also, RUNS[7:8], rotates=theirs_rotates)
-    merged = merge_texts(jsonedit.render(to_tokens(base)), ours, theirs, skill_schema())
+    merged = merge_texts(jsonwrite.render(to_tokens(base)), ours, theirs, skill_schema())
     assert merged.conflicts == []
     left = [*entries_of(to_tokens(load(merged.text))), *past, *also_past]
     everything = {*entries_of(to_tokens(base)), *map(repr, added), *map(repr, also), *map(repr, RUNS)}

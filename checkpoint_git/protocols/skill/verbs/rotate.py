@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import NamedTuple
 
-from checkpoint_git.core import jsonedit, jsontext
+from checkpoint_git.core import jsontext, jsonwrite
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
@@ -73,7 +73,7 @@ def rotate(place: Place, skill: str, now: int, *, dry_run: bool = False, on_wait
         if not rotation.moved:
             return RotateResult(skill, [], None, rotation.kept, 0, findings)
         past = history_document(skill, rotation.moved).encode()
-        rest = jsonedit.rewrite(root, rotation.value).encode()
+        rest = jsonwrite.rewrite(root, rotation.value).encode()
         marks = history_marks(write_instant(now)[:10], past)
         path = layout.history_path(place, skill, marks[0])
         if not dry_run:

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from checkpoint_git.core import jsonedit, jsontext
+from checkpoint_git.core import jsontext, jsonwrite
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.document import Document
@@ -48,6 +48,6 @@ def _show(document: Document, public: bool, *, titled: bool) -> list[Block]:
     text = (document.text or "").removeprefix(jsontext.BYTE_ORDER_MARK)
     if public:
         tokens = jsontext.scan_tokens(text)
-        text = jsonedit.render({key: member for key, member in tokens.items() if key in PUBLIC_FIELDS})
+        text = jsonwrite.render({key: member for key, member in tokens.items() if key in PUBLIC_FIELDS})
     title: list[Block] = [Line(document.path, "strong")] if titled else []
     return title + [Line(line.rstrip("\r")) for line in text.rstrip("\n").split("\n")]
