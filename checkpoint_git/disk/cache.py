@@ -6,6 +6,7 @@ It knows nothing of what it keeps, and never raises for the sake of a cache.
 import json
 import os
 import zlib
+from collections.abc import Iterable
 from typing import Any
 
 try:
@@ -52,13 +53,24 @@ def _header(rules: str, body: bytes) -> bytes:
     return f"checkpoint-git cache 1 {rules} {zlib.crc32(body):08x}".encode()
 
 
-def package_digest() -> str:
-    """One word for this package as it is installed, file by file: what a cache of its answers depends on."""
-    folder = os.path.dirname(os.path.abspath(checkpoint_git.__file__))
+def package_digest(folder: str = "") -> str:
+    """A digest of the Python files of this package as it is installed, or of another copy of it in a folder."""
+    folder = folder or os.path.dirname(os.path.abspath(checkpoint_git.__file__))
     words = [checkpoint_git.__version__]
     for above, _, names in sorted(os.walk(folder)):
-        for name in sorted(names):
-            if name.endswith((".py", ".json")):
-                status = os.stat(os.path.join(above, name))
-                words.append(f"{above}/{name} {status.st_mtime_ns} {status.st_size}")
+        words += [mark_file(os.path.join(above, name)) for name in sorted(names) if name.endswith((".py", ".json"))]
+    return make_digest(words)
+
+
+def mark_file(path: str) -> str:
+    """A file's path, time and size: what changes with its content, without reading it."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return path
+    return f"{path} {status.st_mtime_ns} {status.st_size}"
+
+
+def make_digest(words: Iterable[str]) -> str:
+    """One short word for many."""
     return blake2b("\n".join(words).encode("utf-8", "surrogateescape"), digest_size=12).hexdigest()

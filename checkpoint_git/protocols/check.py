@@ -29,7 +29,7 @@ class Context:
     now: seconds since 1970. env: the environment that git is asked in. skill: the only one that was asked for, "" for
     all. since: the commit after which merges are audited, "" for the latest ones. codes: of the checks that run, for
     a check that leaves something to another one. limits: status -> days after which it is stale, where the project
-    wants others. troubles: what could not be looked at.
+    wants others. is_complete: all checks run that always do. troubles: what could not be looked at.
     """
 
     def __init__(
@@ -42,14 +42,15 @@ class Context:
         since: str = "",
         codes: Iterable[str] = (),
         limits: Mapping[str, int] | None = None,
+        is_complete: bool = False,
         tell: Tell = lambda what: None,
     ) -> None:
         self.place, self.now, self.env = place, now, env
         self.skill, self.since = skill, since
         self.codes, self.limits = frozenset(codes), limits or {}
-        self.tell = tell
+        self.is_complete, self.tell = is_complete, tell
         self.troubles: list[Finding] = []
-        self._facts: dict[object, object] = {}
+        self._facts: dict[object, object] = {Context: self}
 
     def facts(self, kind: "Callable[[Context], T]") -> T:
         """The facts of one subject, made on first use."""
@@ -77,7 +78,7 @@ def fact(what: str, default: Any, *, needs_git: bool = True) -> Callable[[Callab
                 outside = Finding(NOT_LOOKED_AT, "note", message)
                 context.troubles += [] if outside in context.troubles else [outside]
                 return cast(T, default)
-            context.tell(what)
+            context.tell(f"looking at {what}")
             try:
                 return read(facts)
             except CheckpointError as error:
@@ -90,7 +91,7 @@ def fact(what: str, default: Any, *, needs_git: bool = True) -> Callable[[Callab
     return decorate
 
 
-Find = Callable[[Context], Iterable[Finding]]
+Find = TypeVar("Find", bound=Callable[..., Iterable[Finding]])
 
 
 class Check(NamedTuple):
@@ -100,7 +101,7 @@ class Check(NamedTuple):
     details: more of it, in Markdown, for the page. remedy: what a user does about a finding. fix: whether
     `doctor --fix` does it ("safe"), only `doctor --fix=CODE` ("by name"), or neither; a finding may still need a user.
     when: "named" ones take long and "online" ones ask a server, so they run only where they are asked for. in_bare:
-    whether it runs in a bare repository too.
+    whether it runs in a bare repository too. kind: of the facts that find takes, by its annotation.
     """
 
     code: str
@@ -111,7 +112,8 @@ class Check(NamedTuple):
     fix: Fix
     when: When
     in_bare: bool
-    find: Find
+    kind: Callable[[Context], Any]
+    find: Callable[..., Iterable[Finding]]
 
     @property
     def group(self) -> str:
@@ -129,11 +131,16 @@ _checks: dict[str, list[Check]] = {}  # by the module that they are defined in
 def check(
     code: str, level: Level, *, remedy: str, fix: Fix = "no", when: When = "always", in_bare: bool = False
 ) -> Callable[[Find], Find]:
-    """Register a function as a check; its docstring is what people read of it."""
+    """Register a function as a check; its docstring is what people read of it.
+
+    The function takes facts of one kind, which its annotation names, or the context itself.
+    """
 
     def register(find: Find) -> Find:
         looks_at, _, details = (find.__doc__ or "").partition("\n")
-        one = Check(code, level, looks_at.rstrip("."), " ".join(details.split()), remedy, fix, when, in_bare, find)
+        text = (looks_at.rstrip("."), " ".join(details.split()))
+        kind = next(iter(find.__annotations__.values()))
+        one = Check(code, level, *text, remedy, fix, when, in_bare, kind, find)
         _checks.setdefault(find.__module__, []).append(one)
         return find
 
@@ -145,12 +152,13 @@ def collect_checks(module: ModuleType) -> tuple[Check, ...]:
     return tuple(_checks.get(module.__name__, ()))
 
 
-def run_checks(checks: Iterable[Check], context: Context) -> list[Finding]:
+def run_checks(checks: Sequence[Check], context: Context) -> list[Finding]:
     """What the checks find, each thing once. Findings in documents may lack their line, see locate_all."""
     findings: list[Finding] = []
+    facts = {kind: context.facts(kind) for kind in dict.fromkeys(check.kind for check in checks)}
     for one in checks:
         try:
-            findings.extend(one.find(context))
+            findings.extend(one.find(facts[one.kind]))
         except CheckpointError as error:
             message = f"{one.code} could not be checked: {error.message}"
             context.troubles.append(Finding(NOT_LOOKED_AT, "warning", message, hint=error.hint))

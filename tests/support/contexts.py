@@ -25,6 +25,6 @@ def give(context: Context, kind: Callable[[Context], T], **facts: Any) -> Contex
     return context
 
 
-def found(find: Callable[[Context], Iterable[Finding]], context: Context) -> list[Finding]:
+def found(find: Callable[..., Iterable[Finding]], context: Context) -> list[Finding]:
     """What a check finds."""
-    return list(find(context))
+    return list(find(context.facts(next(iter(find.__annotations__.values())))))

@@ -26,28 +26,27 @@ class PointFacts:
 
 
 @check("restore", "error", remedy="as each finding says")
-def find_point_trouble(context: Context) -> Iterator[Finding]:
+def find_point_trouble(facts: PointFacts) -> Iterator[Finding]:
     """Restore points that are damaged, have expired, or are not as their log tells.
 
     ([list](restore-points.md#findings))
     """
-    facts = context.facts(PointFacts)
     if not facts.has_points:
         return
     from checkpoint_git.protocols.restore.damage import read_troubles
 
     # what the other check has read every byte for, it reports better
-    reported = facts.content_findings if "restore/content" in context.codes else ()
+    reported = facts.content_findings if "restore/content" in facts.context.codes else ()
     covered = {(finding.code, finding.path) for finding in reported}
-    for finding in read_troubles(context.place, context.env, context.now):
+    for finding in read_troubles(facts.context.place, facts.context.env, facts.context.now):
         if (finding.code, finding.path) not in covered:
             yield finding
 
 
 @check("restore/content", "error", remedy="make a new one, then `checkpoint restore-point drop ID`", when="named")
-def find_content_trouble(context: Context) -> list[Finding]:
+def find_content_trouble(facts: PointFacts) -> list[Finding]:
     """Restore points that do not hold what was kept.
 
     What is not there at all is always reported; every byte is read only with `--check restore`.
     """
-    return list(context.facts(PointFacts).content_findings)
+    return list(facts.content_findings)

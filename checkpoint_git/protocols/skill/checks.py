@@ -13,9 +13,7 @@ from checkpoint_git.protocols.check import REPOSITORY, Context, check
 from checkpoint_git.protocols.skill import store
 from checkpoint_git.protocols.skill.document_summary import MAX_SIZE, DocumentSummary, Passage, Recorded
 from checkpoint_git.protocols.skill.facts import NamedFile, SkillFacts
-from checkpoint_git.protocols.skill.progress import STALE_AFTER
 
-_STALE_DAYS = {"in_progress": STALE_AFTER // DAY, "blocked": 3, "complete": 14}  # unless the project wants others
 _GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
 
 
@@ -23,28 +21,27 @@ _GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
 
 
 @check("schema", "error", remedy="as each finding says", in_bare=True)
-def find_invalid(context: Context) -> Iterator[Finding]:
+def find_invalid(facts: SkillFacts) -> Iterator[Finding]:
     """Everything that `checkpoint validate` reports.
 
     ([list](skill-checkpoints.md#findings))
     """
-    for summary in context.facts(SkillFacts).summaries:
+    for summary in facts.summaries:
         yield from summary.findings
 
 
 @check("json/byte-order-mark", "warning", remedy="remove it", fix="safe")
-def find_byte_order_marks(context: Context) -> Iterator[Finding]:
+def find_byte_order_marks(facts: SkillFacts) -> Iterator[Finding]:
     """A byte order mark before the JSON, which other readers refuse."""
-    return (finding for finding in find_invalid(context) if finding.code == "json/byte-order-mark")
+    return (finding for finding in find_invalid(facts) if finding.code == "json/byte-order-mark")
 
 
 @check("drift/project-dir", "warning", remedy="`checkpoint update SKILL --project_dir=PATH`", fix="by name")
-def find_lost_projects(context: Context) -> Iterator[Finding]:
+def find_lost_projects(facts: SkillFacts) -> Iterator[Finding]:
     """`project_dir` is not a folder of this machine, or not absolute."""
-    facts = context.facts(SkillFacts)
     for summary in facts.summaries:
         path = summary.project_dir
-        if path is None or path not in facts.absent_dirs or _is_covered(context, summary, "skill/relative-project-dir"):
+        if path is None or path not in facts.absent_dirs or _is_covered(facts, summary, "skill/relative-project-dir"):
             continue
         shown = shorten(path, 100)
         message = f"project_dir is {shown}, and this machine has no such folder"
@@ -55,40 +52,36 @@ def find_lost_projects(context: Context) -> Iterator[Finding]:
         yield Finding("drift/project-dir", "warning", message, summary.path, "/project_dir", hint=hint)
 
 
-def _is_covered(context: Context, summary: DocumentSummary, code: str) -> bool:
+def _is_covered(facts: SkillFacts, summary: DocumentSummary, code: str) -> bool:
     """Whether the check of the schema reports this file with a finding that leaves nothing to add."""
-    return "schema" in context.codes and summary.has_finding(code)
+    return "schema" in facts.context.codes and summary.has_finding(code)
 
 
 # time
 
 
 @check("drift/stale-in-progress", "warning", remedy="carry on, or set another status")
-def find_stale_work(context: Context) -> Iterator[Finding]:
+def find_stale_work(facts: SkillFacts) -> Iterator[Finding]:
     """In progress, and nothing written for more than 7 days."""
     hint = "carry on with it, or say what became of it: checkpoint update {skill} --status=..."
-    return _find_stale(context, "drift/stale-in-progress", "in_progress", hint)
+    return _find_stale(facts, "drift/stale-in-progress", "in_progress", hint)
 
 
 @check("drift/stale-blocked", "warning", remedy="ask for the decision again")
-def find_stale_blocks(context: Context) -> Iterator[Finding]:
+def find_stale_blocks(facts: SkillFacts) -> Iterator[Finding]:
     """Blocked for more than 3 days."""
     hint = "ask for the decision again, or resolve the blocker and set another status"
-    return _find_stale(context, "drift/stale-blocked", "blocked", hint)
+    return _find_stale(facts, "drift/stale-blocked", "blocked", hint)
 
 
-def _find_stale(context: Context, code: str, status: str, hint: str) -> Iterator[Finding]:
-    limit = _limit_of(context, status)
-    for summary in context.facts(SkillFacts).summaries:
-        age = _age_of(summary, status, context.now)
+def _find_stale(facts: SkillFacts, code: str, status: str, hint: str) -> Iterator[Finding]:
+    limit = facts.limits[status]
+    for summary in facts.summaries:
+        age = _age_of(summary, status, facts.context.now)
         if age > limit * DAY:
             message = f"{summary.skill} is {status}, and nothing was written for {age // DAY} days (more than {limit})"
             told = hint.format(skill=quote_word(summary.skill))
             yield Finding(code, "warning", message, summary.path, "/updated_at", hint=told)
-
-
-def _limit_of(context: Context, status: str) -> int:
-    return context.limits.get(status, _STALE_DAYS[status])
 
 
 def _age_of(summary: DocumentSummary, status: str, now: int) -> int:
@@ -97,12 +90,11 @@ def _age_of(summary: DocumentSummary, status: str, now: int) -> int:
 
 
 @check("drift/complete-but-moving", "note", remedy="`checkpoint reset SKILL`")
-def find_moving_completions(context: Context) -> Iterator[Finding]:
+def find_moving_completions(facts: SkillFacts) -> Iterator[Finding]:
     """Complete for more than 14 days, and its files changed or a tag was made since."""
-    facts = context.facts(SkillFacts)
     for summary in facts.summaries:
-        age = _age_of(summary, "complete", context.now)
-        if age <= _limit_of(context, "complete") * DAY:
+        age = _age_of(summary, "complete", facts.context.now)
+        if age <= facts.limits["complete"] * DAY:
             continue
         changed = find_changed_files(summary, facts)
         since = _describe_changes(changed) if changed else _describe_release(summary, facts.newest_tag)
@@ -134,12 +126,11 @@ _FATES: dict[str, tuple[Level, str, str]] = {
 
 
 @check("drift/file-missing", "warning", remedy="write the new name, or take it off the list", fix="safe")
-def find_missing_files(context: Context) -> Iterator[Finding]:
+def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
     """A file in generated_files that is not there.
 
     When git knows its new name, the finding says it.
     """
-    facts = context.facts(SkillFacts)
     for summary in facts.summaries:
         groups: dict[tuple[int, str, str], list[NamedFile]] = {}  # an entry with braces can name many
         for file in facts.files.get(summary.path, ()):
@@ -156,9 +147,8 @@ def find_missing_files(context: Context) -> Iterator[Finding]:
 
 
 @check("drift/file-uncommitted", "note", remedy="`git add` it, or take it off the list")
-def find_uncommitted_files(context: Context) -> Iterator[Finding]:
+def find_uncommitted_files(facts: SkillFacts) -> Iterator[Finding]:
     """A file in generated_files that git does not have, though the checkpoint is committed: another clone lacks it."""
-    facts = context.facts(SkillFacts)
     for summary in facts.summaries:
         files = facts.untracked.get(summary.path, ())
         if files:
@@ -170,9 +160,8 @@ def find_uncommitted_files(context: Context) -> Iterator[Finding]:
 
 
 @check("drift/file-changed", "note", remedy="read it again")
-def find_changed_documents(context: Context) -> Iterator[Finding]:
+def find_changed_documents(facts: SkillFacts) -> Iterator[Finding]:
     """A file in generated_files that changed since the checkpoint was written."""
-    facts = context.facts(SkillFacts)
     for summary in facts.summaries:
         changed = [] if summary.status == "complete" else find_changed_files(summary, facts)
         if changed and summary.updated_at is not None:
@@ -239,10 +228,10 @@ _USES: dict[str, tuple[Level, str, str]] = {
 
 
 @check("drift/action-shipped", "warning", remedy="`checkpoint done SKILL`", fix="safe")
-def find_shipped_actions(context: Context) -> Iterator[Finding]:
+def find_shipped_actions(facts: SkillFacts) -> Iterator[Finding]:
     """A next action that asks for work which the history has merged."""
-    merged = context.facts(SkillFacts).merged
-    for summary, passage in _find_passages(context, "actions"):
+    merged = facts.merged
+    for summary, passage in _find_passages(facts, "actions"):
         from checkpoint_git.protocols.skill.requests import find_shipped, find_uses
 
         for use in find_uses(passage.text):
@@ -258,10 +247,10 @@ def find_shipped_actions(context: Context) -> Iterator[Finding]:
 
 
 @check("drift/blocker-shipped", "warning", remedy="mark the blocker resolved", fix="by name")
-def find_shipped_resolutions(context: Context) -> Iterator[Finding]:
+def find_shipped_resolutions(facts: SkillFacts) -> Iterator[Finding]:
     """An open blocker whose proposed resolution is merged."""
-    merged = context.facts(SkillFacts).merged
-    for summary, passage in _find_passages(context, "resolutions"):
+    merged = facts.merged
+    for summary, passage in _find_passages(facts, "resolutions"):
         from checkpoint_git.protocols.skill.requests import is_resolved_by
 
         for reference in passage.references:
@@ -272,10 +261,9 @@ def find_shipped_resolutions(context: Context) -> Iterator[Finding]:
 
 
 def _find_passages(
-    context: Context, field: Literal["actions", "resolutions"]
+    facts: SkillFacts, field: Literal["actions", "resolutions"]
 ) -> Iterator[tuple[DocumentSummary, Passage]]:
     """The texts that name something merged."""
-    facts = context.facts(SkillFacts)
     merged = facts.merged.keys()
     for summary in facts.summaries if merged else ():
         for passage in summary.actions if field == "actions" else summary.resolutions:
@@ -284,18 +272,16 @@ def _find_passages(
 
 
 @check("drift/history-partial", "note", remedy="`git fetch --unshallow`")
-def find_partial_history(context: Context) -> Iterator[Finding]:
+def find_partial_history(facts: SkillFacts) -> Iterator[Finding]:
     """The clone is shallow, so evidence may be missing."""
-    facts = context.facts(SkillFacts)
     if facts.references and facts.is_shallow:
         message = "this clone is shallow: work that was merged before it begins cannot be told"
         yield Finding("drift/history-partial", "note", message, hint="git fetch --unshallow")
 
 
 @check("drift/commit-unknown", "warning", remedy="correct the commit")
-def find_unknown_commits(context: Context) -> Iterator[Finding]:
+def find_unknown_commits(facts: SkillFacts) -> Iterator[Finding]:
     """A recorded commit that is not part of HEAD's history."""
-    facts = context.facts(SkillFacts)
     for summary in facts.summaries:
         groups: dict[tuple[str, str], list[Recorded]] = {}
         for recorded in summary.recorded:
@@ -318,9 +304,9 @@ def find_unknown_commits(context: Context) -> Iterator[Finding]:
 
 
 @check("content/unreviewed", "warning", remedy="`checkpoint rotate SKILL`", fix="by name")
-def find_unreviewed(context: Context) -> Iterator[Finding]:
+def find_unreviewed(facts: SkillFacts) -> Iterator[Finding]:
     """A narrative that an unattended merge set aside, and that nobody has reviewed."""
-    for summary in context.facts(SkillFacts).summaries:
+    for summary in facts.summaries:
         if summary.unreviewed:
             message = f"{plural(summary.unreviewed, 'narrative')} that a merge set aside: nobody has reviewed them"
             hint = f"compare them with the present one; to history: checkpoint rotate {quote_word(summary.skill)}"
@@ -328,13 +314,13 @@ def find_unreviewed(context: Context) -> Iterator[Finding]:
 
 
 @check("content/rotation-due", "warning", remedy="`checkpoint rotate SKILL`", fix="safe")
-def find_overdue_rotations(context: Context) -> Iterator[Finding]:
+def find_overdue_rotations(facts: SkillFacts) -> Iterator[Finding]:
     """A file over 32 KB, or more than 50 merged pull requests in a list that a rotation would shorten."""
-    for summary in context.facts(SkillFacts).summaries:
+    for summary in facts.summaries:
         hint = f"checkpoint rotate {quote_word(summary.skill)} moves what is closed into .checkpoints/history"
         if not summary.rotates:
             hint = "nothing in it is closed, so rotate cannot help: say it in fewer words, or in files of their own"
-        if summary.size > MAX_SIZE and not _is_covered(context, summary, "skill/file-too-big"):
+        if summary.size > MAX_SIZE and not _is_covered(facts, summary, "skill/file-too-big"):
             message = f"the file has {summary.size / 1024:.1f} KB, and every resume reads all of it"
             yield Finding("content/rotation-due", "warning", message, summary.path, hint=hint)
         for where, length in summary.merged:
@@ -360,9 +346,8 @@ def find_misnamed_files(context: Context) -> Iterator[Finding]:
 
 
 @check("merge/unresolved", "error", remedy="resolve it and `git add` it")
-def find_unresolved(context: Context) -> Iterator[Finding]:
+def find_unresolved(facts: SkillFacts) -> Iterator[Finding]:
     """Conflict markers, unmerged files, an operation that waits to be finished."""
-    facts = context.facts(SkillFacts)
     for path in facts.unmerged:
         message = "a merge left this file unresolved: the index holds both sides"
         again = f"`git checkout --merge -- {quote_word(path)}` runs the merge driver on it again"

@@ -245,7 +245,7 @@ def read_summaries(place: Place, now: int, skill: str = "", tell: Tell = lambda 
         new = summarize_document(check_files([(name, content)], now)[0]) if row is None else _parse_row(name, row)
         summaries.append(new)
         if len(summaries) % _PACE == 0:
-            tell(f"checkpoints {draw_bar(len(summaries), total)}")
+            tell(f"looking at checkpoints {draw_bar(len(summaries), total)}")
     if path and fresh * 20 > len(summaries):
         pairs = zip(keys, summaries, strict=True)
         rows = {key: _make_row(summary) for key, summary in pairs if key and not summary.findings}

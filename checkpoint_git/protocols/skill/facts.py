@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from checkpoint_git.core.clock import DAY
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.git import paths, refs, worktree
 from checkpoint_git.git.history import history
@@ -14,6 +15,7 @@ from checkpoint_git.protocols.check import Context, fact
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.document_summary import DocumentSummary, read_summaries, summarize_document
 from checkpoint_git.protocols.skill.generated_files import choose_reading, find_readings, is_path_like
+from checkpoint_git.protocols.skill.progress import STALE_AFTER
 
 _MOST_ASKED = 1_000  # paths on one command line
 
@@ -44,6 +46,11 @@ class SkillFacts:
         """Of each checkpoint what the checks need, sorted by path."""
         context = self.context
         return read_summaries(context.place, context.now, context.skill, context.tell)
+
+    @property
+    def limits(self) -> Mapping[str, int]:
+        """Status -> days after which it is stale."""
+        return {"in_progress": STALE_AFTER // DAY, "blocked": 3, "complete": 14, **self.context.limits}
 
     @fact("the project folders", frozenset(), needs_git=False)
     def absent_dirs(self) -> frozenset[str]:
@@ -136,11 +143,11 @@ class SkillFacts:
         return read_operation(self.context.place.git_dir or "")
 
 
-def make_context(place: Place, documents: Sequence[Document], now: int, env: Mapping[str, str]) -> Context:
-    """A context in which these documents are all checkpoints that there are."""
-    context = Context(place, now, env)
-    context.facts(SkillFacts).summaries = [summarize_document(document) for document in documents]
-    return context
+def make_facts(place: Place, documents: Sequence[Document], now: int, env: Mapping[str, str]) -> SkillFacts:
+    """Facts as if these documents were all the checkpoints of the place."""
+    facts = Context(place, now, env).facts(SkillFacts)
+    facts.summaries = [summarize_document(document) for document in documents]
+    return facts
 
 
 def _is_folder(path: str) -> bool:

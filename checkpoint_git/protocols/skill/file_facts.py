@@ -14,7 +14,7 @@ from checkpoint_git.disk.discover import Place, is_inside
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.checks import find_lost_projects, find_missing_files
-from checkpoint_git.protocols.skill.facts import NamedFile, SkillFacts, make_context
+from checkpoint_git.protocols.skill.facts import NamedFile, make_facts
 from checkpoint_git.protocols.skill.resume_brief import is_covered
 
 _MAX_COMMITS = 5_000  # that are looked at for files which were committed with the checkpoint
@@ -25,11 +25,11 @@ _GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
 
 def read_drift(place: Place, document: Document, now: int, env: Mapping[str, str]) -> list[Finding]:
     """What no longer is as the checkpoint says: its folder, its files, what was committed since. now: since 1970."""
-    context = make_context(place, [document], now, env)
-    listed = context.facts(SkillFacts).files.get(document.path, ())
+    facts = make_facts(place, [document], now, env)
+    listed = facts.files.get(document.path, ())
     files = [file for file in listed if file.state == "there"]
-    lost = [finding._replace(level="note") for finding in find_lost_projects(context)]  # a colleague's machine, mostly
-    troubles = context.troubles
+    lost = [finding._replace(level="note") for finding in find_lost_projects(facts)]  # a colleague's machine, mostly
+    troubles = facts.context.troubles
     told = [*lost, *_find_other_checkout(place, document)]
     try:
         start = _find_start(place, document, clean_env(env))
@@ -38,7 +38,7 @@ def read_drift(place: Place, document: Document, now: int, env: Mapping[str, str
     except CheckpointError as error:
         message = f"what changed since the checkpoint was written could not be found out: {error.message}"
         troubles, changed = [Finding("doctor/not-looked-at", "note", message, hint=error.hint)], []
-    told += [*find_missing_files(context), *([_tell_changed(changed, files, document)] if changed else [])]
+    told += [*find_missing_files(facts), *([_tell_changed(changed, files, document)] if changed else [])]
     return [*told, *troubles]
 
 

@@ -1,11 +1,15 @@
 """What the doctor finds by trying: the merge driver and the hooks in trial repositories, and the deployed server."""
 
-from collections.abc import Iterator, Sequence
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from checkpoint_git.core.clock import DAY
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.terminal_text import plural, shorten
+from checkpoint_git.disk.cache import load_cache, make_digest, mark_file, package_digest, write_cache
 from checkpoint_git.git import driver_settings
 from checkpoint_git.git.history.history import is_shallow
 from checkpoint_git.git.run import clean_env
@@ -32,41 +36,79 @@ class TrialFacts:
         setup = self.context.facts(SetupFacts).installation
         if setup is None or not setup.driver:
             return None
-        from checkpoint_git.tools.doctor.driver_trial import prove_driver
-
         commands = {
             driver_settings.DRIVER: setup.driver,
             driver_settings.RECURSIVE: setup.recursive,
             driver_settings.BASE_DRIVER: setup.base_driver,
             driver_settings.TEXTCONV: setup.textconv,
         }
-        return prove_driver(commands, self.context.env)
+        digest = self._make_digest(commands.values(), setup.driver_python, os.path.dirname(setup.driver_file))
+        if setup.ours and self._has_passed("driver", digest):
+            return None
+        from checkpoint_git.tools.doctor.driver_trial import prove_driver
+
+        proof = prove_driver(commands, self.context.env)
+        if proof.holds and not proof.shown:
+            self._remember("driver", digest)
+        return proof
 
     @fact("the hooks at work", ())
     def hook_failures(self) -> "Sequence[HookFailure]":
         """What the hooks that git reaches do wrong."""
-        from checkpoint_git.tools.doctor import hook_trial
-
         setup = self.context.facts(SetupFacts).installation
         if setup is None:
             return []
+        from checkpoint_git.tools.doctor import hook_trial
+
         failures = hook_trial.read_broken_scripts(setup.hooks)
         scripts = hook_trial.read_own_scripts(setup.hooks, self.context.place.top)
-        if scripts:
-            settings = {driver_settings.PYTHON: setup.hooks_python, driver_settings.PACKAGE: setup.package}
-            failures += hook_trial.prove_hooks(scripts, settings, clean_env(self.context.env))
+        words = [f"{name} {script.decode('utf-8', 'surrogateescape')}" for name, script in scripts.items()]
+        digest = self._make_digest(words, setup.hooks_python, setup.package)
+        if failures or not scripts or self._has_passed("hooks", digest):
+            return failures
+        settings = {driver_settings.PYTHON: setup.hooks_python, driver_settings.PACKAGE: setup.package}
+        failures = hook_trial.prove_hooks(scripts, settings, clean_env(self.context.env))
+        if not failures:
+            self._remember("hooks", digest)
         return failures
+
+    # A trial takes most of the time of a run, so one that passed is remembered by what its outcome depends on. A day
+    # later it is made again, for what no digest sees (packages beside ours, a system's update).
+
+    def _make_digest(self, words: Iterable[str], python: str, package: str) -> str:
+        git, home = shutil.which("git", path=self.context.env.get("PATH")), self.context.env.get("HOME", "")
+        ours = package if os.path.basename(package) == "checkpoint_git" else ""  # nobody's whole disk
+        return make_digest([*words, mark_file(git or ""), home, mark_file(python), package_digest(ours)])
+
+    @cached_property
+    def _passed(self) -> dict[str, Any]:
+        """Trial -> the digest with which it passed, and when."""
+        found = load_cache(self._cache, package_digest()) if self.context.is_complete else None
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def _cache(self) -> str:
+        return os.path.join(self.context.place.git_dir or "", "checkpoint", "trials.json")
+
+    def _has_passed(self, trial: str, digest: str) -> bool:
+        before, when = self._passed.get(trial, ("", 0))
+        return bool(before == digest and 0 <= self.context.now - when < DAY)
+
+    def _remember(self, trial: str, digest: str) -> None:
+        if self.context.is_complete:
+            self._passed[trial] = digest, self.context.now
+            write_cache(self._cache, package_digest(), self._passed)
 
 
 @check("driver/proof", "error", remedy="`checkpoint init`", in_bare=True)
-def find_failed_proof(context: Context) -> Iterator[Finding]:
+def find_failed_proof(facts: TrialFacts) -> Iterator[Finding]:
     """A trial merge that came out wrong.
 
     See [the trial](#the-trial). As a warning, a diff that shows nothing of use.
     """
-    if any(finding.level == "error" for finding in find_broken_driver(context)):
+    if any(finding.level == "error" for finding in find_broken_driver(facts.context.facts(SetupFacts))):
         return  # its interpreter or file is known to be gone
-    proof = context.facts(TrialFacts).proof
+    proof = facts.proof
     if proof is None:
         return
     said = f" (it said: {proof.said})" if proof.said else ""
@@ -81,13 +123,13 @@ def find_failed_proof(context: Context) -> Iterator[Finding]:
 
 
 @check("hooks/proof", "error", remedy="`checkpoint init`", in_bare=True)
-def find_failing_hooks(context: Context) -> Iterator[Finding]:
+def find_failing_hooks(facts: TrialFacts) -> Iterator[Finding]:
     """A hook that git starts, and that fails a trial commit, merge or push.
 
     See [the trial](#the-trial).
     """
     together: dict[str, list[HookFailure]] = {}
-    for failure in context.facts(TrialFacts).hook_failures:
+    for failure in facts.hook_failures:
         together.setdefault(failure.trouble, []).append(failure)
     for trouble, failures in together.items():
         hooks = ", ".join(failure.hook for failure in failures)
@@ -119,12 +161,12 @@ class DeployedFacts:
 
 
 @check("online/behind", "warning", remedy="deploy", when="online")
-def find_behind(context: Context) -> Iterator[Finding]:
+def find_behind(facts: DeployedFacts) -> Iterator[Finding]:
     """What is deployed is older than HEAD.
 
     See [what is deployed](#what-is-deployed).
     """
-    deployed = context.facts(DeployedFacts).compared
+    deployed = facts.compared
     if deployed and deployed.standing.behind and not deployed.standing.ahead:
         standing = deployed.standing
         behind = f"{plural(standing.behind, 'commit')} behind HEAD ({standing.head[:_SHORT]})"
@@ -133,23 +175,23 @@ def find_behind(context: Context) -> Iterator[Finding]:
 
 
 @check("online/elsewhere", "warning", remedy="`git fetch --tags`", when="online")
-def find_elsewhere(context: Context) -> Iterator[Finding]:
+def find_elsewhere(facts: DeployedFacts) -> Iterator[Finding]:
     """What is deployed is not in HEAD's history.
 
     It is on another line, unknown to this clone, or built with changes that no commit holds; as a note, ahead of HEAD.
     """
-    deployed = context.facts(DeployedFacts).compared
-    for level, text, hint in _describe_elsewhere(deployed, context) if deployed else ():
+    deployed = facts.compared
+    for level, text, hint in _describe_elsewhere(deployed, facts) if deployed else ():
         yield Finding("online/elsewhere", level, f"{_running(deployed)} {text}", REPOSITORY, hint=hint)
 
 
-def _describe_elsewhere(deployed: Deployed, context: Context) -> Iterator[tuple[Level, str, str]]:
+def _describe_elsewhere(deployed: Deployed, facts: DeployedFacts) -> Iterator[tuple[Level, str, str]]:
     standing, claim = deployed.standing, deployed.claim
     head = f"HEAD ({standing.head[:_SHORT]})"
     if standing.ambiguous:
         yield "warning", "names several commits of this clone", "have the server report the whole commit id"
     elif not standing.id:
-        cut = is_shallow(context.place.top)
+        cut = is_shallow(facts.context.place.top)
         fetch = "git fetch --tags --unshallow" if cut else "git fetch --tags, then ask again"
         yield "warning", "names no commit and no tag of this clone", fetch
     elif standing.ahead and standing.behind:
@@ -172,43 +214,43 @@ def _running(deployed: Deployed | None) -> str:
 
 
 @check("online/bad-answer", "warning", remedy="have the server report its version", when="online")
-def find_bad_answers(context: Context) -> Iterator[Finding]:
+def find_bad_answers(facts: DeployedFacts) -> Iterator[Finding]:
     """The health URL answers, but names no version.
 
     It is not status 200, not a JSON object, too long, or a redirect elsewhere.
     """
     hint = f"a JSON object with one of {', '.join(FIELDS)} is expected; git config {SETTING} names the address"
-    return _find_trouble(context, "bad-answer", "{} does not say what runs there", hint)
+    return _find_trouble(facts, "bad-answer", "{} does not say what runs there", hint)
 
 
 @check("online/unreachable", "warning", remedy="start the server, or correct the URL", when="online")
-def find_unreachable(context: Context) -> Iterator[Finding]:
+def find_unreachable(facts: DeployedFacts) -> Iterator[Finding]:
     """The health URL does not answer within 10 seconds.
 
     There is no such host, the connection is refused, or TLS fails.
     """
     hint = "is the server up, and the address right? try it: curl --max-time 10 URL"
-    return _find_trouble(context, "unreachable", "no answer from {}", hint)
+    return _find_trouble(facts, "unreachable", "no answer from {}", hint)
 
 
 @check("online/bad-url", "warning", remedy="`git config checkpoint.healthUrl URL`", when="online")
-def find_bad_url(context: Context) -> Iterator[Finding]:
+def find_bad_url(facts: DeployedFacts) -> Iterator[Finding]:
     """The health URL is not one that may be asked."""
     hint = f"git config {SETTING} https://YOUR-SERVER; /api/health is asked where it has no path"
-    return _find_trouble(context, "bad-url", f"{SETTING} is not asked", hint)
+    return _find_trouble(facts, "bad-url", f"{SETTING} is not asked", hint)
 
 
-def _find_trouble(context: Context, trouble: str, message: str, hint: str) -> Iterator[Finding]:
-    deployed = context.facts(DeployedFacts).deployed
+def _find_trouble(facts: DeployedFacts, trouble: str, message: str, hint: str) -> Iterator[Finding]:
+    deployed = facts.deployed
     if deployed and deployed.trouble == trouble:
         text = f"{message.format(deployed.url)}: {deployed.detail}"
         yield Finding(f"online/{trouble}", "warning", text, REPOSITORY, hint=hint)
 
 
 @check("online/not-configured", "note", remedy="`git config checkpoint.healthUrl URL`", when="online")
-def find_unconfigured(context: Context) -> Iterator[Finding]:
+def find_unconfigured(facts: DeployedFacts) -> Iterator[Finding]:
     """No health URL is configured."""
-    deployed = context.facts(DeployedFacts).deployed
+    deployed = facts.deployed
     if deployed and deployed.trouble == "not-configured":
         message = "no health URL is configured, so nothing was compared with what is deployed"
         hint = f"git config {SETTING} https://YOUR-SERVER"

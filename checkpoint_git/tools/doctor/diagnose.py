@@ -52,14 +52,23 @@ def diagnose(
     """
     chosen = choose_checks(()) if checks is None else list(checks)
     settings = read_settings(place)
-    codes = [check.code for check in chosen]
-    context = Context(place, now, env, skill=skill or "", since=since, codes=codes, limits=settings.limits, tell=tell)
+    context = Context(
+        place,
+        now,
+        env,
+        skill=skill or "",
+        since=since,
+        codes=[check.code for check in chosen],
+        limits=settings.limits,
+        is_complete=all(check in chosen for check in choose_checks(())),
+        tell=tell,
+    )
     skills = {summary.path: summary.skill for summary in context.facts(SkillFacts).summaries}
     found = run_checks(chosen, context)
     located = locate_all(found, lambda path: read_text(place, skills[path]) if path in skills else None)
     shown, suppressed, used = split_findings([*located, *context.troubles], settings.suppressions, now)
     unused: list[Finding] = []
-    if skill is None and all(check in chosen for check in choose_checks(())):
+    if skill is None and context.is_complete:
         for at, suppression in enumerate(settings.suppressions):  # of a check that did not run nothing is known
             if not any(check.matches(suppression.code) for check in chosen):
                 used.add(at)

@@ -68,11 +68,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     show_progress = make_teller(invocation)
 
     def look() -> Diagnosis:
-        def tell(what: str) -> None:
-            show_progress(f"looking at {what}")
-
         try:
-            return diagnose(place, invocation.now, skill, checks, env=invocation.env, tell=tell, since=since)
+            return diagnose(place, invocation.now, skill, checks, env=invocation.env, tell=show_progress, since=since)
         finally:
             show_progress("")
 

@@ -58,28 +58,28 @@ class MergeFacts:
 
 
 @check("merge/lost-entry", "warning", remedy="bring it back: `git show PARENT:PATH`")
-def find_lost_entries(context: Context) -> Iterator[Finding]:
+def find_lost_entries(facts: MergeFacts) -> Iterator[Finding]:
     """An entry that a parent of a recent merge had, and that is gone since.
 
     See [recent merges](#recent-merges).
     """
-    return _find_damages(context, "merge/lost-entry", "lost", "lost")
+    return _find_damages(facts, "merge/lost-entry", "lost", "lost")
 
 
 @check("merge/duplicated", "warning", remedy="remove one of the two")
-def find_duplicated_entries(context: Context) -> Iterator[Finding]:
+def find_duplicated_entries(facts: MergeFacts) -> Iterator[Finding]:
     """A row or a key that is there twice since a recent merge."""
-    return _find_damages(context, "merge/duplicated", "doubled", "duplicated")
+    return _find_damages(facts, "merge/duplicated", "doubled", "duplicated")
 
 
 @check("merge/blended", "warning", remedy="write it anew: `checkpoint explain-merge COMMIT`")
-def find_blended_records(context: Context) -> Iterator[Finding]:
+def find_blended_records(facts: MergeFacts) -> Iterator[Finding]:
     """A record, or a whole file, that a recent merge mixed up out of two."""
-    return _find_damages(context, "merge/blended", "blended", "mixed up")
+    return _find_damages(facts, "merge/blended", "blended", "mixed up")
 
 
-def _find_damages(context: Context, code: str, harm: Harm, verb: str) -> Iterator[Finding]:
-    for damage in context.facts(MergeFacts).audit.damages:
+def _find_damages(facts: MergeFacts, code: str, harm: Harm, verb: str) -> Iterator[Finding]:
+    for damage in facts.audit.damages:
         if damage.harm == harm:
             message = f"{_describe_merge(damage)} {verb} {_describe_entries(damage)}"
             hint = f"checkpoint explain-merge {damage.commit[:12]} -- {shlex.quote(damage.path)} tells all that it did"
@@ -100,13 +100,13 @@ def _describe_entries(damage: Damage) -> str:
 
 
 @check("merge/not-audited", "note", remedy="`git fetch --unshallow`, or run it again")
-def find_unaudited_merges(context: Context) -> Iterator[Finding]:
+def find_unaudited_merges(facts: MergeFacts) -> Iterator[Finding]:
     """Recent merges that this clone cannot judge, or that are too many.
 
     A shallow or partial clone lacks their objects; or there are more than 1,000 since the commit that was named, or
     more than 30 at once that call for a close look.
     """
-    audit = context.facts(MergeFacts).audit
+    audit = facts.audit
     if audit.cut:
         message = f"{plural(audit.cut, 'recent merge')} could not be audited: not all that was merged is in this clone"
         hint = "of a shallow clone fetch the rest: git fetch --unshallow; of a partial one: checkpoint explain-merge"
@@ -115,7 +115,7 @@ def find_unaudited_merges(context: Context) -> Iterator[Finding]:
         count = plural(audit.waiting, "merge")
         message = f"{count} were not audited this time: what was found of the newer ones is kept"
         yield Finding("merge/not-audited", "note", message, REPOSITORY, hint="run it again, and the next ones come")
-    if audit.left_out and context.since:
+    if audit.left_out and facts.context.since:
         message = f"there are more merges since then: only the newest {audit.merges} were audited"
         hint = "checkpoint explain-merge --range tells of any"
         yield Finding("merge/not-audited", "note", message, REPOSITORY, hint=hint)
@@ -125,12 +125,12 @@ def find_unaudited_merges(context: Context) -> Iterator[Finding]:
 
 
 @check("upstream/conflict", "warning", remedy="`git pull`, then `checkpoint resolve`")
-def find_coming_conflicts(context: Context) -> Iterator[Finding]:
+def find_coming_conflicts(facts: MergeFacts) -> Iterator[Finding]:
     """The next pull will stop at this checkpoint, and where in it.
 
     See [the next pull](#the-next-pull); no server is asked.
     """
-    upstream = context.facts(MergeFacts).upstream
+    upstream = facts.upstream
     for meeting in upstream.meetings if upstream else ():
         trouble = _describe_conflict(upstream, meeting) if upstream else ""
         if upstream and trouble:
@@ -164,9 +164,9 @@ def _describe_conflict(upstream: Upstream, meeting: Meeting) -> str:
 
 
 @check("upstream/invalid", "warning", remedy="`git pull`, then fix it")
-def find_coming_errors(context: Context) -> Iterator[Finding]:
+def find_coming_errors(facts: MergeFacts) -> Iterator[Finding]:
     """Both sides are valid, and what they merge into is not."""
-    upstream = context.facts(MergeFacts).upstream
+    upstream = facts.upstream
     for meeting in upstream.meetings if upstream else ():
         if upstream and meeting.invalid:
             message = f"merged with {upstream.name} it breaks a rule that both sides keep: {meeting.invalid}"
@@ -175,9 +175,9 @@ def find_coming_errors(context: Context) -> Iterator[Finding]:
 
 
 @check("upstream/uncommitted", "warning", remedy="commit it first")
-def find_blocked_pulls(context: Context) -> Iterator[Finding]:
+def find_blocked_pulls(facts: MergeFacts) -> Iterator[Finding]:
     """A checkpoint that is not committed, and that the upstream changes too: git will not pull over it."""
-    upstream = context.facts(MergeFacts).upstream
+    upstream = facts.upstream
     for meeting in upstream.meetings if upstream else ():
         if upstream and meeting.in_the_way:
             changes = f"it holds something that is not committed, and {upstream.name} changes it too"
@@ -187,9 +187,9 @@ def find_blocked_pulls(context: Context) -> Iterator[Finding]:
 
 
 @check("upstream/diverged", "note", remedy="`git pull`")
-def find_clean_merges(context: Context) -> Iterator[Finding]:
+def find_clean_merges(facts: MergeFacts) -> Iterator[Finding]:
     """Checkpoints that changed upstream, and merge cleanly."""
-    upstream = context.facts(MergeFacts).upstream
+    upstream = facts.upstream
     if upstream is None or not upstream.ahead or not _is_clean(upstream):
         return
     merged = [meeting for meeting in upstream.meetings if meeting.kind == "clean"]
@@ -203,18 +203,18 @@ def find_clean_merges(context: Context) -> Iterator[Finding]:
 
 
 @check("upstream/behind", "note", remedy="`git pull`")
-def find_news(context: Context) -> Iterator[Finding]:
+def find_news(facts: MergeFacts) -> Iterator[Finding]:
     """Checkpoints that changed upstream, while nothing changed here."""
-    upstream = context.facts(MergeFacts).upstream
+    upstream = facts.upstream
     if upstream is not None and not upstream.ahead and _is_clean(upstream):
         message = f"{_lacking(upstream)}, and they change {_paths(upstream.meetings)}"
         yield Finding("upstream/behind", "note", message, REPOSITORY, hint=f"{_command(upstream)} before you go on")
 
 
 @check("upstream/unknown", "warning", remedy="`git fetch`, or as the finding says")
-def find_unknown_upstreams(context: Context) -> Iterator[Finding]:
+def find_unknown_upstreams(facts: MergeFacts) -> Iterator[Finding]:
     """The upstream is not in this clone, or has no commit in common with this branch."""
-    upstream = context.facts(MergeFacts).upstream
+    upstream = facts.upstream
     if upstream is None:
         return
     match upstream.state:

@@ -70,11 +70,8 @@ def _diagnose(
     """What the doctor finds; None where it cannot look, with the reason added to the trouble."""
     from checkpoint_git.tools.doctor.diagnose import diagnose  # the doctor brings much along
 
-    def look(what: str) -> None:
-        tell(f"looking at {what}..." if what else "")
-
     try:
-        return diagnose(place, invocation.now, env=invocation.env, tell=look).findings
+        return diagnose(place, invocation.now, env=invocation.env, tell=tell).findings
     except CheckpointError as error:
         trouble.append(f"the doctor could not look: {error.message}")
         return None

@@ -67,9 +67,9 @@ class SetupFacts:
 
 
 @check("install/missing", "warning", remedy="`checkpoint init`", fix="by name", in_bare=True)
-def find_missing_installation(context: Context) -> Iterator[Finding]:
+def find_missing_installation(facts: SetupFacts) -> Iterator[Finding]:
     """A clone in which `checkpoint init` was never run."""
-    setup = context.facts(SetupFacts).installation
+    setup = facts.installation
     if setup is not None and not setup.is_there:  # nothing else is said about driver and hooks then
         message = "checkpoint-git is not set up in this clone: no merge driver, no hooks"
         if setup.attributes_in_work_tree:
@@ -81,13 +81,12 @@ def find_missing_installation(context: Context) -> Iterator[Finding]:
 
 
 @check("driver/inert", "error", remedy="`checkpoint init`", fix="safe", in_bare=True)
-def find_inert_driver(context: Context) -> Iterator[Finding]:
+def find_inert_driver(facts: SetupFacts) -> Iterator[Finding]:
     """Attributes or configuration that do not lead to the merge driver.
 
     `merge=union` is among them. As a warning, what `.gitattributes` alone gives to other clones; as a note, our lines
     are missing in HEAD's or the default branch's `.gitattributes`.
     """
-    facts = context.facts(SetupFacts)
     if facts.installation is not None and facts.installation.is_there:
         yield from _check_attributes(facts)
         yield from _check_attribute_files(facts, facts.installation)
@@ -170,9 +169,9 @@ def _check_settings(setup: Installation) -> Iterator[Finding]:
 
 
 @check("driver/broken", "error", remedy="`checkpoint init`", fix="safe", in_bare=True)
-def find_broken_driver(context: Context) -> Iterator[Finding]:
+def find_broken_driver(facts: SetupFacts) -> Iterator[Finding]:
     """The driver's interpreter or file is gone."""
-    setup = context.facts(SetupFacts).installation
+    setup = facts.installation
     if setup is None or not setup.driver:
         return
     if not setup.ours:
@@ -204,13 +203,12 @@ _HOOK_STATES = {
 
 
 @check("hooks/unreachable", "warning", remedy="`checkpoint init`", fix="safe", in_bare=True)
-def find_unreachable_hooks(context: Context) -> Iterator[Finding]:
+def find_unreachable_hooks(facts: SetupFacts) -> Iterator[Finding]:
     """Hooks of ours that git would not run.
 
     They are missing, not executable, replaced, below a line that ends the script, have a first line (`#!`) that names
     nothing on this machine, or are elsewhere than `core.hooksPath`.
     """
-    facts = context.facts(SetupFacts)
     setup = facts.installation
     if setup is None or setup.without_hooks or not setup.is_there:
         return

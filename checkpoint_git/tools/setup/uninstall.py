@@ -39,7 +39,7 @@ EXAMPLES = """\
 # Locks between writers: in a git directory, or in .checkpoints outside git.
 _LOCKS = ("checkpoint.lock", "checkpoint-restore.lock", ".lock")
 # Caches in a git directory, made again when they are next needed.
-_CACHES = ("checkpoint/sheets.json", "checkpoint/merges", "checkpoint/primed.json")
+_CACHES = ("checkpoint/sheets.json", "checkpoint/trials.json", "checkpoint/merges", "checkpoint/primed.json")
 _SESSIONS = "checkpoint/sessions"  # the times of agents' sessions, see tools/session/record.py
 _BACKUPS = "checkpoint/backups"
 

@@ -319,7 +319,7 @@ def test_values_that_break_the_schema_do_no_harm(value: dict[str, Any]) -> None:
 
 def test_unmerged_files_and_markers_are_errors_and_an_operation_a_note() -> None:
     def told(context: Context) -> list[tuple[str, str]]:
-        return [(finding.level, finding.code) for finding in checks.find_unresolved(context)]
+        return [(finding.level, finding.code) for finding in found(checks.find_unresolved, context)]
 
     error, note = ("error", "merge/unresolved"), ("note", "merge/unresolved")
     assert told(read(checkpoint_text(), unmerged=[PATH], operation="merge")) == [error, note]

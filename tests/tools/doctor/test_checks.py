@@ -9,6 +9,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.tools.doctor import driver_trial, hook_trial
 from checkpoint_git.tools.doctor import verb as doctor
 from checkpoint_git.tools.doctor.catalog import list_checks
 from checkpoint_git.tools.doctor.checks import TrialFacts, find_failed_proof
@@ -256,3 +257,53 @@ def test_a_failed_proof_is_an_error_with_what_was_said() -> None:
 
 def test_a_driver_that_is_known_to_be_gone_is_not_tried() -> None:
     assert proven(Proof("bad", "bad"), exists=False) == []
+
+
+def passed(repo: GitRepo) -> dict[str, list[object]]:
+    """The trials that are remembered."""
+    path = repo.path / ".git/checkpoint/trials.json"
+    return dict(json.loads(path.read_text().partition("\n")[2])) if path.exists() else {}
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The trials that were made, each of which passes."""
+    trials: list[str] = []
+
+    def prove_driver(commands: object, env: object) -> Proof:
+        trials.append("driver")
+        return Proof("", "")
+
+    def prove_hooks(scripts: object, settings: object, env: object) -> list[hook_trial.HookFailure]:
+        trials.append("hooks")
+        return []
+
+    monkeypatch.setattr(driver_trial, "prove_driver", prove_driver)
+    monkeypatch.setattr(hook_trial, "prove_hooks", prove_hooks)
+    return trials
+
+
+def test_trials_that_passed_are_not_made_again_until_something_changes(healthy: GitRepo, made: list[str]) -> None:
+    examine(healthy, "--check", "driver")
+    assert passed(healthy) == {}
+    examine(healthy)
+    assert passed(healthy).keys() == {"driver", "hooks"}
+    examine(healthy)
+    assert made == ["driver", "driver", "hooks"]
+    examine(healthy, "--check", "driver", "--check", "hooks")
+    healthy.git("config", "merge.checkpoint-base.driver", "false")
+    examine(healthy)
+    assert made[3:] == ["driver", "hooks", "driver"]
+
+
+def test_a_trial_is_made_again_after_a_day(healthy: GitRepo, made: list[str]) -> None:
+    for day in ("01", "02", "04"):
+        run_verb(doctor, cwd=healthy.path, now=f"2026-03-{day}T12:00:00Z", env=dict(os.environ))
+    assert made == ["driver", "hooks"] * 3
+
+
+def test_a_trial_that_failed_is_made_again(healthy: GitRepo) -> None:
+    healthy.git("config", "checkpoint.install.python", "/bin/false")
+    for _ in range(2):
+        assert [one.code for one in examine(healthy) if one.level == "error"] == ["hooks/proof", "hooks/proof"]
+    assert passed(healthy).keys() == {"driver"}

@@ -94,13 +94,13 @@ def _read_shipped(place: Place, document: Document) -> tuple[Shipped, list[Findi
     if not merged:
         return {}, findings
     from checkpoint_git.protocols.skill.checks import find_shipped_actions, find_shipped_resolutions
-    from checkpoint_git.protocols.skill.facts import SkillFacts, make_context
+    from checkpoint_git.protocols.skill.facts import make_facts
     from checkpoint_git.protocols.skill.requests import find_shipped
 
-    context = make_context(place, [document], 0, {})
-    context.facts(SkillFacts).merged = merged
+    facts = make_facts(place, [document], 0, {})
+    facts.merged = merged
     shipped = {text: evidence for text in actions if (evidence := find_shipped(text, merged))}
-    return shipped, [*find_shipped_actions(context), *find_shipped_resolutions(context), *findings]
+    return shipped, [*find_shipped_actions(facts), *find_shipped_resolutions(facts), *findings]
 
 
 def _locate_all(findings: list[Finding], document: Document) -> list[Finding]:
