@@ -19,16 +19,15 @@ def check_push(files: Sequence[tuple[str, bytes]], cwd: str, now: int, env: Mapp
     from checkpoint_git.git.history.history import read_merged  # the other hooks look at no history
     from checkpoint_git.protocols.check import locate_all
     from checkpoint_git.protocols.skill.checks import find_shipped_actions, find_shipped_resolutions
-    from checkpoint_git.protocols.skill.facts import SkillFacts, make_context
+    from checkpoint_git.protocols.skill.facts import make_facts
     from checkpoint_git.protocols.validate import check_document
 
     documents = [check_document(path, data, now=now) for path, data in files if protocol_of(path) == "skill"]
-    context = make_context(plan_place(cwd), documents, now, env)
-    facts = context.facts(SkillFacts)
+    facts = make_facts(plan_place(cwd), documents, now, env)
     if not facts.references:
         return []
     facts.merged = read_merged(cwd, facts.references)
-    drift = [*find_shipped_actions(context), *find_shipped_resolutions(context)]
+    drift = [*find_shipped_actions(facts), *find_shipped_resolutions(facts)]
     texts = {document.path: document.text for document in documents}
     return locate_all([finding for finding in drift if finding.level == "warning"], texts.get)
 
