@@ -47,14 +47,6 @@ class Difference(NamedTuple):
     how: str  # "missing", "added", "changed", "mode" or "kind"
 
 
-class FileMechanism(Protocol):
-    def capture(self, location: Location, found: Sequence[ScopePath], progress: Progress) -> list[Entry]:
-        """Keeps the content of every path; the entries say what was kept. Raises CheckpointError."""
-
-    def read_contents(self, location: Location, entries: Sequence[Entry]) -> Iterator[Chunks | None]:
-        """The kept content of files and links one after another, in pieces; None where it is lost."""
-
-
 def compare_entries(before: Iterable[Entry], now: Iterable[Entry]) -> list[Difference]:
     old = {entry.path: entry for entry in before if entry.kind != "absent"}
     new = {entry.path: entry for entry in now if entry.kind != "absent"}

@@ -8,10 +8,10 @@ changes a byte.
 import os
 from collections.abc import Iterator, Sequence
 
-from checkpoint_git.disk.atomic import write_error
 from checkpoint_git.git import objects, private_objects
 from checkpoint_git.protocols.restore import layout
-from checkpoint_git.protocols.restore.contents import Chunks, Entry, FileMechanism, Location, Progress, ScopePath
+from checkpoint_git.protocols.restore.contents import Chunks, Entry, Location, Progress, ScopePath
+from checkpoint_git.protocols.restore.file_writes import reporting
 from checkpoint_git.protocols.restore.scope import ChangedError, changing_error, read_entry_at, read_error, read_file
 
 _TRIES = 3
@@ -19,7 +19,7 @@ _CHUNK = 1 << 20
 _PLAIN, _EXECUTABLE = objects.FILE_MODES
 
 
-def open_mechanism(name: str) -> FileMechanism:
+def open_mechanism(name: str) -> "GitStash | FileBackup":
     """The mechanism of a point's type; points without files hold no entries, so any one does for them."""
     return GitStash() if name == "git_stash" else FileBackup()
 
@@ -99,7 +99,7 @@ def copy_path(location: Location, path: str) -> str:
 
 def _copy_path(location: Location, found: ScopePath) -> Entry:
     target = copy_path(location, found.path)
-    try:
+    with reporting(target):
         if found.kind == "file":
             return _copy_file(location, found.path, target)
         entry = read_entry_at(location.root, found)
@@ -107,8 +107,6 @@ def _copy_path(location: Location, found: ScopePath) -> Entry:
             os.makedirs(os.path.dirname(target), exist_ok=True)
             os.symlink(os.readlink(os.path.join(location.root, found.path)), target)
         return entry
-    except OSError as error:
-        raise write_error(target, error) from None
 
 
 def _copy_file(location: Location, path: str, target: str) -> Entry:

@@ -26,6 +26,15 @@ def no_check(path: str) -> None:
     """The check of callers that write in a folder of their own."""
 
 
+@contextmanager
+def reporting(path: str) -> Iterator[None]:
+    """Says what a failed write means for the user: OSError becomes CheckpointError."""
+    try:
+        yield
+    except OSError as error:
+        raise write_error(escape_controls(path), error) from None
+
+
 def is_part(path: str) -> bool:
     """Whether a path is an unfinished file of a rollback that was killed."""
     return path.rpartition("/")[2].startswith(_PART)
@@ -69,33 +78,27 @@ def make_folders(root: str, folders: Sequence[Entry]) -> None:
         check_way(root, entry.path)
         if is_folder(root, entry.path):
             continue
-        full, shown = os.path.join(root, entry.path), escape_controls(entry.path)
-        with _writable(os.path.dirname(full)):
+        full = os.path.join(root, entry.path)
+        with _writable(os.path.dirname(full)), reporting(entry.path):
             try:
                 os.makedirs(full, mode=0o777)
             except FileExistsError:
-                hint = "move it away, then run the same command again"
-                raise CheckpointError(f"something stands where the folder {shown} belongs", hint) from None
-            except OSError as error:
-                raise write_error(shown, error) from None
+                message = f"something stands where the folder {escape_controls(entry.path)} belongs"
+                raise CheckpointError(message, "move it away, then run the same command again") from None
 
 
 def set_modes(root: str, folders: Sequence[Entry]) -> None:
     """The folders' modes, deep ones first, since a closed folder lets nobody in."""
     for entry in sorted(folders, key=lambda one: one.path, reverse=True):
-        try:
+        with reporting(entry.path):
             os.chmod(os.path.join(root, entry.path), entry.mode)
-        except OSError as error:
-            raise write_error(escape_controls(entry.path), error) from None
 
 
 def sync_folders(root: str, paths: Iterable[str]) -> None:
     for folder in sorted({os.path.dirname(os.path.join(root, path)) for path in paths}):
         if os.path.isdir(folder):
-            try:
+            with reporting(folder):
                 sync_folder(folder)
-            except OSError as error:
-                raise write_error(escape_controls(folder), error) from None
 
 
 @contextmanager
@@ -103,10 +106,8 @@ def workshop(point_folder: str) -> Iterator[str]:
     """A private folder for unfinished files, on the same file system as the workspace as a rule."""
     folder = os.path.join(point_folder, ".workshop")
     shutil.rmtree(folder, ignore_errors=True)  # what a killed process left
-    try:
+    with reporting(folder):
         os.mkdir(folder, 0o700)
-    except OSError as error:
-        raise write_error(folder, error) from None
     try:
         yield folder
     finally:
@@ -122,7 +123,7 @@ def write_path(
     check_way(root, entry.path)
     full = os.path.join(root, entry.path)
     temporary = os.path.join(work_folder, f"part-{os.urandom(6).hex()}")
-    with _writable(os.path.dirname(full)):
+    with _writable(os.path.dirname(full)), reporting(entry.path):
         try:
             os.makedirs(os.path.dirname(full), exist_ok=True)
             hint = "it holds files that are not part of the restore point: move them away, then run it again"
@@ -135,8 +136,6 @@ def write_path(
                 if error.errno != errno.EXDEV:
                     raise
                 _move_between(temporary, full, entry)
-        except OSError as error:
-            raise write_error(escape_controls(entry.path), error) from None
         finally:
             if os.path.lexists(temporary):
                 os.unlink(temporary)

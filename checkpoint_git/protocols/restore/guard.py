@@ -8,6 +8,7 @@ stops it with the reason on stderr.
 import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import tee
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -130,9 +131,10 @@ def _judge(call: Call, invocation: Invocation) -> Answer:
     here = call.cwd if os.path.isdir(call.cwd) else invocation.cwd
     repository = find_repository(os.path.dirname(path) if path and os.path.isdir(os.path.dirname(path)) else here)
     root = os.path.realpath(repository[0] if repository else _find_root(here))
-    covers = _Covers(_read_covers(root, repository[1] if repository else "", invocation.now))
+    # read no further than needed, and once: a manifest of thousands of files takes its time
+    covers, again = tee(_read_covers(root, repository[1] if repository else "", invocation.now))
     verdict = decide(call._replace(path=path), root, covers)
-    if verdict.allowed and path and repository and _is_left_out(root, path, covers, invocation.env):
+    if verdict.allowed and path and repository and _is_left_out(root, path, again, invocation.env):
         return _stop(f"git ignores {path}, so no restore point holds it (name it in the scope)", "SCOPE")
     return Answer((), ALLOWED) if verdict.allowed else _stop(verdict.reason, verdict.needs)
 
@@ -245,20 +247,6 @@ def is_covered(path: str, cover: Cover) -> bool:
     if path in cover.paths:
         return True
     return any(scope == "" or path == scope or path.startswith(f"{scope}/") for scope in cover.asked)
-
-
-class _Covers:
-    """What points cover, read no further than needed: a manifest of thousands of files takes its time."""
-
-    def __init__(self, unread: Iterator[Cover]) -> None:
-        self._unread = unread
-        self._read: list[Cover] = []
-
-    def __iter__(self) -> Iterator[Cover]:
-        yield from self._read
-        for cover in self._unread:
-            self._read.append(cover)
-            yield cover
 
 
 def _read_covers(root: str, git_dir: str, now: int) -> Iterator[Cover]:

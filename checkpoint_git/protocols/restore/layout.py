@@ -69,10 +69,14 @@ def lock(workspace: Workspace) -> Iterator[None]:
         yield
 
 
-def make_id(now: int) -> str:
+def make_id(root: str, now: int) -> str:
+    """The name of a point that is not there yet."""
     digits = "".join(letter for letter in write_instant(now) if letter.isdigit())
-    mark = "".join(_MARK[byte % len(_MARK)] for byte in os.urandom(6))
-    return f"chk_{digits[:8]}_{digits[8:14]}_{mark}"
+    while True:
+        mark = "".join(_MARK[byte % len(_MARK)] for byte in os.urandom(6))
+        point = f"chk_{digits[:8]}_{digits[8:14]}_{mark}"
+        if not os.path.lexists(point_folder(root, point)):
+            return point
 
 
 def is_id(text: str) -> bool:

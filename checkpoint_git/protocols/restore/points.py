@@ -31,7 +31,6 @@ from checkpoint_git.protocols.restore.scope import Scope, changing_error, list_s
 
 _MAX_REASON = 500
 _TRIES = 3
-_SHOWN = 10
 
 
 class Capture(NamedTuple):
@@ -75,7 +74,7 @@ def plan_capture(
     if kind == "git_stash":
         found, left_out = _without_ignored(workspace, scope)
     if scope.secret and all(one.kind == "folder" for one in found):
-        hint = f"secrets are never copied into a restore point: {list_some(scope.secret, _SHOWN)}"
+        hint = f"secrets are never copied into a restore point: {list_some(scope.secret)}"
         raise CheckpointError("all files of this scope hold secrets by their names", hint)
     if not found and not claimed:
         raise CheckpointError("the scope holds nothing", "name files, folders or patterns that are there")
@@ -87,7 +86,7 @@ def plan_capture(
         ("left out, since git ignores them (name them to have them kept)", left_out),
         ("another repository, of which the files are kept and its own history is not", nested),
     )
-    return Capture(scope, found, left_out, [f"{text}: {list_some(paths, _SHOWN)}" for text, paths in warnings if paths])
+    return Capture(scope, found, left_out, [f"{text}: {list_some(paths)}" for text, paths in warnings if paths])
 
 
 def _without_ignored(workspace: Workspace, scope: Scope) -> tuple[list[ScopePath], list[str]]:
@@ -132,36 +131,34 @@ def create(
         paths = {one.path for one in captured.found}
         uncommitted = [path for path in private_objects.read_changed(workspace.root, workspace.env) if path in paths]
     store.remove_unfinished(workspace.root)
-    point = _choose_id(workspace)
+    point = layout.make_id(workspace.root, workspace.now)
     folder = store.begin_folder(workspace.root, point)
     try:
         location = Location(workspace.root, folder, workspace.env)
         entries = _capture_proven(location, kind, captured.found, workspace.progress)
         kept = artifacts.capture(location, requests, workspace.progress)
         text = os.fsencode(script.write_script(location.root, point, kind, entries, kept))
-        value = _describe(workspace, point, kind, captured, entries, kept, reason, expires, text)
-        location = _write_point(location, point, value, entries, kept, text)
+        value: dict[str, Any] = {
+            "schema_version": store.SCHEMA_VERSION,
+            "id": point,
+            "type": kind,
+            "created_at": write_instant(workspace.now),
+            "expires_at": None if expires is None else write_instant(expires),
+            "reason": shorten(reason, _MAX_REASON),
+            **_describe(captured, entries, kept),
+            "restore_script": sha256(text).hexdigest(),
+            "work_tree": store.find_work_tree(workspace),
+        }
+        value = {**value, "digest": store.find_digest(value), "state": "active", "history": []}
+        location = _write_point(location, value, entries, kept, text)
         store.finish_folder(workspace.root, folder, point)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     location = location._replace(folder=layout.point_folder(workspace.root, point))
-    return CreatedPoint(
-        store.Manifest(point, value),
-        entries,
-        location,
-        captured.warnings,
-        _find_proofs(location, kind, captured, kept),
-        uncommitted,
-        kept,
-    )
-
-
-def _choose_id(workspace: Workspace) -> str:
-    while True:
-        point = layout.make_id(workspace.now)
-        if not os.path.lexists(layout.point_folder(workspace.root, point)):
-            return point
+    proofs = _find_proofs(location, kind, captured, kept)
+    manifest = store.Manifest(point, value)
+    return CreatedPoint(manifest, entries, location, captured.warnings, proofs, uncommitted, kept)
 
 
 def _capture_proven(location: Location, kind: str, found: Sequence[ScopePath], progress: Progress) -> list[Entry]:
@@ -184,24 +181,8 @@ def _look_again(root: str, entry: Entry) -> ScopePath:
     return ScopePath(entry.path, entry.kind, status)
 
 
-def _describe(
-    workspace: Workspace,
-    point: str,
-    kind: str,
-    captured: Capture,
-    entries: list[Entry],
-    kept: Sequence[Artifact],
-    reason: str,
-    expires: int | None,
-    restore_script: bytes,
-) -> dict[str, Any]:
-    value: dict[str, Any] = {
-        "schema_version": store.SCHEMA_VERSION,
-        "id": point,
-        "type": kind,
-        "created_at": write_instant(workspace.now),
-        "expires_at": None if expires is None else write_instant(expires),
-        "reason": shorten(reason, _MAX_REASON),
+def _describe(captured: Capture, entries: list[Entry], kept: Sequence[Artifact]) -> dict[str, Any]:
+    return {
         "scope": {
             "asked": captured.scope.asked,
             "files": [entry.path for entry in entries if entry.kind in ("file", "link")],
@@ -212,22 +193,14 @@ def _describe(
         "size": sum(one.size for one in entries) + sum(one.size for one in kept),
         "hash": hash_contents(entries, kept),
         "warnings": captured.warnings,
-        "restore_script": sha256(restore_script).hexdigest(),
-        "work_tree": store.find_work_tree(workspace),
     }
-    return {**value, "digest": store.find_digest(value), "state": "active", "history": []}
 
 
 def _write_point(
-    location: Location,
-    point: str,
-    value: dict[str, Any],
-    entries: Sequence[Entry],
-    kept: Sequence[Artifact],
-    text: bytes,
+    location: Location, value: dict[str, Any], entries: Sequence[Entry], kept: Sequence[Artifact], text: bytes
 ) -> Location:
     """The point's own files; with git also a commit and its ref, which is created only: so ids cannot collide."""
-    own = {layout.MANIFEST: store.write_text(value), layout.RESTORE_SCRIPT: text}
+    point, own = value["id"], {layout.MANIFEST: store.write_text(value), layout.RESTORE_SCRIPT: text}
     for name, data in own.items():
         create_file(os.path.join(location.folder, name), data, 0o600)
     if value["type"] != "git_stash":

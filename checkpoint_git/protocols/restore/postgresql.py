@@ -3,20 +3,22 @@
 No password is ever written down or seen in a command line: it comes with the call, from PGPASSWORD or from ~/.pgpass.
 """
 
+import json
 import os
+import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from hashlib import sha256
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.protocols.restore import file_writes
-from checkpoint_git.protocols.restore import postgresql_catalog as catalog
 from checkpoint_git.protocols.restore.contents import Artifact, Location, Means, Progress, Request
-from checkpoint_git.protocols.restore.postgresql_catalog import Query, Relation
 from checkpoint_git.protocols.restore.rules import CONNECTION, is_connection
 from checkpoint_git.protocols.restore.scope import hash_file
 
@@ -24,6 +26,22 @@ _EXAMPLE = "postgresql://user@host:5432/name, the password in PGPASSWORD or ~/.p
 _UNWANTED = ("PGHOSTADDR", "PGSERVICE", "PGSERVICEFILE")  # they would lead to another database than the URL says
 _LOCK_PATIENCE = "-c lock_timeout=15000"  # milliseconds
 _OPTIONS = (("--host", "host"), ("--port", "port"), ("--username", "user"), ("--dbname", "dbname"))
+
+_DROPS = (("v", "VIEW"), ("m", "MATERIALIZED VIEW"), ("f", "FOREIGN TABLE"), ("rp", "TABLE"), ("S", "SEQUENCE"))
+Query = Callable[[str], str]  # SQL in, what psql prints out
+
+
+class Relation(NamedTuple):
+    """A table (kind "r", "p" or "f"), view ("v"), materialized view ("m") or sequence ("S")."""
+
+    schema: str
+    name: str
+    kind: str
+
+    @property
+    def quoted(self) -> str:
+        return f"{_quote(self.schema)}.{_quote(self.name)}"
+
 
 # URLs
 
@@ -150,6 +168,107 @@ def open_session(env: Mapping[str, str]) -> Iterator[Query]:
                 stdin.close()
 
 
+# what is in a database: its tables and views, what depends on them, and one hash over all of it
+
+
+def _read_sql() -> dict[str, str]:
+    """The statements of postgresql.sql by their names."""
+    with open(os.path.join(os.path.dirname(__file__), "postgresql.sql"), encoding="ascii") as stream:
+        sections = stream.read().split("-- name: ")[1:]
+    return dict(section.strip().split("\n", 1) for section in sections)
+
+
+_SQL = _read_sql()
+
+
+def _quote(name: str) -> str:
+    escaped = name.replace('"', '""')
+    return f'"{escaped}"'
+
+
+def _literal(text: str) -> str:
+    escaped = text.replace("'", "''")
+    return f"'{escaped}'"
+
+
+def _read_relations(query: Query) -> list[Relation]:
+    """Tables and all else, as of the instant at which a read-only transaction begins here."""
+    query(_SQL["begin"])
+    return sorted(Relation(*row) for row in _read_rows(query, _SQL["relations"]))
+
+
+def _read_rows(query: Query, sql: str) -> list[list[Any]]:
+    rows: list[list[Any]] = json.loads(query(sql))
+    return rows
+
+
+def _choose(relations: Sequence[Relation], tables: Sequence[Relation] | None) -> list[Relation]:
+    names = None if tables is None else {(one.schema, one.name) for one in tables}
+    return [one for one in relations if names is None or (one.schema, one.name) in names]
+
+
+def _find_asked(relations: Sequence[Relation], names: Sequence[str]) -> list[Relation]:
+    return sorted({_find_one([one for one in relations if one.kind != "S"], name) for name in names})
+
+
+def _find_one(relations: Sequence[Relation], name: str) -> Relation:
+    found = [one for one in relations if one.name == name] or [
+        one
+        for one in relations
+        if name in [f"{a}.{b}" for a in (one.schema, _quote(one.schema)) for b in (one.name, _quote(one.name))]
+    ]
+    shown = escape_controls(shorten(name, 60))
+    if not found:
+        raise CheckpointError(f"there is no table {shown}", "names are matched as they are written, case and all")
+    if len(found) > 1:
+        named = escape_controls(", ".join(f"{one.schema}.{one.name}" for one in found[:5]))
+        raise CheckpointError(f"there are several tables {shown}: {named}", "name the schema too: schema.table")
+    return found[0]
+
+
+def _oids(relations: Sequence[Relation]) -> str:
+    names = ", ".join(f"{_literal(one.quoted)}::pg_catalog.regclass::oid" for one in relations)
+    return f"ARRAY[{names}]::oid[]"
+
+
+def _check_closed(query: Query, relations: Sequence[Relation]) -> None:
+    depending = _read_rows(query, _SQL["depending"].format(oids=_oids(relations)))
+    if depending:
+        told = ", ".join(sorted({f"{other} {how} {own}" for other, how, own in depending})[:5])
+        named = " ".join(f"--table {shlex.quote(other)}" for other in sorted({row[0] for row in depending})[:5])
+        hint = f"name these too: {named}; or no tables, for the whole database"
+        raise CheckpointError(escape_controls(f"these tables cannot be put back alone: {told}"), escape_controls(hint))
+
+
+def _hash_relations(query: Query, relations: Sequence[Relation], *, with_owned: bool) -> str:
+    """The hash over definitions and rows of all of them. with_owned: of the sequences of their columns too."""
+    if with_owned and relations:
+        owned = _read_rows(query, _SQL["owned"].format(oids=_oids(relations)))
+        relations = [*relations, *(Relation(*row) for row in owned)]
+    digest = sha256(b"postgresql 1\n")
+    for one in sorted(relations):
+        digest.update(json.dumps(one).encode())
+        if one.kind == "S":
+            answers = [query(f"SELECT last_value, is_called FROM {one.quoted}")]  # noqa: S608 - quoted
+        else:
+            answers = [query(_SQL["definition"].format(name=_literal(one.quoted)))]
+        if one.kind == "r":
+            answers.append(query(_SQL["rows"].format(name=one.quoted)))
+        digest.update(json.dumps(answers).encode())
+    return digest.hexdigest()
+
+
+def _write_drops(relations: Sequence[Relation], *, cascade: bool) -> str:
+    """SQL that drops these, whatever depends on what among them. cascade: and all else that depends on them."""
+    statements = []
+    for kinds, words in _DROPS:
+        names = [one.quoted for one in relations if one.kind in kinds]
+        groups = [", ".join(names)] if words == "TABLE" and names else names  # tables refer to one another in circles
+        statements += [f"DROP {words} IF EXISTS {group}{' CASCADE' if cascade else ''}" for group in groups]
+    body = _SQL["drop_all"].format(statements=", ".join(_literal(one) for one in statements))
+    return f"SET standard_conforming_strings = on;\nDO {_literal(body)};\n"
+
+
 # keeping
 
 
@@ -158,13 +277,12 @@ def capture(location: Location, request: Request, content: str, progress: Progre
     connection, password = request.details["connection"], request.details["password"]
     env, target = find_env(location.env, connection, password), os.path.join(location.folder, content)
     with open_session(env) as query:
-        query(catalog.BEGIN)
-        there = catalog.read_relations(query)
+        there = _read_relations(query)
         tables = _find_tables(there, request)
-        chosen = catalog.choose(there, tables)
+        chosen = _choose(there, tables)
         if tables is not None and chosen and not request.may_lack:
-            catalog.check_closed(query, chosen)
-        logical = catalog.hash_relations(query, chosen, with_owned=tables is not None)
+            _check_closed(query, chosen)
+        logical = _hash_relations(query, chosen, with_owned=tables is not None)
         version = query("SHOW server_version")
         if chosen or tables is None:
             snapshot = query("SELECT pg_catalog.pg_export_snapshot()")
@@ -190,7 +308,7 @@ def _find_tables(there: Sequence[Relation], request: Request) -> list[Relation] 
         tables = request.details["tables"]
         return None if tables is None else [Relation(*one) for one in tables]
     names = request.details["asked"]
-    return catalog.find_asked(there, names) if names else None
+    return _find_asked(there, names) if names else None
 
 
 def _dump(env: Mapping[str, str], target: str, snapshot: str, chosen: Sequence[Relation]) -> None:
@@ -218,15 +336,14 @@ def check_ready(location: Location, artifact: Artifact, means: Means) -> None:
 
 
 def _find_present(query: Query, artifact: Artifact) -> list[Relation]:
-    query(catalog.BEGIN)
     tables = artifact.details["tables"]
-    return catalog.choose(catalog.read_relations(query), tables and [Relation(*one) for one in tables])
+    return _choose(_read_relations(query), tables and [Relation(*one) for one in tables])
 
 
 def is_as_kept(location: Location, artifact: Artifact, means: Means) -> bool:
     with open_session(_env_of(location, artifact, means)) as query:
         present = _find_present(query, artifact)
-        now = catalog.hash_relations(query, present, with_owned=artifact.details["tables"] is not None)
+        now = _hash_relations(query, present, with_owned=artifact.details["tables"] is not None)
     return now == str(artifact.details["logical"])
 
 
@@ -244,7 +361,7 @@ def restore(location: Location, artifact: Artifact, means: Means) -> list[str]:
     with file_writes.workshop(location.folder) as folder:
         drops, dump = os.path.join(folder, "1.sql"), os.path.join(folder, "2.sql")
         with open(drops, "w", encoding="utf-8") as stream:
-            stream.write(catalog.write_drops(present, cascade=artifact.details["tables"] is None))
+            stream.write(_write_drops(present, cascade=artifact.details["tables"] is None))
         words = ["-X", "-q", "--no-password", "-v", "ON_ERROR_STOP=1", "--single-transaction", "-f", drops]
         if artifact.content:
             kept = os.path.join(location.folder, artifact.content)

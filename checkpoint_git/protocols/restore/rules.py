@@ -107,39 +107,39 @@ def is_connection(value: Any) -> bool:
 
 def check(value: dict[str, Any], point: str) -> list[Finding]:
     """Everything beyond its shape that is wrong with a manifest. point: the id that its folder says."""
-    findings = [*_check_head(value, point), *_check_paths(value)]
-    if not findings:
+    troubles = [*_find_troubles(value, point)]
+    if not troubles:
         # The guard reads these rules at every tool call, and hashlib with its OpenSSL is no part of that.
         from checkpoint_git.protocols.restore.contents import hash_contents, read_artifact, read_entry
 
         artifacts = [read_artifact(one) for one in value.get("parts", [])]
         if value["hash"] != hash_contents([read_entry(one) for one in value["entries"]], artifacts):
-            findings.append(_finding("restore/manifest-hash", "the hash is not that of the entries", "/hash"))
-    return findings
+            troubles.append(("hash", "the hash is not that of the entries", "/hash"))
+    return [
+        Finding(f"restore/manifest-{code}", "error", text, where=where, hint=_HINT) for code, text, where in troubles
+    ]
 
 
-def _check_head(value: dict[str, Any], point: str) -> Iterator[Finding]:
+def _find_troubles(value: dict[str, Any], point: str) -> Iterator[tuple[str, str, str]]:
+    """(end of the finding's code, message, JSON Pointer)."""
     if value.get("id") != point:
-        yield _finding("restore/manifest-id", "the manifest is of another restore point", "/id")
+        yield "id", "the manifest is of another restore point", "/id"
     for key in ("created_at", "expires_at"):
         if value.get(key) is not None and read_instant(value[key]) is None:
-            yield _finding("restore/manifest-time", f"{key} is not a valid timestamp", f"/{key}")
-
-
-def _check_paths(value: dict[str, Any]) -> Iterator[Finding]:
+            yield "time", f"{key} is not a valid timestamp", f"/{key}"
     leads_out = "a path that leads out of the workspace, or into git"
     for at, entry in enumerate(value["entries"]):
         if not is_plain_path(entry["path"]):
-            yield _finding("restore/manifest-path", leads_out, f"/entries/{at}/path")
+            yield "path", leads_out, f"/entries/{at}/path"
     for at, part in enumerate(value.get("parts", [])):
         where, details, content = f"/parts/{at}", part["details"], str(part["content"]).split("/")
         paths = [details[key] for key in ("file", "path") if details.get(key) is not None]
         if not all(isinstance(path, str) and is_plain_path(path) for path in paths):
-            yield _finding("restore/manifest-path", leads_out, where)
+            yield "path", leads_out, where
         if part["content"] and not (len(content) == 2 and content[0] == layout.PARTS and content[1] not in _FORBIDDEN):
-            yield _finding("restore/manifest-path", "a part is kept outside the point's own folder", where)
+            yield "path", "a part is kept outside the point's own folder", where
         if not _has_whole_details(part["kind"], details):
-            yield _finding("restore/manifest-shape", "the details of a part are not whole", where)
+            yield "shape", "the details of a part are not whole", where
 
 
 _DETAILS = {
@@ -161,7 +161,3 @@ def _has_whole_details(kind: str, details: dict[str, Any]) -> bool:
         isinstance(row, list) and len(row) == 3 and all(isinstance(text, str) for text in row)
         for row in (*(tables or ()), *held)
     )
-
-
-def _finding(code: str, message: str, where: str) -> Finding:
-    return Finding(code, "error", message, where=where, hint=_HINT)

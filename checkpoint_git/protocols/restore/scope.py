@@ -12,7 +12,7 @@ from hashlib import file_digest, sha256
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.core.terminal_text import escape_controls, join_some, shorten
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.contents import Entry, Kind, ScopePath
 from checkpoint_git.protocols.restore.rules import is_sensitive
@@ -227,7 +227,5 @@ def hash_file(path: str) -> str:
         return file_digest(stream, "sha256").hexdigest()
 
 
-def list_some(paths: Iterable[str], limit: int) -> str:
-    every = list(paths)
-    shown = ", ".join(escape_controls(shorten(path, 100)) for path in every[:limit])
-    return f"{shown} and {len(every) - limit} more" if len(every) > limit else shown
+def list_some(paths: Iterable[str]) -> str:
+    return join_some([escape_controls(shorten(path, 100)) for path in paths], 10)

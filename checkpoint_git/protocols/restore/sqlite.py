@@ -15,7 +15,7 @@ from urllib.parse import quote as quote_uri
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
-from checkpoint_git.disk.atomic import sync_folder, write_error
+from checkpoint_git.disk.atomic import sync_folder
 from checkpoint_git.protocols.restore import file_writes, layout
 from checkpoint_git.protocols.restore.contents import Artifact, Location, Means, Progress, Request
 from checkpoint_git.protocols.restore.rules import check_not_sensitive, is_plain_path
@@ -67,10 +67,8 @@ def capture(location: Location, request: Request, content: str, progress: Progre
             hint = "is it an SQLite database, and whole? is the disk full? `PRAGMA integrity_check` tells more"
             raise CheckpointError(f"{shown} cannot be captured: {error}", hint) from None
         logical = ""
-        try:
+        with file_writes.reporting(target):
             shutil.copyfile(source, target, follow_symlinks=False)  # SQLite cannot read it: kept byte for byte
-        except OSError as failure:
-            raise write_error(target, failure) from None
     with open(target, "rb") as stream:
         os.fsync(stream.fileno())
     details = {"path": path, "mode": f"{stat.S_IMODE(status.st_mode):04o}", "logical": logical}
@@ -220,7 +218,7 @@ def restore(location: Location, artifact: Artifact, means: Means) -> list[str]:
     check_ready(location, artifact, means)
     path = str(artifact.details["path"])
     full = os.path.join(location.root, path)
-    try:
+    with file_writes.reporting(path):
         os.makedirs(os.path.dirname(full), exist_ok=True)
         temporary = _write_beside(location, artifact, full) if artifact.content else ""
         blockers = [full + side for side in (SIDES if artifact.content else ("", *SIDES))]
@@ -228,8 +226,6 @@ def restore(location: Location, artifact: Artifact, means: Means) -> list[str]:
         if temporary:
             os.replace(temporary, full)
         sync_folder(os.path.dirname(full))
-    except OSError as error:
-        raise write_error(escape_controls(path), error) from None
     return told
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.managed_block import put_block
 from checkpoint_git.core.schema import Schema, explain, is_surely_valid, load_schema
 from checkpoint_git.core.terminal_text import shorten
-from checkpoint_git.disk.atomic import make_folder, sync_folder, write_error, write_file
+from checkpoint_git.disk.atomic import make_folder, sync_folder, write_file
 from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.git import private_objects
 from checkpoint_git.git.objects import Blobs, read_blobs, read_tree
@@ -24,6 +25,7 @@ from checkpoint_git.git.run import run_git
 from checkpoint_git.protocols.registry import find_row
 from checkpoint_git.protocols.restore import layout, rules
 from checkpoint_git.protocols.restore.contents import Entry, Location, read_entry
+from checkpoint_git.protocols.restore.file_writes import reporting
 from checkpoint_git.protocols.restore.layout import Workspace
 
 SCHEMA_VERSION = 1
@@ -210,37 +212,29 @@ def begin_folder(root: str, point: str) -> str:
         raise CheckpointError(f"{base} is a symbolic link", "put a real folder in its place")
     make_folder(base)
     folder = os.path.join(base, f"{_BUILDING}{os.getpid()}-{layout.check_id(point)}")
-    try:
+    with reporting(folder):
         os.mkdir(folder, 0o700)
-    except OSError as error:
-        raise write_error(folder, error) from None
     return folder
 
 
 def finish_folder(root: str, folder: str, point: str) -> None:
     target = layout.point_folder(root, point)
-    try:
-        if os.path.lexists(target):
-            raise CheckpointError(f"there is a restore point {point} already", "run the same command again")
+    if os.path.lexists(target):
+        raise CheckpointError(f"there is a restore point {point} already", "run the same command again")
+    with reporting(target):
         sync_folder(folder)
         os.rename(folder, target)
         sync_folder(os.path.dirname(target))
-    except OSError as error:
-        raise write_error(target, error) from None
 
 
 def remove_folder(root: str, point: str) -> None:
     """Removes a point: first its name, then what is in it, so that no half of one stays. Raises CheckpointError."""
     folder = layout.point_folder(root, point)
     doomed = os.path.join(root, layout.FOLDER, f"{_BUILDING}{os.getpid()}-{point}-dropped")
-    try:
+    with reporting(folder), suppress(FileNotFoundError):
         os.rename(folder, doomed)
         sync_folder(os.path.dirname(folder))
         shutil.rmtree(doomed)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise write_error(folder, error) from None
 
 
 def remove_unfinished(root: str) -> None:
@@ -260,8 +254,6 @@ def _is_abandoned(name: str) -> bool:
         return False
     try:
         os.kill(int(process), 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
+    except OSError as error:
+        return isinstance(error, ProcessLookupError)
     return False
