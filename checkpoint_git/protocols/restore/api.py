@@ -198,7 +198,9 @@ def _begin(driver: Any, execute: Execute) -> bool:
         if not driver.in_transaction and _is_automatic(driver):
             execute("BEGIN")
         return False  # in autocommit mode the savepoint itself is the transaction
-    if getattr(driver, "autocommit", False) is not True or _is_inside(driver):
+    # psycopg's word for being in a transaction that was opened by hand; 0 is idle
+    status = getattr(getattr(driver, "info", None), "transaction_status", 0)
+    if getattr(driver, "autocommit", False) is not True or status != 0:
         return False
     execute("BEGIN")
     return True
@@ -208,11 +210,6 @@ def _is_automatic(driver: sqlite3.Connection) -> bool:
     """Whether sqlite3 opens transactions by itself and leaves it to the caller to commit."""
     mode = getattr(driver, "autocommit", -1)  # since Python 3.12; -1 is the old way, by isolation_level
     return mode is False or (mode is not True and driver.isolation_level is not None)
-
-
-def _is_inside(driver: Any) -> bool:
-    status: int = getattr(getattr(driver, "info", None), "transaction_status", 0)  # psycopg's; 0 is idle
-    return status != 0
 
 
 def _end(driver: Any, execute: Execute, statements: tuple[str, ...], error: BaseException | None) -> None:

@@ -172,17 +172,14 @@ def read_call(value: Any, cwd: str, more_readers: Iterable[str] = ()) -> Call | 
     here = value.get("cwd")
     here = here if isinstance(here, str) and os.path.isabs(here) and "\0" not in here else cwd
     if tool in _CHANGING:
-        return _read_change(tool, given.get(_CHANGING[tool]), here)
+        path = given.get(_CHANGING[tool])
+        if not isinstance(path, str) or not path or "\0" in path:
+            return None
+        return Call(tool, False, os.path.normpath(os.path.join(here, path)), here)
     if tool in _SHELLS:
         command = given.get("command")
         return None if not isinstance(command, str) else Call(tool, is_looking(command), cwd=here)
     return Call(tool, False, cwd=here)
-
-
-def _read_change(tool: str, path: object, here: str) -> Call | None:
-    if not isinstance(path, str) or not path or "\0" in path:
-        return None
-    return Call(tool, False, os.path.normpath(os.path.join(here, path)), here)
 
 
 def is_looking(command: str) -> bool:
@@ -199,14 +196,10 @@ def is_looking(command: str) -> bool:
         return False
     program, rest = words[0], words[1:]
     if program == "git" and rest[:1] != ["checkpoint"]:
-        return _is_git_looking(rest)
+        return bool(rest) and rest[0] in _GIT_LOOKING and not any(word.startswith(_GIT_WRITING) for word in rest[1:])
     if program in ("checkpoint", "git"):
         return _is_ours(rest if program == "checkpoint" else rest[1:])
     return program in _LOOKING
-
-
-def _is_git_looking(words: list[str]) -> bool:
-    return bool(words) and words[0] in _GIT_LOOKING and not any(word.startswith(_GIT_WRITING) for word in words[1:])
 
 
 def _is_ours(words: list[str]) -> bool:

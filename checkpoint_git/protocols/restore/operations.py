@@ -211,6 +211,7 @@ def describe(made: CreatedPoint) -> dict[str, Any]:
         for one in made.artifacts
     ]
     commit = made.location.commit
+    copies_stay = f"{layout.FOLDER} stays: databases are copied there alone, and `git clean -x` removes it"
     return {
         "checkpoint_created": True,
         "checkpoint_id": point,
@@ -242,16 +243,14 @@ def describe(made: CreatedPoint) -> dict[str, Any]:
             f"file:{folder}/{layout.MANIFEST}",
             f"file:{layout.AUDIT_LOG}",
         ],
-        "assumptions": _find_assumptions(has_databases=bool(databases), in_git=bool(commit)),
+        "assumptions": [
+            "the workspace's folder is the same when the point is restored",
+            "nobody writes in the scope meanwhile",
+            *([copies_stay] if databases else []),
+            *(["git is available, and its object database is whole"] if commit else []),
+        ],
         "warnings": made.warnings,
     }
-
-
-def _find_assumptions(*, has_databases: bool, in_git: bool) -> list[str]:
-    texts = ["the workspace's folder is the same when the point is restored", "nobody writes in the scope meanwhile"]
-    if has_databases:
-        texts.append(f"{layout.FOLDER} stays: the copies of databases are in it alone, and `git clean -x` removes it")
-    return [*texts, "git is available, and its object database is whole"] if in_git else texts
 
 
 def summarize_state(made: CreatedPoint) -> str:

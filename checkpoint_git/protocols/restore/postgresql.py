@@ -207,10 +207,6 @@ def _choose(relations: Sequence[Relation], tables: Sequence[Relation] | None) ->
     return [one for one in relations if names is None or (one.schema, one.name) in names]
 
 
-def _find_asked(relations: Sequence[Relation], names: Sequence[str]) -> list[Relation]:
-    return sorted({_find_one([one for one in relations if one.kind != "S"], name) for name in names})
-
-
 def _find_one(relations: Sequence[Relation], name: str) -> Relation:
     found = [one for one in relations if one.name == name] or [
         one
@@ -307,8 +303,9 @@ def _find_tables(there: Sequence[Relation], request: Request) -> list[Relation] 
     if "tables" in request.details:
         tables = request.details["tables"]
         return None if tables is None else [Relation(*one) for one in tables]
-    names = request.details["asked"]
-    return _find_asked(there, names) if names else None
+    # a user names tables and views; their sequences come along
+    named = [one for one in there if one.kind != "S"]
+    return sorted({_find_one(named, name) for name in request.details["asked"]}) or None
 
 
 def _dump(env: Mapping[str, str], target: str, snapshot: str, chosen: Sequence[Relation]) -> None:

@@ -1,0 +1,46 @@
+import pytest
+
+from checkpoint_git.protocols.restore.contents import Entry, compare_entries, hash_contents, read_entry, write_entry
+
+FILE = Entry("src/a", "file", 0o644, 2, "ab" * 32, "cd" * 20)
+
+
+def test_an_entry_survives_the_manifest_with_bytes_that_are_no_text() -> None:
+    entry = FILE._replace(path="src/\udcff", mode=0o4751)
+    assert read_entry(write_entry(entry)) == entry
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        FILE._replace(path="src/b"),
+        FILE._replace(mode=0o755),
+        FILE._replace(sha256="00" * 32),
+        FILE._replace(kind="link"),
+    ],
+)
+def test_the_hash_knows_path_mode_kind_and_content(other: Entry) -> None:
+    assert hash_contents([other]) != hash_contents([FILE])
+
+
+def test_the_hash_knows_no_order() -> None:
+    other = FILE._replace(path="b")
+    assert hash_contents([FILE, other]) == hash_contents([other, FILE])
+
+
+def test_names_cannot_be_joined_to_the_hash_of_others() -> None:
+    assert hash_contents([Entry("a file", "folder")]) != hash_contents([Entry("a", "folder"), Entry("file", "folder")])
+
+
+@pytest.mark.parametrize(
+    ("now", "how"),
+    [([], "missing"), ([FILE._replace(sha256="0")], "changed"), ([FILE._replace(mode=0)], "mode"),
+     ([Entry("src/a", "folder")], "kind")],
+)  # fmt: skip
+def test_a_difference_says_how(now: list[Entry], how: str) -> None:
+    assert [one.how for one in compare_entries([FILE], now)] == [how]
+
+
+def test_what_was_not_there_and_is_not_is_no_difference() -> None:
+    assert compare_entries([Entry("x", "absent")], [Entry("x", "absent")]) == []
+    assert [one.how for one in compare_entries([Entry("x", "absent")], [FILE._replace(path="x")])] == ["added"]

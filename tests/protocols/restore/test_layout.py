@@ -1,0 +1,39 @@
+from pathlib import Path
+
+import pytest
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.protocols.restore import layout
+
+
+def test_an_id_is_made_of_time_and_chance() -> None:
+    first, second = (layout.make_id("/w", 1_768_487_422) for _ in range(2))
+    assert first.startswith("chk_20260115_143022_")
+    assert layout.is_id(first)
+    assert first != second
+    assert layout.is_id("chk_20260115_143022_a7b3c9")
+
+
+@pytest.mark.parametrize("text", ["", "chk_1", "../chk_20260115_143022_a7b3c9", "chk_20260115_143022_a7b3c9/x", "-x"])
+def test_what_is_no_id_becomes_no_path(text: str) -> None:
+    with pytest.raises(CheckpointError, match="is not the name of a restore point"):
+        layout.point_folder("/w", text)
+
+
+def test_a_path_is_below_the_workspace_however_the_workspace_is_spelled(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    root = str(tmp_path / "link")
+    assert layout.path_below(root, f"{root}/a/b") == "a/b"
+    assert layout.path_below(root, f"{tmp_path}/real/a") == "a"
+    assert layout.path_below(root, root) == ""
+    assert layout.path_below(root, f"{root}s/a") is None
+    assert layout.path_below("/", "/a") == "a"
+
+
+def test_the_first_link_on_the_way_is_found_and_the_last_part_may_be_one(tmp_path: Path) -> None:
+    (tmp_path / "a/b").mkdir(parents=True)
+    (tmp_path / "a/link").symlink_to("b")
+    assert layout.find_link_above(str(tmp_path), "a/link/x/y") == "a/link"
+    assert layout.find_link_above(str(tmp_path), "a/link") is None
+    assert layout.find_link_above(str(tmp_path), "a/b/c") is None
