@@ -153,7 +153,6 @@ def _read_key(text: str) -> str:
 
 
 def _read_text(text: str) -> str:
-    """A plain or quoted text."""
     if text[0] == "'":
         return text[1:-1].replace("''", "'")
     if text[0] == '"':

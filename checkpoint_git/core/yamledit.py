@@ -44,7 +44,6 @@ def is_blank(text: str) -> bool:
 
 
 def _put(tree: Any, path: Path, value: Value) -> Any:
-    """A copy of the tree with the value in it."""
     if not path:
         return deepcopy(value)
     head, rest = path[0], path[1:]
@@ -86,7 +85,6 @@ def _pointer(path: Path) -> str:
 
 
 def _line_after(text: str, end: int) -> int:
-    """Where the line behind a place begins; the end of the text where there is none."""
     if end and text[end - 1] == "\n":
         return end
     at = text.find("\n", end)

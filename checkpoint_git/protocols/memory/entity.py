@@ -48,7 +48,6 @@ def parse(text: str) -> Observation:
 
 
 def is_key(text: str) -> bool:
-    """Whether a text can name a field."""
     return bool(_KEY.fullmatch(text))
 
 
@@ -152,6 +151,5 @@ def next_stamp(before: str, now: int) -> str:
 
 
 def holds(entity: Entity, wanted: Mapping[str, str | None]) -> bool:
-    """Whether every field has its one value, and none where it is to be removed."""
     values = group(entity.observations)
     return all(values.get(key, []) == ([] if value is None else [value]) for key, value in wanted.items())

@@ -107,7 +107,6 @@ def keep_copy(entity: Entity, cwd: str, env: Mapping[str, str], now: int) -> str
 
 
 def file_stamp(now: int) -> str:
-    """An instant as part of a file's name."""
     return write_instant(now).replace("-", "").replace(":", "")
 
 

@@ -25,7 +25,6 @@ def find_skill(file_name: str) -> str:
 
 
 def check_entity_name(name: str) -> str:
-    """The name itself. Raises CheckpointError where it is not allowed."""
     if name.strip() and len(name) <= _LONGEST_NAME and name.isprintable():
         return name
     shown = escape_controls(shorten(name, 60))
@@ -98,12 +97,10 @@ def _base(env: Mapping[str, str], variable: str, below_home: str) -> str:
 
 
 def server_folder(env: Mapping[str, str]) -> str:
-    """Where `memory setup` installs the server."""
     return os.path.join(cache_folder(env), "memory-server")
 
 
 def server_script(folder: str) -> str:
-    """The server's program below the folder that it was installed into."""
     return os.path.join(folder, "node_modules", *SERVER_PACKAGE.split("/"), "dist", "index.js")
 
 

@@ -43,7 +43,6 @@ class Saved(NamedTuple):
 
     @property
     def fields(self) -> dict[str, str]:
-        """The checkpoint's fields."""
         return read_entity(self.entity).fields
 
 
@@ -155,7 +154,6 @@ def check_ours(entity: Entity) -> None:
 
 
 def _read_settled(transport: Transport, name: str, changes: Fields) -> Entity | None:
-    """The entity where the changes are in it now and a moment later."""
     wanted = {key: None if value is None else value.strip() for key, value in changes.items()}
     for wait in (0.0, _SETTLE):
         time.sleep(wait)

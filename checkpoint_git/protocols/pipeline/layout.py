@@ -34,7 +34,6 @@ class RecordName(NamedTuple):
 
     @property
     def file_name(self) -> str:
-        """phase_<ordinal>_<phase>_a<attempt>.yaml."""
         return f"phase_{self.ordinal}_{self.phase}_a{self.attempt}{SUFFIX}"
 
     @property
@@ -60,12 +59,10 @@ def find_skill(file_name: str) -> str:
 
 
 def looks_like_record(name: str) -> bool:
-    """Whether a file of this name was probably meant as a record."""
     return name.startswith("phase_") and name.endswith((SUFFIX, ".yml"))
 
 
 def is_run_folder(name: str) -> bool:
-    """Whether a folder of this name can hold a run's records."""
     return _UUID.fullmatch(name) is not None
 
 

@@ -37,7 +37,6 @@ class Run(NamedTuple):
 
 
 def check_ticket(base: str, ticket_id: str) -> None:
-    """Raises CheckpointError for an invalid base or ticket identifier."""
     store.check_base(base)
     trouble = layout.find_ticket_trouble(ticket_id)
     if trouble:

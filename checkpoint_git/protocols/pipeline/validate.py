@@ -33,11 +33,9 @@ class Record(NamedTuple):
 
     @property
     def is_valid(self) -> bool:
-        """Whether no finding is an error."""
         return not has_errors(self.findings)
 
     def messages(self, level: str) -> list[str]:
-        """The findings of one level as sentences."""
         return [finding.message for finding in self.findings if finding.level == level]
 
 

@@ -112,7 +112,6 @@ class Action(NamedTuple):
 
 
 def answer(args: Namespace, invocation: Invocation) -> Answer:
-    """The verb: one JSON document."""
     action = ACTIONS[args.action]
     _check_options(args, action)
     base = store.find_base(args.base, invocation.cwd, invocation.env)
@@ -242,7 +241,6 @@ def _resume(request: Request) -> Reply:
 
 
 def _refusal(plan: records.Resumption, request: Request) -> dict[str, Any]:
-    """Why a run cannot go on at the phase, and what to run."""
     lacking = [each for each in plan.phases if each.state != "valid"]
     reasons = "; ".join(f"{each.phase}: {error}" for each in lacking for error in each.errors)
     again = f"--ticket-id {request.args.ticket_id} --run-id {request.args.run_id}"

@@ -86,7 +86,6 @@ class Writer(NamedTuple):
             return _write(State(self.place, None, None), phase, _new_execution(name, self.now), self.now), target
 
     def approve(self, phase: str) -> Changed:
-        """Notes the user's approval of a phase, which has to be begun."""
         return self._change(lambda value, execution, now: _approve(value, phase, now))
 
     def save(self, note: str) -> Changed:
@@ -250,7 +249,6 @@ def _refusal(code: str, message: str, hint: str, where: str = "/current_phase") 
 
 
 def _approve(value: Value, phase: str, now: int) -> Finding | None:
-    """Notes an approval, once; a Finding where there is nothing to approve yet."""
     current = str(value.get("current_phase"))
     if PHASES.index(phase) > PHASES.index(current):
         message = f"{phase} was not begun: the workflow is in {current}"

@@ -56,7 +56,6 @@ TABLE = {
 
 
 def next_phase(phase: str) -> str:
-    """The phase after one, "" after the last."""
     return "" if phase == LAST else PHASES[PHASES.index(phase) + 1]
 
 
@@ -87,7 +86,6 @@ def state_path(place: Place, file: str) -> str:
 
 
 def relative_state_path(file: str) -> str:
-    """The same relative to the folder that holds memory/."""
     return f"{DIRECTORY}/{file}{SUFFIX}"
 
 
@@ -102,7 +100,6 @@ def archive_name(workflow_id: str, instant: str, number: int = 1) -> str:
 
 
 def file_stamp(instant: str) -> str:
-    """An instant as part of a file's name."""
     return instant.replace("-", "").replace(":", "")
 
 
@@ -124,7 +121,6 @@ def check_workflow_id(name: str) -> None:
 
 
 def check_task_id(name: str) -> None:
-    """The same for a task."""
     _check_name(name, "a task", "a task's name looks like task-001")
 
 

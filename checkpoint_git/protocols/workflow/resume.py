@@ -134,7 +134,6 @@ _RULES: dict[str, Callable[[str, Mapping[str, Any], Facts], Plan]] = {
 
 
 def explain_missing(phase: str, output: Output) -> str:
-    """Why a phase has no result."""
     if output.condition == "invalid":
         return f"{output.path} is not valid: {output.why}"
     if output.condition == "older":

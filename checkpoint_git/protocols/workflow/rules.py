@@ -36,7 +36,6 @@ _KEYWORDS = {
 
 
 def describe(mismatch: Mismatch) -> Finding:
-    """A break of the schema as a finding: an error with code, where, message and hint."""
     place = re.sub(r"/[0-9]+(?=/|$)", "/*", mismatch.where)
     code = _KEYWORDS.get(mismatch.keyword, "workflow/shape")
     if mismatch.keyword in ("enum", "type", "minLength"):

@@ -26,7 +26,6 @@ class State(NamedTuple):
 
     @property
     def documents(self) -> list[Document]:
-        """Those that are there."""
         return [document for document in (self.phase, self.execution) if document is not None]
 
     @property
@@ -48,7 +47,6 @@ class State(NamedTuple):
 
     @property
     def completed(self) -> list[str]:
-        """The completed phases, in order."""
         return phases_in(self.value, "completed_phases")
 
     @property

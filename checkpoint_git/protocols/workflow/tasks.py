@@ -29,13 +29,11 @@ _NOT_STARTED_AGAIN = {
 
 
 def task_name(task: Mapping[str, Any]) -> str:
-    """A task's id as text."""
     name = task.get("id")
     return name.decode() if isinstance(name, bytes) else str(name)
 
 
 def max_attempts(task: Mapping[str, Any]) -> int:
-    """How many attempts a task gets."""
     most = _read_count(task.get("max_attempts"))
     return MAX_ATTEMPTS if most is None or most < 1 else most
 
@@ -58,7 +56,6 @@ def _token(number: int) -> bytes:
 
 
 def find_task(value: Value, name: str) -> Value | None:
-    """The row of a task, None where there is none."""
     return next((row for row in value["tasks"] if isinstance(row, dict) and task_name(row) == name), None)
 
 
@@ -214,7 +211,6 @@ def _orphan(index: int, task: Mapping[str, Any], reason: str, keep_aside: str) -
 
 
 def apply_recovery(value: Value, steps: Sequence[Step]) -> None:
-    """Writes what recovery found out into the rows."""
     for step in steps:
         task = value["tasks"][step.row]
         task.update(status=step.status, attempts=_token(step.attempts))

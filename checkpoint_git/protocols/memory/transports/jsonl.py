@@ -28,11 +28,9 @@ class GraphLine(NamedTuple):
     value: dict[str, Any] | None
 
     def is_a(self, kind: str) -> bool:
-        """kind: "entity" or "relation"."""
         return self.value is not None and self.value.get("type") == kind
 
     def get(self, key: str) -> Any:
-        """A member, None where it is missing."""
         return (self.value or {}).get(key)
 
 
@@ -44,11 +42,9 @@ class JsonlTransport:
         self._lock = graph_lock(self.path, lock_folder)
 
     def read_graph(self) -> list[Entity]:
-        """All entities."""
         return read_entities(line.value for line in self._load() if line.is_a("entity"))
 
     def open_nodes(self, names: Sequence[str]) -> list[Entity]:
-        """Those with these names, with their relations."""
         lines = self._load()
         named = (line.value for line in lines if line.is_a("entity") and line.get("name") in names)
         return read_entities(named, (line.value for line in lines if line.is_a("relation")))
@@ -64,17 +60,14 @@ class JsonlTransport:
         return [entity.name for entity in new]
 
     def add_observations(self, name: str, contents: Sequence[str]) -> None:
-        """Appends what is new. Raises GraphError where there is no such entity."""
         if not self._change(name, lambda found: [*found, *(text for text in contents if text not in found)]):
             raise GraphError(f"there is no entity {escape_controls(name)}", "")
 
     def delete_observations(self, name: str, contents: Sequence[str]) -> None:
-        """Removes observations."""
         gone = set(contents)
         self._change(name, lambda found: [text for text in found if text not in gone])
 
     def delete_entities(self, names: Sequence[str]) -> None:
-        """Removes entities and their relations."""
         keys = {"entity": ("name",), "relation": ("from", "to")}
         self._write(
             [
@@ -85,7 +78,6 @@ class JsonlTransport:
         )
 
     def exclusive(self) -> AbstractContextManager[None]:
-        """The lock of all our processes that write to this graph."""
         return self._lock()
 
     def _change(self, name: str, change: Callable[[list[str]], list[str]]) -> bool:

@@ -41,33 +41,26 @@ class StdioTransport:
         self.tools = tuple(tools)
 
     def read_graph(self) -> list[Entity]:
-        """All entities."""
         return read_entities(_list(self._call("read_graph", {}), "entities"))
 
     def open_nodes(self, names: Sequence[str]) -> list[Entity]:
-        """Those with these names, with their relations."""
         answer = self._call("open_nodes", {"names": list(names)})
         return read_entities(_list(answer, "entities"), _list(answer, "relations"))
 
     def create_entities(self, entities: Sequence[Entity]) -> list[str]:
-        """Creates those whose names are free."""
         answer = self._call("create_entities", {"entities": [entity_json(entity) for entity in entities]})
         return [entity.name for entity in read_entities(_list(answer, "entities"))]
 
     def add_observations(self, name: str, contents: Sequence[str]) -> None:
-        """Appends what is new. Raises GraphError where there is no such entity."""
         self._call("add_observations", {"observations": [{"entityName": name, "contents": list(contents)}]})
 
     def delete_observations(self, name: str, contents: Sequence[str]) -> None:
-        """Removes observations."""
         self._call("delete_observations", {"deletions": [{"entityName": name, "observations": list(contents)}]})
 
     def delete_entities(self, names: Sequence[str]) -> None:
-        """Removes entities and their relations."""
         self._call("delete_entities", {"entityNames": list(names)})
 
     def exclusive(self) -> AbstractContextManager[None]:
-        """The lock of all our processes that write to this graph."""
         return self._lock()
 
 

@@ -102,7 +102,6 @@ _MANY = 4  # verbs; the help of an option that more verbs take does not list the
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """VERB [WORD...] and the options of all verbs."""
     add = parser.add_argument
     add("action", metavar="VERB", choices=list(VERBS), help=", ".join(VERBS))
     add("words", metavar="WORD", nargs="*", help="update: KEY=VALUE; sync: the file")

@@ -151,7 +151,6 @@ def _before_question(outcome: Outcome) -> list[Block]:
 
 
 def _find_position(cwd: str) -> str | None:
-    """The branch and commit that is checked out, None without a commit."""
     commit = run_git(["rev-parse", "--short=12", "HEAD"], cwd, check=False)
     if commit.code:
         return None
@@ -182,7 +181,6 @@ def clear(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def archive(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """Saves a last checkpoint, then deletes it."""
     return _delete(args, invocation, Request("manual", read_given(args, invocation)))
 
 

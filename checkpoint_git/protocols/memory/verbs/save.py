@@ -20,7 +20,6 @@ _SHOWN = 100
 
 
 def save(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """Saves a checkpoint on an occasion."""
     trigger = args.on or "manual"
     given = {**_read_sources(args, invocation, trigger), **read_given(args, invocation)}
     request = Request(trigger, given, args.next_milestone or "", args.next_phase or "", args.interrupted or "")
@@ -32,7 +31,6 @@ def save(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def _read_sources(args: argparse.Namespace, invocation: Invocation, trigger: str) -> dict[str, str]:
-    """The fields that come from a skill's checkpoint and from a commit."""
     given: dict[str, str] = {}
     if args.from_skill:
         fields = open_exchange().read_fields(invocation.cwd, args.from_skill, invocation.now)
@@ -47,7 +45,6 @@ def _read_sources(args: argparse.Namespace, invocation: Invocation, trigger: str
 
 
 def update(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """Changes fields of an existing checkpoint."""
     pairs = dict(_split(word) for word in args.words)
     given: dict[str, str | None] = {key: value if value.strip() else None for key, value in pairs.items()}
     given.update(read_given(args, invocation))

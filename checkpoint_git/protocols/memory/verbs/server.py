@@ -132,7 +132,6 @@ def repair_graph(args: argparse.Namespace, invocation: Invocation, error: Checkp
 
 
 def nothing_changed(action: str, name: str) -> Outcome:
-    """The answer where the user says no."""
     data = {"action": action, "available": True, "entity": name, "deleted": False}
     return Outcome(data, [Line("nothing was changed")])
 

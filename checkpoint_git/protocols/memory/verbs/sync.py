@@ -147,7 +147,6 @@ def read_field(document: Mapping[str, Any], field: str) -> str:
 
 
 def _find(document: Mapping[str, Any], field: str) -> Any:
-    """The value at a field's place, None where something on the way is missing."""
     value: Any = document
     for step in FIELDS[field]:
         if value is None or (isinstance(step, int) and not value):
@@ -180,7 +179,6 @@ def plan_document(document: Mapping[str, Any], differences: list[Difference]) ->
 
 
 def plan_checkpoint(differences: Sequence[Difference]) -> dict[str, str]:
-    """The fields that the checkpoint gets."""
     return {found.field: found.theirs for found in differences if found.winner == "document"}
 
 

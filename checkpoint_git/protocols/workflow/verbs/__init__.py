@@ -65,7 +65,6 @@ _OPTIONS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """VERB [WORD...] and the options of all verbs."""
     parser.add_argument("action", metavar="VERB", choices=list(VERBS), help=", ".join(VERBS))
     parser.add_argument("words", metavar="WORD", nargs="*", help="what the verb is about")
     parser.add_argument("--yes", action="store_true", help="resume: go on; advance: the user approves")
@@ -78,7 +77,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb that was named."""
     verb = VERBS[args.action]
     if not verb.least <= len(args.words) <= verb.most:
         usage = f"checkpoint workflow {args.action} {verb.words}".strip()

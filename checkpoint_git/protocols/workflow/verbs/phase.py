@@ -30,7 +30,6 @@ def open_writer(invocation: Invocation) -> Writer:
 
 
 def status(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """Exit code 1 where a file is broken; no workflow is an answer too."""
     place = store.find_workflow_place(invocation.cwd)
     if place is None or not store.has_state(place):
         line = Line("there is no workflow here: checkpoint workflow start ID begins one", "dim")
@@ -63,7 +62,6 @@ def status(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def validate(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """Exit code 1 on errors."""
     state = find_state(invocation.cwd, invocation.now)
     findings = find_trouble(state, invocation.now)
     errors = sum(finding.level == "error" for finding in findings)
@@ -76,13 +74,11 @@ def validate(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def approve(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """Exit code 1 for a phase that was not begun."""
     phase = layout.check_phase(args.words[0])
     return _describe(open_writer(invocation).approve(phase), [Line(f"{phase} is approved", "good")])
 
 
 def save(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """Stamps the state, with a note."""
     return _describe(open_writer(invocation).save(args.note or ""), [])
 
 
@@ -94,12 +90,10 @@ def _describe(changed: Changed, lines: list[Block]) -> Outcome:
 
 
 def saved_line(changed: Changed) -> Block:
-    """What every write shows."""
     return Line(f"checkpoint saved: {', '.join(changed.saved)}", "good")
 
 
 def advance(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """Exit code 1 where the phase is not approved or its result is not there."""
     writer = open_writer(invocation)
     approvals = read_approvals(writer.place, args.approvals, invocation.env)
     advanced = writer.advance(approvals, args.output, approved=args.yes, force=args.force)
@@ -111,7 +105,6 @@ def advance(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def advanced_lines(advanced: Advanced) -> list[Block]:
-    """What an advance did, for a person."""
     name = advanced.changed.state.workflow_id
     first = Line(f"workflow {name} is complete", "good")
     if advanced.following:
@@ -121,7 +114,6 @@ def advanced_lines(advanced: Advanced) -> list[Block]:
 
 
 def archive(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """Moves the state away."""
     state, target = open_writer(invocation).archive()
     return Outcome({**state.data(), "archive": target}, [Line(f"archived to {target}", "good")])
 
@@ -130,7 +122,6 @@ def archive(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def task(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """Exit code 1 where the task cannot become that."""
     verb, names = args.words[0], args.words[1:]
     if verb not in _TASK_VERBS:
         raise CheckpointError(f"workflow task {verb!r} is unknown", f"there are: {', '.join(_TASK_VERBS)}")
@@ -151,7 +142,6 @@ def task(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def recover(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The running tasks, judged by their outputs."""
     recovered = open_writer(invocation).recover()
     data = {**recovered.changed.state.data(), **recovery_data(recovered)}
     if recovered.changed.refused:
@@ -160,7 +150,6 @@ def recover(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def recovery_data(recovered: Recovered) -> dict[str, Any]:
-    """What recovery did, for programs."""
     fields = ("id", "verdict", "status", "attempts", "reason")
     return {
         "recovered": [{field: getattr(step, field) for field in fields} for step in recovered.steps],
@@ -170,7 +159,6 @@ def recovery_data(recovered: Recovered) -> dict[str, Any]:
 
 
 def recovery_lines(recovered: Recovered) -> list[Block]:
-    """The same for a person."""
     lines: list[Block] = [
         Line(f"{step.id}: {_VERDICTS[step.verdict]}; now {step.status} ({step.reason})", "warn")
         for step in recovered.steps
