@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.outcome import Glyph, Style
 from checkpoint_git.core.terminal_text import shorten
-from checkpoint_git.protocols.skill.progress import text_field
-from checkpoint_git.protocols.skill.views import action_text, is_open, read_list, read_objects
+from checkpoint_git.protocols.skill.views import action_text, is_open, read_list, read_objects, text_field
 
 # kind of event, in the order in which they are shown -> (its name, sign, style)
 LOOKS: dict[str, tuple[str, Glyph, Style]] = {

@@ -6,21 +6,19 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill.progress import (
+from checkpoint_git.protocols.skill.views import (
+    action_done_when,
+    action_text,
     describe_budget,
     find_age,
     find_gate,
     is_over_budget,
     is_stale,
     is_unstarted,
-    text_field,
-)
-from checkpoint_git.protocols.skill.views import (
-    action_done_when,
-    action_text,
     open_blockers,
     read_list,
     read_objects,
+    text_field,
     waits_on_user,
 )
 

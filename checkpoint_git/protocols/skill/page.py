@@ -34,12 +34,18 @@ from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill import store
 from checkpoint_git.protocols.skill.next_action import NextAction, Queue
 from checkpoint_git.protocols.skill.page_timeline import Lives, draw_timeline, read_lives
-from checkpoint_git.protocols.skill.progress import UNREADABLE, outline
 from checkpoint_git.protocols.skill.read import check_files, iterate_documents
 from checkpoint_git.protocols.skill.state import Decision, State, find_decisions, find_state, find_states
 from checkpoint_git.protocols.skill.verbs.next import next_actions
 from checkpoint_git.protocols.skill.verbs.refs import find_refs
-from checkpoint_git.protocols.skill.views import action_text, open_blockers, read_list, waits_on_user
+from checkpoint_git.protocols.skill.views import (
+    UNREADABLE,
+    action_text,
+    open_blockers,
+    outline,
+    read_list,
+    waits_on_user,
+)
 
 _MOST_SKILLS = 60  # shown in full
 _MOST_BLOCKERS = 20

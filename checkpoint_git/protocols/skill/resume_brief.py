@@ -11,13 +11,16 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import quote_word, shorten
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.next_action import describe_blocker
-from checkpoint_git.protocols.skill.progress import count_rows, find_age, is_stale, text_field
 from checkpoint_git.protocols.skill.views import (
     action_done_when,
     action_text,
+    count_rows,
+    find_age,
+    is_stale,
     open_blockers,
     read_list,
     read_objects,
+    text_field,
     waits_on_user,
 )
 

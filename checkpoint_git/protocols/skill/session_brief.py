@@ -14,11 +14,18 @@ from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill import store
 from checkpoint_git.protocols.skill.next_action import NextAction, Queue, describe_blocker, plan_queue
-from checkpoint_git.protocols.skill.progress import count_rows, find_age, is_stale, outline, text_field
 from checkpoint_git.protocols.skill.read import check_files, iterate_documents
 from checkpoint_git.protocols.skill.resume_brief import LOOK_AFTER, Context, Plan, Shipped, find_context, plan_resume
 from checkpoint_git.protocols.skill.shipped_actions import read_shipped
-from checkpoint_git.protocols.skill.views import open_blockers, waits_on_user
+from checkpoint_git.protocols.skill.views import (
+    count_rows,
+    find_age,
+    is_stale,
+    open_blockers,
+    outline,
+    text_field,
+    waits_on_user,
+)
 
 _FEW = 64  # checkpoints that are kept whole; of more, the one to go on with is read again
 _MOST_GONE = 100  # listed files looked at

@@ -12,9 +12,8 @@ from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import life
-from checkpoint_git.protocols.skill.progress import text_field
 from checkpoint_git.protocols.skill.state import State
-from checkpoint_git.protocols.skill.views import action_text, read_objects
+from checkpoint_git.protocols.skill.views import action_text, read_objects, text_field
 from checkpoint_git.protocols.validate import iterate_checked
 
 # What can happen, in the order in which it is told.

@@ -1,29 +1,35 @@
 """Where everything stands: one state a checkpoint, decisions first. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.next_action import NextAction, plan_queue, sort_actions
-from checkpoint_git.protocols.skill.progress import (
+from checkpoint_git.protocols.skill.views import (
     UNREADABLE,
+    action_done_when,
+    action_text,
     count_rows,
     describe_budget,
     find_age,
     is_stale,
     is_unstarted,
-    text_field,
-)
-from checkpoint_git.protocols.skill.tickets import Ticket, find_threads, read_tickets
-from checkpoint_git.protocols.skill.views import (
-    action_done_when,
-    action_text,
     open_blockers,
     read_list,
     read_objects,
+    text_field,
     waits_on_user,
 )
+
+# which ticket stands for a checkpoint: the first of these roles that it has, and of those the one added last
+_LEADING_ROLES = ("deploy", "incident", "source", "linked", "child")
+# what a ticket leads back to: a deployment to what was built, an incident to what was deployed
+_LEADS_TO = {"deploy": ("source",), "incident": ("deploy", "source")}
+_OWN_HINTS = ("source", "linked", "deploy")
+
+Instant = tuple[int, str]
 
 
 class State(NamedTuple):
@@ -63,6 +69,35 @@ class Decision(NamedTuple):
 
     skill: str
     blocker: dict[str, Any]
+
+
+class Ticket(NamedTuple):
+    """One entry of pm_refs. seen: when the skill first saw it, else when its checkpoint was last written."""
+
+    provider: str
+    id: str
+    role: str
+    seen: Instant
+
+
+class Thread(NamedTuple):
+    """leading: the ticket that stands for the checkpoint. leads_to: the id it goes back to, "". others: by role."""
+
+    leading: Ticket
+    leads_to: str
+    children: int
+    others: int
+
+    @property
+    def text(self) -> str:
+        """One line, such as: PLAT-4471 (source) + 3 children."""
+        role = f" ({self.leading.role})" if self.leading.role else ""
+        words = [f"{self.leading.id}{role}{f' -> {self.leads_to}' if self.leads_to else ''}"]
+        if self.children:
+            words.append(f"{self.children} {'child' if self.children == 1 else 'children'}")
+        if self.others:
+            words.append(f"{self.others} more")
+        return " + ".join(words)
 
 
 def find_states(documents: Iterable[Document], now: int) -> list[State]:
@@ -110,3 +145,82 @@ def find_state(document: Document, now: int, tickets: str = "") -> State:
 def find_decisions(states: Sequence[State]) -> list[Decision]:
     """Everything that waits on the user, in the order of the states."""
     return [Decision(state.skill, blocker) for state in states for blocker in state.blockers if waits_on_user(blocker)]
+
+
+# tickets
+
+
+def find_threads(tickets: Mapping[str, list[Ticket]]) -> dict[str, Thread]:
+    """The thread of every skill that has tickets, by the tickets of all skills."""
+    by_role: dict[str, list[_Seen]] = {}
+    for skill, own in tickets.items():
+        for ticket in own:
+            found = by_role.setdefault(ticket.role, [])
+            found.append((ticket.seen, -len(found), skill, ticket.id))
+    for found in by_role.values():
+        found.sort()
+    return {skill: _find_thread(skill, own, by_role) for skill, own in tickets.items() if own}
+
+
+_Seen = tuple[Instant, int, str, str]  # when, whose turn it is among equals, whose it is, its id
+
+
+def read_tickets(value: dict[str, Any]) -> list[Ticket]:
+    """The tickets of a checkpoint, each once, where it stands last: sessions append what earlier ones had already."""
+    written = read_instant(value.get("updated_at")) or (0, "")
+    tickets: dict[tuple[str, str], Ticket] = {}
+    for ref in read_objects(value, "pm_refs"):
+        name = ref.get("id")
+        if isinstance(name, str | int) and not isinstance(name, bool) and str(name).strip():
+            seen = read_instant(ref.get("first_seen_at")) or written
+            ticket = Ticket(text_field(ref, "provider"), str(name), text_field(ref, "role"), seen)
+            tickets.pop(ticket[:2], None)
+            tickets[ticket[:2]] = ticket
+    return list(tickets.values())
+
+
+def _find_thread(skill: str, own: list[Ticket], by_role: dict[str, list[_Seen]]) -> Thread:
+    leading = _choose_leading(own)
+    others = [ticket for ticket in own if ticket.id != leading.id]
+    target = _find_target(leading, others, skill, by_role)
+    children = sum(ticket.role == "child" for ticket in others)
+    rest = len(others) - children - any(ticket.id == target for ticket in others)
+    return Thread(leading, target, children, rest)
+
+
+def _choose_leading(own: list[Ticket]) -> Ticket:
+    for role in _LEADING_ROLES:
+        of_role = [ticket for ticket in own if ticket.role == role]
+        if of_role:
+            return of_role[-1]
+    return own[-1]
+
+
+def _find_target(leading: Ticket, others: list[Ticket], skill: str, by_role: dict[str, list[_Seen]]) -> str:
+    """The ticket that the leading one goes back to: what the skill itself says first, then what its siblings have.
+
+    Of a sibling's, the one seen last before the leading ticket was: later work has not led to it.
+    """
+    wanted = _LEADS_TO.get(leading.role, ())
+    if not wanted:
+        return ""
+    said = [ticket for ticket in others if ticket.role in _OWN_HINTS]
+    if said:
+        return said[-1].id
+    for role in wanted:
+        of_role = by_role.get(role, [])
+        later = _find_later(of_role, leading.seen)
+        for at in chain(range(later - 1, -1, -1), range(len(of_role) - 1, later - 1, -1)):
+            _, _, owner, name = of_role[at]
+            if owner != skill and name != leading.id:
+                return name
+    return ""
+
+
+def _find_later(seen: list[_Seen], instant: Instant) -> int:
+    """Where those begin that were seen after an instant."""
+    low, high = 0, len(seen)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if seen[middle][0] > instant else (middle + 1, high)
+    return low

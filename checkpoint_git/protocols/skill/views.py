@@ -2,6 +2,19 @@
 
 from typing import Any
 
+from checkpoint_git.core.clock import DAY, read_instant
+from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.protocols.document import Document
+
+STALE_AFTER = 7 * DAY  # seconds without a write, while in progress
+UNREADABLE = "unreadable"
+
+# A phase or step is at a gate when one of these is among its words (or "sign off" is), and none that says it is over.
+GATE_WORDS = frozenset(
+    ["gate", "gates", "approval", "approvals", "review", "reviews", "signoff", "acceptance", "uat", "qa"]
+)
+OVER_WORDS = frozenset(["passed", "approved", "cleared", "signed", "accepted", "done", "merged", "shipped", "skipped"])
+
 PUBLIC_FIELDS = (
     "protocol_version",
     "skill",
@@ -25,6 +38,12 @@ PUBLIC_FIELDS = (
 def public_view(value: dict[str, Any]) -> dict[str, Any]:
     """What siblings may read, in the document's own order; never skill_state."""
     return {key: member for key, member in value.items() if key in PUBLIC_FIELDS}
+
+
+def text_field(value: dict[str, Any], key: str) -> str:
+    """A field's text, "" where it is missing or something else."""
+    found = value.get(key)
+    return found if isinstance(found, str) else ""
 
 
 def read_list(value: dict[str, Any], key: str) -> list[Any]:
@@ -68,3 +87,107 @@ def action_done_when(action: Any) -> str | None:
     """The shell command that tells whether the action is done, None where there is none. Never run it unasked."""
     command = action.get("done_when") if isinstance(action, dict) else None
     return command if isinstance(command, str) and command.strip() else None
+
+
+# progress
+
+
+def count_rows(value: dict[str, Any]) -> tuple[int, int]:
+    """(rows that are complete, all rows) of progress_table."""
+    rows = read_objects(value, "progress_table")
+    return sum(row.get("status") == "complete" for row in rows), len(rows)
+
+
+_KEPT = (
+    "protocol_version",
+    "project",
+    "updated_at",
+    "phase",
+    "step",
+    "status",
+    "progress_summary",
+    "next_actions",
+    "blockers",
+    "pm_refs",
+    "cost",
+)
+
+
+def outline(document: Document) -> Document:
+    """The document as far as anybody asks it who looks at all documents: an eighth of it, for there may be thousands.
+
+    Of most rows stays the status, of the findings the errors, of the text nothing.
+    """
+    value = document.value
+    if value is None:
+        return document._replace(text=None)
+    kept = {key: value[key] for key in _KEPT if key in value}
+    if "progress_table" in value:
+        kept["progress_table"] = [_outline_row(row) for row in read_objects(value, "progress_table")]
+    errors = [finding for finding in document.findings if finding.level == "error"]
+    return document._replace(value=kept, text=None, findings=errors)
+
+
+def _outline_row(row: dict[str, Any]) -> dict[str, Any]:
+    status = row.get("status")
+    shared = _ROWS.get(status) if type(status) is str else None
+    return shared or {key: row[key] for key in ("status", "label") if key in row}
+
+
+# what the rows of thousands of checkpoints say is one object each
+_ROWS: dict[str, dict[str, Any]] = {
+    status: {"status": status} for status in ("complete", "in_progress", "not_started", "skipped", "deferred")
+}
+
+
+def is_unstarted(value: dict[str, Any]) -> bool:
+    """Whether there are rows and not one was started."""
+    rows = read_objects(value, "progress_table")
+    return bool(rows) and all(row.get("status") == "not_started" for row in rows)
+
+
+def find_age(value: dict[str, Any], now: int) -> int | None:
+    """Seconds since updated_at, negative for a time ahead; None where updated_at is not an instant."""
+    instant = read_instant(value.get("updated_at"))
+    return None if instant is None else now - instant[0]
+
+
+def is_stale(value: dict[str, Any], now: int) -> bool:
+    """Whether work in progress has not been written to for more than seven days."""
+    age = find_age(value, now)
+    return value.get("status") == "in_progress" and age is not None and age > STALE_AFTER
+
+
+def is_over_budget(value: dict[str, Any]) -> bool:
+    """Whether cost.total_usd is above cost.budget_usd."""
+    return bool(describe_budget(value))
+
+
+def describe_budget(value: dict[str, Any]) -> str:
+    """Such as "over budget (12.5 of 10 USD)"; "" for a checkpoint that is not, or says nothing of the kind."""
+    cost = value.get("cost")
+    if not isinstance(cost, dict):
+        return ""
+    amounts = [cost.get(key) for key in ("total_usd", "budget_usd")]
+    numbers = [amount for amount in amounts if isinstance(amount, int | float) and not isinstance(amount, bool)]
+    if len(numbers) < 2 or numbers[0] <= numbers[1]:
+        return ""
+    total, budget = map(_write_amount, numbers)
+    return f"over budget ({total} of {budget} USD)"
+
+
+def _write_amount(amount: int | float) -> str:
+    return shorten(str(amount), 20) if isinstance(amount, int) else f"{amount:.12g}"  # an int may be beyond any float
+
+
+def find_gate(value: dict[str, Any]) -> str:
+    """The phase or step that names a gate which is still ahead, "" where neither does.
+
+    A step such as "gate-passed" speaks for its phase too.
+    """
+    for key in ("step", "phase"):
+        text = text_field(value, key)
+        words = "".join(letter if letter.isalnum() else " " for letter in text.lower()).split()
+        if GATE_WORDS.intersection(words) or " sign off " in f" {' '.join(words)} ":
+            return "" if OVER_WORDS.intersection(words) else text
+    return ""

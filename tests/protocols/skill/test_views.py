@@ -3,8 +3,27 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from checkpoint_git.core.clock import DAY, read_instant
+from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill import views
+from checkpoint_git.protocols.skill.next_action import plan_queue
+from checkpoint_git.protocols.skill.resume_brief import find_context
+from checkpoint_git.protocols.skill.session_brief import Facts, brief, find_resumable
+from checkpoint_git.protocols.skill.state import find_state
+from checkpoint_git.protocols.skill.views import (
+    count_rows,
+    describe_budget,
+    find_age,
+    find_gate,
+    is_over_budget,
+    is_stale,
+    is_unstarted,
+    outline,
+)
+from tests.support.documents import NOW, broken, decision, document
 from tests.support.samples import checkpoint
 
 ODD: list[Any] = [None, 0, 1.5, True, "", "x", [], {}, [[]], [None], {"a": 1}]
@@ -55,3 +74,143 @@ def test_a_superseded_narrative_is_reviewed_when_it_is_marked_so() -> None:
     assert views.is_reviewed({"reviewed": True})
     assert views.is_reviewed({"reviewed_at": "2026-03-02T12:00:00Z"})
     assert not views.is_reviewed({"reviewed": "no"})
+
+
+# progress
+
+
+WRITTEN = (read_instant("2026-03-02T09:30:00Z") or (0, ""))[0]
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "at_gate"),
+    [
+        ("step", "sprint-2-review", True),
+        ("step", "awaiting-approval", True),
+        ("step", "sign-off", True),
+        ("step", "waiting for sign_off", True),
+        ("phase", "gate", True),
+        ("phase", "Quality Gate 2", True),
+        ("step", "spec-approved", False),
+        ("step", "gate-passed", False),
+        ("step", "review-merged", False),
+        ("step", "navigate", False),
+        ("step", "sign-in", False),
+        ("phase", "build-loop", False),
+    ],
+)
+def test_a_phase_or_step_is_at_a_gate_when_it_names_one_that_is_ahead(field: str, text: str, at_gate: bool) -> None:
+    assert find_gate(checkpoint(**{field: text})) == (text if at_gate else "")
+
+
+def test_a_step_that_says_its_gate_is_over_speaks_for_its_phase() -> None:
+    assert find_gate(checkpoint(phase="gate", step="gate-passed")) == ""
+    assert find_gate(checkpoint(phase="gate", step="tests-done")) == "gate"
+
+
+def test_rows_are_counted_whatever_else_is_in_the_table() -> None:
+    assert count_rows(checkpoint()) == (2, 3)
+    assert count_rows(checkpoint(progress_table=["x", None, {"status": "complete"}])) == (1, 1)
+    assert count_rows(checkpoint(progress_table={"status": "complete"})) == (0, 0)
+
+
+def test_work_is_unstarted_when_there_are_rows_and_none_was_begun() -> None:
+    assert is_unstarted(checkpoint(progress_table=[{"status": "not_started"}]))
+    assert not is_unstarted(checkpoint(progress_table=[{"status": "not_started"}, {"status": "in_progress"}]))
+    assert not is_unstarted(checkpoint(progress_table=[]))
+
+
+@pytest.mark.parametrize(
+    ("status", "age", "stale"),
+    [
+        ("in_progress", 7 * DAY, False),
+        ("in_progress", 7 * DAY + 1, True),
+        ("blocked", 30 * DAY, False),
+        ("complete", 30 * DAY, False),
+    ],
+)
+def test_only_work_in_progress_goes_stale_and_after_more_than_seven_days(status: str, age: int, stale: bool) -> None:
+    assert is_stale(checkpoint(status=status), WRITTEN + age) == stale
+
+
+def test_an_age_needs_an_instant() -> None:
+    assert find_age(checkpoint(), WRITTEN + 5) == 5
+    assert find_age(checkpoint(updated_at="2026-13-45"), WRITTEN) is None
+    assert find_age(checkpoint(updated_at="2026-03-02T10:30:00+01:00"), WRITTEN) == 0
+
+
+@pytest.mark.parametrize(
+    ("cost", "over"),
+    [
+        ({"total_usd": 2.5, "budget_usd": 2}, True),
+        ({"total_usd": 2, "budget_usd": 2}, False),
+        ({"total_usd": "9", "budget_usd": 2}, False),
+        ({"total_usd": True, "budget_usd": 0}, False),
+        ({"total_usd": 9}, False),
+        ([9, 2], False),
+        (..., False),
+    ],
+)
+def test_over_budget_is_a_total_above_its_budget(cost: Any, over: bool) -> None:
+    assert is_over_budget(checkpoint(cost=cost)) == over
+
+
+@pytest.mark.parametrize(
+    ("total", "told"), [(12.5, "12.5"), (9, "9"), (10**400, "10000000000000000..."), (float("inf"), "inf")]
+)
+def test_by_how_much_the_budget_was_exceeded_is_told(total: float, told: str) -> None:
+    assert describe_budget(checkpoint(cost={"total_usd": total, "budget_usd": 1})) == f"over budget ({told} of 1 USD)"
+
+
+# what is kept of a document where there are thousands
+
+STATUSES: st.SearchStrategy[Any] = st.sampled_from(
+    ["complete", "in_progress", "not_started", "failed", "skipped", "blocked", "odd", 7, None, []]
+)
+ROWS = st.lists(
+    st.one_of(
+        st.fixed_dictionaries({"label": st.text(max_size=3)}, optional={"status": STATUSES, "id": st.text(max_size=2)}),
+        st.sampled_from(["x", None]),
+    ),
+    max_size=4,
+)
+DOCUMENTS = st.builds(
+    document,
+    skill=st.sampled_from(["build", "deploy"]),
+    status=STATUSES,
+    phase=st.sampled_from(["build-loop", "gate", 3]),
+    updated_at=st.sampled_from(["2026-03-02T09:30:00Z", "2026-01-01T00:00:00Z", "soon"]),
+    progress_table=st.one_of(ROWS, st.just({"status": "failed"})),
+    next_actions=st.lists(st.sampled_from(["Merge #12", {"text": "Test", "done_when": "make"}, 3]), max_size=3),
+    blockers=st.lists(st.sampled_from([decision(), decision(resolved=True), decision(needs="time"), "x"]), max_size=2),
+    cost=st.sampled_from([{"total_usd": 3, "budget_usd": 2}, None]),
+    pm_refs=st.lists(st.sampled_from([{"id": "T-1", "role": "source"}, {"id": "T-2", "role": "deploy"}]), max_size=2),
+)  # fmt: skip
+
+
+@given(DOCUMENTS)
+def test_the_outline_of_a_document_answers_what_is_asked_of_all_documents_as_the_whole_does(whole: Document) -> None:
+    kept = outline(whole)
+    assert kept.text is None
+    assert (kept.path, kept.skill, kept.size, kept.is_valid) == (whole.path, whole.skill, whole.size, whole.is_valid)
+    assert find_broken([kept]) == find_broken([whole])
+    for shipped in ({}, {"Merge #12": "by a1b2c3d"}):
+        queue = plan_queue([whole], shipped.get, now=NOW)
+        assert plan_queue([kept], shipped.get, now=NOW) == queue
+        plan = find_resumable([whole], queue, NOW, shipped)
+        assert find_resumable([kept], queue, NOW, shipped) == plan
+        facts = Facts([whole], queue, plan, find_context(whole.value or {}, shipped))
+        assert brief(facts._replace(documents=[kept]), NOW) == brief(facts, NOW)
+    state, full = find_state(kept, NOW), find_state(whole, NOW)
+    assert state._replace(rows=[]) == full._replace(rows=[])
+    assert [row.get("status") for row in state.rows] == [row.get("status") for row in full.rows]
+
+
+def test_the_outline_of_an_unreadable_file_keeps_why_it_is() -> None:
+    assert outline(broken(data=b"{")).findings == broken(data=b"{").findings
+    assert find_broken([outline(broken(data=b"{"))]) == find_broken([broken(data=b"{")])
+
+
+def test_the_outline_of_a_large_document_is_small() -> None:
+    whole = document(context_primer={"key_decisions": ["x" * 99] * 99}, skill_state={"runs": ["y" * 99] * 99})
+    assert len(repr(outline(whole))) < len(repr(whole)) / 8

@@ -10,9 +10,8 @@ from checkpoint_git.core.outcome import Block, Glyph, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill.next_action import NextAction, Queue, Skipped, plan_queue
-from checkpoint_git.protocols.skill.progress import outline, text_field
 from checkpoint_git.protocols.skill.read import iterate_documents
-from checkpoint_git.protocols.skill.views import action_text, open_blockers, read_list
+from checkpoint_git.protocols.skill.views import action_text, open_blockers, outline, read_list, text_field
 
 SUMMARY = "name the one action that matters most now"
 EXAMPLES = """\

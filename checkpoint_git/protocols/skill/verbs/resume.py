@@ -13,7 +13,6 @@ from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.next_action import describe_blocker
-from checkpoint_git.protocols.skill.progress import count_rows, find_age, text_field
 from checkpoint_git.protocols.skill.read import check_files
 from checkpoint_git.protocols.skill.resume_brief import (
     LOOK_AFTER,
@@ -26,7 +25,7 @@ from checkpoint_git.protocols.skill.resume_brief import (
     find_contradictions,
     plan_resume,
 )
-from checkpoint_git.protocols.skill.views import action_text, open_blockers, read_list
+from checkpoint_git.protocols.skill.views import action_text, count_rows, find_age, open_blockers, read_list, text_field
 
 SUMMARY = "show what a session must know before it goes on, and whether it may"
 EXAMPLES = """\
