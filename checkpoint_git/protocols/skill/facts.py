@@ -15,7 +15,7 @@ from checkpoint_git.protocols.check import Context, fact
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.document_summary import DocumentSummary, read_summaries, summarize_document
 from checkpoint_git.protocols.skill.generated_files import choose_reading, find_readings, is_path_like
-from checkpoint_git.protocols.skill.progress import STALE_AFTER
+from checkpoint_git.protocols.skill.views import STALE_AFTER
 
 _MOST_ASKED = 1_000  # paths on one command line
 
