@@ -1,14 +1,18 @@
-"""What the writing verbs do to a checkpoint's value: start one, edit, stamp, finish an action. Pure.
+"""What the writing verbs do to a checkpoint's value: edits as they are typed, start, stamp, finish an action. Pure.
 
-Values are token values (jsontext): numbers are bytes, and whatever is not touched stays what it was.
+Values are token values (jsontext): numbers are bytes, and whatever is not touched stays what it was. Edits are typed as
+--a.b=text, --a.b+=text, --a.b:json=..., --rows[id].c=text.
 """
 
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, NamedTuple
 
+from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import read_instant, write_instant
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import names
-from checkpoint_git.protocols.skill.edits import Edit, apply_edit
 from checkpoint_git.protocols.skill.views import read_list
 
 KEPT_DONE = 10
@@ -16,6 +20,224 @@ _FIRST_ACTION = (
     "Say what this work is: set project, phase, step and progress_summary, and list its steps in progress_table"
 )
 SCHEMA_FILE = "schemas/skill.schema.json"  # below .checkpoints, where a project keeps the schema for its editors
+
+# what stands after the path: what to do, and whether the value is JSON
+_OPERATORS: dict[str, tuple[Literal["replace", "append"], bool]] = {
+    "": ("replace", False),
+    "+": ("append", False),
+    ":json": ("replace", True),
+    "+:json": ("append", True),
+    ":json+": ("append", True),
+}
+_OPERATOR_LETTERS = "+:"
+_ID_NAMES = ("id", "number", "name")
+_MAX_STEPS = 20
+_LONGEST_INDEX = 10  # digits
+
+
+class Step(NamedTuple):
+    """One step of a path. bracketed: written as [name]: an item by its id, or a key taken letter by letter."""
+
+    name: str
+    bracketed: bool = False
+
+
+class Edit(NamedTuple):
+    """One change. value: a token value. word: as it was typed, for messages."""
+
+    path: tuple[Step, ...]
+    action: Literal["replace", "append"]
+    value: Any
+    word: str
+
+    @property
+    def field(self) -> str:
+        """The top-level field that changes."""
+        return self.path[0].name
+
+
+def parse_edits(words: list[str]) -> list[Edit]:
+    """The edits that command line words ask for. Raises CheckpointError, naming the word and what was meant."""
+    return [_parse_edit(word) for word in words]
+
+
+def _parse_edit(word: str) -> Edit:
+    check_text(word)
+    if not word.startswith("--"):
+        hint = f"an edit begins with two dashes: --{_shown(word.lstrip('-'))}"
+        raise CheckpointError(f"{quote(word)} is not an edit", hint)
+    at = _find_outside_brackets(word, "=")
+    if at < 0:
+        hint = f"write it as {_shown(word)}=VALUE, with no space before ="
+        raise CheckpointError(f"{quote(word)} has no value", hint)
+    key, text = word[2:at], word[at + 1 :]
+    end = _find_outside_brackets(key, _OPERATOR_LETTERS)
+    path_text, operator = (key, "") if end < 0 else (key[:end], key[end:])
+    if operator not in _OPERATORS:
+        raise _unknown_operator(path_text, operator)
+    path = _parse_path(path_text, word)
+    if path == (Step("field"),):
+        raise CheckpointError(f"{quote(word)} names no field", "write the field's own name: --status=complete")
+    action, is_json = _OPERATORS[operator]
+    if not is_json:
+        return Edit(path, action, text, word)
+    try:
+        jsontext.load(text)  # the limits on depth hold here too
+        return Edit(path, action, jsontext.scan_tokens(text), word)
+    except jsontext.JsonTextError as error:
+        message = f"{quote(word)}: the value is not JSON: {error.message} (column {error.column})"
+        raise CheckpointError(message, "quote it for the shell: --a:json='[\"x\", 1]'") from None
+
+
+def make_edits(replace: Mapping[str, Any] | None, append: Mapping[str, Iterable[Any]] | None) -> list[Edit]:
+    """The edits of callers without a command line: dotted path -> new value, and path of a list -> items to add.
+
+    Raises CheckpointError for values that cannot be JSON, and for a text, whose letters nobody means to append.
+    """
+    edits = [make_edit(path, "replace", _tokens(value)) for path, value in (replace or {}).items()]
+    for path, items in (append or {}).items():
+        if isinstance(items, str | bytes | Mapping):
+            raise CheckpointError("append takes a list of items for each path", 'write {"next_actions": ["..."]}')
+        edits += [make_edit(path, "append", _tokens(item)) for item in items]
+    return edits
+
+
+def _tokens(value: Any) -> Any:
+    import json  # the command line brings text, which needs none of it
+
+    try:
+        return jsontext.scan_tokens(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise CheckpointError(f"the value cannot be JSON: {error}", "give texts, numbers, lists and mappings") from None
+
+
+def make_edit(path: str, action: Literal["replace", "append"], value: Any) -> Edit:
+    """An edit of a dotted path, for callers without a command line. Raises CheckpointError for an invalid path."""
+    check_text(path)
+    if _find_outside_brackets(path, _OPERATOR_LETTERS + "=") >= 0:
+        raise CheckpointError(f"{quote(path)} is not a path", "give the path alone, such as progress_table.0.status")
+    return Edit(_parse_path(path, path), action, value, path)
+
+
+def check_text(word: str) -> None:
+    """Raises CheckpointError for a command line word that was not UTF-8: it could not be written into a file."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        raise CheckpointError(f"{quote(word)} is not UTF-8 text", "give the value in UTF-8") from None
+
+
+def _shown(word: str) -> str:
+    return quote(word)[1:-1]
+
+
+def _find_outside_brackets(text: str, wanted: str) -> int:
+    depth = 0
+    for at, letter in enumerate(text):
+        depth += (letter == "[") - (letter == "]" and depth > 0)
+        if depth == 0 and letter in wanted:
+            return at
+    return -1
+
+
+def _unknown_operator(path_text: str, operator: str) -> CheckpointError:
+    def distance(known: str) -> tuple[bool, int]:
+        edits = names.count_edits(operator, known, len(operator) + len(known))
+        return not known.startswith(operator), edits or 0
+
+    meant = min((known for known in _OPERATORS if known), key=distance)
+    hint = f"did you mean --{_shown(path_text)}{meant}=...? There are =, +=, :json= and +:json="
+    return CheckpointError(f"{quote(operator)} after {quote(path_text)} is not an operator", hint)
+
+
+def _parse_path(text: str, word: str) -> tuple[Step, ...]:
+    steps: list[Step] = []
+    rest = text
+    while rest or not steps:
+        step, rest = _take_step(rest, is_first=not steps)
+        if step is None or not step.name or len(steps) == _MAX_STEPS:
+            hint = "a path is a.b, rows.0.status or rows[id].status"
+            raise CheckpointError(f"{quote(word)}: {quote(text)} is not a path", hint)
+        steps.append(step)
+    return tuple(steps)
+
+
+def _take_step(text: str, *, is_first: bool) -> tuple[Step | None, str]:
+    """The first step of a path and what follows it; None where there is no step to be read."""
+    if text.startswith("[") and not is_first:
+        name, bracket, rest = text[1:].partition("]")
+        return (Step(name, bracketed=True) if bracket else None), rest
+    if not is_first and not text.startswith("."):
+        return None, text
+    text = text if is_first else text[1:]
+    end = next((at for at, letter in enumerate(text) if letter in ".["), len(text))
+    name = text[:end]
+    return (Step(name) if name == name.strip() and "]" not in name else None), text[end:]
+
+
+# applying edits
+
+
+def apply_edit(value: dict[str, Any], edit: Edit) -> None:
+    """Changes a document in place. Raises CheckpointError where the path leads nowhere in this document."""
+    container: Any = value
+    for at in range(len(edit.path) - 1):
+        key = _find_member(container, edit, at)
+        container = container.setdefault(key, {}) if isinstance(container, dict) else container[key]
+    key = _find_member(container, edit, len(edit.path) - 1)
+    if edit.action == "replace":
+        container[key] = edit.value
+        return
+    present = container.setdefault(key, []) if isinstance(container, dict) else container[key]
+    if not isinstance(present, list):
+        path = _path_text(edit.path)
+        message = f"{quote(edit.word)}: {path} is {quote(_plain(present))}, not a list to append to"
+        raise CheckpointError(message, f"replace it: --{path}=... or --{path}:json=...")
+    present.append(edit.value)
+
+
+def _find_member(container: Any, edit: Edit, at: int) -> Any:
+    """The key or index that a step of the path means in a container; a key may be new, an index may not."""
+    step, before = edit.path[at], _path_text(edit.path[:at])
+    if isinstance(container, dict):
+        return step.name
+    if isinstance(container, list):
+        return _find_item(container, edit, at)
+    message = f"{quote(edit.word)}: {before} is {quote(_plain(container))}, and has no {quote(step.name)} in it"
+    raise CheckpointError(message, f"set {before} itself, with :json for an object or a list")
+
+
+def _find_item(items: list[Any], edit: Edit, at: int) -> int:
+    step, before = edit.path[at], _path_text(edit.path[:at])
+    if not step.bracketed and step.name.isdecimal() and step.name.isascii():
+        if len(step.name) < _LONGEST_INDEX and int(step.name) < len(items):
+            return int(step.name)
+        message = f"{quote(edit.word)}: {before} has {len(items)} items, counted from 0"
+        raise CheckpointError(message, f"add one with --{before}+=... or --{before}+:json=...")
+    for index, item in enumerate(items):
+        if isinstance(item, dict) and any(_plain(item.get(name)) == step.name for name in _ID_NAMES):
+            if step.bracketed:
+                return index
+            by_id = (*edit.path[:at], Step(step.name, bracketed=True), *edit.path[at + 1 :])
+            raise CheckpointError(
+                f"{quote(edit.word)}: {before} is a list", f"by its id it is --{_path_text(by_id)}=..."
+            )
+    raise CheckpointError(
+        f"{quote(edit.word)}: {before} has no item {quote(step.name)}",
+        f"name an item by number or by id: {before}.0, {before}[id]; add one with --{before}+:json=...",
+    )
+
+
+def _plain(value: Any) -> Any:
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def _path_text(path: tuple[Step, ...]) -> str:
+    shown = "".join(f"[{_shown(step.name)}]" if step.bracketed else f".{_shown(step.name)}" for step in path)
+    return shown.removeprefix(".")
+
+
+# a whole checkpoint
 
 
 def scaffold(skill: str, project: str, project_dir: str, now: int) -> dict[str, Any]:

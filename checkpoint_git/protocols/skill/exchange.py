@@ -6,7 +6,7 @@ from typing import Any
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import find_place
-from checkpoint_git.protocols.skill.edits import Edit, make_edits
+from checkpoint_git.protocols.skill.changes import Edit, make_edits
 from checkpoint_git.protocols.skill.layout import check_skill_name
 from checkpoint_git.protocols.skill.read import read_document, read_documents
 from checkpoint_git.protocols.skill.store import check_owner

@@ -9,7 +9,7 @@ from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.skill import changes, views
-from checkpoint_git.protocols.skill.edits import check_text
+from checkpoint_git.protocols.skill.changes import check_text
 from checkpoint_git.protocols.skill.layout import check_skill_name
 from checkpoint_git.protocols.skill.read import missing_checkpoint, read_document
 from checkpoint_git.protocols.skill.store import change_checkpoint, check_owner

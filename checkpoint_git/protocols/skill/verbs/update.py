@@ -11,7 +11,7 @@ from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.skill import changes, names
-from checkpoint_git.protocols.skill.edits import Edit, make_edits, parse_edits
+from checkpoint_git.protocols.skill.changes import Edit, make_edits, parse_edits
 from checkpoint_git.protocols.skill.layout import check_skill_name
 from checkpoint_git.protocols.skill.store import change_checkpoint, check_owner
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
