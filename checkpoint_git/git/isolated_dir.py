@@ -1,7 +1,4 @@
-"""A git directory of nobody's: it has the objects of a repository, and none of its settings, attributes, hooks or refs.
-
-What git merges in it follows no rule of the branches, of the work tree or of whoever runs it. It judges nothing.
-"""
+"""A throwaway GIT_DIR that borrows a repository's objects, and ignores its settings, attributes, hooks and refs."""
 
 import os
 import tempfile
@@ -55,7 +52,7 @@ class Sealed(NamedTuple):
 def open_sealed(
     cwd: str, attributes: Sequence[str] = (), settings: Mapping[str, str] | None = None, env: Env = None
 ) -> Iterator[Sealed]:
-    """A sealed git directory for the repository around cwd, taken away afterwards; new objects go to the repository.
+    """A sealed git directory for the repository around cwd, removed afterwards; new objects go to the repository.
 
     attributes: lines of gitattributes; nothing else gives any file an attribute. settings: git settings by their
     keys. env: of the repository; a hook's quarantine is kept. Raises CheckpointError outside a repository.

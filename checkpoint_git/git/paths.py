@@ -26,10 +26,8 @@ _FEW = 100  # paths that git itself looks for; more of them it compares one by o
 
 
 class Fate(NamedTuple):
-    """What git knows about a path that is not there.
-
-    renamed: detail is the new path, which is there. deleted: detail is the commit that did it, shortened. uncommitted:
-    HEAD has it, only the work tree does not. ignored: .gitignore covers it. unknown: git never had it.
+    """renamed: detail is the new path, which exists. deleted: detail is the commit, shortened. uncommitted: HEAD has
+    it, only the work tree does not. ignored: .gitignore covers it. unknown: git never had it.
     """
 
     kind: Kind
@@ -37,10 +35,9 @@ class Fate(NamedTuple):
 
 
 def find_state(path: str, root: str, top: str) -> State:
-    """Whether a path or a pattern names something.
+    """Whether a path or a pattern, as written, names something in the repository at `top`.
 
-    path: as written, relative to root or absolute. root: the folder that holds .checkpoints. top: the repository's, in
-    which the path must lie; relative paths are tried from there too.
+    root: the folder that holds .checkpoints. Relative paths are tried from there and from the top.
     """
     states = [_find_state_from(base, path, top) for base in dict.fromkeys((root, top))]
     return next((state for state in _ORDER if state in states), "missing")
@@ -56,10 +53,7 @@ def relative_to_top(path: str, root: str, top: str) -> list[str]:
 
 
 class Lookup:
-    """find_state and relative_to_top for many paths of one project: what was looked at once is remembered.
-
-    root: the folder that holds .checkpoints. top: the repository's.
-    """
+    """find_state and relative_to_top for many paths of one project: what was looked at once is remembered."""
 
     def __init__(self, root: str, top: str) -> None:
         self._root, self._top = root, top
@@ -68,7 +62,6 @@ class Lookup:
         self._plain: dict[str, bool] = {top: True}  # folder -> whether it is one, reached through no symbolic link
 
     def find_state(self, path: str) -> State:
-        """As the function of this name."""
         known = self._states.get(path)
         if known is None:
             known = "there" if self._is_plainly_there(path) else find_state(path, self._root, self._top)
@@ -76,7 +69,6 @@ class Lookup:
         return known
 
     def find_names(self, path: str) -> tuple[str, ...]:
-        """As relative_to_top."""
         known = self._names.get(path)
         if known is None:
             is_plain = self._root == self._top and _PLAIN_PATH(path) and not _ODD_PART(path)
@@ -146,7 +138,7 @@ def _exists_inside(full: str, top: str) -> State:
 
 
 def _inside(base: str, path: str, top: str) -> str | None:
-    """The absolute path, None where it does not lie in top or could not be a path."""
+    """None where it is not in top or could not be a path."""
     if "\0" in path or path.startswith("~") or not _is_encodable(path):
         return None
     full = os.path.normpath(os.path.join(base, path))

@@ -1,6 +1,4 @@
-"""Content kept in git's object database under a ref of its own, behind the user's back: it never touches the index,
-the work tree, HEAD, a branch or the stash, and it knows nothing of restore points.
-"""
+"""Content kept in git's object database under a ref of its own, away from index, work tree, branches and stash."""
 
 import os
 import tempfile

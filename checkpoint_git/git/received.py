@@ -1,7 +1,7 @@
 """What a push brings to the repository that receives it: the checkpoint files that no ref of it holds yet.
 
-It judges nothing. It runs inside git's own hook, so the quarantine's variables reach every git that it starts, and a
-whole push costs the same few processes however many refs it has.
+It runs inside git's own hook, so the quarantine's variables reach every git that it starts. A whole push costs the same
+few processes however many refs it has.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

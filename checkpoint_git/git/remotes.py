@@ -1,7 +1,6 @@
-"""One branch on a remote: asked for, fetched, pushed under a lease. What the remote says is a stranger's text.
+"""One branch on a remote: asked for, fetched, pushed under a lease. What the remote says is untrusted.
 
-No hook of this clone runs, nothing is asked of a person, and no ref of this clone is written but what git itself keeps
-of a remote's branches.
+No hook of this clone runs, the user is asked nothing, and no ref is written but what git keeps of remote branches.
 """
 
 import os
@@ -33,7 +32,7 @@ _LONGEST_SAID = 300  # characters of what a server says
 
 
 class Pushed(NamedTuple):
-    """What became of a push.
+    """The result of a push.
 
     arrived: the remote has the commit on the branch. now: what the branch is at, "" where it is gone, None where the
     remote does not answer any more. said: the server's reason, one line, not escaped. refused: the server said no to
@@ -47,7 +46,7 @@ class Pushed(NamedTuple):
 
 
 def quiet_env(env: Mapping[str, str]) -> dict[str, str]:
-    """Surroundings in which git asks nobody for a password."""
+    """Git asks nobody for a password."""
     return {**env, "GIT_TERMINAL_PROMPT": "0", "GCM_INTERACTIVE": "never"}
 
 

@@ -16,9 +16,7 @@ _STATUS = ("status", "--porcelain=v2", "--branch", "--ahead-behind", "-z", "--un
 
 
 class Tracking(NamedTuple):
-    """The checked-out branch and what it will be merged with.
-
-    head, commit: full ids, commit "" where the upstream is configured and not in this clone. name: "origin/main".
+    """head, commit: full ids, commit "" where the upstream is configured and not in this clone. name: "origin/main".
     tracked: it is the branch's upstream, else the remote's default branch. ahead, behind: commits that only one has.
     dirty: checkpoint paths whose index or work tree differs from HEAD.
     """
@@ -48,8 +46,7 @@ class Settings(NamedTuple):
 def read_tracking(cwd: str, git_dir: str, env: Mapping[str, str]) -> Tracking | None:
     """None where there is nothing to compare: no upstream and no default branch of a remote, a detached or unborn HEAD.
 
-    Also None in the middle of a merge, a rebase or the like: what is unfinished is not judged. One git process, and
-    one more where something is upstream. cwd: the top of the work tree. env: see offline_env.
+    Also None in the middle of a merge or the like: what is unfinished is not judged. cwd: the top of the work tree.
     """
     if read_operation(git_dir):
         return None
@@ -69,7 +66,6 @@ def read_tracking(cwd: str, git_dir: str, env: Mapping[str, str]) -> Tracking | 
 
 
 def _read_status(cwd: str, env: Mapping[str, str]) -> tuple[dict[str, str], frozenset[str]]:
-    """The headers by name, and the paths of what is not as in HEAD."""
     records = run_git([*_STATUS, "--", *pathspecs()], cwd, env=env).out.split(b"\0")
     headers, dirty = {}, set()
     for record in records:
@@ -108,7 +104,6 @@ def read_meeting_files(cwd: str, tracking: Tracking, env: Mapping[str, str]) -> 
 
 
 def read_settings(cwd: str, branch: str, env: Mapping[str, str]) -> Settings:
-    """How this clone merges and pulls."""
     words = [
         "config",
         "-z",

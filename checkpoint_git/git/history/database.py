@@ -24,7 +24,7 @@ _MOST_LINES = 4  # the newest are kept
 _BUCKET_BITS = 6 + NUMBER_BITS  # keys that differ in their last 6 bits share a row: neighbours are asked for together
 # A line is the history of one commit, its tip. A run is some of its commits, see index.Run.
 _TABLES = """
-CREATE TABLE line (line INTEGER PRIMARY KEY, tip TEXT, state TEXT);
+CREATE TABLE line (line INTEGER PRIMARY KEY, tip TEXT, size INTEGER, last INTEGER, state TEXT);
 CREATE TABLE excluded (line INTEGER, id BLOB);
 CREATE TABLE commits (line INTEGER, run INTEGER, ids BLOB, PRIMARY KEY (line, run)) WITHOUT ROWID;
 CREATE TABLE names (line INTEGER, bucket INTEGER, run INTEGER, postings BLOB, PRIMARY KEY (line, bucket, run))
@@ -33,10 +33,12 @@ CREATE TABLE names (line INTEGER, bucket INTEGER, run INTEGER, postings BLOB, PR
 
 
 class Line(NamedTuple):
-    """A history that the database holds."""
+    """A history that the database has. size: commits. last: the highest number of a run that was added to it."""
 
     number: int
     tip: str
+    size: int
+    last: int
 
 
 class Database:
@@ -44,7 +46,7 @@ class Database:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._rows: dict[tuple[int, int], list[tuple[int, array[int]]]] = {}
+        self._rows: dict[tuple[int, int, int], list[tuple[int, array[int]]]] = {}
         self._sql = sqlite3.connect(":memory:", isolation_level=None)
         data = _read_whole(path)
         if data is None:
@@ -54,49 +56,30 @@ class Database:
 
     def list_lines(self, state: str) -> list[Line]:
         """The histories that were read in a state of the clone, the newest first."""
-        rows = self._sql.execute("SELECT line, tip FROM line WHERE state = ? ORDER BY line DESC", (state,))
-        return [Line(*row) for row in rows]
-
-    def count_runs(self, line: int) -> tuple[int, int]:
-        """How many runs a line has, and the highest number of one."""
-        query = "SELECT count(*), max(run) FROM commits WHERE line = ?"
-        row: tuple[int, int] = self._sql.execute(query, (line,)).fetchone()
-        return row
-
-    def count_commits(self, line: int, width: int) -> int:
-        """How many commits a line has."""
-        row: tuple[int] = self._sql.execute("SELECT sum(length(ids)) FROM commits WHERE line = ?", (line,)).fetchone()
-        return row[0] // width
+        query = "SELECT line, tip, size, last FROM line WHERE state = ? ORDER BY line DESC"
+        return [Line(*row) for row in self._sql.execute(query, (state,))]
 
     def read_excluded(self, line: int) -> frozenset[bytes]:
         """The ids of a line's commits that are probably not part of its tip's history."""
         return frozenset(row[0] for row in self._sql.execute("SELECT id FROM excluded WHERE line = ?", (line,)))
 
     def read_ids(self, line: int, run: int) -> bytes:
-        """The ids of a run."""
         query = "SELECT ids FROM commits WHERE line = ? AND run = ?"
         row: tuple[bytes] = self._sql.execute(query, (line, run)).fetchone()
         return row[0]
 
-    def find(self, line: int, key: int) -> list[tuple[int, "array[int]"]]:
-        """(run, sorted postings among which those of a key are)."""
-        bucket = line, key << NUMBER_BITS >> _BUCKET_BITS
-        if bucket not in self._rows:
-            self._rows[bucket] = list(self._read_postings(line, bucket[1], bucket[1]))
-        return self._rows[bucket]
+    def find(self, line: int, keys: range) -> list[tuple[int, "array[int]"]]:
+        """(run, sorted postings), among which those of some keys are."""
+        buckets = line, keys.start << NUMBER_BITS >> _BUCKET_BITS, (keys.stop - 1) << NUMBER_BITS >> _BUCKET_BITS
+        if buckets not in self._rows:
+            query = "SELECT run, postings FROM names WHERE line = ? AND bucket BETWEEN ? AND ?"
+            self._rows[buckets] = [(run, array("Q", data)) for run, data in self._sql.execute(query, buckets)]
+        return self._rows[buckets]
 
-    def find_between(self, line: int, first: int, last: int) -> Iterator[tuple[int, "array[int]"]]:
-        """(run, sorted postings among which those of some keys are)."""
-        return self._read_postings(line, first << NUMBER_BITS >> _BUCKET_BITS, last << NUMBER_BITS >> _BUCKET_BITS)
-
-    def _read_postings(self, line: int, first: int, last: int) -> Iterator[tuple[int, "array[int]"]]:
-        query = "SELECT run, postings FROM names WHERE line = ? AND bucket BETWEEN ? AND ?"
-        for run, data in self._sql.execute(query, (line, first, last)):
-            yield run, array("Q", data)
-
-    def add_line(self, tip: str, state: str) -> int:
+    def add_line(self, tip: str, state: str, size: int) -> int:
         """Begins a line; the oldest ones go. Its number."""
-        number = self._sql.execute("INSERT INTO line (tip, state) VALUES (?, ?)", (tip, state)).lastrowid
+        query = "INSERT INTO line (tip, size, last, state) VALUES (?, ?, 0, ?)"
+        number = self._sql.execute(query, (tip, size, state)).lastrowid
         assert number is not None
         old = self._sql.execute("SELECT line FROM line ORDER BY line DESC LIMIT -1 OFFSET ?", (_MOST_LINES,)).fetchall()
         for row in old:
@@ -104,16 +87,16 @@ class Database:
         return number
 
     def remove_line(self, line: int) -> None:
-        """Removes a line."""
         for table in ("names", "commits", "excluded", "line"):
             self._sql.execute(f"DELETE FROM {table} WHERE line = ?", (line,))  # noqa: S608 (our own names)
         self._sql.execute("VACUUM")
 
-    def move_line(self, line: int, tip: str, excluded: Iterable[bytes]) -> None:
+    def move_line(self, line: Line, excluded: Iterable[bytes]) -> None:
         """Lets a line end in another commit."""
-        self._sql.execute("UPDATE line SET tip = ? WHERE line = ?", (tip, line))
-        self._sql.execute("DELETE FROM excluded WHERE line = ?", (line,))
-        self._sql.executemany("INSERT INTO excluded VALUES (?, ?)", ((line, one) for one in excluded))
+        number, *values = line
+        self._sql.execute("UPDATE line SET tip = ?, size = ?, last = ? WHERE line = ?", (*values, number))
+        self._sql.execute("DELETE FROM excluded WHERE line = ?", (number,))
+        self._sql.executemany("INSERT INTO excluded VALUES (?, ?)", ((number, one) for one in excluded))
 
     def add_run(self, line: int, run: int, ids: bytes, postings: "array[int]") -> None:
         """Adds a run. postings: sorted."""

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.history.log import PLAIN_LOG, environment, has_commits, read_blocks, read_words
-from checkpoint_git.git.history.reference_scan import KINDS, MAX_RUN, NUMBER_BITS, REVERTS, find_postings
+from checkpoint_git.git.history.reference_scan import KINDS, MAX_RUN, NUMBER_BITS, find_postings
 from checkpoint_git.git.run import stream_git
 
 if TYPE_CHECKING:
-    from checkpoint_git.git.history.database import Database
+    from checkpoint_git.git.history.database import Database, Line
 
 INDEX_FILE = "checkpoint/history.sqlite"  # in the common git directory
 
 SMALLEST = 2_000  # commits; a shorter history is read as fast as an index
 _FEW = 64  # commits beyond an index that are read each time, rather than written down
-_MAX_RUNS = 64  # that are added to a line before it is made anew
+_MAX_RUNS = 64  # that are added to a line; then it is made anew
 _MAX_LEFT = 5_000  # commits of a line that are not HEAD's; with more of them HEAD gets one of its own
 _RUN = 1 << 15  # commits of a run, about
 _LOOK_BACK = 500  # commits behind HEAD among which the end of a line is looked for
@@ -44,36 +44,24 @@ class Run(NamedTuple):
 class History(NamedTuple):
     """A history as look-ups. tip: the id of its last commit. runs: by number, the newest have the highest.
 
-    stored: the database that has the other runs, and their line in it. size: commits. excluded: ids of commits that are
-    among the runs and, most of them, not part of the history.
+    size: commits. database: what has the other runs, under `line`. excluded: ids of commits that are among the runs
+    and, most of them, not part of the history.
     """
 
     tip: str
     runs: dict[int, Run]
     size: int
-    stored: "tuple[Database, int] | None" = None
+    database: "Database | None" = None
+    line: int = 0
     excluded: frozenset[bytes] = frozenset()
 
-    def find(self, keys: Iterable[int]) -> set[Place]:
-        """Where commits are that hold one of some keys."""
-        found: set[Place] = set()
-        for key in keys:
-            rows = self.stored[0].find(self.stored[1], key) if self.stored else []
-            for number, postings in chain(rows, ((number, run.postings) for number, run in self.runs.items())):
-                at = bisect_left(postings, key << NUMBER_BITS)
-                while at < len(postings) and postings[at] >> NUMBER_BITS == key:
-                    found.add((-number, postings[at] & (MAX_RUN - 1)))
-                    at += 1
-        return found
-
-    def find_reverts(self) -> dict[int, list[Place]]:
-        """Where commits are that name a commit which they revert, by their keys."""
-        found: dict[int, list[Place]] = {}
-        rows = self.stored[0].find_between(self.stored[1], REVERTS.start, REVERTS.stop - 1) if self.stored else ()
+    def find(self, keys: range) -> Iterator[tuple[int, Place]]:
+        """The names from some keys on, and where the commits are that hold them."""
+        rows = self.database.find(self.line, keys) if self.database else []
         for number, postings in chain(rows, ((number, run.postings) for number, run in self.runs.items())):
-            for posting in postings[bisect_left(postings, REVERTS.start << NUMBER_BITS) :]:
-                found.setdefault(posting >> NUMBER_BITS, []).append((-number, posting & (MAX_RUN - 1)))
-        return found
+            first, end = (bisect_left(postings, key << NUMBER_BITS) for key in (keys.start, keys.stop))
+            for posting in postings[first:end]:
+                yield posting >> NUMBER_BITS, (-number, posting & (MAX_RUN - 1))
 
     def read_ids(self, places: Iterable[Place]) -> set[str]:
         """The ids of the commits at some places."""
@@ -81,8 +69,8 @@ class History(NamedTuple):
         kept = {number: run.ids for number, run in self.runs.items()}
         ids: set[str] = set()
         for negated, at in places:
-            if -negated not in kept and self.stored:
-                kept[-negated] = self.stored[0].read_ids(self.stored[1], -negated)
+            if -negated not in kept and self.database:
+                kept[-negated] = self.database.read_ids(self.line, -negated)
             ids.add(kept[-negated][at * width : (at + 1) * width].hex())
         return ids
 
@@ -112,7 +100,7 @@ def _read_whole(work_tree: str, path: str, state: str, smallest: int) -> History
     size = sum(len(run.ids) for run in runs.values()) // (len(tip) // 2 or 1)
     database = _open_database(path) if state and size >= smallest else None
     if database:
-        line = database.add_line(tip, state)
+        line = database.add_line(tip, state, size)
         for number, run in runs.items():
             database.add_run(line, number, *run)
         database.save()
@@ -122,16 +110,16 @@ def _read_whole(work_tree: str, path: str, state: str, smallest: int) -> History
 def _read_indexed(work_tree: str, path: str, state: str) -> History | None:
     """HEAD's history from the database, and from git what that does not have; None where that would not pay."""
     database = _open_database(path)
-    lines = {line.tip: line.number for line in reversed(database.list_lines(state))} if database else {}
+    lines = {line.tip: line for line in reversed(database.list_lines(state))} if database else {}
     tip = _read_tip(work_tree) if lines else ""
     if not database or not tip:
         return None
     if tip in lines:
-        return _open_line(database, tip, lines[tip])
+        excluded = database.read_excluded(lines[tip].number)
+        return History(tip, {}, lines[tip].size, database, lines[tip].number, excluded)
     behind = read_words(work_tree, ["rev-list", f"--max-count={_LOOK_BACK}", tip, "--"])
     near = next((commit for commit in behind if commit in lines), "")
-    end = near or list(lines)[-1]
-    return _extend(work_tree, database, _open_line(database, end, lines[end]), tip, is_behind=bool(near))
+    return _extend(work_tree, database, lines[near or list(lines)[-1]], tip, is_behind=bool(near))
 
 
 def _read_tip(work_tree: str) -> str:
@@ -150,36 +138,30 @@ def _open_database(path: str) -> "Database | None":
     return Database(path)
 
 
-def _open_line(database: "Database", tip: str, line: int) -> History:
-    size = database.count_commits(line, len(tip) // 2)
-    return History(tip, {}, size, (database, line), database.read_excluded(line))
-
-
-def _extend(work_tree: str, database: "Database", history: History, tip: str, *, is_behind: bool) -> History | None:
-    """A history and what HEAD's has beyond it; without what that lacks. is_behind: it lacks nothing, surely."""
-    assert history.stored
-    line, left = history.stored[1], list[bytes]()
-    words = [f"^{history.tip}", tip] if is_behind else ["--left-right", f"{history.tip}...{tip}"]
+def _extend(work_tree: str, database: "Database", line: "Line", tip: str, *, is_behind: bool) -> History | None:
+    """A line and what HEAD's history has beyond it; without what that lacks. is_behind: it lacks nothing, surely."""
+    left: list[bytes] = []
+    words = [f"^{line.tip}", tip] if is_behind else ["--left-right", f"{line.tip}...{tip}"]
     try:
         new = list(_read_runs(work_tree, words, left))
     except CheckpointError:  # as a rule the line's last commit is no longer there
-        database.remove_line(line)
+        database.remove_line(line.number)
         database.save()
         return None
     width = len(tip) // 2
     added = {run.ids[at : at + width] for run in new for at in range(0, len(run.ids), width)}
-    excluded = (history.excluded | set(left)) - added
-    count, last = database.count_runs(line)
-    if len(excluded) > _MAX_LEFT or count + len(new) > _MAX_RUNS:
+    excluded = (database.read_excluded(line.number) | set(left)) - added
+    last, size = line.last + len(new), line.size + len(added)
+    if len(excluded) > _MAX_LEFT or last > _MAX_RUNS:
         return None
-    runs = {last + len(new) - at: run for at, run in enumerate(new)}
+    runs = {last - at: run for at, run in enumerate(new)}
     if len(added) + len(left) > _FEW:
         for number, run in runs.items():
-            database.add_run(line, number, *run)
-        database.move_line(line, tip, excluded)
+            database.add_run(line.number, number, *run)
+        database.move_line(line._replace(tip=tip, size=size, last=last), excluded)
         database.save()
         runs = {}
-    return History(tip, runs, history.size + len(added), history.stored, excluded)
+    return History(tip, runs, size, database, line.number, excluded)
 
 
 def _read_runs(work_tree: str, revisions: Sequence[str], left: list[bytes]) -> Iterator[Run]:

@@ -9,7 +9,7 @@ from checkpoint_git.git.history.claims import Commit
 from checkpoint_git.git.history.evidence import Pair, Pairs, Told
 from checkpoint_git.git.history.index import SMALLEST, History, Place, read_history
 from checkpoint_git.git.history.log import PLAIN_LOG, environment, read_blocks
-from checkpoint_git.git.history.reference_scan import MAX_MESSAGE, find_keys, find_revert_key
+from checkpoint_git.git.history.reference_scan import MAX_MESSAGE, REVERTS, find_keys, find_revert_key
 from checkpoint_git.git.refs import read_own_names
 from checkpoint_git.git.run import GitMissingError, stream_git
 
@@ -64,8 +64,13 @@ def _find_candidates(work_tree: str, history: History, wanted: Collection[str]) 
     one of these, those that revert a revert, and so on.
     """
     most = max(_MOST_READ // len(wanted), _FEWEST)
-    fresh = {place for reference in wanted for place in _choose(history.find(find_keys(reference)), most)}
-    reverts = history.find_reverts() if fresh else {}
+    fresh: set[Place] = set()
+    for reference in wanted:
+        named = {place for key in find_keys(reference) for _, place in history.find(range(key, key + 1))}
+        fresh.update(_choose(named, most))
+    reverts: dict[int, list[Place]] = {}
+    for key, place in history.find(REVERTS) if fresh else ():
+        reverts.setdefault(key, []).append(place)
     places: set[Place] = set()
     found: set[str] = set()
     while fresh := fresh - places:

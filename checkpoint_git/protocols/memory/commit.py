@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import find_repository
+from checkpoint_git.git.objects import diff_parents
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.protocols.memory.entity import join_files
 
@@ -24,9 +25,8 @@ def read_commit_fields(cwd: str, commit: str) -> dict[str, str]:
         raise CheckpointError(f'there is no commit "{shown}" here', "make a commit first, or name one: --commit")
     commit_id = found.out.decode().strip()
     subject = run_git(["show", "-s", "--format=%s", commit_id], cwd).out.decode("utf-8", "replace").strip()
-    words = ["diff-tree", "-r", "-m", "--root", "--no-commit-id", "--name-only", "-z", commit_id]
-    names = [name.decode("utf-8", "replace") for name in run_git(words, cwd).out.split(b"\0") if name]
-    paths = list(dict.fromkeys(names))
+    changed = dict.fromkeys(change.path for change in diff_parents(cwd, [commit_id]))
+    paths = [os.fsencode(path).decode("utf-8", "replace") for path in changed]
     fields = {
         "last_commit": commit_id,
         "last_action": f"Committed {commit_id[:12]}: {shorten(subject, _MOST_SUBJECT) or 'no subject'}",

@@ -4,7 +4,6 @@ Where these differ, ours is made a commit and pushed. The pull request is untrus
 or asked how it wants to be merged.
 """
 
-import os
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
@@ -18,8 +17,8 @@ from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.git.merges.merges import read_contents
 from checkpoint_git.git.merges.new_commits import open_aside, write_merge_commit
 from checkpoint_git.git.merges.trees import TreeMerge
+from checkpoint_git.git.objects import diff_trees
 from checkpoint_git.git.remotes import Pushed, push_commit, read_full_bases
-from checkpoint_git.git.run import run_git
 from checkpoint_git.protocols.write import find_new_errors
 from checkpoint_git.tools.merges.pull_request import Request
 from checkpoint_git.tools.merges.tree_merge import MergedTree, UnrelatedError, merge_commits, merge_plainly
@@ -102,18 +101,17 @@ def _merge(request: Request, now: int, env: Env) -> Premerge:
 
 def _read_differing(cwd: str, plain: TreeMerge, merged: MergedTree, env: Env) -> set[str]:
     """The paths of which the two merges make something else; another spelling of the same document is none."""
-    words = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index", plain.tree, merged.tree]
-    fields = os.fsdecode(run_git(words, cwd, env=env).out).split("\0")
-    blobs = {path: facts.split()[2:4] for facts, path in zip(fields[::2], fields[1::2], strict=False)}
+    pairs = {one.path: (one.old, one.after) for one in diff_trees(cwd, plain.tree, merged.tree, (), env)}
+    blobs = {path: [entry.blob for entry in pair if entry] for path, pair in pairs.items()}
     made = {file.path for file in merged.files}
-    contents = read_contents(cwd, {blob for path in made & set(blobs) for blob in blobs[path] if blob.strip("0")}, env)
+    contents = read_contents(cwd, {blob for path in made & set(blobs) for blob in blobs[path]}, env)
     return {path for path, pair in blobs.items() if path not in made or not _is_same(contents, pair)}
 
 
 def _is_same(contents: Mapping[str, bytes], blobs: Iterable[str]) -> bool:
     try:
         first, second = (scan_tokens(decode(contents[blob])) for blob in blobs)
-    except (JsonTextError, KeyError):
+    except (JsonTextError, ValueError):  # one is not there, or is not JSON
         return False
     return bool(first == second)
 
