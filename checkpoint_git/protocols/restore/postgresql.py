@@ -111,7 +111,7 @@ def run_tool(name: str, words: Sequence[str], env: Mapping[str, str]) -> None:
     path = find_tool(name, env)
     done = subprocess.run([path, *words], env=dict(env), stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if done.returncode != 0:
-        raise _tool_error(name, done.stderr, env)
+        raise _explain_failure(name, done.stderr, env)
 
 
 _HINTS = (
@@ -124,7 +124,7 @@ _HINTS = (
 )
 
 
-def _tool_error(name: str, said: bytes, env: Mapping[str, str]) -> CheckpointError:
+def _explain_failure(name: str, said: bytes, env: Mapping[str, str]) -> CheckpointError:
     text = said.decode("utf-8", "replace")
     if env.get("PGPASSWORD"):
         text = text.replace(env["PGPASSWORD"], "***")
@@ -157,7 +157,7 @@ def open_session(env: Mapping[str, str]) -> Iterator[Query]:
             if not line:
                 process.wait()
                 said.seek(0)
-                raise _tool_error("psql", said.read(1 << 16), env)
+                raise _explain_failure("psql", said.read(1 << 16), env)
             return b"".join(lines).decode("utf-8", "replace").rstrip("\n")
 
         try:

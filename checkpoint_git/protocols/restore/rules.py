@@ -114,32 +114,30 @@ def check(value: dict[str, Any], point: str) -> list[Finding]:
 
         artifacts = [read_artifact(one) for one in value.get("parts", [])]
         if value["hash"] != hash_contents([read_entry(one) for one in value["entries"]], artifacts):
-            troubles.append(("hash", "the hash is not that of the entries", "/hash"))
-    return [
-        Finding(f"restore/manifest-{code}", "error", text, where=where, hint=_HINT) for code, text, where in troubles
-    ]
+            troubles.append(("restore/manifest-hash", "the hash is not that of the entries", "/hash"))
+    return [Finding(code, "error", text, where=where, hint=_HINT) for code, text, where in troubles]
 
 
 def _find_troubles(value: dict[str, Any], point: str) -> Iterator[tuple[str, str, str]]:
-    """(end of the finding's code, message, JSON Pointer)."""
+    """(code, message, JSON Pointer)."""
     if value.get("id") != point:
-        yield "id", "the manifest is of another restore point", "/id"
+        yield "restore/manifest-id", "the manifest is of another restore point", "/id"
     for key in ("created_at", "expires_at"):
         if value.get(key) is not None and read_instant(value[key]) is None:
-            yield "time", f"{key} is not a valid timestamp", f"/{key}"
+            yield "restore/manifest-time", f"{key} is not a valid timestamp", f"/{key}"
     leads_out = "a path that leads out of the workspace, or into git"
     for at, entry in enumerate(value["entries"]):
         if not is_plain_path(entry["path"]):
-            yield "path", leads_out, f"/entries/{at}/path"
+            yield "restore/manifest-path", leads_out, f"/entries/{at}/path"
     for at, part in enumerate(value.get("parts", [])):
         where, details, content = f"/parts/{at}", part["details"], str(part["content"]).split("/")
         paths = [details[key] for key in ("file", "path") if details.get(key) is not None]
         if not all(isinstance(path, str) and is_plain_path(path) for path in paths):
-            yield "path", leads_out, where
+            yield "restore/manifest-path", leads_out, where
         if part["content"] and not (len(content) == 2 and content[0] == layout.PARTS and content[1] not in _FORBIDDEN):
-            yield "path", "a part is kept outside the point's own folder", where
+            yield "restore/manifest-path", "a part is kept outside the point's own folder", where
         if not _has_whole_details(part["kind"], details):
-            yield "shape", "the details of a part are not whole", where
+            yield "restore/manifest-shape", "the details of a part are not whole", where
 
 
 _DETAILS = {
