@@ -11,8 +11,8 @@ from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.core.untrusted_text import clean, count_tokens, quote
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import Question, read_summaries
-from checkpoint_git.tools.session import hook_output
-from checkpoint_git.tools.session.hook_input import HookInput, read_hook_input
+from checkpoint_git.tools.session import agent_hooks
+from checkpoint_git.tools.session.agent_hooks import SHAPES, HookInput, read_hook_input, render_shape
 from checkpoint_git.tools.session.record import find_quietly, write_start
 
 SUMMARY = "tell a new session where the work stands: for the hook that an agent runs when it starts"
@@ -30,7 +30,7 @@ exit codes:
   0    always, so that the session starts; trouble is one line on stderr
   2    with --strict: it could not tell"""
 
-FORMATS = hook_output.FORMATS  # what --format takes here
+FORMATS = agent_hooks.FORMATS  # what --format takes here
 _COULD_NOT_TELL = 2
 MOST_LINES = 60  # with the lines around the fence
 MOST_TOKENS = 1_500
@@ -47,21 +47,18 @@ _FOOT = (
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """[--budget N] [--strict]."""
-    told = f"how many tokens at most, a token being four bytes (default {MOST_TOKENS}, at least {LEAST_TOKENS})"
-    parser.add_argument("--budget", metavar="TOKENS", help=told)
+    help_text = f"how many tokens at most, a token being four bytes (default {MOST_TOKENS}, at least {LEAST_TOKENS})"
+    parser.add_argument("--budget", metavar="TOKENS", help=help_text)
     parser.add_argument("--strict", action="store_true", help="exit with 2 where something goes wrong")
 
 
 def answer(args: Namespace, invocation: Invocation) -> Answer:
-    """The verb."""
     told = read_hook_input(invocation.stdin)
     lines = prime(invocation.cwd, invocation.now, invocation.env, _read_budget(args.budget), told)
     return Answer(_render(lines, args.format), 0)
 
 
 def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
-    """Trouble is one line, and no reason not to start."""
     message = " ".join(escape_controls(error.message).split())
     return Answer((), _COULD_NOT_TELL if "--strict" in words else 0, f"checkpoint prime: {message}")
 
@@ -125,11 +122,7 @@ def _render(lines: Sequence[str], form: str) -> list[str]:
     text = "\n".join(lines)
     if form == "json":
         about = {"schema_version": 1, "command": "prime", "tokens": count_tokens(text), "lines": list(lines)}
-        return [hook_output.render_shape(about)]
+        return [render_shape(about)]
     if not lines:
         return []
-    return (
-        [hook_output.render_shape(hook_output.SHAPES[form].prime(text))]
-        if form in hook_output.SHAPES
-        else [text + "\n"]
-    )
+    return [render_shape(SHAPES[form].prime(text)) if form in SHAPES else f"{text}\n"]

@@ -1,7 +1,6 @@
 """When a session started and when it was last reminded, as the times of two empty files in the git directory.
 
-Times of files on one disk are compared with times of files on the same disk: no clock is asked. And where all that
-lies.
+Times of files on one disk are compared with times of files on the same disk: no clock is asked. And where all that is.
 """
 
 import os
@@ -11,13 +10,13 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import Place, find_place, plan_place
 
 FOLDER = "checkpoint/sessions"  # in a work tree's own git directory
-_TOLD = ".told"
+_REMINDED = ".told"
 _MOST_KEPT = 64
 _KEPT_FOR = 30 * 86_400 * 10**9  # nanoseconds
 
 
 class Session(NamedTuple):
-    """started, told: nanoseconds of the file system's clock, None where that never happened."""
+    """Nanoseconds of the file system's clock, None where that never happened."""
 
     started: int | None
     told: int | None
@@ -34,13 +33,12 @@ def find_quietly(cwd: str) -> Place | None:
 
 
 def read_session(git_dir: str, name: str) -> Session:
-    """What is known of a session. name: as HookInput.session has it."""
     path = os.path.join(git_dir, FOLDER, name)
-    return Session(_read_time(path), _read_time(path + _TOLD))
+    return Session(_read_time(path), _read_time(path + _REMINDED))
 
 
 def write_start(git_dir: str, name: str, *, anew: bool) -> None:
-    """Notes that a session starts now. anew: even where it is known already. A disk that takes nothing is no matter."""
+    """Note that a session starts now. anew: even where it is known already. A full disk is no reason to fail."""
     folder = os.path.join(git_dir, FOLDER)
     path = os.path.join(folder, name)
     if not anew and _read_time(path) is not None:
@@ -51,23 +49,22 @@ def write_start(git_dir: str, name: str, *, anew: bool) -> None:
         _remove_old(folder, _read_time(path) or 0)
     except OSError:
         return
-    _remove(path + _TOLD)
+    _remove(path + _REMINDED)
 
 
 def write_told(git_dir: str, name: str) -> None:
-    """Notes that a session was reminded now."""
+    """Note that a session was reminded now."""
     try:
         os.makedirs(os.path.join(git_dir, FOLDER), exist_ok=True)
-        _touch(os.path.join(git_dir, FOLDER, name + _TOLD))
+        _touch(os.path.join(git_dir, FOLDER, name + _REMINDED))
     except OSError:
         return
 
 
 def remove_session(git_dir: str, name: str) -> None:
-    """Forgets a session."""
     path = os.path.join(git_dir, FOLDER, name)
     _remove(path)
-    _remove(path + _TOLD)
+    _remove(path + _REMINDED)
 
 
 def _touch(path: str) -> None:
@@ -93,7 +90,6 @@ def _remove(path: str) -> None:
 
 
 def _remove_old(folder: str, now: int) -> None:
-    """Keeps the newest few. now: nanoseconds."""
     times = {name: _read_time(os.path.join(folder, name)) or 0 for name in os.listdir(folder)}
     newest_first = sorted(times, key=lambda name: times[name], reverse=True)
     for at, name in enumerate(newest_first):

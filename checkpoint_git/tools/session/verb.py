@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls
-from checkpoint_git.disk.discover import Place
-from checkpoint_git.tools.session import hook_output
-from checkpoint_git.tools.session.hook_input import HookInput, read_hook_input
+from checkpoint_git.tools.session import agent_hooks
+from checkpoint_git.tools.session.agent_hooks import SHAPES, HookInput, read_hook_input, render_shape
 from checkpoint_git.tools.session.record import find_quietly, read_session, remove_session, write_start, write_told
 from checkpoint_git.tools.session.work import describe_work, find_work, may_block
 
@@ -32,7 +31,7 @@ exit codes:
   0    always, so that no session is disturbed; trouble is one line on stderr
   2    with --strict: it could not tell"""
 
-FORMATS = hook_output.FORMATS  # what --format takes here
+FORMATS = agent_hooks.FORMATS  # what --format takes here
 _COULD_NOT_TELL = 2
 _SECOND = 10**9
 _PAUSE = 15 * 60  # seconds between two reminders at the end of a turn
@@ -40,37 +39,31 @@ _EVENTS = ("start", "stop", "precompact", "end")
 
 
 class Reminder(NamedTuple):
-    """What is to be said, "" for nothing. block: it is to keep the session going."""
+    """text: "" for nothing. block: it is to keep the session going."""
 
     text: str = ""
     block: bool = False
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """start|stop|precompact|end [--block] [--strict]."""
     parser.add_argument("event", choices=_EVENTS, help="what happens to the session")
     parser.add_argument("--block", action="store_true", help="keep the session going until a checkpoint is written")
     parser.add_argument("--strict", action="store_true", help="exit with 2 where something goes wrong")
 
 
 def answer(args: Namespace, invocation: Invocation) -> Answer:
-    """The verb."""
     told = read_hook_input(invocation.stdin)
-    reminder = hear(args.event, invocation.cwd, invocation.now, invocation.env, told, block=args.block)
+    reminder = remind(args.event, invocation.cwd, invocation.now, invocation.env, told, block=args.block)
     return Answer(_render(reminder, args.event, args.format), 0)
 
 
 def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
-    """Trouble is one line, and no reason to disturb anybody."""
     message = " ".join(escape_controls(error.message).split())
     return Answer((), _COULD_NOT_TELL if "--strict" in words else 0, f"checkpoint session: {message}")
 
 
-def hear(event: str, cwd: str, now: int, env: Mapping[str, str], told: HookInput, *, block: bool = False) -> Reminder:
-    """What an event calls for; the start, the end and the reminders of a session are noted in the git directory.
-
-    now: seconds since 1970.
-    """
+def remind(event: str, cwd: str, now: int, env: Mapping[str, str], told: HookInput, *, block: bool = False) -> Reminder:
+    """What an event calls for. The start, the end and the reminders of a session are noted in the git directory."""
     place = find_quietly(cwd)
     if place is None or place.git_dir is None:
         return Reminder()
@@ -78,36 +71,29 @@ def hear(event: str, cwd: str, now: int, env: Mapping[str, str], told: HookInput
         write_start(place.git_dir, told.session, anew=told.is_new)
     elif event == "end":
         remove_session(place.git_dir, told.session)
-    elif event == "stop":
-        return _remind_at_stop(place, now, env, told, block=block)
-    else:
+    elif event == "precompact":
         work = find_work(place, told.session, env)
         return Reminder(describe_work(work)) if work else Reminder()
+    else:
+        earlier = read_session(place.git_dir, told.session).told or 0
+        # once in a while at most, and never because of what it said itself
+        if not (told.active or told.ended or 0 <= now - earlier // _SECOND < _PAUSE):
+            work = find_work(place, told.session, env, earlier)
+            if work:
+                write_told(place.git_dir, told.session)
+                return Reminder(describe_work(work), block or may_block(place, env))
     return Reminder()
-
-
-def _remind_at_stop(place: Place, now: int, env: Mapping[str, str], told: HookInput, *, block: bool) -> Reminder:
-    """Once in a while at most, and never because of what it said itself."""
-    git_dir = place.git_dir or ""
-    earlier = read_session(git_dir, told.session).told or 0
-    if told.active or told.ended or 0 <= now - earlier // _SECOND < _PAUSE:
-        return Reminder()
-    work = find_work(place, told.session, env, earlier)
-    if work is None:
-        return Reminder()
-    write_told(git_dir, told.session)
-    return Reminder(describe_work(work), block or may_block(place, env))
 
 
 def _render(reminder: Reminder, event: str, form: str) -> list[str]:
     if form == "json":
         about: dict[str, Any] = {"schema_version": 1, "command": "session", "event": event}
-        return [hook_output.render_shape({**about, "reminder": reminder.text, "block": reminder.block})]
+        return [render_shape({**about, "reminder": reminder.text, "block": reminder.block})]
     if not reminder.text:
         return []
     text = f"checkpoint-git: {reminder.text}"
-    if form not in hook_output.SHAPES:
+    if form not in SHAPES:
         return [text + "\n"]
-    ways = hook_output.SHAPES[form]
+    ways = SHAPES[form]
     shape = ways.compact if event == "precompact" else ways.block if reminder.block else ways.remind
-    return [hook_output.render_shape(shape(text))] if shape else []
+    return [render_shape(shape(text))] if shape else []

@@ -1,7 +1,7 @@
 """Whether work went on since a checkpoint was last written: files and commits that are younger, asked of git."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -18,7 +18,6 @@ _MOST_BYTES = 1 << 20  # of git's answers
 _SECOND = 10**9
 # What git writes into that log when somebody works; "pull", "checkout", "reset" and "clone" bring others' work.
 _WORKING = ("commit", "merge", "rebase", "cherry-pick", "revert", "am")
-_NO_COMMIT = frozenset("0")
 _HEX = frozenset("0123456789abcdef")
 
 
@@ -31,7 +30,7 @@ class Work(NamedTuple):
     written: bool
 
 
-class _Entry(NamedTuple):
+class _Move(NamedTuple):
     """One move of HEAD. seconds: since 1970, cut off, so that it may have been up to one later."""
 
     old: str
@@ -48,13 +47,16 @@ def find_work(place: Place, session: str, env: Mapping[str, str], since: int = 0
     started = read_session(place.git_dir, session).started if place.git_dir else None
     if started is None or place.work_tree is None:
         return None
-    wrote = _find_last_write(place)
+    try:
+        wrote = max(map(_read_time, find_files(place.root)), default=0)
+    except CheckpointError:  # the folder cannot be read
+        wrote = 0
     after = max(started, wrote, since)
-    own = clean_env(env)
-    entries = _read_entries(place.git_dir or "", after)
-    paths = {*_read_changed(place.work_tree, own), *_read_committed(place.work_tree, entries, own)}
-    younger = [path for path in paths if not path.startswith(_OURS) and _is_younger(place.work_tree, path, after)]
-    commits = sum(entry.seconds * _SECOND > after for entry in entries)
+    top, own = place.work_tree, clean_env(env)
+    moves = _read_moves(place.git_dir or "", after)
+    paths = {*_read_changed(top, own), *_read_committed(top, moves, own)}
+    younger = [path for path in paths if not path.startswith(_OURS) and _read_time(os.path.join(top, path)) > after]
+    commits = sum(move.seconds * _SECOND > after for move in moves)
     return Work(len(younger), commits, after, wrote > started) if younger else None
 
 
@@ -69,14 +71,6 @@ def describe_work(work: Work) -> str:
     )
 
 
-def _find_last_write(place: Place) -> int:
-    """When a file of any protocol was last written, nanoseconds; 0 for never."""
-    try:
-        return max(map(_read_time, find_files(place.root)), default=0)
-    except CheckpointError:
-        return 0
-
-
 def _read_time(path: str) -> int:
     try:
         return os.lstat(path).st_mtime_ns
@@ -84,11 +78,7 @@ def _read_time(path: str) -> int:
         return 0
 
 
-def _is_younger(top: str, path: str, after: int) -> bool:
-    return _read_time(os.path.join(top, path)) > after
-
-
-def _read_entries(git_dir: str, after: int) -> list[_Entry]:
+def _read_moves(git_dir: str, after: int) -> list[_Move]:
     """The moves of HEAD by somebody's work since a time, from the end of git's own log of them."""
     try:
         with open(os.path.join(git_dir, "logs", "HEAD"), "rb") as stream:
@@ -97,35 +87,32 @@ def _read_entries(git_dir: str, after: int) -> list[_Entry]:
             lines = stream.read(_LOG_BYTES).split(b"\n")
     except OSError:
         return []
-    found = (_read_entry(line, after) for line in lines)
-    return [entry for entry in found if entry]
+    moves = (_read_move(line.decode("utf-8", "replace")) for line in lines)
+    return [move for move in moves if move and (move.seconds + 1) * _SECOND > after]
 
 
-def _read_entry(line: bytes, after: int) -> _Entry | None:
-    """`OLD NEW NAME <MAIL> SECONDS ZONE<tab>MESSAGE` where it is younger and somebody's work."""
-    head, _, message = line.decode("utf-8", "replace").partition("\t")
+def _read_move(line: str) -> _Move | None:
+    """`OLD NEW NAME <MAIL> SECONDS ZONE<tab>MESSAGE` where it is somebody's work."""
+    head, _, message = line.partition("\t")
     words = head.split(" ")
     if len(words) < 4 or not words[-2].isdecimal() or len(words[-2]) > 12 or not message.startswith(_WORKING):
         return None
     if not all(len(word) in (40, 64) and _HEX.issuperset(word) for word in words[:2]):
         return None
-    seconds = int(words[-2])
-    return _Entry(words[0], words[1], seconds) if (seconds + 1) * _SECOND > after else None
+    return _Move(words[0], words[1], int(words[-2]))
 
 
-def _read_changed(top: str, env: Mapping[str, str]) -> Iterable[str]:
-    """What git status names: changed and new files, relative to the top."""
+def _read_changed(top: str, env: Mapping[str, str]) -> list[str]:
     words = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all"]
-    fields = _ask(words, top, env)
-    return [field[3:] for field in fields if len(field) > 3]
+    return [field[3:] for field in _ask(words, top, env) if len(field) > 3]
 
 
-def _read_committed(top: str, entries: list[_Entry], env: Mapping[str, str]) -> Iterable[str]:
+def _read_committed(top: str, moves: list[_Move], env: Mapping[str, str]) -> list[str]:
     """The files that differ between before the first and after the last of the moves."""
-    if not entries:
+    if not moves:
         return []
-    old, new = entries[0].old, entries[-1].new
-    if _NO_COMMIT.issuperset(old):
+    old, new = moves[0].old, moves[-1].new
+    if not old.strip("0"):  # the first commit of all: there is nothing to compare with
         return _ask(["ls-tree", "-r", "-z", "--name-only", new], top, env)
     return _ask(["diff", "--name-only", "-z", "--no-ext-diff", "--no-renames", old, new, "--"], top, env)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkpoint_git.tools.session.hook_input import HookInput, find_hook_input, read_hook_input
+from checkpoint_git.tools.session.agent_hooks import HookInput, find_hook_input, read_hook_input
 
 CLAUDE_START = {
     "session_id": "0f3c-aa",
@@ -69,7 +69,7 @@ def test_a_session_without_a_name_or_a_source_begins_afresh() -> None:
 
 READ = """
 import sys
-from checkpoint_git.tools.session.hook_input import read_hook_input
+from checkpoint_git.tools.session.agent_hooks import read_hook_input
 print(read_hook_input(sys.stdin).session)
 """
 

@@ -1,0 +1,139 @@
+"""What an agent's hook says on stdin, and how each agent wants its answer."""
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TextIO
+
+_MOST_BYTES = 8 << 20  # what is looked at
+_MOST_DRAINED = 64 << 20  # what is taken, so that the agent can finish writing
+_PATIENCE = 2.0  # seconds for all of it: some start a hook with a pipe that nobody ever writes to
+_MOST_NAME = 64
+_NAMELESS = "default"
+
+
+class HookInput(NamedTuple):
+    """session: a name that can be a file's; _NAMELESS where it has none. source: why it starts ("startup", "resume",
+    "clear", "compact"), "" where that is not said. active: an earlier answer of a stop hook keeps the session going
+    already. ended: the turn was broken off, so nothing is to be asked.
+    """
+
+    session: str = _NAMELESS
+    source: str = ""
+    active: bool = False
+    ended: bool = False
+
+    @property
+    def is_new(self) -> bool:
+        """Whether a session that starts begins afresh, rather than going on after a pause or a compaction."""
+        return self.source in ("startup", "clear") or (self.session == _NAMELESS and not self.source)
+
+
+def read_hook_input(stdin: TextIO) -> HookInput:
+    """What stdin says; the defaults for nothing, nonsense or too much. A terminal is not read."""
+    try:
+        data = b"" if stdin.isatty() else _read_bytes(stdin)
+    except (OSError, ValueError):  # closed
+        data = b""
+    if not data.strip():
+        return HookInput()
+    from checkpoint_git.core.jsontext import JsonTextError, decode, load
+
+    try:
+        return find_hook_input(load(decode(data)))
+    except JsonTextError:
+        return HookInput()
+
+
+def find_hook_input(value: Any) -> HookInput:
+    """What a decoded value says, whatever it is. The agents have different names for one thing."""
+    if not isinstance(value, Mapping):
+        return HookInput()
+    named = (value.get(key) for key in ("session_id", "conversation_id", "sessionId"))
+    session = next((name for name in named if isinstance(name, str) and name), "")[:_MOST_NAME]
+    safe = "".join(letter for letter in session if letter == "-" or (letter.isascii() and letter.isalnum()))
+    source = next((text for key in ("source", "trigger") if isinstance(text := value.get(key), str)), "")
+    loops = value.get("loop_count")
+    again = isinstance(loops, int) and not isinstance(loops, bool) and loops > 0
+    ended = value.get("status") in ("aborted", "error")
+    return HookInput(safe or _NAMELESS, source, value.get("stop_hook_active") is True or again, ended)
+
+
+def _read_bytes(stdin: TextIO) -> bytes:
+    """b"" where there is too much, or where it is long in coming."""
+    try:
+        descriptor = stdin.fileno()
+    except (OSError, ValueError, AttributeError):  # no file: a stream in memory
+        return stdin.read(_MOST_BYTES).encode("utf-8", "replace")
+    import select
+
+    parts, taken, until = list[bytes](), 0, time.monotonic() + _PATIENCE
+    while (left := until - time.monotonic()) > 0 and select.select([descriptor], (), (), left)[0]:
+        part = os.read(descriptor, 1 << 16)
+        taken += len(part)
+        if not part or taken > _MOST_DRAINED:
+            break
+        if taken <= _MOST_BYTES:
+            parts.append(part)
+    return b"".join(parts) if taken <= _MOST_BYTES else b""
+
+
+# answers
+
+Shape = Callable[[str], dict[str, Any]]
+
+
+class Shapes(NamedTuple):
+    """How an agent is answered, as JSON on stdout. None: it has no way to hear of it at that moment.
+
+    prime: context for the model at the start. remind: a line for the user when a turn ends. block: a line for the model
+    that keeps it going. compact: a line before the context is made shorter.
+    """
+
+    prime: Shape
+    remind: Shape | None
+    block: Shape
+    compact: Shape | None
+
+
+def _context(text: str) -> dict[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
+
+
+def _message(text: str) -> dict[str, Any]:
+    return {"systemMessage": text}
+
+
+def _block(text: str) -> dict[str, Any]:
+    return {"decision": "block", "reason": text}
+
+
+SHAPES = {
+    "claude": Shapes(_context, _message, _block, _message),
+    "codex": Shapes(_context, _message, _block, _message),
+    "gemini": Shapes(_context, _message, lambda text: {"decision": "deny", "reason": text}, _message),
+    "cursor": Shapes(
+        lambda text: {"additional_context": text},
+        None,
+        lambda text: {"followup_message": text},
+        lambda text: {"user_message": text},
+    ),
+}
+FORMATS = ("text", "json", *SHAPES)
+
+
+def render_shape(value: dict[str, Any]) -> str:
+    """One line of JSON in ASCII, which no terminal and no encoding can spoil."""
+    return _render(value) + "\n"
+
+
+def _render(value: Any) -> str:
+    from _json import encode_basestring_ascii  # the C part of json: the whole of it costs more than all this
+
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_render(key)}: {_render(member)}" for key, member in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_render, value)) + "]"
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    return str(value) if isinstance(value, int) else encode_basestring_ascii(str(value))
