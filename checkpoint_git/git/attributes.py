@@ -93,11 +93,8 @@ def read_merge_attributes(
 
 
 def read_shared_merge_attributes(top: str, names: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
-    """Path -> the merge attribute that .gitattributes gives it in a clone without settings of its own.
-
-    names: relative to top. env: a clean one. {} where there is no room for the empty git directory that is asked: it
-    has no info/attributes, which would overrule every file.
-    """
+    """Path -> the merge attribute that .gitattributes gives it in a clone without settings of its own."""
+    # An empty git directory is asked: it has no info/attributes, which would overrule every file.
     try:
         with tempfile.TemporaryDirectory(prefix="checkpoint-attributes-") as folder:
             for name in ("objects", "refs"):

@@ -86,10 +86,8 @@ def driver_command(python: str, package: str, choices: Choices, *, base: bool = 
 
 
 def textconv_command(python: str, package: str) -> str:
-    """The command that makes a checkpoint readable in a diff; without it the file is shown as it is.
-
-    git appends the file to it. A bare command would make `git diff` fail once the interpreter is gone.
-    """
+    """The command that makes a checkpoint readable in a diff; git appends the file to it."""
+    # A bare command would make `git diff` fail once the interpreter is gone: the file is shown as it is then.
     start = f"{_always_quoted(python)} -I -S {_always_quoted(f'{package}/textconv.py')}"
     return f'show() {{ {start} "$1" 2>/dev/null || cat "$1"; }}; show'
 

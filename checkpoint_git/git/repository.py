@@ -13,16 +13,12 @@ if TYPE_CHECKING:
 
 
 class Repository(NamedTuple):
-    """Absolute paths. git_dir: this work tree's own. common_dir: shared by all linked worktrees; holds the config.
+    """Absolute paths."""
 
-    hooks: the folder in which git looks for hooks, "" where core.hooksPath is set to nothing. A bare repository's
-    work_tree is the repository itself.
-    """
-
-    work_tree: str
-    git_dir: str
-    common_dir: str
-    hooks: str
+    work_tree: str  # the repository itself where it is bare
+    git_dir: str  # this work tree's own
+    common_dir: str  # shared by all linked worktrees; holds the configuration
+    hooks: str  # the folder in which git looks for hooks, "" where core.hooksPath is set to nothing
     bare: bool = False
 
 
@@ -32,7 +28,9 @@ def read_repository(start: str, env: Mapping[str, str]) -> Repository | None:
     A GIT_DIR that names another repository than the one around `start` is refused: which one was meant is a guess.
     """
     check_git_version(start)
-    own = {**clean_env(env), "LC_ALL": "C"}  # "not a git repository" is recognised below
+    # A hook runs with GIT_DIR set; in another repository git would then work on the hook's own (measured: a commit on
+    # the user's real branch). "not a git repository" is recognised below, so git must not translate it.
+    own = {**clean_env(env), "LC_ALL": "C"}
     words = ["rev-parse", "--path-format=absolute"]
     facts = ["--is-bare-repository", "--is-inside-git-dir", "--absolute-git-dir", "--git-common-dir"]
     answer = run_git([*words, *facts], start, env=own, check=False)

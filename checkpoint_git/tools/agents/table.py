@@ -11,34 +11,23 @@ AGENTS: tuple[AgentName, ...] = get_args(AgentName)
 
 
 class Hooks(NamedTuple):
-    """How an agent's hooks are written down.
-
-    path: the file. events: the agent's name for each moment. matcher: what stands for every tool, "" where none is
-    needed. grouped: an event's hooks stand in groups, {"matcher": ..., "hooks": [...]}; else one by one. second: how
-    the agent counts one second of a timeout. skeleton: what a new file holds besides. extra: more members of the guard.
-    """
+    """How an agent's hooks are written down."""
 
     path: str
-    events: Mapping[Moment, str]
-    matcher: str = "*"
-    grouped: bool = True
-    second: int = 1
-    skeleton: Mapping[str, Any] = {}
-    extra: Mapping[str, Any] = {}
+    events: Mapping[Moment, str]  # the agent's name for each moment
+    matcher: str = "*"  # every tool, "" where none is needed
+    grouped: bool = True  # an event's hooks are in groups, {"matcher": ..., "hooks": [...]}; else one by one
+    second: int = 1  # how the agent counts one second of a timeout
+    skeleton: Mapping[str, Any] = {}  # what a new file holds besides
+    extra: Mapping[str, Any] = {}  # more members of the guard
 
 
 class Agent(NamedTuple):
-    """signs: paths that show that a repository is worked on with it. files: (text, path) of files of our own.
-
-    notes: the file of standing notes that gets a block of ours, "" for none. hooks: None where it has none. shares: it
-    reads the skills of SHARED too, and some agents complain of a second skill of one name.
-    """
-
-    signs: tuple[str, ...]
-    files: tuple[tuple[TextKind, str], ...] = ()
-    notes: str = ""
+    signs: tuple[str, ...]  # paths that show that a repository is worked on with it
+    files: tuple[tuple[TextKind, str], ...] = ()  # files of our own
+    notes: str = ""  # the file of standing notes that gets a block of ours
     hooks: Hooks | None = None
-    shares: bool = False
+    shares: bool = False  # it reads the skills of SHARED too; some agents complain of a second skill of one name
 
 
 _CLAUDE_EVENTS: dict[Moment, str] = {

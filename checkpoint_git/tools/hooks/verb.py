@@ -34,26 +34,18 @@ _APPEND_ONLY = append_only_patterns()[0]
 
 
 class Question(NamedTuple):
-    """One set of files that a hook asks about.
+    """One set of files that a hook asks about."""
 
-    title: what they are, for the report. losses: of files that may only be added, which are changed or gone. findings:
-    what is wrong whatever the files hold.
-    """
-
-    title: str
+    title: str  # what they are, for the report
     files: Staged = Staged([], [], [])
-    losses: Sequence[Loss] = ()
-    findings: Sequence[Finding] = ()
+    losses: Sequence[Loss] = ()  # files that may only be added, and are changed or gone
+    findings: Sequence[Finding] = ()  # what is wrong whatever the files hold
 
 
 class Hook(NamedTuple):
-    """read: the questions of this hook, which may come one by one. check: what is wrong with one of them. stops: an
-    error ends the operation; else it is reported and let through.
-    """
-
-    read: Callable[[list[str], Invocation], Iterable[Question]]
+    read: Callable[[list[str], Invocation], Iterable[Question]]  # the questions, which may come one by one
     check: Callable[[Question, Invocation], list[Finding]]
-    stops: bool
+    stops: bool  # an error ends the operation; else it is reported and let through
     advice: str
 
 
@@ -182,6 +174,7 @@ def _ask_received(words: list[str], invocation: Invocation) -> Iterator[Question
     if words and len(words) != 3:
         raise CheckpointError("update is called with a ref and two ids", "git calls it; it is not for typing")
     lines = received.parse_received(f"{words[1]} {words[2]} {words[0]}" if words else invocation.stdin.read())
+    # The hook runs in quarantine: what is pushed is only found with the variables that git has set.
     place, env = invocation.cwd, received.server_env(invocation.env)
     titles = {line: f"{escape_controls(line.ref)} ({line.new[:12]})" for line in lines}
     tips = received.read_tips(place, lines, env)

@@ -1,7 +1,4 @@
-"""The pre-commit framework: what .pre-commit-hooks.yaml offers it, and our entry in a .pre-commit-config.yaml.
-
-Both as text; the rest of a configuration keeps every byte. Pure.
-"""
+"""The pre-commit framework: what .pre-commit-hooks.yaml offers it, and our entry in a .pre-commit-config.yaml."""
 
 import re
 

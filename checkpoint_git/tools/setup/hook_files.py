@@ -38,29 +38,20 @@ _GENERATORS = (
 
 
 class HookFile(NamedTuple):
-    """One file of a hooks folder. data: None where there is none, or where it is not ours to change (blocked: why).
-
-    runs: git may start it. legacy: the file NAME.legacy beside it, where the pre-commit framework puts a hook that it
-    found, to run it from there. has_interpreter: the program that its first line names is there. calls_us: git runs it
-    and it calls `checkpoint hook`, in a block of ours or not.
-    """
-
     name: str
     path: str
     state: State = "missing"
-    data: bytes | None = None
-    blocked: str = ""
-    runs: bool = False
-    legacy: bytes | None = None
-    has_interpreter: bool = True
-    calls_us: bool = False
+    data: bytes | None = None  # None where there is no file, or none that we may change
+    blocked: str = ""  # why not
+    runs: bool = False  # git may start it
+    legacy: bytes | None = None  # NAME.legacy, from where the pre-commit framework runs a hook that it found
+    has_interpreter: bool = True  # the program that its first line names is there
+    calls_us: bool = False  # git runs it and it calls `checkpoint hook`, in a block of ours or not
 
 
 def load_shims(package: str = PACKAGE) -> dict[str, bytes]:
-    """The body of each hook's block, by the hook's name.
-
-    An installed package carries the scripts in its _hooks folder; a checkout has them in hooks/ at its top.
-    """
+    """The body of each hook's block, by the hook's name."""
+    # An installed package carries the scripts in its _hooks folder; a checkout has them in hooks/ at its top.
     folders = (os.path.join(package, "_hooks"), os.path.join(os.path.dirname(package), "hooks"))
     folder = next((folder for folder in folders if os.path.isdir(folder)), None)
     if folder is None:
@@ -128,11 +119,9 @@ def why_not_extend(hook: HookFile) -> str:
 
 
 def put_into(data: bytes | None, body: bytes, notes: tuple[Note, ...] = ()) -> bytes:
-    """A hook with our block: in place of an older one, else right below the first line, else a script of its own.
-
-    At the top it runs whatever the rest does; many hooks end in exec or exit. A block that something above it keeps
-    from running goes up there too.
-    """
+    """A hook with our block: in place of an older one, else right below the first line, else a script of its own."""
+    # At the top it runs whatever the rest does: many hooks end in exec or exit. A block that something above it keeps
+    # from running goes up there too.
     block = find_block(data) if data is not None else None
     if data is not None and block is not None and ends_before(data[: block.start]):
         data, notes = remove_block(data), tuple(note for note in block.notes if note != "no newline before")
@@ -179,10 +168,8 @@ _CONTINUING = (b"&&", b"||", b"|")
 
 
 def ends_before(script: bytes) -> bool:
-    """Whether these lines end with `exit` or `exec` for certain: no condition, loop or function around it.
-
-    Nothing is run. Where a line cannot be read for certain, as in a here-document, the answer is no.
-    """
+    """Whether these lines end with `exit` or `exec` for certain: no condition, loop or function around it."""
+    # Nothing is run. Where a line cannot be read for certain, as in a here-document, the answer is no.
     depth, conditional = 0, False
     for line in script.replace(b"\r\n", b"\n").replace(b"\\\n", b" ").splitlines():
         plain = _COMMENT.sub(b"", _QUOTED.sub(b"q", line)).rstrip()

@@ -34,35 +34,25 @@ EXAMPLES = """\
 
 
 class Options(NamedTuple):
-    """What was asked for; None keeps what an earlier init chose. schema: a path, "" for no schema any more.
-
-    ci: the forges whose jobs are wanted, of forge_files.FORGES. agents: those to set up, of agents.CHOICES; guard:
-    with a hook before each of their tool calls.
-    """
+    """What was asked for; None keeps what an earlier init chose."""
 
     hooks: HookChoice = "auto"
     narrative: driver_settings.Narrative | None = None
-    schema: str | None = None
+    schema: str | None = None  # a path, "" to forget an earlier one
     adopt: bool = False
     dry_run: bool = False
-    ci: tuple[str, ...] = ()
-    agents: tuple[str, ...] = ()
-    guard: bool = False
+    ci: tuple[str, ...] = ()  # of forge_files.FORGES
+    agents: tuple[str, ...] = ()  # of agents.CHOICES
+    guard: bool = False  # with a hook before each of the agents' tool calls
 
 
 class InitResult(NamedTuple):
-    """The folder that holds .checkpoints, the repository's work tree (None outside git), the steps, the warnings.
-
-    bare: root is a bare repository, which has no work tree. forge: where this clone comes from, when its jobs could
-    be added.
-    """
-
-    root: str
-    work_tree: str | None
+    root: str  # the folder that holds .checkpoints, or the bare repository
+    work_tree: str | None  # None outside git and in a bare repository
     steps: list[Step]
     findings: list[Finding]
     bare: bool = False
-    forge: str | None = None
+    forge: str | None = None  # where this clone comes from, when jobs for it could be added
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -138,11 +128,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
-    """Sets up the repository around a directory, or just the folder outside git.
-
-    A bare repository gets what a server needs. Raises CheckpointError where GIT_DIR names another repository than the
-    one around cwd.
-    """
+    """Sets up the repository around a directory, or just the folder outside git."""
     repository = read_repository(cwd, env)
     bare = repository is not None and repository.bare
     _refuse_misplaced(options, repository)

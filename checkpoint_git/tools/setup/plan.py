@@ -29,14 +29,9 @@ _FOR_WORK_TREES = (settings.MERGETOOL, settings.MERGETOOL_TRUST)
 
 
 class Wanted(NamedTuple):
-    """What the installation should look like.
-
-    settings: git configuration by key. adopt: take over files that another checkpoint merge driver handles now.
-    """
-
-    settings: Mapping[str, str]
+    settings: Mapping[str, str]  # git configuration by key
     hooks: HookChoice = "auto"
-    adopt: bool = False
+    adopt: bool = False  # take over files that another checkpoint merge driver handles now
 
 
 def plan_install(survey: Survey, wanted: Wanted) -> list[Step]:
@@ -90,7 +85,9 @@ def _plan_setting(survey: Survey, key: str, value: str) -> Step:
 
 
 def plan_attributes(survey: Survey, wanted: Wanted) -> list[Step]:
-    """The lines in .gitattributes, and in info/attributes for branches that are older than those lines."""
+    """The lines in .gitattributes and in info/attributes."""
+    # git reads .gitattributes from the side that it stands on: on a branch older than our lines it would never start
+    # the driver (measured). info/attributes counts on every branch and in every linked worktree.
     files = _attribute_files(survey)
     named = [
         f"{label}:{number}" for label, state in files for number in attributes.find_other_driver(state.data or b"")
@@ -142,6 +139,8 @@ def _plan_attributes_removal(label: str, state: FileState) -> list[Step]:
 
 def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
     """The hooks where git looks for them, or advice where they are somebody else's business."""
+    # No other tool's hook is moved, and core.hooksPath stays: a hook manager that overwrote one had eleven failing
+    # tests pushed.
     bare, choice = survey.place.bare, wanted.hooks
     if choice == "auto" and survey.settings.get(settings.HOOKS) == "none":
         choice = "none"
@@ -153,6 +152,8 @@ def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
         names, by_framework = [find_server_hook(survey, choice)], False
         why = f"{names[0]} checks pushes now"
     else:
+        # The framework reads one pushed ref only, and `pre-commit install` installs its pre-commit hook alone: the
+        # other hooks stay git's own.
         has_framework = survey.framework.data is not None or bool(survey.framework.blocked)
         by_framework = choice == "pre-commit" or (choice == "auto" and has_framework)
         names = [name for name in hook_files.HOOKS if not (by_framework and name == "pre-commit")]

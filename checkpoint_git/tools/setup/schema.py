@@ -144,10 +144,7 @@ def is_own_text(data: bytes) -> bool:
 
 
 def add_schemas(place: Place, now: int, *, dry_run: bool) -> list[Step]:
-    """Writes what is missing of the schemas beside the checkpoints, and lets every checkpoint name its own.
-
-    A schema that somebody wrote or changed stays as it is.
-    """
+    """Writes what is missing of the schemas beside the checkpoints, and lets every checkpoint name its own."""
     steps = [_plan_file(place, schema) for schema in list_schemas()]
     unnamed = [path for listed in find_hooks("list_schema_references") for path in listed(place, present=False)]
     if not dry_run:

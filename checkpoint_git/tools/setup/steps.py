@@ -19,18 +19,14 @@ Deed = Literal["add", "update", "remove", "keep", "skip", "advise"]
 
 
 class WriteFile(NamedTuple):
-    """A file's whole new content; its folder is made. executable: git is to start it."""
-
-    path: str
+    path: str  # its folder is made
     data: bytes
     executable: bool = False
 
 
 class RemoveFile(NamedTuple):
-    """A file to delete. folders: how many folders above it go too, once they are empty."""
-
     path: str
-    folders: int = 0
+    folders: int = 0  # how many folders above it go too, once they are empty
 
 
 class RemoveLock(NamedTuple):
@@ -54,10 +50,10 @@ Change = WriteFile | RemoveFile | RemoveLock | RemoveIndex | WriteSetting | Remo
 
 
 class Step(NamedTuple):
-    """One line of the report. what: a file or a key, relative to the work tree where it is inside."""
+    """One line of the report, and what it changes."""
 
     deed: Deed
-    what: str
+    what: str  # a file or a key, relative to the work tree where it is inside
     text: str = ""
     change: Change | None = None
 
@@ -78,10 +74,7 @@ def removal_step(
     rest: str = "our lines; the rest stays",
     folders: int = 0,
 ) -> Step:
-    """The step that removes what is ours from a file. after: what is left of it, None for nothing.
-
-    text: why; default: `rest` where something is left.
-    """
+    """The step that removes what is ours from a file. after: what is left of it. text: why; default: rest."""
     if after is None:
         return Step("remove", what, text, RemoveFile(path, folders))
     return Step("remove", what, text or rest, WriteFile(path, after))
@@ -121,13 +114,11 @@ _OURS, _THEIRS = "+", "="  # a folder that goes when it is empty; one that stays
 
 @contextmanager
 def setup_lock(repository: Repository | None) -> Iterator[None]:
-    """Holds a repository for one init or uninstall, after clearing what a killed one left there.
-
-    None, and a repository that nobody can write to, is not held. Raises CheckpointError as hold_lock does.
-    """
+    """Holds a repository for one init or uninstall, after clearing what a killed one left there."""
     if repository is None or not os.access(repository.common_dir, os.W_OK):
         yield
         return
+    # Sessions of several agents start at once, and each may run init: the steps of two must not mix.
     with hold_passing_lock(os.path.join(repository.common_dir, _LOCK)):
         path = os.path.join(repository.git_dir, JOURNAL)
         clear_folders(_read_journal(path, repository.work_tree))
@@ -136,10 +127,8 @@ def setup_lock(repository: Repository | None) -> Iterator[None]:
 
 
 def apply_steps(steps: Sequence[Step], repository: Repository | None) -> None:
-    """Makes every change in order. repository: None outside git, where no step changes a setting.
-
-    The folders that steps make or empty are written down in the journal for as long as it takes.
-    """
+    """Makes every change in order. repository: None outside git, where no step changes a setting."""
+    # The folders that steps make or empty are in the journal for as long as it takes: a kill leaves them to clear.
     folders = find_folders(steps)
     journal = os.path.join(repository.git_dir, JOURNAL) if repository and folders else ""
     if repository and journal:

@@ -26,48 +26,34 @@ _LONGEST_HOOK = 1 << 20  # bytes that are searched for a call of ours
 
 
 class FileState(NamedTuple):
-    """A file as it was read. data: None when there is none. blocked: why it must not be written, "" when it may.
-
-    missing_folders: how many folders above it are not there. lost: what git's index holds of a file that was deleted.
-    """
-
     path: str
-    data: bytes | None
-    blocked: str = ""
-    missing_folders: int = 0
-    lost: bytes | None = None
+    data: bytes | None  # None where there is no file, or none that we may read
+    blocked: str = ""  # why it must not be written
+    missing_folders: int = 0  # above it
+    lost: bytes | None = None  # what git's index holds of a file that was deleted
 
 
 class HooksFolder(NamedTuple):
-    """Where hooks go. path: the folder to write to, "" for nowhere. place: whose it is. exists: it is there."""
-
-    path: str
-    place: HooksPlace
+    path: str  # where hooks are to be written, "" for nowhere
+    place: HooksPlace  # whose it is
     exists: bool
 
 
 class Survey(NamedTuple):
-    """Everything that init and uninstall plan from.
-
-    settings: the repository's own. attributes, framework: .gitattributes and .pre-commit-config.yaml, which a bare
-    repository does not have. info, git_config: info/attributes and config. shims: what the block of each hook should
-    hold. hooks: in the folder where git looks; left_hooks: others that an earlier init may have written. ignored: the
-    rule that hides checkpoints from git, as "file:line: pattern", or "". merge_attribute: what git answers for a
-    checkpoint today.
-    """
+    """Everything that init and uninstall plan from."""
 
     place: Repository
-    settings: Mapping[str, str]
-    attributes: FileState
-    info: FileState
-    framework: FileState
+    settings: Mapping[str, str]  # the repository's own
+    attributes: FileState  # .gitattributes, which a bare repository does not have
+    info: FileState  # info/attributes
+    framework: FileState  # .pre-commit-config.yaml, which a bare repository does not have
     git_config: FileState
     folder: HooksFolder
-    shims: Mapping[str, bytes]
-    hooks: tuple[HookFile, ...]
-    left_hooks: tuple[HookFile, ...]
-    ignored: str
-    merge_attribute: str
+    shims: Mapping[str, bytes]  # what the block of each hook should hold
+    hooks: tuple[HookFile, ...]  # in the folder where git looks
+    left_hooks: tuple[HookFile, ...]  # others that an earlier init may have written
+    ignored: str  # the rule that hides checkpoints from git, as "file:line: pattern", or ""
+    merge_attribute: str  # what git answers for a checkpoint today
 
 
 def read_survey(place: Repository, env: Mapping[str, str], root: str = "") -> Survey:
@@ -186,35 +172,29 @@ def _calls_us(path: str) -> bool:
 
 
 class Installation(NamedTuple):
-    """What is installed in a repository.
-
-    driver, base_driver, recursive, textconv: git's configuration of any scope, "" when not set. ours: the driver is one
-    that init wrote; driver_python, driver_file: what it starts. package, hooks_python: what the hooks use.
-    merge_attribute: what git answers for a checkpoint. attributes_in_*: whether all our lines are in that file (head:
-    as committed). framework_entry: .pre-commit-config.yaml runs our hook. without_hooks: init was told to install none.
-    """
+    """What is installed in a repository. Settings are those in force, of any scope, "" where they are not set."""
 
     driver: str = ""
     base_driver: str = ""
     recursive: str = ""
     textconv: str = ""
-    ours: bool = False
-    driver_python: str = ""
+    ours: bool = False  # the driver is one that init wrote
+    driver_python: str = ""  # what the driver's command starts
     driver_python_exists: bool = False
     driver_file: str = ""
     driver_exists: bool = False
-    package: str = ""
+    package: str = ""  # what the hooks start
     hooks_python: str = ""
     hooks_python_exists: bool = False
-    merge_attribute: str = ""
-    attributes_in_work_tree: bool = False
-    attributes_in_head: bool = False
-    attributes_in_info: bool = False
+    merge_attribute: str = ""  # what git answers for a checkpoint
+    attributes_in_work_tree: bool = False  # all our lines are in .gitattributes
+    attributes_in_head: bool = False  # and committed
+    attributes_in_info: bool = False  # they are in info/attributes
     hooks_path: str = ""
     hooks_place: HooksPlace = "repository"
     hooks: tuple[HookFile, ...] = ()
-    framework_entry: bool = False
-    without_hooks: bool = False
+    framework_entry: bool = False  # .pre-commit-config.yaml runs our hook
+    without_hooks: bool = False  # init was told to install none
 
     @property
     def is_there(self) -> bool:

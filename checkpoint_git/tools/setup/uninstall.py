@@ -45,7 +45,7 @@ _BACKUPS = "checkpoint/backups"
 
 
 class UninstallResult(NamedTuple):
-    work_tree: str | None
+    work_tree: str | None  # None outside git and in a bare repository
     steps: list[Step]
 
 
