@@ -95,7 +95,7 @@ def _read_default(cwd: str, branch: str, head: str, dirty: frozenset[str], env: 
     return Tracking(branch, head, name, commit, False, int(ahead), int(behind), dirty)
 
 
-def read_meeting_files(cwd: str, tracking: Tracking, env: Mapping[str, str]) -> Touched:
+def read_diverged_files(cwd: str, tracking: Tracking, env: Mapping[str, str]) -> Touched:
     """The versions of every checkpoint that the upstream changed: base, first (HEAD's) and second (the upstream's).
 
     `result` is HEAD's, for nothing is merged yet. Raises CheckpointError where a shallow clone lacks the base.

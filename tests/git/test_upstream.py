@@ -12,7 +12,7 @@ from checkpoint_git.git.upstream import (
     Settings,
     Tracking,
     is_in_the_way,
-    read_meeting_files,
+    read_diverged_files,
     read_settings,
     read_tracking,
 )
@@ -139,7 +139,7 @@ def test_the_versions_of_what_both_sides_hold_are_read(repo: GitRepo, clone: Git
     advance(repo, clone)
     found = tracking(clone)
     assert found is not None
-    touched = read_meeting_files(str(clone.path), found, offline_env(os.environ))
+    touched = read_diverged_files(str(clone.path), found, offline_env(os.environ))
     assert [(file.path, [base.data for base in file.bases], file.first, file.second) for file in touched.files] == [
         (PATH, [b"base\n"], b"mine\n", b"theirs\n"),
         ("sub/.checkpoints/audit.checkpoint.json", [None], None, b"new\n"),
@@ -161,7 +161,7 @@ def test_a_shallow_clone_without_the_base_says_so(repo: GitRepo, clone: GitRepo,
     found = tracking(cut)
     assert found is not None
     with pytest.raises(CheckpointError, match="not in this clone"):
-        read_meeting_files(str(shallow), found, offline_env(os.environ))
+        read_diverged_files(str(shallow), found, offline_env(os.environ))
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_a_file_that_is_too_big_is_not_read(repo: GitRepo, clone: GitRepo) -> No
     advance(repo, clone, "x" * (8 * 1024 * 1024 + 5))
     found = tracking(clone)
     assert found is not None
-    (file,) = read_meeting_files(str(clone.path), found, offline_env(os.environ)).files
+    (file,) = read_diverged_files(str(clone.path), found, offline_env(os.environ)).files
     assert file.first == b"base\n"
     assert file.second is not None
     assert len(file.second) == 8 * 1024 * 1024 + 1
@@ -225,7 +225,7 @@ def test_a_partial_clone_asks_no_server(repo: GitRepo, clone: GitRepo, tmp_path:
     found = tracking(work)
     assert found is not None
     with pytest.raises(CheckpointError):
-        read_meeting_files(str(partial), found, offline_env(os.environ))
+        read_diverged_files(str(partial), found, offline_env(os.environ))
 
 
 def test_booleans_are_read_as_git_reads_them(repo: GitRepo) -> None:

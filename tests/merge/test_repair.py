@@ -13,7 +13,7 @@ from checkpoint_git.git.merges.merges import Ancestor, Versions
 from checkpoint_git.merge.explanation import Entry
 from checkpoint_git.merge.repair import CONTRADICTED, TOUCHED, Past, Repaired, remake, repair
 from checkpoint_git.tools.merges.findings import Hit
-from checkpoint_git.tools.merges.judged import Judged, key_of, list_harm
+from checkpoint_git.tools.merges.judged import JudgedFile, key_of, list_harm
 from checkpoint_git.tools.merges.line_merge import find_hits
 from checkpoint_git.tools.merges.sentences import Parents
 from tests.merge.operations import Operation, Value, apply_operations, histories, start, text_of
@@ -43,13 +43,13 @@ def changed(**paths: Any) -> Value:
     return value
 
 
-def judged(base: Value, first: Value, second: Value, result: str) -> Judged:
+def judged(base: Value, first: Value, second: Value, result: str) -> JudgedFile:
     versions = (text_of(version).encode() for version in (base, first, second))
     old, left, right = versions
     file = Versions(
         ".checkpoints/build.checkpoint.json", "", (Ancestor(old, ()),), left, right, result.encode(), (1, 2)
     )
-    return Judged(file, SCHEMA)
+    return JudgedFile(file, SCHEMA)
 
 
 # single places

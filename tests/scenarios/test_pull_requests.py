@@ -16,7 +16,7 @@ from checkpoint_git.cli.render.screen import Screen
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Line
 from checkpoint_git.tools.merges.premerge import Premerge, premerge
-from checkpoint_git.tools.merges.premerge_verb import tell_premerge
+from checkpoint_git.tools.merges.premerge_verb import describe_premerge
 from checkpoint_git.tools.merges.pull_request import Request
 from checkpoint_git.tools.merges.tree_merge import merge_plainly
 from tests.scenarios.driven import PATH
@@ -358,7 +358,7 @@ def test_a_pull_request_is_merged_or_explained(forge: GitRepo, name: str) -> Non
     assert done.merged is not None
     assert tuple(remaining.kind for remaining in done.merged.remaining) == case.left
     assert done.blended == case.blended
-    outcome = tell_premerge(asked, done)
+    outcome = describe_premerge(asked, done)
     assert outcome.code == int(case.state == "conflicts")
     if case.state == "conflicts":
         assert not done.commit
@@ -435,7 +435,7 @@ def test_a_criss_cross_is_merged_with_the_merge_of_its_bases(forge: GitRepo) -> 
     assert done.state == "merged"
     made = json.loads(read(forge, done.commit, PATH) or "")["context_primer"]["key_decisions"]
     assert sorted(made) == sorted([*DECISIONS, "head1", "main1", "head's", "main's"])
-    assert tell_premerge(asked, done).code == 0
+    assert describe_premerge(asked, done).code == 0
 
 
 def test_a_criss_cross_with_a_true_conflict_remains(forge: GitRepo) -> None:
@@ -462,7 +462,7 @@ def test_an_octopus_in_the_pull_request_is_history_like_any_other(forge: GitRepo
 def test_where_one_has_all_of_the_other_nothing_is_done(forge: GitRepo, base: str, head: str, state: str) -> None:
     asked, done = run(forge, base, head)
     assert (done.state, done.commit) == (state, "")
-    assert tell_premerge(asked, done).code == 0
+    assert describe_premerge(asked, done).code == 0
 
 
 def test_unrelated_histories_are_refused(forge: GitRepo) -> None:
@@ -496,7 +496,7 @@ def test_a_merged_pull_request_is_done(forge: GitRepo) -> None:
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_a_strangers_text_reaches_no_terminal_page_or_log(forge: GitRepo, format_name: str, case: str) -> None:
     number = list(CASES).index(case)
-    outcome = tell_premerge(*run(forge, f"{number}/main", f"{number}/head"))
+    outcome = describe_premerge(*run(forge, f"{number}/main", f"{number}/head"))
     said = render("ci", outcome, format_name, Screen())
     assert "\x1b" not in said
     assert "\u202e" not in said

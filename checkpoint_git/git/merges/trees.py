@@ -243,7 +243,7 @@ def merge_by_lines(plain: Plain, first: str, second: str) -> Made:
     return Made(merged.tree, stopped, sum(not is_merged(one.path) for one in merged.unsettled))
 
 
-def read_foreseen(plain: Plain, made: Made, first: str, second: str) -> Touched:
+def read_predicted(plain: Plain, made: Made, first: str, second: str) -> Touched:
     """Every version of the checkpoint files that the merge touches; `result` is what it makes."""
     return read_touched(plain.cwd, Commit(made.tree, made.tree, (first, second), ""), plain.env)
 

@@ -17,19 +17,19 @@ from checkpoint_git.git.run import offline_env, run_git
 from checkpoint_git.protocols.write import say_waiting
 from checkpoint_git.tools.merges.audit_fix import Plan, list_diff, plan_data, plan_repair, write_plan
 from checkpoint_git.tools.merges.findings import (
-    Served,
+    AuditedMerge,
     count_kinds,
     describe,
+    find_cut_end,
+    list_findings,
     list_rules,
-    served_data,
-    tell_all,
-    tell_end,
+    merge_data,
 )
 from checkpoint_git.tools.merges.judged import Schemas
-from checkpoint_git.tools.merges.line_merge import find_event, keep_lasting, serve_all
+from checkpoint_git.tools.merges.line_merge import audit_merges, find_event, keep_remaining
 
 
-class Asked(NamedTuple):
+class AuditRange(NamedTuple):
     """What is to be looked at. revisions: as rev-list takes them, no option among them. head: a full id, with which
     what the merges did is compared. ahead: the range is no part of HEAD's history. squash: one commit, its sides its
     parents.
@@ -42,8 +42,8 @@ class Asked(NamedTuple):
     names: tuple[str, str] = ("", "")
 
 
-class Look(NamedTuple):
-    """merges, squashes: how many there are in the range. served: those with something to tell, newest first.
+class AuditResult(NamedTuple):
+    """merges, squashes: how many there are in the range. audited: those with something to tell, newest first.
 
     reverted: how many that did harm a later commit took back as a whole. end: a commit before which a shallow clone
     knows nothing of the range, "" for none.
@@ -51,12 +51,12 @@ class Look(NamedTuple):
 
     merges: int
     squashes: int
-    served: list[Served]
+    audited: list[AuditedMerge]
     reverted: int = 0
     end: str = ""
 
 
-def read_asked(cwd: str, env: dict[str, str], revisions: str) -> Asked:
+def read_range(cwd: str, env: dict[str, str], revisions: str) -> AuditRange:
     """A range of history. Raises CheckpointError where git knows none."""
     trouble = CheckpointError(
         f"git knows no range {escape_controls(shorten(revisions, 80))!r}", "give one such as main~20..main, or a branch"
@@ -73,21 +73,21 @@ def read_asked(cwd: str, env: dict[str, str], revisions: str) -> Asked:
         run_git(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], cwd, env=env, check=False).out.decode().strip()
     )
     ahead = not head or bool(read_outside(cwd, tips, env))
-    return Asked(revisions, tips[0] if ahead else head, ahead)
+    return AuditRange(revisions, tips[0] if ahead else head, ahead)
 
 
-def read_squash(cwd: str, env: dict[str, str], rev: str, base: str | None, head: str) -> Asked:
+def read_squash(cwd: str, env: dict[str, str], rev: str, base: str | None, head: str) -> AuditRange:
     """One commit that holds the work of a branch and does not name it. base: None for its first parent."""
     (commit,) = read_commits(cwd, [read_commit(cwd, rev, env)], env)
     if base is None and not commit.parents:
         raise CheckpointError(f"{escape_controls(rev)} has no parent", "name what it was built upon: --base REF")
     first = commit.parents[0] if base is None else read_commit(cwd, base, env)
     sides = (first, read_commit(cwd, head, env))
-    asked = read_asked(cwd, env, commit.id)
+    asked = read_range(cwd, env, commit.id)
     return asked._replace(squash=commit._replace(parents=sides), names=(base or first[:8], head))
 
 
-def look(plain: Plain, asked: Asked, schemas: Schemas) -> Look:
+def audit_range(plain: Plain, asked: AuditRange, schemas: Schemas) -> AuditResult:
     cwd, env = plain.cwd, plain.env
     if asked.squash is not None:
         names = dict(zip(asked.squash.parents, asked.names, strict=True))
@@ -100,16 +100,16 @@ def look(plain: Plain, asked: Asked, schemas: Schemas) -> Look:
         events = [(commit, find_event(commit)) for commit in suspects]
         events += [(commit, find_event(commit, True)) for commit in apart]
         ends, merges, squashes = read_cut_ends(cwd, asked.revisions), len(ids), len(apart)
-    found = serve_all(plain, events, schemas)
+    found = audit_merges(plain, events, schemas)
     telling = [one for one in found if one.hits or one.reason or one.crowded]
-    lasting = [keep_lasting(plain, one, asked.head) for one in telling]
+    lasting = [keep_remaining(plain, one, asked.head) for one in telling]
     reverts = read_reverts(cwd, [one.event.commit for one in lasting if one.hits], asked.head, env)
     kept = [one for one in lasting if (one.hits or one.reason or one.crowded) and one.event.commit not in reverts]
     reason = f"this clone was cut off there; {UNSHALLOW}"
     cut = [commit for commit in ends if len(commit.parents) > 1]
-    kept += [Served(find_event(commit), commit, [], reason=reason) for commit in cut]
+    kept += [AuditedMerge(find_event(commit), commit, [], reason=reason) for commit in cut]
     end = next((commit.id for commit in ends if len(commit.parents) == 1), "")
-    return Look(merges + len(cut), squashes, kept, len(reverts), end)
+    return AuditResult(merges + len(cut), squashes, kept, len(reverts), end)
 
 
 def _read_ids(cwd: str, revisions: str, env: Env) -> list[str]:
@@ -166,7 +166,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
                 f"{escape_controls(asked.revisions)} is not part of HEAD's history, and the repair goes on top of HEAD",
                 "check that branch out first",
             )
-        plan = plan_repair(plain, found.served, schemas, invocation.now, invocation.env)
+        plan = plan_repair(plain, found.audited, schemas, invocation.now, invocation.env)
         if args.dry_run or not plan.files:
             return _add_plan(_answer(found, args.strict), plan, None, args.dry_run)
         commit = write_plan(plan, say_waiting(invocation.stderr))
@@ -174,7 +174,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         return _add_plan(_answer(left, args.strict), plan, commit, False)
 
 
-def _read_asked(args: argparse.Namespace, cwd: str, env: dict[str, str]) -> Asked:
+def _read_asked(args: argparse.Namespace, cwd: str, env: dict[str, str]) -> AuditRange:
     if args.since is not None and (args.range is not None or args.head is not None):
         raise CheckpointError("--since stands for a range of its own", "give either RANGE or --since COMMIT")
     revisions = "HEAD" if args.range is None else args.range
@@ -183,39 +183,39 @@ def _read_asked(args: argparse.Namespace, cwd: str, env: dict[str, str]) -> Aske
     if args.base is not None:
         raise CheckpointError("of a squash the branch must be named too", "add --head REF")
     if args.since is not None:
-        return read_asked(cwd, env, f"{read_commit(cwd, args.since, env)}..HEAD")
-    return read_asked(cwd, env, revisions)
+        return read_range(cwd, env, f"{read_commit(cwd, args.since, env)}..HEAD")
+    return read_range(cwd, env, revisions)
 
 
-def _look(plain: Plain, asked: Asked, schemas: Schemas, strict: bool) -> Look:
-    found = look(plain, asked, schemas)
-    return found._replace(served=[_count_all(one) for one in found.served]) if strict else found
+def _look(plain: Plain, asked: AuditRange, schemas: Schemas, strict: bool) -> AuditResult:
+    found = audit_range(plain, asked, schemas)
+    return found._replace(audited=[_count_all(one) for one in found.audited]) if strict else found
 
 
-def _count_all(served: Served) -> Served:
+def _count_all(audited: AuditedMerge) -> AuditedMerge:
     files = [
         file._replace(found=[found._replace(hit=found.hit._replace(meant=False)) for found in file.found])
-        for file in served.files
+        for file in audited.files
     ]
-    return served._replace(files=files)
+    return audited._replace(files=files)
 
 
-def _answer(found: Look, strict: bool) -> Outcome:
+def _answer(found: AuditResult, strict: bool) -> Outcome:
     data = {
         "merges_looked_at": found.merges,
         "squashes_looked_at": found.squashes,
         "reverted": found.reverted,
         "strict": strict,
-        "counts": count_kinds(found.served),
-        "merges": [served_data(one) for one in found.served],
+        "counts": count_kinds(found.audited),
+        "merges": [merge_data(one) for one in found.audited],
     }
-    blocks = [describe(one) for one in found.served]
-    findings = [*tell_all(found.served), *([tell_end(found.end)] if found.end else [])]
+    blocks = [describe(one) for one in found.audited]
+    findings = [*list_findings(found.audited), *([find_cut_end(found.end)] if found.end else [])]
     return Outcome(data, blocks, findings, None, [_summarize(found)], list_rules())
 
 
-def _summarize(found: Look) -> Line:
-    told = count_kinds(found.served)
+def _summarize(found: AuditResult) -> Line:
+    told = count_kinds(found.audited)
     wrong = sum(number for kind, number in told.items() if kind != "meant")
     parts = [plural(found.merges, "merge")]
     parts += [plural(found.squashes, "squash merge")] if found.squashes else []

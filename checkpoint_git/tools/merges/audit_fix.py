@@ -19,7 +19,7 @@ from checkpoint_git.git.merges.trees import Plain
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.merge.repair import Past, Repaired, remake, repair
 from checkpoint_git.protocols.write import find_new_errors
-from checkpoint_git.tools.merges.findings import NOT_REPAIRED, Served, ServedFile
+from checkpoint_git.tools.merges.findings import NOT_REPAIRED, AuditedFile, AuditedMerge
 from checkpoint_git.tools.merges.judged import Key, Schemas, key_of, list_harm
 
 SUBJECT = "Repair what merges did to checkpoints"
@@ -49,8 +49,10 @@ class Plan(NamedTuple):
         return list(dict.fromkeys(merge for file in self.files for merge in file.merges))
 
 
-def plan_repair(plain: Plain, served: Sequence[Served], schemas: Schemas, now: int, env: Mapping[str, str]) -> Plan:
-    """What undoes the harm that still shows. served: newest first, as compared with HEAD.
+def plan_repair(
+    plain: Plain, audited: Sequence[AuditedMerge], schemas: Schemas, now: int, env: Mapping[str, str]
+) -> Plan:
+    """What undoes the harm that still shows. audited: newest first, as compared with HEAD.
 
     env: the caller's; with CHECKPOINT_SKILL set, only that skill's checkpoint is repaired. Raises CheckpointError where
     no commit can be made now.
@@ -60,8 +62,8 @@ def plan_repair(plain: Plain, served: Sequence[Served], schemas: Schemas, now: i
     operation = read_operation(site.git_dir)
     if operation and site.work_tree:
         raise CheckpointError(f"a {operation} waits to be finished here", "finish it or give it up, then repair")
-    harmed: dict[str, list[tuple[Served, ServedFile]]] = {}
-    for one in reversed(served):
+    harmed: dict[str, list[tuple[AuditedMerge, AuditedFile]]] = {}
+    for one in reversed(audited):
         for file in one.files:
             if any(not found.hit.meant for found in file.found):
                 harmed.setdefault(file.judged.file.path, []).append((one, file))
@@ -96,24 +98,29 @@ def _refuse(path: str, where: str, why: str, hint: str) -> Finding:
     return Finding(NOT_REPAIRED, "warning", f"not repaired: {why}", path, where, hint=hint)
 
 
-def _refuse_gone(path: str, served: Served, file: ServedFile) -> Finding:
+def _refuse_gone(path: str, audited: AuditedMerge, file: AuditedFile) -> Finding:
     """A file that a merge left out is not made again by itself: perhaps it was meant to go."""
-    hint = f"checkpoint explain-merge {served.event.commit[:12]} -- {shlex.quote(path)}"
+    hint = f"checkpoint explain-merge {audited.event.commit[:12]} -- {shlex.quote(path)}"
     versions = file.judged.file
-    if served.commit is not None and (versions.first is None or versions.second is None):
-        side = served.commit.parents[versions.parents[1 if versions.first is None else 0] - 1]
+    if audited.commit is not None and (versions.first is None or versions.second is None):
+        side = audited.commit.parents[versions.parents[1 if versions.first is None else 0] - 1]
         hint = f"git checkout {side[:12]} -- {shlex.quote(path)} brings it back, to be kept or removed in a commit"
     return _refuse(path, "", "the merge left the file out, and a person has to choose", hint)
 
 
 def _plan_file(
-    plan: Plan, path: str, before: bytes, files: Sequence[tuple[Served, ServedFile]], schema: dict[str, Any], now: int
+    plan: Plan,
+    path: str,
+    before: bytes,
+    files: Sequence[tuple[AuditedMerge, AuditedFile]],
+    schema: dict[str, Any],
+    now: int,
 ) -> None:
     """Adds what becomes of one file to the plan: one merge's harm is undone after the other's, the oldest first."""
     data, merges = before, list[str]()
-    for served, file in files:
-        hint = f"checkpoint explain-merge {served.event.commit[:12]} -- {shlex.quote(path)}"
-        if served.event.squash:
+    for audited, file in files:
+        hint = f"checkpoint explain-merge {audited.event.commit[:12]} -- {shlex.quote(path)}"
+        if audited.event.squash:
             hint = "look at both sides, and write what is missing"
         repaired = _repair(file, data, schema)
         if isinstance(repaired, str):
@@ -127,7 +134,7 @@ def _plan_file(
         if not told:
             plan.refused.extend(_list_left(file, after, path, hint))
         data = after
-        merges.append(served.event.commit)
+        merges.append(audited.event.commit)
     errors = [] if data == before else find_new_errors(path, data, [before], now)
     if errors:
         plan.refused.append(
@@ -137,7 +144,7 @@ def _plan_file(
         plan.files.append(FileRepair(path, before, data, tuple(merges)))
 
 
-def _repair(file: ServedFile, data: bytes, schema: dict[str, Any]) -> Repaired | str:
+def _repair(file: AuditedFile, data: bytes, schema: dict[str, Any]) -> Repaired | str:
     """The repaired file; a sentence where it cannot be."""
     judged = file.judged
     versions = judged.file
@@ -154,11 +161,11 @@ def _repair(file: ServedFile, data: bytes, schema: dict[str, Any]) -> Repaired |
         return f"it cannot be read as JSON: {error.message}"
 
 
-def _list_wanted(file: ServedFile) -> set[Key]:
+def _list_wanted(file: AuditedFile) -> set[Key]:
     return {key_of(found.entry) for found in file.found if found.entry is not None and not found.hit.meant}
 
 
-def _list_left(file: ServedFile, after: bytes, path: str, hint: str) -> list[Finding]:
+def _list_left(file: AuditedFile, after: bytes, path: str, hint: str) -> list[Finding]:
     wanted = _list_wanted(file)
     left = [entry for entry in list_harm(file.judged.explain(after)) if key_of(entry) in wanted]
     names = [(entry.where, f"{shorten(entry.name, 80)} is as it was") for entry in left[:_MOST_REFUSED]]

@@ -10,7 +10,7 @@ from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
 from checkpoint_git.protocols.registry import protocol_of
-from checkpoint_git.tools.merges.facts import Audit, Damage, Harm, Meeting, Upstream
+from checkpoint_git.tools.merges.facts import Audit, Damage, Harm, FilePreview, Upstream
 
 _LONGEST_SUBJECT = 60
 _LONGEST_VALUE = 40
@@ -131,26 +131,26 @@ def find_coming_conflicts(facts: MergeFacts) -> Iterator[Finding]:
     See [the next pull](#the-next-pull); no server is asked.
     """
     upstream = facts.upstream
-    for meeting in upstream.meetings if upstream else ():
-        trouble = _describe_conflict(upstream, meeting) if upstream else ""
+    for preview in upstream.previews if upstream else ():
+        trouble = _describe_conflict(upstream, preview) if upstream else ""
         if upstream and trouble:
             message = f"{_merge_of(upstream)} will stop at this file: {trouble}"
-            if meeting.kind == "conflict" and not meeting.driven:
+            if preview.kind == "conflict" and not preview.driven:
                 message += "; the merge driver is not set up here, so git will mark lines instead"
             hint = f"{_command(upstream)} soon: it grows with every commit; then `checkpoint resolve` shows both sides"
             if upstream.rebases:
                 hint += "; a rebase here goes commit by commit, and may ask more than once"
-            where = meeting.clashes[0].where if meeting.clashes else ""
-            yield Finding("upstream/conflict", "warning", message, meeting.path, where, hint=hint)
+            where = preview.clashes[0].where if preview.clashes else ""
+            yield Finding("upstream/conflict", "warning", message, preview.path, where, hint=hint)
 
 
-def _describe_conflict(upstream: Upstream, meeting: Meeting) -> str:
-    match meeting.kind:
+def _describe_conflict(upstream: Upstream, preview: FilePreview) -> str:
+    match preview.kind:
         case "conflict":
             places = [
                 f"{clash.where or '/'} ({shorten(clash.ours, _LONGEST_VALUE)} here, "
                 f"{shorten(clash.theirs, _LONGEST_VALUE)} there)"
-                for clash in meeting.clashes
+                for clash in preview.clashes
             ]
             return f"{upstream.name} and this branch disagree at {join_some(places)}"
         case "removed-here":
@@ -158,7 +158,7 @@ def _describe_conflict(upstream: Upstream, meeting: Meeting) -> str:
         case "removed-there":
             return f"{upstream.name} removed it, and this branch has changed it"
         case "text":
-            return f"git merges it line by line, for {meeting.detail}"
+            return f"git merges it line by line, for {preview.detail}"
         case _:
             return ""
 
@@ -167,23 +167,23 @@ def _describe_conflict(upstream: Upstream, meeting: Meeting) -> str:
 def find_coming_errors(facts: MergeFacts) -> Iterator[Finding]:
     """Both sides are valid, and what they merge into is not."""
     upstream = facts.upstream
-    for meeting in upstream.meetings if upstream else ():
-        if upstream and meeting.invalid:
-            message = f"merged with {upstream.name} it breaks a rule that both sides keep: {meeting.invalid}"
+    for preview in upstream.previews if upstream else ():
+        if upstream and preview.invalid:
+            message = f"merged with {upstream.name} it breaks a rule that both sides keep: {preview.invalid}"
             hint = f"{_command(upstream)}, then fix it: checkpoint validate"
-            yield Finding("upstream/invalid", "warning", message, meeting.path, hint=hint)
+            yield Finding("upstream/invalid", "warning", message, preview.path, hint=hint)
 
 
 @check("upstream/uncommitted", "warning", remedy="commit it first")
 def find_blocked_pulls(facts: MergeFacts) -> Iterator[Finding]:
     """A checkpoint that is not committed, and that the upstream changes too: git will not pull over it."""
     upstream = facts.upstream
-    for meeting in upstream.meetings if upstream else ():
-        if upstream and meeting.in_the_way:
+    for preview in upstream.previews if upstream else ():
+        if upstream and preview.in_the_way:
             changes = f"it holds something that is not committed, and {upstream.name} changes it too"
             message = f"{changes}: git will not start {_merge_of(upstream)}"
             hint = "commit it first: it then merges as committed"
-            yield Finding("upstream/uncommitted", "warning", message, meeting.path, hint=hint)
+            yield Finding("upstream/uncommitted", "warning", message, preview.path, hint=hint)
 
 
 @check("upstream/diverged", "note", remedy="`git pull`")
@@ -192,12 +192,12 @@ def find_clean_merges(facts: MergeFacts) -> Iterator[Finding]:
     upstream = facts.upstream
     if upstream is None or not upstream.ahead or not _is_clean(upstream):
         return
-    merged = [meeting for meeting in upstream.meetings if meeting.kind == "clean"]
-    taken = [meeting for meeting in upstream.meetings if meeting.kind == "whole"]
+    merged = [preview for preview in upstream.previews if preview.kind == "clean"]
+    taken = [preview for preview in upstream.previews if preview.kind == "whole"]
     parts = [f"merges {_paths(merged)} cleanly"] if merged else []
     parts += [f"takes {_paths(taken)} as it is there"] if taken else []
     message = f"{_lacking(upstream)}: {_merge_of(upstream)} {' and '.join(parts)}"
-    if not all(meeting.driven for meeting in merged):
+    if not all(preview.driven for preview in merged):
         message += ", where the merge driver is set up; here git merges line by line"
     yield Finding("upstream/diverged", "note", message, REPOSITORY, hint=f"{_command(upstream)} before you push")
 
@@ -207,7 +207,7 @@ def find_news(facts: MergeFacts) -> Iterator[Finding]:
     """Checkpoints that changed upstream, while nothing changed here."""
     upstream = facts.upstream
     if upstream is not None and not upstream.ahead and _is_clean(upstream):
-        message = f"{_lacking(upstream)}, and they change {_paths(upstream.meetings)}"
+        message = f"{_lacking(upstream)}, and they change {_paths(upstream.previews)}"
         yield Finding("upstream/behind", "note", message, REPOSITORY, hint=f"{_command(upstream)} before you go on")
 
 
@@ -234,7 +234,7 @@ def find_unknown_upstreams(facts: MergeFacts) -> Iterator[Finding]:
 
 def _is_clean(upstream: Upstream) -> bool:
     """Whether the upstream changed checkpoints, and none of them needs a user."""
-    return bool(upstream.meetings) and all(meeting.kind in ("whole", "clean") for meeting in upstream.meetings)
+    return bool(upstream.previews) and all(preview.kind in ("whole", "clean") for preview in upstream.previews)
 
 
 def _lacking(upstream: Upstream) -> str:
@@ -249,5 +249,5 @@ def _command(upstream: Upstream) -> str:
     return "git pull" if upstream.tracked else f"git merge {shlex.quote(upstream.name)}"
 
 
-def _paths(meetings: Sequence[Meeting]) -> str:
-    return join_some([meeting.path for meeting in meetings])
+def _paths(previews: Sequence[FilePreview]) -> str:
+    return join_some([preview.path for preview in previews])

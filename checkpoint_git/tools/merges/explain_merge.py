@@ -24,7 +24,7 @@ from checkpoint_git.git.merges.merges import (
 from checkpoint_git.git.merges.new_commits import read_repaired
 from checkpoint_git.merge.explanation import Explanation
 from checkpoint_git.merge.verdict import FAILURES, Verdict
-from checkpoint_git.tools.merges.judged import Judged, Schemas
+from checkpoint_git.tools.merges.judged import JudgedFile, Schemas
 from checkpoint_git.tools.merges.sentences import Parents, describe_entry, describe_ours, file_data
 
 SUMMARY = "what a past merge did to each entry of each checkpoint: taken from whom, combined, lost"
@@ -138,7 +138,7 @@ def explain_range(cwd: str, revisions: str) -> list[ExplainedMerge]:
 
 def _explain(commit: Commit, touched: Touched, schemas: Schemas) -> ExplainedMerge:
     files = [
-        Explained(file, Judged(file, schemas.load(file.path), schemas.choices.narrative).found)
+        Explained(file, JudgedFile(file, schemas.load(file.path), schemas.choices.narrative).found)
         for file in touched.files
     ]
     return ExplainedMerge(commit, touched, files)

@@ -10,7 +10,7 @@ Kind = Literal["whole", "clean", "conflict", "removed-here", "removed-there", "t
 Harm = Literal["lost", "doubled", "blended"]
 
 
-class Meeting(NamedTuple):
+class FilePreview(NamedTuple):
     """What a merge with the upstream would make of one checkpoint that the upstream changed.
 
     kind: "whole" (only the upstream changed it), "clean" (both did, and it merges), "conflict" (at clashes),
@@ -34,7 +34,7 @@ class Upstream(NamedTuple):
     name: such as "origin/main". tracked: it is the branch's own upstream, else the remote's default branch. state:
     "there"; "gone" (configured, and not in this clone); "cut" (this clone lacks what a merge would need; detail says
     what); "unrelated" (nothing in common). ahead, behind: commits that only this branch has, and only the upstream.
-    rebases: a pull rebases here. meetings: of checkpoints, sorted by path.
+    rebases: a pull rebases here. previews: of checkpoints, sorted by path.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Upstream(NamedTuple):
     ahead: int = 0
     behind: int = 0
     rebases: bool = False
-    meetings: tuple[Meeting, ...] = ()
+    previews: tuple[FilePreview, ...] = ()
     detail: str = ""
 
 

@@ -9,7 +9,7 @@ from checkpoint_git.core.outcome import Line, Rule
 from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.git.merges.merges import UNSHALLOW, Commit
 from checkpoint_git.merge.explanation import Entry
-from checkpoint_git.tools.merges.judged import Judged
+from checkpoint_git.tools.merges.judged import JudgedFile
 from checkpoint_git.tools.merges.sentences import file_data
 
 Kind = Literal["conflict", "not-json", "duplicate-key", "lost", "doubled", "blended", "undecided", "differs"]
@@ -56,22 +56,22 @@ class Found(NamedTuple):
     entry: Entry | None = None
 
 
-class ServedFile(NamedTuple):
+class AuditedFile(NamedTuple):
     """One file of a merge. how: who made its result. found: what the rules would not have."""
 
-    judged: Judged
+    judged: JudgedFile
     how: How
     found: list[Found]
 
 
-class Served(NamedTuple):
+class AuditedMerge(NamedTuple):
     """One merge. whole: files that came from the only side that changed them. crowded: paths of an octopus that more
     than two parents changed. others: files that are no checkpoints and stop the merge. reason: why nothing is known.
     """
 
     event: Event
     commit: Commit | None
-    files: list[ServedFile]
+    files: list[AuditedFile]
     whole: int = 0
     crowded: tuple[str, ...] = ()
     others: int = 0
@@ -128,7 +128,7 @@ def list_rules() -> list[Rule]:
     return [*rules, *more]
 
 
-def tell_hits(event: Event, hits: list[Hit], hint: str) -> list[Finding]:
+def find_hit_findings(event: Event, hits: list[Hit], hint: str) -> list[Finding]:
     """One finding a hit; of many of one kind in one file the first, and how many more there are."""
     found: list[Finding] = []
     told: dict[tuple[str, str, bool], int] = {}
@@ -169,87 +169,87 @@ def _name_event(event: Event) -> str:
 # merges
 
 
-def tell_all(served: Sequence[Served]) -> list[Finding]:
+def list_findings(audited: Sequence[AuditedMerge]) -> list[Finding]:
     """The findings of all merges: what they did first, then what is not known of them."""
-    return [*(finding for one in served for finding in tell(one)),
-            *(finding for one in served for finding in tell_unknown(one))]  # fmt: skip
+    return [*(finding for one in audited for finding in _list_known(one)),
+            *(finding for one in audited for finding in _list_unknown(one))]  # fmt: skip
 
 
-def tell(served: Served) -> list[Finding]:
-    if served.event.commit:
-        hint = f"checkpoint explain-merge {served.event.commit[:12]} tells all that it did"
-        if served.event.squash:
-            sides = served.commit.parents if served.commit else ("BASE", "HEAD")
-            hint = f"checkpoint audit {served.event.commit[:12]} --base {sides[0][:12]} --head {sides[1][:12]} --json"
+def _list_known(audited: AuditedMerge) -> list[Finding]:
+    if audited.event.commit:
+        hint = f"checkpoint explain-merge {audited.event.commit[:12]} tells all that it did"
+        if audited.event.squash:
+            sides = audited.commit.parents if audited.commit else ("BASE", "HEAD")
+            hint = f"checkpoint audit {audited.event.commit[:12]} --base {sides[0][:12]} --head {sides[1][:12]} --json"
     else:
         hint = "checkpoint ci premerge merges by the rules before the server does, and says what a person has to decide"
-    return tell_hits(served.event, served.hits, hint)
+    return find_hit_findings(audited.event, audited.hits, hint)
 
 
-def tell_unknown(served: Served) -> list[Finding]:
-    name = f"merge {served.event.commit[:12]}" if served.event.commit else "this merge"
+def _list_unknown(audited: AuditedMerge) -> list[Finding]:
+    name = f"merge {audited.event.commit[:12]}" if audited.event.commit else "this merge"
     found = []
-    if served.reason:
-        reason, _, hint = served.reason.partition("; ")
+    if audited.reason:
+        reason, _, hint = audited.reason.partition("; ")
         found.append(Finding(NOT_AUDITED, "warning", f"{name} could not be judged: {reason}", hint=hint))
-    for path in served.crowded:
+    for path in audited.crowded:
         message = f"{name}: more than two parents changed this file, so nothing is told of it"
         found.append(Finding(NOT_AUDITED, "warning", message, path))
     return found
 
 
-def tell_end(commit: str) -> Finding:
+def find_cut_end(commit: str) -> Finding:
     """That a shallow clone ends at a commit. commit: its full id."""
     message = f"this clone was cut off at {commit[:12]}: of the merges before it nothing is known"
     return Finding(NOT_AUDITED, "warning", message, hint=UNSHALLOW)
 
 
-def describe(served: Served) -> Line:
+def describe(audited: AuditedMerge) -> Line:
     """One line for a person about one merge."""
-    event = served.event
+    event = audited.event
     first, second = (shorten(name, 60) for name in event.names)
     if not event.commit:
         title = f"{second} merged into {first} by lines"
     else:
         kind = "squash" if event.squash else "merge"
         title = f'{kind} {event.commit[:12]} of {first} and {second} ("{shorten(event.subject, 60)}")'
-    told = count_kinds([served])
+    told = count_kinds([audited])
     said = ", ".join(f"{number} {kind}" for kind, number in told.items())
-    wrong = any(not hit.meant for hit in served.hits)
-    if served.reason:
-        return Line(f"{title}: nothing can be told: {served.reason}", "warn")
+    wrong = any(not hit.meant for hit in audited.hits)
+    if audited.reason:
+        return Line(f"{title}: nothing can be told: {audited.reason}", "warn")
     return Line(
         f"{title}: {said or 'every entry as the rules want it'}", "bad" if wrong else "good" if not said else ""
     )
 
 
-def count_kinds(served: Sequence[Served]) -> dict[str, int]:
+def count_kinds(audited: Sequence[AuditedMerge]) -> dict[str, int]:
     """How many hits there are, by kind; those that seem to be meant count as "meant"."""
-    return dict(Counter("meant" if hit.meant else hit.kind for one in served for hit in one.hits))
+    return dict(Counter("meant" if hit.meant else hit.kind for one in audited for hit in one.hits))
 
 
-def summarize(served: Sequence[Served]) -> Line:
+def summarize(audited: Sequence[AuditedMerge]) -> Line:
     """One line for a person about all of them."""
-    wrong = sum(not hit.meant for one in served for hit in one.hits)
-    others = sum(one.others for one in served)
+    wrong = sum(not hit.meant for one in audited for hit in one.hits)
+    others = sum(one.others for one in audited)
     more = f"; {others} other {'file stops' if others == 1 else 'files stop'} the merge too" if others else ""
     what = f"{plural(wrong, 'place')} not as the rules want it" if wrong else "nothing lost, doubled or blended"
-    return Line(f"{plural(len(served), 'merge')}: {what}{more}", "bad" if wrong else "good")
+    return Line(f"{plural(len(audited), 'merge')}: {what}{more}", "bad" if wrong else "good")
 
 
-def served_data(served: Served) -> dict[str, Any]:
+def merge_data(audited: AuditedMerge) -> dict[str, Any]:
     return {
-        "commit": served.event.commit or None,
-        "squash": served.event.squash,
-        "sides": list(served.event.names),
-        "subject": served.event.subject,
-        "unexplained": served.reason or None,
-        "taken_whole": served.whole,
-        "changed_by_more_than_two_parents": list(served.crowded),
-        "other_conflicts": served.others,
+        "commit": audited.event.commit or None,
+        "squash": audited.event.squash,
+        "sides": list(audited.event.names),
+        "subject": audited.event.subject,
+        "unexplained": audited.reason or None,
+        "taken_whole": audited.whole,
+        "changed_by_more_than_two_parents": list(audited.crowded),
+        "other_conflicts": audited.others,
         "files": [
             {**file_data(file.judged.file, file.judged.found), "made_by": file.how,
              "hits": [found.hit._asdict() for found in file.found]}
-            for file in served.files
+            for file in audited.files
         ],
     }  # fmt: skip

@@ -49,7 +49,7 @@ class Schemas:
 Key = tuple[str, str | None, str | None, str | None]
 
 
-class Judged:
+class JudgedFile:
     """One file of a merge, and what the merge did to it. harmed: the entries that were lost, doubled or blended.
 
     found: the whole explanation. base: the merge base's version, of several bases their merge.
@@ -165,12 +165,12 @@ class MergeAuditor:
         touched = read_touched(self.cwd, merge, self.env)
         found = {}
         for file in touched.files:
-            judged = Judged(file, self.schemas.load(file.path))
+            judged = JudgedFile(file, self.schemas.load(file.path))
             if judged.harmed:
                 found[file.path] = self._compare(merge, judged)
         return found
 
-    def _compare(self, merge: Commit, judged: Judged) -> Seen:
+    def _compare(self, merge: Commit, judged: JudgedFile) -> Seen:
         """Which of the harm is still to be seen, in HEAD and in the work tree, and was not mended in between."""
         path = judged.file.path
         blob = read_blobs_at(self.cwd, [path], self.env)[path]

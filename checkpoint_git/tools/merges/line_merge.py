@@ -14,35 +14,35 @@ from checkpoint_git.core.jsontext import JsonTextError, Node, decode, parse, spl
 from checkpoint_git.git.merges.conflicts import read_line_merges
 from checkpoint_git.git.merges.merges import Commit, Touched, Versions, read_blobs_at, read_contents, read_touched_each
 from checkpoint_git.git.merges.suspects import read_later_versions
-from checkpoint_git.git.merges.trees import Made, Plain, is_dropped, merge_by_lines, read_foreseen, read_made
+from checkpoint_git.git.merges.trees import Made, Plain, is_dropped, merge_by_lines, read_made, read_predicted
 from checkpoint_git.merge.explanation import THE_FILE, Entry
 from checkpoint_git.merge.file import merge_bases, merge_file
-from checkpoint_git.tools.merges.findings import Event, Found, Hit, How, Kind, Served, ServedFile
-from checkpoint_git.tools.merges.judged import Judged, Schemas, key_of, list_harm, place_of
+from checkpoint_git.tools.merges.findings import AuditedFile, AuditedMerge, Event, Found, Hit, How, Kind
+from checkpoint_git.tools.merges.judged import JudgedFile, Schemas, key_of, list_harm, place_of
 from checkpoint_git.tools.merges.sentences import Parents, say_entry
 
 SIDES = ("the base branch", "the head branch")  # of a merge that is foreseen, and of a squash
 
 
-def foresee(plain: Plain, first: str, second: str, names: tuple[str, str], schemas: Schemas) -> Served:
+def predict_line_merge(plain: Plain, first: str, second: str, names: tuple[str, str], schemas: Schemas) -> AuditedMerge:
     """What a server's merge of two commits (full ids) would do; nothing is kept of it."""
     made = merge_by_lines(plain, first, second)
-    touched = read_foreseen(plain, made, first, second)
+    touched = read_predicted(plain, made, first, second)
     parents = Parents(1, 2, SIDES)
     files = []
     for file in touched.files:
-        judged = Judged(file, schemas.load(file.path), schemas.choices.narrative)
+        judged = JudgedFile(file, schemas.load(file.path), schemas.choices.narrative)
         kinds = made.stopped.pop(file.path, None) or made.stopped.pop(file.old_path, None)
         found = _tell_stop(judged, kinds) if kinds is not None else find_hits(judged, "foreseen", parents)
-        files.append(ServedFile(judged, "foreseen", found))
+        files.append(AuditedFile(judged, "foreseen", found))
     rest = [Found(Hit("conflict", path, "", "", _say_kinds(kinds))) for path, kinds in made.stopped.items()]
     if rest:
-        nothing = Judged(Versions("", "", (), None, None, None, (1, 2)), {})
-        files.append(ServedFile(nothing, "foreseen", rest))
-    return Served(Event("", names), None, files, touched.whole, tuple(touched.crowded), made.others)
+        nothing = JudgedFile(Versions("", "", (), None, None, None, (1, 2)), {})
+        files.append(AuditedFile(nothing, "foreseen", rest))
+    return AuditedMerge(Event("", names), None, files, touched.whole, tuple(touched.crowded), made.others)
 
 
-def _tell_stop(judged: Judged, kinds: Sequence[str]) -> list[Found]:
+def _tell_stop(judged: JudgedFile, kinds: Sequence[str]) -> list[Found]:
     file = judged.file
     ours = None if None in (file.first, file.second) else judged.explain(file.first).ours
     where = ""
@@ -65,14 +65,14 @@ def _say_kinds(kinds: Sequence[str]) -> str:
 # merges that were made
 
 
-def serve(plain: Plain, commit: Commit, event: Event, schemas: Schemas, touched: Touched) -> Served:
+def audit_merge(plain: Plain, commit: Commit, event: Event, schemas: Schemas, touched: Touched) -> AuditedMerge:
     """What one merge did to every entry. commit: its parents are the sides, also of a squash that names only one.
 
     touched: the merge's files.
     """
     narrative = schemas.choices.narrative
     telling = [(file, schemas.load(file.path)) for file in touched.files]
-    judged = [Judged(file, schema, narrative) for file, schema in telling if not _is_ours(file, schema, narrative)]
+    judged = [JudgedFile(file, schema, narrative) for file, schema in telling if not _is_ours(file, schema, narrative)]
     if event.squash:  # what the branch did not touch, the commit changed on its own account
         judged = [one for one in judged if one.file.second != one.base]
     open_files = [one for one in judged if one.harmed or not _is_right(one)]
@@ -84,8 +84,8 @@ def serve(plain: Plain, commit: Commit, event: Event, schemas: Schemas, touched:
         found = find_hits(one, ways[one.file.path], parents)
         if ways[one.file.path] == "hand":
             found = _mark_meant(plain.cwd, one, found)
-        files.append(ServedFile(one, ways[one.file.path], found))
-    return Served(event, commit, files, touched.whole, tuple(touched.crowded))
+        files.append(AuditedFile(one, ways[one.file.path], found))
+    return AuditedMerge(event, commit, files, touched.whole, tuple(touched.crowded))
 
 
 def _is_ours(file: Versions, schema: dict[str, Any], narrative: str) -> bool:
@@ -100,11 +100,11 @@ def _is_ours(file: Versions, schema: dict[str, Any], narrative: str) -> bool:
     return not merged.conflicts and merged.data == file.result
 
 
-def find_parents(judged: Judged, event: Event) -> Parents:
+def find_parents(judged: JudgedFile, event: Event) -> Parents:
     return Parents(*judged.file.parents, names=SIDES if event.squash else ("", ""))
 
 
-def _is_right(judged: Judged) -> bool:
+def _is_right(judged: JudgedFile) -> bool:
     ours = judged.found.ours
     return ours is not None and ours.same
 
@@ -119,7 +119,7 @@ def _make_again(plain: Plain, commit: Commit) -> Made | None:
         return None
 
 
-def _find_ways(plain: Plain, commit: Commit, made: Made | None, files: Iterable[Judged]) -> dict[str, How]:
+def _find_ways(plain: Plain, commit: Commit, made: Made | None, files: Iterable[JudgedFile]) -> dict[str, How]:
     paths = [one.file.path for one in files]
     if made is None:
         return dict.fromkeys(paths, "unknown")
@@ -140,7 +140,7 @@ def _find_ways(plain: Plain, commit: Commit, made: Made | None, files: Iterable[
 # what is told of one file
 
 
-def find_hits(judged: Judged, how: How, parents: Parents) -> list[Found]:
+def find_hits(judged: JudgedFile, how: How, parents: Parents) -> list[Found]:
     unreadable = {version for version, _ in judged.found.unreadable}
     if unreadable & {"base", "first", "second"}:
         return []
@@ -156,7 +156,7 @@ _KIND_OF_BROKEN: dict[str, Kind] = {"doubled": "duplicate-key", "blended": "not-
 _KINDS: dict[str, Kind] = {"lost": "lost", "doubled": "doubled", "blended": "blended"}
 
 
-def hit_of(judged: Judged, entry: Entry, parents: Parents, meant: bool) -> Hit:
+def hit_of(judged: JudgedFile, entry: Entry, parents: Parents, meant: bool) -> Hit:
     """One entry that a merge harmed. meant: somebody made the file so, and no lines."""
     path = judged.file.path
     if entry.name == THE_FILE and not judged.is_readable:
@@ -166,7 +166,7 @@ def hit_of(judged: Judged, entry: Entry, parents: Parents, meant: bool) -> Hit:
     return Hit(_KINDS[entry.verdict], path, place_of(entry), entry.name, said, entry.side, meant)
 
 
-def _find_strange(judged: Judged, parents: Parents, hits: Sequence[Hit]) -> list[Hit]:
+def _find_strange(judged: JudgedFile, parents: Parents, hits: Sequence[Hit]) -> list[Hit]:
     """Every place at which lines made something else than the rules do, and that no hit tells of yet."""
     ours = judged.found.ours
     if ours is None or ours.same:
@@ -193,7 +193,7 @@ def _find_followed(file: Versions, base: bytes | None, parents: Parents) -> list
     return [Hit("undecided", file.path, "", "", said)]
 
 
-def _say_place(judged: Judged, where: str, parents: Parents) -> str:
+def _say_place(judged: JudgedFile, where: str, parents: Parents) -> str:
     near = [entry for entry in judged.found.entries if _is_related(entry.where, where)]
     telling = [entry for entry in near if entry.verdict not in ("first", "second", "combined")] or near
     return "; ".join(say_entry(entry, parents) for entry in telling[:3]) or f"at {where or '/'}"
@@ -215,7 +215,7 @@ def place_lines(text_of: bytes | None, found: list[Found]) -> list[Found]:
     return [one._replace(hit=one.hit._replace(line=line)) for one, (line, _) in zip(found, places, strict=True)]
 
 
-def _mark_meant(cwd: str, judged: Judged, found: list[Found]) -> list[Found]:
+def _mark_meant(cwd: str, judged: JudgedFile, found: list[Found]) -> list[Found]:
     """Losses that no picking of sides brings about, by hunks or of the whole file: somebody wrote the file so."""
     file = judged.file
     if not any(one.hit.kind == "lost" for one in found) or file.result in (file.first, file.second):
@@ -245,37 +245,37 @@ def find_event(commit: Commit, squash: bool = False, names: Mapping[str, str] | 
     return Event(commit.id, (first, f"{second} and {more} more" if more > 0 else second), commit.subject, squash)
 
 
-def serve_all(plain: Plain, events: Sequence[tuple[Commit, Event]], schemas: Schemas) -> Iterator[Served]:
+def audit_merges(plain: Plain, events: Sequence[tuple[Commit, Event]], schemas: Schemas) -> Iterator[AuditedMerge]:
     """What some merges did; where this clone lacks something, that is the reason why nothing is known."""
     touched = read_touched_each(plain.cwd, [commit for commit, _ in events], plain.env)
     for (commit, event), read in zip(events, touched, strict=True):
         if isinstance(read, str):
-            yield Served(event, commit, [], reason=read)
+            yield AuditedMerge(event, commit, [], reason=read)
         else:
-            yield serve(plain, commit, event, schemas, read)
+            yield audit_merge(plain, commit, event, schemas, read)
 
 
 # what a later commit still shows
 
 
-def keep_lasting(plain: Plain, served: Served, head: str) -> Served:
+def keep_remaining(plain: Plain, audited: AuditedMerge, head: str) -> AuditedMerge:
     """The merge with only what a commit still shows, and nobody brought back in between. head: a full id."""
-    if served.commit is None or not served.files:
-        return served
-    paths = [file.judged.file.path for file in served.files]
+    if audited.commit is None or not audited.files:
+        return audited
+    paths = [file.judged.file.path for file in audited.files]
     blobs = read_blobs_at(plain.cwd, paths, plain.env, head)
     contents = read_contents(plain.cwd, filter(None, blobs.values()), plain.env)
     files = []
-    for file in served.files:
+    for file in audited.files:
         data = contents.get(blobs[file.judged.file.path])
-        found = _keep(plain, served, file, data, head) if file.found else []
+        found = _keep(plain, audited, file, data, head) if file.found else []
         if found:
             files.append(file._replace(found=place_lines(data, found)))
-    return served._replace(files=files)
+    return audited._replace(files=files)
 
 
-def _keep(plain: Plain, served: Served, file: ServedFile, data: bytes | None, head: str) -> list[Found]:
-    judged, merge = file.judged, served.event.commit
+def _keep(plain: Plain, audited: AuditedMerge, file: AuditedFile, data: bytes | None, head: str) -> list[Found]:
+    judged, merge = file.judged, audited.event.commit
     left = judged.read_left(data, merge, plain.cwd, plain.env, head)
     keys = {key_of(entry) for entry in left or ()}
     if judged.file.result is None and data is None:
@@ -285,11 +285,11 @@ def _keep(plain: Plain, served: Served, file: ServedFile, data: bytes | None, he
         return kept + [one for one in file.found if one.entry is None and _stands(judged, one.hit, data)]
     if left == judged.harmed:
         return file.found
-    parents = find_parents(judged, served.event)
+    parents = find_parents(judged, audited.event)
     return [Found(hit_of(judged, entry, parents, False), entry) for entry in left or ()]
 
 
-def _stands(judged: Judged, hit: Hit, data: bytes | None) -> bool:
+def _stands(judged: JudgedFile, hit: Hit, data: bytes | None) -> bool:
     if data is None or judged.file.result is None:
         return False
     if data == judged.file.result:

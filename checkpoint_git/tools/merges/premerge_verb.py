@@ -36,13 +36,13 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     request = read_request(args, invocation.cwd, env)
     for _ in range(args.retries or 0):
         try:
-            return tell_premerge(request, premerge(request, invocation.now, env))
+            return describe_premerge(request, premerge(request, invocation.now, env))
         except MovedError:
             request = follow(request, env)
-    return tell_premerge(request, premerge(request, invocation.now, env))
+    return describe_premerge(request, premerge(request, invocation.now, env))
 
 
-def tell_premerge(request: Request, done: Premerge) -> Outcome:
+def describe_premerge(request: Request, done: Premerge) -> Outcome:
     """The answer of the verb: exit code 1 where something is left to a person."""
     findings = find_troubles(request, done)
     blocks = [*_describe(request, done), *(_advise(request, done) if findings else [])]

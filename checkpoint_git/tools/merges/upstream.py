@@ -14,7 +14,7 @@ from checkpoint_git.git.run import offline_env
 from checkpoint_git.merge.conflicts import list_clashes
 from checkpoint_git.merge.file import merge_bases, merge_file
 from checkpoint_git.protocols.write import find_new_errors
-from checkpoint_git.tools.merges.facts import Meeting, Upstream
+from checkpoint_git.tools.merges.facts import FilePreview, Upstream
 from checkpoint_git.tools.merges.judged import Schemas
 
 
@@ -35,7 +35,7 @@ def read_upstream(
     if not tracking.behind:
         return found
     try:
-        touched = upstream.read_meeting_files(place.top, tracking, own)
+        touched = upstream.read_diverged_files(place.top, tracking, own)
     except CheckpointError as error:
         return found._replace(state="cut", detail=error.message)
     if not touched.bases:
@@ -44,57 +44,57 @@ def read_upstream(
     if not files:
         return found
     settings = upstream.read_settings(place.top, tracking.branch, own)
-    return found._replace(rebases=settings.rebases, meetings=_meet(place.top, tracking, settings, files, now, own))
+    return found._replace(rebases=settings.rebases, previews=_preview(place.top, tracking, settings, files, now, own))
 
 
-def _meet(
+def _preview(
     top: str,
     tracking: upstream.Tracking,
     settings: upstream.Settings,
     files: list[Versions],
     now: int,
     env: Mapping[str, str],
-) -> tuple[Meeting, ...]:
+) -> tuple[FilePreview, ...]:
 
     driven = upstream.read_driven(top, [file.path for file in files], env) if settings.installed else frozenset[str]()
     return tuple(
-        meeting._replace(
+        preview._replace(
             in_the_way=upstream.is_in_the_way(top, file.old_path or file.path, tracking, settings, file.first is None),
             driven=file.path in driven,
         )
-        for file, meeting in zip(files, meet_all(top, files, settings.choices, now), strict=True)
+        for file, preview in zip(files, preview_files(top, files, settings.choices, now), strict=True)
     )
 
 
 _NAMES = {"base": "the common base", "ours": "this branch's version", "theirs": "theirs"}
 
 
-def meet_all(cwd: str, files: Sequence[Versions], choices: Choices, now: int) -> list[Meeting]:
+def preview_files(cwd: str, files: Sequence[Versions], choices: Choices, now: int) -> list[FilePreview]:
     """What becomes of each file. cwd: a folder of the repository. choices: what the driver was set up with."""
     schemas = Schemas(choices)
-    meetings = []
+    previews = []
     for file in files:
-        meeting = meet(file, schemas.load(file.path), choices.narrative, now)
-        by_lines = meeting.kind == "text" and _merges_by_lines(cwd, file)
-        meetings.append(Meeting(file.path, "clean") if by_lines else meeting)
-    return meetings
+        preview = preview_file(file, schemas.load(file.path), choices.narrative, now)
+        by_lines = preview.kind == "text" and _merges_by_lines(cwd, file)
+        previews.append(FilePreview(file.path, "clean") if by_lines else preview)
+    return previews
 
 
-def meet(file: Versions, schema: dict[str, Any], narrative: str, now: int) -> Meeting:
+def preview_file(file: Versions, schema: dict[str, Any], narrative: str, now: int) -> FilePreview:
     """What becomes of one file: first is this branch's version, second the upstream's."""
     base = merge_bases(file.bases, schema)
     if file.first == base or file.first == file.second:
-        return Meeting(file.path, "whole")
+        return FilePreview(file.path, "whole")
     if file.first is None or file.second is None:
-        return Meeting(file.path, "removed-here" if file.first is None else "removed-there")
+        return FilePreview(file.path, "removed-here" if file.first is None else "removed-there")
     try:
         merged = merge_file(base, file.first, file.second, schema, narrative=narrative)
     except JsonTextError as error:
-        return Meeting(file.path, "text", detail=f"{_NAMES[error.version]} cannot be read as JSON: {error.message}")
+        return FilePreview(file.path, "text", detail=f"{_NAMES[error.version]} cannot be read as JSON: {error.message}")
     if merged.conflicts:
-        return Meeting(file.path, "conflict", list_clashes(merged))
+        return FilePreview(file.path, "conflict", list_clashes(merged))
     errors = find_new_errors(file.path, merged.data, (file.first, file.second), now)
-    return Meeting(file.path, "clean", invalid=f"{errors[0].where or '/'}: {errors[0].message}" if errors else "")
+    return FilePreview(file.path, "clean", invalid=f"{errors[0].where or '/'}: {errors[0].message}" if errors else "")
 
 
 def _read_json(data: bytes) -> str:

@@ -16,16 +16,16 @@ from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.tools.merges.findings import (
     NOT_AUDITED,
-    Served,
+    AuditedMerge,
     count_kinds,
     describe,
+    list_findings,
     list_rules,
-    served_data,
+    merge_data,
     summarize,
-    tell_all,
 )
 from checkpoint_git.tools.merges.judged import Schemas
-from checkpoint_git.tools.merges.line_merge import find_event, foresee, serve, serve_all
+from checkpoint_git.tools.merges.line_merge import audit_merge, audit_merges, find_event, predict_line_merge
 from checkpoint_git.tools.merges.tree_merge import read_checked_bases
 
 
@@ -36,12 +36,12 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     with open_plain(cwd, env) as plain:
         if args.candidate is not None:
             candidate = _read_named(cwd, args.candidate, env)
-            served, singles = _verify_candidate(plain, candidate, args.base, args.head, schemas)
+            audited, singles = _verify_candidate(plain, candidate, args.base, args.head, schemas)
         else:
-            served, singles = [_foresee(plain, args.base, args.head, schemas)], []
-    findings = [*tell_all(served), *map(_tell_single, singles)]
-    data = {"candidate": args.candidate, "merges": [served_data(one) for one in served], "counts": count_kinds(served)}
-    return Outcome(data, [describe(one) for one in served], findings, None, [summarize(served)], list_rules())
+            audited, singles = [_predict(plain, args.base, args.head, schemas)], []
+    findings = [*list_findings(audited), *map(_tell_single, singles)]
+    data = {"candidate": args.candidate, "merges": [merge_data(one) for one in audited], "counts": count_kinds(audited)}
+    return Outcome(data, [describe(one) for one in audited], findings, None, [summarize(audited)], list_rules())
 
 
 def _read_named(cwd: str, name: str, env: Env) -> str:
@@ -53,7 +53,7 @@ def _read_named(cwd: str, name: str, env: Env) -> str:
         raise CheckpointError(error.message, hint) from None
 
 
-def _foresee(plain: Plain, base: str | None, head: str | None, schemas: Schemas) -> Served:
+def _predict(plain: Plain, base: str | None, head: str | None, schemas: Schemas) -> AuditedMerge:
     if not base:
         raise CheckpointError(
             "it is not said what is to be merged into what",
@@ -62,12 +62,12 @@ def _foresee(plain: Plain, base: str | None, head: str | None, schemas: Schemas)
     names = (base, head or "HEAD")
     commits = [_read_named(plain.cwd, name, plain.env) for name in names]
     read_checked_bases(plain.cwd, commits[0], commits[1], plain.env)
-    return foresee(plain, commits[0], commits[1], names, schemas)
+    return predict_line_merge(plain, commits[0], commits[1], names, schemas)
 
 
 def _verify_candidate(
     plain: Plain, candidate: str, base: str | None, head: str | None, schemas: Schemas
-) -> tuple[list[Served], list[Commit]]:
+) -> tuple[list[AuditedMerge], list[Commit]]:
     """What each merge of a candidate did; and the commits of it of whose other side nothing is known."""
     cwd, env = plain.cwd, plain.env
     (commit,) = read_commits(cwd, [candidate], env)
@@ -77,17 +77,17 @@ def _verify_candidate(
         sides = (_read_named(cwd, base, env), _read_named(cwd, head, env))
         squash = commit._replace(parents=sides)
         event = find_event(squash, True, dict(zip(sides, (base, head), strict=True)))
-        return [serve(plain, squash, event, schemas, read_touched(cwd, squash, env))], []
+        return [audit_merge(plain, squash, event, schemas, read_touched(cwd, squash, env))], []
     if base is None:
         if len(commit.parents) < 2:
             raise CheckpointError(
                 f"{escape_controls(candidate[:12])} is no merge", "of a squash name both sides: --base REF --head REF"
             )
-        return list(serve_all(plain, [(commit, find_event(commit))], schemas)), []
+        return list(audit_merges(plain, [(commit, find_event(commit))], schemas)), []
     return _verify_chain(plain, _read_named(cwd, base, env), candidate, schemas)
 
 
-def _verify_chain(plain: Plain, base: str, candidate: str, schemas: Schemas) -> tuple[list[Served], list[Commit]]:
+def _verify_chain(plain: Plain, base: str, candidate: str, schemas: Schemas) -> tuple[list[AuditedMerge], list[Commit]]:
     cwd, env = plain.cwd, plain.env
     if run_git(["merge-base", "--is-ancestor", base, candidate], cwd, env=env, check=False).code != 0:
         raise CheckpointError(
@@ -102,14 +102,14 @@ def _verify_chain(plain: Plain, base: str, candidate: str, schemas: Schemas) -> 
     touching = _read_touching(plain, base, candidate)
     events = [(commit, find_event(commit)) for commit in chain if commit.id in suspects]
     events += [(squash, find_event(squash, True)) for squash in squashes.values() if squash.id not in suspects]
-    found = {one.event.commit: one for one in serve_all(plain, events, schemas)}
-    served, singles = [], []
+    found = {one.event.commit: one for one in audit_merges(plain, events, schemas)}
+    audited, singles = [], []
     for commit in chain:
         if commit.id in found or len(commit.parents) > 1:
-            served.append(found.get(commit.id) or Served(find_event(commit), commit, []))
+            audited.append(found.get(commit.id) or AuditedMerge(find_event(commit), commit, []))
         elif commit.id in touching:
             singles.append(commit)
-    return served, singles
+    return audited, singles
 
 
 def _read_touching(plain: Plain, base: str, candidate: str) -> set[str]:

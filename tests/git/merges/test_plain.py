@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.git.merges.merges import read_merge
-from checkpoint_git.git.merges.trees import is_dropped, merge_by_lines, open_plain, read_foreseen, read_made
+from checkpoint_git.git.merges.trees import is_dropped, merge_by_lines, open_plain, read_made, read_predicted
 from tests.scenarios.driven import drive
 from tests.support.repos import GitRepo
 
@@ -35,7 +35,7 @@ def test_lines_are_merged_and_no_object_is_left_behind(diverged: GitRepo) -> Non
     before = diverged.git("count-objects", "-v")
     with open_plain(str(diverged.path)) as plain:
         made = merge_by_lines(plain, *ids(diverged))
-        (file,) = read_foreseen(plain, made, *ids(diverged)).files
+        (file,) = read_predicted(plain, made, *ids(diverged)).files
         assert file.result == f"left\n{LINES}right\n".encode()
         assert read_made(plain, made, [PATH, "gone"]) == {PATH: file.result, "gone": None}
         assert (made.stopped, made.others) == ({}, 0)

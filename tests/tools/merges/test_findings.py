@@ -7,8 +7,8 @@ from checkpoint_git.tools.merges.findings import (
     NOT_REPAIRED,
     Event,
     Hit,
+    find_hit_findings,
     list_rules,
-    tell_hits,
 )
 
 MADE = Event("4f1c2ab90d3e" + "0" * 28, ("main", "topic"), "Merge\nit")
@@ -17,9 +17,9 @@ HIT = Hit("lost", ".checkpoints/build.checkpoint.json", "/blockers", "blockers[b
 
 
 def test_what_is_foreseen_and_what_was_made_is_said_in_its_own_tense() -> None:
-    (foreseen,) = tell_hits(FORESEEN, [HIT], "hint")
+    (foreseen,) = find_hit_findings(FORESEEN, [HIT], "hint")
     assert foreseen.message == "merging topic into origin/main by lines loses an entry: blockers[b1]: gone"
-    (made,) = tell_hits(MADE, [HIT._replace(line=7)], "hint")
+    (made,) = find_hit_findings(MADE, [HIT._replace(line=7)], "hint")
     assert made.message.startswith("merge 4f1c2ab90d3e of main and topic (")
     assert made.message.endswith("lost an entry: blockers[b1]: gone")
     assert (made.code, made.level, made.where, made.line, made.hint) == (
@@ -29,18 +29,18 @@ def test_what_is_foreseen_and_what_was_made_is_said_in_its_own_tense() -> None:
         7,
         "hint",
     )
-    (squash,) = tell_hits(MADE._replace(squash=True), [HIT], "")
+    (squash,) = find_hit_findings(MADE._replace(squash=True), [HIT], "")
     assert squash.message.startswith("squash 4f1c2ab90d3e of main and topic")
 
 
 def test_what_seems_to_be_meant_is_a_note() -> None:
-    (found,) = tell_hits(MADE, [HIT._replace(meant=True)], "")
+    (found,) = find_hit_findings(MADE, [HIT._replace(meant=True)], "")
     assert (found.level, found.message.endswith("it seems to be meant")) == ("note", True)
 
 
 def test_many_of_one_kind_in_one_file_are_counted() -> None:
     hits = [HIT._replace(where=f"/blockers/{number}") for number in range(MOST_TOLD + 5)]
-    found = tell_hits(MADE, [*hits, HIT._replace(kind="doubled")], "")
+    found = find_hit_findings(MADE, [*hits, HIT._replace(kind="doubled")], "")
     assert len(found) == MOST_TOLD + 2
     assert "5 more of this kind here" in found[-1].message
     assert found[-1].level == "error"

@@ -11,9 +11,9 @@ import pytest
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.git.merges.merges import Ancestor, Versions
-from checkpoint_git.tools.merges.facts import Meeting, Upstream
+from checkpoint_git.tools.merges.facts import FilePreview, Upstream
 from checkpoint_git.tools.merges.judged import Schemas
-from checkpoint_git.tools.merges.upstream import meet, read_upstream
+from checkpoint_git.tools.merges.upstream import preview_file, read_upstream
 from tests.scenarios.driven import PATH, drive
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
@@ -51,15 +51,15 @@ def put(repo: GitRepo, path: str, text: str | bytes | None) -> None:
     repo.commit("put")
 
 
-def foresee(repo: GitRepo) -> Upstream | None:
+def predict_line_merge(repo: GitRepo) -> Upstream | None:
     return read_upstream(find_place(str(repo.path)), seconds(NOON), dict(os.environ))
 
 
-def meeting(repo: GitRepo) -> Meeting:
+def preview(repo: GitRepo) -> FilePreview:
     """What is foreseen of the only file."""
-    found = foresee(repo)
+    found = predict_line_merge(repo)
     assert found is not None
-    (only,) = found.meetings
+    (only,) = found.previews
     return only
 
 
@@ -73,14 +73,14 @@ def pull(repo: GitRepo) -> int:
 
 def test_a_clean_merge_is_foreseen_and_comes(fork: Fork) -> None:
     clone = fork(text(), text(step="sprint-3"), text(blockers=[{"id": "b", "description": "x", "needs": "info"}]))
-    assert meeting(clone) == Meeting(PATH, "clean")
+    assert preview(clone) == FilePreview(PATH, "clean")
     assert pull(clone) == 0
-    assert foresee(clone) == Upstream("origin/main", ahead=2, behind=0)
+    assert predict_line_merge(clone) == Upstream("origin/main", ahead=2, behind=0)
 
 
 def test_a_conflict_is_foreseen_with_its_place_and_comes(fork: Fork) -> None:
     clone = fork(text(), text(step="sprint-3"), text(step="sprint-4"))
-    found = meeting(clone)
+    found = preview(clone)
     assert found.kind == "conflict"
     assert found.clashes == (("/step", '"sprint-3"', '"sprint-4"'),)
     assert pull(clone) == 1
@@ -90,15 +90,15 @@ def test_a_file_that_only_the_upstream_changed_is_taken_whole(fork: Fork) -> Non
     clone = fork(text(), text(), text(step="sprint-4"))
     clone.write("readme", "y")
     clone.commit("ahead")
-    assert meeting(clone) == Meeting(PATH, "whole")
+    assert preview(clone) == FilePreview(PATH, "whole")
     assert pull(clone) == 0
 
 
 def test_nothing_is_said_of_what_only_this_branch_changed(fork: Fork) -> None:
     clone = fork(text(), text(step="sprint-3"), text())
-    found = foresee(clone)
+    found = predict_line_merge(clone)
     assert found is not None
-    assert found.meetings == ()
+    assert found.previews == ()
 
 
 @pytest.mark.parametrize(
@@ -108,14 +108,14 @@ def test_a_removal_against_a_change_is_foreseen_and_comes(
     fork: Fork, mine: str | None, theirs: str | None, kind: str
 ) -> None:
     clone = fork(text(), mine and text(step=mine), theirs and text(step=theirs))
-    assert meeting(clone).kind == kind
+    assert preview(clone).kind == kind
     assert pull(clone) == 1
 
 
 @pytest.mark.parametrize("step", ["sprint-3", "sprint-4"])
 def test_two_new_files_meet_without_a_base(fork: Fork, step: str) -> None:
     clone = fork(None, text(step="sprint-3"), text(step=step, updated_at="2026-03-02T10:00:00Z"))
-    assert meeting(clone).kind == ("clean" if step == "sprint-3" else "conflict")
+    assert preview(clone).kind == ("clean" if step == "sprint-3" else "conflict")
     assert (pull(clone) == 0) == (step == "sprint-3")
 
 
@@ -124,14 +124,14 @@ def test_a_renamed_file_is_followed(fork: Fork) -> None:
     new = ".checkpoints/builder.checkpoint.json"
     clone.git("mv", PATH, new)
     clone.commit("rename")
-    assert meeting(clone) == Meeting(new, "whole")
+    assert preview(clone) == FilePreview(new, "whole")
     assert pull(clone) == 0
 
 
 @pytest.mark.parametrize("broken", [b"{not json", b'{"a": 1, "a": 2}', b"\xff\xfe", b"[" * 5_000])
 def test_what_is_no_json_is_left_to_gits_lines(fork: Fork, broken: bytes) -> None:
     clone = fork(text(), text(step="sprint-3"), broken)
-    found = meeting(clone)
+    found = preview(clone)
     assert (found.kind, found.clashes) == ("text", ())
     assert found.detail.startswith("theirs cannot be read as JSON: ")
     assert pull(clone) == 1
@@ -140,32 +140,34 @@ def test_what_is_no_json_is_left_to_gits_lines(fork: Fork, broken: bytes) -> Non
 def test_lines_that_merge_into_a_document_again_are_clean(fork: Fork) -> None:
     broken = text().replace('"phase"', '"step": "twice", "phase"')
     clone = fork(broken, text().replace('"status": "in_progress"', '"status": "blocked"', 1), broken + "\n")
-    assert meeting(clone).kind == "clean"
+    assert preview(clone).kind == "clean"
     assert pull(clone) == 0
 
 
 def test_a_merged_document_that_breaks_a_rule_is_foreseen() -> None:
     base, mine, theirs = (text(next_actions=actions).encode() for actions in (["a", "b"], ["b"], ["a"]))
     file = Versions(PATH, "", (Ancestor(base, ()),), mine, theirs, mine, (1, 2))
-    plain = meet(file, {}, "conflict", seconds(NOON))  # by a schema that does not say that the list may not be empty
+    plain = preview_file(
+        file, {}, "conflict", seconds(NOON)
+    )  # by a schema that does not say that the list may not be empty
     assert (plain.kind, plain.invalid.partition(":")[0]) == ("clean", "/next_actions")
     broken = file._replace(second=text(next_actions=["a"], status="nonsense").encode())
-    assert meet(broken, {}, "conflict", seconds(NOON)).invalid == "", "that side was wrong before"
-    assert meet(file, Schemas(Choices()).load(PATH), "conflict", seconds(NOON)).kind == "conflict"
+    assert preview_file(broken, {}, "conflict", seconds(NOON)).invalid == "", "that side was wrong before"
+    assert preview_file(file, Schemas(Choices()).load(PATH), "conflict", seconds(NOON)).kind == "conflict"
 
 
 def test_uncommitted_changes_are_in_the_way(fork: Fork) -> None:
     clone = fork(text(), text(), text(step="sprint-4"))
-    assert not meeting(clone).in_the_way
+    assert not preview(clone).in_the_way
     clone.write(PATH, text(step="sprint-3"))
-    assert meeting(clone).in_the_way
+    assert preview(clone).in_the_way
     assert pull(clone) != 0
 
 
 def test_an_untracked_file_is_in_the_way(fork: Fork) -> None:
     clone = fork(None, None, text())
     clone.write(PATH, text())
-    assert meeting(clone).in_the_way
+    assert preview(clone).in_the_way
     assert pull(clone) != 0
 
 
@@ -175,11 +177,11 @@ def test_unrelated_histories_and_lost_upstreams_are_said(fork: Fork, repo: GitRe
     repo.commit("other")
     clone.git("fetch", "-q")
     clone.git("branch", "-q", "--set-upstream-to", "origin/other")
-    found = foresee(clone)
+    found = predict_line_merge(clone)
     assert found is not None
     assert (found.name, found.state) == ("origin/other", "unrelated")
     clone.git("update-ref", "-d", "refs/remotes/origin/other")
-    found = foresee(clone)
+    found = predict_line_merge(clone)
     assert found is not None
     assert (found.name, found.state) == ("origin/other", "gone")
 
@@ -192,7 +194,7 @@ def test_a_shallow_clone_says_that_nothing_can_be_told(fork: Fork, repo: GitRepo
     cut.git("checkout", "-q", "-b", "mine", "origin/topic")
     put(cut, PATH, text(step="sprint-3"))
     cut.git("branch", "-q", "--set-upstream-to", "origin/main")
-    found = foresee(cut)
+    found = predict_line_merge(cut)
     assert found is not None
     assert found.state == "cut"
 
@@ -207,7 +209,7 @@ def test_a_criss_cross_is_merged_over_the_merge_of_its_bases(fork: Fork, repo: G
         put(one, PATH, text(skill_state={"n": ["l", "r"]}, **changes))
     clone.git("fetch", "-q")
     assert len(clone.git("merge-base", "--all", "HEAD", "origin/main").split()) == 2
-    assert meeting(clone).kind == "clean"
+    assert preview(clone).kind == "clean"
     assert pull(clone) == 0
     assert json.loads(clone.read(PATH))["step"] == "sprint-5"
 
@@ -215,32 +217,32 @@ def test_a_criss_cross_is_merged_over_the_merge_of_its_bases(fork: Fork, repo: G
 def test_the_clones_own_choices_are_used(fork: Fork) -> None:
     mine = text(step="sprint-3", updated_at="2026-03-02T10:00:00Z")
     clone = fork(text(), mine, text(step="sprint-4", updated_at="2026-03-02T11:00:00Z"))
-    assert meeting(clone).kind == "conflict"
+    assert preview(clone).kind == "conflict"
     drive(clone, choices=Choices("newest"))
-    assert meeting(clone).kind == "clean"
+    assert preview(clone).kind == "clean"
     assert pull(clone) == 0
 
 
 def test_a_private_schema_that_is_gone_is_merged_without(fork: Fork, tmp_path: Path) -> None:
     clone = fork(text(), text(skill_state={"a": 1}), text(step="sprint-4"))
     drive(clone, choices=Choices(schema=str(tmp_path / "gone.json")))
-    assert meeting(clone).kind == "clean"
+    assert preview(clone).kind == "clean"
 
 
 def test_without_our_driver_the_answer_says_so(fork: Fork) -> None:
     clone = fork(text(), text(step="sprint-3"), text(project="other"))
-    assert meeting(clone).driven
+    assert preview(clone).driven
     (clone.path / ".git/info/attributes").unlink()
-    assert not meeting(clone).driven
+    assert not preview(clone).driven
     drive(clone)
     clone.git("config", "merge.checkpoint.driver", "true")
-    assert not meeting(clone).driven
+    assert not preview(clone).driven
 
 
 def test_a_pull_that_rebases_is_known(fork: Fork) -> None:
     clone = fork(text(), text(step="sprint-3"), text(project="other"))
     clone.git("config", "pull.rebase", "true")
-    found = foresee(clone)
+    found = predict_line_merge(clone)
     assert found is not None
     assert found.rebases
 
@@ -248,11 +250,11 @@ def test_a_pull_that_rebases_is_known(fork: Fork) -> None:
 def test_looking_ahead_changes_nothing(fork: Fork) -> None:
     clone = fork(text(), text(step="sprint-3"), text(step="sprint-4"))
     before = take_snapshot(clone.path)
-    foresee(clone)
+    predict_line_merge(clone)
     assert take_snapshot(clone.path) == before
 
 
 def test_a_path_may_have_a_line_end_in_it(fork: Fork) -> None:
     path = ".checkpoints/a\nb.checkpoint.json"
     clone = fork(text(), text(step="sprint-3"), text(step="sprint-4"), path)
-    assert (meeting(clone).path, meeting(clone).kind) == (path, "conflict")
+    assert (preview(clone).path, preview(clone).kind) == (path, "conflict")
