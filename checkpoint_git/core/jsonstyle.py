@@ -19,7 +19,7 @@ def style_of(root: Node) -> Style:
     text = root.text
     newline = text.find("\n")
     style = Style(eol="\r\n" if newline > 0 and text[newline - 1] == "\r" else "\n")
-    children = children_of(root)
+    children = root.children
     if not children:
         return style
     first = children[0]
@@ -34,12 +34,6 @@ def style_of(root: Node) -> Style:
     elif style.colon == ":":
         style.comma = ","
     return style
-
-
-def children_of(node: Node) -> "list[Node]":
-    """The members of an object or an array in the order of the source; none for a scalar."""
-    members = node.members
-    return list(members.values()) if isinstance(members, dict) else members or []
 
 
 def lead_of(node: Node) -> str:

@@ -75,6 +75,12 @@ class Node:
         return self._members  # type: ignore[return-value]  # read by now
 
     @property
+    def children(self) -> "list[Node]":
+        """The members in the order of the source; none for a scalar."""
+        members = self.members if self._members is _UNREAD else self._members
+        return list(members.values()) if type(members) is dict else members or []  # type: ignore[return-value]
+
+    @property
     def source(self) -> str:
         return self.text[self.start : self.end]
 

@@ -5,7 +5,7 @@ results) or Choice (a place where several texts are possible: a conflict). The w
 segments: text, or an Alternatives where the text depends on the side. On git's hot path: no imports but jsontext's.
 """
 
-from checkpoint_git.core.jsonstyle import Style, children_of, lead_of, style_of
+from checkpoint_git.core.jsonstyle import Style, lead_of, style_of
 from checkpoint_git.core.jsontext import CONTAINERS, Node, end_of_string, to_tokens
 
 try:
@@ -171,11 +171,11 @@ class Writer:
         The indentation is None in a container on one line.
         """
         anchor = built.anchor
-        children = children_of(anchor)
+        children = anchor.children
         if children:
             return self._frame_of_members(anchor, children)
         if built.like is not None and "\n" not in built.like.source:
-            like = children_of(built.like)
+            like = built.like.children
             edge = built.like.text[built.like.start + 1 : like[0].key_start] if like else ""
             return edge, self.style.comma, edge, None
         inner = lead + self.style.unit
@@ -279,7 +279,7 @@ class Writer:
     def _restyled(self, node: Node, lead: str) -> str:
         inner = lead + self.style.unit
         pieces = []
-        for child in children_of(node):
+        for child in node.children:
             key = ""
             if child.key_start < child.start:
                 end = end_of_string(child.text, child.key_start)
@@ -314,7 +314,7 @@ class Writer:
 
 
 def _indexes(anchor: Node) -> "dict[int, int]":
-    return {id(child): number for number, child in enumerate(children_of(anchor))}
+    return {id(child): number for number, child in enumerate(anchor.children)}
 
 
 def _is_optional(entry: Entry) -> bool:

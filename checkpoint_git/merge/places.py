@@ -4,7 +4,6 @@ A result of None is absence. The rules are in the package's docstring.
 """
 
 from checkpoint_git.core.clock import read_instant
-from checkpoint_git.core.jsonstyle import children_of
 from checkpoint_git.core.jsontext import CONTAINERS, Node, join_pointer
 from checkpoint_git.core.jsonwrite import Built, Choice, Entry
 from checkpoint_git.merge.items import NATURAL_KEYS, canonical_rank, find_natural_key, identify, merge_order
@@ -158,7 +157,7 @@ def _identity_diverged(old: "dict[str, Node]", left: "dict[str, Node]", right: "
 
 def _assemble(ours: Node, entries: "list[Entry]", theirs: "Node | None") -> "Result":
     """A container of these entries in ours' style: ours itself where nothing differs from it."""
-    children = children_of(ours)
+    children = ours.children
     if len(children) == len(entries) and all(
         entry.result is child for entry, child in zip(entries, children, strict=True)
     ):
@@ -272,7 +271,7 @@ def _merge_list(
     merged: dict[Identity, Result] = {}
     for number, identity in enumerate(order, head):
         versions = old.get(identity), left.get(identity), right.get(identity)
-        merged[identity] = _merge_item(context, place, join_pointer(where, number), versions, joins)
+        merged[identity] = _merge_item(context, place, f"{where}/{number}", versions, joins)
     own = [Entry(None, item, item) for item in whole[1]]
     most = max(len(whole[1]), len(whole[2]), int(rule["limit"])) if "limit" in rule else None
 

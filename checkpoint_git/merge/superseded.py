@@ -1,6 +1,5 @@
 """The narrative that a newer one replaced (policy "newest"), kept in the document's list of such."""
 
-from checkpoint_git.core.jsonstyle import children_of
 from checkpoint_git.core.jsontext import Node
 from checkpoint_git.core.jsonwrite import Built, Choice, Entry, Fresh
 
@@ -37,10 +36,10 @@ def _append(result: "Any", record: "dict[str, Any]", text: str) -> "Result":
     if isinstance(result, Node) and type(result.value) is list:
         if result.text is text:
             return Built(result, [*_own_entries(result), item], None)
-        return Fresh([*children_of(result), record])
+        return Fresh([*result.children, record])
     return Fresh([result, record])
 
 
 def _own_entries(node: Node) -> "list[Entry]":
     keys: list[str] | list[None] = list(node.members) if isinstance(node.members, dict) else [None] * len(node.value)
-    return [Entry(key, child, child) for key, child in zip(keys, children_of(node), strict=True)]
+    return [Entry(key, child, child) for key, child in zip(keys, node.children, strict=True)]

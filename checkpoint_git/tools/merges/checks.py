@@ -10,7 +10,7 @@ from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
 from checkpoint_git.protocols.registry import protocol_of
-from checkpoint_git.tools.merges.facts import Audit, Damage, Harm, FilePreview, Upstream
+from checkpoint_git.tools.merges.facts import Audit, Damage, FilePreview, Harm, Upstream
 
 _LONGEST_SUBJECT = 60
 _LONGEST_VALUE = 40
