@@ -133,6 +133,8 @@ def plan_update(entity: Entity, changes: Mapping[str, str | None]) -> Steps:
     observations = [parse(text) for text in entity.observations]
     leftovers = [each for each in observations if each.key in (*KEYS, *changes) and each.value != fields[each.key]]
     wanted = {key: None if value is None else value.strip() for key, value in changes.items()}
+    # The server ignores an observation that is there already: after A, B, A the last one would be B. So what counts is
+    # that the others are deleted, not the order.
     add = [write(key, value) for key, value in wanted.items() if value is not None and fields.get(key) != value]
     old = [each for each in observations if each.key in wanted and each.value != wanted[each.key]]
     return Steps([each.text for each in leftovers], add, [each.text for each in old if each not in leftovers])

@@ -18,7 +18,7 @@ from checkpoint_git.protocols.memory.entity import Entity
 from checkpoint_git.protocols.memory.transports import Transport, UnavailableError, entity_json
 from checkpoint_git.protocols.memory.transports.jsonl import JsonlTransport, graph_lock
 
-TIMEOUT = 20.0  # seconds; a cold start that has to load everything takes most of it
+TIMEOUT = 20.0  # seconds; node itself starts in 1 s, a cold `npx -y` in 13 s
 _LONGEST = 600
 _SETUP = "`checkpoint memory setup` installs one and asks first; or: git config checkpoint.memoryCommand COMMAND"
 

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 
-SUFFIX = ".jsonl"
 ENTITY = "initiative-checkpoint"
 ENTITY_TYPE = "checkpoint"
 STATUS_FILE = "WORKFLOW-STATUS.yaml"
@@ -17,11 +16,6 @@ SERVER_PACKAGE = "@modelcontextprotocol/server-memory"
 FILE_VARIABLE = "MEMORY_FILE_PATH"
 _LONGEST_NAME = 200
 _COMMAND_HINT = "for example: git config checkpoint.memoryCommand 'node /path/to/index.js'"
-
-
-def find_skill(file_name: str) -> str:
-    """A graph belongs to no skill."""
-    return ""
 
 
 def check_entity_name(name: str) -> str:

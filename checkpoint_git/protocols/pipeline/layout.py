@@ -11,7 +11,7 @@ BASE = ".claude/checkpoints"  # below the home folder, or the top of a project
 
 # phase -> the ordinal in its files' names; these are written
 PHASES = {"implement": 1, "local_review": 2, "create_pr": 3, "ready_for_merge": 4}
-# (phase, ordinal) of other numberings, which are read as well
+# (phase, ordinal) of other numberings, which are in use and read as well
 _READ_TOO = (("pr_release_ready", 4), ("ready_for_merge", 5))
 READ_PHASES = tuple(dict.fromkeys((*list(PHASES)[:3], "pr_release_ready", "ready_for_merge")))
 _PAIRS = frozenset((*PHASES.items(), *_READ_TOO))

@@ -46,10 +46,9 @@ class Facts(NamedTuple):
 
 
 def is_finished(state: Mapping[str, Any]) -> bool:
-    """Whether nothing is left to resume: the last phase is complete, and noted as such.
-
-    Agents that go to the next phase and leave "complete" as the status have not done that phase.
-    """
+    """Whether nothing is left to resume: the last phase is complete, and noted as such."""
+    # Agents that go to the next phase and leave "complete" as the status have not done that phase. A resume that looks
+    # for in_progress alone would read a crash between two phases as a fresh start, and overwrite the state.
     is_complete = state.get("current_phase") == LAST and state.get("phase_status") == "complete"
     return is_complete and LAST in phases_in(state, "completed_phases")
 

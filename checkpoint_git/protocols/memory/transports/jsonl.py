@@ -94,7 +94,7 @@ class JsonlTransport:
     def _load(self) -> list[GraphLine]:
         lines = read_lines(self.path)
         broken = [at for at, line in enumerate(lines, 1) if line.value is None]
-        if broken:
+        if broken:  # one truncated line makes every tool of the server fail
             message = f"{escape_controls(self.path)}: line {broken[0]} is not JSON, so no server can read the graph"
             raise GraphError(message, BROKEN_HINT)
         return lines

@@ -1,6 +1,6 @@
 """A running memory server, spoken to over its standard streams: the one module that knows the SDK.
 
-The SDK is an extra and takes a second to import, so it is imported inside functions only. Every call is bounded in
+The SDK is an extra and takes over a second to import, so it is imported inside functions only. Every call is bounded in
 time; a server that is away, hangs or dies is an UnavailableError.
 """
 
