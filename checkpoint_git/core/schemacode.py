@@ -45,6 +45,7 @@ _BREAKS = {
     "minimum": "not {0} >= {1}",
     "exclusiveMinimum": "not {0} > {1}",
 }
+_LONGEST_LINE = 110
 _IS_EMPTY = (("minLength", 1), ("minItems", 1))
 
 
@@ -62,7 +63,21 @@ def write_check(document: Any) -> str:
     functions = [line for lines in writer.functions.values() for line in lines]
     head = ["import re", ""] if writer.has_patterns else []
     constants = [f"{name} = {text}" for text, name in writer.constants.items()]
-    return "\n".join([*head, *constants, *functions, "", "", *_function("check", body), ""])
+    return "\n".join([*head, *constants, *_join_tests([*functions, "", "", *_function("check", body)]), ""])
+
+
+def _join_tests(lines: Lines) -> Lines:
+    """Tests that follow one another and refuse alike as one test."""
+    joined = Lines()
+    for line in lines:
+        joined.append(line)
+        if len(joined) < 4 or joined[-1].strip() != "return False" or joined[-1] != joined[-3]:
+            continue
+        before, test = joined[-4], joined[-2]
+        both = f"{before[:-1]} or {test.strip()[3:]}"
+        if before.strip()[:3] == test.strip()[:3] == "if " and before[:-1].rstrip() and len(both) <= _LONGEST_LINE:
+            joined[-4:] = [both, joined[-1]]
+    return joined
 
 
 def write_module(document: Any) -> str:
@@ -267,13 +282,18 @@ def _write_is_not(kind: str, value: str) -> str:
 
 def _write_branches(types: "list[str] | None", by_type: dict[str, Lines], value: str) -> Lines:
     """One branch a type; without types a value of another one passes."""
-    lines, word = Lines(), "if"
+    lines, word, passing = Lines(), "if", list[str]()
     for kind in types or by_type:
-        inner = by_type.get("number" if kind == "integer" else kind, [])
-        if inner or types:
-            lines += [f"{word} {_IS_TYPE[kind].format(value)}:", *_indent(inner or ["pass"])]
+        inner, test = by_type.get("number" if kind == "integer" else kind, []), _IS_TYPE[kind].format(value)
+        if inner:
+            lines += [f"{word} {test}:", *_indent(inner)]
             word = "elif"
-    return [*lines, "else:", "    return False"] if types else lines
+        else:
+            passing.append(test)
+    if not types:
+        return lines
+    last = f"{word} not ({' or '.join(passing)}):" if passing else "else:"
+    return [*lines, last, "    return False"]
 
 
 def _write_sizes(schema: dict[str, Any], keywords: tuple[str, ...], value: str) -> Lines:

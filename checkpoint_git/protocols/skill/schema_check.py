@@ -13,54 +13,34 @@ def check(value):
     if type(value) is not dict:
         return False
     member1 = value.get('protocol_version')
-    if type(member1) is not str:
-        return False
-    if member1 not in _0:
+    if type(member1) is not str or member1 not in _0:
         return False
     member1 = value.get('skill')
-    if type(member1) is not str:
-        return False
-    if not member1:
+    if type(member1) is not str or not member1:
         return False
     member1 = value.get('project')
-    if type(member1) is not str:
-        return False
-    if not member1:
+    if type(member1) is not str or not member1:
         return False
     member1 = value.get('project_dir')
-    if type(member1) is not str:
-        return False
-    if not member1:
+    if type(member1) is not str or not member1:
         return False
     member1 = value.get('created_at')
-    if type(member1) is not str:
-        return False
-    if not member1:
+    if type(member1) is not str or not member1:
         return False
     member1 = value.get('updated_at')
-    if type(member1) is not str:
-        return False
-    if not member1:
+    if type(member1) is not str or not member1:
         return False
     member1 = value.get('phase')
-    if type(member1) is not str:
-        return False
-    if not member1:
+    if type(member1) is not str or not member1:
         return False
     member1 = value.get('step')
-    if type(member1) is not str:
-        return False
-    if not member1:
+    if type(member1) is not str or not member1:
         return False
     member1 = value.get('status')
-    if type(member1) is not str:
-        return False
-    if member1 not in _1:
+    if type(member1) is not str or member1 not in _1:
         return False
     member1 = value.get('progress_summary')
-    if type(member1) is not str:
-        return False
-    if not member1:
+    if type(member1) is not str or not member1:
         return False
     if '$schema' in value:
         member1 = value['$schema']
@@ -77,19 +57,13 @@ def check(value):
             if type(member3) is str:
                 if not member3:
                     return False
-            elif type(member3) is int or type(member3) is float:
-                pass
-            else:
+            elif not (type(member3) is int or type(member3) is float):
                 return False
             member3 = item2.get('label')
-            if type(member3) is not str:
-                return False
-            if not member3:
+            if type(member3) is not str or not member3:
                 return False
             member3 = item2.get('status')
-            if type(member3) is not str:
-                return False
-            if member3 not in _2:
+            if type(member3) is not str or member3 not in _2:
                 return False
     if 'context_primer' in value:
         member1 = value['context_primer']
@@ -127,20 +101,14 @@ def check(value):
             if type(member3) is str:
                 if not member3:
                     return False
-            elif type(member3) is int or type(member3) is float:
-                pass
-            else:
+            elif not (type(member3) is int or type(member3) is float):
                 return False
             member3 = item2.get('description')
-            if type(member3) is not str:
-                return False
-            if not member3:
+            if type(member3) is not str or not member3:
                 return False
             if 'needs' in item2:
                 member3 = item2['needs']
-                if type(member3) is not str:
-                    return False
-                if member3 not in _3:
+                if type(member3) is not str or member3 not in _3:
                     return False
     if 'next_actions' in value:
         member1 = value['next_actions']
@@ -152,9 +120,7 @@ def check(value):
                     return False
             elif type(item2) is dict:
                 member3 = item2.get('text')
-                if type(member3) is not str:
-                    return False
-                if not member3:
+                if type(member3) is not str or not member3:
                     return False
                 if 'done_when' in item2:
                     member3 = item2['done_when']
@@ -174,33 +140,25 @@ def check(value):
             if type(item2) is not dict:
                 return False
             member3 = item2.get('provider')
-            if type(member3) is not str:
-                return False
-            if not member3:
+            if type(member3) is not str or not member3:
                 return False
             member3 = item2.get('id')
             if type(member3) is str:
                 if not member3:
                     return False
-            elif type(member3) is int or type(member3) is float:
-                pass
-            else:
+            elif not (type(member3) is int or type(member3) is float):
                 return False
             if 'role' in item2:
                 member3 = item2['role']
-                if type(member3) is not str:
-                    return False
-                if member3 not in _4:
+                if type(member3) is not str or member3 not in _4:
                     return False
     if 'depends_on' in value:
         member1 = value['depends_on']
-        if type(member1) is str:
-            pass
-        elif type(member1) is list:
+        if type(member1) is list:
             for item2 in member1:
                 if type(item2) is not str:
                     return False
-        else:
+        elif not (type(member1) is str):
             return False
     if 'cost' in value:
         member1 = value['cost']
@@ -208,33 +166,25 @@ def check(value):
             return False
         if 'total_usd' in member1:
             member2 = member1['total_usd']
-            if not (type(member2) is int or type(member2) is float):
-                return False
-            if not member2 >= 0:
+            if not (type(member2) is int or type(member2) is float) or not member2 >= 0:
                 return False
         if 'budget_usd' in member1:
             member2 = member1['budget_usd']
-            if not (type(member2) is int or type(member2) is float):
-                return False
-            if not member2 >= 0:
+            if not (type(member2) is int or type(member2) is float) or not member2 >= 0:
                 return False
         if 'by_phase' in member1:
             member2 = member1['by_phase']
             if type(member2) is not dict:
                 return False
             for key3, member3 in member2.items():
-                if not (type(member3) is int or type(member3) is float):
-                    return False
-                if not member3 >= 0:
+                if not (type(member3) is int or type(member3) is float) or not member3 >= 0:
                     return False
         if 'by_model' in member1:
             member2 = member1['by_model']
             if type(member2) is not dict:
                 return False
             for key3, member3 in member2.items():
-                if not (type(member3) is int or type(member3) is float):
-                    return False
-                if not member3 >= 0:
+                if not (type(member3) is int or type(member3) is float) or not member3 >= 0:
                     return False
         if 'currency' in member1:
             member2 = member1['currency']
@@ -248,9 +198,7 @@ def check(value):
             if type(item2) is not dict:
                 return False
             member3 = item2.get('rubric')
-            if type(member3) is not str:
-                return False
-            if not member3:
+            if type(member3) is not str or not member3:
                 return False
             member3 = item2.get('score')
             if not (type(member3) is int or type(member3) is float):

@@ -8,14 +8,10 @@ def check(value):
     if type(value) is not dict:
         return False
     member1 = value.get('workflow_id')
-    if type(member1) is not str:
-        return False
-    if not member1:
+    if type(member1) is not str or not member1:
         return False
     member1 = value.get('last_updated')
-    if type(member1) is not str:
-        return False
-    if not member1:
+    if type(member1) is not str or not member1:
         return False
     member1 = value.get('tasks')
     if type(member1) is not list:
@@ -27,46 +23,26 @@ def check(value):
         if type(member3) is str:
             if not member3:
                 return False
-        elif type(member3) is int or type(member3) is float:
-            pass
-        else:
+        elif not (type(member3) is int or type(member3) is float):
             return False
         member3 = item2.get('status')
-        if type(member3) is not str:
-            return False
-        if not member3:
+        if type(member3) is not str or not member3:
             return False
         if 'started_at' in item2:
             member3 = item2['started_at']
-            if type(member3) is str:
-                pass
-            elif member3 is None:
-                pass
-            else:
+            if not (type(member3) is str or member3 is None):
                 return False
         if 'completed_at' in item2:
             member3 = item2['completed_at']
-            if type(member3) is str:
-                pass
-            elif member3 is None:
-                pass
-            else:
+            if not (type(member3) is str or member3 is None):
                 return False
         if 'output' in item2:
             member3 = item2['output']
-            if type(member3) is str:
-                pass
-            elif member3 is None:
-                pass
-            else:
+            if not (type(member3) is str or member3 is None):
                 return False
         if 'error' in item2:
             member3 = item2['error']
-            if type(member3) is str:
-                pass
-            elif member3 is None:
-                pass
-            else:
+            if not (type(member3) is str or member3 is None):
                 return False
         if 'attempts' in item2:
             member3 = item2['attempts']
