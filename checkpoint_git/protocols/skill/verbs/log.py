@@ -11,14 +11,14 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
-from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.git.history.log import environment, read_boundary
 from checkpoint_git.git.history.steps import Commit, Step, Touch, read_blob_at_head, read_life_steps
 from checkpoint_git.git.objects import Blobs
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.history import Entry, Version, Versions, read_entries
-from checkpoint_git.protocols.skill.life import LOOKS, Event, describe_event, is_different, is_wanted
+from checkpoint_git.protocols.skill.life import LOOKS, describe_event, is_different, is_wanted
 from checkpoint_git.protocols.skill.read import missing_checkpoint
 from checkpoint_git.protocols.skill.since import read_since
 
@@ -101,7 +101,11 @@ def log(
             kept.append(entry._replace(events=events))
     if not seen and since is None and store.read_skill(place, skill) is None:
         raise missing_checkpoint(place, skill)
-    return LogResult(skill, path, kept, is_cut, silent, _find_gaps(boundary, path))
+    findings = []
+    if boundary:
+        message = "this clone is shallow: older commits are not in it"
+        findings.append(Finding("log/shallow", "note", message, path, hint="git fetch --unshallow brings the rest"))
+    return LogResult(skill, path, kept, is_cut, silent, findings)
 
 
 def read_life(place: Place, skill: str, since: int | None, boundary: frozenset[str]) -> Iterator[Entry]:
@@ -112,18 +116,11 @@ def read_life(place: Place, skill: str, since: int | None, boundary: frozenset[s
     own = {_ON_DISK: on_disk} if isinstance(on_disk, bytes) else {}
     with Blobs(place.work_tree, environment(), MAX_BYTES) as blobs:
         versions = Versions(blobs.read, own)
-        head = read_blob_at_head(place.work_tree, path)
+        head, now = read_blob_at_head(place.work_tree, path), _ON_DISK if own else ""
         steps = read_life_steps(place.work_tree, path, _KIN, lambda paths: history_specs(paths, skill), since)
-        unsaved = [] if isinstance(on_disk, OSError) else _find_unsaved(path, head, versions, bool(own))
-        yield from read_entries(chain(unsaved, steps), versions, skill, boundary)
-
-
-def _find_unsaved(path: str, head: str, versions: Versions, is_there: bool) -> list[Step]:
-    """What a commit of the file as it is now would be; [] where it would change nothing."""
-    now = _ON_DISK if is_there else ""
-    if (not head and not now) or _is_same(versions.read(head), versions.read(now)):
-        return []
-    return [Step(Commit("", (), 0, 0, "", ""), [Touch(path, (head,), now)])]
+        if not isinstance(on_disk, OSError) and (head or now) and not _is_same(versions.read(head), versions.read(now)):
+            steps = chain([Step(Commit("", (), 0, 0, "", ""), [Touch(path, (head,), now)])], steps)
+        yield from read_entries(steps, versions, skill, boundary)
 
 
 def _is_same(before: Version, after: Version) -> bool:
@@ -139,17 +136,19 @@ def history_specs(paths: Sequence[str], skill: str) -> list[str]:
     return [f":(top,glob){folder}/{layout.HISTORY}/{name}.*.json" for folder in folders]
 
 
-def _find_gaps(boundary: frozenset[str], path: str) -> list[Finding]:
-    if not boundary:
-        return []
-    hint = "git fetch --unshallow brings the rest"
-    return [Finding("log/shallow", "note", "this clone is shallow: older commits are not in it", path, hint=hint)]
-
-
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb."""
     place = find_place(invocation.cwd)
-    skill = args.skill or _find_only_skill(place)
+    skill = args.skill
+    if not skill:
+        skill, *others = store.list_skills(place) or [""]
+        if not skill or others:
+            named = (
+                f"there are: {', '.join([skill, *others][:12])}"
+                if skill
+                else "there is none in the folder; name one that was"
+            )
+            raise CheckpointError("which checkpoint? checkpoint log SKILL", named)
     since = None if args.since is None else read_since(args.since)
     limit = args.limit if args.limit is not None else 0 if since is not None else DEFAULT_LIMIT
     if limit < 0:
@@ -166,40 +165,35 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         "silent": result.silent,
         "shallow": bool(result.findings),
     }
-    return Outcome(data, list(_tell(result)), result.findings)
-
-
-def _find_only_skill(place: Place) -> str:
-    skills = store.list_skills(place)
-    if len(skills) == 1:
-        return skills[0]
-    named = f"there are: {', '.join(skills[:12])}" if skills else "there is none in the folder; name one that was"
-    raise CheckpointError("say whose checkpoint: checkpoint log SKILL", named)
+    return Outcome(data, list(_render(result)), result.findings)
 
 
 # for a person
 
 
-def _tell(result: LogResult) -> Iterator[Block]:
+def _render(result: LogResult) -> Iterator[Block]:
     if not result.entries:
-        yield Line(f"nothing to tell of {result.skill}", "dim")
+        yield Line(f"nothing to show of {result.skill}", "dim")
     for at, entry in enumerate(result.entries):
         if at:
             yield Line("")
-        yield Line(_title(entry), "strong" if entry.commit else "warn", hang=2)
-        yield from _event_lines(entry)
-    yield from _closing(result)
+        yield from _render_entry(entry)
+    if result.is_cut:
+        yield Line("")
+        yield Line("older commits: -n 0 shows them all", "dim")
+    if result.silent:
+        yield Line("")
+        count = plural(result.silent, "commit")
+        yield Line(f"{count} changed only its summary, files or private state: --all", "dim")
 
 
-def _title(entry: Entry) -> str:
-    if entry.commit is None:
-        return "not committed yet"
-    at = write_instant(entry.commit.at)
-    words = [entry.commit.id[:_SHORT_ID], f"{at[:10]} {at[11:16]}", entry.commit.author]
-    return "  ".join([*words, shorten(entry.commit.subject, 80), *(["(merge)"] if entry.is_merge else [])])
-
-
-def _event_lines(entry: Entry) -> Iterator[Line]:
+def _render_entry(entry: Entry) -> Iterator[Line]:
+    title, commit = "not committed yet", entry.commit
+    if commit is not None:
+        at = write_instant(commit.at)
+        words = [commit.id[:_SHORT_ID], f"{at[:10]} {at[11:16]}", commit.author, shorten(commit.subject, 80)]
+        title = "  ".join([*words, "(merge)"] if entry.is_merge else words)
+    yield Line(title, "strong" if commit else "warn", hang=2)
     for event in entry.events[:_SHOWN_EVENTS]:
         name, glyph, style = LOOKS[event.kind]
         yield Line(f"  {name}: {shorten(describe_event(event), _SHOWN_LETTERS)}", style, glyph, 4)
@@ -207,19 +201,6 @@ def _event_lines(entry: Entry) -> Iterator[Line]:
         yield Line(f"  and {len(entry.events) - _SHOWN_EVENTS} more: --json has all of them", "dim")
     if not entry.events:
         yield Line("  only its summary, files or private state", "dim")
-
-
-def _closing(result: LogResult) -> Iterator[Line]:
-    if result.is_cut:
-        yield Line("")
-        yield Line("older commits: -n 0 tells them all", "dim")
-    if result.silent:
-        yield Line("")
-        yield Line(f"{_count_commits(result.silent)} changed only its summary, files or private state: --all", "dim")
-
-
-def _count_commits(count: int) -> str:
-    return f"{count} commit{'' if count == 1 else 's'}"
 
 
 # for a program
@@ -237,10 +218,14 @@ def entry_data(entry: Entry) -> dict[str, Any]:
             "author": commit.author,
             "subject": commit.subject,
         }
-    events = [_event_data(event) for event in entry.events]
+    events = [
+        {
+            "kind": event.kind,
+            "subject": event.subject,
+            "text": describe_event(event),
+            "from": event.before,
+            "to": event.after,
+        }
+        for event in entry.events
+    ]
     return {**data, "path": entry.path, "merge": entry.is_merge, "events": events}
-
-
-def _event_data(event: Event) -> dict[str, Any]:
-    text = describe_event(event)
-    return {"kind": event.kind, "subject": event.subject, "text": text, "from": event.before, "to": event.after}
