@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from copy import deepcopy
 from typing import Any, NamedTuple, TextIO
 
 from checkpoint_git.core import jsontext, jsonwrite
@@ -38,8 +37,6 @@ class Written(NamedTuple):
 
 
 def say_waiting(stream: TextIO) -> Tell:
-    """A callback that tells the user why nothing happens."""
-
     def tell() -> None:
         stream.write("checkpoint: another process is writing; waiting for it\n")
         stream.flush()
@@ -64,8 +61,8 @@ def plan_write(path: str, before: Document | None, change: Change, now: int) -> 
     """
     if before is not None and (before.value is None or before.text is None):
         return Written(before, False, before.findings, [])
-    root = None if before is None else jsontext.parse(before.text or "")
-    value = change(None if root is None else deepcopy(root.value))
+    text = ((before and before.text) or "").removeprefix(jsontext.BYTE_ORDER_MARK)
+    value = change(jsontext.scan_tokens(text) if before else None)
     if isinstance(value, Finding):
         unchanged = before or Document(path, "", None, None, 0, [])
         return Written(unchanged, before is None, [value._replace(path=path)], [])
@@ -82,7 +79,7 @@ def plan_value(path: str, before: Document | None, value: dict[str, Any], now: i
 
 
 def find_new(before: Iterable[Finding], after: Iterable[Finding]) -> list[Finding]:
-    """The findings that were not there before. Numbers are left out of the comparison: list items move."""
+    """The findings that were not there before."""
     known = Counter(_identity(finding) for finding in before)
     new = []
     for finding in after:
@@ -94,6 +91,7 @@ def find_new(before: Iterable[Finding], after: Iterable[Finding]) -> list[Findin
 
 
 def _identity(finding: Finding) -> tuple[str, str, str]:
+    # without numbers: items move in their lists
     return finding.code, _NUMBERS.sub("#", finding.where), _NUMBERS.sub("#", finding.message)
 
 

@@ -52,7 +52,6 @@ class Edit(NamedTuple):
 
     @property
     def field(self) -> str:
-        """The top-level field that changes."""
         return self.path[0].name
 
 
@@ -112,7 +111,6 @@ def _tokens(value: Any) -> Any:
 
 
 def make_edit(path: str, action: Literal["replace", "append"], value: Any) -> Edit:
-    """An edit of a dotted path, for callers without a command line. Raises CheckpointError for an invalid path."""
     check_text(path)
     if _find_outside_brackets(path, _OPERATOR_LETTERS + "=") >= 0:
         raise CheckpointError(f"{quote(path)} is not a path", "give the path alone, such as progress_table.0.status")
@@ -120,7 +118,6 @@ def make_edit(path: str, action: Literal["replace", "append"], value: Any) -> Ed
 
 
 def check_text(word: str) -> None:
-    """Raises CheckpointError for a command line word that was not UTF-8: it could not be written into a file."""
     try:
         word.encode()
     except UnicodeEncodeError:
@@ -163,7 +160,6 @@ def _parse_path(text: str, word: str) -> tuple[Step, ...]:
 
 
 def _take_step(text: str, *, is_first: bool) -> tuple[Step | None, str]:
-    """The first step of a path and what follows it; None where there is no step to be read."""
     if text.startswith("[") and not is_first:
         name, bracket, rest = text[1:].partition("]")
         return (Step(name, bracketed=True) if bracket else None), rest
@@ -179,7 +175,7 @@ def _take_step(text: str, *, is_first: bool) -> tuple[Step | None, str]:
 
 
 def apply_edit(value: dict[str, Any], edit: Edit) -> None:
-    """Changes a document in place. Raises CheckpointError where the path leads nowhere in this document."""
+    """Changes a value in place. Raises CheckpointError where the path leads nowhere."""
     container: Any = value
     for at in range(len(edit.path) - 1):
         key = _find_member(container, edit, at)
@@ -241,7 +237,6 @@ def _path_text(path: tuple[Step, ...]) -> str:
 
 
 def scaffold(skill: str, project: str, project_dir: str, now: int) -> dict[str, Any]:
-    """A new checkpoint that is valid as it stands."""
     instant = write_instant(now)
     return {
         "protocol_version": "1.0",
@@ -277,7 +272,7 @@ def apply_edits(value: dict[str, Any], edits: list[Edit], *, is_new: bool) -> No
 
 
 def stamp(value: dict[str, Any], now: int) -> bool:
-    """Sets updated_at to now, but never back and never before created_at. Returns whether the clock was behind."""
+    """Sets updated_at to now, but never back, nor before created_at. Returns whether the clock was behind."""
     latest = write_instant(now)
     behind = False
     for key in ("updated_at", "created_at"):
@@ -290,7 +285,6 @@ def stamp(value: dict[str, Any], now: int) -> bool:
 
 
 def find_done_trouble(value: dict[str, Any], next_action: str | None, complete: bool) -> Finding | None:
-    """Why the first action cannot be taken off, None where it can."""
     actions = read_list(value, "next_actions")
     if not actions:
         message = "next_actions is empty: there is nothing to mark as done"

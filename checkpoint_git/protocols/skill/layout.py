@@ -78,5 +78,5 @@ def history_path(place: Place, skill: str, mark: str) -> str:
 
 
 def relative_checkpoint_path(place: Place, skill: str) -> str:
-    """checkpoint_path relative to the repository, as findings and messages show it."""
+    """As findings and messages show it, from the repository's top."""
     return relative_path(checkpoint_path(place, skill), place.top)

@@ -47,7 +47,6 @@ def find_near_miss(
 
 @lru_cache(maxsize=1_000)  # what one file calls its own, the next one mostly does too
 def _find_near(key: str, known: frozenset[str], shortest: int) -> tuple[str, ...]:
-    """The known names that a key may mean, sorted."""
     spelled = _split_humps(key).lower().replace("-", "_").replace(" ", "_").replace(".", "_")
     return tuple(
         name
@@ -57,7 +56,7 @@ def _find_near(key: str, known: frozenset[str], shortest: int) -> tuple[str, ...
 
 
 def _split_humps(key: str) -> str:
-    """CamelCase as camel_Case. A regular expression would have to be compiled first."""
+    # nextActions -> next_Actions; a regular expression would have to be compiled first
     if key.islower():
         return key
     return "".join(

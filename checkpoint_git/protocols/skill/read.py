@@ -27,7 +27,6 @@ def iterate_documents(place: Place, now: int) -> Iterator[Document]:
 
 
 def check_files(files: Files, now: int) -> list[Document]:
-    """Documents from (relative path, content or the error of reading it)."""
     return list(iterate_checked(files, now))
 
 
@@ -54,7 +53,6 @@ def read_text(place: Place, skill: str) -> str | None:
 
 
 def missing_checkpoint(place: Place, skill: str) -> CheckpointError:
-    """The error for a skill without a checkpoint."""
     known = [escape_controls(name) for name in store.list_skills(place)]
     if not known:
         return CheckpointError(

@@ -76,7 +76,7 @@ def find_due(value: dict[str, Any], reverted: Mapping[str, str] | None = None) -
 
 
 def find_merged(value: dict[str, Any]) -> set[str]:
-    """The references of the merged pull requests that a rotation would move: what the history is to be asked about."""
+    """The references of the merged pull requests that a rotation would move."""
     lists = (part for part in plan_rotation(value).moved if part.where.startswith(f"/skill_state/{_MERGED_LISTS}"))
     return {reference for part in lists for item in part.items for reference in find_entry_references(item)}
 
@@ -188,11 +188,11 @@ def _describe(item: Any) -> str:
 
 
 def _take_decisions(rest: dict[str, Any], keeper: _Keeper) -> list[Moved]:
-    """All but the last twenty; of the twenty places, what is still named takes the first."""
     primer = rest.get("context_primer")
     decisions = read_list(primer, "key_decisions") if isinstance(primer, dict) else []
     if not isinstance(primer, dict) or len(decisions) <= KEPT_DECISIONS:
         return []
+    # of the twenty places, what is still named takes the first
     newest = range(len(decisions) - 1, -1, -1)
     by_need = sorted(newest, key=lambda at: not keeper.find_reason(decisions[at]))
     left, past = _split_at(decisions, set(by_need[:KEPT_DECISIONS]))
@@ -249,7 +249,6 @@ def _split_runs(runs: list[Any], where: str, keeper: _Keeper) -> tuple[list[Any]
 
 
 def _run_age(runs: list[Any], at: int) -> tuple[tuple[int, str], int]:
-    """A sort key, the oldest first; a run without a time counts as the oldest."""
     run = runs[at]
     instant = read_instant(run.get("at")) if isinstance(run, dict) else None
     return instant or (-(10**12), ""), at

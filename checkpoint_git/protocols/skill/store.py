@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import Place, is_inside, relative_path
 from checkpoint_git.disk.read import FileContent, read_content
 from checkpoint_git.protocols.skill import layout
@@ -20,19 +21,16 @@ _HEAD = 1 << 16  # bytes of a misnamed file that are looked at
 def read_files(place: Place, *, only: Collection[str] | None = None) -> Iterator[tuple[str, FileContent]]:
     """Every active checkpoint as (path relative to place.top, content or the error of reading it), sorted.
 
-    only: those with these paths, as they are returned.
-
-    Each file is read when its turn comes, so that ten thousand of them are never in memory together. Raises
-    CheckpointError at once where the folder cannot be read.
+    only: those with these paths. Raises CheckpointError at once where the folder cannot be read.
     """
     paths = [os.path.join(place.directory, name) for name in _list_names(place)]
     if only is not None:
         paths = [path for path in paths if relative_path(path, place.top) in only]
+    # each is read when its turn comes: ten thousand of them are never in memory together
     return ((relative_path(path, place.top), read_content(path, place.top)) for path in paths)
 
 
 def list_skills(place: Place) -> list[str]:
-    """The skills that have a checkpoint, sorted."""
     return [layout.find_skill(name) for name in _list_names(place)]
 
 
@@ -67,7 +65,7 @@ def _list_names(place: Place) -> list[str]:
 
 
 def read_skill(place: Place, skill: str) -> FileContent | None:
-    """One skill's checkpoint, None where it has none. Raises CheckpointError for a name that is not one."""
+    """None where the skill has no checkpoint. Raises CheckpointError for an invalid name."""
     path = layout.checkpoint_path(place, skill)
     return read_content(path, place.top) if os.path.lexists(path) else None
 
@@ -108,14 +106,11 @@ def change_checkpoint(
 
 
 def write_checkpoint(place: Place, skill: str, data: bytes) -> None:
-    """Replaces a skill's checkpoint at once, through a symbolic link only where it stays in the repository."""
     _replace(place, layout.checkpoint_path(place, skill), skill, data)
 
 
 def _replace(place: Place, path: str, skill: str, data: bytes) -> None:
-    from checkpoint_git.disk import atomic
-
-    if os.path.islink(path) and is_inside(path, place.top):
+    if os.path.islink(path) and is_inside(path, place.top):  # one that leads out is refused by write_file
         path = os.path.realpath(path)
         if layout.find_skill(path) not in ("", skill):
             message = f"the checkpoint of {skill} is a symbolic link to that of {layout.find_skill(path)}"
@@ -124,19 +119,11 @@ def _replace(place: Place, path: str, skill: str, data: bytes) -> None:
 
 
 def remove_checkpoint(place: Place, skill: str) -> None:
-    """Removes a skill's checkpoint."""
-    from checkpoint_git.disk import atomic
-
     atomic.remove_file(layout.checkpoint_path(place, skill))
 
 
 def write_history(place: Place, skill: str, marks: list[str], data: bytes) -> str:
-    """Puts data among a skill's past under the first mark that is free or already holds it; returns the path.
-
-    Nothing that is there is ever overwritten.
-    """
-    from checkpoint_git.disk import atomic
-
+    """Writes a file of the skill's past under the first mark that is free or already holds the data; its path."""
     folder = os.path.join(place.directory, layout.HISTORY)
     if os.path.islink(folder) and not is_inside(folder, place.top):
         raise CheckpointError(f"{folder} is a symbolic link that leads out of {place.top}", "put a folder in its place")

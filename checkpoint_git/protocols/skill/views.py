@@ -36,7 +36,7 @@ PUBLIC_FIELDS = (
 
 
 def public_view(value: dict[str, Any]) -> dict[str, Any]:
-    """What siblings may read, in the document's own order; never skill_state."""
+    """What other skills may read, in the document's own order; never skill_state."""
     return {key: member for key, member in value.items() if key in PUBLIC_FIELDS}
 
 
@@ -53,27 +53,24 @@ def read_list(value: dict[str, Any], key: str) -> list[Any]:
 
 
 def read_objects(value: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    """The objects in the list under a key; items of other types are left out."""
+    """The objects in the list under a key, without items of other types."""
     return [item for item in read_list(value, key) if isinstance(item, dict)]
 
 
 def is_open(blocker: dict[str, Any]) -> bool:
-    """Whether a blocker has neither `resolved: true` nor a resolved_at."""
     return blocker.get("resolved") is not True and not blocker.get("resolved_at")
 
 
 def open_blockers(value: dict[str, Any]) -> list[dict[str, Any]]:
-    """The blockers that still stand in the way, in order."""
     return [blocker for blocker in read_objects(value, "blockers") if is_open(blocker)]
 
 
 def waits_on_user(blocker: dict[str, Any]) -> bool:
-    """Whether an open blocker needs a decision of the user's."""
     return is_open(blocker) and blocker.get("needs") == "user_decision"
 
 
 def is_reviewed(superseded: Any) -> bool:
-    """Whether somebody marked a narrative that a merge set aside as read: `reviewed: true` or a reviewed_at."""
+    """Whether a narrative that a merge set aside is marked as read."""
     return isinstance(superseded, dict) and (superseded.get("reviewed") is True or bool(superseded.get("reviewed_at")))
 
 
@@ -84,7 +81,7 @@ def action_text(action: Any) -> str:
 
 
 def action_done_when(action: Any) -> str | None:
-    """The shell command that tells whether the action is done, None where there is none. Never run it unasked."""
+    """The shell command that tells whether the action is done. Never run it without asking."""
     command = action.get("done_when") if isinstance(action, dict) else None
     return command if isinstance(command, str) and command.strip() else None
 
@@ -114,10 +111,7 @@ _KEPT = (
 
 
 def outline(document: Document) -> Document:
-    """The document as far as anybody asks it who looks at all documents: an eighth of it, for there may be thousands.
-
-    Of most rows stays the status, of the findings the errors, of the text nothing.
-    """
+    """An eighth of a document, for commands that look at all of them: of most rows the status, no text, only errors."""
     value = document.value
     if value is None:
         return document._replace(text=None)
@@ -141,7 +135,6 @@ _ROWS: dict[str, dict[str, Any]] = {
 
 
 def is_unstarted(value: dict[str, Any]) -> bool:
-    """Whether there are rows and not one was started."""
     rows = read_objects(value, "progress_table")
     return bool(rows) and all(row.get("status") == "not_started" for row in rows)
 
@@ -153,13 +146,11 @@ def find_age(value: dict[str, Any], now: int) -> int | None:
 
 
 def is_stale(value: dict[str, Any], now: int) -> bool:
-    """Whether work in progress has not been written to for more than seven days."""
     age = find_age(value, now)
     return value.get("status") == "in_progress" and age is not None and age > STALE_AFTER
 
 
 def is_over_budget(value: dict[str, Any]) -> bool:
-    """Whether cost.total_usd is above cost.budget_usd."""
     return bool(describe_budget(value))
 
 
