@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.protocols.restore import layout
+from checkpoint_git.protocols.restore import layout, state_snapshot
 from checkpoint_git.protocols.restore.contents import (
     TYPES,
     Artifact,
@@ -30,8 +30,6 @@ _SIDES = ("", "-wal", "-shm", "-journal")
 
 def open_mechanism(kind: str) -> ArtifactMechanism:
     if kind == "state":
-        from checkpoint_git.protocols.restore import state_snapshot
-
         return state_snapshot
     if kind == "sqlite":
         from checkpoint_git.protocols.restore import sqlite

@@ -141,6 +141,14 @@ def is_folder(root: str, path: str) -> bool:
     return os.path.isdir(full) and not os.path.islink(full)
 
 
+def read_status(path: str) -> os.stat_result | None:
+    """Of a link itself; None where nothing is there. Raises OSError."""
+    try:
+        return os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
 def open_plain(path: str) -> int:
     """A descriptor for reading: no link is followed, and a pipe does not block. Raises OSError."""
     return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)

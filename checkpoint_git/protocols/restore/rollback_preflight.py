@@ -9,9 +9,8 @@ from collections.abc import Iterable, Sequence
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
-from checkpoint_git.protocols.restore import file_writes
+from checkpoint_git.protocols.restore import file_writes, layout
 from checkpoint_git.protocols.restore.contents import Difference, Entry, ScopePath
-from checkpoint_git.protocols.restore.layout import is_folder
 
 Version = tuple[int, ...] | None  # what distinguishes one state of a path from another, None where nothing is there
 
@@ -69,10 +68,7 @@ def _version(status: os.stat_result | None) -> Version:
 
 
 def _read_version(root: str, path: str) -> Version:
-    try:
-        return _version(os.lstat(os.path.join(root, path)))
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+    return _version(layout.read_status(os.path.join(root, path)))
 
 
 def check_ways(root: str, remove: Sequence[str], restore: Sequence[Difference], present: Iterable[Entry]) -> None:
@@ -102,7 +98,7 @@ def _check_emptied(root: str, path: str, gone: frozenset[str]) -> None:
 
 def find_staying(root: str, added: Sequence[str]) -> list[str]:
     """Those added folders that hold only what no restore point keeps (ignored, secret, another's .git): they stay."""
-    folders = [path for path in added if is_folder(root, path)]
+    folders = [path for path in added if layout.is_folder(root, path)]
     files = set(added).difference(folders)
     return [
         path

@@ -15,9 +15,8 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, join_some, shorten
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.contents import Entry, Kind, ScopePath
-from checkpoint_git.protocols.restore.rules import is_sensitive
+from checkpoint_git.protocols.restore.rules import is_plain_path, is_sensitive
 
-_NEVER = frozenset((".git", ".audit"))  # names of folders that no scope reaches into
 _MAGIC = frozenset("*?[")
 _KINDS: dict[int, Kind] = {stat.S_IFREG: "file", stat.S_IFLNK: "link", stat.S_IFDIR: "folder"}
 _CHUNK = 1 << 20  # bytes
@@ -63,7 +62,7 @@ def _place(root: str, scope: str, cwd: str) -> str:
     if path is None:
         message = f"{shown} lies outside the workspace {escape_controls(root)}"
         raise CheckpointError(message, "restore points stay inside it")
-    if _NEVER.intersection(path.split("/")) or _is_own(path):
+    if path and not is_plain_path(path):
         message = f"{shown} belongs to git or to the restore points themselves"
         raise CheckpointError(message, "name the files you work on")
     link = layout.find_link_above(root, path)
@@ -71,10 +70,6 @@ def _place(root: str, scope: str, cwd: str) -> str:
         message = f"{shown} lies behind the symbolic link {escape_controls(link)}"
         raise CheckpointError(message, "name the place it leads to")
     return path
-
-
-def _is_own(path: str) -> bool:
-    return path.startswith(f"{layout.FOLDER}/chk_")
 
 
 def _expand(root: str, path: str, scope: str) -> Iterator[ScopePath]:
@@ -103,12 +98,10 @@ def _walk(root: str, path: str) -> Iterator[ScopePath]:
 def look_at(root: str, path: str) -> ScopePath:
     """What is at a path now. Special files are "absent" with a status. Raises CheckpointError."""
     try:
-        status = os.lstat(os.path.join(root, path))
-    except (FileNotFoundError, NotADirectoryError):
-        return ScopePath(path, "absent", None)
+        status = layout.read_status(os.path.join(root, path))
     except OSError as error:
         raise CheckpointError(f"{escape_controls(path)} cannot be looked at: {error.strerror}", _READABLE) from None
-    return ScopePath(path, _KINDS.get(stat.S_IFMT(status.st_mode), "absent"), status)
+    return ScopePath(path, _KINDS.get(stat.S_IFMT(status.st_mode), "absent") if status else "absent", status)
 
 
 def _list_folder(root: str, path: str) -> list[str]:
@@ -116,7 +109,7 @@ def _list_folder(root: str, path: str) -> list[str]:
         names = os.listdir(os.path.join(root, path))
     except OSError as error:
         raise CheckpointError(f"{escape_controls(path)} cannot be listed: {error.strerror}", _READABLE) from None
-    return [name for name in names if name not in _NEVER and not _is_own(_join(path, name))]
+    return [name for name in names if is_plain_path(_join(path, name))]
 
 
 def _match(root: str, pattern: str) -> list[str]:

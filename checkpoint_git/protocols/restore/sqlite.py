@@ -51,7 +51,7 @@ def capture(location: Location, request: Request, content: str, progress: Progre
     source, target = os.path.join(location.root, path), os.path.join(location.folder, content)
     shown = escape_controls(path)
     file_writes.check_way(location.root, path)
-    status = _read_status(source)
+    status = layout.read_status(source)
     if status is None and request.may_lack:
         return Artifact("sqlite", request.name, "", 0, "", {"path": path, "mode": "0600", "logical": ""})
     if status is None:
@@ -63,7 +63,7 @@ def capture(location: Location, request: Request, content: str, progress: Progre
         progress(os.path.getsize(target))
         logical = hash_content(target, frozen=True)
     except sqlite3.DatabaseError as error:
-        if not request.may_lack or error.sqlite_errorcode in _PASSING:
+        if not request.may_lack or getattr(error, "sqlite_errorcode", None) in _PASSING:
             hint = "is it an SQLite database, and whole? is the disk full? `PRAGMA integrity_check` tells more"
             raise CheckpointError(f"{shown} cannot be captured: {error}", hint) from None
         logical = ""
@@ -73,13 +73,6 @@ def capture(location: Location, request: Request, content: str, progress: Progre
         os.fsync(stream.fileno())
     details = {"path": path, "mode": f"{stat.S_IMODE(status.st_mode):04o}", "logical": logical}
     return Artifact("sqlite", request.name, content, os.path.getsize(target), hash_file(target), details)
-
-
-def _read_status(path: str) -> os.stat_result | None:
-    try:
-        return os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
 
 
 def _open(path: str, how: str) -> sqlite3.Connection:
@@ -148,7 +141,7 @@ def _hash_rows(connection: sqlite3.Connection, table: str, update: Callable[[byt
 
 def find_users(path: str) -> list[int]:
     """The processes that have a database or one of its side files open, as far as this one may know."""
-    statuses = [_read_status(path + side) for side in ("", *SIDES)]
+    statuses = [layout.read_status(path + side) for side in ("", *SIDES)]
     wanted = {(status.st_dev, status.st_ino) for status in statuses if status is not None}
     return sorted({process for process, file in _read_open_files() if file in wanted}) if wanted else []
 
@@ -241,7 +234,7 @@ def _write_beside(location: Location, artifact: Artifact, full: str) -> str:
                     digest.update(chunk)
                     target.write(chunk)
                 target.flush()
-                status = _read_status(full)
+                status = layout.read_status(full)
                 if status is not None and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
                     with suppress(PermissionError):  # only root gives files away; else it belongs to who rolled back
                         os.fchown(target.fileno(), status.st_uid, status.st_gid)

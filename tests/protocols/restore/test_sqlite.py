@@ -278,6 +278,21 @@ def test_a_damaged_database_can_be_rolled_back(tmp_path: Path) -> None:
     assert (tmp_path / layout.FOLDER / done.safety / kept.content).read_bytes().startswith(b"SQLite format 3\0\xee")
 
 
+def test_a_database_that_breaks_its_own_rules_can_be_rolled_back(tmp_path: Path) -> None:
+    path = tmp_path / "app.db"
+    make_bank(path, "delete")
+    with closing(sqlite3.connect(path, isolation_level=None)) as bank:
+        bank.execute("CREATE TABLE ruled (a CHECK (a > 0))")
+    made = make(tmp_path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as bank:
+        bank.executescript("PRAGMA ignore_check_constraints = ON; INSERT INTO ruled VALUES (-1)")
+    done = go_back(tmp_path, made)
+    assert read_money(path) == [500, 500]
+    rollback.roll_back(workspace_of(tmp_path), load(tmp_path, done.safety))
+    with closing(sqlite3.connect(path)) as bank:
+        assert bank.execute("SELECT a FROM ruled").fetchall() == [(-1,)]
+
+
 def test_a_removed_database_comes_back_even_under_a_wal(tmp_path: Path) -> None:
     path = tmp_path / "data/app.db"
     make_bank(path)
