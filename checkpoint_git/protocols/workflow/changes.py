@@ -5,7 +5,8 @@ resumed, and that says so.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.workflow import layout, store, tasks
@@ -20,7 +22,7 @@ from checkpoint_git.protocols.workflow.layout import LAST, PHASES, next_phase
 from checkpoint_git.protocols.workflow.resume import explain_missing, is_finished, needs_approval, phases_in
 from checkpoint_git.protocols.workflow.state import State, find_beginning, find_output, find_recovery, load_state
 from checkpoint_git.protocols.workflow.tasks import Step
-from checkpoint_git.protocols.write import Tell, plan_value
+from checkpoint_git.protocols.write import Tell, hold_place, plan_value
 
 Value = dict[str, Any]
 # phase.json's and execution.json's token values, changed in place, and the instant to write
@@ -64,7 +66,7 @@ class Writer(NamedTuple):
         name: "" for that of the archived workflow; where that cannot be read, nothing is begun. unasked: does nothing
         where a workflow is unfinished, such as one that another process began a moment ago.
         """
-        with store.writing(self.place, self.on_wait):
+        with self._hold():
             state = load_state(self.place, self.now)
             if unasked and state.is_unfinished:
                 return None, None
@@ -128,14 +130,14 @@ class Writer(NamedTuple):
             value["phase_status"] = "pending" if following else "complete"
             return None
 
-        with store.writing(self.place, self.on_wait):
+        with self._hold():
             changed = _apply(load_state(self.place, self.now), self.now, change)
             is_last = not changed.refused and not following
             return Advanced(changed, following, self._archive(changed.state) if is_last else None)
 
     def archive(self) -> tuple[State, str | None]:
         """(the state as it was, the archive that it was moved to; None where there was nothing to move)."""
-        with store.writing(self.place, self.on_wait):
+        with self._hold():
             state = load_state(self.place, self.now)
             return state, self._archive(state)
 
@@ -162,7 +164,7 @@ class Writer(NamedTuple):
 
     def recover(self) -> Recovered:
         """Settles every running task by its output; nothing is written where none is running."""
-        with store.writing(self.place, self.on_wait):
+        with self._hold():
             state = load_state(self.place, self.now)
             steps = find_recovery(state)
             if not steps:
@@ -175,8 +177,14 @@ class Writer(NamedTuple):
             instant = write_instant(self.now)
             return Recovered(changed, steps, [(path, store.keep_aside(self.place, path, instant)) for path in aside])
 
+    @contextmanager
+    def _hold(self) -> Iterator[None]:
+        atomic.make_folder(self.place.directory)
+        with hold_place(self.place, [self.place.directory], self.on_wait):
+            yield
+
     def _change(self, change: Change) -> Changed:
-        with store.writing(self.place, self.on_wait):
+        with self._hold():
             state = load_state(self.place, self.now)
             if state.phase is None:
                 message = f"there is no workflow in {self.place.directory}"

@@ -2,8 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
@@ -12,7 +11,6 @@ from checkpoint_git.disk.discover import Place, find_repository, is_inside
 from checkpoint_git.disk.read import FileContent, read_content
 from checkpoint_git.protocols.workflow import layout
 from checkpoint_git.protocols.workflow.tasks import OutputFile
-from checkpoint_git.protocols.write import Tell, hold_place
 
 _MOST_LISTED = 1_000
 _MOST_NAMES = 1_000
@@ -152,14 +150,6 @@ def keep_aside(place: Place, path: str, instant: str) -> str:
 
 
 # writing
-
-
-@contextmanager
-def writing(place: Place, on_wait: Tell = lambda: None) -> Iterator[None]:
-    """Makes the folder and holds the place's lock."""
-    atomic.make_folder(place.directory)
-    with hold_place(place, [place.directory], on_wait):
-        yield
 
 
 def write_state(place: Place, file: str, data: bytes) -> None:
