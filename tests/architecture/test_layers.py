@@ -31,12 +31,8 @@ CONTRACT = {"check", "contract", "document", "merge_schema", "registry", "valida
 # The Python API is made of the protocols' own modules. Of the others these imports are still to be cut: from, to.
 BEHIND_THE_CONTRACT = {
     ("tools.doctor.diagnose", "skill.facts"),
-    ("tools.doctor.diagnose", "skill.read"),
     ("tools.doctor.fix", "skill.fixes"),
-    ("tools.doctor.fix", "skill.layout"),
-    ("tools.doctor.fix", "skill.rotation"),
     ("tools.doctor.fix", "skill.store"),
-    ("tools.doctor.verb", "skill.facts"),
     ("tools.sync.files", "pipeline.layout"),
     ("tools.sync.files", "skill.layout"),
     ("tools.sync.plan", "skill.layout"),

@@ -5,7 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import DAY
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.git import paths, refs, worktree
 from checkpoint_git.git.history import history
@@ -13,6 +15,7 @@ from checkpoint_git.git.merges.conflicts import read_operation
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.protocols.check import Context, fact
 from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.document_summary import DocumentSummary, read_summaries, summarize_document
 from checkpoint_git.protocols.skill.generated_files import choose_reading, find_readings, is_path_like
 from checkpoint_git.protocols.skill.views import STALE_AFTER
@@ -46,6 +49,20 @@ class SkillFacts:
         """Of each checkpoint what the checks need, sorted by path."""
         context = self.context
         return read_summaries(context.place, context.now, context.skill, context.tell)
+
+    def read_text(self, path: str) -> str | None:
+        """A checkpoint's text as JSON that can be parsed; None for any other path, and where it changed meanwhile."""
+        place, skill = self.context.place, layout.find_skill(os.path.basename(path))
+        if not skill or layout.relative_checkpoint_path(place, skill) != path:
+            return None
+        try:
+            data = store.read_skill(place, skill)
+            text = jsontext.decode(data) if isinstance(data, bytes) else None
+            if text is not None:
+                jsontext.load(text)
+        except (CheckpointError, jsontext.JsonTextError):
+            return None
+        return text
 
     @property
     def limits(self) -> Mapping[str, int]:

@@ -4,7 +4,9 @@ Values are token values (jsontext). A fix does its work only where the value sti
 leaves it alone. updated_at is never touched: a fix by a machine is no progress, and must not make old work look fresh.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any, NamedTuple
 
@@ -12,7 +14,7 @@ from checkpoint_git.core import jsontext, jsonwrite
 from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.references import find_references
-from checkpoint_git.disk.discover import relative_path
+from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.git.refs import read_evidence_times
 from checkpoint_git.protocols.check import Context
 from checkpoint_git.protocols.document import Document
@@ -22,9 +24,9 @@ from checkpoint_git.protocols.skill.facts import SkillFacts
 from checkpoint_git.protocols.skill.generated_files import is_path_like
 from checkpoint_git.protocols.skill.read import check_files
 from checkpoint_git.protocols.skill.requests import find_shipped, is_resolved_by
-from checkpoint_git.protocols.skill.rotation import Moved, find_merged, history_document, plan_rotation
+from checkpoint_git.protocols.skill.rotation import Moved, find_merged, history_document, history_marks, plan_rotation
 from checkpoint_git.protocols.skill.views import action_done_when, action_text, is_open, read_list
-from checkpoint_git.protocols.write import find_new_errors
+from checkpoint_git.protocols.write import Tell, find_new_errors
 
 _BYTE_ORDER_MARK = "json/byte-order-mark"
 
@@ -105,6 +107,31 @@ def _plan_file(
         return Finding("doctor/not-mended", "warning", message, path, done[0].where, hint="fix it by hand")
     past = history_document(skill, fixed.moved).encode() if fixed.moved else None
     return FileFix(path, skill, content, text.encode(), past, done)
+
+
+@contextmanager
+def hold_unchanged(place: Place, fixes: Sequence[FileFix], on_wait: Tell) -> Iterator[list[FileFix]]:
+    """Hold the lock; those of the fixes whose files nobody wrote to since the plan was made."""
+    with store.writing(place, on_wait):
+        yield [fix for fix in fixes if store.read_skill(place, fix.skill) == fix.before]
+
+
+def write_fixes(place: Place, fixes: Sequence[FileFix], now: int) -> list[str]:
+    """Write each file, under the lock; the history files that took what was moved."""
+    history = []
+    for fix in fixes:  # its history first: what is moved must be somewhere at any time
+        if fix.past is not None:
+            marks = history_marks(write_instant(now)[:10], fix.past)
+            history.append(relative_path(store.write_history(place, fix.skill, marks, fix.past), place.top))
+        store.write_checkpoint(place, fix.skill, fix.after)
+    return history
+
+
+def copy_to_history(place: Place, fixes: Sequence[FileFix], stamp: str) -> str:
+    """The backup where there is no git directory for one; its folder, "" for none."""
+    for fix in fixes:
+        store.write_history(place, fix.skill, [f"before-fix-{stamp}-{at}" for at in range(1, 100)], fix.before)
+    return relative_path(os.path.join(place.directory, layout.HISTORY), place.top) if fixes else ""
 
 
 def _read_reverted(context: Context, document: Document) -> Mapping[str, str]:

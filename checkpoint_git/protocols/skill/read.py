@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.disk.discover import Place
@@ -38,18 +37,6 @@ def read_document(place: Place, skill: str, now: int) -> Document:
         raise missing_checkpoint(place, skill)
     path = layout.relative_checkpoint_path(place, skill)
     return check_files([(path, data)], now)[0]
-
-
-def read_text(place: Place, skill: str) -> str | None:
-    """A checkpoint's text as JSON that can be parsed, None where there is none (any more)."""
-    try:
-        data = store.read_skill(place, skill)
-        text = jsontext.decode(data) if isinstance(data, bytes) else None
-        if text is not None:
-            jsontext.load(text)
-    except (CheckpointError, jsontext.JsonTextError):
-        return None
-    return text
 
 
 def missing_checkpoint(place: Place, skill: str) -> CheckpointError:

@@ -11,7 +11,6 @@ from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.protocols.check import Check, Context, locate_all, run_checks
 from checkpoint_git.protocols.skill.facts import SkillFacts
-from checkpoint_git.protocols.skill.read import read_text
 from checkpoint_git.tools.doctor.catalog import choose_checks, list_checks
 from checkpoint_git.tools.doctor.settings import (
     BAD,
@@ -27,9 +26,10 @@ SETTINGS = "doctor.toml"  # in .checkpoints
 
 
 class Diagnosis(NamedTuple):
-    """What the doctor looked at and found. suppressed: what the project's settings keep from being reported."""
+    """documents: how many checkpoints there are. suppressed: what the project's settings keep from being reported."""
 
     checks: list[Check]
+    documents: int
     findings: list[Finding]
     suppressed: list[Suppressed]
     context: Context
@@ -63,9 +63,9 @@ def diagnose(
         is_complete=all(check in chosen for check in choose_checks(())),
         tell=tell,
     )
-    skills = {summary.path: summary.skill for summary in context.facts(SkillFacts).summaries}
-    found = run_checks(chosen, context)
-    located = locate_all(found, lambda path: read_text(place, skills[path]) if path in skills else None)
+    facts = context.facts(SkillFacts)
+    documents = len(facts.summaries)  # read before any check: a skill without a checkpoint ends the run
+    located = locate_all(run_checks(chosen, context), facts.read_text)
     shown, suppressed, used = split_findings([*located, *context.troubles], settings.suppressions, now)
     unused: list[Finding] = []
     if skill is None and context.is_complete:
@@ -73,7 +73,7 @@ def diagnose(
             if not any(check.matches(suppression.code) for check in chosen):
                 used.add(at)
         unused = find_unused(settings.suppressions, used, now, settings_path(place))
-    return Diagnosis(chosen, [*shown, *settings.findings, *unused], suppressed, context)
+    return Diagnosis(chosen, documents, [*shown, *settings.findings, *unused], suppressed, context)
 
 
 def settings_path(place: Place) -> str:

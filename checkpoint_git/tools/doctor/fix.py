@@ -15,9 +15,14 @@ from checkpoint_git.disk.backup import Copy, write_backup
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.git.repository import Repository, config_path, read_repository
-from checkpoint_git.protocols.skill import layout, store
-from checkpoint_git.protocols.skill.fixes import FileFix, FixPlan, plan_fixes
-from checkpoint_git.protocols.skill.rotation import history_marks
+from checkpoint_git.protocols.skill.fixes import (
+    FileFix,
+    FixPlan,
+    copy_to_history,
+    hold_unchanged,
+    plan_fixes,
+    write_fixes,
+)
 from checkpoint_git.protocols.skill.store import check_owner
 from checkpoint_git.protocols.write import Tell, say_waiting
 from checkpoint_git.tools.doctor.catalog import list_checks
@@ -216,27 +221,16 @@ def fix(
 def apply_plan(place: Place, plan: Plan, now: int, on_wait: Tell) -> Applied:
     """Make the changes under the lock: first a copy of every file that changes, then each file whole or not at all."""
     planned = plan.documents.files
-    with store.writing(place, on_wait):
-        files = [fix for fix in planned if store.read_skill(place, fix.skill) == fix.before]
-        backup = _write_backup(place, plan, files, now)
-        history = []
-        for fix in files:  # its history first: what is moved must be somewhere at any time
-            if fix.past is not None:
-                marks = history_marks(write_instant(now)[:10], fix.past)
-                history.append(relative_path(store.write_history(place, fix.skill, marks, fix.past), place.top))
-            store.write_checkpoint(place, fix.skill, fix.after)
+    stamp = write_instant(now).replace("-", "").replace(":", "")
+    with hold_unchanged(place, planned, on_wait) as files:
+        if place.git_dir is None:
+            backup = copy_to_history(place, files, stamp)
+        else:
+            copies = [Copy(fix.path, fix.before) for fix in files] + _copy_others(place, plan)
+            backup = write_backup(place.git_dir, stamp, copies) if copies else ""
+        history = write_fixes(place, files, now)
         apply_steps(plan.steps, plan.repository)
     return Applied(files, plan.steps, backup, [fix.path for fix in planned if fix not in files], history)
-
-
-def _write_backup(place: Place, plan: Plan, files: Sequence[FileFix], now: int) -> str:
-    stamp = write_instant(now).replace("-", "").replace(":", "")
-    if place.git_dir is None:
-        for fix in files:
-            store.write_history(place, fix.skill, [f"before-fix-{stamp}-{at}" for at in range(1, 100)], fix.before)
-        return relative_path(os.path.join(place.directory, layout.HISTORY), place.top) if files else ""
-    copies = [Copy(fix.path, fix.before) for fix in files] + _copy_others(place, plan)
-    return write_backup(place.git_dir, stamp, copies) if copies else ""
 
 
 def _copy_others(place: Place, plan: Plan) -> list[Copy]:

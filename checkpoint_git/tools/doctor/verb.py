@@ -13,7 +13,6 @@ from checkpoint_git.disk.discover import find_place
 from checkpoint_git.git.objects import read_commit
 from checkpoint_git.git.repository import may_be_bare, read_repository
 from checkpoint_git.protocols.check import Check
-from checkpoint_git.protocols.skill.facts import SkillFacts
 from checkpoint_git.tools.doctor.catalog import choose_checks, list_checks
 from checkpoint_git.tools.doctor.diagnose import Diagnosis, diagnose
 
@@ -128,13 +127,13 @@ _LEVELS: tuple[Level, ...] = ("error", "warning", "note")
 def _report(found: Diagnosis, fail_on_warnings: bool) -> Outcome:
     count = {level: sum(finding.level == level for finding in found.findings) for level in _LEVELS}
     failed = bool(count["error"] or (fail_on_warnings and count["warning"]))
-    documents, silent = len(found.context.facts(SkillFacts).summaries), len(found.suppressed)
-    data: dict[str, Any] = {"checks": [check.code for check in found.checks], "documents": documents}
+    silent = len(found.suppressed)
+    data: dict[str, Any] = {"checks": [check.code for check in found.checks], "documents": found.documents}
     data |= {f"{level}s": number for level, number in count.items()}
     data["suppressed"] = [{**one.finding._asdict(), "reason": one.reason} for one in found.suppressed]
     parts = [plural(number, level) for level, number in count.items() if number] or ["all is well"]
     parts += [f"{silent} suppressed"] if silent else []
-    text = f"{plural(documents, 'checkpoint')}, {plural(len(found.checks), 'check')}: {', '.join(parts)}"
+    text = f"{plural(found.documents, 'checkpoint')}, {plural(len(found.checks), 'check')}: {', '.join(parts)}"
     style: Style = "bad" if failed else "warn" if count["warning"] else "good"
     rules = [Rule(check.code, check.level, check.looks_at, check.remedy) for check in list_checks()]
     return Outcome(data, (), found.findings, int(failed), [Line(text, style)], rules)
