@@ -63,7 +63,7 @@ def package_digest(folder: str = "") -> str:
 
 
 def mark_file(path: str) -> str:
-    """A file's path, time and size: what changes with its content, without reading it."""
+    # time and size change with the content, and cost no reading
     try:
         status = os.stat(path)
     except OSError:
@@ -71,6 +71,7 @@ def mark_file(path: str) -> str:
     return f"{path} {status.st_mtime_ns} {status.st_size}"
 
 
-def make_digest(words: Iterable[str]) -> str:
-    """One short word for many."""
-    return blake2b("\n".join(words).encode("utf-8", "surrogateescape"), digest_size=12).hexdigest()
+def make_digest(words: Iterable[str], data: bytes = b"") -> str:
+    digest = blake2b("\n".join(words).encode("utf-8", "surrogateescape"), digest_size=12)
+    digest.update(data)
+    return digest.hexdigest()

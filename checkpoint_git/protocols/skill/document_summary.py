@@ -11,23 +11,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-try:
-    from _blake2 import blake2b  # hashlib brings OpenSSL along, a tenth of all the memory that the doctor takes
-except ImportError:
-    from hashlib import blake2b
-
-
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.progress import Tell, draw_bar
 from checkpoint_git.core.references import MAX_TEXT, find_references
-from checkpoint_git.disk.cache import load_cache, package_digest, write_cache
+from checkpoint_git.disk.cache import load_cache, make_digest, package_digest, write_cache
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.read import check_files, read_document
-from checkpoint_git.protocols.skill.rotation import find_due
 from checkpoint_git.protocols.skill.views import action_text, is_open, is_reviewed, read_list
 
 MAX_SIZE = 32 * 1024  # bytes, as validate says it
@@ -87,16 +80,25 @@ def summarize_document(document: Document) -> DocumentSummary:
     if value is None:
         return DocumentSummary(document.path, document.skill, document.size, findings)
     instant = read_instant(value.get("updated_at"))
-    long = list(_find_long_lists(value))
-    due = _find_due(value) if long or document.size > MAX_SIZE else set()
+    state = value.get("skill_state")
+    long = [
+        (join_pointer("/skill_state", key), len(member))
+        for key, member in (state.items() if isinstance(state, dict) else ())
+        if key.startswith("merged_prs") and isinstance(member, list) and len(member) > MAX_MERGED
+    ]
+    due = set[str]()
+    if long or document.size > MAX_SIZE:
+        from checkpoint_git.protocols.skill.rotation import find_due  # few checkpoints are that long
+
+        due = {one.where for one in find_due({key: value[key] for key in value if key != "superseded"})}
     return DocumentSummary(
         path=document.path,
         skill=document.skill,
         size=document.size,
         findings=findings,
-        status=_text(value, "status"),
+        status=_read_shared(value, "status"),
         updated_at=instant[0] if instant else None,
-        project_dir=_text(value, "project_dir"),
+        project_dir=_read_shared(value, "project_dir"),
         listed=tuple(_find_listed(value)),
         actions=tuple(_find_actions(value)),
         resolutions=tuple(_find_resolutions(value)),
@@ -107,16 +109,14 @@ def summarize_document(document: Document) -> DocumentSummary:
     )
 
 
-def _text(value: dict[str, Any], key: str) -> str | None:
-    """A text that many checkpoints share, as one object."""
+def _read_shared(value: dict[str, Any], key: str) -> str | None:
     found = value.get(key)
-    return sys.intern(found) if type(found) is str else None
+    return sys.intern(found) if type(found) is str else None  # one object for a text that many checkpoints share
 
 
 def _find_listed(value: dict[str, Any]) -> Iterator[str]:
     primer = value.get("context_primer")
-    entries = read_list(primer, "generated_files") if isinstance(primer, dict) else ()
-    for entry in entries:
+    for entry in read_list(primer, "generated_files") if isinstance(primer, dict) else ():
         text = entry.get("path") if isinstance(entry, dict) else entry
         yield text if isinstance(text, str) else ""
 
@@ -126,21 +126,21 @@ def _find_listed(value: dict[str, Any]) -> Iterator[str]:
 
 def _find_actions(value: dict[str, Any]) -> Iterator[Passage]:
     for at, action in enumerate(read_list(value, "next_actions")):
-        yield from _passage(f"/next_actions/{at}", action_text(action))
+        yield from _find_passage(f"/next_actions/{at}", action_text(action))
 
 
 def _find_resolutions(value: dict[str, Any]) -> Iterator[Passage]:
     for at, blocker in enumerate(read_list(value, "blockers")):
         text = blocker.get("proposed_resolution") if isinstance(blocker, dict) and is_open(blocker) else None
         if isinstance(text, str):
-            yield from _passage(f"/blockers/{at}/proposed_resolution", text)
+            yield from _find_passage(f"/blockers/{at}/proposed_resolution", text)
 
 
-# In every spelling of a reference a digit stands behind one of these: most texts name none, and that is soon seen.
+# In every spelling of a reference a digit is behind one of these: most texts name none, and that is soon seen.
 _MAY_NAME = re.compile(r"[#!/-]\d|(?:PR|MR|GH|request)[ #!-]*\d", re.IGNORECASE)
 
 
-def _passage(where: str, text: str) -> Iterator[Passage]:
+def _find_passage(where: str, text: str) -> Iterator[Passage]:
     references = find_references(text) if _MAY_NAME.search(text) else ()
     if references:
         yield Passage(where, text[:MAX_TEXT], tuple(references))
@@ -182,42 +182,22 @@ def find_recorded_commits(value: Any) -> list[Recorded]:
     waiting: list[tuple[str, str, Any, int]] = [("", "", value, 0)]
     while waiting:
         where, key, item, depth = waiting.pop()
+        children: list[tuple[str, str, Any]] = []
         if isinstance(item, str):
             if _COMMIT_ID.fullmatch(item) and _names_commit(key):
                 found.append(Recorded(where, key, item))
-        elif depth < _MAX_DEPTH:
-            waiting += [(*child, depth + 1) for child in reversed(_children(where, key, item))]
+        elif isinstance(item, dict):
+            children = [(join_pointer(where, name), name.rstrip("+"), member) for name, member in item.items()]
+        elif isinstance(item, list):
+            children = [(f"{where}/{at}", key, member) for at, member in enumerate(item)]
+        if depth < _MAX_DEPTH:
+            waiting += [(*child, depth + 1) for child in reversed(children)]
     return found
 
 
 def _names_commit(key: str) -> bool:
     plain = key if key.islower() else _HUMP.sub("_", key).lower()
     return bool(_COMMIT_KEY.fullmatch(plain)) and not _OTHER_KEY.fullmatch(plain)
-
-
-def _children(where: str, key: str, item: Any) -> list[tuple[str, str, Any]]:
-    if isinstance(item, dict):
-        return [(f"{where}/{_escaped(name)}", name.rstrip("+"), member) for name, member in item.items()]
-    return [(f"{where}/{at}", key, member) for at, member in enumerate(item)] if isinstance(item, list) else []
-
-
-def _escaped(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")
-
-
-# housekeeping
-
-
-def _find_long_lists(value: dict[str, Any]) -> Iterator[tuple[str, int]]:
-    state = value.get("skill_state")
-    for key, member in state.items() if isinstance(state, dict) else ():
-        if key.startswith("merged_prs") and isinstance(member, list) and len(member) > MAX_MERGED:
-            yield join_pointer("/skill_state", key), len(member)
-
-
-def _find_due(value: dict[str, Any]) -> set[str]:
-    """The places from which a rotation would move something, but for what waits for a review."""
-    return {due.where for due in find_due({key: member for key, member in value.items() if key != "superseded"})}
 
 
 # the cache
@@ -235,11 +215,11 @@ def read_summaries(place: Place, now: int, skill: str = "", tell: Tell = lambda 
     if skill:
         return [summarize_document(read_document(place, skill, now))]
     total = len(store.list_skills(place))
-    path = _cache_path(place) if total >= _FEWEST else ""
+    path = os.path.join(place.git_dir, "checkpoint", "sheets.json") if place.git_dir and total >= _FEWEST else ""
     known = _load_rows(path, now) if path else {}
     summaries, keys, fresh = list[DocumentSummary](), list[str](), 0
     for name, content in store.read_files(place):
-        keys.append(_make_key(name, content) if path and isinstance(content, bytes) else "")
+        keys.append(make_digest([name], content) if path and isinstance(content, bytes) else "")
         row = known.pop(keys[-1], None)
         fresh += row is None
         new = summarize_document(check_files([(name, content)], now)[0]) if row is None else _parse_row(name, row)
@@ -253,22 +233,14 @@ def read_summaries(place: Place, now: int, skill: str = "", tell: Tell = lambda 
     return summaries
 
 
-def _cache_path(place: Place) -> str:
-    return os.path.join(place.git_dir, "checkpoint", "sheets.json") if place.git_dir else ""
-
-
 def _load_rows(path: str, now: int) -> dict[str, str]:
     """The cached rows by key; none after the clock was set back, for what is in the future depends on it."""
     found = load_cache(path, package_digest()) if os.path.exists(path) else None
     return found["rows"] if isinstance(found, dict) and found.get("now", now + 1) <= now else {}
 
 
-def _make_key(name: str, content: bytes) -> str:
-    return blake2b(content, digest_size=12, key=os.fsencode(name)[-64:]).hexdigest()
-
-
 def _make_row(summary: DocumentSummary) -> str:
-    """As JSON, parsed when its file turns up: ten thousand texts are smaller than their values."""
+    # as JSON, parsed when its file turns up: ten thousand texts are smaller than their values
     return json.dumps([summary.size, *summary[4:]], separators=(",", ":"))
 
 
