@@ -53,7 +53,6 @@ class Context:
         self._facts: dict[object, object] = {Context: self}
 
     def facts(self, kind: "Callable[[Context], T]") -> T:
-        """The facts of one subject, made on first use."""
         if kind not in self._facts:
             self._facts[kind] = kind(self)
         return cast(T, self._facts[kind])
@@ -117,11 +116,9 @@ class Check(NamedTuple):
 
     @property
     def group(self) -> str:
-        """The part of the code before the slash."""
         return self.code.partition("/")[0]
 
     def matches(self, code: str) -> bool:
-        """Whether a code, or the part of it before the slash, names this check."""
         return self.code == code or self.code.startswith(code.rstrip("/") + "/")
 
 
@@ -148,7 +145,6 @@ def check(
 
 
 def collect_checks(module: ModuleType) -> tuple[Check, ...]:
-    """The checks that a module defines, in its order."""
     return tuple(_checks.get(module.__name__, ()))
 
 

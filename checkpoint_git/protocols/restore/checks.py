@@ -9,8 +9,6 @@ from checkpoint_git.protocols.restore.layout import AUDIT_LOG, list_ids
 
 
 class PointFacts:
-    """What is wrong with the restore points of a place."""
-
     def __init__(self, context: Context) -> None:
         self.context = context
         top = context.place.top
@@ -18,7 +16,6 @@ class PointFacts:
 
     @fact("the content of restore points", (), needs_git=False)
     def content_findings(self) -> "list[Finding]":
-        """Points that do not hold what was kept, every byte read."""
         from checkpoint_git.protocols.restore.damage import read_content_troubles
 
         context = self.context

@@ -8,7 +8,6 @@ from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.terminal_text import join_some, plural, quote_word, shorten
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.git.history.history import Change
-from checkpoint_git.git.refs import Tag
 from checkpoint_git.protocols.check import REPOSITORY, Context, check
 from checkpoint_git.protocols.skill import store
 from checkpoint_git.protocols.skill.document_summary import MAX_SIZE, DocumentSummary, Passage, Recorded
@@ -53,7 +52,7 @@ def find_lost_projects(facts: SkillFacts) -> Iterator[Finding]:
 
 
 def _is_covered(facts: SkillFacts, summary: DocumentSummary, code: str) -> bool:
-    """Whether the check of the schema reports this file with a finding that leaves nothing to add."""
+    # the check of the schema reports the same, and better
     return "schema" in facts.context.codes and summary.has_finding(code)
 
 
@@ -85,7 +84,6 @@ def _find_stale(facts: SkillFacts, code: str, status: str, hint: str) -> Iterato
 
 
 def _age_of(summary: DocumentSummary, status: str, now: int) -> int:
-    """Seconds since a checkpoint of this status was written, 0 for any other."""
     return now - summary.updated_at if summary.updated_at is not None and summary.status == status else 0
 
 
@@ -96,18 +94,15 @@ def find_moving_completions(facts: SkillFacts) -> Iterator[Finding]:
         age = _age_of(summary, "complete", facts.context.now)
         if age <= facts.limits["complete"] * DAY:
             continue
-        changed = find_changed_files(summary, facts)
-        since = _describe_changes(changed) if changed else _describe_release(summary, facts.newest_tag)
+        changed, tag, since = find_changed_files(summary, facts), facts.newest_tag, ""
+        if changed:
+            since = _describe_changes(changed)
+        elif tag and tag.when > (summary.updated_at or 0) + _GRACE:  # one of the same day belongs to the work itself
+            since = f"the tag {shorten(tag.name, 60)} was made"
         if since:
             message = f"it was complete {age // DAY} days ago, and {since} since"
             hint = f"if its work goes on, say so; else put it away: checkpoint reset {quote_word(summary.skill)}"
             yield Finding("drift/complete-but-moving", "note", message, summary.path, "/status", hint=hint)
-
-
-def _describe_release(summary: DocumentSummary, tag: Tag | None) -> str:
-    """The release that came later, "" for none. A tag made the same day belongs to the work itself."""
-    later = tag is not None and summary.updated_at is not None and tag.when > summary.updated_at + _GRACE
-    return f"the tag {shorten(tag.name, 60)} was made" if tag and later else ""
 
 
 # files
@@ -177,8 +172,6 @@ def _where(files: Sequence[NamedFile]) -> str:
 
 
 class ChangedFile(NamedTuple):
-    """A listed file and the newest step that changed it without its checkpoint."""
-
     file: NamedFile
     step: Change
 
@@ -263,7 +256,6 @@ def find_shipped_resolutions(facts: SkillFacts) -> Iterator[Finding]:
 def _find_passages(
     facts: SkillFacts, field: Literal["actions", "resolutions"]
 ) -> Iterator[tuple[DocumentSummary, Passage]]:
-    """The texts that name something merged."""
     merged = facts.merged.keys()
     for summary in facts.summaries if merged else ():
         for passage in summary.actions if field == "actions" else summary.resolutions:

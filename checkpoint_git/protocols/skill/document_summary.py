@@ -28,16 +28,12 @@ MAX_MERGED = 50  # entries of a list of merged pull requests
 
 
 class Passage(NamedTuple):
-    """A text of a checkpoint that names pull requests or tickets. where: its JSON Pointer."""
-
     where: str
     text: str
     references: tuple[str, ...]
 
 
 class Recorded(NamedTuple):
-    """One commit id that a checkpoint holds. key: the name of the field."""
-
     where: str
     key: str
     id: str
@@ -70,7 +66,6 @@ class DocumentSummary(NamedTuple):
     rotates: bool = False
 
     def has_finding(self, code: str) -> bool:
-        """Whether validate says this of the file."""
         return any(finding.code == code for finding in self.findings)
 
 
@@ -234,7 +229,7 @@ def read_summaries(place: Place, now: int, skill: str = "", tell: Tell = lambda 
 
 
 def _load_rows(path: str, now: int) -> dict[str, str]:
-    """The cached rows by key; none after the clock was set back, for what is in the future depends on it."""
+    # after the clock was set back no row holds: what is in the future depends on it
     found = load_cache(path, package_digest()) if os.path.exists(path) else None
     return found["rows"] if isinstance(found, dict) and found.get("now", now + 1) <= now else {}
 

@@ -46,7 +46,6 @@ class SkillFacts:
 
     @cached_property
     def summaries(self) -> Sequence[DocumentSummary]:
-        """Of each checkpoint what the checks need, sorted by path."""
         context = self.context
         return read_summaries(context.place, context.now, context.skill, context.tell)
 
@@ -66,18 +65,15 @@ class SkillFacts:
 
     @property
     def limits(self) -> Mapping[str, int]:
-        """Status -> days after which it is stale."""
         return {"in_progress": STALE_AFTER // DAY, "blocked": 3, "complete": 14, **self.context.limits}
 
     @fact("the project folders", frozenset(), needs_git=False)
     def absent_dirs(self) -> frozenset[str]:
-        """The project_dirs that this machine does not have."""
         named = {one.project_dir for one in self.summaries if one.project_dir and one.project_dir.strip()}
         return frozenset(path for path in named if not _is_folder(path))
 
     @fact("the generated files", {}, needs_git=False)
     def files(self) -> Mapping[str, Sequence[NamedFile]]:
-        """What each checkpoint lists, by its path."""
         place = self.context.place
         lookup = paths.Lookup(place.root, place.top)
         files = {one.path: _read_listed(one, lookup) for one in self.summaries if one.listed}
@@ -88,7 +84,7 @@ class SkillFacts:
 
     @fact("what git does not hold", {})
     def untracked(self) -> Mapping[str, Sequence[NamedFile]]:
-        """Listed files that only this work tree has, of checkpoints that are committed as they are here."""
+        """Of checkpoints that are committed as they are here: what only this work tree has."""
         top, env = self.context.place.top, clean_env(self.context.env)
         there = {path: [file for file in files if file.state == "there"] for path, files in self.files.items()}
         names = {name for files in there.values() for file in files for name in file.names}
@@ -100,14 +96,13 @@ class SkillFacts:
 
     @fact("the newest tag", None)
     def newest_tag(self) -> refs.Tag | None:
-        """The newest tag, where any work is complete."""
         if not any(one.status == "complete" for one in self.summaries):
             return None
         return refs.read_newest_tag(self.context.place.top, clean_env(self.context.env))
 
     @fact("the latest history", ())
     def steps(self) -> Sequence[history.Change]:
-        """What HEAD's own line did to checkpoints and listed files since the oldest was written, newest first."""
+        """What HEAD's own line did to checkpoints and listed files, newest first."""
         written = [one.updated_at for one in self.summaries if one.updated_at is not None]
         listed = {name for files in self.files.values() for file in files for name in file.names}
         if not written or not listed:
@@ -117,7 +112,6 @@ class SkillFacts:
 
     @cached_property
     def steps_by_path(self) -> Mapping[str, Sequence[int]]:
-        """Which steps touched a path."""
         by_path: dict[str, list[int]] = {}
         for at, step in enumerate(self.steps):
             for path in step.paths:
@@ -126,13 +120,12 @@ class SkillFacts:
 
     @cached_property
     def references(self) -> set[str]:
-        """Everything that the history has to be asked about."""
         passages = (passage for one in self.summaries for passage in (*one.actions, *one.resolutions))
         return {reference for passage in passages for reference in passage.references}
 
     @fact("the whole history", {})
     def merged(self) -> Mapping[str, str]:
-        """Reference -> the evidence that it is merged."""
+        """Reference -> evidence."""
         return history.read_merged(self.context.place.top, self.references)
 
     @fact("the recorded commits", {})
@@ -143,12 +136,10 @@ class SkillFacts:
 
     @fact("the clone's depth", False)
     def is_shallow(self) -> bool:
-        """Whether the history was cut off when it was cloned."""
         return history.is_shallow(self.context.place.top)
 
     @fact("the index", ())
     def unmerged(self) -> Sequence[str]:
-        """The checkpoint files that a merge left unresolved."""
         place = self.context.place
         start = f"{relative_path(place.directory, place.top)}/"
         names = worktree.read_unmerged(place.top, clean_env(self.context.env))
@@ -156,7 +147,6 @@ class SkillFacts:
 
     @fact("the git directory", "")
     def operation(self) -> str:
-        """What git is in the middle of ("merge", "rebase"), "" for nothing."""
         return read_operation(self.context.place.git_dir or "")
 
 
@@ -178,7 +168,7 @@ def _read_listed(summary: DocumentSummary, lookup: paths.Lookup) -> list[NamedFi
     project = summary.project_dir.rstrip("/") + "/" if summary.project_dir else ""
 
     def from_root(path: str) -> str:
-        """A path below project_dir as seen from here: another machine's checkout is elsewhere."""
+        # another machine's checkout is elsewhere
         return path[len(project) :] if len(project) > 1 and path.startswith(project) else path
 
     def is_there(path: str) -> bool:
@@ -192,14 +182,14 @@ def _read_listed(summary: DocumentSummary, lookup: paths.Lookup) -> list[NamedFi
 
 
 def _read_entry(text: str, is_there: Callable[[str], bool]) -> list[str]:
-    """The paths that an entry names. Nearly every entry is just the path of a file that is there."""
+    # nearly every entry is just the path of a file that is there
     if is_path_like(text) and "{" not in text and is_there(text):
         return [text]
     return choose_reading(find_readings(text), is_there)
 
 
 def _with_fate(file: NamedFile, fates: Mapping[str, paths.Fate], place: Place) -> NamedFile:
-    """A missing file with what git knows of it; one that is only not checked out is there."""
+    # a file that is only not checked out is there
     if file.state != "missing" or not place.work_tree or not file.names:
         return file
     known = [fates[name] for name in file.names if name in fates]

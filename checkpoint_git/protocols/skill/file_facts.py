@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.core.terminal_text import join_some, shorten
 from checkpoint_git.disk.discover import Place, is_inside
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.protocols.document import Document
@@ -19,37 +19,42 @@ from checkpoint_git.protocols.skill.resume_brief import is_covered
 
 _MAX_COMMITS = 5_000  # that are looked at for files which were committed with the checkpoint
 _MAX_ENTRIES = 5_000  # that are looked at below one listed folder
-_SPELLED_OUT = 5
 _GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
 
 
 def read_drift(place: Place, document: Document, now: int, env: Mapping[str, str]) -> list[Finding]:
-    """What no longer is as the checkpoint says: its folder, its files, what was committed since. now: since 1970."""
+    """What is no longer as the checkpoint says: its folder, its files, what was committed since. now: since 1970."""
+    own = clean_env(env)
     facts = make_facts(place, [document], now, env)
-    listed = facts.files.get(document.path, ())
-    files = [file for file in listed if file.state == "there"]
     lost = [finding._replace(level="note") for finding in find_lost_projects(facts)]  # a colleague's machine, mostly
+    findings = [*lost, *_find_other_checkout(place, document)]
+    changed: list[str] = []
+    files = [file for file in facts.files.get(document.path, ()) if file.state == "there"]
     troubles = facts.context.troubles
-    told = [*lost, *_find_other_checkout(place, document)]
     try:
-        start = _find_start(place, document, clean_env(env))
-        told += _read_commits_since(place, document, start, clean_env(env))
-        changed = _read_changed(place, document, files, start, env)
+        start = _find_start(place, document, own)
+        findings += _read_commits_since(place, document, start, own)
+        changed = _read_changed(place, document, files, start, own)
     except CheckpointError as error:
         message = f"what changed since the checkpoint was written could not be found out: {error.message}"
-        troubles, changed = [Finding("doctor/not-looked-at", "note", message, hint=error.hint)], []
-    told += [*find_missing_files(facts), *([_tell_changed(changed, files, document)] if changed else [])]
-    return [*told, *troubles]
+        troubles = [Finding("doctor/not-looked-at", "note", message, hint=error.hint)]
+    findings += find_missing_files(facts)
+    if changed:  # one finding for all of them, at the first entry that it is about
+        first = min(file.at for file in files if any(is_covered(path, name) for path in changed for name in file.names))
+        where = f"/context_primer/generated_files/{first}"
+        message = f"changed since the checkpoint was written: {join_some(changed)}"
+        hint = "read them again before relying on the context primer"
+        findings.append(Finding("drift/file-changed", "note", message, document.path, where, hint=hint))
+    return [*findings, *troubles]
 
 
 def _find_other_checkout(place: Place, document: Document) -> list[Finding]:
-    """That project_dir is a folder of this machine, yet not the one that the checkpoint was found in."""
     named = (document.value or {}).get("project_dir")
     if not isinstance(named, str) or "\0" in named or not os.path.isabs(named) or not os.path.isdir(named):
         return []
     if os.path.realpath(named) in (os.path.realpath(place.root), os.path.realpath(place.top)):
         return []
-    message = f"project_dir is {shorten(named, 100)}, and this checkpoint lies in {place.root}"
+    message = f"project_dir is {shorten(named, 100)}, and this checkpoint is in {place.root}"
     hint = "two checkouts? go on in the one that is meant; the next update can say which: --project_dir=PATH"
     return [Finding("resume/other-checkout", "warning", message, document.path, "/project_dir", hint=hint)]
 
@@ -69,9 +74,7 @@ def _find_start(place: Place, document: Document, env: Mapping[str, str]) -> str
         since = ["rev-list", "-1", f"--before=@{instant[0] + _GRACE} +0000", "HEAD"]
     else:
         since = ["rev-list", "-1", "HEAD", "--", own]
-    return (
-        run_git(since, place.work_tree, env=env, check=False).out.decode().strip()
-    )  # fails where nothing is committed
+    return run_git(since, place.work_tree, env=env, check=False).out.decode().strip()  # fails without a commit
 
 
 def _read_commits_since(place: Place, document: Document, start: str, env: Mapping[str, str]) -> list[Finding]:
@@ -88,17 +91,6 @@ def _read_commits_since(place: Place, document: Document, start: str, env: Mappi
     return [Finding("resume/commits-since", "note", message, document.path, "/updated_at", hint=hint)]
 
 
-def _tell_changed(changed: Sequence[str], files: Sequence[NamedFile], document: Document) -> Finding:
-    """One finding for all of them, at the first entry that it is about."""
-    named = ", ".join(changed[:_SPELLED_OUT])
-    more = f" and {len(changed) - _SPELLED_OUT} more" if len(changed) > _SPELLED_OUT else ""
-    first = min(file.at for file in files if any(is_covered(path, name) for path in changed for name in file.names))
-    where = f"/context_primer/generated_files/{first}"
-    message = f"changed since the checkpoint was written: {named}{more}"
-    hint = "read them again before relying on the context primer"
-    return Finding("drift/file-changed", "note", message, document.path, where, hint=hint)
-
-
 def _read_changed(
     place: Place, document: Document, files: Sequence[NamedFile], start: str, env: Mapping[str, str]
 ) -> list[str]:
@@ -110,8 +102,9 @@ def _read_changed(
     if place.work_tree is None:
         here, committed = {path for name in names for path in _list_files(place.top, name)}, set[str]()
     else:
-        specs = [f":({'glob' if _is_pattern(place.top, name) else 'literal'}){name}" for name in names]
-        here, committed = _ask_git(place.work_tree, specs, start, instant[0], clean_env(env))
+        patterns = {name for name in names if set("*?[") & set(name) and not os.path.lexists(f"{place.top}/{name}")}
+        specs = [f":({'glob' if name in patterns else 'literal'}){name}" for name in names]
+        here, committed = _ask_git(place.work_tree, specs, start, instant[0], env)
     newer = {path for path in here if _is_newer(place.top, path, instant[0])}
     covered = (path for path in newer | committed if any(is_covered(path, name) for name in names))
     return sorted(path for path in covered if path != document.path)
@@ -120,7 +113,7 @@ def _read_changed(
 def _ask_git(
     top: str, specs: Sequence[str], start: str, instant: int, env: Mapping[str, str]
 ) -> tuple[set[str], set[str]]:
-    """(files that are not as they were committed, files that were committed since the checkpoint was written)."""
+    """(files that are not as they were committed, files committed since the checkpoint was written)."""
     words = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--", *specs]
     here = {os.fsdecode(record[3:]) for record in run_git(words, top, env=env).out.split(b"\0") if record}
     if not start:
@@ -131,11 +124,7 @@ def _ask_git(
 
 
 def _find_written_between(top: str, specs: Sequence[str], instant: int, env: Mapping[str, str]) -> set[str]:
-    """Files that were written after an instant and then committed, be it in one commit with the checkpoint.
-
-    Only where the file's own time still tells: after a clone, a checkout or a rebase it is later than its commit was
-    made for the first time, and says nothing.
-    """
+    # after a clone, a checkout or a rebase a file's own time is later than its commit, and says nothing
     form = ["--no-renames", "--no-ext-diff", "--no-relative", "--no-show-signature", "--no-color", "--format=%x01%at"]
     words = ["log", "-z", "--name-only", f"--max-count={_MAX_COMMITS}", f"--since=@{instant} +0000", *form, "HEAD"]
     written: dict[str, int] = {}
@@ -147,10 +136,6 @@ def _find_written_between(top: str, specs: Sequence[str], instant: int, env: Map
         elif name:
             written.setdefault(os.fsdecode(name), when)
     return {path for path, when in written.items() if instant + 1 < _written_at(top, path) <= when + 1}
-
-
-def _is_pattern(top: str, name: str) -> bool:
-    return any(letter in name for letter in "*?[") and not os.path.lexists(os.path.join(top, name))
 
 
 def _list_files(top: str, name: str) -> Iterator[str]:
@@ -170,7 +155,6 @@ def _list_files(top: str, name: str) -> Iterator[str]:
 
 
 def _is_newer(top: str, name: str, instant: int) -> bool:
-    """Whether a file was written after an instant; one that is gone counts too."""
     full = os.path.join(top, name)
     if not is_inside(os.path.dirname(full), top):
         return False
@@ -178,7 +162,6 @@ def _is_newer(top: str, name: str, instant: int) -> bool:
 
 
 def _written_at(top: str, name: str) -> float:
-    """Seconds since 1970, 0 for a file that is not there."""
     try:
         return os.lstat(os.path.join(top, name)).st_mtime
     except OSError:

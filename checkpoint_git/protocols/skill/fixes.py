@@ -32,8 +32,6 @@ _BYTE_ORDER_MARK = "json/byte-order-mark"
 
 
 class Done(NamedTuple):
-    """One fix that was made. text: what was done, for people."""
-
     code: str
     where: str
     text: str
@@ -75,7 +73,6 @@ def plan_fixes(context: Context, findings: Sequence[Finding], owner: str) -> Fix
 
 
 def _read_times(context: Context) -> dict[str, str]:
-    """Evidence -> when its commit was made; now, where git cannot say."""
     sentences = set(context.facts(SkillFacts).merged.values())
     known = read_evidence_times(context.place.top, sentences) if sentences else {}
     return {sentence: write_instant(known.get(sentence, context.now)) for sentence in sentences}
@@ -111,13 +108,12 @@ def _plan_file(
 
 @contextmanager
 def hold_unchanged(place: Place, fixes: Sequence[FileFix], on_wait: Tell) -> Iterator[list[FileFix]]:
-    """Hold the lock; those of the fixes whose files nobody wrote to since the plan was made."""
     with store.writing(place, on_wait):
         yield [fix for fix in fixes if store.read_skill(place, fix.skill) == fix.before]
 
 
 def write_fixes(place: Place, fixes: Sequence[FileFix], now: int) -> list[str]:
-    """Write each file, under the lock; the history files that took what was moved."""
+    """The history files that took what was moved."""
     history = []
     for fix in fixes:  # its history first: what is moved must be somewhere at any time
         if fix.past is not None:
@@ -128,14 +124,14 @@ def write_fixes(place: Place, fixes: Sequence[FileFix], now: int) -> list[str]:
 
 
 def copy_to_history(place: Place, fixes: Sequence[FileFix], stamp: str) -> str:
-    """The backup where there is no git directory for one; its folder, "" for none."""
+    # without a git directory there is no other place for a backup
     for fix in fixes:
         store.write_history(place, fix.skill, [f"before-fix-{stamp}-{at}" for at in range(1, 100)], fix.before)
     return relative_path(os.path.join(place.directory, layout.HISTORY), place.top) if fixes else ""
 
 
 def _read_reverted(context: Context, document: Document) -> Mapping[str, str]:
-    """Merged pull requests that the history reverted; they stay, as `checkpoint rotate` keeps them."""
+    # they stay, as `checkpoint rotate` keeps them
     references = find_merged(document.value or {})
     if not references or context.place.work_tree is None:
         return {}
@@ -145,7 +141,6 @@ def _read_reverted(context: Context, document: Document) -> Mapping[str, str]:
 
 
 def _find_renames(context: Context, path: str) -> dict[int, list[tuple[str, str]]]:
-    """Index -> (path as listed, path now), of entries with which nothing else is wrong."""
     place = context.place
     base = f"{relative_path(place.root, place.top)}/" if place.root != place.top else ""
     renames: dict[int, list[tuple[str, str]]] = {}
@@ -173,8 +168,6 @@ class Facts(NamedTuple):
 
 
 class Fixed(NamedTuple):
-    """The new value, what goes to history, and what was done; done is empty where nothing could be."""
-
     value: dict[str, Any]
     moved: list[Moved]
     done: list[Done]
@@ -203,37 +196,28 @@ def _index(finding: Finding, place: str) -> int:
 
 
 def _finish_shipped(value: dict[str, Any], found: list[Finding], facts: Facts, moved: list[Moved]) -> list[Done]:
-    """Whole actions that are merged go to recently_done, each with its evidence; the last of work in progress stays."""
+    # the last action of work in progress stays: somebody has to say what is next
     actions, record = read_list(value, "next_actions"), value.get("recently_done", [])
     indexes = sorted({at for one in found if 0 <= (at := _index(one, "/next_actions")) < len(actions)})
-    shipped = {at: evidence for at in indexes if (evidence := _find_evidence(actions[at], facts))}
+    own = {at for at in indexes if action_done_when(actions[at])}  # left to `checkpoint done --verify`
+    proven = {at: find_shipped(action_text(actions[at]), facts.merged) for at in indexes if at not in own}
+    shipped = {at: evidence for at, evidence in proven.items() if evidence}
     if len(shipped) == len(actions) and value.get("status") == "in_progress":
         shipped.pop(max(shipped, default=0), None)
     if not shipped or not isinstance(record, list):
         return []
-    entries = [_record(actions[at], evidence, facts) for at, evidence in shipped.items()]
+    entries = []
+    for at, evidence in shipped.items():
+        done = actions[at] if isinstance(actions[at], dict) else {"text": actions[at]}
+        entries.append({**done, "at": facts.shipped_at[evidence], "evidence": evidence})
     value["next_actions"] = [action for at, action in enumerate(actions) if at not in shipped]
     value["recently_done"] = _merge_record(entries, record)
-    return [
-        Done(
-            "drift/action-shipped", f"/next_actions/{at}", f'moved "{action_text(actions[at])}" to recently_done: {why}'
-        )
-        for at, why in shipped.items()
-    ]
-
-
-def _find_evidence(action: Any, facts: Facts) -> str | None:
-    """Why a whole action is done; one with a command of its own is left to `checkpoint done --verify`."""
-    return None if action_done_when(action) else find_shipped(action_text(action), facts.merged)
-
-
-def _record(action: Any, evidence: str, facts: Facts) -> dict[str, Any]:
-    record = dict(action) if isinstance(action, dict) else {"text": action}
-    return {**record, "at": facts.shipped_at[evidence], "evidence": evidence}
+    texts = {at: f'moved "{action_text(actions[at])}" to recently_done: {why}' for at, why in shipped.items()}
+    return [Done("drift/action-shipped", f"/next_actions/{at}", text) for at, text in texts.items()]
 
 
 def _merge_record(entries: list[dict[str, Any]], record: list[Any]) -> list[Any]:
-    """recently_done with new entries among the old ones, newest first; of too many the oldest of the old ones go."""
+    # newest first; of too many the oldest of the old ones go
     kept = record[: max(KEPT_DONE - len(entries), 0)]
     for entry in entries:
         at = next((at for at, other in enumerate(kept) if _when(other) <= _when(entry)), len(kept))
@@ -250,7 +234,7 @@ def _when(entry: Any) -> int:
 
 
 def _follow_renames(value: dict[str, Any], found: list[Finding], facts: Facts, moved: list[Moved]) -> list[Done]:
-    """Entries whose files git calls by another name now; notes behind the path stay."""
+    # notes behind the path stay
     primer = value.get("context_primer")
     files = read_list(primer, "generated_files") if isinstance(primer, dict) else []
     done = []
@@ -282,7 +266,7 @@ def _is_listed(files: list[Any], path: str) -> bool:
 
 
 def _rotate(value: dict[str, Any], found: list[Finding], facts: Facts, moved: list[Moved]) -> list[Done]:
-    """As `checkpoint rotate`, but for narratives that wait for a review."""
+    # as `checkpoint rotate`, except narratives that wait for a review
     rotation = plan_rotation({key: member for key, member in value.items() if key != "superseded"}, facts.reverted)
     value.update(rotation.value)
     moved += rotation.moved

@@ -63,7 +63,7 @@ def is_path_like(path: str) -> bool:
 
 
 def _is_spaced_path(text: str) -> bool:
-    """Whether a text would be a path with blanks in it: a folder in front, an ending at the very end, few words."""
+    # a folder in front, an ending at the very end, few words
     words = text.split(" ")
     if not 1 < len(words) <= _MOST_WORDS or not all(_PLAIN_WORD.fullmatch(word) for word in words):
         return False
@@ -90,25 +90,25 @@ def _strip_notes(entry: str) -> str:
 
 
 def _split_joints(bare: str) -> list[str]:
-    """Such as "a.ts + b.ts (new)" is two paths, unless a part is no path."""
+    # such as "a.ts + b.ts (new)"; not where a part is not a path
     parts = [_strip_notes(part.strip()) for part in _JOINTS.split(_hide_braces(bare)) if part.strip()]
     parts = [part.replace("\0", ",") for part in parts]
     return parts if len(parts) > 1 and all(is_path_like(part) for part in parts) else []
 
 
 def _hide_braces(text: str) -> str:
-    """The commas inside of braces do not separate paths."""
+    # the commas inside braces do not separate paths
     return _BRACES.sub(lambda match: match[0].replace(",", "\0"), text)
 
 
 def _cut_comment(bare: str) -> list[str]:
-    """Such as "a.ts - the parser" is a.ts."""
+    # such as "a.ts - the parser"
     start = _strip_notes(_COMMENT.split(bare, maxsplit=1)[0].strip())
     return [start] if start != bare and is_path_like(start) else []
 
 
 def _first_word(bare: str) -> list[str]:
-    """Such as "a/b.ts updated with x" is a/b.ts; "Branch refs/x" is prose."""
+    # such as "a/b.ts updated with x"; "Branch refs/x" is prose
     word = (bare.split(None, 1) or [""])[0].rstrip(",;:")
     return [word] if word != bare and "/" in word and is_path_like(word) else []
 

@@ -20,7 +20,6 @@ from checkpoint_git.tools.setup.survey import read_installation
 def diagnose_bare(
     bare: Repository, args: argparse.Namespace, checks: Sequence[Check], invocation: Invocation
 ) -> Outcome:
-    """What is wrong with a bare repository, by those of the checks that have a meaning there."""
     if args.skill or args.fix or args.dry_run or args.since or args.online:
         hint = "`checkpoint doctor` looks at it, `checkpoint init` fixes it"
         raise CheckpointError("a bare repository has no work tree for that", hint)
@@ -41,7 +40,6 @@ def diagnose_bare(
 
 
 def _make_context(bare: Repository, invocation: Invocation) -> Context:
-    """A context with the facts of which a bare repository has others than a work tree."""
     folder = bare.git_dir
     place = Place(folder, os.path.join(folder, ".checkpoints"), folder, folder)
     context = Context(place, invocation.now, invocation.env)

@@ -14,7 +14,7 @@ _TOOLS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 @cache
 def list_checks() -> tuple[Check, ...]:
-    """Every check, those of a group together: of the protocols in the registry's order, then of the tools by name."""
+    """Of the protocols in the registry's order, then of the tools by name; those of a group together."""
     tools = [name for name in os.listdir(_TOOLS) if os.path.isfile(os.path.join(_TOOLS, name, "checks.py"))]
     tools.sort(key=lambda name: (name == "doctor", name))  # what it tries rests on the others
     modules = [load_part(row.package, "checks") for row in PROTOCOLS]
@@ -38,10 +38,9 @@ def choose_checks(codes: Sequence[str], *, online: bool = False) -> list[Check]:
 
 
 def describe_codes() -> str:
-    """What `--check` takes, for agents: the groups by name."""
+    """What `--check` takes, for agents."""
     return f"these groups of checks ({', '.join(list_groups())}), or single checks by the codes of their findings"
 
 
 def list_groups() -> list[str]:
-    """The groups that codes belong to: "drift" for "drift/..."."""
     return list(dict.fromkeys(check.group for check in list_checks()))

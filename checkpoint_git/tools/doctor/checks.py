@@ -25,14 +25,11 @@ _SHORT = 12  # digits of a commit id
 
 
 class TrialFacts:
-    """How the installed driver and hooks behave in a temporary repository."""
-
     def __init__(self, context: Context) -> None:
         self.context = context
 
     @fact("the merge driver at work", None)
     def proof(self) -> "Proof | None":
-        """What the driver got wrong; None where none is configured."""
         setup = self.context.facts(SetupFacts).installation
         if setup is None or not setup.driver:
             return None
@@ -54,7 +51,6 @@ class TrialFacts:
 
     @fact("the hooks at work", ())
     def hook_failures(self) -> "Sequence[HookFailure]":
-        """What the hooks that git reaches do wrong."""
         setup = self.context.facts(SetupFacts).installation
         if setup is None:
             return []
@@ -144,19 +140,15 @@ def find_failing_hooks(facts: TrialFacts) -> Iterator[Finding]:
 
 
 class DeployedFacts:
-    """What the server at checkpoint.healthUrl says that it runs."""
-
     def __init__(self, context: Context) -> None:
         self.context = context
 
     @fact("what is deployed", None)
     def deployed(self) -> Deployed | None:
-        """Its answer."""
         return read_deployed(self.context.place, self.context.env)
 
     @cached_property
     def compared(self) -> Deployed | None:
-        """Its answer, where it names a version that can be compared with HEAD."""
         return self.deployed if self.deployed and self.deployed.claim and self.deployed.standing.head else None
 
 

@@ -73,31 +73,26 @@ def read_deployed(place: Place, env: Mapping[str, str]) -> Deployed:
 
 
 def find_claims(answer: Mapping[str, Any]) -> list[Claim]:
-    """The words that may name a version, the plainest first; what git should not see is left out."""
-    claims = (_read_claim(field, answer[field]) for field in FIELDS if field in answer)
-    return [claim for claim in claims if claim]
-
-
-def _read_claim(field: str, value: object) -> Claim | None:
-    text = value.strip() if isinstance(value, str) else ""
-    name = _DIRTY.sub("", text)
-    if re.fullmatch(_ID, name.lower()):
-        return Claim(field, text, name.lower(), _tags(name), name != text)
-    if not _is_tag_name(name):
-        return None
-    built = _ID_IN_NAME.fullmatch(name)
-    return Claim(field, text, built[1] if built else "", _tags(name), name != text)
+    """What may name a version, the plainest first; what git should not see is left out."""
+    claims = []
+    for field in FIELDS:
+        value = answer.get(field)
+        text = value.strip() if isinstance(value, str) else ""
+        name = _DIRTY.sub("", text)
+        tags = (name,) if name.startswith("v") else (name, f"v{name}")
+        if re.fullmatch(_ID, name.lower()):
+            claims.append(Claim(field, text, name.lower(), tags, name != text))
+        elif _is_tag_name(name):
+            built = _ID_IN_NAME.fullmatch(name)
+            claims.append(Claim(field, text, built[1] if built else "", tags, name != text))
+    return claims
 
 
 def _is_tag_name(name: str) -> bool:
-    """Whether a name is safe to look up below refs/tags: none that git would refuse, none that asks for more."""
+    # no name that git would refuse or take for more
     parts = name.split("/")
     refused = ".." in name or any(not part or part[0] in ".-" or part.endswith((".", ".lock")) for part in parts)
     return _NAME.fullmatch(name) is not None and not refused
-
-
-def _tags(name: str) -> tuple[str, ...]:
-    return (name,) if name.startswith("v") else (name, f"v{name}")
 
 
 def describe_answer(answer: Mapping[str, Any]) -> str:

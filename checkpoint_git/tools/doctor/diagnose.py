@@ -77,12 +77,10 @@ def diagnose(
 
 
 def settings_path(place: Place) -> str:
-    """The settings file, relative to the repository."""
     return relative_path(os.path.join(place.directory, SETTINGS), place.top)
 
 
 def read_settings(place: Place) -> Settings:
-    """The project's settings for the doctor; none where there is no file."""
     path = os.path.join(place.directory, SETTINGS)
     if not os.path.lexists(path):
         return Settings()
@@ -99,6 +97,6 @@ def read_settings(place: Place) -> Settings:
 
 
 def is_code(word: str) -> bool:
-    """Whether a check or a group of them is called so, or a finding of a check that has a whole group ("workflow")."""
+    """Also a finding of a check that has a whole group: "workflow/..."."""
     group = word.partition("/")[0]
     return any(check.matches(word) or check.code == group for check in list_checks())

@@ -78,7 +78,6 @@ class Proof(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether the driver may be trusted."""
         return not self.clean and not self.conflict and not self.crossed
 
 
@@ -89,9 +88,17 @@ def prove_driver(settings: Mapping[str, str], env: Mapping[str, str] | None = No
     CheckpointError when no trial repository could be made: then nothing is known about the driver.
     """
     wanted = {key: settings[key] for key in _KEYS if settings.get(key)}
+    commits: list[bytes] = []
     with open_trial(os.environ if env is None else env, wanted, seconds) as trial:
-        _write_attributes(trial)
-        import_history(trial, _history())
+        folder = os.path.join(trial.work_tree, ".git", "info")
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "attributes"), "wb") as stream:
+            stream.write(attribute_body())
+        marks = {branch: mark for mark, branch in enumerate(_BRANCHES, 1)}
+        for branch, (value, parents) in _BRANCHES.items():
+            files = {FILE: f"{json.dumps(value, indent=2)}\n".encode()}
+            commits.append(write_commit(branch, marks[branch], files, [marks[parent] for parent in parents]))
+        import_history(trial, b"".join(commits))
         proof = _prove(trial, wanted)
         if not proof.holds:
             check_room(trial)
@@ -150,27 +157,8 @@ def _prove_diff(trial: Trial, wanted: Mapping[str, str]) -> str:
 
 
 def _merge(trial: Trial, ours: str, theirs: str) -> Tried:
-    must(try_git(trial, ["checkout", "-q", "--force", ours]), "checkout")
+    must(trial, ["checkout", "-q", "--force", ours])
     return try_git(trial, ["merge", "-q", "--no-edit", theirs])
-
-
-def _write_attributes(trial: Trial) -> None:
-    folder = os.path.join(trial.work_tree, ".git", "info")
-    os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, "attributes"), "wb") as stream:
-        stream.write(attribute_body())
-
-
-def _history() -> bytes:
-    marks = {branch: mark for mark, branch in enumerate(_BRANCHES, 1)}
-    return b"".join(
-        write_commit(branch, marks[branch], {FILE: _text(value)}, [marks[parent] for parent in parents])
-        for branch, (value, parents) in _BRANCHES.items()
-    )
-
-
-def _text(value: object) -> bytes:
-    return (json.dumps(value, indent=2) + "\n").encode()
 
 
 def _read(trial: Trial) -> bytes:

@@ -47,8 +47,6 @@ _DIFF_STYLES: dict[str, Style] = {"+": "good", "-": "bad", "@": "strong"}
 
 
 class Fixes(NamedTuple):
-    """What was fixed, or would be: for programs, for people, and what could not be."""
-
     data: dict[str, Any]
     blocks: list[Block]
     findings: list[Finding]
@@ -82,7 +80,7 @@ def choose_codes(words: Sequence[str], skill: str | None, env: Mapping[str, str]
 
 
 class Plan(NamedTuple):
-    """Everything that a fix will do. steps: of init, with the repository they belong to."""
+    """steps: of init, with the repository they belong to."""
 
     documents: FixPlan
     steps: list[Step]
@@ -90,19 +88,17 @@ class Plan(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing would change."""
         return not (self.documents.files or self.steps)
 
 
 def plan_fix(found: Diagnosis, codes: set[str], env: Mapping[str, str]) -> Plan:
-    """How the findings of these codes are fixed; nothing is changed."""
     wanted = [finding for finding in found.findings if finding.code in codes]
     documents = plan_fixes(found.context, wanted, env.get("CHECKPOINT_SKILL", ""))
     return Plan(documents, *_plan_installation(found.context.place, {finding.code for finding in wanted}, env))
 
 
 def _plan_installation(place: Place, codes: set[str], env: Mapping[str, str]) -> tuple[list[Step], Repository | None]:
-    """The steps of init that fix what was found; nobody else's settings, lines or hooks are taken over."""
+    # nobody else's settings, lines or hooks are taken over
     parts = [part for code, part in _INSTALL_PARTS.items() if code in codes]
     repository = read_repository(place.root, env) if parts else None
     if repository is None:
@@ -125,7 +121,6 @@ _INSTALL_PARTS: dict[str, Callable[[Survey, Wanted], list[Step]]] = {
 
 
 def show(found: Diagnosis, codes: set[str], invocation: Invocation) -> Fixes:
-    """The changes as diffs and commands; nothing is written."""
     plan, place = plan_fix(found, codes, invocation.env), found.context.place
     files = plan.documents.files
     changes = [{"path": fix.path, "diff": _diff(fix.before, fix.after, fix.path)} for fix in files]
@@ -139,7 +134,6 @@ def show(found: Diagnosis, codes: set[str], invocation: Invocation) -> Fixes:
 
 
 def _show_step(step: Step, place: Place) -> dict[str, Any] | None:
-    """The exact change of one step of init: a diff, or a command that does the same."""
     match step.change:
         case WriteFile(path, data, _):
             shown = relative_path(path, place.top).lstrip("/")
@@ -173,9 +167,7 @@ def _files_data(files: Sequence[FileFix]) -> list[dict[str, Any]]:
 
 
 class Applied(NamedTuple):
-    """What was done. backup: where the files are as they were, "" where nothing had to be kept. changed: files that
-    somebody else changed meanwhile, left as they are. history: the files that took what was moved.
-    """
+    """backup: "" where nothing had to be kept. changed: files that somebody wrote to meanwhile, left as they are."""
 
     files: list[FileFix]
     steps: list[Step]
@@ -187,10 +179,7 @@ class Applied(NamedTuple):
 def fix(
     found: Diagnosis, codes: set[str], invocation: Invocation, look: Callable[[], Diagnosis]
 ) -> tuple[Fixes, Diagnosis]:
-    """Fix until nothing is left that can be; what was done, and what a look at the end finds.
-
-    look: runs the checks again.
-    """
+    # one fix can bring out what another hid, so it looks again after each round
     place = found.context.place
     rounds: list[Applied] = []
     plan = plan_fix(found, codes, invocation.env)

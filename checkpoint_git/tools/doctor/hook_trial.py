@@ -50,8 +50,13 @@ def read_own_scripts(hooks: Iterable[HookFile], work_tree: str) -> dict[str, byt
     would write, when it stops nothing, or when its first line starts something else than a shell of the system.
     """
     wall = os.path.realpath(work_tree) + os.sep
-    scripts = {hook.name: _read_script(hook.path, hook.state, wall) for hook in hooks if hook.name in _TRIALS}
-    return {name: script for name, script in scripts.items() if script}
+    scripts: dict[str, bytes] = {}
+    for hook in hooks:
+        if hook.name in _TRIALS and hook.state in _RUNS_AS_IT_STANDS:
+            first, part = _read_part(f"{hook.path}.legacy" if hook.state == "moved" else hook.path)
+            if part and _is_trusted(first, wall):
+                scripts[hook.name] = first + part
+    return scripts
 
 
 def read_broken_scripts(hooks: Iterable[HookFile]) -> list[HookFailure]:
@@ -62,7 +67,6 @@ def read_broken_scripts(hooks: Iterable[HookFile]) -> list[HookFailure]:
 
 
 def _read_complaint(script: bytes) -> str:
-    """What sh says of a script's syntax, "" for nothing."""
     import subprocess
 
     words = ["/bin/sh", "-n"]
@@ -74,15 +78,8 @@ def _read_complaint(script: bytes) -> str:
     return (said or "a syntax error") if done.returncode else ""
 
 
-def _read_script(path: str, state: str, wall: str) -> bytes:
-    if state not in _RUNS_AS_IT_STANDS:
-        return b""
-    first, part = _read_part(f"{path}.legacy" if state == "moved" else path)
-    return first + part if part and _is_trusted(first, wall) else b""
-
-
 def _read_part(path: str) -> tuple[bytes, bytes]:
-    """A hook's first line, where it names an interpreter, and our block; nothing where there is none."""
+    """(first line where it names an interpreter, our block); empty where there is none."""
     try:
         with open(path, "rb") as stream:
             data = stream.read(_LONGEST)
@@ -94,7 +91,6 @@ def _read_part(path: str) -> tuple[bytes, bytes]:
 
 
 def _is_trusted(first: bytes, wall: str) -> bool:
-    """Whether a hook's first line starts a shell of the system, and does nothing else."""
     if not first:
         return True  # git hands it to sh
     words = first[2:].split()
@@ -122,25 +118,21 @@ def prove_hooks(
         return []
     wanted = {key: settings[key] for key in (configured.PYTHON, configured.PACKAGE) if settings.get(key)}
     with open_trial(env, wanted, seconds) as trial:
-        _write_scripts(trial, scripts)
+        folder = os.path.join(trial.work_tree, ".git", "hooks")
+        os.makedirs(folder, exist_ok=True)
+        for name, script in scripts.items():
+            path = os.path.join(folder, name)
+            with open(path, "wb") as stream:
+                stream.write(script)
+            os.chmod(path, 0o700)
+            if not os.access(path, os.X_OK):
+                hint = "set TMPDIR to a folder on a file system that is not mounted noexec"
+                raise CheckpointError("no program can be run from the temporary folder", hint)
         import_history(trial, _history())
         answers = [(name, trouble) for name in scripts for trouble in [_TRIALS[name](trial)] if trouble]
         if answers:
             check_room(trial)
         return [HookFailure(name, *trouble) for name, trouble in answers]
-
-
-def _write_scripts(trial: Trial, scripts: Mapping[str, bytes]) -> None:
-    folder = os.path.join(trial.work_tree, ".git", "hooks")
-    os.makedirs(folder, exist_ok=True)
-    for name, script in scripts.items():
-        path = os.path.join(folder, name)
-        with open(path, "wb") as stream:
-            stream.write(script)
-        os.chmod(path, 0o700)
-        if not os.access(path, os.X_OK):
-            hint = "set TMPDIR to a folder on a file system that is not mounted noexec"
-            raise CheckpointError("no program can be run from the temporary folder", hint)
 
 
 def _history() -> bytes:
@@ -173,33 +165,33 @@ Trouble = tuple[str, str] | None
 
 
 def _try_commits(trial: Trial) -> Trouble:
-    must(try_git(trial, ["checkout", "-q", "--force", "start"]), "checkout")
-    must(try_git(trial, ["read-tree", "good"]), "read-tree")
+    must(trial, ["checkout", "-q", "--force", "start"])
+    must(trial, ["read-tree", "good"])
     passed = try_git(trial, ["commit", "-q", "-m", "proof"])
     if passed.code != 0:
         return _tell(passed, "it refuses a valid checkpoint", trial)
-    must(try_git(trial, ["read-tree", "bad"]), "read-tree")
+    must(trial, ["read-tree", "bad"])
     return _must_refuse(try_git(trial, ["commit", "-q", "-m", "proof"]), trial)
 
 
 def _try_merge(trial: Trial) -> Trouble:
-    must(try_git(trial, ["checkout", "-q", "--force", "aside"]), "checkout")
+    must(trial, ["checkout", "-q", "--force", "aside"])
     return _must_refuse(try_git(trial, ["merge", "-q", "--no-ff", "--no-edit", "other"]), trial)
 
 
 def _try_push(trial: Trial) -> Trouble:
     remote = os.path.join(trial.folder, "remote.git")
-    must(try_git(trial, ["init", "-q", "--bare", "--template=", remote]), "init")
+    must(trial, ["init", "-q", "--bare", "--template=", remote])
     return _must_refuse(try_git(trial, ["push", "-q", remote, "other:refs/heads/other"]), trial)
 
 
 def _try_receive(name: str, trial: Trial) -> Trouble:
-    """What a server's hook does with a push; it is run in a bare repository of its own."""
+    # a server's hook runs in a bare repository of its own
     server = os.path.join(trial.folder, "server.git")
-    must(try_git(trial, ["init", "-q", "--bare", "--template=", server]), "init")
+    must(trial, ["init", "-q", "--bare", "--template=", server])
     for key in (configured.PYTHON, configured.PACKAGE):
         value = try_git(trial, ["config", key]).out.decode("utf-8", "surrogateescape").rstrip("\n")
-        must(try_git(trial, [f"--git-dir={server}", "config", key, value]), "config")
+        must(trial, [f"--git-dir={server}", "config", key, value])
     os.mkdir(os.path.join(server, "hooks"))
     shutil.copy(os.path.join(trial.work_tree, ".git", "hooks", name), os.path.join(server, "hooks", name))
     passed = try_git(trial, ["push", "-q", "--no-verify", server, "good:refs/heads/good"])

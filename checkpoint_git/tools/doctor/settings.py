@@ -40,9 +40,23 @@ class Suppression(NamedTuple):
     until: int | None = None
     line: int = 0
 
+    def is_over(self, now: int) -> bool:
+        return self.until is not None and now >= self.until
+
+    def matches(self, finding: Finding, now: int) -> bool:
+        if self.is_over(now) or not can_be_silenced(finding):
+            return False
+        code, group = self.code.rstrip("/"), finding.code.partition("/")[0]
+        return bool(
+            (finding.code == code or group == code or (code == "schema" and group in _VALIDATED))
+            and (not self.path or fnmatchcase(finding.path, self.path))
+            and (not self.where or f"{finding.where}/".startswith(f"{self.where.rstrip('/')}/"))
+            and self.contains in finding.message
+        )
+
 
 class Settings(NamedTuple):
-    """What the settings file says. limits: status -> days, only those that it sets. findings: what is wrong with it."""
+    """limits: status -> days, only those that it sets."""
 
     limits: Mapping[str, int] = {}
     suppressions: Sequence[Suppression] = ()
@@ -50,8 +64,6 @@ class Settings(NamedTuple):
 
 
 class Suppressed(NamedTuple):
-    """A finding that is not told, and why."""
-
     finding: Finding
     reason: str
 
@@ -64,7 +76,7 @@ def read_settings_text(text: str, path: str, is_code: Callable[[str], bool]) -> 
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"line (\d+)", str(error))
-        return Settings(findings=[_bad(path, int(found[1]) if found else 0, f"this is no TOML: {error}")])
+        return Settings(findings=[_bad(path, int(found[1]) if found else 0, f"this is not TOML: {error}")])
     except RecursionError:
         return Settings(findings=[_bad(path, 0, "it is nested too deeply")])
     lines = _find_lines(text)
@@ -81,7 +93,7 @@ _KEY = re.compile(r"^\s*(?:\[\[?\s*)?([A-Za-z_][\w-]*)\s*(?:\]\]?|=)", re.MULTIL
 
 
 def _find_lines(text: str) -> dict[str, list[int]]:
-    """Where each key or table begins, as far as one regex sees: tomllib tells no lines."""
+    # tomllib has no lines; one regex sees nearly all
     lines: dict[str, list[int]] = {}
     for match in _KEY.finditer(text):
         lines.setdefault(match[1], []).append(text.count("\n", 0, match.start(1)) + 1)
@@ -128,27 +140,22 @@ def _read_suppressions(
 
 
 def _find_trouble(entry: Any, is_code: Callable[[str], bool]) -> str:
-    """Why an entry cannot be used, "" where it can."""
     if not isinstance(entry, dict):
-        return "is no table"
+        return "is not a table"
     unknown = sorted(entry.keys() - {*_TEXTS, "until"})
     if unknown:
         return f'has the unknown key "{shorten(unknown[0], 60)}"'
     wrong = next((key for key in _TEXTS if not isinstance(entry.get(key, ""), str)), None)
     if wrong:
-        return f"has a {wrong} that is no text"
+        return f"has a {wrong} that is not a text"
     missing = next((key for key in ("code", "reason") if not entry.get(key, "").strip()), None)
     if missing:
         return f"has no {missing}"
-    if not _is_known(entry["code"].strip(), is_code):
+    code = entry["code"].strip()
+    if not is_code(code) and code.rstrip("/").partition("/")[0] not in _VALIDATED:
         return f'names the code "{shorten(entry["code"], 60)}", which no check has'
-    return (
-        "has an until that is no day, such as 2026-06-30" if _read_day(entry.get("until", "2026-01-01")) is None else ""
-    )
-
-
-def _is_known(code: str, is_code: Callable[[str], bool]) -> bool:
-    return is_code(code) or code.rstrip("/").partition("/")[0] in _VALIDATED
+    has_day = _read_day(entry.get("until", "2026-01-01")) is not None
+    return "" if has_day else "has an until that is not a day, such as 2026-06-30"
 
 
 def _read_day(value: Any) -> int | None:
@@ -167,7 +174,7 @@ def split_findings(
     """(what is told, what is not, the indexes of the suppressions that were used). now: seconds since 1970."""
     told, silent, used = [], [], set[int]()
     for finding in findings:
-        at = next((at for at, one in enumerate(suppressions) if _is_meant(one, finding, now)), None)
+        at = next((at for at, one in enumerate(suppressions) if one.matches(finding, now)), None)
         if at is None:
             told.append(finding)
         else:
@@ -177,34 +184,15 @@ def split_findings(
 
 
 def can_be_silenced(finding: Finding) -> bool:
-    """Whether a suppression may hide it: no error of a file's content or of a merge, nothing about suppressions."""
     always = finding.level == "error" and finding.code.partition("/")[0] in _ALWAYS_TOLD
     return not always and finding.code not in _OWN
 
 
-def _is_meant(one: Suppression, finding: Finding, now: int) -> bool:
-    if (one.until is not None and now >= one.until) or not can_be_silenced(finding):
-        return False
-    code = one.code.rstrip("/")
-    group = finding.code.partition("/")[0]
-    is_code = finding.code == code or group == code or (code == "schema" and group in _VALIDATED)
-    return bool(
-        is_code
-        and (not one.path or fnmatchcase(finding.path, one.path))
-        and (not one.where or finding.where == one.where or finding.where.startswith(one.where.rstrip("/") + "/"))
-        and one.contains in finding.message
-    )
-
-
 def find_unused(suppressions: Sequence[Suppression], used: set[int], now: int, path: str) -> list[Finding]:
-    """A note for every suppression that is over, or that nothing was found for."""
-    return [
-        Finding(UNUSED, "note", _describe_unused(one, now), path, line=one.line, column=1, hint="take it out")
-        for at, one in enumerate(suppressions)
-        if at not in used
-    ]
-
-
-def _describe_unused(one: Suppression, now: int) -> str:
-    what = f'the suppression of {shorten(one.code, 60)} ("{shorten(one.reason, 60)}")'
-    return f"{what} is over" if one.until is not None and now >= one.until else f"{what} suppresses nothing"
+    findings = []
+    for at, one in enumerate(suppressions):
+        if at not in used:
+            what = f'the suppression of {shorten(one.code, 60)} ("{shorten(one.reason, 60)}")'
+            message = f"{what} is over" if one.is_over(now) else f"{what} suppresses nothing"
+            findings.append(Finding(UNUSED, "note", message, path, line=one.line, column=1, hint="take it out"))
+    return findings

@@ -66,7 +66,7 @@ _SETTINGS = b"""\
 
 
 class Trial(NamedTuple):
-    """work_tree: the repository's top folder. env: its surroundings. seconds: how long one git may take."""
+    """seconds: how long one git may take."""
 
     work_tree: str
     env: Mapping[str, str]
@@ -74,12 +74,11 @@ class Trial(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """The temporary folder that goes when the trial is over: the work tree lies in it."""
         return os.path.dirname(self.work_tree)
 
 
 class Tried(NamedTuple):
-    """What git answered in a trial. code, out, err: as GitResult has them. hung: it was ended, its time was over."""
+    """hung: it was ended because its time was over."""
 
     code: int
     out: bytes
@@ -88,34 +87,35 @@ class Tried(NamedTuple):
 
     @property
     def said(self) -> str:
-        """The first line that git, or what it started, wrote to stderr."""
         return self.err.decode("utf-8", "replace").strip().partition("\n")[0]
 
 
 @contextmanager
 def open_trial(env: Mapping[str, str], settings: Mapping[str, str], seconds: float = SECONDS) -> Iterator[Trial]:
-    """An empty repository with these settings, taken away afterwards. env: the caller's; PATH tells where git is.
+    """An empty repository with these settings, removed afterwards. env: the caller's; its PATH leads to git.
 
     Raises CheckpointError where none can be made, because the temporary folder is full or must not be written.
     """
-    with _tidied_when_ended(), _temporary_folder() as folder:
-        trial = Trial(os.path.join(folder, "repository"), plain_environment(env, folder), seconds)
-        try:
+    try:
+        with (
+            _tidied_when_ended(),
+            tempfile.TemporaryDirectory(prefix="checkpoint-proof-", ignore_cleanup_errors=True) as folder,
+        ):
+            trial = Trial(os.path.join(folder, "repository"), plain_environment(env, folder), seconds)
             os.mkdir(trial.work_tree)
-            must(try_git(trial, ["init", "-q", "--template="]), "init")
+            must(trial, ["init", "-q", "--template="])
             with open(os.path.join(trial.work_tree, ".git", "config"), "ab") as stream:
                 stream.write(_SETTINGS)
             for key, value in settings.items():
-                must(try_git(trial, ["config", "--add", key, value]), "config")
+                must(trial, ["config", "--add", key, value])
             yield trial
-        except OSError as error:
-            raise _no_room(error) from error
+    except OSError as error:
+        raise _no_room(error) from error
 
 
 @contextmanager
 def _tidied_when_ended() -> Iterator[None]:
-    """Whoever ends this process ends the trial too: what git started would else go on, in a group of its own."""
-
+    # what git started is in a group of its own, and would go on after this process is ended
     def leave(number: int, frame: object) -> None:
         raise SystemExit(128 + number)
 
@@ -130,18 +130,6 @@ def _tidied_when_ended() -> Iterator[None]:
     finally:
         for number in taken:
             signal.signal(number, signal.SIG_DFL)
-
-
-@contextmanager
-def _temporary_folder() -> Iterator[str]:
-    try:
-        folder = tempfile.mkdtemp(prefix="checkpoint-proof-")
-    except OSError as error:
-        raise _no_room(error) from error
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _no_room(error: OSError) -> CheckpointError:
@@ -175,7 +163,6 @@ def plain_environment(env: Mapping[str, str], folder: str) -> dict[str, str]:
 
 
 def try_git(trial: Trial, words: Sequence[str], stdin: bytes = b"") -> Tried:
-    """What `git WORDS` answered in the trial's repository."""
     import subprocess
 
     with start_git(words, trial.work_tree, env=trial.env, own_group=True) as process:
@@ -191,7 +178,7 @@ def try_git(trial: Trial, words: Sequence[str], stdin: bytes = b"") -> Tried:
 
 
 def _read_rest(process: "subprocess.Popen[bytes]") -> bytes:
-    """What it wrote to stderr until it was ended; what has left its group may still hold the pipe."""
+    # what has left the group may still hold the pipe
     import subprocess
 
     try:
@@ -205,17 +192,18 @@ def _end_group(leader: int) -> None:
         os.killpg(leader, signal.SIGKILL)
 
 
-def must(result: Tried, what: str) -> Tried:
-    """The answer, if git did what was asked. Raises CheckpointError else: it could not be tried."""
+def must(trial: Trial, words: Sequence[str], stdin: bytes = b"") -> Tried:
+    """Like try_git. Raises CheckpointError where git fails: then nothing is known about what was tried."""
+    result = try_git(trial, words, stdin)
     if result.code != 0:
+        what = next(word for word in words if not word.startswith("-"))
         hint = "see that the temporary folder (TMPDIR) can be written and has room"
         raise CheckpointError(f"it could not be tried: git {what} failed: {result.said or 'no answer'}", hint)
     return result
 
 
 def import_history(trial: Trial, stream: bytes) -> None:
-    """Commits and branches from a stream in git fast-import's words."""
-    must(try_git(trial, ["fast-import", "--quiet"], stream), "fast-import")
+    must(trial, ["fast-import", "--quiet"], stream)
 
 
 def write_commit(

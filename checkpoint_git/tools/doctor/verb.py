@@ -33,7 +33,6 @@ EXAMPLES = """\
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """[SKILL] [--list] [--check CODE]... [--fix[=CODE]]... [--dry-run] [--online] [--since COMMIT] and more."""
     parser.add_argument("skill", metavar="SKILL", nargs="?", help="look at this skill's checkpoint only")
     parser.add_argument("--list", action="store_true", help="show the checks, and run none")
     help_text = "run only this check, or a group such as drift; may be given several times"
@@ -49,7 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb: exit code 1 on errors, with --fail-on-warnings on warnings too."""
     if args.list:
         return _list_checks(find_wanted_checks(args.check) if args.check else list_checks())
     checks = find_wanted_checks(args.check, online=args.online)

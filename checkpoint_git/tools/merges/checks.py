@@ -10,21 +10,18 @@ from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
 from checkpoint_git.protocols.registry import protocol_of
-from checkpoint_git.tools.merges.facts import Audit, Damage, FilePreview, Harm, Upstream
+from checkpoint_git.tools.merges.facts import Audit, FilePreview, Harm, Upstream
 
 _LONGEST_SUBJECT = 60
 _LONGEST_VALUE = 40
 
 
 class MergeFacts:
-    """Past merges, and the next one with the upstream."""
-
     def __init__(self, context: Context) -> None:
         self.context = context
 
     @fact("the latest merges", Audit())
     def audit(self) -> Audit:
-        """What recent merges did and nobody has repaired since."""
         from checkpoint_git.tools.merges.recent_audit import read_audit
 
         context = self.context
@@ -32,7 +29,6 @@ class MergeFacts:
 
     @fact("the upstream", None)
     def upstream(self) -> Upstream | None:
-        """What the next merge with the upstream will do; None where there is nothing to merge with."""
         from checkpoint_git.tools.merges.upstream import read_upstream
 
         context = self.context
@@ -44,7 +40,7 @@ class MergeFacts:
         return data if isinstance(data, bytes) else None
 
     def _is_asked(self, path: str) -> bool:
-        """Whether a path is a checkpoint of this place and of the skill asked for, or a file of a workflow below it."""
+        # a checkpoint of this place and of the skill asked for, or a file of a workflow below it
         place = self.context.place
         folder, _, name = path.rpartition("/")
         if protocol_of(path) == "skill":
@@ -80,23 +76,17 @@ def find_blended_records(facts: MergeFacts) -> Iterator[Finding]:
 
 def _find_damages(facts: MergeFacts, code: str, harm: Harm, verb: str) -> Iterator[Finding]:
     for damage in facts.audit.damages:
-        if damage.harm == harm:
-            message = f"{_describe_merge(damage)} {verb} {_describe_entries(damage)}"
-            hint = f"checkpoint explain-merge {damage.commit[:12]} -- {shlex.quote(damage.path)} tells all that it did"
-            if damage.keeper:
-                hint += f"; git show {shlex.quote(f'{damage.keeper[:12]}:{damage.path}')} still has it"
-            yield Finding(code, "warning", message, damage.path, damage.entries[0].where, hint=hint)
-
-
-def _describe_merge(damage: Damage) -> str:
-    first, second = (parent[:8] for parent in damage.parents)
-    return f'merge {damage.commit[:12]} of {first} and {second} ("{shorten(damage.subject, _LONGEST_SUBJECT)}")'
-
-
-def _describe_entries(damage: Damage) -> str:
-    count = len(damage.entries)
-    listed = join_some([entry.said for entry in damage.entries], 3, "; ")
-    return f"{'an entry' if count == 1 else f'{count} entries'}: {listed}"
+        if damage.harm != harm:
+            continue
+        commit, count = damage.commit[:12], len(damage.entries)
+        first, second = (parent[:8] for parent in damage.parents)
+        merge = f'merge {commit} of {first} and {second} ("{shorten(damage.subject, _LONGEST_SUBJECT)}")'
+        entries = join_some([entry.said for entry in damage.entries], 3, "; ")
+        message = f"{merge} {verb} {'an entry' if count == 1 else f'{count} entries'}: {entries}"
+        hint = f"checkpoint explain-merge {commit} -- {shlex.quote(damage.path)} tells all that it did"
+        if damage.keeper:
+            hint += f"; git show {shlex.quote(f'{damage.keeper[:12]}:{damage.path}')} still has it"
+        yield Finding(code, "warning", message, damage.path, damage.entries[0].where, hint=hint)
 
 
 @check("merge/not-audited", "note", remedy="`git fetch --unshallow`, or run it again")
@@ -233,7 +223,6 @@ def find_unknown_upstreams(facts: MergeFacts) -> Iterator[Finding]:
 
 
 def _is_clean(upstream: Upstream) -> bool:
-    """Whether the upstream changed checkpoints, and none of them needs a user."""
     return bool(upstream.previews) and all(preview.kind in ("whole", "clean") for preview in upstream.previews)
 
 

@@ -20,21 +20,17 @@ _INSTALL = "run `checkpoint init`"
 
 
 class SetupFacts:
-    """What git's configuration, attributes and hooks say in this clone."""
-
     def __init__(self, context: Context) -> None:
         self.context = context
 
     @fact("the installation", None)
     def installation(self) -> Installation | None:
-        """What is installed."""
         env = clean_env(self.context.env)
         repository = read_repository(self.context.place.top, env)
         return read_installation(repository, env) if repository else None
 
     @fact("the attributes of the checkpoints", {})
     def merge_attributes(self) -> Mapping[str, str]:
-        """Path -> what git answers for its merge attribute: of every checkpoint, or of one to come."""
         place, skill = self.context.place, self.context.skill
         folder = relative_path(place.directory, place.top)
         paths = [f"{folder}/{name}" for name in sorted(os.listdir(place.directory))]
@@ -44,25 +40,21 @@ class SetupFacts:
 
     @fact("the attributes of other clones", {})
     def shared_attributes(self) -> Mapping[str, str]:
-        """The merge attributes that .gitattributes alone gives, as in a clone without settings of its own."""
         paths, env = sorted(self.merge_attributes), clean_env(self.context.env)
         return attributes.read_shared_merge_attributes(self.context.place.top, paths, env)
 
     @fact("the merge drivers", frozenset())
     def defined_drivers(self) -> frozenset[str]:
-        """The merge drivers that some configuration defines."""
         settings = read_all_settings(self.context.place.top, clean_env(self.context.env))
         keys = [key for key in settings if key.startswith("merge.") and key.endswith(".driver")]
         return frozenset(key[len("merge.") : -len(".driver")] for key in keys)
 
     @fact("the history", False)
     def has_commits(self) -> bool:
-        """Whether anything is committed."""
         return log.has_commits(self.context.place.top)
 
     @fact("the default branch", None)
     def default_branch(self) -> refs.DefaultBranch | None:
-        """The branch that others begin from."""
         return refs.read_default_branch(self.context.place.top, attributes.FILE, clean_env(self.context.env))
 
 
@@ -139,7 +131,7 @@ def _check_attribute_files(facts: SetupFacts, setup: Installation) -> Iterator[F
 
 
 def _find_overruled(facts: SetupFacts, setup: Installation) -> Iterator[Finding]:
-    """Checkpoints that reach our driver in this clone alone: what is committed gives them to something else."""
+    # checkpoints that reach our driver in this clone alone: what is committed gives them to something else
     by_value: dict[str, list[str]] = {}
     for path, value in sorted(facts.shared_attributes.items()):
         if value not in (_DRIVER, "unspecified") and facts.merge_attributes.get(path) == _DRIVER:

@@ -99,7 +99,7 @@ def test_an_error_of_the_installation_may_be_silenced() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "says"),
     [
-        ("x = \n", 1, "no TOML"),
+        ("x = \n", 1, "not TOML"),
         ("\n\n[tresholds]\n", 3, "tresholds"),
         ("thresholds = 3\n", 1, "table"),
         ("[thresholds]\n\nin_progress_dayz = 3\n", 3, "in_progress_dayz"),
@@ -107,14 +107,14 @@ def test_an_error_of_the_installation_may_be_silenced() -> None:
         ("[thresholds]\nblocked_days = true\n", 2, "whole number"),
         ("[thresholds]\nblocked_days = 99999999999\n", 2, "whole number"),
         ("suppress = 3\n", 1, "list of tables"),
-        ("suppress = [3]\n", 1, "no table"),
+        ("suppress = [3]\n", 1, "not a table"),
         ('[[suppress]]\ncode = "drift"\n', 1, "no reason"),
         ('[[suppress]]\ncode = "drift"\nreason = " "\n', 1, "no reason"),
         ('[[suppress]]\nreason = "x"\n', 1, "no code"),
         (entry() + "\n" + entry(code="drift/nothing"), 5, "drift/nothing"),
         (entry() + "\n" + entry(codes="x"), 5, "codes"),
         (entry(until="soon"), 1, "until"),
-        ('[[suppress]]\ncode = 3\nreason = "x"\n', 1, "code that is no text"),
+        ('[[suppress]]\ncode = 3\nreason = "x"\n', 1, "code that is not a text"),
     ],
 )
 def test_what_is_wrong_with_the_settings_is_told_with_its_line(text: str, line: int, says: str) -> None:
