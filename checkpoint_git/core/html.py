@@ -99,28 +99,23 @@ class PageParts(NamedTuple):
 
 
 def count_of(number: int, word: str) -> str:
-    """Such as 2 skills."""
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def classes(*names: str) -> Markup:
-    """The attribute, or nothing where there is no name."""
     found = " ".join(filter(None, names))
     return html(' class="{}"', found) if found else Markup()
 
 
 def toned(text: str, tone: Tone = "") -> Markup:
-    """A text in its tone."""
     return html("<span{}>{}</span>", classes(tone), text) if tone else html("{}", text)
 
 
 def badge(text: str, tone: Tone = "") -> Markup:
-    """A label with a background in its tone."""
     return html("<span{}>{}</span>", classes(tone, "badge"), text)
 
 
 def code(text: str) -> Markup:
-    """Letters of one width; nothing for no text."""
     return html("<code>{}</code>", text) if text else Markup()
 
 

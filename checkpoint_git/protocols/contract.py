@@ -28,8 +28,6 @@ DRAWERS = ("layout.py", "schema.json", "rules.py", "store.py", "README.md")
 
 
 class Layout(Protocol):
-    """layout.py: how files are named."""
-
     SUFFIX: str
 
     def find_skill(self, file_name: str) -> str:
@@ -60,8 +58,6 @@ class Rules(Protocol):
 
 
 class CheckFile(Protocol):
-    """check_file() of validate.py."""
-
     def __call__(self, path: str, data: bytes, *, now: int) -> "Document":
         """The document in a file's bytes, with every finding located."""
 
@@ -114,7 +110,6 @@ class Question(NamedTuple):
 
     @property
     def is_narrow(self) -> bool:
-        """Whether it is about one skill, or about what changed."""
         return self.skill is not None or self.since is not None
 
 
@@ -160,7 +155,6 @@ class Exchange(Protocol):
 
 
 def open_exchange() -> Exchange:
-    """That of the first protocol."""
     return cast(Exchange, load_part(PROTOCOLS[0].package, "exchange"))
 
 
@@ -177,7 +171,6 @@ def read_summaries(question: Question) -> Iterator[Summary]:
 
 
 def is_any_present(place: Place) -> bool:
-    """Whether a project has anything of any protocol."""
     parts = (cast("Summarizer | None", load_part(row.package, "summary")) for row in PROTOCOLS)
     return any(part is not None and part.is_present(place) for part in parts)
 
@@ -221,7 +214,6 @@ class Room(NamedTuple):
 
 
 def skill_layout() -> SkillLayout:
-    """How skills and their files are named."""
     return cast(SkillLayout, import_module(f"{PROTOCOLS[0].package}.layout"))
 
 

@@ -24,7 +24,6 @@ class Document(NamedTuple):
 
     @property
     def is_valid(self) -> bool:
-        """Whether no finding is an error."""
         return not has_errors(self.findings)
 
 

@@ -34,7 +34,6 @@ class Kind:
 
     @property
     def pattern(self) -> str:
-        """The paths of this kind as gitattributes and git's pathspecs spell them."""
         name = "*".join(self.parts)
         return f"**/{self.folder}/{name}" if self.folder else f"**/{name}"
 
@@ -125,7 +124,6 @@ KINDS = tuple([kind for row in PROTOCOLS for kind in row.kinds])
 
 
 def find_row(name: str) -> Row:
-    """The row of a protocol."""
     return next(row for row in PROTOCOLS if row.name == name)
 
 
@@ -136,7 +134,6 @@ def protocol_of(path: str) -> "str | None":
 
 
 def find_kind(path: str) -> "Kind | None":
-    """The kind that a path belongs to."""
     for kind in KINDS:
         if kind.owns(path):
             return kind
@@ -144,18 +141,15 @@ def find_kind(path: str) -> "Kind | None":
 
 
 def is_merged(path: str) -> bool:
-    """Whether a path belongs to a kind that our driver merges."""
     kind = find_kind(path)
     return kind is not None and kind.is_merged
 
 
 def attribute_patterns() -> "list[str]":
-    """The gitattributes patterns of all files that merge with our driver, in the order of the table."""
     return [kind.pattern for kind in KINDS if kind.is_merged]
 
 
 def path_patterns() -> "list[str]":
-    """The patterns of all files that a repository tracks, merged or not."""
     return [kind.pattern for kind in KINDS]
 
 

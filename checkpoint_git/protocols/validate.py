@@ -94,7 +94,6 @@ def _not_an_object(value: Any) -> Finding:
 
 
 def _locate_all(findings: list[Finding], path: str, text: str) -> list[Finding]:
-    """The findings with path, line and column, in the order of the text."""
     if not findings:
         return []
     from checkpoint_git.core import jsonplace  # what is valid is never looked up

@@ -45,7 +45,6 @@ def keep_fitting(candidates: Iterable[Candidate], typed: str) -> list[Candidate]
 
 
 def shorten_help(text: str | None) -> str:
-    """The first line of a help text, cut to what fits beside a word."""
     line = " ".join((text or "").split("\n")[0].split())
     return line if len(line) <= _LONGEST_TEXT else f"{line[: _LONGEST_TEXT - 3]}..."
 

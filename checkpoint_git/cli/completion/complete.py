@@ -32,13 +32,11 @@ class Completed(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """--line TEXT [--breaks LETTERS]."""
     parser.add_argument("--line", metavar="TEXT", required=True, help="the line up to the cursor")
     parser.add_argument("--breaks", metavar="LETTERS", default="", help="where bash breaks a word in two")
 
 
 def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
-    """The verb."""
     try:
         words = split_line(args.line)
         completed = cut_at_breaks(complete(words, invocation.cwd), words[-1], args.breaks)
@@ -89,7 +87,6 @@ def complete(words: Sequence[str], cwd: str) -> Completed:
 
 
 def _find_cwd(words: list[str], cwd: str) -> str:
-    """The folder that -C names, from where the shell stands."""
     for before, word in zip(["", *words], words, strict=False):
         if before == "-C" or (word.startswith("-C") and len(word) > len("-C")):
             return os.path.join(cwd, os.path.expanduser(word if before == "-C" else word[2:]))

@@ -87,7 +87,6 @@ SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """SHELL."""
     parser.add_argument("shell", metavar="SHELL", choices=sorted(SCRIPTS), help=", ".join(sorted(SCRIPTS)))
 
 

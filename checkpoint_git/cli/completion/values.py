@@ -72,7 +72,6 @@ def _read_checks(asked: Asked) -> Iterator[Candidate]:
 
 
 def _read_pointers(asked: Asked) -> Iterator[Candidate]:
-    """The places that a merge under way could not decide."""
     from checkpoint_git.tools.merges.resolve import resolve
     from checkpoint_git.tools.merges.unmerged import Request
 

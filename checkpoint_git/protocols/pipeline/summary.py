@@ -39,7 +39,6 @@ def _read(path: str) -> bytes:
 
 
 def summarize(question: Question) -> Summary:
-    """Every run. No record is opened."""
     if question.brief or question.reader == "completion":
         return Summary()
     from checkpoint_git.protocols.pipeline.store import read_runs  # most projects keep no records

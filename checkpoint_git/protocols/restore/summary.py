@@ -15,7 +15,6 @@ _MOST_SHOWN = 20
 
 
 def is_present(place: Place) -> bool:
-    """Whether a folder looks like that of a restore point."""
     try:
         return any(name.startswith("chk_") for name in os.listdir(place.directory))
     except OSError:

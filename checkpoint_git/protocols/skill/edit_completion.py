@@ -26,11 +26,6 @@ def complete_edit(skill: str, typed: str, cwd: str) -> Iterator[tuple[str, str]]
 
 
 def find_edits(schema: Schema, document: Any, typed: str, most: int) -> Iterator[tuple[str, str]]:
-    """What an edit may go on with.
-
-    schema: the whole JSON Schema. document: the checkpoint's value. typed: such as `--progress_table[a].st`; with its
-    `=` there, the values that the place may have. most: items named of one list.
-    """
     path, equals, _ = typed.partition("=")
     stem = path.removeprefix("--").removesuffix(":json").removesuffix("+")
     if equals:

@@ -33,8 +33,6 @@ class Entry(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """A version that cannot be compared, and why."""
-
     why: str
 
 

@@ -57,21 +57,14 @@ class NextAction(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """All actions, the most important first, and what was skipped in any of the documents."""
-
     actions: list[NextAction]
     skipped: list[Skipped]
 
 
-def nothing_shipped(action: str) -> str | None:
-    """For callers who know nothing of the history."""
-    return None
-
-
 def plan_queue(
     documents: Sequence[Document],
-    find_shipped: FindShipped = nothing_shipped,
-    find_resolved: FindShipped = nothing_shipped,
+    find_shipped: FindShipped = lambda action: None,
+    find_resolved: FindShipped = lambda proposal: None,
     now: int | None = None,
 ) -> Queue:
     """Every skill's next action in order of priority.
@@ -99,7 +92,6 @@ def sort_actions(actions: Sequence[NextAction]) -> list[NextAction]:
 
 
 def _split_shipped(document: Document, find_shipped: FindShipped) -> tuple[list[Any], list[Skipped]]:
-    """The actions that are still to be done, and those that are not."""
     left, gone = list[Any](), list[Skipped]()
     for action in read_list(document.value or {}, "next_actions"):
         text = action_text(action)
@@ -120,7 +112,6 @@ def _find_blocker(rank: str, value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _find_action(document: Document, left: list[Any], now: int | None) -> NextAction | None:
-    """What the document asks for, given its actions that are left; None for a skill with nothing to do."""
     value = document.value
     if value is None:
         return None
@@ -128,7 +119,7 @@ def _find_action(document: Document, left: list[Any], now: int | None) -> NextAc
     if rank is None:
         return None
     first = action_text(left[0]) if left else ""
-    ahead = _HEADLINES[rank](document.skill, value) if rank in _HEADLINES else ""
+    ahead = _find_headline(rank, document.skill, value)
     shown = ahead if ahead and (rank in _COME_FIRST or not first) else first
     return NextAction(
         skill=document.skill,
@@ -166,38 +157,27 @@ def find_rank(value: dict[str, Any], has_actions: bool) -> str | None:
 
 # what is said
 
-
-def _decide(skill: str, value: dict[str, Any]) -> str:
-    return f"Decide: {describe_blocker(_find_blocker('decision', value))}"
-
-
-def _unblock(skill: str, value: dict[str, Any]) -> str:
-    blocker = _find_blocker("blocked", value)
-    return f"Unblock: {describe_blocker(blocker)}" if blocker else ""
-
-
-def _mend(skill: str, value: dict[str, Any]) -> str:
-    return f"Find out why it failed, then mend it or start again: checkpoint resume {quote_word(skill)}"
-
-
-def _plan(skill: str, value: dict[str, Any]) -> str:
-    return f"Say what comes next: checkpoint update {quote_word(skill)} --next_actions+=..."
-
-
-_HEADLINES: dict[str, Callable[[str, dict[str, Any]], str]] = {
-    "decision": _decide,
-    "failed": _mend,
-    "blocked": _unblock,
-    "idle": _plan,
-}
 _COME_FIRST = frozenset(["decision", "idle"])  # before the skill's own actions; the others only where it has none
+
+
+def _find_headline(rank: str, skill: str, value: dict[str, Any]) -> str:
+    """What a rank itself asks for, "" where that is to go on."""
+    blocker = _find_blocker(rank, value)
+    if rank == "decision":
+        return f"Decide: {describe_blocker(blocker)}"
+    if rank == "blocked" and blocker:
+        return f"Unblock: {describe_blocker(blocker)}"
+    if rank == "failed":
+        return f"Find out why it failed, then fix it or start again: checkpoint resume {quote_word(skill)}"
+    return f"Say what comes next: checkpoint update {quote_word(skill)} --next_actions+=..." if rank == "idle" else ""
 
 
 def describe_blocker(blocker: dict[str, Any]) -> str:
     """A blocker in one line: what it is, which row it blocks, what is proposed."""
     words = [text_field(blocker, "description") or text_field(blocker, "id") or "(no description)"]
-    words += [f"blocks {blocker[key]}" for key in ("blocking",) if isinstance(blocker.get(key), str)]
-    words += [f"proposed: {blocker[key]}" for key in ("proposed_resolution",) if isinstance(blocker.get(key), str)]
+    for key, verb in (("blocking", "blocks"), ("proposed_resolution", "proposed:")):
+        if isinstance(blocker.get(key), str):
+            words.append(f"{verb} {blocker[key]}")
     return words[0] if len(words) == 1 else f"{words[0]} ({'; '.join(words[1:])})"
 
 

@@ -82,12 +82,10 @@ class Facts(NamedTuple):
 
     @property
     def decisions(self) -> list[Decision]:
-        """What waits on the user."""
         return find_decisions(self.states)
 
 
 def summarize_for_page(question: Question) -> Summary:
-    """The answer of `checkpoint report`."""
     place, now = question.place, question.now
     documents, states = _read_checkpoints(place, now)
     lives = read_lives(place, [document.skill for document in documents])

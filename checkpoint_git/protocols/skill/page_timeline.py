@@ -65,8 +65,6 @@ class Lives(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """Something that happened. at: seconds since 1970."""
-
     at: int
     kind: Kind
     text: str
@@ -108,7 +106,6 @@ def _read_lives(place: Place, work_tree: str, skills: Sequence[str]) -> Lives:
 
 
 def _find_steps(steps: Sequence[Step], skill: str) -> Iterator[Step]:
-    """Those of one skill's checkpoint and of its past."""
     for step in steps:
         touches = [touch for touch in step.touches if _is_of(touch, skill)]
         if touches:

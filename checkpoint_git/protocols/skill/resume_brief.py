@@ -62,19 +62,33 @@ def plan_resume(document: Document | None, skill: str, now: int, shipped: Shippe
     if document is None:
         return Plan(skill, "start_fresh", ("missing",), f"{skill} has no checkpoint yet", (), "", ())
     unusable = _find_unusable(document)
+    word = quote_word(document.skill)
+    restart = Answer("restart", f"checkpoint reset {word}")
     if unusable:
         reason, why = unusable
-        return Plan(skill, "start_fresh", (reason,), why, (), "", _fresh_answers(document))
+        afresh = Answer("restart", f"checkpoint reset {word} && checkpoint update {word}")
+        mend = Answer("mend", f"checkpoint validate {quote_word(document.path)}")
+        return Plan(skill, "start_fresh", (reason,), why, (), "", (afresh, mend))
     value = document.value or {}
     orientation = orient(value, skill, now, shipped or {})
     reasons = find_reasons(document, now)
     if text_field(value, "status") == "complete":
         queued = find_actions(value, shipped or {})
         why = "complete, with work still queued" if queued else "all of it is complete"
-        return Plan(skill, "complete", ("complete", *reasons), why, orientation, "", _complete_answers(document))
+        answers = (
+            [Answer("continue", f"checkpoint update {word} --status=in_progress")]
+            if read_list(value, "next_actions")
+            else []
+        )
+        answers += [restart, Answer("elsewhere", "checkpoint next")]
+        return Plan(skill, "complete", ("complete", *reasons), why, orientation, "", tuple(answers))
     why = "; ".join(_REASONS[reason].format(days=(find_age(value, now) or 0) // DAY) for reason in reasons)
     if reasons:
-        return Plan(skill, "ask", reasons, why, orientation, QUESTION, _answers(skill))
+        go_on, show = (
+            Answer("continue", f"checkpoint resume {word} --continue"),
+            Answer("show", f"checkpoint show {word}"),
+        )
+        return Plan(skill, "ask", reasons, why, orientation, QUESTION, (go_on, restart, show))
     return Plan(skill, "continue", (), "in progress and fresh", orientation, "", ())
 
 
@@ -99,7 +113,6 @@ def _find_unusable(document: Document) -> tuple[str, str] | None:
 
 
 def find_reasons(document: Document, now: int) -> tuple[str, ...]:
-    """Why a session must ask before it goes on; () where it need not."""
     value = document.value or {}
     status = text_field(value, "status")
     found = {
@@ -112,7 +125,6 @@ def find_reasons(document: Document, now: int) -> tuple[str, ...]:
 
 
 def orient(value: dict[str, Any], skill: str, now: int, shipped: Shipped) -> tuple[str, ...]:
-    """The block that a session shows first, line by line."""
     complete, rows = count_rows(value)
     actions = find_actions(value, shipped)
     return (
@@ -133,7 +145,6 @@ class Action(NamedTuple):
 
 
 def find_actions(value: dict[str, Any], shipped: Shipped) -> list[Action]:
-    """What is still to be done, in order."""
     items = enumerate(read_list(value, "next_actions"))
     actions = [Action(at, action_text(item), action_done_when(item)) for at, item in items]
     return [action for action in actions if action.text not in shipped]
@@ -144,33 +155,6 @@ def _ago(age: int | None) -> str:
         return ""
     text = age_text(age)
     return f" ({'just now' if text == 'now' else text if age < 0 else f'{text} ago'})"
-
-
-def _answers(skill: str) -> tuple[Answer, ...]:
-    word = quote_word(skill)
-    return (
-        Answer("continue", f"checkpoint resume {word} --continue"),
-        Answer("restart", f"checkpoint reset {word}"),
-        Answer("show", f"checkpoint show {word}"),
-    )
-
-
-def _fresh_answers(document: Document) -> tuple[Answer, ...]:
-    word = quote_word(document.skill)
-    return (
-        Answer("restart", f"checkpoint reset {word} && checkpoint update {word}"),
-        Answer("mend", f"checkpoint validate {quote_word(document.path)}"),
-    )
-
-
-def _complete_answers(document: Document) -> tuple[Answer, ...]:
-    word = quote_word(document.skill)
-    queued = (Answer("continue", f"checkpoint update {word} --status=in_progress"),)
-    return (
-        *(queued if read_list(document.value or {}, "next_actions") else ()),
-        Answer("restart", f"checkpoint reset {word}"),
-        Answer("elsewhere", "checkpoint next"),
-    )
 
 
 # what a session must know
@@ -215,7 +199,6 @@ def _texts(primer: dict[str, Any], key: str) -> list[str]:
 
 
 def describe_decisions(context: Context) -> list[str]:
-    """What to ask the user, a line each."""
     return [describe_blocker(blocker) for blocker in context.decisions]
 
 

@@ -48,7 +48,6 @@ class Facts(NamedTuple):
 
 
 def summarize_for_session(question: Question) -> Summary:
-    """The answer of `checkpoint prime`."""
     place, now = question.place, question.now
     documents = [
         document if at < _FEW else outline(document) for at, document in enumerate(iterate_documents(place, now))

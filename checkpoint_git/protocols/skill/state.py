@@ -60,13 +60,10 @@ class State(NamedTuple):
 
     @property
     def over_budget(self) -> bool:
-        """Whether more was spent than was meant to be."""
         return bool(self.budget)
 
 
 class Decision(NamedTuple):
-    """A blocker that needs a decision of the user's, and whose it is."""
-
     skill: str
     blocker: dict[str, Any]
 
@@ -143,7 +140,6 @@ def find_state(document: Document, now: int, tickets: str = "") -> State:
 
 
 def find_decisions(states: Sequence[State]) -> list[Decision]:
-    """Everything that waits on the user, in the order of the states."""
     return [Decision(state.skill, blocker) for state in states for blocker in state.blockers if waits_on_user(blocker)]
 
 
@@ -151,7 +147,6 @@ def find_decisions(states: Sequence[State]) -> list[Decision]:
 
 
 def find_threads(tickets: Mapping[str, list[Ticket]]) -> dict[str, Thread]:
-    """The thread of every skill that has tickets, by the tickets of all skills."""
     by_role: dict[str, list[_Seen]] = {}
     for skill, own in tickets.items():
         for ticket in own:
@@ -218,7 +213,6 @@ def _find_target(leading: Ticket, others: list[Ticket], skill: str, by_role: dic
 
 
 def _find_later(seen: list[_Seen], instant: Instant) -> int:
-    """Where those begin that were seen after an instant."""
     low, high = 0, len(seen)
     while low < high:
         middle = (low + high) // 2

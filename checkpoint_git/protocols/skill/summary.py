@@ -7,12 +7,10 @@ from checkpoint_git.protocols.contract import Question, Summary
 
 
 def is_present(place: Place) -> bool:
-    """Whether there is a folder of checkpoints."""
     return os.path.isdir(place.directory)
 
 
 def summarize(question: Question) -> Summary:
-    """The part for the question's reader."""
     if question.reader == "prime":
         from checkpoint_git.protocols.skill.session_brief import summarize_for_session
 

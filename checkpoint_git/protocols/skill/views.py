@@ -41,13 +41,11 @@ def public_view(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def text_field(value: dict[str, Any], key: str) -> str:
-    """A field's text, "" where it is missing or something else."""
     found = value.get(key)
     return found if isinstance(found, str) else ""
 
 
 def read_list(value: dict[str, Any], key: str) -> list[Any]:
-    """The list under a key, [] where there is none or something else."""
     found = value.get(key)
     return found if isinstance(found, list) else []
 

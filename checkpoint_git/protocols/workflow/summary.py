@@ -19,12 +19,10 @@ _TASK_ACTIONS = ("add", "start", "done", "fail")
 
 
 def is_present(place: Place) -> bool:
-    """Whether there is a phase.json."""
     return os.path.lexists(os.path.join(place.root, relative_state_path("phase")))
 
 
 def summarize(question: Question) -> Summary:
-    """The workflow around the checkpoints of a place."""
     from checkpoint_git.protocols.workflow import state, store  # most projects have no workflow
     from checkpoint_git.protocols.workflow.layout import PHASES
 

@@ -128,7 +128,6 @@ def _drift(findings: Sequence[Finding], *, is_asked: bool) -> Section:
 
 
 def _group_findings(findings: Sequence[Finding]) -> list[Markup]:
-    """A fold for each code, in the order in which they come."""
     groups: dict[str, list[Finding]] = {}
     for finding in findings:
         groups.setdefault(finding.code, []).append(finding)
@@ -146,7 +145,6 @@ def _finding(finding: Finding) -> Markup:
 
 
 def render(page: PageParts) -> str:
-    """The whole document."""
     style, script = _read_own("page.css"), _read_own("page.js")
     return html(
         _PAGE,

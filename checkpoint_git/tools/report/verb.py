@@ -27,7 +27,6 @@ like a password, a token or a key is replaced by [redacted]."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """[-o FILE] [--open] [--no-doctor] [--force]."""
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write the page; - for stdout")
     parser.add_argument("--open", action="store_true", help="show the page in the browser")
     parser.add_argument("--no-doctor", action="store_true", help="do not look for drift")

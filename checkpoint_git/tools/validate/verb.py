@@ -27,7 +27,6 @@ Files = Iterable[tuple[str, FileContent]]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """[PATH...] [--strict] [--staged | --rev REV]."""
     parser.add_argument("paths", metavar="PATH", nargs="*", help="files or folders; else the nearest .checkpoints")
     parser.add_argument("--strict", action="store_true", help="warnings fail too")
     source = parser.add_mutually_exclusive_group()
