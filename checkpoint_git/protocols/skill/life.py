@@ -3,7 +3,7 @@
 It knows no skill_state: what it tells is what other skills may read. Values may break the schema.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.outcome import Glyph, Style
@@ -80,17 +80,16 @@ class History(NamedTuple):
 def find_events(before: dict[str, Any], after: dict[str, Any]) -> list[Event]:
     """What differs between two versions, in the order of KINDS; [] where only what nobody else reads does."""
     differing = (find for keys, find in _COMPARISONS if any(is_different(before, after, key) for key in keys))
-    events = [_shortened(event) for find in differing for event in find(before, after)][:_MOST]
+    found = [event for find in differing for event in find(before, after)][:_MOST]
+    events = [Event(event.kind, *(shorten(text, _LONGEST) for text in event[1:])) for event in found]
     return sorted(events, key=lambda event: KINDS.index(event.kind))
 
 
 def find_first_events(value: dict[str, Any]) -> list[Event]:
     """What the first version of a checkpoint holds already: rows that have begun, decisions, open blockers."""
-    events = find_events({}, value)
-    return [event for event in events if event.kind in _EARLY and (event.kind, event.after) != ("row", "not_started")]
-
-
-_EARLY = frozenset(("completed", "row", "decided", "opened"))
+    early = ("completed", "row", "decided", "opened")
+    events = [event for event in find_events({}, value) if event.kind in early]
+    return [event for event in events if (event.kind, event.after) != ("row", "not_started")]
 
 
 def is_different(before: dict[str, Any], after: dict[str, Any], key: str) -> bool:
@@ -104,8 +103,8 @@ def is_different(before: dict[str, Any], after: dict[str, Any], key: str) -> boo
 def find_own_events(parents: Sequence[dict[str, Any]], result: dict[str, Any]) -> list[Event]:
     """What a merge did that none of its parents had done: what one of them has as it is now came by the merge."""
     first, *others = [find_events(parent, result) for parent in parents]
-    known = [{_outcome_of(event) for event in events} for events in others]
-    return [event for event in first if all(_outcome_of(event) in outcomes for outcomes in known)]
+    known = [{(event.kind, event.subject, event.after) for event in events} for events in others]
+    return [event for event in first if all((event.kind, event.subject, event.after) in each for each in known)]
 
 
 def fold_rotation(events: Sequence[Event], past: Sequence[History], *, is_gone: bool) -> list[Event]:
@@ -143,15 +142,6 @@ def is_wanted(event: Event, rows: Sequence[str] | None, decisions: bool) -> bool
     if rows is not None and event.kind in ROW_KINDS and (not rows or event.subject in rows):
         return True
     return decisions and event.kind in DECISION_KINDS
-
-
-def _outcome_of(event: Event) -> tuple[str, str, str]:
-    return event.kind, event.subject, event.after
-
-
-def _shortened(event: Event) -> Event:
-    kind, *texts = event
-    return Event(kind, *(shorten(text, _LONGEST) for text in texts))
 
 
 # comparisons
@@ -197,17 +187,6 @@ def _compare_actions(before: dict[str, Any], after: dict[str, Any]) -> Events:
     yield from (Event("queued", text, text) for text in new if text not in was)
 
 
-def _compare_decisions(before: dict[str, Any], after: dict[str, Any]) -> Events:
-    old, new = (dict.fromkeys(_texts(_read_decisions(value))) for value in (before, after))
-    yield from (Event("decided", text, text) for text in new if text not in old)
-    yield from (Event("withdrawn", text, text) for text in old if text not in new)
-
-
-def _read_decisions(value: dict[str, Any]) -> list[Any]:
-    primer = value.get("context_primer")
-    return read_list(primer, "key_decisions") if isinstance(primer, dict) else []
-
-
 def _compare_blockers(before: dict[str, Any], after: dict[str, Any]) -> Events:
     old, new = _open_blockers(before), _open_blockers(after)
     yield from (Event("opened", name, text) for name, text in new.items() if name not in old)
@@ -219,24 +198,10 @@ def _open_blockers(value: dict[str, Any]) -> dict[str, str]:
     return {name or text: text or name for name, text, one in named if is_open(one) and (name or text)}
 
 
-def _compare_tickets(before: dict[str, Any], after: dict[str, Any]) -> Events:
-    old, new = ({describe_ticket(ref) for ref in read_objects(value, "pm_refs")} for value in (before, after))
-    for name in dict.fromkeys(describe_ticket(ref) for ref in read_objects(after, "pm_refs")):
-        if name and name in new - old:
-            yield Event("ticket", name, name)
-
-
 def describe_ticket(ref: dict[str, Any]) -> str:
     """An entry of pm_refs, such as T-1 (source)."""
     name, role = ref.get("id"), text_field(ref, "role")
     return "" if not isinstance(name, str | int) else f"{name} ({role})" if role else str(name)
-
-
-def _compare_handoffs(before: dict[str, Any], after: dict[str, Any]) -> Events:
-    old = [describe_handoff(item) for item in read_list(before, "handoffs")]
-    for text in dict.fromkeys(describe_handoff(item) for item in read_list(after, "handoffs")):
-        if text and text not in old:
-            yield Event("handed_over", text, text)
 
 
 def describe_handoff(item: Any) -> str:
@@ -246,16 +211,42 @@ def describe_handoff(item: Any) -> str:
     return ": ".join(filter(None, (text_field(item, key) for key in ("to", "text", "summary", "description"))))
 
 
+def _read_decisions(value: dict[str, Any]) -> Iterable[str]:
+    primer = value.get("context_primer")
+    return _texts(read_list(primer, "key_decisions")) if isinstance(primer, dict) else []
+
+
+def _read_tickets(value: dict[str, Any]) -> Iterable[str]:
+    return map(describe_ticket, read_objects(value, "pm_refs"))
+
+
+def _read_handoffs(value: dict[str, Any]) -> Iterable[str]:
+    return map(describe_handoff, read_list(value, "handoffs"))
+
+
 _Compare = Callable[[dict[str, Any], dict[str, Any]], Events]
+
+
+def _compare_texts(read: Callable[[dict[str, Any]], Iterable[str]], added: str, removed: str = "") -> _Compare:
+    """A comparison of what two versions list. removed: "" where what goes is not an event."""
+
+    def compare(before: dict[str, Any], after: dict[str, Any]) -> Events:
+        old, new = (dict.fromkeys(filter(None, read(value))) for value in (before, after))
+        yield from (Event(added, text, text) for text in new if text not in old)
+        yield from (Event(removed, text, text) for text in old if removed and text not in new)
+
+    return compare
+
+
 # the fields that a comparison reads: where they are equal there is nothing to compare
 _COMPARISONS: tuple[tuple[tuple[str, ...], _Compare], ...] = (
     (("status", "phase", "step"), _compare_fields),
     (("progress_table",), _compare_rows),
     (("next_actions", "recently_done"), _compare_actions),
-    (("context_primer",), _compare_decisions),
+    (("context_primer",), _compare_texts(_read_decisions, "decided", "withdrawn")),
     (("blockers",), _compare_blockers),
-    (("pm_refs",), _compare_tickets),
-    (("handoffs",), _compare_handoffs),
+    (("pm_refs",), _compare_texts(_read_tickets, "ticket")),
+    (("handoffs",), _compare_texts(_read_handoffs, "handed_over")),
 )
 
 

@@ -10,7 +10,6 @@ from checkpoint_git.core.clock import DAY, age_text
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import quote_word, shorten
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill.next_action import describe_blocker
 from checkpoint_git.protocols.skill.views import (
     action_done_when,
     action_text,
@@ -196,10 +195,6 @@ def find_context(value: dict[str, Any], shipped: Shipped | None = None) -> Conte
 def _texts(primer: dict[str, Any], key: str) -> list[str]:
     items = (item.get("path") if isinstance(item, dict) else item for item in read_list(primer, key))
     return [item for item in items if isinstance(item, str)]
-
-
-def describe_decisions(context: Context) -> list[str]:
-    return [describe_blocker(blocker) for blocker in context.decisions]
 
 
 # what does not fit together

@@ -19,7 +19,6 @@ from checkpoint_git.protocols.skill.resume_brief import (
     Context,
     Plan,
     Shipped,
-    describe_decisions,
     find_actions,
     find_context,
     find_contradictions,
@@ -174,7 +173,8 @@ def _ask_lines(result: ResumeResult, others: list[str]) -> list[Block]:
 
 def _continue_lines(result: ResumeResult, others: list[str]) -> list[Block]:
     context = result.context
-    asked = [Line(f"Ask before proceeding: {text}", "bad", "decision", 2) for text in describe_decisions(context)]
+    questions = map(describe_blocker, context.decisions)
+    asked = [Line(f"Ask before proceeding: {text}", "bad", "decision", 2) for text in questions]
     lines: list[Block] = [*_warning_lines(result), *asked, _first_line(result)]
     for title, texts in (
         ("Key decisions", context.key_decisions),
