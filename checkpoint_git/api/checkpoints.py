@@ -68,10 +68,7 @@ class Checkpoints:
         return log(self.place, skill, limit=limit, since=None if since is None else read_since(since))
 
     def resume(self, skill: str) -> ResumeResult:
-        """How to go on with a skill: plan.decision is "continue", "ask", "complete" or "start_fresh".
-
-        A missing or broken checkpoint is no error. The document holds the public part only: see show().
-        """
+        """plan.decision is "continue", "ask", "complete" or "start_fresh"; the document has the public part only."""
         result = resume(self.place, skill, self.now, os.environ)
         document = result.document
         if document is None or document.value is None:
@@ -85,10 +82,7 @@ class Checkpoints:
         return [finding for document in iterate_checked(files, self.now) for finding in document.findings]
 
     def show(self, skill: str, *, public: bool = True) -> dict[str, Any]:
-        """A checkpoint's content. public: without skill_state and unknown fields, which belong to the skill alone.
-
-        Raises CheckpointError for a file that cannot be read as a checkpoint.
-        """
+        """public: without skill_state and unknown fields. Raises CheckpointError for a file that cannot be read."""
         document = show(self.place, skill, self.now)[0]
         if document.value is None:
             found = document.findings[0]
@@ -106,16 +100,15 @@ class Checkpoints:
     ) -> UpdateResult:
         """Changes fields, or starts a checkpoint; updated_at is stamped.
 
-        replace: dotted path -> new value. append: dotted path of a list -> the items to add. Paths are those of the
-        command line: "a.b", "rows.0.status", "rows[id].status". written.refused holds the new errors that kept
-        anything from being written.
+        replace: path -> new value. append: path of a list -> items to add. Paths are "a.b", "rows.0.status",
+        "rows[id].status". written.refused: the new errors for which nothing was written.
         """
         return update(self._own_place(skill), skill, make_edits(replace, append), self.now)
 
     def done(self, skill: str, *, next_action: str | None = None, complete: bool = False) -> DoneResult:
-        """Moves the first next action to recently_done. On the last one of work in progress, one of both is needed.
+        """Moves the first next action to recently_done; never runs a done_when.
 
-        next_action: put first in the list. complete: the status becomes complete. Never runs a done_when.
+        next_action: put first in the list. complete: the status becomes complete. The last action needs one of both.
         """
         return done(self._own_place(skill), skill, self.now, next_action=next_action, complete=complete)
 
@@ -128,10 +121,9 @@ class Checkpoints:
         return rotate(self._own_place(skill), skill, self.now, dry_run=dry_run)
 
     def sync(self, remote: str = "", branch: str = "", *, only: str = "", timeout: float = TIMEOUT) -> SyncResult:
-        """Exchanges checkpoints with a branch that other clones write to; see `checkpoint sync`. It may take a while.
+        """Exchanges checkpoints with a branch that other clones write to; it may take a while.
 
-        remote, branch: "" for the settings, or what the checked-out branch follows. only: one skill's files. timeout:
-        seconds. findings: what is left to decide, or waits to be sent.
+        remote, branch: "" for the settings, or what the checked-out branch follows. only: a skill. timeout: seconds.
         """
         return sync(self.place, Wish(remote, branch, timeout=timeout, only=only), self.now, os.environ)
 

@@ -97,20 +97,16 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when a checkpoint is broken, which may hide what matters more."""
     result = next_actions(find_place(invocation.cwd), invocation.now)
     actions, skipped = result.queue
-    data: dict[str, Any] = _action_data(actions[0]) if actions else dict.fromkeys(NextAction._fields)
+    data: dict[str, Any] = actions[0]._asdict() if actions else dict.fromkeys(NextAction._fields)
     data["skipped"] = len(skipped)
     data["skipped_actions"] = [part._asdict() for part in skipped]
     if args.all:
-        data["queue"] = [_action_data(action) for action in actions]
+        data["queue"] = [action._asdict() for action in actions]
     shown = actions if args.all else actions[:1]
     blocks = [line for action in shown for line in _lines(action)]
     if not shown:
         blocks = [Line("nothing to do: no checkpoint has an action left", "good")]
     return Outcome(data, [*blocks, *_skipped_lines(skipped, in_full=args.all)], result.findings)
-
-
-def _action_data(action: NextAction) -> dict[str, Any]:
-    return action._asdict()
 
 
 def _lines(action: NextAction) -> list[Block]:
@@ -131,8 +127,7 @@ def _skipped_lines(skipped: list[Skipped], *, in_full: bool) -> list[Block]:
         return []
     were, them = ("s were", "them") if len(skipped) > 1 else (" was", "it")
     told = f"{len(skipped)} action{were} skipped: the history shows {them} as shipped"
-    lines: list[Block] = [Line(f"{told} (checkpoint next --all)", "dim")]
-    if in_full:
-        lines = [Line(told, "dim")]
-        lines += [Line(f"  {part.skill}: {part.action} - {part.evidence}", "dim", hang=4) for part in skipped]
-    return lines
+    if not in_full:
+        return [Line(f"{told} (checkpoint next --all)", "dim")]
+    parts = [Line(f"  {part.skill}: {part.action} - {part.evidence}", "dim", hang=4) for part in skipped]
+    return [Line(told, "dim"), *parts]

@@ -41,7 +41,9 @@ changed; where status, step and progress_table do not fit together it always say
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """SKILL [--continue]."""
     parser.add_argument("skill", metavar="SKILL", help="the skill to go on with")
-    parser.add_argument("--continue", dest="go_on", action="store_true", help="go on where the answer is to ask first")
+    parser.add_argument(
+        "--continue", dest="go_on", action="store_true", help="continue even if resume would stop and ask"
+    )
 
 
 class ResumeResult(NamedTuple):
@@ -148,10 +150,8 @@ def _blocks(result: ResumeResult, others: list[str]) -> list[Block]:
 def _fresh_lines(result: ResumeResult, others: list[str]) -> list[Block]:
     plan = result.plan
     if "missing" in plan.reasons:
-        known = f" (there are: {', '.join(others)})" if others else ""
-        how = f"Start fresh: checkpoint update {quote_word(plan.skill)}" + (
-            "" if others else " (after checkpoint init)"
-        )
+        known, first = (f" (there are: {', '.join(others)})", "") if others else ("", " (after checkpoint init)")
+        how = f"Start fresh: checkpoint update {quote_word(plan.skill)}{first}"
         return [Line(f"{plan.why}{known}.", "warn", hang=2), Line(how)]
     kept = "Start fresh; the file is kept until you say so:"
     return [Line(f"{plan.why}.", "bad", "failed", 2), Line(kept), *_answer_lines(plan), Line("")]
@@ -189,7 +189,6 @@ def _continue_lines(result: ResumeResult, others: list[str]) -> list[Block]:
 
 
 def _warning_lines(result: ResumeResult) -> list[Block]:
-    """That something below is to be looked at before anything is done."""
     count = sum(finding.level != "note" for finding in result.drift)
     if not count:
         return []
