@@ -69,7 +69,7 @@ def test_a_healthy_repository_is_the_measure_of_the_others(healthy: GitRepo) -> 
 # what git is in the middle of
 
 
-def diverged(repo: GitRepo) -> None:
+def diverge_from_side(repo: GitRepo) -> None:
     """Branch side changes the checkpoint in another way than main does."""
     repo.git("checkout", "-q", "-b", "side")
     repo.write(PATH, text(repo, project="left"))
@@ -83,7 +83,7 @@ def diverged(repo: GitRepo) -> None:
     "words", [("merge", "side"), ("rebase", "side"), ("cherry-pick", "side"), ("revert", "--no-edit", "HEAD~1")]
 )
 def test_in_the_middle_of_a_conflict_the_doctor_says_of_what(healthy: GitRepo, words: tuple[str, ...]) -> None:
-    diverged(healthy)
+    diverge_from_side(healthy)
     assert healthy.exit_code(*words) != 0
     found = run_all(healthy.path)["doctor"]["findings"]
     told = " ".join(finding["message"] for finding in found if finding["code"] == "merge/unresolved")

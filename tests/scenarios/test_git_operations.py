@@ -53,11 +53,8 @@ BOTH: dict[str, Any] = {
 def diverged(repo: GitRepo) -> GitRepo:
     """Two branches from one base, left and right, that both went on; main is the base."""
     drive(repo)
-    repo.write(PATH, checkpoint_text(**BASE))
-    repo.commit("base")
-    branch_with(repo, "left", checkpoint_text(**LEFT))
-    branch_with(repo, "right", checkpoint_text(**RIGHT))
-    return repo
+    base, left, right = ({PATH: checkpoint_text(**fields)} for fields in (BASE, LEFT, RIGHT))
+    return repo.diverge(base, left, right)
 
 
 def merge(repo: GitRepo, ours: str, theirs: str) -> None:

@@ -1,6 +1,7 @@
 """A real git repository in a temporary folder, with the few verbs that tests need."""
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -52,3 +53,13 @@ class GitRepo:
         self.git("add", "-A")
         self.git("commit", "-q", "--allow-empty", "-m", message)
         return self.git("rev-parse", "HEAD")
+
+    def diverge(self, base: Mapping[str, str], left: Mapping[str, str], right: Mapping[str, str]) -> "GitRepo":
+        """Files committed on main, and branches left and right from there, one commit each; left is checked out."""
+        for name, files in (("main", base), ("right", right), ("left", left)):
+            if name != "main":
+                self.git("checkout", "-q", "-b", name, "main")
+            for path, text in files.items():
+                self.write(path, text)
+            self.commit("base" if name == "main" else name)
+        return self

@@ -40,12 +40,7 @@ def merge(repo: GitRepo, *others: str, **files: str) -> str:
 @pytest.fixture
 def diverged(repo: GitRepo) -> GitRepo:
     """Two branches that both changed one checkpoint; left is checked out."""
-    repo.write(PATH, "base\n")
-    repo.write("readme", "x\n")
-    repo.commit("base")
-    branch(repo, "right", "main", build="right\n")
-    branch(repo, "left", "main", build="left\n")
-    return repo
+    return repo.diverge({PATH: "base\n", "readme": "x\n"}, left={PATH: "left\n"}, right={PATH: "right\n"})
 
 
 def touched(repo: GitRepo, rev: str = "HEAD") -> list[Versions]:

@@ -16,14 +16,8 @@ LINES = "".join(f"{number}\n" for number in range(20))
 @pytest.fixture
 def diverged(repo: GitRepo) -> GitRepo:
     """Left changed the first line and right the last; left is checked out."""
-    repo.write(PATH, LINES)
-    repo.write("code", "base\n")
-    repo.commit("base")
-    for name, text in (("right", LINES + "right\n"), ("left", "left\n" + LINES)):
-        repo.git("checkout", "-q", "-b", name, "main")
-        repo.write(PATH, text)
-        repo.commit(name)
-    return repo
+    sides = {"left": {PATH: "left\n" + LINES}, "right": {PATH: LINES + "right\n"}}
+    return repo.diverge({PATH: LINES, "code": "base\n"}, **sides)
 
 
 def ids(repo: GitRepo) -> tuple[str, str]:

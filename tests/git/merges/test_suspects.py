@@ -24,13 +24,7 @@ NOW = 1_772_452_800
 def diverged(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> Iterator[GitRepo]:
     """Left changed one checkpoint, right another; left is checked out. All is a day old."""
     monkeypatch.setenv("GIT_COMMITTER_DATE", f"@{NOW - DAY} +0000")
-    repo.write(PATH, "base\n")
-    repo.write(OTHER, "base\n")
-    repo.commit("base")
-    for name, path in (("right", OTHER), ("left", PATH)):
-        repo.git("checkout", "-q", "-b", name, "main")
-        repo.write(path, f"{name}\n")
-        repo.commit(name)
+    repo.diverge({PATH: "base\n", OTHER: "base\n"}, left={PATH: "left\n"}, right={OTHER: "right\n"})
     return (yield repo)
 
 

@@ -25,11 +25,7 @@ def text(*runs: Any, **fields: Any) -> str:
 def diverged(repo: GitRepo) -> GitRepo:
     """Both branches logged a run; left also decided another step; left is checked out, the driver is set up."""
     drive(repo)
-    repo.write(PATH, text(R1))
-    repo.commit("base")
-    branch_with(repo, "right", text(R1, R3))
-    branch_with(repo, "left", text(R1, R2, step="sprint-3"))
-    return repo
+    return repo.diverge({PATH: text(R1)}, {PATH: text(R1, R2, step="sprint-3")}, {PATH: text(R1, R3)})
 
 
 def merge(repo: GitRepo, content: str | bytes | None = None, other: str = "right") -> None:

@@ -30,10 +30,7 @@ def text(*runs: Any, **fields: Any) -> str:
 def diverged(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> Iterator[GitRepo]:
     """Both branches logged a run; left is checked out; no driver is set up."""
     monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-03-01T00:00:00Z")
-    repo.write(PATH, text(R1))
-    repo.commit("base")
-    branch_with(repo, "right", text(R1, R3))
-    branch_with(repo, "left", text(R1, R2))
+    repo.diverge({PATH: text(R1)}, left={PATH: text(R1, R2)}, right={PATH: text(R1, R3)})
     return (yield repo)
 
 
