@@ -1,7 +1,4 @@
-"""Whole file or not at all, and on the disk: every lasting write of the package goes through here.
-
-It knows nothing of what it writes.
-"""
+"""Whole file or not at all, and on the disk: every lasting write of the package goes through here."""
 
 import os
 
@@ -12,10 +9,9 @@ _TRIES = 5
 
 
 def write_file(path: str, data: bytes) -> None:
-    """Replaces a file's content at once: whoever reads, and whoever is left after a crash, sees the old or the new.
+    """Replaces a file's content at once, and returns when the disk has it; a file that exists keeps its mode.
 
-    A file that exists keeps its mode. A symbolic link is refused. It returns when the disk has the new content.
-    Raises CheckpointError, and leaves nothing behind, where the disk is full or the folder cannot be written.
+    Raises CheckpointError, and leaves nothing behind: a full disk, a folder that cannot be written, a symbolic link.
     """
     try:
         before = _read_status(path)
@@ -31,10 +27,8 @@ def write_file(path: str, data: bytes) -> None:
 
 
 def create_file(path: str, data: bytes, mode: int = 0o666, *, sync_name: bool = True) -> bool:
-    """Writes a file that must not exist yet, whole or not at all. Returns False, nothing changed, where it does.
-
-    mode: of the new file; the umask takes its part away. sync_name: False where the caller makes the names of many
-    files survive at once (sync_folder).
+    """Writes a file that must not exist yet; False, nothing changed, where it does. mode: less what the umask takes
+    away. sync_name: False where the caller makes the names of many files survive at once (sync_folder).
     """
     try:
         for rest in reversed(range(_TRIES)):
@@ -84,7 +78,6 @@ def remove_file(path: str) -> None:
 
 
 def make_folder(path: str) -> None:
-    """Makes a folder and those above it. Raises CheckpointError where something else stands there."""
     if os.path.isdir(path):
         return
     try:
@@ -107,7 +100,6 @@ def remove_stray_files(directory: str) -> list[str]:
 
 
 def _is_stray(name: str) -> bool:
-    """Whether a name is one that write_temporary gives, of a process that is gone."""
     process, dash, mark = name.removesuffix(TEMPORARY_ENDING).rpartition(".")[2].partition("-")
     if not (name.startswith(".") and dash and process.isdecimal() and process.isascii() and len(mark) == 8):
         return False

@@ -12,16 +12,15 @@ _MOST_OF_ONE_SECOND = 100
 
 
 class Copy(NamedTuple):
-    """A file's content under the name it gets in the backup: relative, "/" between its parts."""
+    """name: in the backup, relative, "/" between its parts."""
 
     name: str
     data: bytes
 
 
 def write_backup(git_dir: str, stamp: str, copies: Sequence[Copy]) -> str:
-    """Writes the copies, all on disk, into a new folder; its path. Only its owner may read it: settings hold secrets.
-
-    stamp: what the folder is called, such as "20260302T120000Z". Raises CheckpointError where nothing can be written.
+    """Writes the copies into a new folder named by the stamp; its path. Only its owner may read it: settings hold
+    secrets.
     """
     folder = _make_folder(os.path.join(git_dir, FOLDER), stamp)
     for name, data in copies:

@@ -1,7 +1,4 @@
-"""What was found out once and need not be found out again: a file that may be lost, damaged or unwritable at no harm.
-
-It knows nothing of what it keeps, and never raises for the sake of a cache.
-"""
+"""What need not be found out again: a file that may be lost, damaged or unwritable at no harm. Nothing here raises."""
 
 import json
 import os
@@ -21,10 +18,7 @@ _MOST_BYTES = 16 * 1024 * 1024
 
 
 def load_cache(path: str, rules: str) -> Any:
-    """The JSON value that write_cache wrote under the same rules; None for anything else.
-
-    rules: one word that says by which rules the value was found; another word makes the value worthless.
-    """
+    """What write_cache wrote under the same rules, else None. rules: one word; another makes the value worthless."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as stream:
@@ -36,7 +30,7 @@ def load_cache(path: str, rules: str) -> Any:
 
 
 def write_cache(path: str, rules: str, value: Any) -> None:
-    """Keeps a JSON value, whole or not at all; of two processes at once the later wins. Silent where it cannot."""
+    """Whole or not at all; of two processes at once the later wins."""
     body = json.dumps(value, separators=(",", ":")).encode()
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)

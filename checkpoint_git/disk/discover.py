@@ -10,9 +10,7 @@ _MISSING_HINT = "run `checkpoint init` where they should live"
 
 
 class Place(NamedTuple):
-    """One folder of checkpoints.
-
-    root: the absolute folder that holds .checkpoints. directory: root/.checkpoints. work_tree: the repository around
+    """root: the absolute folder that holds .checkpoints. directory: root/.checkpoints. work_tree: the repository around
     it, None outside git. git_dir: that work tree's own git directory (a linked worktree has one of its own).
     """
 
@@ -28,10 +26,7 @@ class Place(NamedTuple):
 
 
 def find_place(start: str) -> Place:
-    """The nearest .checkpoints upward from a folder, no higher than its repository's root.
-
-    Raises CheckpointError where there is none, or where it is a symbolic link that git would not look behind.
-    """
+    """The nearest .checkpoints upward from a folder, no higher than its repository's root. Raises CheckpointError."""
     start = os.path.abspath(start)
     repository = find_repository(start)
     top = repository[0] if repository else None
@@ -62,7 +57,7 @@ def find_repository(start: str) -> tuple[str, str] | None:
 
 
 def is_inside(path: str, boundary: str) -> bool:
-    """Whether a path, all its symbolic links followed, lies in the boundary folder."""
+    """All symbolic links followed."""
     real, wall = os.path.realpath(path), os.path.realpath(boundary)
     return real == wall or real.startswith(wall.rstrip(os.sep) + os.sep)
 
@@ -111,7 +106,6 @@ def _read_git_dir(folder: str) -> str | None:
 
 
 def _read_link_file(path: str) -> str | None:
-    """Where a `.git` file of a linked worktree or a submodule points."""
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as stream:
             text = stream.read(4096)

@@ -26,11 +26,7 @@ def lock_path(place: Place) -> str:
 def hold_lock(
     path: str, timeout: float = DEFAULT_TIMEOUT, on_wait: Callable[[], None] = lambda: None
 ) -> Iterator[None]:
-    """Holds the lock for the length of a `with` block; the end of the process releases it, however it ends.
-
-    timeout: seconds. on_wait: called once when somebody else has held it for a second.
-    Raises CheckpointError when the time is over or the lock file cannot be opened.
-    """
+    """timeout: seconds. on_wait: called once, after a second of waiting. Raises CheckpointError when time is over."""
     descriptor = _lock(path, timeout, on_wait)
     try:
         yield
@@ -40,7 +36,7 @@ def hold_lock(
 
 @contextmanager
 def hold_passing_lock(path: str, timeout: float = DEFAULT_TIMEOUT) -> Iterator[None]:
-    """The same with a lock file that is gone afterwards: who waits for it meanwhile locks a new one."""
+    """A lock whose file is gone afterwards: who waits for it meanwhile locks a new one."""
     descriptor = _lock(path, timeout, lambda: None)
     try:
         yield
@@ -54,7 +50,7 @@ def hold_passing_lock(path: str, timeout: float = DEFAULT_TIMEOUT) -> Iterator[N
 
 
 def remove_lock(path: str) -> None:
-    """Removes a lock file that nobody holds: who waits for it meanwhile finds it gone, and locks a new one."""
+    """Removes a lock file once nobody holds it."""
     descriptor = _lock(path, DEFAULT_TIMEOUT, lambda: None)
     try:
         os.unlink(path)
@@ -63,7 +59,6 @@ def remove_lock(path: str) -> None:
 
 
 def _lock(path: str, timeout: float, on_wait: Callable[[], None]) -> int:
-    """The open lock file, held; again from the start where it was removed while we waited for it."""
     while True:
         descriptor = _open_lock(path)
         try:

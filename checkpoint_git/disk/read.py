@@ -11,17 +11,14 @@ FileContent = bytes | OSError
 
 
 def read_content(path: str, boundary: str) -> FileContent:
-    """A regular file's bytes, or the error of reading it.
-
-    boundary: a folder that a symbolic link must not leave (ELOOP). A file over the size limit is EFBIG, anything that
-    is not a file EISDIR: nothing is opened that could block.
+    """A regular file's bytes, or the error of reading it: ELOOP where a link leaves the boundary folder, EFBIG, EISDIR
+    for what is not a file. Nothing is opened that could block.
     """
     data = _read_plain_file(path)
     return _read_carefully(path, boundary) if data is None else data
 
 
 def read_if_there(path: str) -> bytes | None:
-    """All bytes of a file that is the user's own or ours, None where there is none. Raises OSError otherwise."""
     try:
         with open(path, "rb") as stream:
             return stream.read()
@@ -34,10 +31,6 @@ _PLAIN = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTT
 
 
 def _read_plain_file(path: str) -> bytes | None:
-    """The bytes of what nearly every path is, None where a closer look is wanted: four calls of the system.
-
-    What open() does beside them is half the price of reading a small file, and there may be ten thousand.
-    """
     try:
         descriptor = os.open(path, _PLAIN)
     except OSError:

@@ -28,11 +28,9 @@ def replace_file(path: str, data: bytes) -> None:
 def write_temporary(
     path: str, data: bytes, like: "system.stat_result | None", *, sync: bool, mode: int = _NEW_FILE_MODE
 ) -> str:
-    """A finished file beside path, with the mode and, where allowed, the owner of what stands there now; its name.
+    """A finished file beside path, with the mode and, where allowed, the owner of the one it will replace; its name.
 
-    mode: of a file that stands for none yet.
-
-    The name is `.NAME.PROCESS-RANDOM.tmp`, so that what a killed writer left can be told from what a living one writes.
+    Named `.NAME.PROCESS-RANDOM.tmp`, so that what a killed writer left can be told from what a living one writes.
     """
     folder, slash, name = path.rpartition("/")
     temporary = f"{folder}{slash}.{name}.{system.getpid()}-{system.urandom(4).hex()}{TEMPORARY_ENDING}"
@@ -68,7 +66,6 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 
 def remove_quietly(path: str) -> None:
-    """Removes a file that may be gone already."""
     try:
         system.unlink(path)
     except OSError:

@@ -133,7 +133,6 @@ def is_foreign_mergetool(settings: Mapping[str, str]) -> bool:
 
 
 def foreign_sections(settings: Mapping[str, str]) -> tuple[str, ...]:
-    """What the keys begin with that somebody else has taken under our name."""
     taken = {
         "merge.checkpoint.": is_foreign_driver(settings),
         "merge.checkpoint-base.": is_foreign_driver(settings, BASE_DRIVER),

@@ -106,7 +106,6 @@ def _write_directory(git_dir: str, object_format: str, shared: str, attributes: 
 
 
 def _as_environment(settings: Mapping[str, str]) -> dict[str, str]:
-    """Settings as git takes them from its surroundings, with no quoting that could go wrong."""
     pairs = {"GIT_CONFIG_COUNT": str(len(settings))}
     for number, (key, value) in enumerate(settings.items()):
         pairs |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
@@ -120,7 +119,7 @@ def list_folders(first: str, others: str | None) -> str:
 
 
 def name_commits(sealed: Sealed, commits: Mapping[str, str]) -> None:
-    """Refs in the sealed directory: git writes such names beside conflicts. commits: a plain word -> a full id."""
+    """Git writes such names beside conflicts. commits: a plain word -> a full id."""
     for name, commit in commits.items():
         with open(os.path.join(sealed.env["GIT_DIR"], "refs", "heads", name), "w", encoding="ascii") as stream:
             stream.write(f"{commit}\n")

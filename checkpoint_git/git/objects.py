@@ -36,7 +36,7 @@ class Entry(NamedTuple):
 
     @property
     def is_file(self) -> bool:
-        """Whether it is a file with content: not a symbolic link, not a submodule."""
+        """Not a symbolic link, not a submodule."""
         return self.mode in FILE_MODES
 
 
@@ -58,10 +58,7 @@ class Header(NamedTuple):
 
 
 class Change(NamedTuple):
-    """One path that differs. before: what each tree that it is compared with has, None for nothing; after: the same.
-
-    came_from: the path before, where renames are looked for and this is one.
-    """
+    """before: what each tree that it is compared with has, None for nothing. came_from: the path before a rename."""
 
     path: str
     before: tuple[Entry | None, ...]
@@ -70,7 +67,6 @@ class Change(NamedTuple):
 
     @property
     def old(self) -> Entry | None:
-        """What the first tree has."""
         return self.before[0]
 
 
@@ -78,10 +74,9 @@ class Change(NamedTuple):
 
 
 class Blobs:
-    """Contents through one `git cat-file --batch`, which lives as long as the `with` block.
+    """Contents through one `git cat-file --batch`. limit: bytes; of a larger object only the size is told.
 
-    limit: bytes; of a larger object only the size is told. names: ids, or anything else that fits in a line and that
-    git takes for an object, such as "HEAD:README".
+    names: ids, or anything else that fits in a line and that git takes for an object, such as "HEAD:README".
     """
 
     def __init__(self, cwd: str, env: Env = None, limit: int | None = None) -> None:
@@ -106,7 +101,6 @@ class Blobs:
         return next(self.read_all([name]))
 
     def read_all(self, names: Sequence[str]) -> Iterator[bytes | int | None]:
-        """As read, for each of the names in their order."""
         for size in self._ask_all(names):
             if size is None:
                 yield None
@@ -150,7 +144,7 @@ class Blobs:
         return True
 
     def _read_header(self) -> list[bytes]:
-        """The words that begin an answer, [] where git has ended."""
+        """[] where git has ended."""
         self._skip()
         assert self._process.stdout
         self._asked -= 1
@@ -195,7 +189,7 @@ class Blobs:
 
 
 def read_blobs(cwd: str, blobs: Sequence[str], env: Env = None) -> list[bytes]:
-    """The contents of objects, in the order asked. Raises CheckpointError for one that is missing."""
+    """In the order asked. Raises CheckpointError for one that is missing."""
     if not blobs:
         return []
     contents: list[bytes] = []
@@ -208,7 +202,7 @@ def read_blobs(cwd: str, blobs: Sequence[str], env: Env = None) -> list[bytes]:
 
 
 def read_headers(cwd: str, names: Sequence[str | bytes], env: Env = None) -> list[Header]:
-    """What some objects are, without reading them, in the order asked. names: as for Blobs."""
+    """In the order asked. names: as for Blobs."""
     if not names:
         return []
     stdin = b"".join(os.fsencode(name) + b"\n" for name in names)
@@ -224,7 +218,6 @@ def _parse_header(line: bytes) -> Header:
 
 
 def find_missing(cwd: str, names: Sequence[str], env: Env = None) -> frozenset[str]:
-    """Those objects that the repository lacks; only their headers are read."""
     return frozenset(name for name, header in zip(names, read_headers(cwd, names, env), strict=True) if not header.id)
 
 
@@ -245,7 +238,7 @@ def has_commit(cwd: str, rev: str, env: Env = None) -> bool:
 
 
 def read_tree(cwd: str, tree: str, env: Env = None, paths: Sequence[str] = ()) -> dict[str, Entry]:
-    """The files of a commit or a tree by their paths. paths: literal, of files or folders; none of them means all."""
+    """paths: literal, of files or folders; none of them means all."""
     words = ["--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", tree, "--", *paths]
     entries: dict[str, Entry] = {}
     for record in run_git(words, cwd, env=env).out.split(b"\0"):
@@ -257,7 +250,7 @@ def read_tree(cwd: str, tree: str, env: Env = None, paths: Sequence[str] = ()) -
 
 
 def read_index(cwd: str, pathspecs: Sequence[str] = (), env: Env = None, *, unmerged: bool = False) -> list[IndexEntry]:
-    """The files of the index, or only the unmerged ones; each of those once for each of its stages."""
+    """An unmerged file once for each of its stages."""
     words = ["ls-files", "-u" if unmerged else "-s", "-z", "--full-name", "--", *pathspecs]
     entries: list[IndexEntry] = []
     for record in run_git(words, cwd, env=env).out.split(b"\0"):
@@ -286,7 +279,7 @@ def diff_trees(
 def diff_tree_pairs(
     cwd: str, pairs: Iterable[tuple[str, str]], pathspecs: Sequence[str] = (), env: Env = None, *, renames: bool = False
 ) -> dict[tuple[str, str], list[Change]]:
-    """How trees differ, many pairs of them in one process. pairs: ids of trees, not of commits (see read_headers)."""
+    """Many pairs in one process. pairs: ids of trees, not of commits (see read_headers)."""
     changes: dict[tuple[str, str], list[Change]] = {pair: [] for pair in sorted(set(pairs))}
     if not changes:
         return {}
@@ -308,9 +301,8 @@ def diff_tree_pairs(
 def diff_parents(
     cwd: str, commits: Sequence[str], pathspecs: Sequence[str] = (), env: Env = None, *, combined: bool = False
 ) -> list[Change]:
-    """What commits changed, one after the other: against each parent, or (combined) only what no parent has so.
-
-    commits: ids; one that others follow after a blank is compared with those instead of its parents.
+    """What commits changed: against each parent, or (combined) only what no parent has so. A line of `commits` may name
+    others behind a blank, which then stand in for its parents.
     """
     if not commits:
         return []
@@ -320,20 +312,19 @@ def diff_parents(
 
 
 def diff_index(cwd: str, since: str, pathspecs: Sequence[str] = (), env: Env = None) -> list[Change]:
-    """How the index differs from a commit; from nothing where the repository has no such commit."""
+    """Compared with nothing where the repository has no such commit."""
     start = [since] if has_commit(cwd, since, env) else []
     words = ["diff", "--cached", *_RAW[1:], "--no-renames", *start, "--", *pathspecs]
     return parse_changes(run_git(words, cwd, env=env).out)
 
 
 def diff_work_tree(cwd: str, since: str, pathspecs: Sequence[str] = (), env: Env = None) -> list[Change]:
-    """How the files of the work tree differ from a commit; what is not checked out counts as there."""
+    """What is not checked out counts as there."""
     words = ["diff", *_RAW[1:], "--no-renames", since, "--", *pathspecs]
     return parse_changes(run_git(words, cwd, env=env).out)
 
 
 def parse_changes(out: bytes) -> list[Change]:
-    """What git prints with `--raw -z --no-abbrev` and without commit ids."""
     fields = iter(out.split(b"\0"))
     return [parse_change(field, fields) for field in fields if field.startswith(b":")]
 
@@ -354,7 +345,7 @@ def parse_change(facts: bytes, fields: Iterator[bytes]) -> Change:
 
 
 def read_object_format(cwd: str, env: Env = None) -> str:
-    """How this repository names its objects: "sha1" or "sha256"."""
+    """Either "sha1" or "sha256"."""
     return run_git(["rev-parse", "--show-object-format"], cwd, env=env).out.decode().strip()
 
 

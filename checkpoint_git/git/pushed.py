@@ -21,7 +21,7 @@ _MOST_ENDS = 50  # places where a pushed branch leaves what the remote has
 
 
 class Push(NamedTuple):
-    """One line that git gives to pre-push: what is sent, and what the remote has there now; an id may be all zeros."""
+    """One line that git gives to pre-push; an id may be all zeros."""
 
     local_ref: str
     local_id: str
@@ -70,13 +70,12 @@ def _read_paths(work_tree: str, commit: str, remote_id: str, remote: str) -> set
 
 
 def read_commit_changes(work_tree: str, commits: list[str]) -> set[str]:
-    """The paths of checkpoint files that any of these commits (full ids) changed, against any of its parents."""
     changes = diff_parents(work_tree, commits, pathspecs())
     return {one.path for one in changes if one.after and protocol_of(one.path)}
 
 
 def read_pushed_losses(work_tree: str, push: Push, remote: str, pattern: str) -> list[Loss]:
-    """The files that the remote has and that the pushed commit has changed or left out, as far as is known here."""
+    """As far as this clone knows what the remote has."""
     try:
         commit = read_commit(work_tree, push.local_id)
     except CheckpointError:

@@ -30,7 +30,7 @@ _MOST_NEW_REFS = 200  # new refs whose lost records are looked for one by one
 
 
 class Received(NamedTuple):
-    """One line that git gives to pre-receive; an id of zeros means that the ref is not there before or after."""
+    """One line that git gives to pre-receive; an id may be all zeros."""
 
     old: str
     new: str
@@ -38,7 +38,7 @@ class Received(NamedTuple):
 
 
 class Arrival(NamedTuple):
-    """One file that a push brings. mode: as in a tree. size: bytes, -1 for what is no file of this repository."""
+    """mode: as in a tree. size: bytes, -1 for what is no file of this repository."""
 
     path: str
     mode: str
@@ -100,7 +100,7 @@ def read_arrivals(
 def read_contents(
     repository: str, arrivals: Sequence[Arrival], env: Mapping[str, str]
 ) -> Iterator[list[tuple[Arrival, bytes]]]:
-    """The files with their contents, in groups that fit into memory."""
+    """In groups that fit into memory."""
     group: list[Arrival] = []
     for at, arrival in enumerate(arrivals):
         group.append(arrival)
@@ -135,7 +135,6 @@ def read_received_losses(
 
 
 def _read_brought(repository: str, tips: Sequence[str], env: Mapping[str, str]) -> set[tuple[str, str, str]]:
-    """(path, mode, blob) of every checkpoint file that a commit which is new here made so."""
     commits = _list_new_commits(repository, tips, ["--full-history", "--", *pathspecs()], env)
     changes = diff_parents(repository, commits, pathspecs(), env, combined=True)
     return {(one.path, *one.after) for one in changes if one.after and protocol_of(one.path)}

@@ -32,7 +32,7 @@ def read_own_names(work_tree: str) -> frozenset[str]:
 
 
 class Tag(NamedTuple):
-    """A tag. when: seconds since 1970: when it was made, of a lightweight one when its commit was."""
+    """when: seconds since 1970: it was made, of a lightweight one its commit."""
 
     name: str
     when: int
@@ -47,16 +47,13 @@ def read_newest_tag(work_tree: str, env: Mapping[str, str]) -> Tag | None:
 
 
 class DefaultBranch(NamedTuple):
-    """The branch that others begin from. attributes: its .gitattributes, None where it has none."""
-
     name: str
     attributes: bytes | None
 
 
 def read_default_branch(work_tree: str, file: str, env: Mapping[str, str]) -> DefaultBranch | None:
-    """The branch that the remote calls its own, else init.defaultBranch, main or master; None where none is there.
-
-    file: which file of it is wanted.
+    """The branch that the remote calls its own, else init.defaultBranch, main or master. file: which of its files is
+    wanted.
     """
     out = run_git(["config", "--get", "init.defaultBranch"], work_tree, env=env, check=False).out
     wished = os.fsdecode(out).rstrip("\n")
@@ -72,10 +69,8 @@ def read_default_branch(work_tree: str, file: str, env: Mapping[str, str]) -> De
 
 
 class Standing(NamedTuple):
-    """head: HEAD's commit, "" where there is none yet. id: the commit that was meant, "" where this clone knows none.
-
-    behind: how many of HEAD's commits it lacks; ahead: how many of its own HEAD lacks. ambiguous: several commits begin
-    with those digits.
+    """head: HEAD's commit, "" for none yet. id: the commit that was meant, "" where this clone knows none. behind,
+    ahead: how many commits only HEAD has, only the other. ambiguous: several commits begin with those digits.
     """
 
     head: str
@@ -86,10 +81,7 @@ class Standing(NamedTuple):
 
 
 def read_standing(work_tree: str, start: str, tags: Sequence[str]) -> Standing:
-    """Where a version stands. start: 7 digits or more that a commit's id begins with, or "". tags: full names of tags.
-
-    The id goes first, then the tags in their order. What is spelled as neither is looked up nowhere.
-    """
+    """start: 7 digits or more that a commit's id begins with, or "". tags: their full names, looked for after that."""
     env = {**offline_env(os.environ), "LC_ALL": "C"}
     if not has_commit(work_tree, "HEAD", env):
         return Standing("")

@@ -46,14 +46,12 @@ class Pushed(NamedTuple):
 
 
 def quiet_env(env: Mapping[str, str]) -> dict[str, str]:
-    """Git asks nobody for a password."""
     return {**env, "GIT_TERMINAL_PROMPT": "0", "GCM_INTERACTIVE": "never"}
 
 
 def check_branch(cwd: str, name: str) -> str:
-    """The full ref of a branch that somebody named. Raises CheckpointError for what git allows no branch to be called.
-
-    "refs/heads/x" is the branch x; any other name that begins with refs/ is refused.
+    """The full ref of a branch, named "x" or "refs/heads/x". Raises CheckpointError for what git allows no branch to
+    be called.
     """
     short = name.removeprefix(HEADS)
     fits = bool(short) and short.isprintable() and not short.startswith("refs/")
@@ -90,10 +88,8 @@ def fetch_commits(cwd: str, remote: str, wanted: Sequence[str], env: Env = None)
 
 
 def read_full_bases(cwd: str, remote: str, ours: str, theirs: str, env: Env = None) -> list[str]:
-    """The merge bases of two commits (full ids), with as much fetched into a shallow clone as it takes to know them.
-
-    In a shallow clone a base that is there may be the wrong one: another may lie where the history is cut off.
-    Raises CheckpointError where the rest cannot be fetched.
+    """The merge bases of two commits (full ids), with as much fetched into a shallow clone as it takes to know them:
+    there, a base that is here may be the wrong one. Raises CheckpointError where the rest cannot be fetched.
     """
     for depth in _DEEPER:
         if not is_shallow(cwd) or not _is_cut(cwd, ours, theirs, env):
@@ -123,9 +119,8 @@ def _is_cut(cwd: str, ours: str, theirs: str, env: Env) -> bool:
 
 
 def push_commit(cwd: str, remote: str, commit: str, ref: str, expected: str, env: Env = None) -> Pushed:
-    """Moves a branch of the remote from one commit to another, and only from that one.
-
-    ref: full. When git did not end well, the remote is asked what it has: a connection may die after the push.
+    """Moves a branch (its full ref) from one commit to another. A connection may die after the push, so then it is
+    asked.
     """
     words = ["push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no"]
     lease = f"--force-with-lease={ref}:{expected}"
@@ -137,7 +132,6 @@ def push_commit(cwd: str, remote: str, commit: str, ref: str, expected: str, env
 
 
 def find_reason(result: GitResult) -> str:
-    """Why a push was refused: what the server wrote, and the reason in git's own line for the ref."""
     lines = result.out.decode("utf-8", "replace").splitlines()
     refused = [match[1] for line in lines if line.startswith("!") and (match := re.search(r"\(([^()]*)\)\s*$", line))]
     said = result.err.decode("utf-8", "replace").splitlines()

@@ -66,11 +66,8 @@ def run_git(
     env: Mapping[str, str] | None = None,
     check: bool = True,
 ) -> GitResult:
-    """`git WORDS` in the directory cwd.
-
-    env: the whole environment, else this process's own; a hook's own GIT_DIR and GIT_INDEX_FILE so reach git. Use
-    clean_env() before touching another repository. git takes no optional locks, so nothing is rewritten behind the
-    user's back. check: any exit code but 0 is a CheckpointError that holds what git said.
+    """env: the whole environment, else this process's own with a hook's GIT_DIR and GIT_INDEX_FILE: use clean_env() for
+    another repository. check: any exit code but 0 is a CheckpointError that holds what git said.
     """
     with start_git(words, cwd, env=env) as process:
         out, err = process.communicate(stdin)
@@ -89,11 +86,8 @@ def start_git(
     stderr: "int | IO[bytes] | None" = None,
     own_group: bool = False,
 ) -> "subprocess.Popen[bytes]":
-    """A running `git WORDS` whose output the caller reads as it comes; for answers too long to hold in memory.
-
-    stdin: a pipe unless the caller gives a file's descriptor.
-    stderr: a pipe unless the caller says otherwise; who reads only stdout passes a file, or a chatty git may block.
-    own_group: it and all that it starts can be ended together, and no key pressed here reaches them.
+    """Its streams are pipes unless the caller gives others: who reads only stdout passes a stderr, or a chatty git may
+    block. own_group: it and all that it starts can be ended together, and no key pressed here reaches them.
     """
     import subprocess
 
@@ -118,11 +112,7 @@ def start_git(
 
 
 def stream_git(words: Sequence[str], cwd: str, *, env: Mapping[str, str]) -> Iterator[bytes]:
-    """What `git WORDS` prints, chunk by chunk as it comes; closing the iterator ends git.
-
-    Started by the operating system's own call: loading subprocess costs a third of an empty interpreter.
-    Raises CheckpointError when git cannot be started, and after the last chunk where it failed.
-    """
+    """Chunk by chunk; closing the iterator ends git. Raises CheckpointError, where git failed after the last chunk."""
     reading, writing = os.pipe()
     _widen(writing)
     nothing, quiet = (os.open(os.devnull, flags | os.O_CLOEXEC) for flags in (os.O_RDONLY, os.O_WRONLY))
@@ -147,7 +137,6 @@ def stream_git(words: Sequence[str], cwd: str, *, env: Mapping[str, str]) -> Ite
 
 
 def _widen(pipe: int) -> None:
-    """Lets git go on writing while we are busy, where the system lets a pipe hold more."""
     import fcntl
 
     try:
@@ -157,7 +146,6 @@ def _widen(pipe: int) -> None:
 
 
 def git_error(words: Sequence[str], result: GitResult, cwd: str) -> CheckpointError:
-    """What to raise when git failed: its own first line, and a hint where we know one."""
     said = result.err.strip().split(b"\n")[0].decode("utf-8", "replace")
     hint = next((text for sign, text in _KNOWN_TROUBLE if sign in result.err), "")
     if result.code == _USAGE_ERROR and not hint:
@@ -175,20 +163,16 @@ def quote_path(path: bytes) -> bytes:
 
 
 def clean_env(env: Mapping[str, str]) -> dict[str, str]:
-    """The environment without what ties git to one repository: for work in any other one."""
+    """Without what ties git to one repository: for work in any other one."""
     return {name: value for name, value in env.items() if not is_local_variable(name)}
 
 
 def offline_env(env: Mapping[str, str]) -> dict[str, str]:
-    """The clean environment, in which git asks no server for what a partial clone lacks.
-
-    git before 2.44 does not know the first variable; without any allowed protocol its fetch fails at once.
-    """
+    """A clean one, in which git asks no server for what a partial clone lacks."""
     return {**clean_env(env), "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_TERMINAL_PROMPT": "0"}
 
 
 def is_local_variable(name: str) -> bool:
-    """Whether git takes this variable as belonging to one repository (-c settings handed down included)."""
     return name in LOCAL_VARIABLES or name.startswith(("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"))
 
 
@@ -210,7 +194,7 @@ def read_git_version(cwd: str) -> tuple[int, ...]:
 
 
 def check_git_version(cwd: str) -> tuple[int, ...]:
-    """The version of git; raises CheckpointError when it is missing or older than what we need."""
+    """Raises CheckpointError when git is missing or older than what we need."""
     version = read_git_version(cwd)
     if version < MINIMUM_VERSION:
         raise CheckpointError(

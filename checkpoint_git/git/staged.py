@@ -33,7 +33,7 @@ class Staged(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """A committed file of a kind that may only ever be added, and that would not stay as it is."""
+    """Of a kind that may only ever be added."""
 
     path: str
     how: Literal["changed", "removed"]
@@ -45,12 +45,10 @@ def pathspecs() -> list[str]:
 
 
 def top_glob(pattern: str) -> str:
-    """The pathspec of a pattern that counts from the top of the work tree."""
     return f":(top,glob){pattern}"
 
 
 def read_staged(work_tree: str) -> Staged:
-    """Every checkpoint file in the index."""
     return _read_content(work_tree, read_index(work_tree, pathspecs()))
 
 
@@ -93,11 +91,9 @@ def read_losses(work_tree: str, pattern: str) -> list[Loss]:
 
 
 def read_staged_losses(work_tree: str, pattern: str, since: str = "HEAD") -> list[Loss]:
-    """The files of the commit `since` that the index has changed or left out."""
     return find_losses(diff_index(work_tree, since, [top_glob(pattern)]))
 
 
 def find_losses(changes: Iterable[Change]) -> list[Loss]:
-    """The changed and the removed files among some changes, each once."""
     losses = (Loss(one.path, "changed" if one.after else "removed") for one in changes if one.old)
     return list(dict.fromkeys(losses))

@@ -125,7 +125,6 @@ def _is_set(value: str) -> bool:
 
 
 def read_driven(cwd: str, paths: list[str], env: Mapping[str, str]) -> frozenset[str]:
-    """Of these paths, those that git's attributes give to our driver in the work tree."""
     if not paths:
         return frozenset()
     stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)

@@ -9,7 +9,6 @@ from checkpoint_git.git.staged import pathspecs
 
 
 def read_unmerged(work_tree: str, env: Mapping[str, str]) -> list[str]:
-    """The checkpoint files that a merge has left unresolved in the index, sorted."""
     return sorted({entry.path for entry in read_index(work_tree, pathspecs(), env, unmerged=True)})
 
 
@@ -26,7 +25,6 @@ def read_uncommitted(work_tree: str, paths: Iterable[str], env: Mapping[str, str
 
 
 def _is_among(path: str, found: set[str]) -> bool:
-    """Whether a path is one of those found, or lies below a folder that is; folders end in "/"."""
     if path in found or path + "/" in found:
         return True
     return any(path[: at + 1] in found for at, letter in enumerate(path) if letter == "/")

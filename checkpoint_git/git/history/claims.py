@@ -1,8 +1,7 @@
 """What one commit's message claims: which pull requests and tickets it merged, which it took back. Pure.
 
-A claim is what a tool or a person writes when work lands (a merge commit's subject, the number a squash merge appends,
-a closing keyword); that a number is mentioned claims nothing. What becomes of the claims of many commits together is
-evidence.py's.
+A claim is what a tool or the user writes when work lands (a merge commit's subject, the number that a squash merge
+appends, a closing keyword); that a number is mentioned claims nothing.
 """
 
 import re
@@ -23,9 +22,8 @@ class Commit(NamedTuple):
 
 
 class Claims(NamedTuple):
-    """What one commit says. merged: reference -> the rule that makes it evidence. reverted: what it takes back.
-
-    undone: the ids (whole or shortened) of commits that it reverts.
+    """merged: reference -> the rule that makes it evidence. reverted: what it takes back. undone: ids (whole or
+    shortened) of commits that it reverts.
     """
 
     merged: dict[str, str]
@@ -95,7 +93,6 @@ _BOT = r"(?im)dependabot|renovate(?:\[bot\]|-bot)|^Bumps \["
 
 
 def find_claims(commit: Commit) -> Claims:
-    """What one commit's message says was merged or taken back."""
     undone = _find_reverted_ids(commit)
     depth, quoted, rest = _read_revert(commit.subject)
     merged = _find_in_subject(commit, rest)
@@ -139,7 +136,6 @@ _REVERTING = ("revert", "reapply", "re-apply", "reland", "re-land", "back", "rol
 
 
 def _depth(verbs: list[str]) -> int:
-    """Revert adds one, Reapply two: it says by itself that a revert was reverted."""
     return sum(1 if verb == "revert" else 2 for verb in verbs)
 
 
@@ -172,7 +168,7 @@ def _find_merged_number(commit: Commit, subject: str) -> dict[str, str]:
 
 
 def _find_in_title(commit: Commit) -> dict[str, str]:
-    """What the title of a merged pull request says: the first line below the merge commit's subject."""
+    """The first line below a merge commit's subject is the title of the pull request."""
     title = commit.body.strip().partition("\n")[0]
     if _is_unfinished(title) or _read_revert(title)[0]:
         return {}
@@ -180,7 +176,6 @@ def _find_in_title(commit: Commit) -> dict[str, str]:
 
 
 def _listed_first(text: str) -> list[Mention]:
-    """The references of " and #13, #14 ..." up to the first other word."""
     listed, end = [], 0
     for mention in find_mentions(text):
         if not re.match(_BETWEEN, text[end : mention.start]):
@@ -276,7 +271,6 @@ def _is_closing(text: str, at: int) -> bool:
 
 
 def _listed_after(text: str, at: int, mentions: list[Mention]) -> list[str]:
-    """The references in a list that begins right behind a place in the text."""
     listed: list[str] = []
     joint = _BEFORE_FIRST
     for index in range(bisect_left(mentions, at, key=lambda one: one.start), len(mentions)):

@@ -42,8 +42,6 @@ class Line(NamedTuple):
 
 
 class Database:
-    """The database in memory. `save` alone touches the disk after it was opened."""
-
     def __init__(self, path: str) -> None:
         self._path = path
         self._rows: dict[tuple[int, int, int], list[tuple[int, array[int]]]] = {}
@@ -55,12 +53,11 @@ class Database:
             self._sql.deserialize(data)
 
     def list_lines(self, state: str) -> list[Line]:
-        """The histories that were read in a state of the clone, the newest first."""
+        """Those that were read in a state of the clone, the newest first."""
         query = "SELECT line, tip, size, last FROM line WHERE state = ? ORDER BY line DESC"
         return [Line(*row) for row in self._sql.execute(query, (state,))]
 
     def read_excluded(self, line: int) -> frozenset[bytes]:
-        """The ids of a line's commits that are probably not part of its tip's history."""
         return frozenset(row[0] for row in self._sql.execute("SELECT id FROM excluded WHERE line = ?", (line,)))
 
     def read_ids(self, line: int, run: int) -> bytes:
@@ -99,7 +96,6 @@ class Database:
         self._sql.executemany("INSERT INTO excluded VALUES (?, ?)", ((number, one) for one in excluded))
 
     def add_run(self, line: int, run: int, ids: bytes, postings: "array[int]") -> None:
-        """Adds a run. postings: sorted."""
         self._sql.execute("INSERT INTO commits VALUES (?, ?, ?)", (line, run, ids))
         self._sql.execute("BEGIN")
         rows = ((line, bucket, run, data) for bucket, data in _split(postings))
@@ -151,7 +147,6 @@ def _find_checksum(data: bytes | bytearray) -> bytes:
 
 
 def _split(postings: "array[int]") -> Iterator[tuple[int, bytes]]:
-    """(bucket, its postings)."""
     at, data = 0, memoryview(postings)
     while at < len(postings):
         bucket = postings[at] >> _BUCKET_BITS

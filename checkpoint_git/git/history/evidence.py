@@ -16,21 +16,17 @@ _MOST = 100  # commits that are weighed for one reference, and reverts of it
 
 
 class Evidence(NamedTuple):
-    """Why a reference counts as merged."""
-
     commit: str
     subject: str
     rule: str
 
     @property
     def sentence(self) -> str:
-        """Evidence for a person, such as: 1a2b3c4d5 "Merge pull request #12 from ada/search" (its merge commit)."""
+        """Such as: 1a2b3c4d5 "Merge pull request #12 from ada/search" (its merge commit)."""
         return f'{self.commit[:9]} "{shorten(self.subject, 80)}" ({self.rule})'
 
 
 class Told(NamedTuple):
-    """A commit and what it says."""
-
     commit: Commit
     claims: Claims
 
@@ -40,7 +36,6 @@ Pairs = frozenset[Pair]
 
 
 def tell(commit: Commit) -> Told:
-    """A commit with what it says."""
     return Told(commit, find_claims(commit))
 
 
@@ -69,10 +64,7 @@ def find_questions(told: Sequence[Told], wanted: frozenset[str]) -> Pairs:
 
 
 def decide_merged(told: Sequence[Told], wanted: frozenset[str], pairs: Pairs) -> dict[str, str]:
-    """Which of the wanted references a history merged and did not take back: for each the first evidence among `told`.
-
-    A revert takes back what lies in its own history. pairs: of the questions, those with the answer yes.
-    """
+    """Which wanted references a history merged and did not take back: for each the first evidence among `told`."""
     standing = {reference: _find_standing(group, pairs) for reference, group in _group(told, wanted).items()}
     return {
         reference: Evidence(one.commit.id, one.commit.subject, one.claims.merged[reference]).sentence
@@ -101,11 +93,6 @@ class _Group(NamedTuple):
 
 
 def _find_standing(group: _Group, pairs: Pairs) -> Told | None:
-    """The first merge that nothing took back.
-
-    A commit that was undone takes back all that its own history says of the reference: a merge commit that was
-    reverted also cancels what the merged branch said.
-    """
     later = [one.commit.id for one in (*group.reverts, *group.undone)]
     standing = (one for one in group.merges if not any((one.commit.id, commit) in pairs for commit in later))
     return next(standing, None)

@@ -18,11 +18,9 @@ _FEW = 100  # paths that git itself looks for; more of them it compares one by o
 
 
 def read_merged(work_tree: str, references: set[str]) -> dict[str, str]:
-    """Which of the references HEAD's history merged and did not take back: reference -> a sentence of evidence.
+    """Reference -> a sentence of evidence, for those that HEAD's history merged and did not take back.
 
-    references: in the spellings of core.references. Nothing asked for or no commits yet: an empty answer. In a
-    shallow clone the answer is right as far as it goes (see is_shallow). Raises CheckpointError when git cannot run.
-    A long history leaves an index behind in the git directory, see index.py.
+    references: in the spellings of core.references. In a shallow clone it is right as far as it goes (see is_shallow).
     """
     if not references:
         return {}
@@ -32,10 +30,7 @@ def read_merged(work_tree: str, references: set[str]) -> dict[str, str]:
 
 
 def read_taken_back(work_tree: str, references: set[str]) -> dict[str, str]:
-    """Which of the references HEAD's history reverted and did not merge again: reference -> the evidence.
-
-    Otherwise as read_merged.
-    """
+    """Reference -> the evidence, for those that HEAD's history reverted and did not merge again."""
     if not references:
         return {}
     from checkpoint_git.git.history import merged
@@ -44,15 +39,11 @@ def read_taken_back(work_tree: str, references: set[str]) -> dict[str, str]:
 
 
 def is_shallow(work_tree: str) -> bool:
-    """Whether the history was cut off when it was cloned, so that evidence is partial."""
     return run(["rev-parse", "--is-shallow-repository"], work_tree, check=False).out.strip() == b"true"
 
 
 def read_commit_at(work_tree: str, instant: int) -> str:
-    """The id of the newest commit of HEAD's own line that is not after an instant; "" where none is.
-
-    instant: seconds since 1970. Raises CheckpointError when git cannot run.
-    """
+    """The newest commit of HEAD's own line that is not after an instant (seconds since 1970); "" where none is."""
     if not has_commits(work_tree):
         return ""
     words = ["rev-list", "-1", "--first-parent", f"--before=@{max(instant, 0)} +0000", "HEAD", "--"]
@@ -72,9 +63,9 @@ _STEP = rb"(?s)\n?\x01(?P<id>[0-9a-f]{40,64}) (?P<when>\d+) (?P<subject>.*)"
 
 
 def read_changes(work_tree: str, since: int, paths: frozenset[str]) -> list[Change]:
-    """What HEAD's own line has changed since an instant, newest first; a merge is one step with all it brought in.
+    """The last 20,000 steps of HEAD's own line since an instant, newest first; a merge is one step with all it brought
+    in.
 
-    At most 20,000 steps are looked at, the newest.
     paths: relative to the work tree; only steps that touch one of them are kept, and of those only these paths.
     """
     if not has_commits(work_tree):
@@ -120,10 +111,7 @@ _HEADER = rb"\n?\x01(?P<id>[0-9a-f]{40,64})"
 
 
 def read_removals(work_tree: str, paths: Sequence[str]) -> dict[str, Removal]:
-    """The newest commit that took each path away, for those that one did within the last 20,000.
-
-    paths: relative to the work tree, as many as there are.
-    """
+    """The newest commit, of the last 20,000, that removed each path. paths: relative to the work tree, any number."""
     if not paths or not has_commits(work_tree):
         return {}
     removed = _read_removed_in(work_tree, paths)

@@ -1,7 +1,6 @@
 """Which commits of HEAD's history name what: read with one `git log`, of a long history kept in a database.
 
-The database is a cache: missing, damaged, foreign, read-only or on a full disk it costs time, never an answer. Nothing
-here knows a rule of evidence.
+The database is a cache: missing, damaged, foreign, read-only or on a full disk it costs time, never an answer.
 """
 
 import os
@@ -64,7 +63,6 @@ class History(NamedTuple):
                 yield posting >> NUMBER_BITS, (-number, posting & (MAX_RUN - 1))
 
     def read_ids(self, places: Iterable[Place]) -> set[str]:
-        """The ids of the commits at some places."""
         width = len(self.tip) // 2
         kept = {number: run.ids for number, run in self.runs.items()}
         ids: set[str] = set()
@@ -75,7 +73,6 @@ class History(NamedTuple):
         return ids
 
     def find_doubtful(self, commits: Iterable[str]) -> list[str]:
-        """Which of some commits may not be part of the history after all."""
         return sorted(one for one in commits if bytes.fromhex(one) in self.excluded) if self.excluded else []
 
 
@@ -123,7 +120,7 @@ def _read_indexed(work_tree: str, path: str, state: str) -> History | None:
 
 
 def _read_tip(work_tree: str) -> str:
-    """HEAD's commit, "" where there is none. Raises CheckpointError where git cannot tell."""
+    """Gives "" where there is none. Raises CheckpointError where git cannot tell."""
     words = read_words(work_tree, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
     if not words:
         has_commits(work_tree)
@@ -198,7 +195,6 @@ def _hex_to_ids(records: Sequence[bytes], width: int) -> bytes:
 
 
 def _find_common_dir(work_tree: str) -> str:
-    """The git directory that all work trees share; "" outside a repository."""
     common = os.path.join(work_tree, ".git")
     if os.path.isfile(os.path.join(common, "HEAD")) and os.path.isdir(os.path.join(common, "objects")):
         return common
@@ -210,7 +206,7 @@ def _find_common_dir(work_tree: str) -> str:
 
 
 def _read_depth(common: str) -> str:
-    """Something that differs when a shallow clone ends elsewhere; "whole" for one that is not shallow."""
+    """Something that differs when a shallow clone ends elsewhere."""
     try:
         with open(os.path.join(common, "shallow"), "rb") as stream:
             ends = stream.read()
@@ -222,7 +218,6 @@ def _read_depth(common: str) -> str:
 
 
 def has_index(path: str) -> bool:
-    """Whether there is an index to remove."""
     return os.path.exists(path) or os.path.isdir(path.removesuffix(".sqlite"))
 
 

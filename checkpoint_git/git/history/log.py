@@ -20,10 +20,7 @@ PLAIN_LOG = ("log", "-z", "--no-show-signature", "--no-color", "--no-notes", "--
 
 
 def read_blocks(work_tree: str, words: Sequence[str]) -> Iterator[bytes]:
-    """What `git WORDS` prints, in blocks of whole NUL-ended records; a record beyond the limit is cut.
-
-    Nothing at all in a repository without commits; raises CheckpointError where git fails otherwise.
-    """
+    """What `git WORDS` prints, in blocks of whole NUL-ended records, cut beyond a limit; nothing without commits."""
     waiting: list[bytes] = []
     size = 0
     for chunk in _read_chunks(work_tree, words):
@@ -78,7 +75,7 @@ def read_boundary(work_tree: str, env: Mapping[str, str] | None = None) -> froze
 
 
 def read_words(work_tree: str, words: Sequence[str]) -> list[str]:
-    """What `git WORDS` prints, split at blanks; [] where it fails. For short answers."""
+    """Split at blanks; [] where git fails. For short answers."""
     try:
         out = b"".join(stream_git(words, work_tree, env=environment()))
     except CheckpointError:
@@ -91,10 +88,7 @@ def run(words: Sequence[str], work_tree: str, stdin: bytes = b"", check: bool = 
 
 
 def has_commits(work_tree: str) -> bool:
-    """Whether HEAD names a commit: not in a repository without commits, nor outside any.
-
-    Raises CheckpointError where git cannot tell, as it does not trust the repository or cannot read its settings.
-    """
+    """Whether HEAD names a commit. Raises CheckpointError where git cannot tell: it does not trust the repository."""
     words = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]
     result = run(words, work_tree, check=False)
     if result.code > 1 and b"not a git repository" not in result.err:

@@ -26,12 +26,11 @@ _WORTH = 5_000  # commits that git walks through in the time in which it starts
 
 
 def read_merged(work_tree: str, references: set[str], smallest: int = SMALLEST) -> dict[str, str]:
-    """See history.read_merged. smallest: the length of a history, in commits, from which on an index is kept."""
+    """See history.read_merged. smallest: commits from which on an index is kept."""
     return _answer(work_tree, references, evidence.decide_merged, smallest)
 
 
 def read_taken_back(work_tree: str, references: set[str], smallest: int = SMALLEST) -> dict[str, str]:
-    """See history.read_taken_back."""
     return _answer(work_tree, references, evidence.decide_taken_back, smallest)
 
 
@@ -60,9 +59,7 @@ def _weigh(work_tree: str, history: History | None, wanted: frozenset[str], deci
 
 
 def _find_candidates(work_tree: str, history: History, wanted: Collection[str]) -> set[str]:
-    """The ids of all commits that could say something about the references: those that name one, those that revert
-    one of these, those that revert a revert, and so on.
-    """
+    """Those that name a reference, those that revert one of these, those that revert a revert, and so on."""
     most = max(_MOST_READ // len(wanted), _FEWEST)
     fresh: set[Place] = set()
     for reference in wanted:
@@ -82,23 +79,18 @@ def _find_candidates(work_tree: str, history: History, wanted: Collection[str]) 
 
 
 def _choose(places: Collection[Place], most: int) -> list[Place]:
-    """As many as may be read: of more than that most are the newest, and some are the oldest."""
     ordered = sorted(places)
     return ordered if len(ordered) <= most else [*ordered[: most - most // 3], *ordered[-(most // 3) :]]
 
 
 def _without_strangers(work_tree: str, history: History, commits: set[str]) -> set[str]:
-    """Without those that are not part of the history.
-
-    What git says of two sides at once is wrong where many clocks in a row were; one by one it is right.
-    """
     doubtful = history.find_doubtful(commits)
     pairs = read_pairs(work_tree, history.tip, [(commit, history.tip) for commit in doubtful], history.size)
     return commits.difference(doubtful).union(commit for commit, _ in pairs)
 
 
 def _read_commits(work_tree: str, ids: list[str]) -> list[Commit]:
-    """Some commits, the newest by their clocks first, of those of one second merge commits first."""
+    """The newest by their clocks first, of those of one second merge commits first."""
     found: list[tuple[int, Commit]] = []
     for at in range(0, len(ids), _AT_ONCE):
         words = [*PLAIN_LOG, "--no-walk=unsorted", "--format=%H %ct %P%n%s%n%b", *ids[at : at + _AT_ONCE], "--"]
@@ -119,9 +111,8 @@ def _parse_commit(record: bytes) -> tuple[int, Commit]:
 
 
 def read_pairs(work_tree: str, tip: str, pairs: Collection[Pair], count: int) -> Pairs:
-    """The pairs whose first commit is in the second's history.
-
-    tip: a commit whose history has all the second ones. count: about how many commits that is.
+    """The pairs whose first commit is in the second's history. tip: its history has all of them; count: of about so
+    many.
     """
     if len(pairs) <= _SINGLE + count // _WORTH:
         return frozenset(pair for pair in pairs if _is_ancestor(work_tree, pair))

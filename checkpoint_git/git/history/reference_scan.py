@@ -40,7 +40,7 @@ _REVERTS = rb"vert(?<=[Rr]evert)" + REVERTED_IDS.encode()
 
 
 def find_keys(reference: str) -> list[int]:
-    """Under what a message that names a reference may be found. reference: in the spellings of core.references."""
+    """Under what a message that names a reference may be found."""
     at = max(reference.rfind(sign) for sign in "#!-")
     number = int(reference[at + 1 :])
     if reference[at] == "-":
@@ -50,7 +50,6 @@ def find_keys(reference: str) -> list[int]:
 
 
 def find_revert_key(commit: str) -> int:
-    """Under what a message that reverts a commit may be found."""
     return _REVERTED | int(commit[:_ID_DIGITS], 16)
 
 
@@ -77,7 +76,6 @@ def find_postings(block: bytes, messages: Sequence[bytes], first: int) -> list[l
 
 
 def _has_long(block: bytes) -> bool:
-    """Whether there may be a long message: one holds at least one half of that length without an end."""
     half = _LONG // 2
     return any(block.find(b"\0", at, at + half) < 0 for at in range(0, len(block) - half, half))
 

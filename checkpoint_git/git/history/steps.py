@@ -32,10 +32,7 @@ class Commit(NamedTuple):
 
 
 class Touch(NamedTuple):
-    """One file in a commit. before: its blob in each parent; after: its blob now; "" where there is none.
-
-    came_from: the path before, where the commit renamed it.
-    """
+    """before: its blob in each parent; after: its blob now; "" for none. came_from: the path before a rename."""
 
     path: str
     before: tuple[str, ...]
@@ -44,8 +41,6 @@ class Touch(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A commit and what it did to the files that were asked about."""
-
     commit: Commit
     touches: list[Touch]
 
@@ -53,10 +48,7 @@ class Step(NamedTuple):
 def read_steps(
     work_tree: str, specs: Sequence[str], since: int | None = None, most: int | None = None
 ) -> Iterator[Step]:
-    """HEAD's steps that touch what some pathspecs name, newest first, as git writes them; none without commits.
-
-    since: only commits from that instant on (seconds since 1970). most: steps. Raises CheckpointError where git fails.
-    """
+    """HEAD's steps that touch some pathspecs, newest first. since: seconds since 1970. most: steps."""
     words = [*PLAIN_LOG, "--raw", "--root", "--no-abbrev", "-c", "-M"]
     words += ["--no-ext-diff", "--no-textconv", "--no-relative"]
     words += [f"--since=@{max(since, 0)} +0000"] if since is not None else []
@@ -99,7 +91,6 @@ def _literal(path: str) -> str:
 def _read_origins(
     work_tree: str, step: Step, paths: Sequence[str], asked: set[tuple[str, str]], kin: str
 ) -> Iterator[str]:
-    """The names that a step's file had before, where it stands new beside a parent and git finds it renamed."""
     for touch in step.touches:
         if touch.path not in paths or touch.came_from or not touch.after:
             continue
@@ -168,12 +159,10 @@ def _read_number(text: bytes) -> int:
 
 
 def read_blob_at_head(work_tree: str, path: str) -> str:
-    """The blob that HEAD has at a path, "" where there is none."""
     result = run(["rev-parse", "--verify", "--quiet", f"HEAD:{path}"], work_tree, check=False)
     return result.out.decode().strip() if result.code == 0 else ""
 
 
 def read_branch(work_tree: str) -> str:
-    """The branch that is checked out, by its short name; "" where none is."""
     words = ["symbolic-ref", "--quiet", "--short", "HEAD"]
     return run(words, work_tree, check=False).out.decode("utf-8", "replace").strip()

@@ -36,7 +36,7 @@ class Identity(NamedTuple):
 
 
 def write_commits(cwd: str, drafts: Sequence[Draft], ref: str, who: Identity, env: Mapping[str, str]) -> list[str]:
-    """Makes the commits, and lets the ref name the last one; their ids. Raises CheckpointError: a full disk."""
+    """Makes the commits, and lets the ref name the last one; their ids."""
     with tempfile.TemporaryFile() as stream:
         stream.write(b"".join(_describe(drafts, ref.encode(), who)))
         stream.seek(0)
@@ -50,7 +50,7 @@ def write_commits(cwd: str, drafts: Sequence[Draft], ref: str, who: Identity, en
 
 
 def _describe(drafts: Sequence[Draft], ref: bytes, who: Identity) -> list[bytes]:
-    """The drafts in fast-import's language. Drafts are marked from 1 on, new contents after them."""
+    """In fast-import's language. Drafts are marked from 1 on, new contents after them."""
     words: list[bytes] = []
     contents = {content for draft in drafts for _, content in draft.changes if isinstance(content, bytes)}
     marks = {content: mark for mark, content in enumerate(sorted(contents), len(drafts) + 1)}
@@ -80,7 +80,6 @@ def _data(content: bytes) -> bytes:
 
 
 def _plain(name: str) -> str:
-    """A name as a commit's header can hold it."""
     return "".join(letter for letter in name if letter.isprintable() and letter not in "<>").strip()
 
 

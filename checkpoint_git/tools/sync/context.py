@@ -26,9 +26,8 @@ _LONGEST_BRANCH = 200
 
 
 class Wish(NamedTuple):
-    """What was asked for. remote, branch: "" for what the clone's settings say. attempts: pushes at most. timeout: in
-    seconds, for everything. hooks: the pre-push hook is asked. keep_branch: the checked-out branch never moves.
-    only: a skill whose files alone are meant, "" for all.
+    """remote, branch: "" for what the clone's settings say. attempts: pushes at most. timeout: in seconds, for
+    everything. hooks: the pre-push hook is asked. only: a skill whose files alone are meant, "" for all.
     """
 
     remote: str = ""
@@ -43,7 +42,7 @@ class Wish(NamedTuple):
 
 
 class Target(NamedTuple):
-    """The branch to sync with. follows: it is what the checked-out branch follows."""
+    """follows: it is what the checked-out branch follows."""
 
     remote: str
     branch: str
@@ -51,10 +50,7 @@ class Target(NamedTuple):
 
 
 class SyncContext(NamedTuple):
-    """What does not change during one sync. local: the ref that HEAD names. env: for git alone, network: for remotes.
-
-    ends: as time.monotonic() has it.
-    """
+    """local: the ref that HEAD names. env: for git alone, network: for remotes. ends: as time.monotonic() has it."""
 
     place: Place
     top: str
@@ -93,14 +89,12 @@ def open_context(
 
 
 def _read_settings(cwd: str, env: Mapping[str, str]) -> dict[str, str]:
-    """Settings by their keys, as git prints those; the last one counts."""
     records = os.fsdecode(run_git(["config", "-z", "--get-regexp", _KEYS], cwd, env=env, check=False).out).split("\0")
     pairs = (record.partition("\n") for record in records if record)
     return {name: value for name, _, value in pairs}
 
 
 def _find_identity(settings: Mapping[str, str], env: Mapping[str, str], now: int) -> Identity:
-    """The name and address that commits carry; an agent without any is called checkpoint."""
     found = []
     for what, fallback in (("name", "checkpoint"), ("email", "checkpoint@localhost")):
         keys = (f"committer.{what}", f"user.{what}", f"author.{what}")
@@ -110,7 +104,7 @@ def _find_identity(settings: Mapping[str, str], env: Mapping[str, str], now: int
 
 
 def _find_upstream(settings: Mapping[str, str], local: str) -> tuple[str, str] | None:
-    """(remote, branch) that a ref such as refs/heads/main follows, None where it follows no remote's branch."""
+    """(remote, branch), None where it follows no remote's branch."""
     name = local.removeprefix("refs/heads/")
     remote, merge = settings.get(f"branch.{name}.remote", ""), settings.get(f"branch.{name}.merge", "")
     if name == local or remote in ("", ".") or not merge.startswith("refs/heads/"):

@@ -41,9 +41,7 @@ class Sides(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """content: the file as both shall have it, None for no file. settled: False where nothing can be said, and each
-    side stays as it is. findings: errors say why.
-    """
+    """content: None for no file. settled: False where each side stays as it is, and findings say why."""
 
     path: str
     content: bytes | None
@@ -169,7 +167,6 @@ def _load_schema(path: str, extension: str) -> dict[str, Any]:
 
 
 def _check(path: str, data: bytes, now: int) -> Document:
-    """A file of the history need only be JSON; every other is what its protocol says."""
     if kind_of(path) != "history":
         return check_document(path, data, now=now)
     try:

@@ -1,6 +1,6 @@
 """The files of the work tree that a sync is about: which they are, what they hold, writing them under the lock.
 
-What another process writes meanwhile is merged, never lost. Paths from a branch are a stranger's: checked here.
+What another process writes meanwhile is merged, never lost. Paths from a branch are untrusted: checked here.
 """
 
 import errno
@@ -26,9 +26,7 @@ _LONGEST_PATH = 1_000
 
 
 class Work(NamedTuple):
-    """contents: by path, relative to the work tree. findings: why some were left out; refused: those paths. sparse:
-    the paths that git keeps out of the work tree on purpose.
-    """
+    """contents: by path. findings: why some were left out; refused: those paths. sparse: not checked out on purpose."""
 
     contents: dict[str, bytes]
     findings: list[Finding]
@@ -37,7 +35,7 @@ class Work(NamedTuple):
 
 
 def kind_of(path: str) -> str:
-    """The kind of a path that syncs, "" for any other: the registry's kinds, and "history" for a skill's past."""
+    """The registry's kinds, and "history" for a skill's past; "" for what does not sync."""
     kind = protocol_of(path)
     if kind == "pipeline":
         return kind if find_record(path) else ""
@@ -53,7 +51,6 @@ def is_wanted(path: str) -> bool:
 
 
 def skill_of(path: str) -> str:
-    """Whose checkpoint, entry or past it is, "" for what is no skill's."""
     parts = path.split("/")
     kind = kind_of(path)
     if kind == "history":
@@ -62,7 +59,7 @@ def skill_of(path: str) -> str:
 
 
 def _is_git_folder(name: str) -> bool:
-    """Whether some file system takes a name for `.git`: letters of any case, a short name, blanks or a stream."""
+    """Some file systems take letters of any case, a short name, blanks or a stream for `.git`."""
     plain = name.lower().partition(":")[0].rstrip(". ")
     return plain == ".git" or plain.startswith("git~")
 
@@ -97,7 +94,6 @@ def read_work(place: Place, top: str, env: Mapping[str, str], *, with_ignored: b
 
 
 def _list_own(place: Place, top: str) -> list[str]:
-    """The files of this place, whatever git thinks of them."""
     names = [os.path.join(place.root, *path.split("/")) for path in fixed_paths()]
     past = os.path.join(place.directory, HISTORY)
     for folder in (place.directory, past, *(os.path.join(past, name) for name in _list(past))):
@@ -149,7 +145,7 @@ def is_behind_link(top: str, path: str) -> bool:
 
 
 class Arrival(NamedTuple):
-    """What a file shall become. was: as the sync read it, None for no file; becomes: the same."""
+    """was: as the sync read it, None for no file; becomes: the same."""
 
     path: str
     was: bytes | None
@@ -162,10 +158,8 @@ Merge = Callable[[str, "bytes | None", bytes, bytes], "bytes | None"]
 def write_arrivals(
     lock: str, top: str, arrivals: Iterable[Arrival], merge: Merge, tell: Callable[[], None]
 ) -> tuple[list[str], list[Finding]]:
-    """Writes what came from the branch; (the paths that have it now, why others do not).
-
-    merge: (path, base, as it is now, as it comes) -> content, None for a conflict; asked where a file has changed
-    since the sync read it.
+    """(the paths that have it now, why others do not). merge: (path, base, as it is now, as it comes) -> content, None
+    for a conflict; asked where a file has changed since the sync read it.
     """
     taken: list[str] = []
     findings: list[Finding] = []

@@ -19,18 +19,13 @@ _MOST_NAMED = 5
 
 
 class Trees(NamedTuple):
-    """The files of the commits that take part. head: HEAD's, {} without one."""
-
     base: Entries
     theirs: Entries
     head: Entries
 
 
 class Plan(NamedTuple):
-    """decided: of every file that is not the same everywhere. ours: the work tree's versions that were decided on.
-
-    open: paths that each side keeps as they are although they differ.
-    """
+    """ours: the work tree's versions that were decided on. open: paths that each side keeps although they differ."""
 
     decided: dict[str, Decision]
     ours: dict[str, bytes | None]
@@ -39,7 +34,7 @@ class Plan(NamedTuple):
 
 
 def find_clean(work: Work, trees: Trees, like: str) -> dict[str, str]:
-    """The files that are as HEAD has them and otherwise than the base has them, each with its blob's name."""
+    """Files that are as HEAD has them and not as the base has them, each with its blob's id."""
     names = {path: blob_id(data, like) for path, data in work.contents.items() if path in trees.head}
     return {
         path: name
@@ -51,12 +46,11 @@ def find_clean(work: Work, trees: Trees, like: str) -> dict[str, str]:
 def find_ours(
     work: Work, trees: Trees, queued: Mapping[str, bytes | None], like: str, put_back: Iterable[str] = ()
 ) -> dict[str, Side]:
-    """The work tree's side, file by file; an Entry where it has nothing of its own to say, and base's version stands.
+    """The work tree's side, file by file; an Entry where it has nothing of its own to say, and base's version counts.
 
     A file that is missing was removed only where HEAD has it or a skill's new history shows that it was archived: else
-    it may be that another branch is checked out. queued: what an earlier sync could not send; it counts where the work
-    tree is back at the base's version. put_back: files that git put back to a version which the branch has left
-    behind, in a switch or a reset. like: any object's name.
+    another branch may be checked out. queued: what an earlier sync could not send; it counts where the work tree is
+    back at the base's version. put_back: by git, in a switch or a reset, to a version that the branch has left behind.
     """
     archived = {_owner(path) for path in work.contents if kind_of(path) == "history" and path not in trees.base}
     ours: dict[str, Side] = {**work.contents}
@@ -75,7 +69,7 @@ def find_ours(
 
 
 def _owner(path: str) -> str:
-    """What a skill's checkpoint, its entries and its past have in common: the project's folder and the skill."""
+    """What a skill's checkpoint and its past have in common: the project's folder and the skill."""
     skill = skill_of(path)
     return f"{path.rpartition(f'{DIRECTORY}/')[0]}{skill}" if skill else f"\0{path}"
 
@@ -156,10 +150,8 @@ def _carry(source: Entries, target: Entries, decided: Iterable[str]) -> list[Cha
 
 
 class Shape(NamedTuple):
-    """The commits that one sync makes, as drafts. send, local, partial: which of them they are, -1 for none.
-
-    send goes to the branch; local is what the checked-out branch may name afterwards; partial is what was taken in
-    where something is left open. The last one is the record of what is sent.
+    """The commits of a sync. send goes to the branch, local is for the checked-out branch, partial is what was taken in
+    where something is left open: numbers of drafts, -1 for none. The last draft is the record of what is sent.
     """
 
     drafts: list[Draft]
@@ -169,8 +161,8 @@ class Shape(NamedTuple):
 
 
 class Ground(NamedTuple):
-    """Where the checked-out branch stands beside the tip. common: their merge base. elsewhere: they differ in files
-    that are no checkpoints, so that the branch must not simply go over to what is sent.
+    """Where the checked-out branch is. common: its merge base with the tip. elsewhere: they differ in other files,
+    too.
     """
 
     head: str
@@ -183,10 +175,8 @@ def plan_commits(
     plan: Plan, trees: Trees, common: Entries, ground: Ground | None, tip: str, like: str, older: tuple[str, ...],
     *, sent: bool,
 ) -> Shape:  # fmt: skip
-    """The commits of a sync.
-
-    ground: None where the checked-out branch stays as it is. common: the files of the merge base. older: records still
-    to be remembered. sent: a push is about to begin; else it waits. Nothing to send: send is -1.
+    """ground: None where the checked-out branch stays as it is. common: the files of the merge base. older: records
+    still to be remembered. sent: a push is about to begin; else it waits.
     """
     drafts: list[Draft] = []
     message = _message(plan, trees, like)
@@ -227,7 +217,7 @@ def _add(drafts: list[Draft], parents: tuple[str | int, ...], changes: list[Chan
 
 
 def how_of(plan: Plan, trees: Trees, path: str, like: str) -> How | None:
-    """What was done with a decided file, None where nothing was."""
+    """None where nothing was done with it."""
     content, ours, theirs = plan.decided[path].content, plan.ours[path], trees.theirs.get(path)
     is_theirs = (content is None) == (theirs is None) and (content is None or blob_id(content, like) == _blob(theirs))
     if is_theirs:

@@ -22,8 +22,8 @@ _MOST_BYTES = 512 * 1024 * 1024  # of all contents that one sync reads
 
 
 class Comparison(NamedTuple):
-    """Both sides and what they come to. arrived: what an earlier attempt sent, and now is there. entries: the files of
-    the base's commit, while trees.base has what each file was made from. like: any object's id, which tells the hash.
+    """arrived: what an earlier attempt sent, and now is there. entries: the files of the base's commit, while
+    trees.base has what each file was made from. like: any object's id, which tells the hash.
     """
 
     memory: Memory
@@ -46,10 +46,8 @@ def read_own(context: SyncContext) -> Work:
 def compare(
     context: SyncContext, work: Work, *, is_there: bool = True, seen: str = "", lost: Comparison | None = None
 ) -> Comparison:
-    """The work tree beside the branch as it was last fetched.
-
-    seen: a tip that is known from elsewhere; then the remote was not asked, and nothing is about to be sent. lost: the
-    comparison before, whose push came too late: what is known from it is not asked again.
+    """seen: a tip that is known from elsewhere; then the remote was not asked, and nothing is about to be sent. lost:
+    the comparison before, whose push came too late: what is known from it is not asked again.
     """
     top, env = context.top, context.env
     memory = state.read_memory(top, context.names, context.local, env)
@@ -80,7 +78,6 @@ def compare(
 
 
 def _check_first_push(context: SyncContext, memory: Memory, tip: str) -> None:
-    """Raises CheckpointError where the first push of a branch would be ours: it would have no history but ours."""
     if context.target.follows and memory.head and not tip:
         remote, branch = escape_controls(context.target.remote), escape_controls(context.target.branch)
         push = f"git push -u {quote_word(remote)} {quote_word(branch)}"
@@ -92,7 +89,6 @@ def _check_first_push(context: SyncContext, memory: Memory, tip: str) -> None:
 
 
 def read_entries(top: str, commit: str, env: Mapping[str, str]) -> Entries:
-    """The files of a commit that sync, {} for ""."""
     found = read_tree(top, commit, env) if commit else {}
     return {path: entry for path, entry in found.items() if is_wanted(path)}
 
@@ -108,9 +104,8 @@ def read_differing(top: str, entries: Entries, commit: str, other: str, env: Map
 
 
 def read_contents(top: str, blobs: Iterable[str], env: Mapping[str, str]) -> dict[str, bytes | None]:
-    """Blobs by their ids; None for one that is larger than a checkpoint may be.
-
-    Raises CheckpointError where an object is missing, or all of them together are too much.
+    """None for a blob that is larger than a checkpoint may be. Raises CheckpointError: a missing one, too much
+    altogether.
     """
     asked, found, left = sorted(set(blobs)), dict[str, bytes | None](), _MOST_BYTES
     if not asked:
@@ -142,7 +137,6 @@ def _read_trees(context: SyncContext, memory: Memory, base: Base, tip: str, lost
 
 
 def _read_queued(context: SyncContext, record: str) -> dict[str, bytes | None]:
-    """What an earlier sync wanted to send and could not, by path."""
     paths = read_sent(context.top, record, context.env)
     found = read_tree(context.top, record, context.env, paths) if paths else {}
     contents = read_contents(context.top, [entry.blob for entry in found.values()], context.env)
@@ -159,7 +153,6 @@ def read_sent(top: str, record: str, env: Mapping[str, str]) -> list[str]:
 
 
 def _is_met(base: Base, memory: Memory) -> bool:
-    """Whether the base is what was last taken in, and nothing that HEAD has."""
     return bool(base.commit) and base.commit in (memory.partial, memory.synced) and not base.of_head
 
 

@@ -35,12 +35,12 @@ _NOISE = re.compile(rb"^(To |error: failed to push some refs|hint: |fatal: the r
 
 
 class UnreachableError(CheckpointError):
-    """The remote gave no answer: there is no network, no such host, no permission, or the time was over."""
+    """No network, no such host, no permission, or the time was over."""
 
 
 class Reply(NamedTuple):
-    """What became of a push. lost: somebody was faster. refused: the remote does not take it. hook: this clone's own
-    pre-push hook stopped it. unknown: the line broke, and it may have arrived. said: the reason, escaped.
+    """lost: somebody was faster. refused: the remote does not take it. hook: this clone's own pre-push hook stopped it.
+    unknown: the line broke, and it may have arrived. said: the reason, escaped.
     """
 
     kind: Kind
@@ -48,10 +48,7 @@ class Reply(NamedTuple):
 
 
 def network_env(env: Mapping[str, str], ssh_is_chosen: bool) -> dict[str, str]:
-    """Git's surroundings for talking to a remote: nobody is asked for anything, and messages are git's own.
-
-    Settings handed down with `git -c` stay. ssh_is_chosen: the clone says itself how ssh is started.
-    """
+    """Git asks nobody for anything, and speaks English; settings handed down with `git -c` stay."""
     kept = {name: value for name, value in env.items() if name.startswith("GIT_CONFIG")}
     quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_MERGE_AUTOEDIT": "no"}
     if not ssh_is_chosen and "GIT_SSH_COMMAND" not in env and "GIT_SSH" not in env:
@@ -60,10 +57,7 @@ def network_env(env: Mapping[str, str], ssh_is_chosen: bool) -> dict[str, str]:
 
 
 def fetch_branch(cwd: str, remote: str, branch: str, into: str, env: Mapping[str, str], timeout: float) -> bool:
-    """Brings the branch's tip into the ref `into`. Returns False where the remote has no such branch.
-
-    Raises UnreachableError where no answer came. timeout: seconds.
-    """
+    """Brings the branch's tip into the ref `into`; False where there is no such branch. Raises UnreachableError."""
     words = [*_QUIET, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"]
     ends = time.monotonic() + timeout
     while True:
@@ -81,7 +75,7 @@ def fetch_branch(cwd: str, remote: str, branch: str, into: str, env: Mapping[str
 
 
 def look_at_branch(cwd: str, remote: str, branch: str, env: Mapping[str, str], timeout: float) -> str:
-    """The commit that the branch names on the remote; "" for no branch or no answer. Brings nothing here."""
+    """The commit that the branch names on the remote; "" for no branch or no answer."""
     words = [*_QUIET, "ls-remote", "--quiet", "--refs", "--end-of-options", remote, f"refs/heads/{branch}"]
     result = _run(["-C", cwd, *words], cwd, env, timeout)
     return result.out.partition(b"\t")[0].decode("ascii", "replace") if result.code == 0 else ""
@@ -91,10 +85,7 @@ def push_commit(
     cwd: str, remote: str, branch: str, commit: str, expected: str, env: Mapping[str, str], timeout: float,
     *, hooks: bool = True,
 ) -> Reply:  # fmt: skip
-    """Makes the remote's branch name the commit if it still names `expected`, "" for a branch that must not exist yet.
-
-    hooks: whether this clone's pre-push hook is asked.
-    """
+    """Makes the remote's branch name the commit if it still names `expected`, "" for one that must not exist yet."""
     words = [*_QUIET, "push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no"]
     words += [f"--force-with-lease=refs/heads/{branch}:{expected}", *([] if hooks else ["--no-verify"])]
     result = _run(["-C", cwd, *words, "--end-of-options", remote, f"{commit}:refs/heads/{branch}"], cwd, env, timeout)
@@ -102,7 +93,6 @@ def push_commit(
 
 
 def read_reply(result: GitResult) -> Reply:
-    """What `git push --porcelain` means."""
     rows = [line for line in result.out.split(b"\n") if line.startswith(b"!\t")]
     if result.code == 0 and not rows:
         return Reply("arrived", "")
@@ -120,7 +110,6 @@ def read_reply(result: GitResult) -> Reply:
 
 
 def _said(row: bytes, err: bytes) -> str:
-    """Why the remote refuses: its own words first, where its hooks said something."""
     told = [line[8:] for line in err.split(b"\n") if line.startswith(b"remote: ") and line[8:].strip()]
     return _shown(b" / ".join([row, *told]))
 
@@ -138,7 +127,6 @@ def _shown(text: bytes) -> str:
 
 
 def _run(words: Sequence[str], cwd: str, env: Mapping[str, str], timeout: float) -> GitResult:
-    """Git with what it starts in a group of its own, which ends with us, with the time, or when it says too much."""
     with start_git(words, cwd, env=env, own_group=True) as process:
         try:
             assert process.stdin is not None

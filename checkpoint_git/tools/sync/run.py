@@ -33,12 +33,9 @@ _GROWTH, _MOST_GROWN = 3, 6
 
 
 class SyncResult(NamedTuple):
-    """What a sync came to.
-
-    state: "synced", "current" (nothing to do), "planned" (a dry run), or, with something waiting in the queue,
+    """state: "synced", "current" (nothing to do), "planned" (a dry run), or, with something waiting in the queue,
     "offline", "refused", "contended". commit: what the branch names now, as far as this clone knows. sent, brought,
-    merged, waiting: paths. attempts: pushes begun. lost: of those, races lost. branch_moved: the checked-out branch
-    went along.
+    merged, waiting: paths. attempts: pushes begun. lost: of those, races lost.
     """
 
     remote: str
@@ -58,10 +55,9 @@ class SyncResult(NamedTuple):
 def sync(
     place: Place, wish: Wish, now: int, env: Mapping[str, str], tell: Callable[[], None] = lambda: None
 ) -> SyncResult:
-    """Brings the checkpoints of this work tree and those of a branch together.
+    """Brings the checkpoints of this work tree and those of a branch together. tell: called once when it has to wait.
 
-    now: seconds since 1970. tell: called once when another process keeps us waiting. Raises CheckpointError where
-    there is no repository, no remote, no branch, or another sync of this work tree does not end.
+    Raises CheckpointError without a repository, remote or branch, or where another sync of this work tree does not end.
     """
     context = open_context(place, wish, now, env, tell)
     with hold_lock(os.path.join(place.git_dir or "", "checkpoint-sync.lock"), timeout=wish.timeout, on_wait=tell):
@@ -110,10 +106,8 @@ def _seconds_left(context: SyncContext) -> float:
 
 
 def backoff(attempt: int, last_duration: float, jitter: float) -> float:
-    """Seconds to wait before the next attempt. Pure.
-
-    attempt: races lost in a row. last_duration: seconds that the last one took, which is what the others take too: it
-    is long where the machine or the remote is busy. jitter: between 0 and 1.
+    """Seconds to wait. attempt: races lost in a row. last_duration: in seconds; the others take as long: it grows where
+    the machine or the remote is busy. jitter: between 0 and 1.
     """
     turns = float(_GROWTH) ** min(attempt, _MOST_GROWN)
     return min(max(last_duration, _SHORTEST_TURN) * turns, _LONGEST_PAUSE) * jitter
@@ -139,7 +133,6 @@ def _wait(context: SyncContext, pause: float) -> None:
 
 
 def _take_in(context: SyncContext, found: Comparison, ids: list[str], attempts: int, lost: int) -> SyncResult:
-    """Both sides agree on what was decided: write it into the work tree, then remember that."""
     shape, plan = found.shape, found.plan
     now_there = ids[shape.send] if shape.send >= 0 else found.tip
     findings = list(plan.findings)
@@ -169,8 +162,8 @@ def _take_in(context: SyncContext, found: Comparison, ids: list[str], attempts: 
 
 
 def _move(context: SyncContext, found: Comparison, ids: list[str]) -> tuple[str, list[Finding]]:
-    """Lets the checked-out branch go along, its index first: a kill between them leaves changes staged. Returns where
-    it is now, "" where it stayed.
+    """The index goes before the branch: a kill between them leaves changes staged. Returns where the branch is now, ""
+    where it stayed.
     """
     ground, shape, top, env = found.ground, found.shape, context.top, context.env
     assert ground is not None
@@ -191,7 +184,6 @@ def _move(context: SyncContext, found: Comparison, ids: list[str]) -> tuple[str,
 
 
 def _list_moved(found: Comparison) -> list[tuple[str, Entry | None]]:
-    """The files that the index must name otherwise than HEAD does, once the branch has moved."""
     trees, plan = found.trees, found.plan
     files: list[tuple[str, Entry | None]] = []
     for path in sorted({*trees.head, *trees.theirs, *plan.decided}):

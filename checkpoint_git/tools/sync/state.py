@@ -30,8 +30,8 @@ class Names(NamedTuple):
 
 
 class Queued(NamedTuple):
-    """record: the queue's own commit. commit: the one to send, "" where there was nothing to build it on.
-    expected: what the remote's branch named then, "". since: seconds since 1970. was_sent: a push of it was begun.
+    """record: the queue's own commit. commit: the one to send, "" where there was nothing to build it on. expected:
+    what the remote's branch named then. since: seconds since 1970. was_sent: a push of it was begun.
     """
 
     record: str
@@ -43,8 +43,8 @@ class Queued(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """head: HEAD's commit, "". local: the ref that HEAD names, "" where it is detached. was_at: HEAD's commit after the
-    last sync. Other fields: commits or "".
+    """head: HEAD's commit. local: the ref that HEAD names, "" where it is detached. was_at: HEAD's commit after the
+    last sync. Commits are "" for none.
     """
 
     head: str
@@ -58,7 +58,6 @@ class Memory(NamedTuple):
 
     @property
     def met(self) -> str:
-        """The commit of the branch that this work tree last took in, "" before the first time."""
         return self.partial_of or self.synced
 
 
@@ -74,7 +73,6 @@ def read_local(cwd: str, env: Env) -> str:
 
 
 def read_ref(cwd: str, name: str, env: Env) -> str:
-    """The commit that a ref names, "" without one."""
     return _answer(["rev-parse", "-q", "--verify", f"{name}^{{commit}}"], cwd, env)
 
 
@@ -84,7 +82,6 @@ def _answer(words: Sequence[str], cwd: str, env: Env) -> str:
 
 
 def read_memory(cwd: str, names: Names, local: str, env: Env) -> Memory:
-    """Everything at once, as it is now. local: see read_local."""
     form = "--format=%(refname)%00%(objectname)%00%(parent)%00%(committerdate:unix)%00%(contents:subject)"
     asked = [form, *names, *([local] if local else [])]
     lines = os.fsdecode(run_git(["for-each-ref", *asked], cwd, env=env).out).split("\n")
@@ -150,7 +147,6 @@ def find_base(cwd: str, memory: Memory, tip: str, env: Env) -> Base:
 
 
 def find_common(cwd: str, one: str, other: str, env: Env) -> str:
-    """The first merge base of two commits, "" for none."""
     return (*_merge_bases(cwd, [one, other], env), "")[0]
 
 

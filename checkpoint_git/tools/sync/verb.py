@@ -58,7 +58,6 @@ def _seconds(text: str) -> float:
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
-    """The verb: exit code 1 where something is left to decide, or waits to be sent."""
     wish = Wish(
         args.remote, args.branch, args.attempts, args.timeout, args.take or "", not args.no_verify, args.keep_branch,
         args.dry_run,
@@ -108,7 +107,6 @@ def _blocks(result: SyncResult) -> list[Block]:
 
 
 def _show_status(place: Place, wish: Wish, invocation: Invocation) -> Outcome:
-    """What waits in this clone to be sent, and where it last met its branch; exit code 1 where something waits."""
     context = open_context(place, wish, invocation.now, invocation.env)
     target, top, env = context.target, context.top, context.env
     memory = read_memory(top, context.names, context.local, env)
