@@ -207,7 +207,7 @@ def _begin(driver: Any, execute: Execute) -> bool:
 
 
 def _is_automatic(driver: sqlite3.Connection) -> bool:
-    """Whether sqlite3 opens transactions by itself and leaves it to the caller to commit."""
+    # then sqlite3 opens transactions by itself, and leaves it to the caller to commit
     mode = getattr(driver, "autocommit", -1)  # since Python 3.12; -1 is the old way, by isolation_level
     return mode is False or (mode is not True and driver.isolation_level is not None)
 

@@ -87,7 +87,7 @@ def _split_pair(word: str, option: str) -> tuple[str, str]:
 
 
 def _read_state(workspace: Workspace, key: str, file: str) -> Request:
-    """A state from a file. It goes back there, unless that is outside the workspace or behind a link."""
+    # it goes back there, unless that is outside the workspace or behind a link
     path = os.path.normpath(os.path.join(workspace.cwd, file))
     check_not_sensitive(path, file)
     try:
@@ -159,7 +159,7 @@ def read_artifacts(manifest: Mapping[str, Any], within: Sequence[str] | None = N
 
 
 def find_claimed(artifacts: Sequence[Artifact | Request]) -> frozenset[str]:
-    """The files that are no files of the scope, since a database owns them: it alone knows when they are whole."""
+    # a database owns these files: it alone knows when they are whole
     paths = [str(one.details["path"]) for one in artifacts if one.kind == "sqlite"]
     return frozenset(path + side for path in paths for side in _SIDES)
 
@@ -207,7 +207,7 @@ def capture(location: Location, requests: Sequence[Request], progress: Progress)
 
 
 def read_state_files(location: Location, artifacts: Sequence[Artifact]) -> dict[str, bytes]:
-    """The states' content, which goes into git beside the manifest; databases do not (name -> bytes)."""
+    # they go into git beside the manifest; databases do not
     contents = {}
     for one in artifacts:
         if one.kind == "state" and one.content:

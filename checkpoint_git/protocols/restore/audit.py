@@ -59,7 +59,7 @@ def _append(path: str, record: Record, now: int) -> None:
 
 
 def _read_end(tail: bytes) -> tuple[int, str]:
-    """The number and the hash of the last whole line; a damaged log is continued, and its break stays to be seen."""
+    # of the last whole line: a damaged log is continued, and its break stays to be seen
     for line in reversed(tail.split(b"\n")):
         value = parse_record(line)
         if value is not None:

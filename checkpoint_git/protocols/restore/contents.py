@@ -32,8 +32,6 @@ class ScopePath(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One path as it was."""
-
     path: str  # relative to the workspace, with "/"; bytes that are not UTF-8 are surrogates (os.fsdecode)
     kind: Kind
     mode: int = 0  # permission bits
@@ -94,8 +92,6 @@ class Artifact(NamedTuple):
 
 
 class Request(NamedTuple):
-    """A state or database to keep."""
-
     kind: str
     name: str
     details: Mapping[str, Any] = {}  # the mechanism's own; never written down

@@ -130,7 +130,7 @@ def read_troubles(place: Place, env: Mapping[str, str], now: int) -> list[Findin
 
 
 def _find_lost_files(workspace: Workspace, manifest: Manifest, lost_blobs: frozenset[str]) -> list[str]:
-    """Those whose content is not there at all, without reading any."""
+    # what is not there at all: nothing is read
     entries = [entry for entry in store.read_entries(manifest) if entry.kind in ("file", "link")]
     if manifest.value["type"] == "git_stash":
         return [entry.path for entry in entries if entry.blob in lost_blobs]

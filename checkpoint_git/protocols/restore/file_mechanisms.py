@@ -20,7 +20,7 @@ _PLAIN, _EXECUTABLE = objects.FILE_MODES
 
 
 def open_mechanism(name: str) -> "GitStash | FileBackup":
-    """The mechanism of a point's type; points without files hold no entries, so any one does for them."""
+    # points without files hold no entries, so any one does for them
     return GitStash() if name == "git_stash" else FileBackup()
 
 

@@ -73,7 +73,7 @@ def remove_path(root: str, path: str, check: Check = no_check) -> None:
 
 
 def make_folders(root: str, folders: Sequence[Entry]) -> None:
-    """The folders, shallow ones first, open to their owner; their own modes come last, with set_modes."""
+    # shallow ones first, open to their owner; their own modes come last, with set_modes
     for entry in sorted(folders, key=lambda one: one.path):
         check_way(root, entry.path)
         if is_folder(root, entry.path):
@@ -88,7 +88,7 @@ def make_folders(root: str, folders: Sequence[Entry]) -> None:
 
 
 def set_modes(root: str, folders: Sequence[Entry]) -> None:
-    """The folders' modes, deep ones first, since a closed folder lets nobody in."""
+    # deep ones first, since a closed folder lets nobody in
     for entry in sorted(folders, key=lambda one: one.path, reverse=True):
         with reporting(entry.path):
             os.chmod(os.path.join(root, entry.path), entry.mode)
@@ -155,7 +155,7 @@ def _write_whole(temporary: str, entry: Entry, content: Chunks, sync: bool = Tru
 
 
 def _move_between(temporary: str, full: str, entry: Entry) -> None:
-    """A rename within the target's folder, where the workshop is on another file system."""
+    # the workshop is on another file system: a copy beside the target, then a rename within its folder
     beside = os.path.join(os.path.dirname(full), f"{_PART}{os.path.basename(temporary)}")
     try:
         if entry.kind == "link":

@@ -85,8 +85,6 @@ class Call(NamedTuple):
 
 
 class Cover(NamedTuple):
-    """What one live point covers."""
-
     asked: tuple[str, ...]  # its scopes below the workspace, "" for all of it
     paths: frozenset[str]  # what it holds
     in_git: bool = False  # a ref keeps its content
@@ -147,7 +145,7 @@ def _find_root(cwd: str) -> str:
 
 
 def _is_left_out(root: str, path: str, covers: Iterable[Cover], env: Mapping[str, str]) -> bool:
-    """Whether a file that is there already is in no point, because git ignores it."""
+    # a file that is there already and that git ignores is in no point, unless it was named
     relative = path[len(root.rstrip("/")) + 1 :]
     if not os.path.lexists(path) or any(relative in cover.paths for cover in covers):
         return False
@@ -203,7 +201,7 @@ def is_looking(command: str) -> bool:
 
 
 def _is_ours(words: list[str]) -> bool:
-    """Our own verbs that look; making a restore point, which must never need one; and going back, which makes one."""
+    # making a restore point must never need one, and going back makes one
     if words[:1] in (["restore-point"], ["rp"]):
         return len(words) > 1 and words[1] in _OURS_PROVING
     if words[:1] == ["doctor"]:
@@ -243,7 +241,6 @@ def is_covered(path: str, cover: Cover) -> bool:
 
 
 def _read_covers(root: str, git_dir: str, now: int) -> Iterator[Cover]:
-    """What every live point covers, newest first."""
     # a manifest that makes no sense covers nothing, nor does one that came with a branch: git keeps no content for it
     for point in reversed(layout.list_ids(root)):
         try:
@@ -270,7 +267,7 @@ def find_cover(value: Any, point: str, now: int) -> Cover | None:
 
 
 def _is_kept(git_dir: str, point: str) -> bool:
-    """Whether the ref of a point is there, by a look at the files in which git keeps refs: a process takes too long."""
+    # a look at the files in which git keeps refs: a process takes too long at every tool call
     if not git_dir:
         return False
     common = os.path.join(git_dir, _read_text(os.path.join(git_dir, "commondir")).strip())

@@ -58,7 +58,7 @@ def find_workspace(cwd: str) -> str:
 
 @contextmanager
 def lock(workspace: Workspace) -> Iterator[None]:
-    """Holds the workspace's lock. The file is in the git directory, where git status does not see it."""
+    # in the git directory, git status does not see the file
     from checkpoint_git.disk.lock import hold_lock
 
     folder = workspace.git_dir
@@ -80,7 +80,7 @@ def make_id(root: str, now: int) -> str:
 
 
 def is_id(text: str) -> bool:
-    """Whether a text is the name of a point; nothing else ever becomes a path or a ref."""
+    # nothing else ever becomes a path or a ref
     start, day, time, mark = parts if len(parts := text.split("_")) == 4 else ("", "", "", "")
     digits = day + time
     is_time = (len(day), len(time)) == (8, 6) and digits.isascii() and digits.isdigit()

@@ -190,7 +190,7 @@ def collect_expired(workspace: Workspace, *, dry_run: bool = False) -> list[Mani
 
 
 def _remove(workspace: Workspace, manifest: Manifest) -> None:
-    """First the state, then the ref, then the folder: what a crash leaves is a point that says it was dropped."""
+    # first the state, then the ref, then the folder: what a crash leaves is a point that says it was dropped
     if not manifest.trouble and manifest.value["state"] != "dropped":
         store.write_state(workspace.root, manifest, "dropped", "drop", workspace.now)
     ref, commit = layout.ref_name(manifest.id), store.locate(workspace, manifest.id).commit

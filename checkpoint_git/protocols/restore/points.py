@@ -34,8 +34,6 @@ _TRIES = 3
 
 
 class Capture(NamedTuple):
-    """The paths that a point would hold."""
-
     scope: Scope
     found: list[ScopePath]
     left_out: list[str]  # ignored by git and not named
@@ -90,7 +88,7 @@ def plan_capture(
 
 
 def _without_ignored(workspace: Workspace, scope: Scope) -> tuple[list[ScopePath], list[str]]:
-    """What is found except what git ignores, unless it was named itself or is in an ignored folder that was."""
+    # what git ignores stays out, unless it was named itself or is in an ignored folder that was
     ignored = private_objects.read_ignored(workspace.root, workspace.env)
     folders = tuple(path for path in ignored if path.endswith("/"))
     files = frozenset(path for path in ignored if not path.endswith("/"))
@@ -199,7 +197,7 @@ def _describe(captured: Capture, entries: list[Entry], kept: Sequence[Artifact])
 def _write_point(
     location: Location, value: dict[str, Any], entries: Sequence[Entry], kept: Sequence[Artifact], text: bytes
 ) -> Location:
-    """The point's own files; with git also a commit and its ref, which is created only: so ids cannot collide."""
+    # the ref is created and never moved: so ids cannot collide
     point, own = value["id"], {layout.MANIFEST: store.write_text(value), layout.RESTORE_SCRIPT: text}
     for name, data in own.items():
         create_file(os.path.join(location.folder, name), data, 0o600)

@@ -172,7 +172,6 @@ def open_session(env: Mapping[str, str]) -> Iterator[Query]:
 
 
 def _read_sql() -> dict[str, str]:
-    """The statements of postgresql.sql by their names."""
     with open(os.path.join(os.path.dirname(__file__), "postgresql.sql"), encoding="ascii") as stream:
         sections = stream.read().split("-- name: ")[1:]
     return dict(section.strip().split("\n", 1) for section in sections)
@@ -192,7 +191,7 @@ def _literal(text: str) -> str:
 
 
 def _read_relations(query: Query) -> list[Relation]:
-    """Tables and all else, as of the instant at which a read-only transaction begins here."""
+    # all that follows is read as of the instant at which this transaction begins
     query(_SQL["begin"])
     return sorted(Relation(*row) for row in _read_rows(query, _SQL["relations"]))
 
@@ -299,7 +298,7 @@ def capture(location: Location, request: Request, content: str, progress: Progre
 
 
 def _find_tables(there: Sequence[Relation], request: Request) -> list[Relation] | None:
-    """The tables in scope, None for all. Those of an older point are taken as it names them, there or not."""
+    # None for all; those of an older point are taken as it names them, there or not
     if "tables" in request.details:
         tables = request.details["tables"]
         return None if tables is None else [Relation(*one) for one in tables]
@@ -350,7 +349,7 @@ def request_present(location: Location, artifact: Artifact, means: Means) -> Req
 
 
 def restore(location: Location, artifact: Artifact, means: Means) -> list[str]:
-    """Drops what is in the scope and restores the dump, in one transaction: all of it or nothing."""
+    # the drops and the dump in one transaction: all of it or nothing
     env = _env_of(location, artifact, means)
     with open_session(env) as query:
         present = _find_present(query, artifact)

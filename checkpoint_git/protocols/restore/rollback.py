@@ -34,8 +34,6 @@ _NO_MEANS = Means()
 
 
 class Plan(NamedTuple):
-    """What a rollback would do."""
-
     remove: list[str]  # what was made since, deep paths first
     restore: list[Difference]  # what is missing or differs
     entries: list[Entry]
@@ -45,8 +43,6 @@ class Plan(NamedTuple):
 
 
 class RolledBack(NamedTuple):
-    """What a rollback did."""
-
     plan: Plan
     safety: str  # the point of what was there before, "" where all of that was handed over
     resumed: bool  # it finished one that was cut off
@@ -136,7 +132,7 @@ def _plan(job: _Job) -> Plan:
 
 
 def _read_scope(job: _Job) -> list[ScopePath]:
-    """The scope's paths today, and the point's folders even where git ignores them by now."""
+    # with the point's folders, even where git ignores them by now
     asked, plain = _find_asked(job)
     claimed = artifacts.find_claimed(artifacts.read_artifacts(job.manifest.value))
     found = points.plan_capture(job.workspace, asked, job.manifest.value["type"], claimed, plain).found
@@ -166,7 +162,7 @@ def _find_asked(job: _Job) -> tuple[list[str], frozenset[str]]:
 
 
 def _is_behind_own_link(root: str, path: str, own: set[str]) -> bool:
-    """Whether a folder of the scope is a link today: the link is what is there, and it will be replaced."""
+    # a folder of the scope that is a link today will itself be replaced
     link = layout.find_link_above(root, path)
     return link is not None and any(link == one or link.startswith(f"{one}/") or not one for one in own)
 
@@ -182,7 +178,7 @@ def _matches(root: str, pattern: str) -> bool:
 
 
 def _change_files(job: _Job, plan: Plan) -> None:
-    """Removes what was made since, then restores; each path only while it is as it was planned with."""
+    # each path only while it is as it was planned with
     root = job.workspace.root
     watch = rollback_preflight.Watch(root, plan.found)
     other_kinds = sorted((one.path for one in plan.restore if one.how == "kind"), reverse=True)

@@ -33,7 +33,7 @@ _JSON_ONLY = ("service-account", "service_account")
 
 
 def is_sensitive(path: str) -> bool:
-    """Such a file is never copied into a restore point; deliberately, no option overrides that."""
+    # such a file is never copied into a restore point; deliberately, no option overrides that
     name = path.rpartition("/")[2].lower()
     if name.endswith(_HARMLESS) or (name.startswith(_JSON_ONLY) and not name.endswith(".json")):
         return False

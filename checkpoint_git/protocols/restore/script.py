@@ -35,7 +35,7 @@ def write_script(root: str, point: str, mechanism: str, entries: Sequence[Entry]
 
 
 def _write_lines(root: str, mechanism: str, entries: Sequence[Entry]) -> list[str]:
-    """First everything is taken to a folder of our own and compared there, then each file is moved to its place."""
+    # first everything is taken to a folder of our own and compared there, then each file is moved to its place
     use, take = _SOURCES[mechanism]
     ordered = sorted(entries, key=lambda entry: entry.path)
     folders = [entry for entry in ordered if entry.kind == "folder"]

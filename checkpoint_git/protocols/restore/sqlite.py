@@ -46,7 +46,7 @@ def request_database(root: str, cwd: str, url: str) -> Request:
 
 
 def capture(location: Location, request: Request, content: str, progress: Progress) -> Artifact:
-    """Copies the database by SQLite's own backup, which is consistent whoever writes; then checks the copy."""
+    # SQLite's own backup is consistent whoever writes
     path = str(request.details["path"])
     source, target = os.path.join(location.root, path), os.path.join(location.folder, content)
     shown = escape_controls(path)
@@ -81,7 +81,6 @@ def _open(path: str, how: str) -> sqlite3.Connection:
 
 
 def _open_source(path: str) -> sqlite3.Connection:
-    """A connection that changes nothing."""
     # beside a -wal it only reads, since the last to leave would write that back; without one it may write, since a
     # reader would leave empty side files behind
     return _open(path, "mode=ro" if os.path.lexists(f"{path}-wal") else "mode=rw")
@@ -159,7 +158,7 @@ def _read_open_files() -> Iterator[tuple[int, tuple[int, int]]]:
 
 
 def check_ready(location: Location, artifact: Artifact, means: Means) -> None:
-    """Nobody may be connected: a connection would go on writing into the file that is replaced."""
+    # a connection would go on writing into the file that is replaced
     path = str(artifact.details["path"])
     file_writes.check_way(location.root, path)
     full, shown = os.path.join(location.root, path), escape_controls(path)
@@ -175,7 +174,7 @@ def check_ready(location: Location, artifact: Artifact, means: Means) -> None:
 
 
 def _check_unlocked(full: str, shown: str) -> None:
-    """Asks SQLite itself: where /proc is missing, or hides other users' processes, the locks still show them."""
+    # where /proc is missing, or hides other users' processes, the locks still show them
     try:
         with closing(_open(full, "mode=rw")) as connection:
             connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
@@ -207,7 +206,7 @@ def request_present(location: Location, artifact: Artifact, means: Means) -> Req
 
 
 def restore(location: Location, artifact: Artifact, means: Means) -> list[str]:
-    """Replaces the database and moves its side files out of the way; nothing of them is deleted."""
+    # side files are moved out of the way; nothing of them is deleted
     check_ready(location, artifact, means)
     path = str(artifact.details["path"])
     full = os.path.join(location.root, path)
@@ -223,7 +222,7 @@ def restore(location: Location, artifact: Artifact, means: Means) -> list[str]:
 
 
 def _write_beside(location: Location, artifact: Artifact, full: str) -> str:
-    """The copy beside the database, compared with its hash; with the captured mode and, where allowed, the owner."""
+    # with the captured mode and, where allowed, the owner of what is replaced
     temporary = f"{full}.checkpoint-part-{os.urandom(6).hex()}"
     digest = sha256()
     with open(os.path.join(location.folder, artifact.content), "rb") as source:
@@ -249,7 +248,7 @@ def _write_beside(location: Location, artifact: Artifact, full: str) -> str:
 
 
 def _put_aside(location: Location, name: str) -> str:
-    """Moves a file into the point's folder, or beside its place where that is on another disk; a sentence about it."""
+    # into the point's folder, or beside its place where that is on another disk
     folder = os.path.join(location.folder, _ASIDE)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     mark = os.urandom(4).hex()

@@ -108,7 +108,7 @@ def _read_present(place: tuple[str, str]) -> tuple[bytes | None, int]:
 
 
 def is_as_kept(location: Location, artifact: Artifact, means: Means) -> bool:
-    """The file compared with what was kept; what is handed over is never known to be there already."""
+    # what is handed over is never known to be there already
     place = _find_file(location, artifact, means)
     if place is None:
         return False

@@ -55,7 +55,7 @@ def find_digest(value: Mapping[str, Any]) -> str:
 
 
 def write_text(value: Mapping[str, Any]) -> bytes:
-    """A manifest's text: JSON in ASCII, so that names of any bytes survive."""
+    # ASCII, so that names of any bytes survive
     return (json.dumps(value, indent=1) + "\n").encode()
 
 
@@ -147,7 +147,7 @@ def load_point(workspace: Workspace, point: str, *, locked: bool = False) -> Man
 
 
 def bring_back(workspace: Workspace, *, locked: bool = False) -> None:
-    """Points whose folder was removed, as `git clean -xdf` does: their commit holds the manifest and restore.sh."""
+    # `git clean -xdf` removes the folders of points; their commit holds the manifest and restore.sh
     if not workspace.git_dir or not _find_lost(workspace):
         return
     if not locked:
@@ -185,7 +185,7 @@ def _find_lost(workspace: Workspace) -> dict[str, str]:
 
 
 def find_work_tree(workspace: Workspace) -> str:
-    """Which of a repository's work trees this is: linked ones share their refs. "" for the first, and outside git."""
+    # linked work trees share their refs; "" is the first, and outside git
     folder = workspace.git_dir or ""
     return os.path.basename(folder.rstrip("/")) if os.path.isfile(os.path.join(folder, "commondir")) else ""
 
@@ -228,7 +228,7 @@ def finish_folder(root: str, folder: str, point: str) -> None:
 
 
 def remove_folder(root: str, point: str) -> None:
-    """Removes a point: first its name, then what is in it, so that no half of one stays. Raises CheckpointError."""
+    # first its name, then what is in it, so that no half of one stays
     folder = layout.point_folder(root, point)
     doomed = os.path.join(root, layout.FOLDER, f"{_BUILDING}{os.getpid()}-{point}-dropped")
     with reporting(folder), suppress(FileNotFoundError):
