@@ -11,12 +11,16 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.git.objects import diff_parents
+from checkpoint_git.git.run import run_git
 from checkpoint_git.protocols.contract import open_exchange
 from checkpoint_git.protocols.memory import graph, rules, store
 from checkpoint_git.protocols.memory.entity import GIVEN_KEYS, join_files, read_entity
 from checkpoint_git.protocols.memory.triggers import Request
 
 _SHOWN = 100
+_MOST_FILES = 100
+_MOST_SUBJECT = 200  # characters
 
 
 def save(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -36,12 +40,31 @@ def _read_sources(args: argparse.Namespace, invocation: Invocation, trigger: str
         fields = open_exchange().read_fields(invocation.cwd, args.from_skill, invocation.now)
         given.update((key, join_files(value) if isinstance(value, list) else value) for key, value in fields.items())
     if trigger == "commit":
-        from checkpoint_git.protocols.memory.commit import read_commit_fields
-
         given.update(read_commit_fields(invocation.cwd, args.commit or "HEAD"))
     elif args.commit:
         raise CheckpointError("--commit goes with --on commit", "checkpoint memory save --on commit")
     return given
+
+
+def read_commit_fields(cwd: str, commit: str) -> dict[str, str]:
+    """The hash, the subject and the changed files of a commit. Raises CheckpointError where there is none."""
+    named = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}"]
+    found = run_git(named, cwd, check=False)
+    if found.code:
+        shown = escape_controls(shorten(commit, 60))
+        raise CheckpointError(f'there is no commit "{shown}" here', "make a commit first, or name one: --commit")
+    commit_id = found.out.decode().strip()
+    subject = run_git(["show", "-s", "--format=%s", commit_id], cwd).out.decode("utf-8", "replace").strip()
+    changed = dict.fromkeys(change.path for change in diff_parents(cwd, [commit_id]))
+    paths = [os.fsencode(path).decode("utf-8", "replace") for path in changed]
+    fields = {
+        "last_commit": commit_id,
+        "last_action": f"Committed {commit_id[:12]}: {shorten(subject, _MOST_SUBJECT) or 'no subject'}",
+        "files_modified": str(len(paths)),
+    }
+    if paths:
+        fields["files_changed"] = join_files(paths[:_MOST_FILES])
+    return fields
 
 
 def update(args: argparse.Namespace, invocation: Invocation) -> Outcome:

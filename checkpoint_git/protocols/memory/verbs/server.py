@@ -16,8 +16,8 @@ from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.protocols.memory import graph, layout, rules, store
-from checkpoint_git.protocols.memory.commit import read_log
 from checkpoint_git.protocols.memory.entity import Entity
+from checkpoint_git.protocols.memory.hooks import read_log
 from checkpoint_git.protocols.memory.transports import GraphError, Transport, UnavailableError
 from checkpoint_git.protocols.memory.transports.jsonl import BROKEN_HINT, graph_lock, read_lines, salvage
 
