@@ -136,7 +136,7 @@ def check(
     def register(find: Find) -> Find:
         looks_at, _, details = (find.__doc__ or "").partition("\n")
         text = (looks_at.rstrip("."), " ".join(details.split()))
-        kind = next(iter(find.__annotations__.values()))
+        kind: Any = next((kind for name, kind in find.__annotations__.items() if name != "return"), Context)
         one = Check(code, level, *text, remedy, fix, when, in_bare, kind, find)
         _checks.setdefault(find.__module__, []).append(one)
         return find

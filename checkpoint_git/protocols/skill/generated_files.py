@@ -39,7 +39,7 @@ def find_readings(entry: str) -> list[list[str]]:
         return []
     if _GONE.search(entry):
         return [[entry]]
-    bare = _PLACE.sub("", _strip_notes(entry).strip("`"))
+    bare = _PLACE.sub("", _NOTES.sub("", entry).strip("`"))
     readings = [[entry], [bare], *(read(bare) for read in _SPLITS)]
     readings = [[path for part in reading for path in expand_braces(part)] for reading in readings if reading]
     return [reading for at, reading in enumerate(readings) if reading not in readings[:at]]
@@ -85,25 +85,16 @@ def expand_braces(path: str) -> list[str]:
     return expanded
 
 
-def _strip_notes(entry: str) -> str:
-    return _NOTES.sub("", entry)
-
-
 def _split_joints(bare: str) -> list[str]:
     # such as "a.ts + b.ts (new)"; not where a part is not a path
-    parts = [_strip_notes(part.strip()) for part in _JOINTS.split(_hide_braces(bare)) if part.strip()]
-    parts = [part.replace("\0", ",") for part in parts]
+    hidden = _BRACES.sub(lambda match: match[0].replace(",", "\0"), bare)  # commas inside braces separate no paths
+    parts = [_NOTES.sub("", part.strip()).replace("\0", ",") for part in _JOINTS.split(hidden) if part.strip()]
     return parts if len(parts) > 1 and all(is_path_like(part) for part in parts) else []
-
-
-def _hide_braces(text: str) -> str:
-    # the commas inside braces do not separate paths
-    return _BRACES.sub(lambda match: match[0].replace(",", "\0"), text)
 
 
 def _cut_comment(bare: str) -> list[str]:
     # such as "a.ts - the parser"
-    start = _strip_notes(_COMMENT.split(bare, maxsplit=1)[0].strip())
+    start = _NOTES.sub("", _COMMENT.split(bare, maxsplit=1)[0].strip())
     return [start] if start != bare and is_path_like(start) else []
 
 

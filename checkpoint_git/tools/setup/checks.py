@@ -80,7 +80,10 @@ def find_inert_driver(facts: SetupFacts) -> Iterator[Finding]:
     are missing in HEAD's or the default branch's `.gitattributes`.
     """
     if facts.installation is not None and facts.installation.is_there:
-        yield from _check_attributes(facts)
+        for path, value in sorted(facts.merge_attributes.items()):
+            if value != _DRIVER:
+                hint = "see what says so: git check-attr --all -- PATH; then `checkpoint init` (--adopt takes over)"
+                yield Finding("driver/inert", "error", _describe_attribute(value, facts), path, hint=hint)
         yield from _check_attribute_files(facts, facts.installation)
         yield from _check_settings(facts.installation)
 
@@ -93,13 +96,6 @@ _ATTRIBUTES = {
     "unset": "its attribute is -merge: git keeps our side of every conflict",
     "binary": "its attribute is merge=binary: git keeps our side of every conflict",
 }
-
-
-def _check_attributes(facts: SetupFacts) -> Iterator[Finding]:
-    for path, value in sorted(facts.merge_attributes.items()):
-        if value != _DRIVER:
-            hint = "see what says so: git check-attr --all -- PATH; then `checkpoint init` (--adopt takes over)"
-            yield Finding("driver/inert", "error", _describe_attribute(value, facts), path, hint=hint)
 
 
 def _describe_attribute(value: str, facts: SetupFacts) -> str:
