@@ -69,11 +69,11 @@ CHECKS = '''\
 import os
 
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.protocols.check import check
+from checkpoint_git.protocols.check import Context, check
 
 
 @check("notes/old", "warning", remedy="remove it")
-def find_old_notes(context):
+def find_old_notes(context: Context):
     """A note that says it is old."""
     folder = os.path.join(context.place.root, ".notes")
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
