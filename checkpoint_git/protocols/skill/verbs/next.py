@@ -66,10 +66,18 @@ def next_actions(place: Place, now: int) -> NextResult:
 def read_evidence(place: Place, documents: Sequence[Document]) -> tuple[dict[str, str], list[Finding]]:
     """What of all that actions and blockers name is merged: reference -> evidence, by one question to the history.
 
-    None is asked where they name nothing. The findings say why it could not be asked.
+    The findings say why it could not be asked.
     """
-    references = _find_references(documents)
-    if not references or place.work_tree is None:
+    values = [document.value or {} for document in documents]
+    texts = [action_text(action) for value in values for action in read_list(value, "next_actions")]
+    texts += [text_field(blocker, "proposed_resolution") for value in values for blocker in open_blockers(value)]
+    naming = [text for text in texts if any(letter.isdigit() for letter in text)]
+    if not naming or place.work_tree is None:
+        return {}, []
+    from checkpoint_git.core.references import find_references
+
+    references = {reference for text in naming for reference in find_references(text)}
+    if not references:
         return {}, []
     from checkpoint_git.git.history.history import read_merged
 
@@ -78,19 +86,6 @@ def read_evidence(place: Place, documents: Sequence[Document]) -> tuple[dict[str
     except CheckpointError as error:
         message = f"the history could not be asked what has shipped: {error.message}"
         return {}, [Finding("next/no-history", "note", message, hint=error.hint)]
-
-
-def _find_references(documents: Sequence[Document]) -> set[str]:
-    texts = [action_text(action) for doc in documents for action in read_list(doc.value or {}, "next_actions")]
-    texts += [
-        text_field(blocker, "proposed_resolution") for doc in documents for blocker in open_blockers(doc.value or {})
-    ]
-    naming = [text for text in texts if any(letter.isdigit() for letter in text)]
-    if not naming:
-        return set()
-    from checkpoint_git.core.references import find_references
-
-    return {reference for text in naming for reference in find_references(text)}
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
