@@ -2,12 +2,12 @@ import importlib
 import inspect
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from checkpoint_git.protocols import contract
-from checkpoint_git.protocols.registry import KINDS, PROTOCOLS, schema_path
+from checkpoint_git.protocols.registry import KINDS, PROTOCOLS, Row, schema_path
 from tests.architecture.imports import ROOT
 
 ROOMS = [(kind.name, kind.package) for kind in KINDS]
@@ -64,3 +64,11 @@ def test_the_merge_driver_finds_the_schema_of_a_kind(name: str, folder: str, par
 def test_every_room_is_in_the_registry() -> None:
     folders = {file.parent.name for file in (ROOT / "checkpoint_git/protocols").glob("*/__init__.py")}
     assert folders == {row.name for row in PROTOCOLS}
+
+
+@pytest.mark.parametrize("row", PROTOCOLS, ids=lambda row: row.name)
+def test_tools_know_every_hook_that_a_protocol_offers(row: Row) -> None:
+    part = contract.load_part(row.package, "hooks")
+    functions = inspect.getmembers(part, inspect.isfunction) if part else []
+    own = {name for name, one in functions if part and one.__module__ == part.__name__ and not name.startswith("_")}
+    assert own <= set(get_args(contract.Hook))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.tools.setup.init import Options, init
-from tests.support.repos import GitRepo
+from tests.support.repos import GitRepo, copy_built
 from tests.support.samples import checkpoint_text
 
 PATH = ".checkpoints/build.checkpoint.json"
@@ -17,10 +17,15 @@ BAD = checkpoint_text(status="nearly")
 @pytest.fixture
 def guarded(repo: GitRepo) -> GitRepo:
     """Hooks installed, one valid checkpoint committed."""
+    copy_built(build_guarded, repo.path)
+    return repo
+
+
+def build_guarded(folder: Path) -> None:
+    repo = GitRepo.create(folder / "0")
     init(str(repo.path), Options(), os.environ)
     repo.write(PATH, GOOD)
     repo.commit("first")
-    return repo
 
 
 @pytest.fixture

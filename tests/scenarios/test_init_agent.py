@@ -12,7 +12,7 @@ import pytest
 from checkpoint_git.tools.agents.table import TABLE, AgentName, Moment
 from checkpoint_git.tools.agents.texts import TEXTS
 from checkpoint_git.tools.session.record import FOLDER
-from tests.support.command import BIN, run_checkpoint
+from tests.support.command import BIN, run_here
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 from tests.support.snapshot import take_snapshot
@@ -82,7 +82,7 @@ FIXTURES: dict[str, Callable[[GitRepo], object]] = {
 
 def init(repo: GitRepo, *words: str) -> list[dict[str, Any]]:
     """The steps that init says it made."""
-    done = run_checkpoint("init", *words, "--json", cwd=repo.path)
+    done = run_here("init", *words, "--json", cwd=repo.path)
     assert done.returncode == 0, done.stderr
     steps: list[dict[str, Any]] = json.loads(done.stdout)["steps"]
     return steps
@@ -112,18 +112,18 @@ def test_uninstall_leaves_every_byte_as_it_was(repo: GitRepo, fixture: str) -> N
     init(repo, *everybody)
     init(repo, *everybody, "--agent-guard")
     assert take_snapshot(repo.path) != before
-    assert run_checkpoint("uninstall", cwd=repo.path).returncode == 0
+    assert run_here("uninstall", cwd=repo.path).returncode == 0
     assert take_snapshot(repo.path) == before
 
 
 def test_uninstall_takes_what_sessions_left_behind(repo: GitRepo) -> None:
     before = take_snapshot(repo.path)
     init(repo, "--agent=claude")
-    run_checkpoint("update", "build", "--next_actions+=Merge #7", cwd=repo.path)
-    run_checkpoint("prime", cwd=repo.path, stdin=b'{"session_id": "s"}')
+    run_here("update", "build", "--next_actions+=Merge #7", cwd=repo.path)
+    run_here("prime", cwd=repo.path, stdin=b'{"session_id": "s"}')
     assert (repo.path / ".git" / FOLDER / "s").exists()
     (repo.path / ".checkpoints/build.checkpoint.json").unlink()
-    run_checkpoint("uninstall", cwd=repo.path)
+    run_here("uninstall", cwd=repo.path)
     assert take_snapshot(repo.path) == before
 
 
@@ -174,7 +174,7 @@ def test_in_a_monorepo_agents_are_set_up_beside_the_checkpoints_around(repo: Git
     assert not (repo.path / ".claude").exists()
     assert b"RESUMING: build" in run_hook(web, find_command(web, "claude", "prime"), b"{}").stdout
     assert {step["deed"] for step in init(web, "--agent=auto")} == {"keep"}
-    assert run_checkpoint("uninstall", cwd=web.path).returncode == 0
+    assert run_here("uninstall", cwd=web.path).returncode == 0
     assert take_snapshot(repo.path) == before
 
 
@@ -193,7 +193,7 @@ def test_without_the_option_no_agent_is_set_up(repo: GitRepo) -> None:
 
 @pytest.mark.parametrize("words", [["--agent", "emacs"], ["--agent", ""], ["--agent-guard"]])
 def test_an_agent_that_nobody_knows_is_refused(repo: GitRepo, words: list[str]) -> None:
-    done = run_checkpoint("init", *words, cwd=repo.path)
+    done = run_here("init", *words, cwd=repo.path)
     assert done.returncode == 2
     assert "claude" in done.stderr
     assert not (repo.path / ".checkpoints").exists()
@@ -201,7 +201,7 @@ def test_an_agent_that_nobody_knows_is_refused(repo: GitRepo, words: list[str]) 
 
 def test_a_bare_repository_has_no_agents(tmp_path: Path) -> None:
     bare = GitRepo.create(tmp_path / "bare.git", "--bare")
-    done = run_checkpoint("init", "--agent=claude", cwd=bare.path)
+    done = run_here("init", "--agent=claude", cwd=bare.path)
     assert (done.returncode, "bare" in done.stderr) == (2, True)
 
 
@@ -218,10 +218,7 @@ def test_a_file_that_a_sparse_checkout_leaves_out_is_not_made_anew(repo: GitRepo
 
 def test_a_dry_run_writes_nothing(repo: GitRepo) -> None:
     before = take_snapshot(repo.path)
-    assert (
-        "would add: .claude/settings.json"
-        in run_checkpoint("init", "--agent=claude", "--dry-run", cwd=repo.path).stdout
-    )
+    assert "would add: .claude/settings.json" in run_here("init", "--agent=claude", "--dry-run", cwd=repo.path).stdout
     assert take_snapshot(repo.path) == before
 
 
@@ -229,9 +226,9 @@ def test_outside_git_agents_are_set_up_too(tmp_path: Path) -> None:
     folder = tmp_path / "plain"
     folder.mkdir()
     before = take_snapshot(folder)
-    run_checkpoint("init", "--agent=claude", cwd=folder)
+    run_here("init", "--agent=claude", cwd=folder)
     assert (folder / ".claude/settings.json").exists()
-    run_checkpoint("uninstall", cwd=folder)
+    run_here("uninstall", cwd=folder)
     assert take_snapshot(folder) == before
 
 
@@ -249,7 +246,7 @@ def test_what_the_skill_tells_to_run_can_be_run(repo: GitRepo) -> None:
 def ready(repo: GitRepo) -> GitRepo:
     """A repository set up for every agent, with a checkpoint."""
     repo.write(".checkpoints/build.checkpoint.json", checkpoint_text())
-    run_checkpoint("init", *[f"--agent={name}" for name in TABLE], "--agent-guard", cwd=repo.path)
+    run_here("init", *[f"--agent={name}" for name in TABLE], "--agent-guard", cwd=repo.path)
     repo.commit()
     return repo
 
@@ -315,7 +312,7 @@ def test_the_guard_lets_looking_pass_and_stops_everything_else(ready: GitRepo, a
         stopped = run_hook(ready, command, stdin)
         assert (stopped.returncode, stopped.stdout) == (2, b"")
         assert stopped.stderr.startswith(b"stopped: ")
-    run_checkpoint("restore-point", "create", ".", "--expiry", "1h", cwd=ready.path)
+    run_here("restore-point", "create", ".", "--expiry", "1h", cwd=ready.path)
     assert run_hook(ready, command, changes).returncode == 0
 
 

@@ -1,7 +1,9 @@
 """A real git repository in a temporary folder, with the few verbs that tests need."""
 
+import shutil
 import subprocess
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 
@@ -63,3 +65,17 @@ class GitRepo:
                 self.write(path, text)
             self.commit("base" if name == "main" else name)
         return self
+
+
+_BUILT: dict[Callable[[Path], object], "tempfile.TemporaryDirectory[str]"] = {}
+
+
+def copy_built(build: Callable[[Path], object], *targets: Path) -> None:
+    """Copies of the repositories that build() makes in an empty folder, as 0, 1, ...: built once in each process."""
+    if build not in _BUILT:
+        folder = tempfile.TemporaryDirectory(prefix="checkpoint-built-")
+        build(Path(folder.name))
+        _BUILT[build] = folder
+    for number, target in enumerate(targets):
+        shutil.copytree(Path(_BUILT[build].name) / str(number), target, symlinks=True, dirs_exist_ok=True)
+        GitRepo(target).exit_code("update-index", "-q", "--refresh")  # a copy has inodes of its own

@@ -21,7 +21,7 @@ from checkpoint_git.tools.setup.forge_files import COMMANDS, FORGES, forge_files
 from checkpoint_git.tools.setup.init import Options, init
 from checkpoint_git.tools.setup.uninstall import uninstall
 from tests.architecture.imports import ROOT
-from tests.support.command import run_checkpoint
+from tests.support.command import run_here
 from tests.support.repos import GitRepo
 from tests.support.snapshot import take_snapshot
 
@@ -169,7 +169,7 @@ def set_up(repo: GitRepo, *forges: str) -> list[str]:
 
 
 def test_both_forges_get_their_files_and_a_second_run_changes_nothing(repo: GitRepo) -> None:
-    done = run_checkpoint("init", "--ci", "github", "--ci", "gitlab", cwd=repo.path)
+    done = run_here("init", "--ci", "github", "--ci", "gitlab", cwd=repo.path)
     assert done.returncode == 0
     assert "added: .github/workflows/checkpoint-premerge.yml" in done.stdout
     assert "added: .gitlab-ci.yml" in done.stdout
@@ -248,7 +248,7 @@ def test_a_folder_that_leads_elsewhere_is_not_written_into(repo: GitRepo, tmp_pa
 @pytest.mark.parametrize("url", ["git@github.com:a/b.git", "https://user@gitlab.example/x/y.git", "/srv/github.git"])
 def test_the_forge_of_a_clone_is_suggested_where_its_address_says_it(repo: GitRepo, url: str) -> None:
     repo.git("remote", "add", "origin", url)
-    done = run_checkpoint("init", cwd=repo.path)
+    done = run_here("init", cwd=repo.path)
     asked = [name for name in ("github", "gitlab") if f"checkpoint init --ci {name}" in done.stdout]
     assert asked == [name for name in ("github", "gitlab") if f"{name}." in url and not url.startswith("/")]
 

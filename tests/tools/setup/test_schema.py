@@ -11,7 +11,7 @@ from checkpoint_git.core import jsontext
 from checkpoint_git.protocols.registry import KINDS
 from checkpoint_git.tools.setup import schema
 from checkpoint_git.tools.setup.schema import is_own_text, list_schemas, write_text
-from tests.support.command import run_checkpoint
+from tests.support.command import run_here
 from tests.support.repos import GitRepo
 
 CHECKERS = Path(sys.executable).parent
@@ -20,7 +20,7 @@ CHECKERS = Path(sys.executable).parent
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     (tmp_path / ".checkpoints").mkdir()
-    assert run_checkpoint("update", "build", "--step=one", cwd=tmp_path).returncode == 0
+    assert run_here("update", "build", "--step=one", cwd=tmp_path).returncode == 0
     return tmp_path
 
 
@@ -35,26 +35,26 @@ def test_every_kind_of_file_has_a_sound_schema_with_a_name_of_its_own() -> None:
 
 @pytest.mark.parametrize("name", [kind.name for kind in KINDS])
 def test_a_schema_is_printed_as_it_stands(name: str, project: Path) -> None:
-    done = run_checkpoint("schema", name, cwd=project)
+    done = run_here("schema", name, cwd=project)
     assert json.loads(done.stdout) == next(one.document for one in list_schemas() if one.name == name)
 
 
 def test_the_list_names_every_schema(project: Path) -> None:
-    listed = json.loads(run_checkpoint("schema", "--json", cwd=project).stdout)
+    listed = json.loads(run_here("schema", "--json", cwd=project).stdout)
     assert [one["name"] for one in listed["schemas"]] == [kind.name for kind in KINDS]
-    assert all(kind.name in run_checkpoint("schema", cwd=project).stdout for kind in KINDS)
+    assert all(kind.name in run_here("schema", cwd=project).stdout for kind in KINDS)
 
 
 def test_an_unknown_name_is_answered_with_those_there_are(project: Path) -> None:
-    done = run_checkpoint("schema", "skil", cwd=project)
+    done = run_here("schema", "skil", cwd=project)
     assert done.returncode == 2
     assert "skill" in done.stderr
 
 
 def test_the_matcher_reads_what_validate_prints(project: Path) -> None:
     (project / ".checkpoints/build.checkpoint.json").write_text('{"skill": "build", "status": "odd"}')
-    printed = run_checkpoint("validate", cwd=project).stdout
-    pattern = json.loads(run_checkpoint("schema", "--matcher", cwd=project).stdout)["problemMatcher"][0]["pattern"][0]
+    printed = run_here("validate", cwd=project).stdout
+    pattern = json.loads(run_here("schema", "--matcher", cwd=project).stdout)["problemMatcher"][0]["pattern"][0]
     found = [match for line in printed.splitlines() if (match := re.match(pattern["regexp"], line))]
     odd = next(match for match in found if match[pattern["code"]] == "skill/unknown-status")
     assert odd[pattern["file"]] == ".checkpoints/build.checkpoint.json"
@@ -63,7 +63,7 @@ def test_the_matcher_reads_what_validate_prints(project: Path) -> None:
 
 
 def test_settings_for_an_editor_name_the_files_that_init_writes(project: Path) -> None:
-    settings = json.loads(run_checkpoint("schema", "--editor", "vscode", cwd=project).stdout)["settings.json"]
+    settings = json.loads(run_here("schema", "--editor", "vscode", cwd=project).stdout)["settings.json"]
     urls = {one["url"] for one in settings["json.schemas"]} | set(settings["yaml.schemas"])
     assert urls == {f"./.checkpoints/schemas/{one.file}" for one in list_schemas()}
     assert schema.settings_of_vscode(list_schemas())["settings.json"] == settings
@@ -94,7 +94,7 @@ def repo(tmp_path: Path) -> GitRepo:
 
 
 def run(repo: GitRepo, *words: str) -> str:
-    done = run_checkpoint(*words, cwd=repo.path)
+    done = run_here(*words, cwd=repo.path)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -13,7 +13,7 @@ from checkpoint_git.git.history.index import INDEX_FILE
 from checkpoint_git.git.history.merged import read_merged
 from checkpoint_git.tools.setup.init import Options, init
 from checkpoint_git.tools.setup.uninstall import uninstall
-from tests.support.command import run_checkpoint
+from tests.support.command import run_here
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 from tests.support.snapshot import take_snapshot
@@ -264,19 +264,19 @@ def test_what_the_doctor_remembers_goes_and_what_it_replaced_stays(repo: GitRepo
 def test_the_lines_that_hide_restore_points_go_with_the_last_point(repo: GitRepo) -> None:
     repo.write("a", "a\n")
     before = (repo.path / ".git/info/exclude").read_bytes()
-    done = run_checkpoint("rp", "create", "a", "--json", cwd=repo.path)
+    done = run_here("rp", "create", "a", "--json", cwd=repo.path)
     point = json.loads(done.stdout)["checkpoint_id"]
     kept = [step for step in uninstall(str(repo.path), os.environ).steps if step.what == "info/exclude"]
     assert [(step.deed, "1 left" in step.text) for step in kept] == [("keep", True)]
-    assert run_checkpoint("rp", "drop", point, cwd=repo.path).returncode == 0
+    assert run_here("rp", "drop", point, cwd=repo.path).returncode == 0
     uninstall(str(repo.path), os.environ)
     assert (repo.path / ".git/info/exclude").read_bytes() == before
 
 
 def test_the_readme_of_a_clone_with_other_line_ends_is_ours_too(repo: GitRepo) -> None:
     before = take_snapshot(repo.path)
-    run_checkpoint("init", cwd=repo.path)
+    run_here("init", cwd=repo.path)
     readme = repo.path / ".checkpoints/README.md"
     readme.write_bytes(readme.read_bytes().replace(b"\n", b"\r\n"))
-    run_checkpoint("uninstall", cwd=repo.path)
+    run_here("uninstall", cwd=repo.path)
     assert take_snapshot(repo.path) == before
