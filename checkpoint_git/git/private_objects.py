@@ -21,7 +21,7 @@ class CutShortError(Exception):
 
 
 def quiet_env(env: Mapping[str, str]) -> dict[str, str]:
-    """Git's surroundings for work that leaves no trace in the user's index; hooks' own variables are taken out."""
+    """For work that leaves no trace in the user's index; a hook's own variables are removed."""
     quiet = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
     return {**clean_env(env), **quiet}
 
@@ -48,7 +48,7 @@ def write_files(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) ->
 
 
 def write_contents(work_tree: str, contents: Sequence[bytes], env: Mapping[str, str]) -> list[str]:
-    """The same for content that lies in no file, such as the target of a symbolic link."""
+    # for content that is in no file, such as the target of a symbolic link
     if not contents:
         return []
     with tempfile.TemporaryDirectory(prefix="checkpoint-") as folder:
@@ -60,7 +60,7 @@ def write_contents(work_tree: str, contents: Sequence[bytes], env: Mapping[str, 
 
 
 def write_commit(work_tree: str, files: Mapping[str, Entry], message: str, env: Mapping[str, str]) -> str:
-    """A commit without parents whose tree holds the files; its id. It is nobody's until a ref names it."""
+    """The id of a commit without parents; git may prune it until a ref names it."""
     with tempfile.TemporaryDirectory(prefix="checkpoint-index-") as folder:
         private = {**quiet_env(env), **_AUTHOR, "GIT_INDEX_FILE": os.path.join(folder, "index")}
         lines = (f"{mode} {blob}\t{path}\0" for path, (mode, blob) in files.items())
@@ -71,7 +71,7 @@ def write_commit(work_tree: str, files: Mapping[str, Entry], message: str, env: 
 
 
 def create_ref(work_tree: str, ref: str, commit: str, env: Mapping[str, str]) -> bool:
-    """Names a commit by a new ref. Returns False, nothing changed, where the ref is there already."""
+    """Returns False, nothing changed, where the ref is there already."""
     zero = "0" * len(commit)
     words = [*_LASTING, *_NO_HOOKS, "update-ref", "--no-deref", ref, commit, zero]
     result = run_git(words, work_tree, env={**quiet_env(env), **_AUTHOR}, check=False)
@@ -83,20 +83,20 @@ def create_ref(work_tree: str, ref: str, commit: str, env: Mapping[str, str]) ->
 
 
 def remove_ref(work_tree: str, ref: str, commit: str, env: Mapping[str, str]) -> bool:
-    """Takes a ref away if it still names this commit. Returns False where it names another one or is gone."""
+    """Returns False where the ref names another commit, or is gone."""
     words = [*_LASTING, *_NO_HOOKS, "update-ref", "--no-deref", "-d", ref, commit]
     result = run_git(words, work_tree, env=quiet_env(env), check=False)
     return result.code == 0
 
 
 def read_ref(work_tree: str, ref: str, env: Mapping[str, str]) -> str:
-    """The commit that a ref names, "" where there is no such ref."""
+    """The commit, "" where there is no such ref."""
     words = ["rev-parse", "--verify", "--quiet", "--end-of-options", ref]
     return run_git(words, work_tree, env=quiet_env(env), check=False).out.decode().strip()
 
 
 def read_refs(work_tree: str, prefix: str, env: Mapping[str, str]) -> dict[str, str]:
-    """Every ref below a prefix that ends in "/", without the prefix: name -> commit."""
+    """Name without the prefix -> commit. prefix: ends in "/"."""
     words = ["for-each-ref", "--format=%(objectname) %(refname)", prefix]
     lines = run_git(words, work_tree, env=quiet_env(env)).out.decode("utf-8", "replace").splitlines()
     pairs = (line.partition(" ") for line in lines)
