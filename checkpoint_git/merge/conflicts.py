@@ -146,11 +146,13 @@ def _held(choice: Choice, side: int) -> Held | None:
 
 
 def find_choices(merged: Merged, text: str, size: int) -> dict[str, int] | None:
-    """The decisions that turn the merge into this text; None where no decisions do, so that somebody edited it.
+    """The decisions that turn the merge into this text; None where no decisions do, so that it was edited.
 
     A conflict that the text still marks, by its place behind the marker, is undecided.
     """
-    marked = [f" {label} " for label in _read_labels(text, size)]
+    start = "<" * size + " ours: "
+    labels = [line.removeprefix(start).rstrip("\r\n") for line in split_lines(text) if line.startswith(start)]
+    marked = [f" {label} " for label in labels]
     sides: dict[str, int] = {}
     while merged.text != text:
         wheres = [choice.where for choice in merged.conflicts]
@@ -195,11 +197,6 @@ def _count_alike(left: Sequence[str], right: Sequence[str]) -> int:
     return next((number for number, (one, other) in pairs if one != other), min(len(left), len(right)))
 
 
-def _read_labels(text: str, size: int) -> list[str]:
-    start = "<" * size + " ours: "
-    return [line.removeprefix(start).rstrip("\r\n") for line in split_lines(text) if line.startswith(start)]
-
-
 # git's own text merge
 
 
@@ -230,7 +227,7 @@ def split_sides(text: str, size: int) -> Sides:
 
 
 def _turn(line: str, size: int, part: int | None) -> tuple[int | None] | None:
-    """(the part that begins with this line,), or None for a line that is no marker where it stands."""
+    """(the part that begins with this line,), or None for a line that is not a marker where it is."""
     bare = line.rstrip("\r\n")
     if part is None:
         return (OURS,) if bare.startswith("<" * size + " ") else None

@@ -4,7 +4,6 @@ Items are followed by what the merge itself knows them by. Beyond what happened 
 there twice and records made of two, which line-based merges produce.
 """
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from checkpoint_git.core.clock import read_instant
@@ -189,7 +188,7 @@ def _judge_whole(sides: Sides, items: list[list[Node]]) -> Judgement:
 
 
 def _had_to_be_refilled(context: ExplainContext, place: Place, sides: Sides, lists: Lists) -> bool:
-    """Whether the list may not be empty, what both parents did would leave it so, and one parent's list stands."""
+    """Whether the list must not be empty, both parents' removals would empty it, and the result is one parent's."""
     requirements = context.strategies.root.get(REQUIRE) or ()
     if not any(requirement.get("where") == place.where for requirement in requirements):
         return False
@@ -212,18 +211,14 @@ def _explain_item(context: ExplainContext, place: Place, lists: Lists, identity:
     if sides.base is None and sides.first is None and sides.second is None:
         context.note(below, sides, _judge_new(context, lists, identity))
     elif sides.base is None and None not in sides[1:3] and not is_same(sides.first, sides.second):
-        context.note(below, sides, judge_record(sides)._replace(note=_note_of_collision(sides)))
+        found = judge_record(sides)
+        context.note(below, sides, found._replace(note=found.note or "each parent added another record under this key"))
     else:
         foreign = find_foreign(lists, identity)
         if foreign:
             context.note(below, sides, Judgement("blended", "", foreign))
         else:
             explain_place(context, below, sides)
-
-
-def _note_of_collision(sides: Sides) -> str:
-    found = judge_record(sides)
-    return found.note or "each parent added another record under this key"
 
 
 def _item_place(context: ExplainContext, place: Place, lists: Lists, identity: Identity) -> Place:
@@ -310,14 +305,10 @@ def _is_cut(rule: "Schema", missing: str, result: Items) -> bool:
 def _explain_order(context: ExplainContext, place: Place, sides: Sides, lists: Lists) -> None:
     """Whether an order that a parent gave to the items that all versions have is the result's."""
     common = {identity for identity in lists.base if all(identity in version for version in lists[1:4])}
-    base, first, second, result = (_order_of(version, common) for version in lists[:4])
+    base, first, second, result = ([item for item in version if item in common] for version in lists[:4])
     name = place._replace(name=f"{place.name} (order)")
     if result == base and (first != base or second != base):
         side: Side = "both" if base not in (first, second) else "first" if first != base else "second"
         context.note(name, sides, Judgement("lost", side, "the old order stands"))
     elif base not in (first, second) and first != second and result in (first, second):
         context.note(name, sides, Judgement("decided", "first" if result == first else "second"))
-
-
-def _order_of(version: Iterable[Identity], common: set[Identity]) -> list[Identity]:
-    return [identity for identity in version if identity in common]

@@ -36,7 +36,7 @@ class Entry(NamedTuple):
 class Comparison(NamedTuple):
     """What our own merge makes of the same versions.
 
-    same: whether the result holds the same. conflicts: the places that it would leave to a person; differences: the
+    same: whether the result holds the same. conflicts: the places that it would leave to the user; differences: the
     places where the result holds something else, for a clean merge that is not the same.
     """
 
@@ -50,8 +50,8 @@ class Explanation(NamedTuple):
     """What a merge did to a document.
 
     entries: what changed on either side or in the merge, in the result's order, without what both parents agree on.
-    agreed: how many entries those are. unreadable: (version, what is wrong with it) of the versions that are no JSON;
-    with one of them a parent or the base, nothing can be told of entries. ours: None where one side has no file.
+    agreed: how many entries those are. unreadable: (version, what is wrong with it) of the versions that are not JSON;
+    with one of them a parent or the base, there are no entries. ours: None where one side has no file.
     """
 
     entries: tuple[Entry, ...]
@@ -67,9 +67,6 @@ class Explanation(NamedTuple):
     def is_doubtful(self) -> bool:
         """Whether something came back that a parent had removed, or one of two values had to go."""
         return any(entry.verdict in DOUBTFUL for entry in self.entries)
-
-    def count(self, *verdicts: str) -> int:
-        return sum(entry.verdict in verdicts for entry in self.entries)
 
 
 class Place(NamedTuple):

@@ -212,7 +212,9 @@ def _enforce(requirements: "Any", root: Built, context: MergeContext) -> None:
             continue  # a side that breaks the requirement already is to blame, and not the merge
         conditions = requirement["non_empty_when"].items()
         if all(_may_be(entries.get(field[1:]), expected) for field, expected in conditions):
-            _to_conflict(entry, requirement["where"], context)
+            roots = context.ours, context.base, context.theirs
+            ours, base, theirs = [members_of(root).get(entry.key or "") for root in roots]
+            entry.result = Choice(requirement["where"], ours, base, theirs)
 
 
 def _breaks(requirement: "Any", value: "Any") -> bool:
@@ -229,9 +231,3 @@ def _may_be(entry: "Entry | None", expected: "Any") -> bool:
     result = None if entry is None else entry.result
     sides = result.sides if isinstance(result, Choice) else (result,)
     return any(side is not None and getattr(side, "value", None) == expected for side in sides)
-
-
-def _to_conflict(entry: Entry, where: str, context: MergeContext) -> None:
-    name = entry.key or ""
-    ours, base, theirs = [members_of(root).get(name) for root in (context.ours, context.base, context.theirs)]
-    entry.result = Choice(where, ours, base, theirs)

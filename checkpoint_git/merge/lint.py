@@ -19,22 +19,9 @@ _ONE = ("items", "additionalProperties")
 _MANY = ("properties", "patternProperties", "$defs", "definitions")
 # Where it may hold schemas that the merge never follows, for whether they hold depends on the value.
 _IGNORED = (
-    "anyOf",
-    "oneOf",
-    "allOf",
-    "not",
-    "if",
-    "then",
-    "else",
-    "prefixItems",
-    "contains",
-    "dependentSchemas",
-    "dependencies",
-    "propertyNames",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-    "additionalItems",
-)
+    "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "prefixItems", "contains", "dependentSchemas",
+    "dependencies", "propertyNames", "unevaluatedItems", "unevaluatedProperties", "additionalItems",
+)  # fmt: skip
 _LITERAL = re.compile(r"\^[\w\s/:@#%&=!<>,;\"'~`-]*")  # "^" and letters that mean themselves
 
 

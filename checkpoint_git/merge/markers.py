@@ -110,7 +110,7 @@ def split_lines(text: str) -> "Lines":
 
 
 def _trimmed(sides: "list[Lines]") -> "tuple[Lines, list[Lines], Lines]":
-    """What ours and theirs begin and end with alike stands outside the markers."""
+    """What ours and theirs begin and end with alike stays outside the markers."""
     ours, base, theirs = sides
     shorter = min(len(ours), len(theirs))
     head = 0

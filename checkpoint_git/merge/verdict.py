@@ -15,12 +15,12 @@ Verdict = Literal[
     "first",  # from the first parent
     "second",  # from the second parent
     "combined",  # made of both, as the place's strategy says
-    "decided",  # both changed it, nothing says how to combine them, and one of the two stands
+    "decided",  # both changed it, nothing says how to combine them, and the result is one of the two
     "limited",  # cut off by the length that the schema gives the list
     "moved",  # gone from here, and found elsewhere in the result
     "edited",  # in no parent: written in the merge
     "resurrected",  # removed by one parent, untouched by the other, and back
-    "lost",  # written by a parent, gone, and nobody had to choose
+    "lost",  # written by a parent, gone, and there was nothing to choose
     "doubled",  # more often there than in either parent
     "blended",  # one record out of two
 ]

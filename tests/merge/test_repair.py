@@ -13,7 +13,7 @@ from checkpoint_git.git.merges.merges import Ancestor, Versions
 from checkpoint_git.merge.explanation import Entry
 from checkpoint_git.merge.repair import CONTRADICTED, TOUCHED, Past, Repaired, remake, repair
 from checkpoint_git.tools.merges.findings import Hit
-from checkpoint_git.tools.merges.judged import JudgedFile, key_of, list_harm
+from checkpoint_git.tools.merges.judged import JudgedFile, key_of, list_damage
 from checkpoint_git.tools.merges.line_merge import find_hits
 from checkpoint_git.tools.merges.sentences import Parents
 from tests.merge.operations import Operation, Value, apply_operations, histories, start, text_of
@@ -216,7 +216,7 @@ def test_a_side_taken_whole_is_mended_and_what_came_later_stays(
         return repair(past, data, SCHEMA, lambda entry: key_of(entry) in keys, whole=False).data
 
     repaired = mend_left(data_of(now))
-    assert bool(list_harm(file.found)) or repaired == data_of(now)
+    assert bool(list_damage(file.found)) or repaired == data_of(now)
     assert mend_left(repaired) == repaired, "a second repair finds nothing to do"
     before, after = scalars(now), scalars(json.loads(repaired))
     changing = scalars(base) | {json.dumps(value) for value in replaced(now)}

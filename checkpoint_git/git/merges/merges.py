@@ -163,7 +163,7 @@ def read_touched(cwd: str, merge: Commit, env: Env = None) -> Touched:
 def read_touched_all(
     cwd: str, merges: Sequence[Commit], env: Env = None, based: "Sequence[tuple[Base, ...]] | None" = None
 ) -> list[Touched | CheckpointError]:
-    """The same of many merges, in the same few processes; an error stands for a merge of which nothing can be told.
+    """read_touched for many merges, in as few processes; an error for a merge of which nothing is known.
 
     All that they hold is in memory at once. A merge's `tree` may be "": its id then says what it holds. based: the
     merge bases of each, where they are known.

@@ -1,4 +1,4 @@
-"""Which recent merges may have harmed a checkpoint, found with few git processes; it judges no document.
+"""Which recent merges may have damaged a checkpoint, found with few git processes; it judges no document.
 
 A merge that took every checkpoint as the only parent that changed it has it is never a suspect, and as a rule that is
 nearly all of them.

@@ -103,7 +103,7 @@ def parse_merge(out: bytes, *, clean: bool) -> TreeMerge:
 
 
 def _parse_notes(fields: Sequence[str]) -> list[Note]:
-    """Records of: how many paths, the paths, the kind, the sentence. kind is "" for what is no conflict."""
+    """Records of: how many paths, the paths, the kind, the sentence. kind is "" for what is not a conflict."""
     notes, at = [], 0
     while at < len(fields) and fields[at].strip().isdigit():
         count = int(fields[at])
@@ -208,9 +208,9 @@ class Plain(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What a merge by lines makes of two commits.
+    """What a line-based merge makes of two commits.
 
-    tree: its id. stopped: the checkpoint paths that it leaves to a person, with git's words for why. others: how many
+    tree: its id. stopped: the checkpoint paths that it leaves to the user, with git's words for why. others: how many
     paths of other files it leaves.
     """
 
@@ -232,7 +232,7 @@ def open_plain(cwd: str, env: Env = None) -> Iterator[Plain]:
 
 
 def merge_by_lines(plain: Plain, first: str, second: str) -> Made:
-    """The merge of two commits (full ids) by lines. Raises CheckpointError where git cannot merge them."""
+    """The line-based merge of two commits (full ids). Raises CheckpointError where git cannot merge them."""
     if plain.sealed.partial:
         bases = read_base_ids(plain.cwd, (first, second), plain.env)
         fetch_missing(plain.cwd, [(base, side) for base in bases[:1] for side in (first, second)], plain.env)

@@ -1,4 +1,4 @@
-"""`checkpoint audit`: what past merges lost, doubled or glued together in checkpoints, and a commit that mends it."""
+"""`checkpoint audit`: entries that past merges lost, duplicated or mixed up, and a commit that repairs them."""
 
 import argparse
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from checkpoint_git.git.merges.merges import UNSHALLOW, Commit, read_commits, re
 from checkpoint_git.git.merges.squashes import read_reverts, read_squashes
 from checkpoint_git.git.merges.suspects import read_outside, read_suspects
 from checkpoint_git.git.merges.trees import Plain, open_plain
-from checkpoint_git.git.objects import Env, find_missing, read_commit
+from checkpoint_git.git.objects import find_missing, read_commit
 from checkpoint_git.git.run import offline_env, run_git
 from checkpoint_git.protocols.write import say_waiting
 from checkpoint_git.tools.merges.audit_fix import Plan, list_diff, plan_data, plan_repair, write_plan
@@ -43,9 +43,9 @@ class AuditRange(NamedTuple):
 
 
 class AuditResult(NamedTuple):
-    """merges, squashes: how many there are in the range. audited: those with something to tell, newest first.
+    """merges, squashes: how many there are in the range. audited: those with something to report, newest first.
 
-    reverted: how many that did harm a later commit took back as a whole. end: a commit before which a shallow clone
+    reverted: how many damaging ones a later commit reverted as a whole. end: a commit before which a shallow clone
     knows nothing of the range, "" for none.
     """
 
@@ -94,15 +94,16 @@ def audit_range(plain: Plain, asked: AuditRange, schemas: Schemas) -> AuditResul
         events = [(asked.squash, find_event(asked.squash, True, names))]
         ends, merges, squashes = list[Commit](), 0, 1
     else:
-        ids = _read_ids(cwd, asked.revisions, env)
+        words = ["rev-list", "--merges", "--end-of-options", asked.revisions, "--"]
+        ids = run_git(words, cwd, env=env).out.decode().split()
         suspects = _find_suspects(plain, ids)
         apart = read_squashes(cwd, [asked.revisions], asked.head, env)
         events = [(commit, find_event(commit)) for commit in suspects]
         events += [(commit, find_event(commit, True)) for commit in apart]
         ends, merges, squashes = read_cut_ends(cwd, asked.revisions), len(ids), len(apart)
     found = audit_merges(plain, events, schemas)
-    telling = [one for one in found if one.hits or one.reason or one.crowded]
-    lasting = [keep_remaining(plain, one, asked.head) for one in telling]
+    reported = [one for one in found if one.hits or one.reason or one.crowded]
+    lasting = [keep_remaining(plain, one, asked.head) for one in reported]
     reverts = read_reverts(cwd, [one.event.commit for one in lasting if one.hits], asked.head, env)
     kept = [one for one in lasting if (one.hits or one.reason or one.crowded) and one.event.commit not in reverts]
     reason = f"this clone was cut off there; {UNSHALLOW}"
@@ -110,11 +111,6 @@ def audit_range(plain: Plain, asked: AuditRange, schemas: Schemas) -> AuditResul
     kept += [AuditedMerge(find_event(commit), commit, [], reason=reason) for commit in cut]
     end = next((commit.id for commit in ends if len(commit.parents) == 1), "")
     return AuditResult(merges + len(cut), squashes, kept, len(reverts), end)
-
-
-def _read_ids(cwd: str, revisions: str, env: Env) -> list[str]:
-    words = ["rev-list", "--merges", "--end-of-options", revisions, "--"]
-    return run_git(words, cwd, env=env).out.decode().split()
 
 
 def _find_suspects(plain: Plain, ids: Sequence[str]) -> list[Commit]:
@@ -153,7 +149,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb: exit code 1 where harm still stands."""
+    """The verb: exit code 1 where unrepaired damage remains."""
     cwd, env = invocation.cwd, offline_env(invocation.env)
     asked = _read_asked(args, cwd, env)
     schemas = Schemas(read_choices(cwd))

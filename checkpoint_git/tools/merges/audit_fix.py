@@ -1,4 +1,4 @@
-"""`audit --fix`: what merges did wrong undone in one commit, file by file, and only there where nobody was since."""
+"""`audit --fix`: one commit that repairs what merges did wrong, file by file, except where it was edited since."""
 
 import os
 import shlex
@@ -20,14 +20,14 @@ from checkpoint_git.git.run import clean_env
 from checkpoint_git.merge.repair import Past, Repaired, remake, repair
 from checkpoint_git.protocols.write import find_new_errors
 from checkpoint_git.tools.merges.findings import NOT_REPAIRED, AuditedFile, AuditedMerge
-from checkpoint_git.tools.merges.judged import Key, Schemas, key_of, list_harm
+from checkpoint_git.tools.merges.judged import Key, Schemas, key_of, list_damage
 
 SUBJECT = "Repair what merges did to checkpoints"
-_MOST_REFUSED = 10  # places of one file that are told
+_MOST_REFUSED = 10  # places of one file that are reported
 
 
 class FileRepair(NamedTuple):
-    """One file. before, after: its bytes in HEAD and in the repair. merges: whose harm is undone, oldest first."""
+    """One file. before, after: its bytes in HEAD and in the repair. merges: whose damage is repaired, oldest first."""
 
     path: str
     before: bytes
@@ -45,14 +45,13 @@ class Plan(NamedTuple):
 
     @property
     def merges(self) -> list[str]:
-        """Whose harm is undone, by their full ids."""
         return list(dict.fromkeys(merge for file in self.files for merge in file.merges))
 
 
 def plan_repair(
     plain: Plain, audited: Sequence[AuditedMerge], schemas: Schemas, now: int, env: Mapping[str, str]
 ) -> Plan:
-    """What undoes the harm that still shows. audited: newest first, as compared with HEAD.
+    """What repairs the damage that still shows. audited: newest first, as compared with HEAD.
 
     env: the caller's; with CHECKPOINT_SKILL set, only that skill's checkpoint is repaired. Raises CheckpointError where
     no commit can be made now.
@@ -62,16 +61,16 @@ def plan_repair(
     operation = read_operation(site.git_dir)
     if operation and site.work_tree:
         raise CheckpointError(f"a {operation} waits to be finished here", "finish it or give it up, then repair")
-    harmed: dict[str, list[tuple[AuditedMerge, AuditedFile]]] = {}
+    damaged: dict[str, list[tuple[AuditedMerge, AuditedFile]]] = {}
     for one in reversed(audited):
         for file in one.files:
             if any(not found.hit.meant for found in file.found):
-                harmed.setdefault(file.judged.file.path, []).append((one, file))
-    dirty = read_dirty(site, list(harmed), own)
-    blobs = read_blobs_at(plain.cwd, list(harmed), plain.env, site.head)
+                damaged.setdefault(file.judged.file.path, []).append((one, file))
+    dirty = read_dirty(site, list(damaged), own)
+    blobs = read_blobs_at(plain.cwd, list(damaged), plain.env, site.head)
     contents = read_contents(plain.cwd, filter(None, blobs.values()), plain.env)
     plan = Plan(site, [], [], own)
-    for path, files in harmed.items():
+    for path, files in damaged.items():
         reason = _find_obstacle(path, dirty, env)
         if reason:
             plan.refused.append(_refuse(path, "", *reason))
@@ -116,7 +115,7 @@ def _plan_file(
     schema: dict[str, Any],
     now: int,
 ) -> None:
-    """Adds what becomes of one file to the plan: one merge's harm is undone after the other's, the oldest first."""
+    """Add one file to the plan: the damage of one merge after the other's, the oldest first."""
     data, merges = before, list[str]()
     for audited, file in files:
         hint = f"checkpoint explain-merge {audited.event.commit[:12]} -- {shlex.quote(path)}"
@@ -167,7 +166,7 @@ def _list_wanted(file: AuditedFile) -> set[Key]:
 
 def _list_left(file: AuditedFile, after: bytes, path: str, hint: str) -> list[Finding]:
     wanted = _list_wanted(file)
-    left = [entry for entry in list_harm(file.judged.explain(after)) if key_of(entry) in wanted]
+    left = [entry for entry in list_damage(file.judged.explain(after)) if key_of(entry) in wanted]
     names = [(entry.where, f"{shorten(entry.name, 80)} is as it was") for entry in left[:_MOST_REFUSED]]
     return [_refuse(path, where, why, hint) for where, why in names]
 
@@ -176,7 +175,7 @@ def _list_left(file: AuditedFile, after: bytes, path: str, hint: str) -> list[Fi
 
 
 def write_plan(plan: Plan, on_wait: Callable[[], None]) -> str:
-    """The repair as a commit on HEAD; its id. Raises CheckpointError where somebody wrote meanwhile."""
+    """The repair as a commit on HEAD; its id. Raises CheckpointError where the files changed meanwhile."""
     site = plan.site
     contents = {file.path: file.after for file in plan.files}
     message = make_message(plan.files)
@@ -189,7 +188,7 @@ def write_plan(plan: Plan, on_wait: Callable[[], None]) -> str:
 
 
 def make_message(files: Sequence[FileRepair]) -> str:
-    """The commit's message. Paths are a stranger's: what could end a line or look like a trailer is escaped."""
+    """The commit's message. Paths are untrusted: what could end a line or look like a trailer is escaped."""
     lines = [f"- {escape_controls(shorten(file.path, 200))}" for file in files]
     trailers = [f"{TRAILER}: {merge}" for merge in dict.fromkeys(merge for file in files for merge in file.merges)]
     return "\n".join([SUBJECT, "", *lines, "", *trailers, ""])

@@ -25,7 +25,7 @@ from checkpoint_git.git.merges.new_commits import read_repaired
 from checkpoint_git.merge.explanation import Explanation
 from checkpoint_git.merge.verdict import FAILURES, Verdict
 from checkpoint_git.tools.merges.judged import JudgedFile, Schemas
-from checkpoint_git.tools.merges.sentences import Parents, describe_entry, describe_ours, file_data
+from checkpoint_git.tools.merges.sentences import Parents, describe_ours, file_data, say_entry
 
 SUMMARY = "what a past merge did to each entry of each checkpoint: taken from whom, combined, lost"
 EXAMPLES = """\
@@ -44,7 +44,7 @@ class Explained(NamedTuple):
 
 
 class ExplainedMerge(NamedTuple):
-    """One merge. touched: None where nothing can be told of it, `reason` then says why."""
+    """One merge. touched: None where nothing is known of it; `reason` then says why."""
 
     commit: Commit
     touched: Touched | None
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb: exit code 1 where something was lost, doubled or blended."""
+    """The verb: exit code 1 where something was lost, duplicated or mixed up."""
     if args.range is None:
         merges = [explain_merge(invocation.cwd, args.commit or "HEAD", args.paths)]
     else:
@@ -92,7 +92,7 @@ def has_failed(merge: ExplainedMerge, strict: bool) -> bool:
 def explain_merge(cwd: str, rev: str, paths: Sequence[str] = ()) -> ExplainedMerge:
     """What the merge that a revision names did. paths: only these files, "/" between their parts; () for all.
 
-    Raises CheckpointError where it is no merge, cannot be told of, or has nothing to tell of one of the paths.
+    Raises CheckpointError where it is not a merge, is not all in this clone, or has nothing to report of a path.
     """
     commit = _read_merge(cwd, rev)
     touched = read_touched(cwd, commit)
@@ -208,7 +208,10 @@ def _describe_file(file: Explained) -> list[Block]:
     head = f"  {file.versions.path}{renamed}: {', '.join([*told, f'{found.agreed} agreed'])}"
     lines = [Line(head, "bad" if found.has_failed else "")]
     lines += [Line(f"    {version} cannot be read: {message}", "warn") for version, message in found.unreadable]
-    lines += [Line(f"    {describe_entry(entry, parents)}", _STYLES.get(entry.verdict, "")) for entry in found.entries]
+    lines += [
+        Line(f"    {entry.verdict:11} {say_entry(entry, parents)}", _STYLES.get(entry.verdict, ""))
+        for entry in found.entries
+    ]
     if found.ours is not None:
         lines.append(Line(f"    {describe_ours(found.ours)}", "dim"))
     return list(lines)

@@ -1,4 +1,4 @@
-"""What merges did to checkpoints, and what the next one would do: facts gathered by somebody else. Values only."""
+"""What merges did to checkpoints, and what the next one would do: values only."""
 
 import zlib
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -48,14 +48,14 @@ class Upstream(NamedTuple):
 
 
 class Hurt(NamedTuple):
-    """One entry that a merge harmed. where: a JSON Pointer, into the version that has it. said: what happened to it."""
+    """One damaged entry. where: a JSON Pointer, into the version that has it. said: what happened to it."""
 
     where: str
     said: str
 
 
 class Damage(NamedTuple):
-    """What one past merge did to one checkpoint, and what nobody has mended since.
+    """What one past merge did to one checkpoint, and that is not repaired.
 
     parents: the two that count, as commit ids. keeper: the parent that still has what was lost, "" for neither.
     """
@@ -86,20 +86,20 @@ HARMS: dict[str, Harm] = {"lost": "lost", "doubled": "doubled", "blended": "blen
 
 
 class Seen(NamedTuple):
-    """What is left of the harm that a merge did to one file.
+    """What is left of the damage that a merge did to one file.
 
-    mark: of the file when that was judged; see make_mark. mended: a commit by which nothing was left, "" for none. What
-    was mended once in HEAD's history is not harm any more, whatever the file becomes.
+    mark: of the file when that was judged; see make_mark. repaired: a commit by which nothing was left, or "". What
+    was repaired once in HEAD's history is no damage any more, whatever the file becomes.
     """
 
     mark: str
     damages: list[Damage]
-    mended: str = ""
+    repaired: str = ""
 
 
-Verdicts = dict[str, dict[str, Seen]]  # merge -> path of a file that it harmed -> what is left of that
+Verdicts = dict[str, dict[str, Seen]]  # merge -> path of a file that it damaged -> what is left of that
 
 
 def make_mark(blob: str, data: bytes | None) -> str:
-    """What tells whether a file is still the one that a merge was compared with: in HEAD, in the work tree."""
+    """Differs when a file is no longer the one that a merge was compared with, in HEAD or in the work tree."""
     return f"{blob}:{zlib.crc32(data or b''):08x}"

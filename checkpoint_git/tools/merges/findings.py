@@ -38,7 +38,7 @@ class Hit(NamedTuple):
 
 
 class Event(NamedTuple):
-    """The merge that is told of. commit: its id, "" for one that is only foreseen. names: of its two sides.
+    """The merge that is reported. commit: its id, "" for one that is only predicted. names: of its two sides.
 
     squash: a commit that holds another branch's work and does not name it as a parent.
     """
@@ -66,7 +66,7 @@ class AuditedFile(NamedTuple):
 
 class AuditedMerge(NamedTuple):
     """One merge. whole: files that came from the only side that changed them. crowded: paths of an octopus that more
-    than two parents changed. others: files that are no checkpoints and stop the merge. reason: why nothing is known.
+    than two parents changed. others: files that are not checkpoints and stop the merge. reason: why nothing is known.
     """
 
     event: Event
@@ -205,7 +205,6 @@ def find_cut_end(commit: str) -> Finding:
 
 
 def describe(audited: AuditedMerge) -> Line:
-    """One line for a person about one merge."""
     event = audited.event
     first, second = (shorten(name, 60) for name in event.names)
     if not event.commit:
@@ -229,7 +228,6 @@ def count_kinds(audited: Sequence[AuditedMerge]) -> dict[str, int]:
 
 
 def summarize(audited: Sequence[AuditedMerge]) -> Line:
-    """One line for a person about all of them."""
     wrong = sum(not hit.meant for one in audited for hit in one.hits)
     others = sum(one.others for one in audited)
     more = f"; {others} other {'file stops' if others == 1 else 'files stop'} the merge too" if others else ""

@@ -50,7 +50,7 @@ Key = tuple[str, str | None, str | None, str | None]
 
 
 class JudgedFile:
-    """One file of a merge, and what the merge did to it. harmed: the entries that were lost, doubled or blended.
+    """One file of a merge, and what the merge did to it. damaged: the entries that were lost, duplicated or mixed up.
 
     found: the whole explanation. base: the merge base's version, of several bases their merge.
     """
@@ -62,7 +62,7 @@ class JudgedFile:
         self.base = merge_bases(file.bases, schema)
         self.found = self.explain(file.result)
         self.is_readable = not any(version == "result" for version, _ in self.found.unreadable)
-        self.harmed = list_harm(self.found)
+        self.damaged = list_damage(self.found)
 
     def explain(self, result: bytes | None) -> Explanation:
         return explain(self.base, self.file.first, self.file.second, result, self.schema, self.narrative)
@@ -77,18 +77,18 @@ class JudgedFile:
         return left
 
     def find_left(self, version: bytes | None) -> list[Entry] | None:
-        """The harm that a present version of the file still shows; none where the file was removed since.
+        """The damage that a present version of the file still shows; none where the file was removed since.
 
-        None where nothing can be told, from a version that is no JSON, unless the merge left none either. What is
-        missing in a later one then went missing in mending it.
+        None where that is unknown: the version is not JSON, and the merge's result was. What is missing in a later
+        one went missing in the repair.
         """
         if self.file.result is not None and version is None:
             return []
         found = self.explain(version)
         if any(name == "result" for name, _ in found.unreadable):
-            return None if self.is_readable else self.harmed
-        known = {key_of(entry): entry for entry in self.harmed}
-        now = {key_of(entry): entry for entry in list_harm(found)}
+            return None if self.is_readable else self.damaged
+        known = {key_of(entry): entry for entry in self.damaged}
+        now = {key_of(entry): entry for entry in list_damage(found)}
         return [known.get(key, entry) for key, entry in now.items() if key in known or not self.is_readable]
 
     def find_never_back(self, entries: list[Entry], versions: Iterable[bytes]) -> list[Entry]:
@@ -103,8 +103,8 @@ class JudgedFile:
         return entries
 
 
-def list_harm(found: Explanation) -> list[Entry]:
-    """The entries that a merge harmed; that a list stands in another order is no harm."""
+def list_damage(found: Explanation) -> list[Entry]:
+    """The damaged entries; a list in another order is no damage."""
     return [entry for entry in found.entries if entry.verdict in FAILURES and not entry.name.endswith(" (order)")]
 
 
@@ -166,22 +166,22 @@ class MergeAuditor:
         found = {}
         for file in touched.files:
             judged = JudgedFile(file, self.schemas.load(file.path))
-            if judged.harmed:
+            if judged.damaged:
                 found[file.path] = self._compare(merge, judged)
         return found
 
     def _compare(self, merge: Commit, judged: JudgedFile) -> Seen:
-        """Which of the harm is still to be seen, in HEAD and in the work tree, and was not mended in between."""
+        """Which of the damage is still there, in HEAD and in the work tree, and was not repaired in between."""
         path = judged.file.path
         blob = read_blobs_at(self.cwd, [path], self.env)[path]
         data = self.present(path)
         version = read_contents(self.cwd, [blob], self.env)[blob] if blob else None
         left = judged.read_left(version, merge.id, self.cwd, self.env)
-        mended = read_commit(self.cwd, "HEAD", self.env) if left == [] else ""
+        repaired = read_commit(self.cwd, "HEAD", self.env) if left == [] else ""
         if left and data is not None:
             keys = {key_of(entry) for entry in judged.find_left(data) or ()}
             left = [entry for entry in left if key_of(entry) in keys]
-        return Seen(make_mark(blob, data), list(_make_damages(merge, judged.file, left or [])), mended)
+        return Seen(make_mark(blob, data), list(_make_damages(merge, judged.file, left or [])), repaired)
 
 
 def _make_damages(merge: Commit, file: Versions, entries: list[Entry]) -> Iterable[Damage]:

@@ -1,4 +1,4 @@
-"""Merges that a server made by lines, or would make: each file compared with what the rules make of it.
+"""Line-based merges that a server made or would make: each file compared with what the rules make of it.
 
 How a file was made is found by merging it by lines again. Where nobody had a say in it, whatever differs from the rules
 is reported; where the user resolved it, only what no rule allows, and what picking sides cannot explain is marked as
@@ -18,7 +18,7 @@ from checkpoint_git.git.merges.trees import Made, Plain, is_dropped, merge_by_li
 from checkpoint_git.merge.explanation import THE_FILE, Entry
 from checkpoint_git.merge.file import merge_bases, merge_file
 from checkpoint_git.tools.merges.findings import AuditedFile, AuditedMerge, Event, Found, Hit, How, Kind
-from checkpoint_git.tools.merges.judged import JudgedFile, Schemas, key_of, list_harm, place_of
+from checkpoint_git.tools.merges.judged import JudgedFile, Schemas, key_of, list_damage, place_of
 from checkpoint_git.tools.merges.sentences import Parents, say_entry
 
 SIDES = ("the base branch", "the head branch")  # of a merge that is foreseen, and of a squash
@@ -71,11 +71,13 @@ def audit_merge(plain: Plain, commit: Commit, event: Event, schemas: Schemas, to
     touched: the merge's files.
     """
     narrative = schemas.choices.narrative
-    telling = [(file, schemas.load(file.path)) for file in touched.files]
-    judged = [JudgedFile(file, schema, narrative) for file, schema in telling if not _is_ours(file, schema, narrative)]
+    with_schemas = [(file, schemas.load(file.path)) for file in touched.files]
+    judged = [
+        JudgedFile(file, schema, narrative) for file, schema in with_schemas if not _is_ours(file, schema, narrative)
+    ]
     if event.squash:  # what the branch did not touch, the commit changed on its own account
         judged = [one for one in judged if one.file.second != one.base]
-    open_files = [one for one in judged if one.harmed or not _is_right(one)]
+    open_files = [one for one in judged if one.damaged or one.found.ours is None or not one.found.ours.same]
     made = _make_again(plain, commit) if open_files else None
     ways = _find_ways(plain, commit, made, open_files)
     files = []
@@ -104,13 +106,8 @@ def find_parents(judged: JudgedFile, event: Event) -> Parents:
     return Parents(*judged.file.parents, names=SIDES if event.squash else ("", ""))
 
 
-def _is_right(judged: JudgedFile) -> bool:
-    ours = judged.found.ours
-    return ours is not None and ours.same
-
-
 def _make_again(plain: Plain, commit: Commit) -> Made | None:
-    """The same merge by lines; None where git cannot make it, or it has more than two parents."""
+    """The same merge, line-based; None where git cannot make it, or it has more than two parents."""
     if len(commit.parents) != 2:
         return None
     try:
@@ -137,7 +134,7 @@ def _find_ways(plain: Plain, commit: Commit, made: Made | None, files: Iterable[
     return ways
 
 
-# what is told of one file
+# one file
 
 
 def find_hits(judged: JudgedFile, how: How, parents: Parents) -> list[Found]:
@@ -145,7 +142,7 @@ def find_hits(judged: JudgedFile, how: How, parents: Parents) -> list[Found]:
     if unreadable & {"base", "first", "second"}:
         return []
     meant = how in ("changed", "dropped")
-    found = [Found(hit_of(judged, entry, parents, meant), entry) for entry in list_harm(judged.found)]
+    found = [Found(hit_of(judged, entry, parents, meant), entry) for entry in list_damage(judged.found)]
     if how in ("lines", "foreseen") and not unreadable:
         found += [Found(hit) for hit in _find_strange(judged, parents, [one.hit for one in found])]
         found += [Found(hit) for hit in _find_followed(judged.file, judged.base, parents)]
@@ -157,7 +154,7 @@ _KINDS: dict[str, Kind] = {"lost": "lost", "doubled": "doubled", "blended": "ble
 
 
 def hit_of(judged: JudgedFile, entry: Entry, parents: Parents, meant: bool) -> Hit:
-    """One entry that a merge harmed. meant: somebody made the file so, and no lines."""
+    """One damaged entry. meant: a user made the file so, and not the line-based merge."""
     path = judged.file.path
     if entry.name == THE_FILE and not judged.is_readable:
         return Hit(_KIND_OF_BROKEN[entry.verdict], path, "", "", entry.note)
@@ -167,7 +164,7 @@ def hit_of(judged: JudgedFile, entry: Entry, parents: Parents, meant: bool) -> H
 
 
 def _find_strange(judged: JudgedFile, parents: Parents, hits: Sequence[Hit]) -> list[Hit]:
-    """Every place at which lines made something else than the rules do, and that no hit tells of yet."""
+    """Every place that differs from what the rules make, and that no hit names yet."""
     ours = judged.found.ours
     if ours is None or ours.same:
         return []
@@ -183,7 +180,7 @@ def _find_strange(judged: JudgedFile, parents: Parents, hits: Sequence[Hit]) -> 
 def _find_followed(file: Versions, base: bytes | None, parents: Parents) -> list[Hit]:
     """A checkpoint that one side moved to where none is, as an archive is, and the other changed.
 
-    Lines follow the rename: what the other side wrote stands in the archive, and the checkpoint is gone.
+    Lines follow the rename: what the other side wrote is in the archive, and the checkpoint is gone.
     """
     gone = (file.first is None, file.second is None)
     if file.result is not None or gone[0] == gone[1] or base in (None, file.first, file.second):
@@ -195,8 +192,8 @@ def _find_followed(file: Versions, base: bytes | None, parents: Parents) -> list
 
 def _say_place(judged: JudgedFile, where: str, parents: Parents) -> str:
     near = [entry for entry in judged.found.entries if _is_related(entry.where, where)]
-    telling = [entry for entry in near if entry.verdict not in ("first", "second", "combined")] or near
-    return "; ".join(say_entry(entry, parents) for entry in telling[:3]) or f"at {where or '/'}"
+    notable = [entry for entry in near if entry.verdict not in ("first", "second", "combined")] or near
+    return "; ".join(say_entry(entry, parents) for entry in notable[:3]) or f"at {where or '/'}"
 
 
 def _is_related(left: str, right: str) -> bool:
@@ -216,7 +213,7 @@ def place_lines(text_of: bytes | None, found: list[Found]) -> list[Found]:
 
 
 def _mark_meant(cwd: str, judged: JudgedFile, found: list[Found]) -> list[Found]:
-    """Losses that no picking of sides brings about, by hunks or of the whole file: somebody wrote the file so."""
+    """Losses that no picking of sides brings about, by hunks or of the whole file: a user wrote the file so."""
     file = judged.file
     if not any(one.hit.kind == "lost" for one in found) or file.result in (file.first, file.second):
         return found
@@ -226,7 +223,7 @@ def _mark_meant(cwd: str, judged: JudgedFile, found: list[Found]) -> list[Found]
         explained = judged.explain(data)
         if explained.unreadable:
             return found
-        picked.update(key_of(entry) for entry in list_harm(explained))
+        picked.update(key_of(entry) for entry in list_damage(explained))
     if both is None:
         return found
     return [
@@ -259,7 +256,7 @@ def audit_merges(plain: Plain, events: Sequence[tuple[Commit, Event]], schemas: 
 
 
 def keep_remaining(plain: Plain, audited: AuditedMerge, head: str) -> AuditedMerge:
-    """The merge with only what a commit still shows, and nobody brought back in between. head: a full id."""
+    """The merge with only what a commit still shows, and what was not brought back in between. head: a full id."""
     if audited.commit is None or not audited.files:
         return audited
     paths = [file.judged.file.path for file in audited.files]
@@ -282,14 +279,14 @@ def _keep(plain: Plain, audited: AuditedMerge, file: AuditedFile, data: bytes | 
         return [] if read_later_versions(plain.cwd, merge, judged.file.path, plain.env, head) else file.found
     if judged.is_readable:
         kept = [one for one in file.found if one.entry is not None and key_of(one.entry) in keys]
-        return kept + [one for one in file.found if one.entry is None and _stands(judged, one.hit, data)]
-    if left == judged.harmed:
+        return kept + [one for one in file.found if one.entry is None and _is_still(judged, one.hit, data)]
+    if left == judged.damaged:
         return file.found
     parents = find_parents(judged, audited.event)
     return [Found(hit_of(judged, entry, parents, False), entry) for entry in left or ()]
 
 
-def _stands(judged: JudgedFile, hit: Hit, data: bytes | None) -> bool:
+def _is_still(judged: JudgedFile, hit: Hit, data: bytes | None) -> bool:
     if data is None or judged.file.result is None:
         return False
     if data == judged.file.result:

@@ -30,11 +30,11 @@ _LONGEST_NAME = 100  # characters
 
 
 class Premerge(NamedTuple):
-    """What became of a pull request.
+    """The result for a pull request.
 
     state: "contained" (the base has all of it), "up-to-date" (it has all of the base), "mergeable" (a merge by lines
     makes the same), "merged" (our merge is needed, and clean), "conflicts", "invalid" (the merge would break a
-    checkpoint that was valid). merged: None for the first two. plain_conflicts: the paths that a merge by lines leaves.
+    checkpoint that was valid). merged: None for the first two. plain_conflicts: the conflicts of a line-based merge.
     blended: the checkpoints that it would merge without a word into something else. errors: for "invalid". commit: ""
     where none was written.
     """
@@ -117,7 +117,7 @@ def _is_same(contents: Mapping[str, bytes], blobs: Iterable[str]) -> bool:
 
 
 def write_message(request: Request, done: Premerge) -> str:
-    """The merge commit's message. Names are a stranger's: what services take for commands is left out of them."""
+    """The merge commit's message. Names are untrusted: what services take for commands is left out of them."""
     files = done.merged.files if done.merged else ()
     count = f"{len(files)} checkpoint{'' if len(files) == 1 else 's'}"
     base, head = (

@@ -9,7 +9,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsonplace import locate_all
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Style
-from checkpoint_git.core.terminal_text import plural
+from checkpoint_git.core.terminal_text import join_some, plural
 from checkpoint_git.git.remotes import quiet_env
 from checkpoint_git.tools.merges.premerge import MovedError, Premerge, State, premerge
 from checkpoint_git.tools.merges.pull_request import Request, follow, read_request
@@ -31,7 +31,7 @@ _MOST_NAMED = 20  # paths in one line
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb: exit code 1 where something is left to a person."""
+    """The verb: exit code 1 where something is left to the user."""
     env = quiet_env(invocation.env)
     request = read_request(args, invocation.cwd, env)
     for _ in range(args.retries or 0):
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def describe_premerge(request: Request, done: Premerge) -> Outcome:
-    """The answer of the verb: exit code 1 where something is left to a person."""
+    """The answer of the verb: exit code 1 where something is left to the user."""
     findings = find_troubles(request, done)
     blocks = [*_describe(request, done), *(_advise(request, done) if findings else [])]
     return Outcome(_data(request, done), blocks, findings, int(bool(findings)), [_summary(request, done)])
@@ -53,7 +53,7 @@ def describe_premerge(request: Request, done: Premerge) -> Outcome:
 
 
 def find_troubles(request: Request, done: Premerge) -> list[Finding]:
-    """One finding for each place that is left to a person, and each that the merge would break."""
+    """One finding for each place that is left to the user, and each that the merge would break."""
     if done.merged is None:
         return []
     documents = {file.path: file.sides[0] for file in done.merged.files}
@@ -167,7 +167,7 @@ def _describe(request: Request, done: Premerge) -> list[Block]:
         (done.plain_conflicts, "in conflict where they are merged by lines", "dim"),
         (done.blended, "merged by lines without a word, into something that neither side meant", "warn"),
     )
-    lines: list[Block] = [Line(f"{plural(len(paths), 'file')} {what}: {_listed(paths)}", style)
+    lines: list[Block] = [Line(f"{plural(len(paths), 'file')} {what}: {join_some(list(paths), _MOST_NAMED)}", style)
             for paths, what, style in named if paths]  # fmt: skip
     if done.state in ("conflicts", "invalid") and not done.plain_conflicts:
         lines.append(
@@ -187,12 +187,6 @@ def _advise(request: Request, done: Premerge) -> list[Block]:
         Line("  checkpoint resolve"),
         Line(f"  git commit && git push {remote} {branch}"),
     ]
-
-
-def _listed(paths: Iterable[str]) -> str:
-    names = list(paths)
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more
 
 
 # for programs

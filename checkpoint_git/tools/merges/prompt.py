@@ -1,4 +1,4 @@
-"""A person at a terminal, asked about one conflict at a time. What is shown is a stranger's text, so it is escaped."""
+"""The user at a terminal, asked about one conflict at a time. What is shown is untrusted text, so it is escaped."""
 
 from typing import TextIO
 
@@ -15,7 +15,7 @@ _MOST_LINES = 12  # of one side's value
 
 
 class Asker:
-    """Asks, and remembers that the person has had enough: from then on every answer is "leave it".
+    """Asks, and remembers that the user has had enough: from then on every answer is "leave it".
 
     preface: what has to be known before the first question; it is said with that, once.
     """

@@ -1,4 +1,4 @@
-"""Which pull request is meant: its two commits and its branch, read from words that a stranger may have chosen."""
+"""A pull request: its two commits and its branch, read from untrusted words."""
 
 import argparse
 import os
@@ -89,9 +89,11 @@ def _find_commit(name: str, remote: str, cwd: str, env: Env) -> str:
             return read_commit(cwd, spelled, env)
         except CheckpointError:
             continue
-    found = _fetch_branch(_short_name(name, remote), remote, cwd, env) or _fetch_commit(name, remote, cwd, env)
+    found = _fetch_branch(_short_name(name, remote), remote, cwd, env)
     if found:
         return found
+    if _is_id(name) and fetch_commits(cwd, remote, [name], env):
+        return read_commit(cwd, name, env)
     shown = _shown(name)
     hint = "give a branch such as origin/main, or a commit id; a job that checks out one branch has to fetch the other"
     raise CheckpointError(f"'{shown}' names no commit here, nor a branch of {_shown(remote)}", hint)
@@ -105,12 +107,6 @@ def _fetch_branch(short: str, remote: str, cwd: str, env: Env) -> str:
         return ""
     commit = read_remote_branch(cwd, remote, ref, env)
     return commit if commit and fetch_commits(cwd, remote, [ref], env) else ""
-
-
-def _fetch_commit(name: str, remote: str, cwd: str, env: Env) -> str:
-    if not _is_id(name) or not fetch_commits(cwd, remote, [name], env):
-        return ""
-    return read_commit(cwd, name, env)
 
 
 def _is_id(name: str) -> bool:

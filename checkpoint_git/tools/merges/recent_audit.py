@@ -32,10 +32,10 @@ def read_audit(
     present: Present = lambda path: None,
     is_asked: Callable[[str], bool] = lambda path: True,
 ) -> Audit:
-    """What recent merges of HEAD's history did to checkpoints and is not mended.
+    """What recent merges of HEAD's history did to checkpoints and is not repaired.
 
     now: seconds since 1970. since: a commit after which merges are audited, "" for the latest ones. present: the bytes
-    of a checkpoint in the work tree, None where it has none. is_asked: whether a path is to be told of. Raises
+    of a checkpoint in the work tree, None where it has none. is_asked: whether a path is to be reported. Raises
     CheckpointError where since names no commit.
     """
     own = offline_env(env)
@@ -62,13 +62,13 @@ def read_audit(
 
 
 def _find_open(cwd: str, env: Mapping[str, str], ids: list[str], verdicts: Verdicts, present: Present) -> list[str]:
-    """The merges to judge: those never seen, and those that harmed a file which is another by now."""
-    harmed = sorted({path for one in ids for path in verdicts.get(one, {})})
-    blobs = read_blobs_at(cwd, harmed, env)
+    """The merges to judge: those never seen, and those that damaged a file which differs by now."""
+    damaged = sorted({path for one in ids for path in verdicts.get(one, {})})
+    blobs = read_blobs_at(cwd, damaged, env)
     marks = {path: make_mark(blob, present(path)) for path, blob in blobs.items()}
     changed = [(one, seen) for one in ids for path, seen in verdicts.get(one, {}).items() if marks[path] != seen.mark]
-    outside = {"", *read_outside(cwd, [seen.mended for _, seen in changed if seen.mended], env)}
-    again = {one for one, seen in changed if seen.mended in outside}
+    outside = {"", *read_outside(cwd, [seen.repaired for _, seen in changed if seen.repaired], env)}
+    again = {one for one, seen in changed if seen.repaired in outside}
     return [one for one in ids if one not in verdicts or one in again]
 
 
@@ -102,8 +102,8 @@ def _read_verdicts(value: Any) -> Verdicts:
     try:
         return {
             one: {
-                path: Seen(str(mark), [_read_damage(damage) for damage in damages], str(mended))
-                for path, (mark, damages, mended) in files.items()
+                path: Seen(str(mark), [_read_damage(damage) for damage in damages], str(repaired))
+                for path, (mark, damages, repaired) in files.items()
             }
             for one, files in value.items()
         }

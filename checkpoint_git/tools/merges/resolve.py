@@ -52,7 +52,7 @@ _OPERATIONS = {
 
 
 class ResolveResult(NamedTuple):
-    """operation: git's, "" for none of those known. explained: a person has been told already what its sides are.
+    """operation: git's, "" for none of those known. explained: the user was told already what its sides are.
 
     skipped: paths that are not unmerged. left: paths that are unmerged afterwards.
     """
@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb: exit code 1 while anything is left to decide or to mend."""
+    """The verb: exit code 1 while anything is left to decide or to fix."""
     request = Request(args.paths, args.take, args.where, args.dry_run)
     asks = invocation.interactive and not args.take and not args.dry_run
     asker = Asker(invocation.stdin, invocation.stderr) if asks else None
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 def resolve(
     cwd: str, request: Request, now: int, asker: Asker | None = None, on_wait: Tell = lambda: None
 ) -> ResolveResult:
-    """Decides and stages. asker: who is asked about what the request does not decide; None: nobody is there.
+    """Decides and stages. asker: who is asked about what the request does not decide; None: nobody.
 
     Raises CheckpointError for a path that git does not know, and for a place at which there is no conflict.
     """
@@ -121,7 +121,11 @@ def _select(conflicts: index.Conflicts, top: Top, cwd: str, paths: Sequence[str]
     skipped = []
     for path in paths:
         names = _find_names(path, cwd, top)
-        files = [file for file in conflicts.files if any(_is_below(file.path, name) for name in names)]
+        files = [
+            file
+            for file in conflicts.files
+            if any(name in (".", file.path) or file.path.startswith(f"{name}/") for name in names)
+        ]
         found.update({file.path: file for file in files})
         if not files:
             _check_known(path, names, conflicts, top)
@@ -141,10 +145,6 @@ def _find_names(path: str, cwd: str, top: Top) -> list[str]:
     if not names:
         raise CheckpointError(f"{path} lies outside the work tree {top.work_tree}", "name a file of this repository")
     return names
-
-
-def _is_below(path: str, name: str) -> bool:
-    return name in (".", path) or path.startswith(f"{name}/")
 
 
 def _check_known(path: str, names: list[str], conflicts: index.Conflicts, top: Top) -> None:

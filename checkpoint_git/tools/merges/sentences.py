@@ -14,7 +14,7 @@ _ORDINALS = {1: "first", 2: "second", 3: "third"}
 class Parents(NamedTuple):
     """Which parents of the merge are meant by "first" and "second", counted from 1: of an octopus, two of many.
 
-    names: what they are called instead, where the sides are no parents of a commit.
+    names: what they are called instead, where the sides are not parents of a commit.
     """
 
     first: int
@@ -32,13 +32,8 @@ class Parents(NamedTuple):
         return f"the {_ORDINALS.get(number, f'{number}th')} parent"
 
 
-def describe_entry(entry: Entry, parents: Parents) -> str:
-    """One line: the verdict, the entry's name, what happened."""
-    return f"{entry.verdict:11} {say_entry(entry, parents)}"
-
-
 def say_entry(entry: Entry, parents: Parents) -> str:
-    """The same without the verdict."""
+    """One sentence: the entry's name, what happened to it, why."""
     note = f" ({entry.note})" if entry.note else ""
     return f"{entry.name}: {_SENTENCES[entry.verdict](entry, parents)}{note}"
 
@@ -51,10 +46,6 @@ def _taken(entry: Entry, parents: Parents) -> str:
     if _is_named(entry, value):
         return f"from {who}"
     return f"{say_value(value)}, from {who}" if entry.base is None else f"{say_value(value)}, as {who} changed it"
-
-
-def _combined(entry: Entry, parents: Parents) -> str:
-    return f"{say_value(entry.result)}, made of {say_value(entry.first)} and {say_value(entry.second)}"
 
 
 def _decided(entry: Entry, parents: Parents) -> str:
@@ -90,26 +81,24 @@ def _edited(entry: Entry, parents: Parents) -> str:
     return f"{value}no parent's: written in the merge"
 
 
-def _doubled(entry: Entry, parents: Parents) -> str:
-    return "something stands there twice" if entry.result is None else f"{say_value(entry.result)} stands there again"
-
-
-def _blended(entry: Entry, parents: Parents) -> str:
-    return "no document" if entry.result is None else f"{say_value(entry.result)} is made of two records"
-
-
 _SENTENCES: dict[str, Callable[[Entry, Parents], str]] = {
     "first": _taken,
     "second": _taken,
-    "combined": _combined,
+    "combined": lambda entry, parents: (
+        f"{say_value(entry.result)}, made of {say_value(entry.first)} and {say_value(entry.second)}"
+    ),
     "decided": _decided,
     "limited": lambda entry, parents: f"{say_value(entry.first or entry.second)} was cut off at the end of a full list",
     "moved": lambda entry, parents: f"{say_value(entry.first or entry.second)} is in another place",
     "edited": _edited,
     "resurrected": _resurrected,
     "lost": _lost,
-    "doubled": _doubled,
-    "blended": _blended,
+    "doubled": lambda entry, parents: (
+        f"{say_value(entry.result)} stands there again" if entry.result is not None else "something stands there twice"
+    ),
+    "blended": lambda entry, parents: (
+        f"{say_value(entry.result)} is made of two records" if entry.result is not None else "no document"
+    ),
 }
 
 

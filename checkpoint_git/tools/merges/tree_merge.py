@@ -60,12 +60,12 @@ _LONGEST_VALUE = 200  # characters of one side's value
 
 
 class Remaining(NamedTuple):
-    """What a merge leaves to a person.
+    """What a merge leaves to the user.
 
     path: "" for a conflict of no single path. kind: "checkpoint" (both sides say different things, at clashes), "text"
     (a checkpoint that is no JSON), "too-large", "record" (only ever added, and both sides have it differently),
     "file" and "binary" (an ordinary file), "removed" (changed here, removed there), "renamed", "mode", "type" (file,
-    folder, link or submodule). detail: a sentence, may hold a stranger's text. clashes: ours and theirs at a pointer.
+    folder, link or submodule). detail: a sentence, may hold untrusted text. clashes: ours and theirs at a pointer.
     """
 
     path: str
@@ -118,7 +118,7 @@ def merge_commits(
     """What `git merge` with the installed driver would make of two commits, as a tree.
 
     cwd: in any repository: bare, a linked work tree, inside a hook (its quarantine is kept). ours, theirs: revisions.
-    only: whether a path counts; all others stay as ours has them, and their conflicts are not told: a merge of
+    only: whether a path counts; all others stay as ours has them, and their conflicts are not reported: a merge of
     checkpoints alone is `only=is_merged`. choices: narrative and schema; None for those of the driver that this clone
     has installed. env: git's surroundings, None for this process's. Differences from `git merge`: no file's attributes
     count (no merge=union, no driver but ours, no line ends), and a checkpoint is given to our driver wherever both
@@ -132,7 +132,9 @@ def merge_commits(
     decided = read_choices(cwd) if choices is None else choices
     ways: tuple[_How, ...] = ("inner" if len(bases) > 1 else "none", "every")
     for how in ways:
-        with open_sealed(cwd, _attributes(how), _drivers(how, decided), env) as sealed:
+        value = "-merge" if how == "none" else "merge=checkpoint"
+        attributes = [f"{pattern} {value}" for pattern in attribute_patterns()]
+        with open_sealed(cwd, attributes, _drivers(how, decided), env) as sealed:
             if sealed.partial:
                 fetch_missing(cwd, [(base, side) for base in bases for side in (first, second)], env)
             merged = merge_trees(sealed, first, second)
@@ -169,11 +171,6 @@ def read_checked_bases(cwd: str, ours: str, theirs: str, env: Env = None) -> lis
 # Which merges git gives to the driver: none, so that every checkpoint that both sides changed is left to us; those of
 # the merge bases of a criss-cross; or every one, a process each, where it merges what it has merged already.
 _How = Literal["none", "inner", "every"]
-
-
-def _attributes(how: _How) -> list[str]:
-    value = "-merge" if how == "none" else "merge=checkpoint"
-    return [f"{pattern} {value}" for pattern in attribute_patterns()]
 
 
 def _drivers(how: _How, choices: Choices) -> dict[str, str]:
@@ -268,13 +265,14 @@ class Joiner(NamedTuple):
         except Exception as error:  # no JSON that we accept, or a fault of ours: the driver does the same then
             return self._merge_as_text(path, (base or b"", ours, theirs), error)
         clashes = list_clashes(merged)
-        detail = f"both sides changed {_listed(clash.where or '/' for clash in clashes)}"
+        places = [escape_controls(shorten(clash.where or "/", _LONGEST_VALUE)) for clash in clashes]
+        detail = f"both sides changed {', '.join(places)}"
         return merged.data, Remaining(path, "checkpoint", detail, clashes) if clashes else None
 
     def _merge_as_text(
         self, path: str, sides: tuple[bytes, bytes, bytes], error: Exception
     ) -> tuple[bytes | None, Remaining | None]:
-        """As the driver does where a version is no JSON: git's line merge, if that makes a document."""
+        """As the driver does where a version is not JSON: git's line merge, if that makes a document."""
         lines = merge_lines(self.sealed.cwd, *sides, env=self.sealed.env)
         why = error.message if isinstance(error, JsonTextError) else type(error).__name__
         if lines is None:
@@ -313,7 +311,7 @@ def _merge_modes(file: Unsettled) -> str:
 
 
 def _list_others(merged: TreeMerge, settled: set[str]) -> Iterable[Remaining]:
-    """What git left to a person, but for the files that we have merged."""
+    """What git left to the user, except the files that we have merged."""
     for file in merged.unsettled:
         if file.path not in settled:
             yield _describe(file, [note for note in merged.notes if file.path in note.paths])
@@ -353,13 +351,13 @@ def _describe(file: Unsettled, notes: Sequence[Note]) -> Remaining:
 
 
 def _find_own_name(file: Unsettled) -> str:
-    """A path as the commits have it: git calls what lies in another's way after the side, "PATH~theirs"."""
+    """A path as the commits have it: git names what is in another's way after the side, "PATH~theirs"."""
     if any(word in kind for kind in file.kinds for word in ("directory", "types", "modes")):
         return file.path.removesuffix("~ours").removesuffix("~theirs")
     return file.path
 
 
-# of several, the more telling first
+# of several kinds, the first that is there
 _WEIGHTS: tuple[Kind, ...] = (
     "removed",
     "renamed",
@@ -396,7 +394,3 @@ def _is_json(data: bytes) -> bool:
     except JsonTextError:
         return False
     return True
-
-
-def _listed(places: Iterable[str]) -> str:
-    return ", ".join(escape_controls(shorten(place, _LONGEST_VALUE)) for place in places)

@@ -98,7 +98,7 @@ def is_valid(path: str, data: bytes, now: int) -> bool:
 
 
 def find_newest(case: Case) -> int | None:
-    """The side whose updated_at (a workflow's last_updated) is later; None where nobody can tell."""
+    """The side whose updated_at (a workflow's last_updated) is later; None where neither can be called later."""
     if case.merged is None:
         return None
     ours, theirs = case.merged.context.ours, case.merged.context.theirs
@@ -226,7 +226,7 @@ class Decider(Protocol):
 
 
 class Resolved(NamedTuple):
-    """What became of one file.
+    """The result for one file.
 
     conflicts: all it had. sides: those decided, by `where`. staged: it is clean, valid and in the index. removed: it is
     staged as removed. kept_copy: where an edited file was put, relative to the work tree, or "".
@@ -335,7 +335,7 @@ def _decide_whole(case: Case, choose: Callable[[Conflict], int | None], now: int
 
 
 def _checked(resolved: Resolved, now: int) -> Resolved:
-    """A file without open conflicts: to be staged when it is a valid checkpoint, else to be mended."""
+    """A file without open conflicts: to be staged when it is a valid checkpoint, else to be fixed."""
     document = check_document(resolved.case.path, resolved.data or b"", now=now)
     if document.is_valid:
         return resolved._replace(action="stage")

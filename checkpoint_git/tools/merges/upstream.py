@@ -97,19 +97,14 @@ def preview_file(file: Versions, schema: dict[str, Any], narrative: str, now: in
     return FilePreview(file.path, "clean", invalid=f"{errors[0].where or '/'}: {errors[0].message}" if errors else "")
 
 
-def _read_json(data: bytes) -> str:
-    text = decode(data)
-    scan_tokens(text)
-    return text
-
-
 def _merges_by_lines(cwd: str, file: Versions) -> bool:
-    """Whether git's line merge, which takes over where a version is no JSON, is clean and makes a document."""
+    """Whether git's line merge, which takes over where a version is not JSON, is clean and makes a document."""
     base = file.bases[0].data if file.bases else None
     both = read_line_merges(cwd, base or b"", file.first or b"", file.second or b"")
     if both is None or both[0] != both[1]:
         return False
     try:
-        return bool(_read_json(both[0]))
+        scan_tokens(decode(both[0]))
     except JsonTextError:
         return False
+    return True

@@ -1,4 +1,4 @@
-"""`checkpoint ci verify`: would a forge's merge by lines treat every entry by the rules, and did a candidate's?"""
+"""`checkpoint ci verify`: check that a line-based merge, or a merge queue's candidate, corrupts nothing."""
 
 import argparse
 
@@ -30,7 +30,7 @@ from checkpoint_git.tools.merges.tree_merge import read_checked_bases
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb: exit code 1 where a merge by lines stops, or does what no rule would."""
+    """The verb: exit code 1 where a line-based merge stops, or does what no rule would."""
     cwd, env = invocation.cwd, clean_env(invocation.env)
     schemas = Schemas(read_choices(cwd))
     with open_plain(cwd, env) as plain:
@@ -99,7 +99,8 @@ def _verify_chain(plain: Plain, base: str, candidate: str, schemas: Schemas) -> 
     merges = [commit.id for commit in chain if len(commit.parents) > 1]
     suspects = {commit.id for commit in read_suspects(cwd, merges, env)}
     squashes = {one.id: one for one in read_squashes(cwd, [candidate, f"^{base}"], candidate, env)}
-    touching = _read_touching(plain, base, candidate)
+    words = ["rev-list", "--first-parent", "--no-merges", f"{base}..{candidate}", "--", *pathspecs()]
+    touching = set(run_git(words, cwd, env=env).out.decode().split())
     events = [(commit, find_event(commit)) for commit in chain if commit.id in suspects]
     events += [(squash, find_event(squash, True)) for squash in squashes.values() if squash.id not in suspects]
     found = {one.event.commit: one for one in audit_merges(plain, events, schemas)}
@@ -110,11 +111,6 @@ def _verify_chain(plain: Plain, base: str, candidate: str, schemas: Schemas) -> 
         elif commit.id in touching:
             singles.append(commit)
     return audited, singles
-
-
-def _read_touching(plain: Plain, base: str, candidate: str) -> set[str]:
-    words = ["rev-list", "--first-parent", "--no-merges", f"{base}..{candidate}", "--", *pathspecs()]
-    return set(run_git(words, plain.cwd, env=plain.env).out.decode().split())
 
 
 def _tell_single(commit: Commit) -> Finding:

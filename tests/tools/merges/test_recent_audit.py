@@ -197,8 +197,8 @@ def test_what_came_back_and_was_removed_on_purpose_is_no_news(diverged: GitRepo)
 
 def test_what_is_mended_in_the_work_tree_is_no_news(diverged: GitRepo) -> None:
     merge(diverged, text(R1, R2))
-    mended = text(R1, R2, R3)
-    assert audit(diverged, present=lambda path: mended.encode() if path == PATH else None) == ()
+    repaired = text(R1, R2, R3)
+    assert audit(diverged, present=lambda path: repaired.encode() if path == PATH else None) == ()
 
 
 def test_work_that_goes_on_does_not_hide_a_loss(diverged: GitRepo) -> None:
