@@ -5,7 +5,7 @@ import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import Place
@@ -42,20 +42,16 @@ def hold_passing_lock(path: str, timeout: float = DEFAULT_TIMEOUT) -> Iterator[N
         yield
     finally:
         try:
-            os.unlink(path)
-        except FileNotFoundError:
-            pass
+            with suppress(FileNotFoundError):
+                os.unlink(path)
         finally:
             os.close(descriptor)
 
 
 def remove_lock(path: str) -> None:
     """Removes a lock file once nobody holds it."""
-    descriptor = _lock(path, DEFAULT_TIMEOUT, lambda: None)
-    try:
-        os.unlink(path)
-    finally:
-        os.close(descriptor)
+    with hold_passing_lock(path):
+        return
 
 
 def _lock(path: str, timeout: float, on_wait: Callable[[], None]) -> int:
@@ -63,7 +59,7 @@ def _lock(path: str, timeout: float, on_wait: Callable[[], None]) -> int:
         descriptor = _open_lock(path)
         try:
             _wait_for_lock(descriptor, path, timeout, on_wait)
-            if _is_still_there(descriptor, path):
+            if _is_still_there(descriptor, path):  # else it was removed while we waited for it: a new one counts
                 return descriptor
         except BaseException:
             os.close(descriptor)

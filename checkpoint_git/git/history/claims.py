@@ -123,7 +123,8 @@ def _read_revert(subject: str) -> tuple[int, str, str]:
     quoted = re.match(_QUOTED, subject)
     if quoted:
         verbs = re.findall(r"revert|reapply", quoted["verbs"].lower())
-        return _depth(verbs), quoted["quoted"], quoted["rest"]
+        depth = sum(1 if verb == "revert" else 2 for verb in verbs)  # Reapply says that a revert was reverted
+        return depth, quoted["quoted"], quoted["rest"]
     revert = re.match(_REVERT, subject)
     if revert:
         return 1, subject[revert.end() :], ""
@@ -133,10 +134,6 @@ def _read_revert(subject: str) -> tuple[int, str, str]:
 
 
 _REVERTING = ("revert", "reapply", "re-apply", "reland", "re-land", "back", "roll")
-
-
-def _depth(verbs: list[str]) -> int:
-    return sum(1 if verb == "revert" else 2 for verb in verbs)
 
 
 def _find_in_subject(commit: Commit, subject: str) -> dict[str, str]:
@@ -261,13 +258,10 @@ def _find_in_body(body: str) -> dict[str, str]:
 def _find_closed(text: str) -> dict[str, str]:
     """Such as "Closes #12 and #13", "Fixes: ABC-3", "resolves acme/app#4"; not "does not fix #12"."""
     text = text[:MAX_TEXT]
-    ends = [keyword.end() for keyword in re.finditer(_CLOSED_BELOW, text) if _is_closing(text, keyword.start())]
+    spans = (keyword.span() for keyword in re.finditer(_CLOSED_BELOW, text))
+    ends = [end for start, end in spans if not re.search(_NOT_CLOSING, text[max(start - _NEAR, 0) : start])]
     mentions = find_mentions(text) if ends else []  # most texts close nothing
     return {reference: CLOSES_RULE for end in ends for reference in _listed_after(text, end, mentions)}
-
-
-def _is_closing(text: str, at: int) -> bool:
-    return not re.search(_NOT_CLOSING, text[max(at - _NEAR, 0) : at])
 
 
 def _listed_after(text: str, at: int, mentions: list[Mention]) -> list[str]:

@@ -10,20 +10,9 @@ from typing import NamedTuple
 
 from checkpoint_git.core.references import unqualify
 from checkpoint_git.core.terminal_text import shorten
-from checkpoint_git.git.history.claims import Claims, Commit, find_claims
+from checkpoint_git.git.history.claims import Claims, Commit
 
 _MOST = 100  # commits that are weighed for one reference, and reverts of it
-
-
-class Evidence(NamedTuple):
-    commit: str
-    subject: str
-    rule: str
-
-    @property
-    def sentence(self) -> str:
-        """Such as: 1a2b3c4d5 "Merge pull request #12 from ada/search" (its merge commit)."""
-        return f'{self.commit[:9]} "{shorten(self.subject, 80)}" ({self.rule})'
 
 
 class Told(NamedTuple):
@@ -35,10 +24,6 @@ Pair = tuple[str, str]  # ids of commits; the question is whether the first is i
 Pairs = frozenset[Pair]
 
 
-def tell(commit: Commit) -> Told:
-    return Told(commit, find_claims(commit))
-
-
 def names_repositories(told: Iterable[Told]) -> bool:
     """Whether anything is claimed of a reference that names a repository, ours or another."""
     return any("/" in reference for one in told for reference in (*one.claims.merged, *one.claims.reverted))
@@ -46,12 +31,12 @@ def names_repositories(told: Iterable[Told]) -> bool:
 
 def unqualify_all(told: Iterable[Told], own: frozenset[str]) -> list[Told]:
     """The same with this repository's own references without its name. own: see core.references.unqualify."""
-    return [one._replace(claims=_unqualified(one.claims, own)) for one in told]
-
-
-def _unqualified(claims: Claims, own: frozenset[str]) -> Claims:
-    merged = {unqualify(reference, own): rule for reference, rule in claims.merged.items()}
-    return Claims(merged, frozenset(unqualify(reference, own) for reference in claims.reverted), claims.undone)
+    plain: list[Told] = []
+    for commit, (merged, reverted, undone) in told:
+        named = {unqualify(reference, own): rule for reference, rule in merged.items()}
+        taken_back = frozenset(unqualify(reference, own) for reference in reverted)
+        plain.append(Told(commit, Claims(named, taken_back, undone)))
+    return plain
 
 
 def find_questions(told: Sequence[Told], wanted: frozenset[str]) -> Pairs:
@@ -64,24 +49,29 @@ def find_questions(told: Sequence[Told], wanted: frozenset[str]) -> Pairs:
 
 
 def decide_merged(told: Sequence[Told], wanted: frozenset[str], pairs: Pairs) -> dict[str, str]:
-    """Which wanted references a history merged and did not take back: for each the first evidence among `told`."""
-    standing = {reference: _find_standing(group, pairs) for reference, group in _group(told, wanted).items()}
-    return {
-        reference: Evidence(one.commit.id, one.commit.subject, one.claims.merged[reference]).sentence
-        for reference, one in standing.items()
-        if one
-    }
+    """The first evidence for each wanted reference that a history merged and did not take back.
+
+    Such as: 1a2b3c4d5 "Merge pull request #12 from ada/search" (its merge commit).
+    """
+    found: dict[str, str] = {}
+    for reference, group in _group(told, wanted).items():
+        if one := _find_standing(group, pairs):
+            found[reference] = f"{_say(one.commit)} ({one.claims.merged[reference]})"
+    return found
 
 
 def decide_taken_back(told: Sequence[Told], wanted: frozenset[str], pairs: Pairs) -> dict[str, str]:
-    """Which of the wanted references a history took back and did not merge again. The arguments are decide_merged's."""
+    """The evidence for each wanted reference that a history took back and did not merge again."""
     found: dict[str, str] = {}
     for reference, group in _group(told, wanted).items():
         if not _find_standing(group, pairs):
-            commit = (*group.reverts, *group.undone)[0].commit
             how = "" if group.reverts else ", which a later commit reverts"
-            found[reference] = f'{commit.id[:9]} "{shorten(commit.subject, 80)}"{how}'
+            found[reference] = _say((*group.reverts, *group.undone)[0].commit) + how
     return found
+
+
+def _say(commit: Commit) -> str:
+    return f'{commit.id[:9]} "{shorten(commit.subject, 80)}"'
 
 
 class _Group(NamedTuple):
@@ -93,6 +83,7 @@ class _Group(NamedTuple):
 
 
 def _find_standing(group: _Group, pairs: Pairs) -> Told | None:
+    # an undone commit takes back all that its own history says: a reverted merge also cancels its branch's words
     later = [one.commit.id for one in (*group.reverts, *group.undone)]
     standing = (one for one in group.merges if not any((one.commit.id, commit) in pairs for commit in later))
     return next(standing, None)

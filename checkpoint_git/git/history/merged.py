@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.references import unqualify
 from checkpoint_git.git.history import evidence
-from checkpoint_git.git.history.claims import Commit
+from checkpoint_git.git.history.claims import Commit, find_claims
 from checkpoint_git.git.history.evidence import Pair, Pairs, Told
 from checkpoint_git.git.history.index import SMALLEST, History, Place, read_history
 from checkpoint_git.git.history.log import PLAIN_LOG, environment, read_blocks
@@ -51,7 +51,7 @@ def _weigh(work_tree: str, history: History | None, wanted: frozenset[str], deci
     ids = _find_candidates(work_tree, history, wanted) if history else set()
     if not history or not ids:
         return {}
-    told = [evidence.tell(commit) for commit in _read_commits(work_tree, sorted(ids))]
+    told = [Told(commit, find_claims(commit)) for commit in _read_commits(work_tree, sorted(ids))]
     if evidence.names_repositories(told):
         told = evidence.unqualify_all(told, read_own_names(work_tree))
     pairs = read_pairs(work_tree, history.tip, evidence.find_questions(told, wanted), history.size)

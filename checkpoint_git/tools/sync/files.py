@@ -124,15 +124,10 @@ def _take(work: Work, top: str, path: str, *, is_unmerged: bool) -> None:
         trouble = content.strerror or "it cannot be read"
     if trouble:
         work.refused.add(path)
-        work.findings.append(
-            Finding("sync/not-readable", "error", f"it is left out: {trouble}", path, hint=_hint(is_unmerged))
-        )
+        hint = "checkpoint resolve, then sync again" if is_unmerged else "put a regular file in its place"
+        work.findings.append(Finding("sync/not-readable", "error", f"it is left out: {trouble}", path, hint=hint))
     elif isinstance(content, bytes):
         work.contents[path] = content
-
-
-def _hint(is_unmerged: bool) -> str:
-    return "checkpoint resolve, then sync again" if is_unmerged else "put a regular file in its place"
 
 
 def is_behind_link(top: str, path: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from checkpoint_git.git.history import evidence
-from checkpoint_git.git.history.claims import Commit
+from checkpoint_git.git.history.claims import Commit, find_claims
 
 
 def commit(subject: str, body: str = "", parents: int = 1, name: str = "a") -> Commit:
@@ -19,7 +19,7 @@ def find_evidence(
 
     commits: newest first, each the parent of the one before. own: see core.references.unqualify.
     """
-    told = evidence.unqualify_all(map(evidence.tell, commits), own)
+    told = evidence.unqualify_all((evidence.Told(one, find_claims(one)) for one in commits), own)
     place = {commit.id: at for at, commit in enumerate(commits)}
     pairs = evidence.find_questions(told, wanted)
     return evidence.decide_merged(told, wanted, frozenset(pair for pair in pairs if place[pair[0]] > place[pair[1]]))
