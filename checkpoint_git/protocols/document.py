@@ -33,12 +33,7 @@ def find_broken(documents: Sequence[Document]) -> list[Finding]:
     for document in documents:
         errors = [finding for finding in document.findings if finding.level == "error"]
         if errors:
-            found.append(_with_rest(errors[0], len(errors) - 1))
+            first = errors[0]
+            rest = [f"{len(errors) - 1} more in this file: checkpoint validate"] if len(errors) > 1 else []
+            found.append(first._replace(hint="; ".join(filter(None, [first.hint, *rest]))))
     return found
-
-
-def _with_rest(finding: Finding, more: int) -> Finding:
-    if not more:
-        return finding
-    rest = f"{more} more in this file: checkpoint validate"
-    return finding._replace(hint=f"{finding.hint}; {rest}" if finding.hint else rest)

@@ -10,16 +10,17 @@ from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import find_broken
-from checkpoint_git.protocols.workflow.layout import relative_state_path
 
 if TYPE_CHECKING:
     from checkpoint_git.core.html import PageParts
 
+# of layout.py, which most projects have no use for
+_STATE = "memory/state/phase.json"
 _TASK_ACTIONS = ("add", "start", "done", "fail")
 
 
 def is_present(place: Place) -> bool:
-    return os.path.lexists(os.path.join(place.root, relative_state_path("phase")))
+    return os.path.lexists(os.path.join(place.root, _STATE))
 
 
 def summarize(question: Question) -> Summary:

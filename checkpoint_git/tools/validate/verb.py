@@ -39,7 +39,11 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     checked: list[dict[str, Any]] = []
     findings: list[Finding] = []
     nouns: Counter[str] = Counter()
-    for document in iterate_checked(_read_files(args, invocation), invocation.now):
+    if args.staged or args.rev is not None:
+        files = _read_from_git(args, invocation.cwd, invocation.env)
+    else:
+        files = read_paths(args.paths, invocation.cwd) if args.paths else _read_project(invocation.cwd)
+    for document in iterate_checked(files, invocation.now):
         findings += document.findings
         checked.append({"path": document.path, "valid": document.is_valid})
         nouns[(find_kind(document.path) or KINDS[0]).noun] += 1
@@ -56,12 +60,6 @@ def _count(noun: str, count: int) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def _read_files(args: Namespace, invocation: Invocation) -> Files:
-    if args.staged or args.rev is not None:
-        return _read_from_git(args, invocation.cwd, invocation.env)
-    return read_paths(args.paths, invocation.cwd) if args.paths else _read_project(invocation.cwd)
-
-
 # the work tree
 
 
@@ -71,20 +69,13 @@ def _read_project(cwd: str) -> Files:
         place = find_place(cwd)
         folder, top = place.root, place.top
     except CheckpointError:
-        folder, top = _find_project(cwd)
-        if not folder:
-            raise
+        folder, repository = os.path.abspath(cwd), find_repository(cwd)
+        while not find_files(folder):
+            if (repository and folder == repository[0]) or folder == os.path.dirname(folder):
+                raise
+            folder = os.path.dirname(folder)
+        top = repository[0] if repository else folder  # which no link may leave
     return ((relative_path(path, top), read_content(path, top)) for path in find_files(folder))
-
-
-def _find_project(cwd: str) -> tuple[str, str]:
-    """(the nearest folder upward that has files of ours, the folder no link may leave); empty for none."""
-    folder, repository = os.path.abspath(cwd), find_repository(cwd)
-    while not find_files(folder):
-        if (repository and folder == repository[0]) or folder == os.path.dirname(folder):
-            return "", ""
-        folder = os.path.dirname(folder)
-    return folder, repository[0] if repository else folder
 
 
 def read_paths(paths: list[str], cwd: str) -> Files:
