@@ -105,7 +105,6 @@ def _replace(text: str, path: Path, span: Span, value: Value) -> str:
 
 
 def _lead(text: str, span: Span, old: str) -> str:
-    """The blank that is missing before a new value, behind `key:`."""
     return " " if not old and text[span.start - 1 : span.start] not in (" ", "\n") else ""
 
 
@@ -114,7 +113,6 @@ def _cannot_change(path: Path, why: str) -> CheckpointError:
 
 
 def _replace_items(text: str, path: Path, value: list[str]) -> str:
-    """A block list item by item: the comments beside those that stay are kept."""
     while True:
         spans = find_spans(text)
         items = sum(where.rpartition("/")[0] == _pointer(path) for where in spans)
@@ -134,7 +132,6 @@ def _replace_items(text: str, path: Path, value: list[str]) -> str:
 
 
 def _fill_empty(text: str, path: Path, span: Span, rest: Path, value: Value) -> str:
-    """Members where there is nothing yet: behind `key:`, or instead of {} or []."""
     old = text[span.start : span.end].strip()
     if old not in ("", "null", "~") and not span.is_flow:
         raise _cannot_change(path, "is a text in the document, not a group")

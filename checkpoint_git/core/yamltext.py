@@ -95,7 +95,6 @@ def locate_all(text: str, wheres: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _build(text: str, spans: dict[str, Span] | None) -> Any:
-    """The value of a text. spans, where given, takes where each value is."""
     events = _document_events(text)
     first = next(events, None)
     if first is None:

@@ -38,7 +38,6 @@ class MemoryCheckpoint:
 
     @property
     def now(self) -> int:
-        """Seconds since 1970, UTC."""
         return int(time.time()) if self._now is None else self._now
 
     def load(self) -> dict[str, str] | None:

@@ -52,7 +52,6 @@ def is_key(text: str) -> bool:
 
 
 def write(key: str, value: str) -> str:
-    """The text of a field. Blanks around a value are not kept."""
     return f"{key}:{value.strip()}"
 
 
@@ -141,12 +140,9 @@ def plan_update(entity: Entity, changes: Mapping[str, str | None]) -> Steps:
 
 
 def next_stamp(before: str, now: int) -> str:
-    """The timestamp of an update: later than the one before, so that an update that was cut off is recognised.
-
-    now: seconds since 1970. Within one second it counts thousandths. A timestamp far ahead of the clock is ignored.
-    """
+    """Later than the timestamp before, by thousandths within one second, so that a cut-off update shows."""
     seconds, fraction = read_instant(before) or (0, "")
-    if not now <= seconds <= now + _SKEW:
+    if not now <= seconds <= now + _SKEW:  # one far ahead is a wrong clock, and not followed
         return write_instant(now)
     thousandths = int(f"{fraction}000"[:3]) + 1
     return f"{write_instant(seconds)[:-1]}.{thousandths:03d}Z" if thousandths < 1000 else write_instant(seconds + 1)

@@ -37,7 +37,6 @@ class Settings(NamedTuple):
 
 
 def read_settings(cwd: str, entity: str | None = None) -> Settings:
-    """The settings for a folder. entity: overrides the configured name."""
     out = run_git(["config", "-z", "--get-regexp", r"^checkpoint\.memory"], cwd, check=False).out
     texts = [entry.partition("\n") for entry in out.decode("utf-8", "surrogateescape").split("\0") if entry]
     found = {key.lower().removeprefix("checkpoint.memory"): value for key, _, value in texts}
@@ -92,13 +91,11 @@ def open_graph(settings: Settings, cwd: str, env: Mapping[str, str], *, offline:
 
 
 def find_offline(offline: bool) -> list[Finding]:
-    """The warning about using the file directly."""
     message = "the graph's file was used directly: a server that runs at the same time may overwrite what was written"
     return [Finding("memory/offline", "warning", message)] if offline else []
 
 
 def keep_copy(entity: Entity, cwd: str, env: Mapping[str, str], now: int) -> str:
-    """Writes an entity with its relations into a backup; the backup's folder."""
     value = {"type": "entity", **entity_json(entity), "relations": [dict(relation) for relation in entity.relations]}
     repository = find_repository(cwd)
     above = repository[1] if repository else layout.data_folder(env)

@@ -8,7 +8,6 @@ _LOG = os.path.join("checkpoint", "memory-on-commit.log")  # in the git director
 
 
 def after_commit(cwd: str, env: Mapping[str, str]) -> None:
-    """Starts a save of the initiative's checkpoint where checkpoint.memoryOnCommit is true, and waits for nothing."""
     from checkpoint_git.git.repository import read_flag
 
     if read_flag("checkpoint.memoryOnCommit", cwd):

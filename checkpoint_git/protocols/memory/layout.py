@@ -37,11 +37,7 @@ class Server(NamedTuple):
 
 
 def read_command(command: str, graph: str, env: Mapping[str, str]) -> Server:
-    """A server from a setting: words as a shell splits them, NAME=value in front of them.
-
-    graph: the setting of the graph's file, "" for none. Raises CheckpointError for a command that cannot be split and
-    for a path that is not absolute: the server would resolve it against its own folder.
-    """
+    """A server from its setting, NAME=value in front. graph: that of its file, or "". Raises CheckpointError."""
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -76,12 +72,10 @@ def check_graph_path(path: str) -> str:
 
 
 def cache_folder(env: Mapping[str, str]) -> str:
-    """For what can be made again, and for locks."""
     return os.path.join(_base(env, "XDG_CACHE_HOME", ".cache"), "checkpoint-git")
 
 
 def data_folder(env: Mapping[str, str]) -> str:
-    """For the graph that `memory setup` configures."""
     return os.path.join(_base(env, "XDG_DATA_HOME", ".local/share"), "checkpoint-git")
 
 

@@ -14,7 +14,6 @@ _FRESH = "checkpoint memory save keeps a copy of it and begins afresh; checkpoin
 
 
 def check(entity: Entity, now: int) -> list[Finding]:
-    """Everything that is wrong with an entity that should be a checkpoint. now: seconds since 1970."""
     reading = read_entity(entity)
     if reading.state == "foreign":
         kind = shorten(entity.entity_type, _SHOWN)

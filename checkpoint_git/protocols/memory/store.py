@@ -62,10 +62,7 @@ def load_entity(transport: Transport, name: str) -> Entity | None:
 def save_checkpoint(
     transport: Transport, name: str, request: Request, now: int, keep_copy: Callable[[Entity], str]
 ) -> Saved:
-    """Creates or changes a checkpoint; a corrupted one is begun afresh, once keep_copy has made a copy of it.
-
-    Raises CheckpointError, nothing changed, where fields are missing or the entity is not a checkpoint.
-    """
+    """A corrupted checkpoint is begun afresh, after keep_copy. Raises CheckpointError, nothing changed."""
     check_fields(request.given)
     with transport.exclusive():
         before = load_entity(transport, name)
@@ -85,7 +82,6 @@ def save_checkpoint(
 
 
 def update_checkpoint(transport: Transport, name: str, given: Fields, now: int) -> Saved:
-    """Changes fields of an existing checkpoint, and stamps it. Raises CheckpointError where there is none."""
     check_fields({key: value for key, value in given.items() if value is not None})
     with transport.exclusive():
         before = load_entity(transport, name)
@@ -99,7 +95,6 @@ def update_checkpoint(transport: Transport, name: str, given: Fields, now: int) 
 
 
 def check_fields(fields: Mapping[str, str]) -> None:
-    """Raises CheckpointError for an invalid key, and for a value that no graph could hold."""
     for key, value in fields.items():
         shown = escape_controls(shorten(key, 60))
         if not is_key(key):
@@ -118,10 +113,7 @@ def check_fields(fields: Mapping[str, str]) -> None:
 
 
 def write_fields(transport: Transport, name: str, changes: Fields) -> Saved:
-    """Sets fields of an entity, which is created where it is missing; None removes a field. Others stay as they are.
-
-    Raises CheckpointError where the fields are not in the graph after five tries, and for another client's entity.
-    """
+    """Sets fields of an entity, or creates it; None removes a field. Raises CheckpointError where they do not stay."""
     created = False
     for _ in range(_TRIES):
         before = load_entity(transport, name)
@@ -165,7 +157,6 @@ def _read_settled(transport: Transport, name: str, changes: Fields) -> Entity | 
 
 
 def remove_entity(transport: Transport, name: str) -> None:
-    """Deletes the entity. Raises CheckpointError where it is there afterwards."""
     for _ in range(_TRIES):
         transport.delete_entities([name])
         if load_entity(transport, name) is None:

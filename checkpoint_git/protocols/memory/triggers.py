@@ -52,10 +52,7 @@ class Request(NamedTuple):
 
 
 def plan_fields(request: Request, before: Mapping[str, str], stamp: str) -> dict[str, str | None]:
-    """The fields to set; None removes one. before: what the checkpoint holds now. stamp: the new timestamp.
-
-    Raises CheckpointError, naming the options, where something is missing.
-    """
+    """The fields to set; None removes one. before: what the checkpoint holds now. Raises CheckpointError."""
     trigger = TRIGGERS[request.trigger]
     changes: dict[str, str | None] = dict(trigger.defaults)
     if following := request.next_milestone or request.next_phase:

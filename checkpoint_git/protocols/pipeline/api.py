@@ -29,7 +29,6 @@ class Pipeline:
 
     @property
     def now(self) -> int:
-        """Seconds since 1970, UTC."""
         return int(time.time()) if self._now is None else self._now
 
     def write(
@@ -75,5 +74,4 @@ class Pipeline:
         return records.plan_resume(self._run, records.check_phase(phase), self.now, fallback=fallback)
 
     def next_attempt(self, phase: str) -> int:
-        """One more than the highest attempt at a phase."""
         return records.next_attempt(self._run, records.check_phase(phase))

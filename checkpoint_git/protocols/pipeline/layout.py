@@ -38,7 +38,6 @@ class RecordName(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Relative to the base, "/" between its parts."""
         return f"{self.ticket_id}/{self.run_id}/{self.file_name}"
 
 
@@ -67,10 +66,8 @@ def is_run_folder(name: str) -> bool:
 
 
 def earlier_phases(phase: str, present: Collection[str]) -> list[str]:
-    """The phases that must be over before this one, in order.
-
-    pr_release_ready is among them only where the run has records of it: not every pipeline knows it.
-    """
+    """The phases that must be over before this one, in order. present: those that the run has records of."""
+    # not every pipeline knows pr_release_ready
     return [name for name in READ_PHASES[: READ_PHASES.index(phase)] if name in PHASES or name in present]
 
 
@@ -88,7 +85,6 @@ def normalize_run_id(run_id: str) -> str:
 
 
 def find_ticket_trouble(ticket_id: str) -> str:
-    """Why a text cannot be a ticket's identifier, which names a folder; "" where it can."""
     if not ticket_id.strip():
         return "it is empty"
     if len(ticket_id) > MAX_TICKET:
@@ -120,7 +116,6 @@ def _is_text(text: str) -> bool:
 
 
 def find_base_trouble(base: str) -> str:
-    """Why a path cannot be the base of the records, "" where it can."""
     if "\0" in base:
         return "it holds a NUL"
     if not base.startswith("/"):

@@ -32,7 +32,6 @@ class Run(NamedTuple):
         return [name for name in names if phase in ("", name.phase)]
 
     def attempts(self, phase: str) -> list[int]:
-        """The attempts at a phase that have a record, in order."""
         return [name.attempt for name in self.names(phase)]
 
 
@@ -44,7 +43,6 @@ def check_ticket(base: str, ticket_id: str) -> None:
 
 
 def open_run(base: str, ticket_id: str, run_id: str) -> Run:
-    """A run by its identifiers; a short run id stands for its UUID. Raises CheckpointError for an invalid one."""
     check_ticket(base, ticket_id)
     trouble = layout.find_run_trouble(run_id)
     if trouble:
@@ -53,7 +51,6 @@ def open_run(base: str, ticket_id: str, run_id: str) -> Run:
 
 
 def check_phase(phase: str, *, writing: bool = False) -> str:
-    """The phase itself. Raises CheckpointError, listing the valid ones, for an unknown one."""
     known = tuple(layout.PHASES) if writing else layout.READ_PHASES
     if phase in known:
         return phase
@@ -84,11 +81,7 @@ class Written(NamedTuple):
 
 
 def write_record(run: Run, draft: Draft, attempt: int | None, now: int) -> Written:
-    """Writes a record; attempt None takes the next free number, whoever else is writing.
-
-    Raises CheckpointError, nothing written, for invalid contents, an attempt that exists already, and a disk that
-    does not take it.
-    """
+    """Attempt None takes the next free number, whoever else is writing. Raises CheckpointError, nothing written."""
     check_phase(draft.phase, writing=True)
     value = make_value(run, draft, attempt or 1, now)
     warnings = _check(run, value, now)
@@ -131,7 +124,6 @@ def make_value(run: Run, draft: Draft, attempt: int, now: int) -> dict[str, Any]
 
 
 def _check(run: Run, value: dict[str, Any], now: int) -> list[str]:
-    """The warnings about a new record. Raises CheckpointError where it is not valid."""
     findings = check_value(value, _name(run, value).path, 0, now)
     errors = [finding for finding in findings if finding.level == "error"]
     if errors:
@@ -153,7 +145,6 @@ def _name(run: Run, value: dict[str, Any]) -> RecordName:
 
 
 def _create(run: Run, value: dict[str, Any], attempt: int) -> RecordName | None:
-    """Writes the record as this attempt; None where there is one already."""
     value["attempt_number"] = attempt
     data = write_block(value).encode()
     if len(data) > MAX_BYTES:
@@ -188,10 +179,7 @@ class Found(NamedTuple):
 
 
 def read_newest(run: Run, phase: str, now: int, *, attempt: int | None = None, fallback: bool = False) -> Found:
-    """The record with the highest attempt at a phase, or the attempt asked for; it may be broken: see its findings.
-
-    fallback: takes the newest one that is not, where there is one. Raises CheckpointError where there is none at all.
-    """
+    """The highest attempt, or the named one, be it broken. fallback: the newest good one. Raises CheckpointError."""
     names = [name for name in run.names(phase) if attempt in (None, name.attempt)]
     if not names:
         raise _missing(run, phase, attempt)
@@ -222,10 +210,7 @@ def _missing(run: Run, phase: str, attempt: int | None) -> CheckpointError:
 
 
 def read_records(base: str, ticket_id: str, run_id: str, now: int, skipped: list[Skipped]) -> Iterator[Record]:
-    """The valid records of a ticket (run_id: "" for all runs) by run, ordinal and attempt, one at a time.
-
-    The others are added to skipped with their reason.
-    """
+    """The valid records by run ("" for all), ordinal and attempt, one at a time; the others are added to skipped."""
     for run in [run_id] if run_id else store.list_runs(base, ticket_id, skipped):
         for name in store.list_names(base, ticket_id, run, skipped):
             record = check_record(name.path, store.read_content(base, name.path), now=now, brief=True)
@@ -271,12 +256,10 @@ class Resumption(NamedTuple):
 
     @property
     def is_possible(self) -> bool:
-        """Whether every earlier phase is over."""
         return self.run_from == self.phase
 
     @property
     def records(self) -> list[Record]:
-        """The records of the phases that are over."""
         return [each.record for each in self.phases if each.record is not None and each.state == "valid"]
 
     @property
@@ -298,10 +281,7 @@ def plan_resume(
     fallback: bool = False,
     compare: Callable[[Record], Record] = lambda record: record,
 ) -> Resumption:
-    """Whether the run can go on at a phase, by the newest record of every earlier one.
-
-    compare: adds what else is known of a record, such as whether a repository has its commits.
-    """
+    """compare: adds what else is known of a record, such as whether a repository has its commits."""
     present = {name.phase for name in run.names()}
     phases, passed = [], list[str]()
     for earlier in layout.earlier_phases(phase, present):

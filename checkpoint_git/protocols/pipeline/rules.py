@@ -41,7 +41,6 @@ def schema_for(phase: str) -> Schema:
 
 
 def describe(mismatch: Mismatch) -> Finding:
-    """A break of the schema as a finding: an error with code, where, message and hint."""
     name = mismatch.where[1:] or "the record"
     code, says, hint = _KEYWORDS.get(mismatch.keyword, ("pipeline/shape", "{name}: {message}", ""))
     if name == "phase" and mismatch.keyword == "enum":
@@ -54,7 +53,6 @@ def describe(mismatch: Mismatch) -> Finding:
 
 
 def quote(value: object) -> str:
-    """An untrusted value for a message: short, on one line."""
     return escape_controls(shorten(json.dumps(value, ensure_ascii=False, default=str), 80))
 
 
@@ -88,11 +86,7 @@ _TYPE_NAMES = {
 
 
 def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Finding]:
-    """Every finding beyond shape, with `where` set and path, line and column left empty.
-
-    skill: the last three parts of the record's path, folders that are not known left empty. size: of the file, bytes.
-    now: seconds since 1970.
-    """
+    """skill: the last three parts of the record's path, unknown folders left empty. now: seconds since 1970."""
     found = [*_check_version(value), *_check_ticket(value), *_check_times(value, now), *_check_paths(value)]
     found += [*_check_repositories(value), *_check_payload_phase(value), *_check_whole_numbers(value)]
     name = layout.parse_path(skill)
@@ -156,7 +150,6 @@ def _check_path(path: str, where: str) -> Iterator[Finding]:
 
 
 def find_path_trouble(path: str) -> str:
-    """Why a text cannot be the path of something that a phase made, "" where it can."""
     if path.startswith("/"):
         return "it is absolute"
     if "\\" in path:
@@ -186,7 +179,6 @@ def find_payload_phase(value: dict[str, Any]) -> str:
 
 
 def _claimed_phase(value: dict[str, Any]) -> Any:
-    """The phase that the payload claims, else the record's."""
     phase, payload = value.get("phase"), value.get("phase_payload")
     return payload.get("phase", phase) if isinstance(payload, dict) else phase
 
@@ -212,7 +204,6 @@ def _check_whole_numbers(value: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _check_name(value: dict[str, Any], name: layout.RecordName) -> Iterator[Finding]:
-    """Contents that disagree with the file's place: one of both was changed by hand."""
     fields = (("ticket_id", name.ticket_id), ("run_id", name.run_id), ("phase", name.phase))
     for field, wanted in (*fields, ("attempt_number", name.attempt)):
         if wanted and field in value and value[field] != wanted:

@@ -43,7 +43,6 @@ class RunState(NamedTuple):
 
 
 def find_base(wished: str | None, cwd: str, env: Mapping[str, str]) -> str:
-    """The folder of all records: the wished one, else what the setting names, else one in the home."""
     if wished is not None:
         return wished
     if named := read_setting(cwd, env):
@@ -67,13 +66,11 @@ def read_setting(cwd: str, env: Mapping[str, str]) -> str:
 
 
 def find_bases(place: Place, env: Mapping[str, str]) -> list[str]:
-    """The folders of records that belong to a project: its own, and what its setting names; [] for none."""
     named = [os.path.join(place.top, layout.BASE), read_setting(place.top, env)]
     return list(dict.fromkeys(base for base in named if base and os.path.isdir(base)))
 
 
 def read_runs(place: Place, env: Mapping[str, str]) -> list[RunState]:
-    """Every run of a project's records, by ticket and run; no record is opened."""
     runs = []
     for base in find_bases(place, env):
         for ticket in list_tickets(base):
@@ -86,7 +83,6 @@ def read_runs(place: Place, env: Mapping[str, str]) -> list[RunState]:
 
 
 def check_base(base: str) -> None:
-    """Raises CheckpointError where a path cannot be the base, or is something else than a folder."""
     trouble = layout.find_base_trouble(base)
     if trouble:
         hint = "give an absolute path, such as ~/.claude/checkpoints written out"
@@ -96,7 +92,6 @@ def check_base(base: str) -> None:
 
 
 def list_tickets(base: str) -> list[str]:
-    """The tickets that have a folder, sorted; [] where the base cannot be read."""
     return sorted(name for name in _list_folder(base, "", []) if not layout.find_ticket_trouble(name))
 
 
@@ -154,10 +149,7 @@ def read_content(base: str, path: str) -> read.FileContent:
 
 
 def prepare_folder(base: str, ticket_id: str, run_id: str) -> None:
-    """Makes the folder of a run with those above it, for this user alone; clears what killed writers left.
-
-    Raises CheckpointError where it cannot be made, or would be outside the base.
-    """
+    """Makes a run's folder, for this user alone; clears what killed writers left. Raises CheckpointError."""
     from checkpoint_git.disk import atomic
 
     folder = os.path.join(base, ticket_id, run_id)
@@ -185,10 +177,7 @@ def _refuse_outside(folder: str, base: str) -> None:
 
 
 def create_record(base: str, name: RecordName, data: bytes) -> bool:
-    """Writes a record that must not exist yet, whole, on the disk, for this user alone. False where its name is taken.
-
-    Raises CheckpointError, and leaves nothing behind, where it cannot be written.
-    """
-    from checkpoint_git.disk import atomic
+    """Writes a record whole and on the disk; False where its name is taken. Raises CheckpointError."""
+    from checkpoint_git.disk import atomic  # `pipeline list`, the hot verb, writes nothing
 
     return atomic.create_file(os.path.join(base, name.path), data, layout.FILE_MODE)

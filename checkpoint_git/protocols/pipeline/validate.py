@@ -61,11 +61,7 @@ def find_files(folder: str) -> list[str]:
 
 
 def check_record(path: str, data: "bytes | OSError", *, now: int, brief: bool = False) -> Record:
-    """The record in a file's bytes, or in the error of reading it.
-
-    path: its last three parts say whose record it must be. now: seconds since 1970. brief: a broken shape is not
-    explained, so that jsonschema is not loaded.
-    """
+    """path: its last three parts say whose record it must be. brief: a broken shape is not explained."""
     name = layout.parse_path(path)
     assert name is not None, path
     if isinstance(data, OSError):
@@ -85,12 +81,11 @@ def check_record(path: str, data: "bytes | OSError", *, now: int, brief: bool = 
 
 
 def check_value(value: dict[str, Any], path: str, size: int, now: int, *, brief: bool = False) -> list[Finding]:
-    """What is wrong with a record's value; path, line and column are left empty."""
     schema = rules.schema_for(rules.find_payload_phase(value))
     findings = rules.check(value, skill=path, size=size, now=now)
     if is_surely_valid(schema, value):
         return _without_echoes(findings)
-    if brief:
+    if brief:  # jsonschema is not loaded then
         return [*findings, _SHAPELESS]
     first: dict[str, Finding] = {}
     for mismatch in explain(schema, _cut(value)):  # a value of the wrong type also breaks other rules: once is enough
@@ -134,17 +129,13 @@ def _locate_all(findings: list[Finding], path: str, text: str, *, brief: bool) -
 
 
 def compare_with_repository(record: Record, path: str) -> list[Finding]:
-    """What is missing in the repository around a folder. The record must be valid.
-
-    Of repo_commit_map the entries count that are named like the repository (its folder, the folder that it is a linked
-    work tree of, what its remotes call it), or the only one there is.
-    Raises CheckpointError where there is no repository.
-    """
+    """What is missing in the repository around a folder. record: a valid one. Raises CheckpointError."""
     repository = find_repository(path) if os.path.isdir(path) else None
     if repository is None:
         raise CheckpointError(f"--repo {escape_controls(path)} is not inside a git repository", "name a work tree")
     assert record.value is not None
     work_tree = repository[0]
+    # A repository goes by its folder's name, that of the folder that it is a linked work tree of, and its remotes'.
     commits, unchecked = _find_commits(record.value, _read_names(*repository))
     found = []
     for name in unchecked:
@@ -156,7 +147,6 @@ def compare_with_repository(record: Record, path: str) -> list[Finding]:
 
 
 def _read_names(work_tree: str, git_dir: str) -> frozenset[str]:
-    """What a repository may be called, in lower case."""
     from checkpoint_git.git.refs import read_own_names
 
     main, found, _ = git_dir.rpartition("/.git/worktrees/")
@@ -165,10 +155,7 @@ def _read_names(work_tree: str, git_dir: str) -> frozenset[str]:
 
 
 def _find_commits(value: dict[str, object], names: Collection[str]) -> tuple[dict[str, str], list[str]]:
-    """(JSON Pointer -> commit that the repository must have, names in repo_commit_map that are other repositories).
-
-    names: of the repository, in lower case.
-    """
+    """(JSON Pointer -> commit that the repository must have, names of other repositories). names: in lower case."""
     commit_map, payload = value["repo_commit_map"], value["phase_payload"]
     assert isinstance(commit_map, dict)
     assert isinstance(payload, dict)

@@ -37,7 +37,6 @@ _RUN = ("ticket_id", "run_id")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """ACTION and the options of all actions; which of them an action takes is checked after parsing."""
     add = parser.add_argument
     add("action", metavar="ACTION", choices=list(ACTIONS), help=", ".join(ACTIONS))
     add("--ticket-id", metavar="ID", help="the ticket, such as OMN-2144")
@@ -69,7 +68,6 @@ class Request(NamedTuple):
 
     @property
     def run(self) -> records.Run:
-        """The run that the options name. Raises CheckpointError."""
         return records.open_run(self.base, self.args.ticket_id, self.args.run_id)
 
     @property
@@ -84,7 +82,6 @@ class Request(NamedTuple):
         raise CheckpointError(message, "or write --attempt auto")
 
     def compare(self, record: Record) -> Record:
-        """The record with what --repo contradicts, if that was given."""
         if self.args.repo is None:
             return record
         path = os.path.normpath(os.path.join(self.cwd, self.args.repo))
@@ -120,7 +117,6 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
 
 
 def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
-    """An error as a document. words: the command line, which may not even have been parsed."""
     members: dict[str, Any] = {"error": error.message, "hint": error.hint}
     if "validate" in words:
         members = {"is_valid": False, **members, "errors": [error.message], "warnings": [], "checkpoint": None}
@@ -276,7 +272,6 @@ ACTIONS = {
 
 
 def _read_json(option: str, text: str, kind: type) -> Any:
-    """An option's value from JSON. Raises CheckpointError where it is not JSON, or of another kind."""
     wanted = 'an object {"...": ...}' if kind is dict else 'a list ["..."]'
     try:
         value = jsontext.load(text)

@@ -34,7 +34,6 @@ class Workflow:
 
     @property
     def now(self) -> int:
-        """Seconds since 1970, UTC."""
         return int(time.time()) if self._now is None else self._now
 
     def start(self, name: str, *, fresh: bool = False) -> str | None:
@@ -71,15 +70,12 @@ class Workflow:
         return writer.advance(approvals, output, approved=approved, force=force).changed.refused
 
     def approve(self, phase: str) -> Findings:
-        """Notes the user's approval of a phase."""
         return self._writer().approve(check_phase(phase)).refused
 
     def save(self, note: str = "") -> Findings:
-        """A checkpoint before an expensive step."""
         return self._writer().save(note).refused
 
     def add_tasks(self, *names: str) -> Findings:
-        """Adds pending tasks."""
         return self._change_task("add", list(names))
 
     def start_task(self, name: str, output: str | None = None) -> Findings:
@@ -87,7 +83,6 @@ class Workflow:
         return self._change_task("start", [name], output)
 
     def finish_task(self, name: str, output: str | None = None) -> Findings:
-        """Completes a task."""
         return self._change_task("done", [name], output)
 
     def fail_task(self, name: str, error: str = "") -> Findings:
@@ -103,7 +98,6 @@ class Workflow:
         return find_trouble(find_state(self._path, self.now), self.now)
 
     def archive(self) -> str | None:
-        """Moves the state into an archive; its path, relative to the project."""
         return self._writer().archive()[1]
 
     def _writer(self) -> Writer:

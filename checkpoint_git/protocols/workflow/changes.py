@@ -91,7 +91,6 @@ class Writer(NamedTuple):
         return self._change(lambda value, execution, now: _approve(value, phase, now))
 
     def save(self, note: str) -> Changed:
-        """A checkpoint before an expensive step: a phase that is pending or failed is in progress then."""
 
         def change(value: Value, execution: Value, now: int) -> None:
             if value.get("phase_status") in ("pending", "failed"):
@@ -103,10 +102,7 @@ class Writer(NamedTuple):
     def advance(
         self, approvals: tuple[str, ...], output: str | None = None, *, approved: bool = False, force: bool = False
     ) -> Advanced:
-        """Completes the current phase; after the last one the state is archived.
-
-        approved: the user says so now. force: the phase's result need not be there.
-        """
+        """Completes the current phase. approved: the user says so now. force: the phase's result need not be there."""
         following = ""
 
         def change(value: Value, execution: Value, now: int) -> Finding | None:
@@ -163,7 +159,6 @@ class Writer(NamedTuple):
         return self._change(change)
 
     def recover(self) -> Recovered:
-        """Settles every running task by its output; nothing is written where none is running."""
         with self._hold():
             state = load_state(self.place, self.now)
             steps = find_recovery(state)
@@ -287,7 +282,6 @@ def _find_result(place: Place, value: Value, execution: Value, wished: str | Non
 
 
 def find_output_trouble(place: Place, path: Any) -> Finding | None:
-    """Why a task's output cannot be noted as its result; None also where none is named."""
     if not isinstance(path, str):
         return None
     output = store.read_output(place, path)

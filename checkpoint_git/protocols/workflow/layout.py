@@ -60,7 +60,6 @@ def next_phase(phase: str) -> str:
 
 
 def check_phase(name: str) -> str:
-    """The phase of that name, in capitals. Raises CheckpointError for an unknown one, naming those there are."""
     if name.upper() not in PHASES:
         raise CheckpointError(f"{name!r} is not a phase", f"the phases are {', '.join(PHASES)}")
     return name.upper()
@@ -81,7 +80,6 @@ def find_skill(file_name: str) -> str:
 
 
 def state_path(place: Place, file: str) -> str:
-    """The absolute path of one of the two files. file: PHASE or EXECUTION."""
     return os.path.join(place.directory, file + SUFFIX)
 
 
@@ -90,10 +88,8 @@ def relative_state_path(file: str) -> str:
 
 
 def archive_name(workflow_id: str, instant: str, number: int = 1) -> str:
-    """An archive's name: {workflow_id}_{timestamp}, with a number where that is taken.
-
-    instant: RFC 3339 in UTC. The id is made safe for a path: anything but letters, digits and . - _ becomes _.
-    """
+    """{workflow_id}_{timestamp}, safe for a path, with a number where that is taken. instant: RFC 3339 in UTC."""
+    # an id may hold anything, "../.." too
     letters = "".join(letter if letter in _SAFE else "_" for letter in workflow_id)[:_MAX_SAFE]
     safe = f"_{letters[1:]}" if letters.startswith((".", "-")) else letters
     return f"{safe or 'workflow'}_{file_stamp(instant)}" + (f"-{number}" if number > 1 else "")
@@ -116,7 +112,6 @@ def archive_order(name: str) -> tuple[str, int] | None:
 
 
 def check_workflow_id(name: str) -> None:
-    """Raises CheckpointError where a text cannot name a workflow: nothing in it, not one line, or too long."""
     _check_name(name, "a workflow", "a workflow's name looks like login-2026")
 
 

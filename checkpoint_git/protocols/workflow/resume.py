@@ -60,12 +60,10 @@ def phases_in(state: Mapping[str, Any], key: str) -> list[str]:
 
 
 def needs_approval(phase: str, state: Mapping[str, Any], approvals: Collection[str]) -> bool:
-    """Whether the user has to approve a phase and has not done so."""
     return phase in approvals and phase not in phases_in(state, "user_checkpoints")
 
 
 def plan_resume(state: Mapping[str, Any], facts: Facts) -> Plan:
-    """How to go on. state: a valid phase.json."""
     phase, status = str(state["current_phase"]), state["phase_status"]
     if is_finished(state):
         return Plan("complete", f"{LAST} is complete: nothing is left to do")

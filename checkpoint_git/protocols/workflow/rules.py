@@ -51,10 +51,7 @@ def describe(mismatch: Mismatch) -> Finding:
 
 
 def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Finding]:
-    """Every finding beyond shape, with `where` set and path, line and column left empty.
-
-    skill: "phase" or "execution", as the file's name says. size: of the file, bytes. now: seconds since 1970.
-    """
+    """skill: "phase" or "execution", as the file's name says. now: seconds since 1970."""
     checks = {
         PHASE: (_check_instants, _check_phases, _check_time_order, _check_interrupted),
         EXECUTION: (_check_instants, _check_tasks),
@@ -78,7 +75,6 @@ def read_rows(value: dict[str, Any], key: str) -> list[tuple[str, dict[str, Any]
 
 
 def _instants(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """(where, text) of every instant that is there, null left out."""
     for key in ("started_at", "last_updated"):
         if key in value:
             yield f"/{key}", value[key]
@@ -128,7 +124,6 @@ def _check_phases(value: dict[str, Any], now: int) -> Iterator[Finding]:
 
 
 def _check_current(value: dict[str, Any], done: int) -> Iterator[Finding]:
-    """The current phase is the one after the completed ones, or the last of them once its status says so."""
     current, status = value.get("current_phase"), value.get("phase_status")
     if current not in PHASES or not isinstance(value.get("completed_phases"), list):
         return
@@ -228,7 +223,6 @@ def list_outputs(phase: dict[str, Any], execution: dict[str, Any]) -> list[tuple
 
 
 def check_output(state: str, path: str, whose: str, why: str, where: str) -> Finding | None:
-    """What is wrong with an output. state: see tasks.OutputFile."""
     if state not in _OUTPUTS:
         return None
     code, words = _OUTPUTS[state]
@@ -237,7 +231,6 @@ def check_output(state: str, path: str, whose: str, why: str, where: str) -> Fin
 
 
 def check_together(phase: Mapping[str, Any], execution: Mapping[str, Any]) -> list[Finding]:
-    """Where the two files contradict each other, as findings about execution.json."""
     own, other = phase.get("workflow_id"), execution.get("workflow_id")
     if not isinstance(own, str) or not isinstance(other, str) or own == other:
         return []
@@ -246,7 +239,6 @@ def check_together(phase: Mapping[str, Any], execution: Mapping[str, Any]) -> li
 
 
 def check_age(phase: Mapping[str, Any], now: int) -> list[Finding]:
-    """A warning for a workflow that began seven days ago or earlier."""
     age = find_age(phase, now)
     if age < STALE_AFTER:
         return []

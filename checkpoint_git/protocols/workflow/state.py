@@ -30,18 +30,15 @@ class State(NamedTuple):
 
     @property
     def value(self) -> dict[str, Any]:
-        """The content of phase.json, {} where it cannot be read."""
         return (self.phase.value if self.phase else None) or {}
 
     @property
     def tasks(self) -> list[Any]:
-        """The rows of execution.json, [] where it has none."""
         tasks = ((self.execution.value if self.execution else None) or {}).get("tasks")
         return tasks if isinstance(tasks, list) else []
 
     @property
     def workflow_id(self) -> str:
-        """The workflow's name from whichever file has it, "" where neither has."""
         names = [(document.value or {}).get("workflow_id") for document in self.documents]
         return next((name for name in names if isinstance(name, str) and name), "")
 
@@ -63,11 +60,9 @@ class State(NamedTuple):
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether the user is to be asked before it is archived."""
         return self.phase is not None and not self.is_over
 
     def data(self) -> dict[str, Any]:
-        """A workflow for programs."""
         value = self.value
         return {
             "workflow_id": self.workflow_id or None,
@@ -85,7 +80,6 @@ class State(NamedTuple):
 
 
 def load_state(place: Place, now: int) -> State:
-    """The state as it is, whatever it is. now: seconds since 1970."""
     return State(place, *(_load(place, file, now) for file in layout.FILES))
 
 
@@ -100,7 +94,6 @@ def _load(place: Place, file: str, now: int) -> Document | None:
 
 
 def find_state(cwd: str, now: int) -> State:
-    """The workflow around a folder. Raises CheckpointError where there is none."""
     return load_state(store.open_place(cwd), now)
 
 
@@ -142,7 +135,6 @@ def read_approvals(place: Place, wished: str | None, env: Mapping[str, str]) -> 
 
 
 def find_plan(state: State, approvals: tuple[str, ...], steps: Sequence[Step] = ()) -> Plan:
-    """What to do next. state: valid. steps: what recovery will do to the tasks before."""
     place, phase, since = state.place, state.value["current_phase"], find_beginning(state.value)
     tasks = [dict(task) for task in state.tasks if isinstance(task, dict)]
     for step in steps:
@@ -176,7 +168,6 @@ def find_output(place: Place, phase: str, since: int) -> Output:
 
 
 def find_recovery(state: State) -> list[Step]:
-    """What recovery would do to the running tasks."""
     outputs = {}
     for row, task in enumerate(state.tasks):
         if isinstance(task, dict) and task.get("status") == "running":

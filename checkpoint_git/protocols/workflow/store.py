@@ -44,12 +44,10 @@ def _place_at(root: str, repository: tuple[str, str] | None) -> Place:
 
 
 def has_state(place: Place) -> bool:
-    """Whether there is a phase.json, or something in its place."""
     return os.path.lexists(layout.state_path(place, layout.PHASE))
 
 
 def open_place(cwd: str) -> Place:
-    """The workflow around a folder. Raises CheckpointError where there is none."""
     place = find_workflow_place(cwd)
     if place is None or not has_state(place):
         message = f"there is no workflow here: no {layout.DIRECTORY}/phase.json in {cwd} or above it"
@@ -58,7 +56,6 @@ def open_place(cwd: str) -> Place:
 
 
 def read_state(place: Place, file: str) -> FileContent | None:
-    """One of the two files, None where nothing is in its place."""
     path = layout.state_path(place, file)
     return read_content(path, place.top) if os.path.lexists(path) else None
 
@@ -67,7 +64,6 @@ def read_state(place: Place, file: str) -> FileContent | None:
 
 
 def read_output(place: Place, path: str) -> OutputFile:
-    """A file that the state names. path: relative to the project."""
     try:
         full = _full_path(place, path)
         os.lstat(full)
@@ -94,7 +90,6 @@ def read_output(place: Place, path: str) -> OutputFile:
 
 
 def written_at(place: Place, path: str) -> float | None:
-    """When a file of the project was written, in seconds since 1970; None for anything else."""
     try:
         status = os.stat(_full_path(place, path))
     except (OSError, ValueError):
@@ -114,7 +109,6 @@ def _full_path(place: Place, path: str) -> str:
 
 
 def list_files(place: Place, pattern: str) -> list[str]:
-    """The files of a folder, relative to the project and sorted. pattern: its last part may hold one "*"."""
     folder, _, name = pattern.rpartition("/")
     before, star, after = name.partition("*")
     if not star:
@@ -128,7 +122,6 @@ def list_files(place: Place, pattern: str) -> list[str]:
 
 
 def is_movable(place: Place, path: str) -> bool:
-    """Whether an output may be moved away: it is not a folder, and not in the folder of the state."""
     full = os.path.realpath(_full_path(place, path))
     return not os.path.isdir(full) and not is_inside(full, place.directory)
 
@@ -153,7 +146,6 @@ def keep_aside(place: Place, path: str, instant: str) -> str:
 
 
 def write_state(place: Place, file: str, data: bytes) -> None:
-    """Replaces one of the two files at once, and on the disk."""
     path = layout.state_path(place, file)
     if os.path.isdir(path) and not os.path.islink(path):
         hint = "checkpoint workflow archive moves it away"

@@ -43,7 +43,6 @@ def _count_attempts(task: Mapping[str, Any]) -> int:
 
 
 def _read_count(value: Any) -> int | None:
-    """A whole number of a document, plain or as a token, None for anything else."""
     text = value.decode() if isinstance(value, bytes) else str(value) if type(value) is int else ""
     return int(text) if text.isdecimal() and text.isascii() and len(text) < 10 else None
 
@@ -60,7 +59,6 @@ def find_task(value: Value, name: str) -> Value | None:
 
 
 def add_tasks(value: Value, names: Sequence[str]) -> Finding | None:
-    """Adds pending tasks; a Finding where one exists already."""
     for name in names:
         if find_task(value, name) is not None:
             return _finding("workflow/task-id-twice", f"there is a task {quote(name)} already")
@@ -90,7 +88,6 @@ def start_task(value: Value, name: str, output: str | None, now: int) -> Finding
 
 
 def finish_task(value: Value, name: str, output: str | None, now: int) -> Finding | None:
-    """Completes a task; one that is complete stays as it is. A Finding for an unknown one."""
     task = find_task(value, name)
     if task is None:
         return _unknown_task(value, name)
@@ -163,7 +160,6 @@ class Step(NamedTuple):
 
 
 def plan_recovery(tasks: Sequence[Any], outputs: Mapping[int, OutputFile]) -> list[Step]:
-    """One step for every running task. tasks: rows of execution.json. outputs: of the running ones, by their index."""
     return [
         _plan_step(index, task, outputs.get(index, OutputFile()))
         for index, task in enumerate(tasks)

@@ -55,5 +55,4 @@ def read_entities(values: Iterable[Any], relations: Iterable[Any] = ()) -> list[
 
 
 def entity_json(entity: Entity) -> dict[str, Any]:
-    """An entity without its relations, as the server writes it."""
     return {"name": entity.name, "entityType": entity.entity_type, "observations": list(entity.observations)}

@@ -81,7 +81,6 @@ class JsonlTransport:
         return self._lock()
 
     def _change(self, name: str, change: Callable[[list[str]], list[str]]) -> bool:
-        """Changes the observations of an entity; whether there is one."""
         lines = self._load()
         for at, line in enumerate(lines):
             if line.value is not None and line.is_a("entity") and line.get("name") == name:
@@ -142,14 +141,11 @@ def _read_object(text: str) -> dict[str, Any] | None:
 
 
 def salvage(path: str, aside: str) -> tuple[int, int]:
-    """Moves a broken file aside, whole, and puts its readable lines into its place; (lines kept, lines lost).
-
-    aside: a path that is free. A kill leaves the file as it was, or all of it aside: the link comes first.
-    """
+    """(lines kept, lines lost) of a broken file, which is moved whole to aside, a free path."""
     lines = read_lines(path)
     good = [line for line in lines if line.value is not None]
     try:
-        os.link(path, aside)
+        os.link(path, aside)  # first, so that a kill leaves the file as it was, or all of it aside
     except OSError as error:
         raise atomic.write_error(aside, error) from None
     atomic.write_file(path, _file_bytes(good))

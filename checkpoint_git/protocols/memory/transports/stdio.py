@@ -78,10 +78,7 @@ def open_server(
     start_timeout: float,
     call_timeout: float,
 ) -> Iterator[StdioTransport]:
-    """Starts a server for the length of a `with` block. env: its whole environment. Raises UnavailableError.
-
-    start_timeout, call_timeout: seconds, for the start and for each answer.
-    """
+    """Starts a server for a `with` block. env: its whole environment. Time-outs in seconds. Raises UnavailableError."""
     try:
         from anyio.from_thread import start_blocking_portal
         from mcp.client.session import ClientSession  # noqa: F401 - its absence has a message of its own

@@ -113,7 +113,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb that was named; where no server answers, a warning takes its place."""
     verb = VERBS[args.action]
     _check_words(args, verb)
     try:

@@ -31,7 +31,6 @@ _OPTIONS = (
 
 
 def load(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """Shows the checkpoint and asks how to go on. No checkpoint is not an error; a corrupted one is."""
     if args.resume + args.fresh + args.details > 1:
         raise CheckpointError("--continue, --fresh and --details exclude one another", "choose one")
     if args.fresh:
@@ -135,7 +134,6 @@ def _ask(outcome: Outcome, invocation: Invocation) -> str:
 
 
 def _continue(transport: Transport, name: str, outcome: Outcome, invocation: Invocation) -> Outcome:
-    """Notes in the checkpoint when work was resumed, and on which branch and commit."""
     given = {"resumed_at": write_instant(invocation.now), "resumed_on": _find_position(invocation.cwd)}
     saved = store.update_checkpoint(transport, name, given, invocation.now)
     fields = read_entity(saved.entity).fields
@@ -173,7 +171,6 @@ def _hand_over(skill: str, outcome: Outcome, invocation: Invocation) -> Outcome:
 
 
 def clear(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """Deletes the checkpoint, after asking; repairs a graph that cannot be read."""
     try:
         return _delete(args, invocation)
     except GraphError as error:
@@ -185,7 +182,6 @@ def archive(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def _delete(args: argparse.Namespace, invocation: Invocation, final: Request | None = None) -> Outcome:
-    """Deletes the checkpoint, after asking, and keeps a copy. final: what is saved before."""
     settings = graph.read_settings(invocation.cwd, args.entity)
     keep = partial(graph.keep_copy, cwd=invocation.cwd, env=invocation.env, now=invocation.now)
     with graph.open_graph(settings, invocation.cwd, invocation.env, offline=args.offline) as transport:

@@ -47,7 +47,6 @@ def _read_sources(args: argparse.Namespace, invocation: Invocation, trigger: str
 
 
 def read_commit_fields(cwd: str, commit: str) -> dict[str, str]:
-    """The hash, the subject and the changed files of a commit. Raises CheckpointError where there is none."""
     named = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}"]
     found = run_git(named, cwd, check=False)
     if found.code:
@@ -85,7 +84,6 @@ def update(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def read_given(args: argparse.Namespace, invocation: Invocation) -> dict[str, str]:
-    """The fields that the options name; the last one wins. Raises CheckpointError."""
     given = _read_file(args.fields, invocation) if args.fields else {}
     given.update(_split(word) for word in args.set or [])
     given.update((name, value) for name in GIVEN_KEYS if (value := getattr(args, name)) is not None)

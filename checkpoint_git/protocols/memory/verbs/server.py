@@ -29,7 +29,6 @@ _INSTALL_TIMEOUT = 300.0  # seconds
 
 
 def doctor(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """Exit code 1 where something keeps checkpoints from being saved or read."""
     if args.fix:
         sound = CheckpointError("nothing to fix: the graph's file is missing, unknown or sound", "")
         return repair_graph(args, invocation, sound)
@@ -109,10 +108,7 @@ def _prove(transport: Transport) -> None:
 
 
 def repair_graph(args: argparse.Namespace, invocation: Invocation, error: CheckpointError) -> Outcome:
-    """Moves a graph's broken file aside, whole, and keeps the lines that can be read. Asks first.
-
-    Raises the error itself where the file is unknown or sound.
-    """
+    """Moves a broken graph aside and keeps its readable lines, after asking; raises error where the file is sound."""
     settings = graph.read_settings(invocation.cwd, args.entity)
     path = graph.find_graph(settings, invocation.env)
     lines = read_lines(path) if path else []
@@ -140,7 +136,6 @@ def nothing_changed(action: str, name: str) -> Outcome:
 
 
 def setup(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """Installs and configures the reference server, after asking; exit code 1 where it then fails its test."""
     if not args.everywhere and find_repository(invocation.cwd) is None:
         raise CheckpointError("this is not a git repository, so the settings have no place", "or: --global")
     node, npm = (_find_program(name, invocation) for name in ("node", "npm"))
@@ -171,7 +166,6 @@ def _find_program(name: str, invocation: Invocation) -> str:
 
 
 def _install(npm: str, folder: str, invocation: Invocation) -> None:
-    """Runs npm without the install scripts of any package."""
     atomic.make_folder(folder)
     words = [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", folder, layout.SERVER_PACKAGE]
     try:

@@ -53,7 +53,6 @@ class Difference(NamedTuple):
 
 
 def sync(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """Shows what differs; without --dry-run both sides are the same afterwards."""
     path = _find_document(invocation.cwd, args.words[0] if args.words else "")
     data = _read_bytes(path)
     text, value = _parse(path, data)
@@ -98,7 +97,6 @@ def _describe(args: argparse.Namespace, path: str, differences: list[Difference]
 
 
 def check_shape(document: Any) -> dict[str, Any]:
-    """The document as a mapping. Raises CheckpointError for anything else and for the other kind of status file."""
     if document is None:
         return {}
     if not isinstance(document, dict):
@@ -134,7 +132,6 @@ def _place(field: str) -> str:
 
 
 def read_field(document: Mapping[str, Any], field: str) -> str:
-    """A field's value in the document as one text, "" where it is not set. Raises CheckpointError for other forms."""
     value = _find(document, field)
     items = value if isinstance(value, list) else []
     if isinstance(value, dict) or not all(isinstance(item, str | int | float) for item in items):
@@ -211,7 +208,6 @@ def _write_checkpoint(transport: Transport, name: str, fields: dict[str, str], n
 
 
 def _find_document(cwd: str, named: str) -> str:
-    """The status file: the one that is named, else the nearest upward, no higher than the repository's root."""
     if named:
         path = os.path.join(cwd, named)
         if os.path.isfile(path):

@@ -91,7 +91,6 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def _check_text(text: str) -> None:
-    """Raises CheckpointError for a word that is not UTF-8: it could not be written into a file."""
     try:
         text.encode()
     except UnicodeEncodeError:

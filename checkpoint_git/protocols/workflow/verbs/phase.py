@@ -25,7 +25,6 @@ _VERDICTS = {"orphan": "orphaned, one attempt counted", "done": "finished before
 
 
 def open_writer(invocation: Invocation) -> Writer:
-    """The workflow around the current folder, to be changed. Raises CheckpointError where there is none."""
     return Writer(store.open_place(invocation.cwd), invocation.now, say_waiting(invocation.stderr))
 
 

@@ -43,7 +43,6 @@ _ACTIONS = {
 
 
 def start(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """Begins a workflow; where one is unfinished, the question of `resume` comes first."""
     name = args.words[0]
     layout.check_workflow_id(name)
     layout.parse_approvals(args.approvals or "none")  # an invalid one is an error even where it is not needed
@@ -57,7 +56,6 @@ def start(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def resume(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """Exit code 1 where the user has to be asked first."""
     return _take_up(open_writer(invocation), args, invocation, "")
 
 
@@ -65,10 +63,7 @@ def resume(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 class Question(NamedTuple):
-    """What has to be answered before anything is done. on_yes: "resume", "fresh" or "stop"; on_no likewise.
-
-    by_default: what an empty line means.
-    """
+    """on_yes, on_no, by_default (an empty line): "resume", "fresh" or "stop"."""
 
     kind: str
     text: str
@@ -87,10 +82,7 @@ class Prospect(NamedTuple):
 
 
 def look_ahead(place: Place, approvals: tuple[str, ...], now: int) -> Prospect:
-    """The state, what is wrong with it, what to ask, and what would come next once tasks are recovered.
-
-    Nothing is written.
-    """
+    """What there is to take up, once tasks are recovered. Nothing is written."""
     state = load_state(place, now)
     if state.phase is None:  # another process archived it a moment ago
         raise CheckpointError(f"there is no workflow in {place.directory}", "checkpoint workflow start ID begins one")
@@ -170,7 +162,6 @@ def _ask(invocation: Invocation, prospect: Prospect, lines: list[Block]) -> str:
 
 
 def _stop(prospect: Prospect, lines: list[Block], fresh_name: str) -> Outcome:
-    """Nothing was decided: the question, its answers, and what would come next."""
     state, findings, question, plan = prospect
     answers = {} if question.kind == "corrupt" else {"resume": "checkpoint workflow resume --yes"}
     begin = f"start {quote(fresh_name)}" if fresh_name else "resume"
@@ -220,7 +211,6 @@ def _go_on(writer: Writer, prospect: Prospect, approvals: tuple[str, ...], lines
 
 
 def _start_afresh(writer: Writer, name: str, lines: list[Block]) -> Outcome:
-    """Archives what is there, if anything, and begins. name: "" for that of the archived workflow."""
     changed, target = writer.start(name)
     if changed is not None:
         return _started(changed, target, lines)
@@ -230,7 +220,6 @@ def _start_afresh(writer: Writer, name: str, lines: list[Block]) -> Outcome:
 
 
 def _started(changed: Changed, target: str | None, lines: list[Block]) -> Outcome:
-    """A workflow that began. target: the archive of what was there before."""
     state = changed.state
     plan = Plan("spawn", "a fresh start", "PM")
     data = {**state.data(), "decision": "fresh", "archive": target, "saved": changed.saved, **_plan_data(plan)}
