@@ -1,7 +1,7 @@
 """Doctor checks: each is one decorated function in the checks.py of the subject that it is about.
 
-A check gets a context and answers with findings. What it looks at are facts: classes of cached properties that belong
-to the subject as well, made once a context and read on first use, so that a check which does not run reads nothing.
+A check takes facts and answers with findings. Facts are classes of cached properties, in the folder of the subject as
+well; they are made once a context and read on first use, so that a check which does not run reads nothing.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,9 +24,7 @@ T = TypeVar("T")
 
 
 class Context:
-    """A place and the facts about it.
-
-    now: seconds since 1970. env: the environment that git is asked in. skill: the only one that was asked for, "" for
+    """now: seconds since 1970. env: the environment that git is asked in. skill: the only one that was asked for, "" for
     all. since: the commit after which merges are audited, "" for the latest ones. codes: of the checks that run, for
     a check that leaves something to another one. limits: status -> days after which it is stale, where the project
     wants others. is_complete: all checks run that always do. troubles: what could not be looked at.
@@ -73,7 +71,7 @@ def fact(what: str, default: Any, *, needs_git: bool = True) -> Callable[[Callab
         def read_or_default(facts: _Facts) -> T:
             context = facts.context
             if needs_git and context.place.work_tree is None:
-                message = "this is no git repository: history, merge driver and hooks were not looked at"
+                message = "this is not a git repository: history, merge driver and hooks were not looked at"
                 outside = Finding(NOT_LOOKED_AT, "note", message)
                 context.troubles += [] if outside in context.troubles else [outside]
                 return cast(T, default)
@@ -94,9 +92,7 @@ Find = TypeVar("Find", bound=Callable[..., Iterable[Finding]])
 
 
 class Check(NamedTuple):
-    """One check.
-
-    code: of its findings, or their part before the slash. level: of its findings, at worst. looks_at: one line;
+    """code: of its findings, or their part before the slash. level: of its findings, at worst. looks_at: one line;
     details: more of it, in Markdown, for the page. remedy: what a user does about a finding. fix: whether
     `doctor --fix` does it ("safe"), only `doctor --fix=CODE` ("by name"), or neither; a finding may still need a user.
     when: "named" ones take long and "online" ones ask a server, so they run only where they are asked for. in_bare:
