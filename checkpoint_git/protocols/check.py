@@ -24,10 +24,10 @@ T = TypeVar("T")
 
 
 class Context:
-    """now: seconds since 1970. env: the environment that git is asked in. skill: the only one that was asked for, "" for
-    all. since: the commit after which merges are audited, "" for the latest ones. codes: of the checks that run, for
-    a check that leaves something to another one. limits: status -> days after which it is stale, where the project
-    wants others. is_complete: all checks run that always do. troubles: what could not be looked at.
+    """now: seconds since 1970. env: the environment that git is asked in. skill: the only one asked for, "" for all.
+    since: the commit after which merges are audited, "" for the latest ones. codes: of the checks that run, for a check
+    that leaves something to another one. limits: status -> days after which it is stale, where the project wants
+    others. is_complete: all checks run that always do. troubles: what could not be looked at.
     """
 
     def __init__(

@@ -60,13 +60,13 @@ class TrialFacts:
         scripts = hook_trial.read_own_scripts(setup.hooks, self.context.place.top)
         words = [f"{name} {script.decode('utf-8', 'surrogateescape')}" for name, script in scripts.items()]
         digest = self._make_digest(words, setup.hooks_python, setup.package)
-        if failures or not scripts or self._has_passed("hooks", digest):
+        if not scripts or self._has_passed("hooks", digest):
             return failures
         settings = {driver_settings.PYTHON: setup.hooks_python, driver_settings.PACKAGE: setup.package}
-        failures = hook_trial.prove_hooks(scripts, settings, clean_env(self.context.env))
-        if not failures:
+        failed = hook_trial.prove_hooks(scripts, settings, clean_env(self.context.env))
+        if not failed:
             self._remember("hooks", digest)
-        return failures
+        return failures + failed
 
     # A trial takes most of the time of a run, so one that passed is remembered by what its outcome depends on. A day
     # later it is made again, for what no digest sees (packages beside ours, a system's update).

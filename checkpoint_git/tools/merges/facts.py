@@ -1,4 +1,4 @@
-"""What merges did to checkpoints, and what the next one would do: values only."""
+"""What merges did to checkpoints, and what the next one would do, as values."""
 
 import zlib
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -29,9 +29,7 @@ class FilePreview(NamedTuple):
 
 
 class Upstream(NamedTuple):
-    """What the branch that is checked out will be merged with, as far as this clone knows it.
-
-    name: such as "origin/main". tracked: it is the branch's own upstream, else the remote's default branch. state:
+    """name: such as "origin/main". tracked: it is the branch's own upstream, else the remote's default branch. state:
     "there"; "gone" (configured, and not in this clone); "cut" (this clone lacks what a merge would need; detail says
     what); "unrelated" (nothing in common). ahead, behind: commits that only this branch has, and only the upstream.
     rebases: a pull rebases here. previews: of checkpoints, sorted by path.
@@ -48,17 +46,14 @@ class Upstream(NamedTuple):
 
 
 class Hurt(NamedTuple):
-    """One damaged entry. where: a JSON Pointer, into the version that has it. said: what happened to it."""
+    """where: a JSON Pointer, into the version that has the entry. said: what happened to it."""
 
     where: str
     said: str
 
 
 class Damage(NamedTuple):
-    """What one past merge did to one checkpoint, and that is not repaired.
-
-    parents: the two that count, as commit ids. keeper: the parent that still has what was lost, "" for neither.
-    """
+    """parents: the two that count, as commit ids. keeper: the one that still has what was lost, "" for neither."""
 
     commit: str
     parents: tuple[str, str]
@@ -70,9 +65,8 @@ class Damage(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """The audit of recent merges. merges: how many were looked at. left_out: older ones are beyond the bound.
-
-    cut: how many could not be judged, in a shallow or partial clone. waiting: how many come next time.
+    """merges: how many were looked at. left_out: older ones are beyond the bound. cut: how many could not be judged, in
+    a shallow or partial clone. waiting: how many come next time.
     """
 
     merges: int = 0

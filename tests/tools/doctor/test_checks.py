@@ -217,6 +217,15 @@ def test_a_hook_that_an_editor_broke_is_an_error(healthy: GitRepo) -> None:
     assert "the pre-commit hook" in finding.message
 
 
+def test_a_broken_hook_does_not_keep_the_others_from_being_tried(healthy: GitRepo) -> None:
+    hook = healthy.path / ".git/hooks/pre-commit"
+    hook.write_bytes(hook.read_bytes().replace(b"\n)\n", b"\n", 1))
+    healthy.git("config", "checkpoint.install.python", "/bin/false")
+    messages = [message for _, message in hook_findings(healthy)]
+    assert any("the pre-commit hook failed" in message for message in messages)
+    assert any("the hooks pre-merge-commit, pre-push failed" in message for message in messages)
+
+
 def test_without_hooks_of_ours_nothing_is_tried(healthy: GitRepo) -> None:
     for hook in (healthy.path / ".git/hooks").iterdir():
         hook.unlink()
