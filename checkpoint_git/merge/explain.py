@@ -81,7 +81,7 @@ def _compare(merged: Merged, result: Node) -> Comparison:
 
 
 def _find_differences(where: str, left: Node | None, right: Node | None) -> Iterator[str]:
-    """The places below which two documents differ; lists are not looked into."""
+    # the places below which two documents differ; lists are not looked into
     if is_same(left, right):
         return
     if left is None or right is None or type(left.members) is not dict or type(right.members) is not dict:

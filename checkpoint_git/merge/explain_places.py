@@ -48,7 +48,7 @@ def explain_place(context: ExplainContext, place: Place, sides: Sides) -> None:
 
 
 def _find_container(sides: Sides) -> type | None:
-    """Dict or list where the place is looked into: all versions that have it have that, and there is more to say."""
+    # dict or list where the place is looked into: all versions that have it have that, and there is more to say
     base, first, second, result = sides
     parents = [node for node in (first, second) if node is not None]
     if result is None or (len(parents) == 1 and (base is not None or is_same(result, parents[0]))):
@@ -97,7 +97,7 @@ def _explain_group(context: ExplainContext, place: Place, leaves: dict[str, Side
 
 
 def _find_whole_side(leaves: dict[str, Sides]) -> Side:
-    """The parent that a group comes from as a whole, but for what was written in the merge; "" for neither."""
+    # the parent that a group comes from as a whole, but for what was written in the merge; "" for neither
     for side in ("first", "second"):
         if all(is_same(sides.result, getattr(sides, side)) or judge(sides).verdict == "edited"
                for sides in leaves.values()):  # fmt: skip

@@ -156,7 +156,7 @@ def _surroundings(context: MergeContext) -> "tuple[str, str]":
 
 
 def _list_choices(result: "Any") -> "list[Choice]":
-    """Every conflict in the result once, in the document's order; for a group the one at the place that names it."""
+    # every conflict in the result once, in the document's order; for a group the one at the place that names it
     found: dict[str, Choice] = {}
     for where, choice in placed_choices(result):
         if choice.group not in found or choice.where == where:

@@ -111,7 +111,6 @@ def _lint_reference(schema: dict[str, Any], where: str, root: dict[str, Any]) ->
 
 
 def _find_unreached(value: Any, where: str, under: str) -> Iterator[Finding]:
-    """Every x-merge below a keyword whose schemas hold only for some values."""
     if isinstance(value, dict):
         if KEYWORD in value:
             hint = f"say it beside {under}, not inside"

@@ -126,7 +126,7 @@ def _trimmed(sides: "list[Lines]") -> "tuple[Lines, list[Lines], Lines]":
 
 
 def _alike(lines: "Lines", others: "Lines") -> int:
-    """How many lines both begin with; a comma at a line's end depends on what follows, and does not count."""
+    # how many lines both begin with; a comma at a line's end depends on what follows, and does not count
     count = 0
     for line, other in zip(lines, others, strict=False):
         if line.rstrip(",\r\n") != other.rstrip(",\r\n"):

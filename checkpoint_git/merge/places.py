@@ -107,7 +107,7 @@ def _is_laid_out_anew(base: Node, ours: Node, theirs: Node, name: "str | None") 
 
 
 def _merge_newest(context: MergeContext, rule: "Schema", ours: "Node | None", theirs: "Node | None") -> "Node | None":
-    """The side whose root has the newer instant at rule["by"]; on a tie the smaller text. Never a conflict."""
+    # the side whose root has the newer instant at rule["by"]; on a tie the smaller text. Never a conflict
     if ours is None or theirs is None:
         return ours or theirs
     newer = newer_side(context.ours, context.theirs, str(rule.get("by", "")))
@@ -122,7 +122,7 @@ def _merge_newest(context: MergeContext, rule: "Schema", ours: "Node | None", th
 def _merge_object(
     context: MergeContext, schema: "Schema", where: str, base: "Node | None", ours: Node, theirs: Node
 ) -> "Result":
-    """Two objects, member by member; a new key lands after its predecessor."""
+    # two objects, member by member; a new key lands after its predecessor
     old, left, right = members_of(base), members_of(ours), members_of(theirs)
     if _identity_diverged(old, left, right):
         return Choice(where, ours, base, theirs)
@@ -156,7 +156,7 @@ def _identity_diverged(old: "dict[str, Node]", left: "dict[str, Node]", right: "
 
 
 def _assemble(ours: Node, entries: "list[Entry]", theirs: "Node | None") -> "Result":
-    """A container of these entries in ours' style: ours itself where nothing differs from it."""
+    # a container of these entries in ours' style: ours itself where nothing differs from it
     children = ours.children
     if len(children) == len(entries) and all(
         entry.result is child for entry, child in zip(entries, children, strict=True)
@@ -250,7 +250,6 @@ def _places_in_rank(rank: "Any", side: "Leaves") -> "list[int] | None":
 def _merge_list(
     context: MergeContext, schema: "Schema", where: str, base: "Node | None", ours: Node, theirs: Node
 ) -> "Result":
-    """Two lists by the strategy of their place, or by their structure where the schema says nothing."""
     rule = schema.get(KEYWORD) or NONE
     whole = [items_of(side) for side in (base, ours, theirs)]
     names = find_names(rule, whole)
@@ -325,7 +324,7 @@ def _stays(identity: "Identity", old: "Items", left: "Items", right: "Items") ->
 
 
 def _ranking(rule: "Schema", left: "Items", right: "Items") -> "Callable[[Identity], Any]":
-    """The order of new items that compete for one place: newest first where the rule sorts, else canonical."""
+    # the order of new items that compete for one place: newest first where the rule sorts, else canonical
     at = rule.get("sort", "")[1:]
 
     def rank_item(node: Node) -> "Any":

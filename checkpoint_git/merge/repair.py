@@ -74,7 +74,7 @@ def remake(past: Past, schema: "Schema") -> bytes | None:
 
 
 def _merge_both_ways(past: Past, schema: "Schema") -> list[bytes]:
-    """Our own merge; where it has conflicts, the two documents with all of them decided for one side."""
+    # our own merge; where it has conflicts, the two documents with all of them decided for one side
     merged = merge_file(past.base, past.first, past.second, schema)
     return [decide_all(merged, side).data for side in (OURS, THEIRS)] if merged.conflicts else [merged.data]
 
@@ -165,7 +165,6 @@ def _find_names(place: "Schema", nodes: Sequence[Node | None]) -> tuple[str, ...
 
 
 def _fix_members(holder: dict[str, Any], found: _Step, entries: Sequence[Entry]) -> list[tuple[str, str]]:
-    """Members of an object as the right versions have them; what could not be."""
     troubles = []
     for entry in entries:
         key = split_pointer(entry.where)[-1]

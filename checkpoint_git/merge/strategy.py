@@ -87,7 +87,7 @@ def find_groups(schema: "Schema", *versions: "dict[str, Node]") -> "dict[str, li
 
 
 def _merge_instant(rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node") -> "Node | None":
-    """The later or earlier instant; of one instant in two spellings the shorter, then the smaller by code point."""
+    # the later or earlier instant; of one instant in two spellings the shorter, then the smaller by code point
     left, right = read_instant(ours.value), read_instant(theirs.value)
     if left is None or right is None:
         return None
@@ -97,7 +97,7 @@ def _merge_instant(rule: "Schema", base: "Node | None", ours: "Node", theirs: "N
 
 
 def _merge_highest(rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node") -> "Node | None":
-    """The later of two values in the rule's "order", where both sides moved forward from base."""
+    # the later of two values in the rule's "order", where both sides moved forward from base
     order = rule.get("order") or ()
     if type(ours.value) is not str or type(theirs.value) is not str:
         return None
@@ -110,7 +110,7 @@ def _merge_highest(rule: "Schema", base: "Node | None", ours: "Node", theirs: "N
 
 
 def _merge_greatest(rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node") -> "Node | None":
-    """The greater of two numbers; of one number in two spellings the shorter, then the smaller by its bytes."""
+    # the greater of two numbers; of one number in two spellings the shorter, then the smaller by its bytes
     from checkpoint_git.core.decimals import read_decimal  # few merges come here
 
     left, right = read_decimal(ours.value), read_decimal(theirs.value)

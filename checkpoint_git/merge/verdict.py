@@ -91,7 +91,7 @@ def _judge_one_sided(
 
 
 def _judge_foreign(base: Node | None, result: Node | None) -> Judgement:
-    """A result that is no parent's, where both parents changed the place or both agree on it."""
+    # a result that is no parent's, where both parents changed the place or both agree on it
     return Judgement("lost", "both") if result is None or is_same(result, base) else Judgement("edited")
 
 
@@ -169,7 +169,7 @@ def judge_record(sides: Sides) -> Judgement:
 
 
 def _leaves_of(node: Node | None, name: str = "") -> dict[str, str]:
-    """What a record holds, member by member, as canonical JSON; lists are taken as a whole."""
+    # what a record holds, member by member, as canonical JSON; lists are taken as a whole
     if node is None or type(node.members) is not dict:
         return {} if node is None else {name: canonical_text(node.value)}
     found: dict[str, str] = {}

@@ -225,7 +225,7 @@ class _Tree(NamedTuple):
 
 
 def _make_tree(changes: list[Change], known: dict[str, str]) -> _Tree:
-    """known: path -> blob in the reference, as far as the trees differ from it; filled here."""
+    # known: path -> blob in the reference, as far as the trees differ from it; filled here
     tree = _Tree({}, {})
     for change in changes:
         old_path = change.came_from or change.path
@@ -362,7 +362,7 @@ class _Reader(NamedTuple):
 
 
 def _is_whole(file: Versions) -> bool:
-    """Whether the merge took a file as the only parent that changed it has it, or as both have it."""
+    # whether the merge took a file as the only parent that changed it has it, or as both have it
     if len(file.bases) > 1 and file.first != file.second:
         return False
     base = file.bases[0].data if file.bases else None

@@ -112,7 +112,7 @@ def write_merge_commit(cwd: str, tree: str, parents: tuple[str, str], message: s
 
 
 def _read_identity(cwd: str, env: Mapping[str, str]) -> dict[str, str]:
-    """Author and committer, where they are not configured: git would guess from the machine."""
+    # author and committer, where they are not configured: git would guess from the machine
     said: dict[str, str] = {}
     for who in ("AUTHOR", "COMMITTER"):
         words = ["-c", "user.useConfigOnly=true", "var", f"GIT_{who}_IDENT"]

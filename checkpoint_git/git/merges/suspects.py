@@ -91,7 +91,7 @@ def _other(change: _Change) -> str:
 
 
 def _read_changes(cwd: str, merges: list[Commit], env: Env) -> dict[str, list[_Change]]:
-    """By merge, its checkpoints that are not the same in the merge and all parents; two git processes for all."""
+    # by merge, its checkpoints that are not the same in the merge and all parents; two git processes for all
     parents = sorted({parent for merge in merges for parent in merge.parents})
     trees = {commit.id: commit.tree for commit in read_commits(cwd, parents, env)}
     pairs = {(trees[parent], merge.tree) for merge in merges for parent in merge.parents}

@@ -82,7 +82,6 @@ def merge_trees(sealed: Sealed, ours: str, theirs: str) -> TreeMerge:
 
 
 def parse_merge(out: bytes, *, clean: bool) -> TreeMerge:
-    """The output of `git merge-tree --write-tree --messages -z`."""
     fields = os.fsdecode(out).split("\0")
     tree, at = fields[0], 1
     found: dict[str, list[Entry | None]] = {}
@@ -103,7 +102,7 @@ def parse_merge(out: bytes, *, clean: bool) -> TreeMerge:
 
 
 def _parse_notes(fields: Sequence[str]) -> list[Note]:
-    """Records of: how many paths, the paths, the kind, the sentence. kind is "" for what is not a conflict."""
+    # records of: how many paths, the paths, the kind, the sentence. kind is "" for what is not a conflict
     notes, at = [], 0
     while at < len(fields) and fields[at].strip().isdigit():
         count = int(fields[at])

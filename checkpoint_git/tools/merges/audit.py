@@ -114,7 +114,7 @@ def audit_range(plain: Plain, asked: AuditRange, schemas: Schemas) -> AuditResul
 
 
 def _find_suspects(plain: Plain, ids: Sequence[str]) -> list[Commit]:
-    """The merges that call for a look; all of them where a parent of one is not in this clone."""
+    # the merges that call for a look; all of them where a parent of one is not in this clone
     commits = read_commits(plain.cwd, ids, plain.env)
     missing = find_missing(plain.cwd, sorted({parent for commit in commits for parent in commit.parents}), plain.env)
     if not missing:

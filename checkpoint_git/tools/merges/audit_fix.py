@@ -144,7 +144,6 @@ def _plan_file(
 
 
 def _repair(file: AuditedFile, data: bytes, schema: dict[str, Any]) -> Repaired | str:
-    """The repaired file; a sentence where it cannot be."""
     judged = file.judged
     versions = judged.file
     if versions.first is None or versions.second is None:

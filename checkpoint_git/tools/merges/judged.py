@@ -104,7 +104,6 @@ class JudgedFile:
 
 
 def list_damage(found: Explanation) -> list[Entry]:
-    """The damaged entries; a list in another order is no damage."""
     return [entry for entry in found.entries if entry.verdict in FAILURES and not entry.name.endswith(" (order)")]
 
 
@@ -124,7 +123,7 @@ def is_gone_item(entry: Entry) -> bool:
 
 
 def _may_hold(version: bytes, entry: Entry) -> bool:
-    """Whether a version could have an entry that was lost; a quick look that saves explaining most of them."""
+    # whether a version could have an entry that was lost; a quick look that saves explaining most of them
     value = entry.second if entry.side == "second" else entry.first
     words = [word for word in (value or "").split('"')[1::2] if word.isascii() and word.isprintable()]
     plain = [word for word in words if "\\" not in word]

@@ -164,7 +164,6 @@ def hit_of(judged: JudgedFile, entry: Entry, parents: Parents, meant: bool) -> H
 
 
 def _find_strange(judged: JudgedFile, parents: Parents, hits: Sequence[Hit]) -> list[Hit]:
-    """Every place that differs from what the rules make, and that no hit names yet."""
     ours = judged.found.ours
     if ours is None or ours.same:
         return []

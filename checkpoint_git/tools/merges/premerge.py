@@ -100,7 +100,7 @@ def _merge(request: Request, now: int, env: Env) -> Premerge:
 
 
 def _read_differing(cwd: str, plain: TreeMerge, merged: MergedTree, env: Env) -> set[str]:
-    """The paths of which the two merges make something else; another spelling of the same document is none."""
+    # the paths of which the two merges make something else; another spelling of the same document is none
     pairs = {one.path: (one.old, one.after) for one in diff_trees(cwd, plain.tree, merged.tree, (), env)}
     blobs = {path: [entry.blob for entry in pair if entry] for path, pair in pairs.items()}
     made = {file.path for file in merged.files}

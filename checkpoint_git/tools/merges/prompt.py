@@ -55,7 +55,7 @@ class Asker:
         return {"s": STAGE, "m": MERGE}.get(answer, LEAVE)
 
     def _ask(self, question: str, keys: tuple[str, ...]) -> str:
-        """The first letter of an answer that is one of the keys; "q" at the end of the input."""
+        # the first letter of an answer that is one of the keys; "q" at the end of the input
         while True:
             self.stderr.write(question)
             self.stderr.flush()

@@ -134,7 +134,7 @@ def _select(conflicts: index.Conflicts, top: Top, cwd: str, paths: Sequence[str]
 
 
 def _find_names(path: str, cwd: str, top: Top) -> list[str]:
-    """What a path as typed may be called in git: from here, else, as git itself prints paths, from the top."""
+    # what a path as typed may be called in git: from here, else, as git itself prints paths, from the top
     names = []
     for folder in dict.fromkeys((cwd, top.work_tree)):
         full = os.path.abspath(os.path.join(folder, path))
@@ -194,7 +194,7 @@ def _check_unchanged(top: Top, case: Case) -> None:
 
 
 def _keep_copy(top: Top, planned: Resolved) -> str:
-    """An edited file that would be replaced, put beside under a new name; that name, "" where nothing is replaced."""
+    # an edited file that would be replaced, put beside under a new name; that name, "" where nothing is replaced
     case = planned.case
     if not case.edited or case.raw is None or planned.data == case.stored:
         return ""
@@ -249,7 +249,6 @@ def _conflict_data(conflict: Conflict) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value with numbers as numbers."""
     if isinstance(value, dict):
         return {key: _plain(member) for key, member in value.items()}
     if isinstance(value, list):
@@ -304,7 +303,6 @@ def _say_file(file: Resolved, request: Request, top: Top, cwd: str) -> list[Line
 
 
 def _say_way_back(file: Resolved, typed: str) -> list[str]:
-    """How to undo it, and where the other side is."""
     ours, _, theirs = file.case.unmerged.sides
     if ours and theirs:
         return [f"undo: git checkout --merge -- {typed}"]

@@ -185,7 +185,7 @@ def _drivers(how: _How, choices: Choices) -> dict[str, str]:
 
 
 def _is_entangled(merged: TreeMerge) -> bool:
-    """Whether a renamed checkpoint meets another: git then merges the result of one merge with the next file."""
+    # whether a renamed checkpoint meets another: git then merges the result of one merge with the next file
     return any("rename" in note.kind and any(map(is_merged, note.paths)) for note in merged.notes)
 
 
@@ -232,7 +232,7 @@ class Joiner(NamedTuple):
         return MergedTree(tree, "", "", (), tuple(sorted(files, key=lambda file: file.path)), tuple(told))
 
     def _read_driven(self, tree: str, paths: Sequence[str]) -> list[MergedFile]:
-        """What the driver has merged; a file that a side has under another name counts as one that it has not."""
+        # what the driver has merged; a file that a side has under another name counts as one that it has not
         sides = [read_versions(self.sealed, commit, paths) for commit in ("ours", "theirs", tree)]
         blobs = [version.blob for versions in sides for version in versions.values()]
         contents = read_contents(self.cwd, blobs, self.env)
@@ -272,7 +272,7 @@ class Joiner(NamedTuple):
     def _merge_as_text(
         self, path: str, sides: tuple[bytes, bytes, bytes], error: Exception
     ) -> tuple[bytes | None, Remaining | None]:
-        """As the driver does where a version is not JSON: git's line merge, if that makes a document."""
+        # as the driver does where a version is not JSON: git's line merge, if that makes a document
         lines = merge_lines(self.sealed.cwd, *sides, env=self.sealed.env)
         why = error.message if isinstance(error, JsonTextError) else type(error).__name__
         if lines is None:
@@ -295,7 +295,7 @@ class Joiner(NamedTuple):
 
 
 def _is_for_us(file: Unsettled) -> bool:
-    """Whether both sides have a checkpoint that differs in content alone, as far as git could tell."""
+    # whether both sides have a checkpoint that differs in content alone, as far as git could tell
     both = [file.sides[side] for side in (OURS, THEIRS)]
     base = file.sides[BASE]
     plain = all(side is not None and side.is_file for side in both) and (base is None or base.is_file)
@@ -303,7 +303,7 @@ def _is_for_us(file: Unsettled) -> bool:
 
 
 def _merge_modes(file: Unsettled) -> str:
-    """The mode that the merged file has, "" where the sides disagree."""
+    # the mode that the merged file has, "" where the sides disagree
     ours, base, theirs = ("" if side is None else side.mode for side in file.sides)
     if ours in (theirs, base):
         return theirs
@@ -311,7 +311,7 @@ def _merge_modes(file: Unsettled) -> str:
 
 
 def _list_others(merged: TreeMerge, settled: set[str]) -> Iterable[Remaining]:
-    """What git left to the user, except the files that we have merged."""
+    # what git left to the user, except the files that we have merged
     for file in merged.unsettled:
         if file.path not in settled:
             yield _describe(file, [note for note in merged.notes if file.path in note.paths])
@@ -351,7 +351,7 @@ def _describe(file: Unsettled, notes: Sequence[Note]) -> Remaining:
 
 
 def _find_own_name(file: Unsettled) -> str:
-    """A path as the commits have it: git names what is in another's way after the side, "PATH~theirs"."""
+    # a path as the commits have it: git names what is in another's way after the side, "PATH~theirs"
     if any(word in kind for kind in file.kinds for word in ("directory", "types", "modes")):
         return file.path.removesuffix("~ours").removesuffix("~theirs")
     return file.path

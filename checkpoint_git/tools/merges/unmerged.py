@@ -163,7 +163,7 @@ def _find_obstacle(work_tree: str, unmerged: Unmerged) -> str:
 
 
 def _merge_again(unmerged: Unmerged, size: int, choices: Choices) -> tuple[Merged | None, str]:
-    """The merge of the index's versions, as the driver does it; else why it cannot be made."""
+    # the merge of the index's versions, as the driver does it; else why it cannot be made
     ours, base, theirs = (None if version is None else version.data for version in unmerged.sides)
     assert ours is not None
     assert theirs is not None
@@ -251,7 +251,6 @@ class Resolved(NamedTuple):
 
 
 def plan_file(case: Case, request: Request, now: int, asker: Decider | None) -> Resolved:
-    """What is to become of a file; nothing is changed."""
     if case.blocked:
         return _leave(case, "resolve/not-a-file", case.blocked, "decide it with git: git add, or git rm")
     if case.edited and not request.take:
@@ -335,7 +334,6 @@ def _decide_whole(case: Case, choose: Callable[[Conflict], int | None], now: int
 
 
 def _checked(resolved: Resolved, now: int) -> Resolved:
-    """A file without open conflicts: to be staged when it is a valid checkpoint, else to be fixed."""
     document = check_document(resolved.case.path, resolved.data or b"", now=now)
     if document.is_valid:
         return resolved._replace(action="stage")

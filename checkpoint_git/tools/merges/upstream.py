@@ -98,7 +98,7 @@ def preview_file(file: Versions, schema: dict[str, Any], narrative: str, now: in
 
 
 def _merges_by_lines(cwd: str, file: Versions) -> bool:
-    """Whether git's line merge, which takes over where a version is not JSON, is clean and makes a document."""
+    # whether git's line merge, which takes over where a version is not JSON, is clean and makes a document
     base = file.bases[0].data if file.bases else None
     both = read_line_merges(cwd, base or b"", file.first or b"", file.second or b"")
     if both is None or both[0] != both[1]:

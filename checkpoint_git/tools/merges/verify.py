@@ -68,7 +68,7 @@ def _predict(plain: Plain, base: str | None, head: str | None, schemas: Schemas)
 def _verify_candidate(
     plain: Plain, candidate: str, base: str | None, head: str | None, schemas: Schemas
 ) -> tuple[list[AuditedMerge], list[Commit]]:
-    """What each merge of a candidate did; and the commits of it of whose other side nothing is known."""
+    # what each merge of a candidate did; and the commits of it of whose other side nothing is known
     cwd, env = plain.cwd, plain.env
     (commit,) = read_commits(cwd, [candidate], env)
     if head is not None:

@@ -1,0 +1,35 @@
+"""Conflicts as text: only the lines that differ are marked, and each side is said in a few words."""
+
+from checkpoint_git.core.jsontext import parse
+from checkpoint_git.core.jsonwrite import Alternatives, Built
+from checkpoint_git.merge.markers import label_of, say_side, split_lines, write_marked
+
+
+def test_only_the_lines_that_differ_stand_between_markers() -> None:
+    segments: list[str | Alternatives] = [
+        "{\n",
+        Alternatives("/a", ("  1,\n  2\n", "  1,\n  0\n", "  1,\n  3\n")),
+        "}\n",
+    ]
+    assert write_marked(segments, 3, "\n") == (
+        "{\n  1,\n<<< ours: /a\n  2\n||| base: /a\n  0\n===\n  3\n>>> theirs: /a\n}\n"
+    )
+
+
+def test_sides_that_agree_leave_no_marker() -> None:
+    assert write_marked(["[\n", Alternatives("", ("1\n", "0\n", "1\n")), "]\n"], 7, "\n") == "[\n1\n]\n"
+
+
+def test_a_conflict_of_the_whole_document_and_control_characters_have_a_label() -> None:
+    assert (label_of(""), label_of("/a\x1b")) == ("/", "/a\\x1b")
+
+
+def test_a_side_is_said_as_its_value_its_absence_or_another_order() -> None:
+    node = parse('{"b": 1, "a": "' + "x" * 80 + '"}')
+    assert (say_side(None), say_side(Built(parse("[1]"), []))) == ("(nothing)", "another order")
+    assert say_side(node, 20) == '{"a":"xxxxxxxxxxx...'
+    assert say_side(parse("1.50")) == "1.50"
+
+
+def test_lines_end_at_newlines_alone() -> None:
+    assert split_lines("a\u2028b\nc") == ["a\u2028b\n", "c"]
