@@ -16,8 +16,8 @@ if TYPE_CHECKING:
         Workflow,
         savepoint,
     )
+    from checkpoint_git.version import __version__
 
-__version__ = "0.1.0"
 __all__ = [
     "CheckpointError",
     "Checkpoints",
@@ -36,4 +36,5 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'checkpoint_git' has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module("checkpoint_git.api"), name)
+    home = "checkpoint_git.version" if name == "__version__" else "checkpoint_git.api"
+    return getattr(importlib.import_module(home), name)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from checkpoint_git import __version__
+from checkpoint_git.version import __version__
 from docs.reference import write_reference
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, TextIO
 
-from checkpoint_git import __version__
 from checkpoint_git.cli import render
 from checkpoint_git.cli.parser import Request, UsageError, find_verb_at, list_formats, parse
 from checkpoint_git.cli.render.screen import encode_text, read_screen
@@ -21,6 +20,7 @@ from checkpoint_git.cli.verbs import DEFAULT_VERB, SHORT_VERBS, VERBS
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.version import __version__
 
 CLEAN, FINDINGS, COULD_NOT_RUN, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
-from checkpoint_git import __version__
 from checkpoint_git.cli.verbs import PLAIN_FORMATS, WITH_FINDINGS
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.version import __version__
 
 HELP_WIDTH = 100
 

@@ -11,7 +11,7 @@ try:
 except ImportError:
     from hashlib import blake2b
 
-import checkpoint_git
+from checkpoint_git import version
 from checkpoint_git.disk.replace import remove_quietly, write_temporary
 
 _MOST_BYTES = 16 * 1024 * 1024
@@ -49,8 +49,8 @@ def _header(rules: str, body: bytes) -> bytes:
 
 def package_digest(folder: str = "") -> str:
     """A digest of the Python files of this package as it is installed, or of another copy of it in a folder."""
-    folder = folder or os.path.dirname(os.path.abspath(checkpoint_git.__file__))
-    words = [checkpoint_git.__version__]
+    folder = folder or os.path.dirname(os.path.abspath(version.__file__))
+    words = [version.__version__]
     for above, _, names in sorted(os.walk(folder)):
         words += [mark_file(os.path.join(above, name)) for name in sorted(names) if name.endswith((".py", ".json"))]
     return make_digest(words)

@@ -18,9 +18,9 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from checkpoint_git import __version__
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.mcp.session import Agent, Wish
+from checkpoint_git.version import __version__
 
 __all__ = ["Wish", "serve"]
 

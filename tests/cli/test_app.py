@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git import __version__
 from checkpoint_git.cli import app
 from checkpoint_git.cli.verbs import VERBS
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Outcome
+from checkpoint_git.version import __version__
 from tests.support.command import BIN, run_checkpoint, run_on_terminal
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text

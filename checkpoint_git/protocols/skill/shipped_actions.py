@@ -3,10 +3,10 @@
 import os
 from collections.abc import Sequence
 
-from checkpoint_git import __version__
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.views import action_text, read_list
+from checkpoint_git.version import __version__
 
 FILE = "checkpoint/primed.json"  # in a work tree's own git directory
 _MOST_BYTES = 1 << 20

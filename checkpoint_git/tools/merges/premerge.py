@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from typing import Literal, NamedTuple
 
-from checkpoint_git import __version__
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
@@ -22,6 +21,7 @@ from checkpoint_git.git.remotes import Pushed, push_commit, read_full_bases
 from checkpoint_git.protocols.write import find_new_errors
 from checkpoint_git.tools.merges.pull_request import Request
 from checkpoint_git.tools.merges.tree_merge import MergedTree, UnrelatedError, merge_commits, merge_plainly
+from checkpoint_git.version import __version__
 
 State = Literal["contained", "up-to-date", "mergeable", "merged", "conflicts", "invalid"]
 Env = Mapping[str, str]

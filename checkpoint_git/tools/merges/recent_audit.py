@@ -8,7 +8,6 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from checkpoint_git import __version__
 from checkpoint_git.disk.cache import load_cache, write_cache
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.git.driver_settings import Choices
@@ -18,6 +17,7 @@ from checkpoint_git.git.merges.suspects import read_outside, read_recent_merges
 from checkpoint_git.git.run import offline_env
 from checkpoint_git.protocols.registry import KINDS, schema_of_name
 from checkpoint_git.tools.merges.facts import HARMS, Audit, Damage, Hurt, Seen, Verdicts, make_mark
+from checkpoint_git.version import __version__
 
 _FILE = ("checkpoint", "merges")  # in git's common directory
 _MOST_KEPT = 5_000  # merges

@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
-from checkpoint_git import __version__
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.git.attributes import FILE as ATTRIBUTES
@@ -17,6 +16,7 @@ from checkpoint_git.git.refs import read_default_branch
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.tools.setup.steps import RemoveFile, Step, write_step
 from checkpoint_git.tools.setup.survey import read_file
+from checkpoint_git.version import __version__
 
 Forge = Literal["github", "gitlab"]
 FORGES: tuple[Forge, ...] = get_args(Forge)

@@ -75,7 +75,7 @@ def test_a_clock_that_was_put_back_and_another_version_forget(place: Place, monk
     summaries.read_summaries(place, NOW)
     assert summaries._load_rows(str(memory(place)), NOW)
     assert not summaries._load_rows(str(memory(place)), NOW - 1)
-    monkeypatch.setattr("checkpoint_git.__version__", "0.0.0")
+    monkeypatch.setattr("checkpoint_git.version.__version__", "0.0.0")
     assert not summaries._load_rows(str(memory(place)), NOW)
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git import __version__
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.disk.cache import load_cache
 from checkpoint_git.protocols.skill.shipped_actions import FILE, read_head
 from checkpoint_git.tools.session.record import FOLDER
+from checkpoint_git.version import __version__
 from tests.support.command import BIN, run_checkpoint
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
