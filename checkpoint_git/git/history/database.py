@@ -15,6 +15,9 @@ from zlib import crc32
 
 from checkpoint_git.git.history.reference_scan import NUMBER_BITS
 
+if not hasattr(sqlite3.Connection, "serialize"):
+    raise ImportError("SQLite was built without its deserialize interface")
+
 _FORMAT = 1  # another number makes every older file worthless
 _SMALLEST = 512  # bytes of a database
 # SQLite leaves the header's "user version" to whoever owns the file: here it is the checksum of all other bytes.
@@ -51,6 +54,9 @@ class Database:
             self._sql.executescript(_TABLES)
         else:
             self._sql.deserialize(data)
+
+    def __del__(self) -> None:
+        self._sql.close()  # from Python 3.13 on a connection that nobody closed is warned of
 
     def list_lines(self, state: str) -> list[Line]:
         """Those that were read in a state of the clone, the newest first."""
