@@ -160,7 +160,7 @@ def _check_clean(request: Request) -> int:
     try:
         scan_tokens(decode(_read(request.ours)))
     except JsonTextError as error:
-        _say(f"{request.path}: line {error.line}: the text merge is not valid JSON: {error.message}; mend it by hand")
+        _say(f"{request.path}: line {error.line}: the text merge is not valid JSON: {error.message}; fix it by hand")
         return CONFLICT
     return CLEAN
 

@@ -9,7 +9,7 @@ from hypothesis import settings as hypothesis_settings
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 
-hypothesis_settings.register_profile("untimed", deadline=None)  # a busy machine is no fault of ours
+hypothesis_settings.register_profile("untimed", deadline=None)  # a busy machine is not a fault of ours
 hypothesis_settings.load_profile("untimed")
 
 

@@ -14,9 +14,9 @@ _TOOLS = {
     "report": ("tools.report.verb", "all work on one HTML page: board, decisions, drift, timeline"),
     "resolve": ("tools.merges.resolve", "decide the conflicts of a merge, and stage what is clean"),
     "init": ("tools.setup.init", "set this repository up: folder, merge driver, hooks"),
-    "uninstall": ("tools.setup.uninstall", "take away what init added"),
+    "uninstall": ("tools.setup.uninstall", "remove what init added"),
     "explain-merge": ("tools.merges.explain_merge", "what a past merge did, and what it lost"),
-    "audit": ("tools.merges.audit", "find what past merges lost or doubled, and put it back"),
+    "audit": ("tools.merges.audit", "find what past merges lost or duplicated, and put it back"),
     "ci": ("tools.merges.ci", "what a forge's jobs do for pull requests: merge, verify"),
     "sync": ("tools.sync.verb", "exchange checkpoints with a branch that other clones write to"),
 }

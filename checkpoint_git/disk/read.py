@@ -1,4 +1,4 @@
-"""Reading what a stranger may have put there: bounded in size, never blocking, no link followed out of a boundary."""
+"""Reading untrusted files: bounded in size, never blocking, no link followed out of a boundary."""
 
 import errno
 import os

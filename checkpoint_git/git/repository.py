@@ -54,7 +54,7 @@ def _read_path(words: list[str], cwd: str, env: Mapping[str, str]) -> str:
 
 
 def may_be_bare(folder: str) -> bool:
-    """Whether it is worth asking git: a bare repository is no folder with a .git, and has its HEAD at the top."""
+    """Whether it is worth asking git: a bare repository is not a folder with a .git, and has its HEAD at the top."""
     while not os.path.exists(os.path.join(folder, ".git")):
         if os.path.isfile(os.path.join(folder, "HEAD")) and os.path.isdir(os.path.join(folder, "objects")):
             return True

@@ -157,7 +157,7 @@ def _refuse(error: Exception) -> types.JSONRPCError:
     is_json = isinstance(error, ValidationError) and error.errors()[0]["type"] != "json_invalid"
     code, text = types.PARSE_ERROR, "Parse error: the line is not JSON"
     if is_json:
-        code, text = types.INVALID_REQUEST, "Invalid request: the line is not a JSON-RPC 2.0 message"
+        code, text = types.INVALID_REQUEST, "Invalid request: the line is not JSON-RPC 2.0 message"
     return types.JSONRPCError(jsonrpc="2.0", id=None, error=types.ErrorData(code=code, message=text))
 
 

@@ -246,7 +246,7 @@ def _lint_group(name: str, leaves: list[tuple[str, dict[str, Any]]], where: str)
             yield _error("group", pointer, '"superseded" needs "by": which side is newer')
         for entry in rule["rank"] if _is_rank(rule.get("rank")) else ():
             if entry["at"][1:] not in keys:
-                yield _error("group", pointer, f"{entry['at']} is no member of the group {name}")
+                yield _error("group", pointer, f"{entry['at']} is not a member of the group {name}")
 
 
 def _lint_requirements(root: dict[str, Any]) -> Iterator[Finding]:

@@ -123,7 +123,7 @@ def _merge_greatest(rule: "Schema", base: "Node | None", ours: "Node", theirs: "
 
 
 def _merge_sum(rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node") -> "Fresh | None":
-    """Ours + theirs - base in exact decimals; None when a side fell below base (a reset) or is no number."""
+    """Ours + theirs - base in exact decimals; None when a side fell below base (a reset) or is not a number."""
     from checkpoint_git.core.decimals import decimal_token, read_decimal  # few merges come here
 
     numbers = [read_decimal(node.value) if node is not None else (0, 0) for node in (base, ours, theirs)]

@@ -32,7 +32,7 @@ def _load_extension(path: str) -> "Any":
 
         raise CheckpointError(
             f"the schema that this clone merges skill_state by cannot be read: {path}: {error}",
-            "mend it, or forget it: checkpoint init --merge-schema ''",
+            "fix it, or forget it: checkpoint init --merge-schema ''",
         ) from None
 
 

@@ -100,7 +100,7 @@ def find_new_errors(
 ) -> list[Finding]:
     """The errors of a version that none of the earlier ones has; None for no file.
 
-    check: (path, data, now) -> document, where a file is no protocol's. A valid version costs one check.
+    check: (path, data, now) -> document, where a file is not a protocol's. A valid version costs one check.
     """
 
     def list_errors(version: bytes) -> list[Finding]:

@@ -30,7 +30,7 @@ def explained(path: str, base: Value, first: Value, second: Value, result: str |
 
 
 def check_own_merge(path: str, base: Value, ours: Value, theirs: Value) -> None:
-    """Our own merge, its conflicts decided for either side, is no failure."""
+    """Our own merge, its conflicts decided for either side, is not a failure."""
     merged = merge_texts(text_of(base), text_of(ours), text_of(theirs), load_merge_schema(path))
     for side in (OURS, THEIRS):
         result = decide(merged, {each.where: side for each in merged.conflicts}).text

@@ -102,7 +102,7 @@ def read_merge(cwd: str, rev: str) -> Commit:
     if len(commit.parents) < 2:
         count = "no parent" if not commit.parents else "one parent"
         raise CheckpointError(
-            f"{escape_controls(rev)} is no merge: it has {count}", "name a merge commit: git log --merges"
+            f"{escape_controls(rev)} is not a merge: it has {count}", "name a merge commit: git log --merges"
         )
     missing = find_missing(cwd, commit.parents)
     if missing:

@@ -176,7 +176,7 @@ def _open_connection(connection: Any) -> tuple[Any, Execute]:
         return connection.connection.driver_connection, connection.exec_driver_sql
     if not hasattr(connection, "cursor"):
         hint = "give the connection itself; of an SQLAlchemy session: session.connection()"
-        raise CheckpointError(f"a {type(connection).__name__} is no database connection", hint)
+        raise CheckpointError(f"a {type(connection).__name__} is not a database connection", hint)
 
     def execute(sql: str) -> None:
         cursor = connection.cursor()

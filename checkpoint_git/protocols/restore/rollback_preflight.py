@@ -75,14 +75,14 @@ def check_ways(root: str, remove: Sequence[str], restore: Sequence[Difference], 
     """Raises CheckpointError where a rollback could not be done as a whole, before anything is changed."""
     kinds = {entry.path: entry.kind for entry in present}
     gone = frozenset(remove)
-    # a link that is itself replaced by a folder is no blocker for what was below that folder
+    # a link that is itself replaced by a folder is not a blocker for what was below that folder
     replaced = tuple(f"{one.path}/" for one in restore if one.how == "kind" and kinds.get(one.path) == "link")
     for path, how in restore:
         if not path.startswith(replaced):
             file_writes.check_way(root, path)
             if how == "missing" and _read_version(root, path) is not None:
                 hint = "no restore point keeps pipes, sockets or devices: move it away, then run the same command again"
-                raise CheckpointError(f"what stands where {escape_controls(path)} belongs is no file", hint)
+                raise CheckpointError(f"what stands where {escape_controls(path)} belongs is not a file", hint)
         if how == "kind" and kinds.get(path) == "folder":
             _check_emptied(root, path, gone)
 

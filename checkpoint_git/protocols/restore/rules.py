@@ -61,7 +61,7 @@ def read_expiry(text: str | None, now: int) -> int | None:
     if 0 < seconds <= _LONGEST:
         return now + seconds
     shown = escape_controls(shorten(text, 40))
-    raise CheckpointError(f'"{shown}" is no expiry', "write 30m, 24h, 7d, 2w or never")
+    raise CheckpointError(f'"{shown}" is not an expiry', "write 30m, 24h, 7d, 2w or never")
 
 
 def is_expired(expires_at: object, now: int) -> bool:

@@ -57,7 +57,7 @@ def read_scope(root: str, scopes: Sequence[str], cwd: str | None = None, plain: 
 def _place(root: str, scope: str, cwd: str) -> str:
     shown = escape_controls(shorten(scope, 100))
     if not scope or "\0" in scope:
-        raise CheckpointError(f'"{shown}" is no path', "name files, folders or patterns inside the workspace")
+        raise CheckpointError(f'"{shown}" is not a path', "name files, folders or patterns inside the workspace")
     path = layout.path_below(root, os.path.normpath(os.path.join(cwd, scope)))
     if path is None:
         message = f"{shown} lies outside the workspace {escape_controls(root)}"

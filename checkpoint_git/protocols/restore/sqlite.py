@@ -57,7 +57,7 @@ def capture(location: Location, request: Request, content: str, progress: Progre
     if status is None:
         raise CheckpointError(f"there is no database {shown}", "name one that is there: sqlite:///path")
     if not stat.S_ISREG(status.st_mode):
-        raise CheckpointError(f"{shown} is no file", "name the database itself, and no link to it")
+        raise CheckpointError(f"{shown} is not a file", "name the database itself, and no link to it")
     try:
         _back_up(source, target, shown)
         progress(os.path.getsize(target))

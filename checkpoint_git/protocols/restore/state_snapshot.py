@@ -23,7 +23,7 @@ def check_key(key: str) -> str:
     if key and len(key) <= 64 and _LETTERS.issuperset(key) and key[0] not in ".-":
         return key
     shown = escape_controls(shorten(key, 60))
-    raise CheckpointError(f'"{shown}" is no key of a state', "a key is a name of letters, digits, dots, _ and -")
+    raise CheckpointError(f'"{shown}" is not a key of a state', "a key is a name of letters, digits, dots, _ and -")
 
 
 def request_state(key: str, data: bytes, file: str | None = None, mode: int = 0o600) -> Request:

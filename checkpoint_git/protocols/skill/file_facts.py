@@ -1,6 +1,6 @@
 """What became of a checkpoint's folder and of the files it lists since it was written: elsewhere, gone, or changed.
 
-The paths are a stranger's: nothing outside the repository is looked at, no symbolic link is followed out of it.
+The paths are untrusted: nothing outside the repository is looked at, no symbolic link is followed out of it.
 """
 
 import os

@@ -1,7 +1,7 @@
 """How findings of the doctor are fixed in a checkpoint, where that needs no judgement.
 
 Values are token values (jsontext). A fix does its work only where the value still says what was found; otherwise it
-leaves it alone. updated_at is never touched: a fix by a machine is no progress, and must not make old work look fresh.
+leaves it alone. updated_at is never touched: a fix by a machine is not progress, and must not make old work look fresh.
 """
 
 import os

@@ -11,7 +11,7 @@ _JOINTS = re.compile(_BLANKS + r"(?:\+|&|and)\s+|" + _BLANKS + r"[,;]\s+|[,;]\s+
 _COMMENT = re.compile(_BLANKS + r"(?:[\u2014\u2013#|]|--?|//|->|=>|\u2192)\s+|:\s")
 _LOOKS_LIKE_PATH = re.compile(r"^(?![A-Za-z][\w+.-]*://)[^\s]+$")
 _HAS_ENDING = re.compile(r"\.[A-Za-z0-9]{1,10}$")
-_NAMED_ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}$")  # "v2.0" is no file
+_NAMED_ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}$")  # "v2.0" is not a file
 _PLAIN_WORD = re.compile(r"[\w./&+-]+")
 _MOST_WORDS = 5
 _BRACES = re.compile(r"\{([^{},]*,[^{}]*)\}")

@@ -94,7 +94,7 @@ def plan_resume(document: Document | None, skill: str, now: int, shipped: Shippe
 _REASONS = {
     "invalid": "the checkpoint breaks the schema, so it may not say what was meant",
     "blocked": "it is blocked",
-    "failed": "it failed: restart it, or mend it by hand and go on",
+    "failed": "it failed: restart it, or fix it by hand and go on",
     "stale": "it is stale: nothing was written for {days} days",
 }
 

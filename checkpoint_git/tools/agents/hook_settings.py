@@ -37,7 +37,7 @@ _GUARD = (
 )
 
 
-class Unfit(Exception):  # noqa: N818 (what it says of a file is no error of ours)
+class Unfit(Exception):  # noqa: N818 (what it says of a file is not an error of ours)
     """The file cannot be edited without harm; the text says why."""
 
 

@@ -1,1 +1,1 @@
-"""`checkpoint doctor`: facts gathered, checks asked, findings told and mended."""
+"""`checkpoint doctor`: facts gathered, checks asked, findings reported and fixed."""

@@ -1,6 +1,6 @@
 """What a project has told the doctor not to say, with the reason, and when something counts as old. Pure.
 
-The text is a stranger's: it comes with the branch. So it may silence drift, which hurts nobody but its reader, and
+The text is untrusted: it comes with the branch. So it may silence drift, which hurts nobody but its reader, and
 never what makes a checkpoint unusable: a file that is no valid checkpoint, a merge that was left unresolved.
 """
 

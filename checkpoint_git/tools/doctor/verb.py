@@ -22,11 +22,11 @@ SUMMARY = "compare checkpoints with git's history and the file system, and prove
 EXAMPLES = """\
   checkpoint doctor                            everything; run it before you push
   checkpoint doctor build                      one skill's checkpoint, and the installation
-  checkpoint doctor --list                     the checks: what they look at, how it is mended
+  checkpoint doctor --list                     the checks: what they look at, how it is fixed
   checkpoint doctor --check drift              all checks whose code begins with drift/
-  checkpoint doctor --fix --dry-run            what would be mended, as a diff
-  checkpoint doctor --fix                      mend what needs no judgement, after a backup
-  checkpoint doctor --fix=drift/project-dir    mend this too, which could be wrong
+  checkpoint doctor --fix --dry-run            what would be fixed, as a diff
+  checkpoint doctor --fix                      fix what needs no judgement, after a backup
+  checkpoint doctor --fix=drift/project-dir    fix this too, which could be wrong
   checkpoint doctor --since v2.1               judge every merge since then, not the latest only
   checkpoint doctor --online                   ask the deployed server too: git config checkpoint.healthUrl URL
   checkpoint doctor --fail-on-warnings --format github"""
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--list", action="store_true", help="show the checks, and run none")
     help_text = "run only this check, or a group such as drift; may be given several times"
     parser.add_argument("--check", metavar="CODE", action="append", default=[], help=help_text)
-    help_text = "mend what is safe to mend, or only what CODE finds; may be given several times"
+    help_text = "fix what is safe to fix, or only what CODE finds; may be given several times"
     parser.add_argument("--fix", metavar="CODE", nargs="?", const=SAFE, action="append", default=[], help=help_text)
     parser.add_argument("--dry-run", action="store_true", help="show what --fix would change, and change nothing")
     help_text = "also ask the server at checkpoint.healthUrl (git config) what it runs, and compare that with HEAD"

@@ -124,7 +124,7 @@ def _find_suspects(plain: Plain, ids: Sequence[str]) -> list[Commit]:
     return [commit for commit in commits if commit.id in known or commit.id not in whole]
 
 
-SUMMARY = "find what past merges lost, doubled or glued together in checkpoints, and put it back"
+SUMMARY = "find what past merges lost, duplicated or mixed up in checkpoints, and put it back"
 EXAMPLES = """\
   checkpoint audit                             every merge of HEAD's history
   checkpoint audit v2.1..main                  those of a range
@@ -144,7 +144,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--head", metavar="REF", help=help_text)
     parser.add_argument("--base", metavar="REF", help="what the squash was built upon (default: its parent)")
     parser.add_argument("--strict", action="store_true", help="count what somebody seems to have meant, too")
-    parser.add_argument("--fix", action="store_true", help="undo the harm in one commit, where nobody was since")
+    parser.add_argument("--fix", action="store_true", help="repair in one commit; skip anything edited since")
     parser.add_argument("--dry-run", action="store_true", help="show what --fix would change, and change nothing")
 
 

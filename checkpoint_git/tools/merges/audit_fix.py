@@ -137,7 +137,7 @@ def _plan_file(
     errors = [] if data == before else find_new_errors(path, data, [before], now)
     if errors:
         plan.refused.append(
-            _refuse(path, errors[0].where, f"it would become invalid: {errors[0].message}", "mend it by hand")
+            _refuse(path, errors[0].where, f"it would become invalid: {errors[0].message}", "fix it by hand")
         )
     elif data != before:
         plan.files.append(FileRepair(path, before, data, tuple(merges)))

@@ -109,7 +109,7 @@ def _read_merge(cwd: str, rev: str) -> Commit:
         if not repaired:
             raise
         commands = ", ".join(f"checkpoint explain-merge {merge[:12]}" for merge in repaired[:3])
-        raise CheckpointError(f"{escape_controls(rev)} is no merge: it repaired what merges did", commands) from None
+        raise CheckpointError(f"{escape_controls(rev)} is not a merge: it repaired what merges did", commands) from None
 
 
 def _narrow(touched: Touched, paths: Sequence[str]) -> Touched:

@@ -83,7 +83,7 @@ class Seen(NamedTuple):
     """What is left of the damage that a merge did to one file.
 
     mark: of the file when that was judged; see make_mark. repaired: a commit by which nothing was left, or "". What
-    was repaired once in HEAD's history is no damage any more, whatever the file becomes.
+    was repaired once in HEAD's history is not damage any more, whatever the file becomes.
     """
 
     mark: str

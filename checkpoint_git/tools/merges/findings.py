@@ -86,7 +86,7 @@ class AuditedMerge(NamedTuple):
 # kind -> (code, what a merge to come does, what one that was made did, what it means)
 _KINDS: dict[Kind, tuple[str, str, str, str]] = {
     "conflict": ("merge/conflict", "stops here", "stopped here", "a merge by lines cannot merge this checkpoint"),
-    "not-json": ("merge/not-json", "makes no JSON", "left no JSON", "what came out of the merge is no JSON"),
+    "not-json": ("merge/not-json", "makes no JSON", "left no JSON", "what came out of the merge is not JSON"),
     "duplicate-key": (
         "merge/duplicate-key",
         "writes a key twice",
@@ -98,7 +98,7 @@ _KINDS: dict[Kind, tuple[str, str, str, str]] = {
     "blended": (
         "merge/blended",
         "glues two records together",
-        "glued two records together",
+        "mixed up two records",
         "one record holds parts of two that do not belong together",
     ),
     "undecided": (
@@ -123,7 +123,7 @@ def list_rules() -> list[Rule]:
     rules = [Rule(row[0], "error", row[3], "checkpoint explain-merge tells all of a merge") for row in _KINDS.values()]
     more = (
         Rule(NOT_AUDITED, "warning", "a merge that nothing can be told of in this clone", "git fetch --unshallow"),
-        Rule(NOT_REPAIRED, "warning", "harm of a merge that could not be mended by itself", "mend it by hand"),
+        Rule(NOT_REPAIRED, "warning", "harm of a merge that could not be repaired automatically", "fix it by hand"),
     )
     return [*rules, *more]
 

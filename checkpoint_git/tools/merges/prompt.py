@@ -46,7 +46,7 @@ class Asker:
         """What to do with a file that was edited since the merge: STAGE, MERGE or LEAVE."""
         if self.has_quit:
             return LEAVE
-        state = "and is a valid checkpoint now" if valid else "and is no valid checkpoint yet"
+        state = "and is a valid checkpoint now" if valid else "and is not a valid checkpoint yet"
         self._say("", f"{case.path}: it was edited since the merge, {state}.")
         offers = "[s]tage it as it is " if valid else ""
         keys = ("s", "m", "e", "q") if valid else ("m", "e", "q")

@@ -171,7 +171,7 @@ def _merge_again(unmerged: Unmerged, size: int, choices: Choices) -> tuple[Merge
     try:
         return merge_file(base, ours, theirs, schema, narrative=choices.narrative, marker_size=size), ""
     except jsontext.JsonTextError as error:
-        return None, f"{error.version} is no JSON that can be merged: line {error.line}: {error.message}"
+        return None, f"{error.version} is not JSON that can be merged: line {error.line}: {error.message}"
 
 
 # what the work tree's file holds
@@ -272,7 +272,7 @@ def _leave(case: Case, code: str, message: str, hint: str) -> Resolved:
 
 
 def _leave_edited(case: Case, valid: bool) -> Resolved:
-    state = "and is a valid checkpoint now" if valid else "and is no valid checkpoint yet"
+    state = "and is a valid checkpoint now" if valid else "and is not a valid checkpoint yet"
     hint = "stage it with git add" if valid else "go on editing"
     hint += "; or merge anew with --take, which keeps a copy of it"
     return _leave(case, "resolve/edited", f"the file was edited since the merge, {state}", hint)
@@ -339,7 +339,7 @@ def _checked(resolved: Resolved, now: int) -> Resolved:
         return resolved._replace(action="stage")
     errors = [finding for finding in document.findings if finding.level == "error"]
     message = "decided, but not staged: the result is no valid checkpoint"
-    last = Finding("resolve/not-valid", "error", message, resolved.case.path, hint="mend it, then: git add")
+    last = Finding("resolve/not-valid", "error", message, resolved.case.path, hint="fix it, then: git add")
     return resolved._replace(action="write", findings=[*errors, last])
 
 

@@ -81,7 +81,8 @@ def _verify_candidate(
     if base is None:
         if len(commit.parents) < 2:
             raise CheckpointError(
-                f"{escape_controls(candidate[:12])} is no merge", "of a squash name both sides: --base REF --head REF"
+                f"{escape_controls(candidate[:12])} is not a merge",
+                "of a squash name both sides: --base REF --head REF",
             )
         return list(audit_merges(plain, [(commit, find_event(commit))], schemas)), []
     return _verify_chain(plain, _read_named(cwd, base, env), candidate, schemas)

@@ -33,7 +33,7 @@ def plan_path(place: Place, wished: str | None, cwd: str) -> str:
     if is_inside(path, place.directory) and os.path.basename(path) != os.path.basename(NAME):
         raise CheckpointError(f"{shown} lies among the checkpoints", "name a file elsewhere")
     if not os.path.isdir(os.path.dirname(path)):
-        raise CheckpointError(f"{escape_controls(os.path.dirname(path))} is no folder", "make it first")
+        raise CheckpointError(f"{escape_controls(os.path.dirname(path))} is not a folder", "make it first")
     return path
 
 
@@ -41,9 +41,9 @@ def write_page(path: str, text: str, *, force: bool) -> None:
     """Writes the page whole or not at all. force: also over a file that is no page of ours. Raises CheckpointError."""
     shown = escape_controls(path)
     if os.path.lexists(path) and not os.path.isfile(path):
-        raise CheckpointError(f"{shown} is no plain file", "name another one")
+        raise CheckpointError(f"{shown} is not a plain file", "name another one")
     if os.path.exists(path) and not force and not _is_ours(path):
-        raise CheckpointError(f"{shown} is there already, and is no report", "name another file, or use --force")
+        raise CheckpointError(f"{shown} is there already, and is not a report", "name another file, or use --force")
     write_file(path, text.encode("utf-8"))
 
 

@@ -114,7 +114,7 @@ def _read_budget(text: str | None) -> int:
     if text is None:
         return MOST_TOKENS
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise CheckpointError(f"--budget {escape_controls(text)[:40]} is no number", "give a number of tokens")
+        raise CheckpointError(f"--budget {escape_controls(text)[:40]} is not a number", "give a number of tokens")
     return int(text)
 
 

@@ -19,7 +19,7 @@ EXAMPLES = """\
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="SKILL", nargs="?", help="show this one in full; all where left out")
+    parser.add_argument("skill", metavar="SKILL", nargs="?", help="show this one in full; default: all")
     parser.add_argument("--brief", action="store_true", help="only the most important skill, its next action, blockers")
     parser.add_argument("--since", metavar="ISO", help="what changed since an instant (2026-06-01T00:00:00Z) or a day")
 

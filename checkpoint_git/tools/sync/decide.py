@@ -112,7 +112,7 @@ def merge_contents(
     try:
         merged = merge_file(base, ours, theirs, _load_schema(path, rules.schema), narrative=rules.narrative)
     except JsonTextError as error:
-        found = Finding("sync/conflict", "error", f"both sides changed it, and one is no JSON: {error.message}", path)
+        found = Finding("sync/conflict", "error", f"both sides changed it, and one is not JSON: {error.message}", path)
         return None, [found._replace(hint=_DECIDE)]
     if merged.conflicts and rules.take:
         merged = decide_all(merged, OURS if rules.take == "ours" else THEIRS)

@@ -299,7 +299,7 @@ def test_a_pipe_in_a_files_place_stops_everything(work: GitRepo) -> None:
     made = points.create(workspace_of(work.path), ["src"], "", "git_stash", None)
     (work.path / "src/b.py").unlink()
     os.mkfifo(work.path / "src/b.py")
-    with pytest.raises(CheckpointError, match=r"what stands where src/b\.py belongs is no file"):
+    with pytest.raises(CheckpointError, match=r"what stands where src/b\.py belongs is not a file"):
         rollback.roll_back(workspace_of(work.path), made.manifest)
     assert (work.path / "src/b.py").is_fifo()
 

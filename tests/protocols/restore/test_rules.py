@@ -20,7 +20,7 @@ def test_no_expiry_is_never(text: str | None) -> None:
 
 @pytest.mark.parametrize("text", ["", "0d", "-1d", "1", "1y", "d", "1.5h", "99999999w", "\uff11d", "1d\n2d"])
 def test_another_expiry_is_refused(text: str) -> None:
-    with pytest.raises(CheckpointError, match="is no expiry"):
+    with pytest.raises(CheckpointError, match="is not an expiry"):
         read_expiry(text, 1_000)
 
 

@@ -148,7 +148,7 @@ def test_an_interrupt_is_an_exception_like_others(bank: sqlite3.Connection) -> N
 
 
 def test_what_is_no_connection_is_said() -> None:
-    with pytest.raises(CheckpointError, match="a str is no database connection"), savepoint("app.db"):
+    with pytest.raises(CheckpointError, match="a str is not a database connection"), savepoint("app.db"):
         pass
 
 

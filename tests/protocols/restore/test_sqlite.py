@@ -389,7 +389,7 @@ def test_a_database_in_a_folder_of_the_scope_is_kept_once_and_as_a_database(repo
         ("sqlite:///:memory:", "names no database file"),
         ("sqlite:///a.db?mode=ro", "names no database file"),
         ("sqlite:///nowhere.db", "there is no database"),
-        ("sqlite:///link.db", "is no file"),
+        ("sqlite:///link.db", "is not a file"),
         ("sqlite:///way/app.db", "symbolic link"),
         ("sqlite:///secrets.key", "holds secrets"),
         ("sqlite:///text", "cannot be captured"),
@@ -428,7 +428,7 @@ def test_the_hash_sees_rows_types_schema_and_odd_tables(tmp_path: Path) -> None:
             bank.execute(change)
         hashes.append(sqlite.hash_content(str(path), frozen=False))
     same = hashes.pop(2)
-    assert same == hashes[0], "writing what is there already is no change"
+    assert same == hashes[0], "writing what is there already is not a change"
     assert len(set(hashes)) == len(hashes)
 
 

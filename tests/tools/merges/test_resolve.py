@@ -335,7 +335,7 @@ def test_two_renames_of_one_file_are_decided_name_by_name(repo: GitRepo) -> None
 def test_a_side_that_is_no_json_is_decided_as_a_whole(repo: GitRepo) -> None:
     conflicted(repo, theirs='{"a": 1,\n')
     listed = run(repo)
-    assert "theirs is no JSON that can be merged: line 2" in listed.outcome.findings[0].message
+    assert "theirs is not JSON that can be merged: line 2" in listed.outcome.findings[0].message
     refused = run(repo, "--take", "theirs")
     assert refused.codes[-1] == "resolve/not-valid"
     assert repo.read(PATH) == '{"a": 1,\n'

@@ -36,7 +36,7 @@ def test_both_sides_are_asked_for(server: Server) -> None:
         verify(server.repo)
     with pytest.raises(CheckpointError, match="both sides must be named"):
         verify(server.repo, "--candidate", "HEAD", "--head", "topic")
-    with pytest.raises(CheckpointError, match="is no merge"):
+    with pytest.raises(CheckpointError, match="is not a merge"):
         verify(server.repo, "--candidate", "topic")
     with pytest.raises(CheckpointError, match="takes no --push"):
         verify(server.repo, "--base", "main", "--push")

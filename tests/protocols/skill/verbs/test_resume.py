@@ -33,7 +33,7 @@ def commit_at(repo: GitRepo, message: str, instant: str) -> None:
 
 
 def messages(ran: Ran) -> str:
-    """What the findings say, with their codes; without that the sample's project_dir is no folder of this machine."""
+    """What the findings say, with their codes; without the one about the sample's project_dir."""
     told = [finding for finding in ran.outcome.findings if finding.code != "drift/project-dir"]
     return "\n".join(f"{finding.code} {finding.level} {finding.message}" for finding in told)
 
