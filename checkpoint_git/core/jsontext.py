@@ -399,5 +399,5 @@ def to_tokens(value: "Any") -> "Any":
     if isinstance(value, bool) or value is None or isinstance(value, (str, bytes)):
         return value
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-        raise ValueError(f"{value} is not JSON number")
+        raise ValueError(f"{value} is not a JSON number")
     return repr(value).encode()

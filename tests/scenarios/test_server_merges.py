@@ -439,7 +439,7 @@ def test_a_repair_is_known_by_its_trailer(server: Server) -> None:
     merge = server.repo.git("rev-parse", "HEAD")
     look(server, "--fix")
     assert server.repo.git("log", "-1", "--format=%(trailers:key=Checkpoint-Repairs,valueonly)").strip() == merge
-    with pytest.raises(CheckpointError, match="no merge: it repaired what merges did") as raised:
+    with pytest.raises(CheckpointError, match="not a merge: it repaired what merges did") as raised:
         run_verb(explain_merge, "HEAD", cwd=server.repo.path)
     assert merge[:12] in raised.value.hint
 

@@ -83,7 +83,7 @@ def test_a_part_of_a_point_goes_back_alone(repo: GitRepo) -> None:
 
 @pytest.mark.parametrize("key", ["", "a/b", "..", ".hidden", "a b", "-x", "x" * 65, "ä", "a\n"])
 def test_a_key_is_a_name_and_no_path(key: str) -> None:
-    with pytest.raises(CheckpointError, match="no key of a state"):
+    with pytest.raises(CheckpointError, match="not a key of a state"):
         request_state(key, b"{}")
 
 
