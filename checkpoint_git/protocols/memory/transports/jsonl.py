@@ -22,7 +22,7 @@ BROKEN_HINT = "`checkpoint memory doctor --fix` moves the file aside and keeps e
 
 
 class GraphLine(NamedTuple):
-    """One line of the file. value: None where it is not JSON object."""
+    """One line of the file. value: None where it is not a JSON object."""
 
     text: str
     value: dict[str, Any] | None

@@ -109,7 +109,7 @@ def _read_file(path: str, invocation: Invocation) -> dict[str, str]:
         message = f"--fields {escape_controls(shorten(path, 200))} could not be read: {escape_controls(str(error))}"
         raise CheckpointError(message, 'a JSON object of texts: {"phase": "review"}') from None
     if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
-        raise CheckpointError("--fields is not JSON object of texts", 'for example {"phase": "review"}')
+        raise CheckpointError("--fields is not a JSON object of texts", 'for example {"phase": "review"}')
     return value
 
 
