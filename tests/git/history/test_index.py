@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -212,8 +213,9 @@ def damage_by(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
 
 def replace_by_database(path: Path) -> None:
     path.unlink()
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database:
         database.execute("CREATE TABLE line (other)")
+        database.commit()
 
 
 def replace_by_folder(path: Path) -> None:
