@@ -30,9 +30,3 @@ def decimal_token(digits: int, scale: int) -> bytes:
     text = str(abs(digits)).rjust(scale + 1, "0")
     sign = "-" if digits < 0 else ""
     return (sign + (f"{text[:-scale]}.{text[-scale:]}" if scale else text)).encode()
-
-
-def add_decimals(first: "tuple[int, int]", second: "tuple[int, int]", sign: int = 1) -> "tuple[int, int]":
-    scale = max(first[1], second[1])
-    total = first[0] * 10 ** (scale - first[1]) + sign * second[0] * 10 ** (scale - second[1])
-    return total, scale

@@ -191,3 +191,8 @@ OF_A_MERGE = _words(
     pr mr when once either or close to into code main master develop in and"""
 )
 OUT_OF_DRAFT = ("out of draft", "over the line", "across the line", "from draft to ready", "to ready", "to green")
+# Work that is over with its reference: what is said behind it comes afterwards.
+ENDINGS = _words(
+    """finish finish_up finalize finalise complete deliver wrap_up close_out terminer finir terminar acabar completar
+    concluir abschließen beenden afronden"""
+)

@@ -43,6 +43,7 @@ from checkpoint_git.protocols.skill.request_words import (
     BUILDS,
     CAUSES,
     COPULAS,
+    ENDINGS,
     GATES,
     GREEN,
     HURDLES,
@@ -186,7 +187,7 @@ class _Reader:
         self._waits: list[str] = []
         self._about: list[str] = []
         self._remains = False
-        self._is_work = False  # the request is to do the work: the sentences behind it are its details
+        self._is_begun = False  # the request is to begin work: the sentences behind it are its details
 
     def read(self) -> Request:
         words = self._text.words
@@ -281,7 +282,7 @@ class _Reader:
                 self._awaited += self._text.references([found.token])
             else:
                 self._asked += self._text.references([found.token])
-            self._is_work = self._is_work or found.kind == "work"
+            self._is_begun = self._is_begun or (found.kind == "work" and found.verb not in ENDINGS)
             return True
         gate = {word.lower() for word in clause.gate}
         if found.kind in ("follow", "verify") and found.is_plain() and gate & UNLESS and gate & UNMERGED:
@@ -308,9 +309,9 @@ class _Reader:
         return False
 
     def _is_explanation(self, head: Words, joint: str) -> bool:
-        if self._is_work and joint == "sentence":
-            return True
         words = [word.lower() for word in head]
+        if self._is_begun and joint == "sentence" and not _goes_beyond(head):
+            return True
         if words[0] == "keep" and len(words) > 1 and words[1].endswith("ing"):
             return True
         if joint != "sentence" or _goes_beyond(head):

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from checkpoint_git.core.references import find_references
 from checkpoint_git.protocols.skill.requests import Use, find_shipped, find_uses, is_resolved_by, read_request
@@ -178,3 +180,12 @@ def test_a_reference_alone_is_reported_and_never_skipped(text: str) -> None:
 )
 def test_what_comes_after_a_pull_request_is_not_about_landing_it(text: str) -> None:
     assert [use.role for use in find_uses(text)] == ["mentioned"]
+
+
+WORDS = "Merge #12 ABC-14 ( ) [ ] 's : ; . , — → main then and to after before not get the user CI finish deploy `x` is 合并"
+
+
+@given(st.lists(st.sampled_from(WORDS.split()), max_size=12))
+def test_whatever_words_stand_together_something_is_answered(words: list[str]) -> None:
+    request = read_request(" ".join(words))
+    assert {*request.asked, *request.waits, *request.about} <= {"#12", "ABC-14"}
