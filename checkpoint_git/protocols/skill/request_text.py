@@ -97,7 +97,7 @@ class RequestText:
                 between.append(word)
                 continue
             last = joined[-1] if joined else ""
-            if last.startswith(MARK) and all(each.lower() in JOINS for each in between):
+            if last.startswith(MARK) and all(each == BRACKETED or each.lower() in JOINS for each in between):
                 joined[-1] = self._add(self.references([last, word]), self._spelled[ord(last[1]) - _FIRST])
             else:
                 joined += [*between, word]

@@ -114,6 +114,7 @@ _KINDS: dict[Kind, tuple[str, str, str, str]] = {
         "the result is another than what the merge rules make of the same versions",
     ),
 }
+CODES: dict[Kind, str] = {kind: row[0] for kind, row in _KINDS.items()}
 NOT_AUDITED = "merge/not-audited"
 NOT_REPAIRED = "merge/not-repaired"
 
