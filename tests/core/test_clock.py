@@ -22,6 +22,7 @@ def test_what_is_no_rfc_3339_instant_is_none(text: object) -> None:
 
 def test_offsets_and_decimals_are_compared_exactly() -> None:
     assert clock.read_instant("2026-03-31T12:00:00+02:00") == clock.read_instant("2026-03-31T10:00:00.000Z")
+    assert clock.read_instant("2026-03-31T08:30:00-01:30") == clock.read_instant("2026-03-31T10:00:00.000Z")
     early, late = clock.read_instant("2026-03-31T10:00:00.25Z"), clock.read_instant("2026-03-31T10:00:00.3Z")
     assert early is not None
     assert late is not None
