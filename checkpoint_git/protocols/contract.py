@@ -1,9 +1,9 @@
 """What tools may know of a protocol: its row in the registry, and what its package offers under the names below.
 
 Always: layout.py (names and places), schema.json (shape, and how versions merge), rules.py (meaning beyond shape),
-store.py (reading and writing), README.md. Where the protocol has such a thing: summary.py (Summarizer), checks.py (the
-doctor's checks), validate.py (check_file and find_files, for files that are not JSON or have no folder of their own).
-This module knows no protocol.
+store.py (reading and writing), README.md. Where the protocol has such a thing: summary.py (Summarizer), checks.py and
+fixes.py (the doctor's), validate.py (check_file and find_files, for files that are not JSON or have no folder of their
+own). This module knows no protocol.
 """
 
 import os
@@ -35,7 +35,13 @@ class Layout(Protocol):
 
 
 class SkillLayout(Layout, Protocol):
-    """layout.py of the first protocol, whose files belong to a skill that a user or an agent names."""
+    """layout.py of the first protocol, whose files belong to a skill that a user or an agent names.
+
+    DIRECTORY: where they are. HISTORY: the folder in it for their past, as SKILL.MARK.json.
+    """
+
+    DIRECTORY: str
+    HISTORY: str
 
     def find_name_trouble(self, name: str) -> str:
         """Why a text cannot be a skill's name, "" where it can."""
@@ -186,6 +192,7 @@ def load_part(package: str, name: str) -> ModuleType | None:
 Hook = Literal[
     "after_commit",  # (cwd, env) -> None: git has made a commit
     "check_push",  # (files, cwd, now, env) -> list[Finding]: warnings about the (path, content) that a push brings
+    "open_documents",  # (context) -> (how many the doctor looks at, path -> its JSON text or None); raises without any
     "count_untracked",  # (work_tree, env) -> int: what there is of the row's `local` paths
     "list_schema_references",  # (place, *, present) -> list[str]: files that name their schema, or could and do not
     "add_schema_references",  # (place, now) -> None

@@ -5,8 +5,7 @@ leaves it alone. updated_at is never touched: a fix by a machine is not progress
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.git.refs import read_evidence_times
 from checkpoint_git.protocols.check import Context
 from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.fix import Done, FileFix, FixPlan
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.changes import KEPT_DONE
 from checkpoint_git.protocols.skill.facts import SkillFacts
@@ -26,39 +26,15 @@ from checkpoint_git.protocols.skill.read import check_files
 from checkpoint_git.protocols.skill.requests import find_shipped, is_resolved_by
 from checkpoint_git.protocols.skill.rotation import Moved, find_merged, history_document, history_marks, plan_rotation
 from checkpoint_git.protocols.skill.views import action_done_when, action_text, is_open, read_list
-from checkpoint_git.protocols.write import Tell, find_new_errors
+from checkpoint_git.protocols.write import find_new_errors
+
+check_owner = store.check_owner
 
 _BYTE_ORDER_MARK = "json/byte-order-mark"
 
 
-class Done(NamedTuple):
-    code: str
-    where: str
-    text: str
-
-
-class FileFix(NamedTuple):
-    """One checkpoint before and after. past: what goes to its history file, None for nothing."""
-
-    path: str
-    skill: str
-    before: bytes
-    after: bytes
-    past: bytes | None
-    done: list[Done]
-
-
-class FixPlan(NamedTuple):
-    """refused: why what could be fixed is not. left: skills whose files belong to another session."""
-
-    files: list[FileFix]
-    refused: list[Finding]
-    left: list[str]
-
-
-def plan_fixes(context: Context, findings: Sequence[Finding], owner: str) -> FixPlan:
-    """How findings in checkpoints are fixed; nothing is changed. owner: whose file may be written, "" for any."""
-    facts = context.facts(SkillFacts)
+def plan_fixes(context: Context, findings: Sequence[Finding]) -> FixPlan:
+    facts, owner = context.facts(SkillFacts), context.env.get("CHECKPOINT_SKILL", "")
     skills = {summary.path: summary.skill for summary in facts.summaries}
     by_path: dict[str, list[Finding]] = {}
     for finding in findings:
@@ -106,14 +82,7 @@ def _plan_file(
     return FileFix(path, skill, content, text.encode(), past, done)
 
 
-@contextmanager
-def hold_unchanged(place: Place, fixes: Sequence[FileFix], on_wait: Tell) -> Iterator[list[FileFix]]:
-    with store.writing(place, on_wait):
-        yield [fix for fix in fixes if store.read_skill(place, fix.skill) == fix.before]
-
-
 def write_fixes(place: Place, fixes: Sequence[FileFix], now: int) -> list[str]:
-    """The history files that took what was moved."""
     history = []
     for fix in fixes:  # its history first: what is moved must be somewhere at any time
         if fix.past is not None:

@@ -1,7 +1,7 @@
 """What tools call of skill checkpoints: drift in a push, and their `$schema` for `init --schemas` and uninstall."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
@@ -10,6 +10,9 @@ from checkpoint_git.disk.discover import Place, plan_place
 from checkpoint_git.protocols.registry import protocol_of
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.changes import SCHEMA_FILE
+
+if TYPE_CHECKING:
+    from checkpoint_git.protocols.check import Context
 
 _REFERENCE = f"./{SCHEMA_FILE}"
 
@@ -30,6 +33,14 @@ def check_push(files: Sequence[tuple[str, bytes]], cwd: str, now: int, env: Mapp
     drift = [*find_shipped_actions(facts), *find_shipped_resolutions(facts)]
     texts = {document.path: document.text for document in documents}
     return locate_all([finding for finding in drift if finding.level == "warning"], texts.get)
+
+
+def open_documents(context: "Context") -> tuple[int, Callable[[str], str | None]]:
+    """Raises CheckpointError where the skill that was asked for has no checkpoint."""
+    from checkpoint_git.protocols.skill.facts import SkillFacts
+
+    facts = context.facts(SkillFacts)
+    return len(facts.summaries), facts.read_text
 
 
 def list_schema_references(place: Place, *, present: bool) -> list[str]:

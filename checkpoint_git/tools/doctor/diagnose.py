@@ -10,7 +10,7 @@ from checkpoint_git.core.progress import Tell
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.protocols.check import Check, Context, locate_all, run_checks
-from checkpoint_git.protocols.skill.facts import SkillFacts
+from checkpoint_git.protocols.contract import find_hooks
 from checkpoint_git.tools.doctor.catalog import choose_checks, list_checks
 from checkpoint_git.tools.doctor.settings import (
     BAD,
@@ -63,9 +63,13 @@ def diagnose(
         is_complete=all(check in chosen for check in choose_checks(())),
         tell=tell,
     )
-    facts = context.facts(SkillFacts)
-    documents = len(facts.summaries)  # read before any check: a skill without a checkpoint ends the run
-    located = locate_all(run_checks(chosen, context), facts.read_text)
+    # read before any check: a skill without a checkpoint ends the run
+    opened = [open_documents(context) for open_documents in find_hooks("open_documents")]
+
+    def read_text(path: str) -> str | None:
+        return next((text for _, read in opened if (text := read(path)) is not None), None)
+
+    located = locate_all(run_checks(chosen, context), read_text)
     shown, suppressed, used = split_findings([*located, *context.troubles], settings.suppressions, now)
     unused: list[Finding] = []
     if skill is None and context.is_complete:
@@ -73,6 +77,7 @@ def diagnose(
             if not any(check.matches(suppression.code) for check in chosen):
                 used.add(at)
         unused = find_unused(settings.suppressions, used, now, settings_path(place))
+    documents = sum(count for count, _ in opened)
     return Diagnosis(chosen, documents, [*shown, *settings.findings, *unused], suppressed, context)
 
 

@@ -13,22 +13,13 @@ from checkpoint_git.core.outcome import Block, Invocation, Line, Style
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.backup import Copy, write_backup
 from checkpoint_git.disk.discover import Place, relative_path
-from checkpoint_git.disk.read import read_if_there
-from checkpoint_git.git.repository import Repository, config_path, read_repository
-from checkpoint_git.protocols.skill.fixes import (
-    FileFix,
-    FixPlan,
-    copy_to_history,
-    hold_unchanged,
-    plan_fixes,
-    write_fixes,
-)
-from checkpoint_git.protocols.skill.store import check_owner
-from checkpoint_git.protocols.write import Tell, say_waiting
+from checkpoint_git.disk.read import read_content, read_if_there
+from checkpoint_git.git.repository import Repository, config_path
+from checkpoint_git.protocols.fix import FileFix, Fixer, FixPlan, list_fixers
+from checkpoint_git.protocols.write import Tell, hold_place, say_waiting
 from checkpoint_git.tools.doctor.catalog import list_checks
 from checkpoint_git.tools.doctor.diagnose import Diagnosis
-from checkpoint_git.tools.setup.init import Options, find_wanted
-from checkpoint_git.tools.setup.plan import Wanted, plan_attributes, plan_hooks, plan_install, plan_settings
+from checkpoint_git.tools.setup.init import plan_repairs
 from checkpoint_git.tools.setup.steps import (
     RemoveFile,
     RemoveSettings,
@@ -39,7 +30,6 @@ from checkpoint_git.tools.setup.steps import (
     describe_steps,
     steps_data,
 )
-from checkpoint_git.tools.setup.survey import Survey, read_survey
 
 SAFE = "safe"  # stands for every fix that needs no name
 _MOST_ROUNDS = 3  # one fix can bring out what another hid
@@ -58,8 +48,8 @@ def choose_codes(words: Sequence[str], skill: str | None, env: Mapping[str, str]
     Raises CheckpointError for what has no fix, and where a session that works for one skill is asked to fix another's
     checkpoint.
     """
-    if skill:
-        check_owner(skill, env)
+    for fixer in list_fixers() if skill else ():
+        fixer.check_owner(str(skill), env)
     codes = {check.code for check in list_checks() if SAFE in words and check.fix == "safe"}
     for word in words:
         if word == SAFE:
@@ -76,61 +66,43 @@ def choose_codes(words: Sequence[str], skill: str | None, env: Mapping[str, str]
     return codes
 
 
-# the plan
-
-
 class Plan(NamedTuple):
     """steps: of init, with the repository they belong to."""
 
-    documents: FixPlan
+    documents: list[tuple[Fixer, FixPlan]]
     steps: list[Step]
     repository: Repository | None
 
     @property
-    def is_empty(self) -> bool:
-        return not (self.documents.files or self.steps)
+    def files(self) -> list[FileFix]:
+        return [file for _, plan in self.documents for file in plan.files]
+
+    @property
+    def refused(self) -> list[Finding]:
+        return [finding for _, plan in self.documents for finding in plan.refused]
+
+    def describe_left(self) -> list[Line]:
+        left = ", ".join(skill for _, plan in self.documents for skill in plan.left)
+        text = f"left to the sessions of {left}: CHECKPOINT_SKILL says whose files this one writes"
+        return [Line(text, "warn")] if left else []
 
 
 def plan_fix(found: Diagnosis, codes: set[str], env: Mapping[str, str]) -> Plan:
     wanted = [finding for finding in found.findings if finding.code in codes]
-    documents = plan_fixes(found.context, wanted, env.get("CHECKPOINT_SKILL", ""))
-    return Plan(documents, *_plan_installation(found.context.place, {finding.code for finding in wanted}, env))
-
-
-def _plan_installation(place: Place, codes: set[str], env: Mapping[str, str]) -> tuple[list[Step], Repository | None]:
-    # nobody else's settings, lines or hooks are taken over
-    parts = [part for code, part in _INSTALL_PARTS.items() if code in codes]
-    repository = read_repository(place.root, env) if parts else None
-    if repository is None:
-        return [], None
-    survey = read_survey(repository, env, place.root)
-    wanted = find_wanted(survey, Options(), place.root)
-    steps = [step for part in parts for step in part(survey, wanted)]
-    return [step for at, step in enumerate(steps) if step.change is not None and step not in steps[:at]], repository
-
-
-_INSTALL_PARTS: dict[str, Callable[[Survey, Wanted], list[Step]]] = {
-    "install/missing": plan_install,
-    "driver/inert": lambda survey, wanted: [*plan_settings(survey, wanted), *plan_attributes(survey, wanted)],
-    "driver/broken": plan_settings,
-    "hooks/unreachable": lambda survey, wanted: [*plan_settings(survey, wanted), *plan_hooks(survey, wanted)],
-}
-
-
-# showing it
+    documents = [(fixer, fixer.plan_fixes(found.context, wanted)) for fixer in list_fixers()]
+    return Plan(documents, *plan_repairs(found.context.place.root, {finding.code for finding in wanted}, env))
 
 
 def show(found: Diagnosis, codes: set[str], invocation: Invocation) -> Fixes:
     plan, place = plan_fix(found, codes, invocation.env), found.context.place
-    files = plan.documents.files
-    changes = [{"path": fix.path, "diff": _diff(fix.before, fix.after, fix.path)} for fix in files]
+    changes = [{"path": fix.path, "diff": _diff(fix.before, fix.after, fix.path)} for fix in plan.files]
     changes += [change for step in plan.steps if (change := _show_step(step, place))]
-    data = {"dry_run": True, "mended": _files_data(files), "steps": steps_data(plan.steps), "changes": changes}
-    blocks: list[Block] = [Line(f"{fix.path}: would fix: {one.text}", "good") for fix in files for one in fix.done]
-    blocks += [*describe_steps(plan.steps, dry_run=True), *_left_lines(plan)]
+    data = {"dry_run": True, "mended": _files_data(plan.files), "steps": steps_data(plan.steps), "changes": changes}
+    blocks: list[Block] = [Line(f"{fix.path}: would fix: {one.text}", "good") for fix in plan.files for one in fix.done]
+    blocks += [*describe_steps(plan.steps, dry_run=True), *plan.describe_left()]
     blocks += [Line(line, _DIFF_STYLES.get(line[:1], "")) for change in changes for line in change.get("diff", ())]
     blocks += [Line(str(change["command"]), "strong") for change in changes if "command" in change]
-    return Fixes(data, blocks or [Line("there is nothing to fix", "dim")], plan.documents.refused)
+    return Fixes(data, blocks or [Line("there is nothing to fix", "dim")], plan.refused)
 
 
 def _show_step(step: Step, place: Place) -> dict[str, Any] | None:
@@ -152,18 +124,8 @@ def _diff(before: bytes, after: bytes, path: str) -> list[str]:
     return diff_lines(before.decode("utf-8", "replace"), after.decode("utf-8", "replace"), path)
 
 
-def _left_lines(plan: Plan) -> list[Line]:
-    if not plan.documents.left:
-        return []
-    text = f"left to the sessions of {', '.join(plan.documents.left)}"
-    return [Line(f"{text}: CHECKPOINT_SKILL says whose files this one writes", "warn")]
-
-
 def _files_data(files: Sequence[FileFix]) -> list[dict[str, Any]]:
     return [{"path": fix.path, "done": [one._asdict() for one in fix.done]} for fix in files]
-
-
-# doing it
 
 
 class Applied(NamedTuple):
@@ -183,7 +145,7 @@ def fix(
     place = found.context.place
     rounds: list[Applied] = []
     plan = plan_fix(found, codes, invocation.env)
-    while not plan.is_empty and len(rounds) < _MOST_ROUNDS:
+    while (plan.files or plan.steps) and len(rounds) < _MOST_ROUNDS:
         rounds.append(apply_plan(place, plan, invocation.now, say_waiting(invocation.stderr)))
         found = look()
         plan = plan_fix(found, codes, invocation.env)
@@ -201,25 +163,26 @@ def fix(
     }
     meanwhile = "somebody wrote to it meanwhile, so it was left alone; run it again"
     blocks: list[Block] = [Line(f"{fix.path}: {one.text}", "good") for fix in files for one in fix.done]
-    blocks += [*describe_steps(steps, dry_run=False), *_left_lines(plan)]
+    blocks += [*describe_steps(steps, dry_run=False), *plan.describe_left()]
     blocks += [Line(f"{path}: {meanwhile}", "warn") for path in changed]
     blocks += [Line(f"as it was before: {path}", "dim") for path in backups]
-    return Fixes(data, blocks or [Line("there is nothing to fix", "dim")], plan.documents.refused), found
+    return Fixes(data, blocks or [Line("there is nothing to fix", "dim")], plan.refused), found
 
 
 def apply_plan(place: Place, plan: Plan, now: int, on_wait: Tell) -> Applied:
     """Make the changes under the lock: first a copy of every file that changes, then each file whole or not at all."""
-    planned = plan.documents.files
     stamp = write_instant(now).replace("-", "").replace(":", "")
-    with hold_unchanged(place, planned, on_wait) as files:
+    with hold_place(place, (place.directory,), on_wait):
+        files = [one for one in plan.files if read_content(os.path.join(place.top, one.path), place.top) == one.before]
+        ready = [(fixer, [one for one in own.files if one in files]) for fixer, own in plan.documents]
         if place.git_dir is None:
-            backup = copy_to_history(place, files, stamp)
+            backup = next((kept for fixer, own in ready if (kept := fixer.copy_to_history(place, own, stamp))), "")
         else:
             copies = [Copy(fix.path, fix.before) for fix in files] + _copy_others(place, plan)
             backup = write_backup(place.git_dir, stamp, copies) if copies else ""
-        history = write_fixes(place, files, now)
+        history = [path for fixer, own in ready for path in fixer.write_fixes(place, own, now)]
         apply_steps(plan.steps, plan.repository)
-    return Applied(files, plan.steps, backup, [fix.path for fix in planned if fix not in files], history)
+    return Applied(files, plan.steps, backup, [one.path for one in plan.files if one not in files], history)
 
 
 def _copy_others(place: Place, plan: Plan) -> list[Copy]:

@@ -4,7 +4,7 @@ import argparse
 import compileall
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import NamedTuple, get_args
 
 from checkpoint_git.core.errors import CheckpointError
@@ -17,7 +17,15 @@ from checkpoint_git.git.run import clean_env
 from checkpoint_git.tools.agents import plan as agents
 from checkpoint_git.tools.setup import forge_files, schema
 from checkpoint_git.tools.setup.hook_files import PACKAGE
-from checkpoint_git.tools.setup.plan import HookChoice, Wanted, plan_folder, plan_install
+from checkpoint_git.tools.setup.plan import (
+    HookChoice,
+    Wanted,
+    plan_attributes,
+    plan_folder,
+    plan_hooks,
+    plan_install,
+    plan_settings,
+)
 from checkpoint_git.tools.setup.steps import Step, apply_steps, describe_steps, setup_lock, steps_data
 from checkpoint_git.tools.setup.survey import Survey, read_merge_attribute, read_survey
 
@@ -229,6 +237,26 @@ def _find_interpreter() -> str:
     path = os.path.abspath(sys.executable)
     exact = os.path.join(os.path.dirname(path), f"python{sys.version_info.major}.{sys.version_info.minor}")
     return exact if os.path.exists(exact) and os.path.samefile(exact, path) else path
+
+
+# what fixes a finding of checks.py, in the order of the steps
+_REPAIRS = {
+    "install/missing": (plan_settings, plan_attributes, plan_hooks),
+    "driver/inert": (plan_settings, plan_attributes),
+    "driver/broken": (plan_settings,),
+    "hooks/unreachable": (plan_settings, plan_hooks),
+}
+
+
+def plan_repairs(root: str, codes: Set[str], env: Mapping[str, str]) -> tuple[list[Step], Repository | None]:
+    """The steps of init that fix findings of these codes; nobody else's settings, lines or hooks are taken over."""
+    parts = dict.fromkeys(part for code, parts in _REPAIRS.items() if code in codes for part in parts)
+    repository = read_repository(root, env) if parts else None
+    if repository is None:
+        return [], None
+    survey = read_survey(repository, env, root)
+    wanted = find_wanted(survey, Options(), root)
+    return [step for part in parts for step in part(survey, wanted) if step.change is not None], repository
 
 
 def _check_result(survey: Survey, place: Place, env: Mapping[str, str], options: Options) -> list[Finding]:

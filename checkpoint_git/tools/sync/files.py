@@ -17,11 +17,11 @@ from checkpoint_git.disk.lock import hold_lock
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.git.run import run_git
 from checkpoint_git.git.staged import pathspecs as registry_pathspecs
-from checkpoint_git.protocols.pipeline.layout import find_skill as find_record
+from checkpoint_git.protocols.contract import open_room, skill_layout
 from checkpoint_git.protocols.registry import fixed_paths, protocol_of
-from checkpoint_git.protocols.skill.layout import DIRECTORY, HISTORY, find_name_trouble, find_skill
 
-_HISTORY_FOLDER = f"{DIRECTORY}/{HISTORY}"
+_SKILL = skill_layout()
+_HISTORY_FOLDER = f"{_SKILL.DIRECTORY}/{_SKILL.HISTORY}"
 _LONGEST_PATH = 1_000
 
 
@@ -37,10 +37,8 @@ class Work(NamedTuple):
 def kind_of(path: str) -> str:
     """The registry's kinds, and "history" for a skill's past; "" for what does not sync."""
     kind = protocol_of(path)
-    if kind == "pipeline":
-        return kind if find_record(path) else ""
     if kind:
-        return kind
+        return kind if open_room(kind).layout.find_skill(path) else ""
     folder = path.rpartition("/")[0]
     is_past = folder == _HISTORY_FOLDER or folder.endswith(f"/{_HISTORY_FOLDER}")
     return "history" if is_past and path.endswith(".json") else ""
@@ -55,7 +53,7 @@ def skill_of(path: str) -> str:
     kind = kind_of(path)
     if kind == "history":
         return parts[-1].removesuffix(".json").rpartition(".")[0]
-    return find_skill(path) if kind == "skill" else ""
+    return _SKILL.find_skill(path) if kind == "skill" else ""
 
 
 def _is_git_folder(name: str) -> bool:
@@ -71,8 +69,8 @@ def find_path_trouble(path: str) -> str:
         return "its path holds characters that no checkpoint's path has, or is too long"
     if any(part in ("", ".", "..") or _is_git_folder(part) for part in parts):
         return "its path leads where no checkpoint may lie"
-    name = find_skill(path) if kind_of(path) == "skill" else parts[-1].removesuffix(".json")
-    return find_name_trouble(name)
+    name = _SKILL.find_skill(path) if kind_of(path) == "skill" else parts[-1].removesuffix(".json")
+    return _SKILL.find_name_trouble(name)
 
 
 def pathspecs() -> list[str]:
@@ -95,7 +93,7 @@ def read_work(place: Place, top: str, env: Mapping[str, str], *, with_ignored: b
 
 def _list_own(place: Place, top: str) -> list[str]:
     names = [os.path.join(place.root, *path.split("/")) for path in fixed_paths()]
-    past = os.path.join(place.directory, HISTORY)
+    past = os.path.join(place.directory, _SKILL.HISTORY)
     for folder in (place.directory, past, *(os.path.join(past, name) for name in _list(past))):
         names += [os.path.join(folder, name) for name in _list(folder)]
     return [os.path.relpath(name, top).replace(os.sep, "/") for name in names if os.path.isfile(name)]

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.git.objects import Entry, blob_id
-from checkpoint_git.protocols.skill.layout import DIRECTORY
+from checkpoint_git.protocols.contract import skill_layout
 from checkpoint_git.tools.sync import decide
 from checkpoint_git.tools.sync.commits import Change, Draft
 from checkpoint_git.tools.sync.decide import Decision, Read, Rules, Sides
@@ -71,7 +71,7 @@ def find_ours(
 def _owner(path: str) -> str:
     """What a skill's checkpoint and its past have in common: the project's folder and the skill."""
     skill = skill_of(path)
-    return f"{path.rpartition(f'{DIRECTORY}/')[0]}{skill}" if skill else f"\0{path}"
+    return f"{path.rpartition(f'{skill_layout().DIRECTORY}/')[0]}{skill}" if skill else f"\0{path}"
 
 
 def list_blobs(trees: Trees, ours: Mapping[str, Side], like: str) -> set[str]:
