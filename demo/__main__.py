@@ -71,7 +71,7 @@ def merge_two_sessions(stage: Stage) -> None:
     stage.run("git merge --no-edit session-a")
     show_merged(stage)
     stage.say("\nA diff of a checkpoint shows values, not brackets:")
-    stage.run(f"git diff -U0 HEAD~1 -- {FILE}")
+    stage.run("checkpoint diff build --rev HEAD~1")
 
 
 def _session(row: str, status: str, decision: str, at: str) -> str:

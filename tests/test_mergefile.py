@@ -1,7 +1,6 @@
 """The driver as git starts it: a process of its own, three files, an exit code, nothing on stdout."""
 
 import json
-import os
 import shlex
 import shutil
 import subprocess
@@ -212,16 +211,6 @@ def test_a_named_schema_says_how_private_state_merges(tmp_path: Path) -> None:
     base, ours, theirs = (text(skill_state={"spent": spent}) for spent in (1, 3, 5))
     ran = drive(tmp_path, base, ours, theirs, "--merge-schema", f"{tmp_path}/private.json")
     assert (ran.code, json.loads(ran.merged)["skill_state"]) == (CLEAN, {"spent": 7})
-
-
-def test_the_textconv_prints_leaves_and_passes_on_what_is_not_json(tmp_path: Path) -> None:
-    (tmp_path / "good").write_bytes(text())
-    (tmp_path / "bad").write_bytes(b"\xff not json\n")
-    textconv = [sys.executable, "-I", "-S", str(DRIVER.parent / "textconv.py")]
-    good, bad = (subprocess.run([*textconv, name], cwd=tmp_path, capture_output=True) for name in ("good", "bad"))
-    assert b"progress_table[sprint-2].status: in_progress\n" in good.stdout
-    assert bad.stdout == b"\xff not json\n"
-    assert os.fsencode("Traceback") not in good.stderr + bad.stderr
 
 
 def test_a_private_schema_that_is_gone_costs_its_rules_only(tmp_path: Path) -> None:

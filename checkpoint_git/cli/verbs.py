@@ -11,6 +11,7 @@ _FIRST = {
 _TOOLS = {
     "validate": ("tools.validate.verb", "check checkpoints: work tree, index or a commit"),
     "doctor": ("tools.doctor.verb", "compare checkpoints with history, files and the installation"),
+    "diff": ("tools.diff.verb", "what changed, one line for each value"),
     "report": ("tools.report.verb", "all work on one HTML page: board, decisions, drift, timeline"),
     "resolve": ("tools.merges.resolve", "decide the conflicts of a merge, and stage what is clean"),
     "init": ("tools.setup.init", "set this repository up: folder, merge driver, hooks"),

@@ -19,7 +19,7 @@ _OTHER_MERGE = re.compile(rb"(?<=[ \t])merge=" + re.escape(OTHER_DRIVER.encode()
 
 
 def attribute_lines() -> list[str]:
-    return [f"{pattern} merge={DRIVER} diff={DRIVER}" for pattern in attribute_patterns()]
+    return [f"{pattern} merge={DRIVER}" for pattern in attribute_patterns()]
 
 
 def attribute_body() -> bytes:
@@ -28,8 +28,9 @@ def attribute_body() -> bytes:
 
 def has_attributes(data: bytes) -> bool:
     """Whether a gitattributes file holds all our lines, in our block or written by hand."""
-    written = {b" ".join(line.split()) for line in data.splitlines()}
-    return all(line.encode() in written for line in attribute_lines())
+    lines = [line.split() for line in data.splitlines()]
+    merged = {words[0] for words in lines if _OWN_MERGE in words[1:]}
+    return all(pattern.encode() in merged for pattern in attribute_patterns())
 
 
 def find_other_driver(data: bytes) -> list[int]:

@@ -10,12 +10,13 @@ Narrative = Literal["conflict", "newest"]
 DRIVER = "merge.checkpoint.driver"
 RECURSIVE = "merge.checkpoint.recursive"
 BASE_DRIVER = "merge.checkpoint-base.driver"
+# init wrote it once. A patch of what a text converter shows cannot be applied, and neither can the rest of that patch.
 TEXTCONV = "diff.checkpoint.textconv"
 MERGETOOL = "mergetool.checkpoint.cmd"
 MERGETOOL_TRUST = "mergetool.checkpoint.trustexitcode"  # as git prints it: a setting's name has no capitals
 PYTHON = "checkpoint.install.python"
 PACKAGE = "checkpoint.install.package"
-COMMANDS = (DRIVER, BASE_DRIVER, TEXTCONV, MERGETOOL)
+COMMANDS = (DRIVER, BASE_DRIVER, MERGETOOL)
 HOOKS = "checkpoint.install.hooks"  # "none" where init was told that this clone wants no hooks
 _OWN_NAME = "checkpoint-git:"
 # The length of a configuration file whose last line had no end before we wrote to it: git ends such a line.
@@ -68,7 +69,6 @@ def plan_settings(python: str, package: str, choices: Choices) -> dict[str, str]
         RECURSIVE: "checkpoint-base",
         "merge.checkpoint-base.name": f"{_OWN_NAME} merges the bases of a criss-cross merge",
         BASE_DRIVER: driver_command(python, package, choices, base=True),
-        TEXTCONV: textconv_command(python, package),
         MERGETOOL: mergetool_command(python),
         MERGETOOL_TRUST: "true",
         PYTHON: python,
@@ -83,13 +83,6 @@ def driver_command(python: str, package: str, choices: Choices, *, base: bool = 
     options += ["--merge-schema", _quoted(choices.schema)] if choices.schema else []
     start = [_quoted(python), "-I", "-S", _quoted(f"{package}/driver.py"), *options, "%O %A %B %L %P"]
     return f"{' '.join(start)}; {_FALLBACK}"
-
-
-def textconv_command(python: str, package: str) -> str:
-    """The command that makes a checkpoint readable in a diff; git appends the file to it."""
-    # A bare command would make `git diff` fail once the interpreter is gone: the file is shown as it is then.
-    start = f"{_always_quoted(python)} -I -S {_always_quoted(f'{package}/textconv.py')}"
-    return f'show() {{ {start} "$1" 2>/dev/null || cat "$1"; }}; show'
 
 
 # `git mergetool` names the conflicted file in $MERGED. The index has all versions, so BASE, LOCAL and REMOTE are not
@@ -122,9 +115,8 @@ def is_foreign_driver(settings: Mapping[str, str], key: str = DRIVER) -> bool:
     return read_driver_command(command) is None
 
 
-def is_foreign_textconv(settings: Mapping[str, str]) -> bool:
-    command = settings.get(TEXTCONV, "")
-    return bool(command) and not (command.startswith("show() {") and "/textconv.py" in command)
+def is_own_textconv(command: str) -> bool:
+    return command.startswith("show() {") and "/textconv.py" in command
 
 
 def is_foreign_mergetool(settings: Mapping[str, str]) -> bool:
@@ -136,7 +128,7 @@ def foreign_sections(settings: Mapping[str, str]) -> tuple[str, ...]:
     taken = {
         "merge.checkpoint.": is_foreign_driver(settings),
         "merge.checkpoint-base.": is_foreign_driver(settings, BASE_DRIVER),
-        "diff.checkpoint.": is_foreign_textconv(settings),
+        "diff.checkpoint.": TEXTCONV in settings and not is_own_textconv(settings[TEXTCONV]),
         "mergetool.checkpoint.": is_foreign_mergetool(settings),
     }
     return tuple(section for section, foreign in taken.items() if foreign)

@@ -16,7 +16,7 @@ from tests.support.samples import checkpoint_text
 HEAVY = {"asyncio", "checkpoint_git.mcp", "git", "importlib.metadata", "jsonschema", "mcp", "sqlite3", "ssl", "yaml"}
 HEAVY |= {"checkpoint_git.net", "dataclasses", "inspect", "logging", "pathlib", "tempfile", "urllib"}
 # git starts these for every file: of the standard library only the C part of json, and what is built in.
-STARTED_BY_GIT = {"driver", "textconv"}
+STARTED_BY_GIT = {"driver"}
 HEAVY_FOR_GIT = {"argparse", "collections", "datetime", "decimal", "json", "os", "re", "shutil", "subprocess", "typing"}
 # Commands that start with every session, prompt or tool call.
 FLAGS_ALONE = {"guard", "next", "prime", "status", "validate"}
@@ -33,7 +33,7 @@ CHECKED_COMMANDS: tuple[str, ...] = (
     "session",
     "show",
 )
-CHECKED_COMMANDS += ("status", "textconv", "update", "validate", "workflow")
+CHECKED_COMMANDS += ("status", "update", "validate", "workflow")
 TOOL_CALL = '{"tool_name": "Read", "tool_input": {"file_path": "docs/plan.md"}}'  # on stdin, for the guard
 # what `python -v` says of each module, whoever asked for it; modules that are part of the executable cost nothing
 _REPORTED = re.compile(r"^import '?([\w.]+)'? # (?!.*BuiltinImporter)", re.MULTILINE)
@@ -123,7 +123,6 @@ def starts(installation: Installation) -> dict[str, Start]:
     }
     found = {
         "driver": installation.file("driver.py", "base", "ours", "theirs", "7", merged),
-        "textconv": installation.file("textconv.py", merged),
         "guard": installation.command("restore-point", "guard"),
         **{name: installation.command(name, *rest) for name, rest in words.items()},
     }

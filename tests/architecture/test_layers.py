@@ -23,7 +23,6 @@ LAYERS: dict[str, int] = {
 STARTED_BY_GIT = {
     "driver": {"mergefile"},
     "mergefile": {"core", "disk", "merge", "protocols.registry", "protocols.merge_schema"},
-    "textconv": {"core", "protocols.registry"},
 }
 # What the packages above the protocols may know of them: the contract, and what documents are checked, fixed and
 # written with. The Python API is made of the protocols' own modules.

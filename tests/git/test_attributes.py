@@ -22,9 +22,9 @@ OTHER = b".checkpoints/*.json merge=opchain-checkpoint text\n"
 
 def test_the_lines_come_from_the_table_of_protocols() -> None:
     assert attribute_lines() == [
-        "**/.checkpoints/*.checkpoint.json merge=checkpoint diff=checkpoint",
-        "**/memory/state/phase.json merge=checkpoint diff=checkpoint",
-        "**/memory/state/execution.json merge=checkpoint diff=checkpoint",
+        "**/.checkpoints/*.checkpoint.json merge=checkpoint",
+        "**/memory/state/phase.json merge=checkpoint",
+        "**/memory/state/execution.json merge=checkpoint",
     ]
 
 

@@ -16,7 +16,6 @@ from checkpoint_git.git.driver_settings import (
     mergetool_command,
     plan_settings,
     read_driver_command,
-    textconv_command,
 )
 
 ODD = ["/a/b", "/a b/it's", '/a"b', "/100%/%A %%", "/$HOME/`x`", "/ä/ü", "/a;b&c|d"]
@@ -61,14 +60,6 @@ def test_the_answers_of_the_driver_become_gits(status: int, tmp_path: Path) -> N
     touched = "<<<<<<< ours" in (tmp_path / "A").read_text()
     assert (done.returncode, touched) == {0: (0, False), 3: (1, False)}.get(status, (1, True))
     assert ("did not run" in done.stderr) == touched
-
-
-def test_a_textconv_that_cannot_run_shows_the_file(tmp_path: Path) -> None:
-    (tmp_path / "a file").write_text("content\n")
-    command = textconv_command("/gone/python", "/gone")
-    words = ["sh", "-c", f'{command} "$@"', command, "a file"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "content\n", "")
 
 
 @pytest.mark.parametrize("key", ["merge.checkpoint-base.driver", "merge.checkpoint.name", "diff.checkpoint.textconv"])

@@ -17,7 +17,7 @@ def drive(repo: GitRepo, python: str = sys.executable, package: str = PACKAGE, c
     """Register the driver in the repository's configuration and attributes."""
     for key, value in plan_settings(python, package, choices or Choices()).items():
         repo.git("config", key, value)
-    lines = [f"{pattern} merge=checkpoint diff=checkpoint\n" for pattern in attribute_patterns()]
+    lines = [f"{pattern} merge=checkpoint\n" for pattern in attribute_patterns()]
     attributes = Path(repo.git("rev-parse", "--path-format=absolute", "--git-path", "info/attributes"))
     attributes.parent.mkdir(exist_ok=True)
     attributes.write_text("".join(lines))

@@ -37,7 +37,6 @@ class TrialFacts:
             driver_settings.DRIVER: setup.driver,
             driver_settings.RECURSIVE: setup.recursive,
             driver_settings.BASE_DRIVER: setup.base_driver,
-            driver_settings.TEXTCONV: setup.textconv,
         }
         digest = self._make_digest(commands.values(), setup.driver_python, os.path.dirname(setup.driver_file))
         if setup.ours and self._has_passed("driver", digest):
@@ -45,7 +44,7 @@ class TrialFacts:
         from checkpoint_git.tools.doctor.driver_trial import prove_driver
 
         proof = prove_driver(commands, self.context.env)
-        if proof.holds and not proof.shown:
+        if proof.holds:
             self._remember("driver", digest)
         return proof
 
@@ -100,7 +99,7 @@ class TrialFacts:
 def find_failed_proof(facts: TrialFacts) -> Iterator[Finding]:
     """A trial merge that came out wrong.
 
-    See [the trial](#the-trial). As a warning, a diff that shows nothing of use.
+    See [the trial](#the-trial).
     """
     if any(finding.level == "error" for finding in find_broken_driver(facts.context.facts(SetupFacts))):
         return  # its interpreter or file is known to be gone
@@ -113,9 +112,6 @@ def find_failed_proof(facts: TrialFacts) -> Iterator[Finding]:
     for trouble in dict.fromkeys(trouble for trouble in (proof.clean, proof.conflict, crossed) if trouble):
         message = f"the merge driver failed a trial merge: {trouble}{said}"
         yield Finding("driver/proof", "error", message, REPOSITORY, hint=hint)
-    if proof.shown:
-        hint = "run `checkpoint init` again; git config diff.checkpoint.textconv shows the command"
-        yield Finding("driver/proof", "warning", proof.shown, REPOSITORY, hint=hint)
 
 
 @check("hooks/proof", "error", remedy="`checkpoint init`", in_bare=True)

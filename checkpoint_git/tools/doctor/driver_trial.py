@@ -22,7 +22,7 @@ from checkpoint_git.tools.doctor.trial_repository import (
 )
 
 _NO_END = "the driver did not end in time"
-_KEYS = (configured.DRIVER, configured.RECURSIVE, configured.BASE_DRIVER, configured.TEXTCONV)
+_KEYS = (configured.DRIVER, configured.RECURSIVE, configured.BASE_DRIVER)
 
 _OURS = {
     **SAMPLE,
@@ -67,14 +67,13 @@ class Proof(NamedTuple):
     """What the driver got wrong, "" where it did right: in a merge that must be clean, and in one that must conflict.
 
     said: the first line that git or the driver wrote to stderr. crossed: what a merge got wrong whose common past is a
-    merge itself. shown: what is wrong with a diff. Both are tried only where they are configured and the rest holds.
+    merge itself, tried only where that is configured and the rest holds.
     """
 
     clean: str
     conflict: str
     said: str = ""
     crossed: str = ""
-    shown: str = ""
 
     @property
     def holds(self) -> bool:
@@ -114,8 +113,6 @@ def _prove(trial: Trial, wanted: Mapping[str, str]) -> Proof:
     if proof.holds and configured.RECURSIVE in wanted and configured.BASE_DRIVER in wanted:
         crossed, said = _prove_clean(trial, "crossed-ours", "crossed-theirs", _CROSSED)
         proof = proof._replace(crossed=crossed, said=said if crossed else proof.said)
-    if proof.holds and configured.TEXTCONV in wanted:
-        proof = proof._replace(shown=_prove_diff(trial, wanted))
     return proof
 
 
@@ -144,16 +141,6 @@ def _prove_conflict(trial: Trial) -> tuple[str, str]:
         return "a conflict left no markers with both sides in the file, so one side would be lost", said
     unmerged = try_git(trial, ["ls-files", "-u"])
     return "" if unmerged.out else "a conflict was not left unmerged in the index", said
-
-
-def _prove_diff(trial: Trial, wanted: Mapping[str, str]) -> str:
-    result = try_git(trial, ["show", "--format=", "--no-color", "--no-ext-diff", "base"])
-    if result.hung:
-        return "git diff of a checkpoint did not end in time"
-    if result.code != 0 or not result.out:
-        return f"git diff of a checkpoint fails: {result.said}"
-    ours = not configured.is_foreign_textconv(wanted)
-    return "git diff shows a checkpoint as bare JSON" if ours and b'+  "next_actions"' in result.out else ""
 
 
 def _merge(trial: Trial, ours: str, theirs: str) -> Tried:

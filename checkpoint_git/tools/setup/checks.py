@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.discover import relative_path
-from checkpoint_git.git import attributes, refs
+from checkpoint_git.git import attributes, driver_settings, refs
 from checkpoint_git.git.history import log
 from checkpoint_git.git.repository import read_all_settings, read_repository
 from checkpoint_git.git.run import clean_env
@@ -148,12 +148,20 @@ def _check_settings(setup: Installation) -> Iterator[Finding]:
     settings = {
         "merge.checkpoint.recursive": setup.recursive,
         "merge.checkpoint-base.driver": setup.base_driver,
-        "diff.checkpoint.textconv": setup.textconv,
     }
     missing = ", ".join(key for key, value in settings.items() if not value)
     if missing:
-        message = f"git's configuration lacks {missing}: criss-cross merges and diffs are poorer for it"
+        message = f"git's configuration lacks {missing}: criss-cross merges are poorer for it"
         yield Finding("driver/inert", "warning", message, REPOSITORY, hint=_INSTALL)
+
+
+@check("diff/textconv", "warning", remedy="`checkpoint init`", fix="safe")
+def find_old_textconv(facts: SetupFacts) -> Iterator[Finding]:
+    """A text converter that an earlier `checkpoint init` set: patches that `git diff` prints cannot be applied."""
+    if facts.installation is not None and driver_settings.is_own_textconv(facts.installation.textconv):
+        message = "git diff shows values instead of lines, so git apply refuses its patches"
+        hint = "run `checkpoint init`: it removes diff.checkpoint.textconv; `checkpoint diff` shows the values"
+        yield Finding("diff/textconv", "warning", message, REPOSITORY, hint=hint)
 
 
 @check("driver/broken", "error", remedy="`checkpoint init`", fix="safe", in_bare=True)

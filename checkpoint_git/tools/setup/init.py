@@ -244,6 +244,7 @@ _REPAIRS = {
     "install/missing": (plan_settings, plan_attributes, plan_hooks),
     "driver/inert": (plan_settings, plan_attributes),
     "driver/broken": (plan_settings,),
+    "diff/textconv": (plan_settings,),
     "hooks/unreachable": (plan_settings, plan_hooks),
 }
 

@@ -242,14 +242,6 @@ def test_a_driver_for_bases_that_does_wrong_is_an_error(healthy: GitRepo) -> Non
     assert "past is a merge itself" in finding.message
 
 
-def test_a_diff_that_shows_nothing_of_use_is_a_warning(healthy: GitRepo) -> None:
-    command = healthy.git("config", "diff.checkpoint.textconv")
-    healthy.git("config", "diff.checkpoint.textconv", command.replace("/textconv.py'", "/gone/textconv.py'"))
-    (finding,) = examine(healthy, "--check", "driver/proof")
-    assert finding.level == "warning"
-    assert "bare JSON" in finding.message
-
-
 def proven(proof: Proof, *, exists: bool = True) -> list[Finding]:
     installation = Installation(driver="x", ours=True, driver_python_exists=exists, driver_exists=exists)
     context = give(make_context(), SetupFacts, installation=installation)

@@ -18,7 +18,6 @@ from checkpoint_git.git.driver_settings import (
     BASE_DRIVER,
     DRIVER,
     RECURSIVE,
-    TEXTCONV,
     Choices,
     Narrative,
     plan_settings,
@@ -113,8 +112,8 @@ def _wait_for_the_end_of(pid: int) -> None:
 
 
 def configured(**changes: str) -> dict[str, str]:
-    """What init configures, with some commands replaced: driver, base, textconv."""
-    keys = {"driver": DRIVER, "base": BASE_DRIVER, "textconv": TEXTCONV}
+    """What init configures, with some commands replaced: driver, base."""
+    keys = {"driver": DRIVER, "base": BASE_DRIVER}
     return plan_settings(sys.executable, PACKAGE, Choices()) | {keys[name]: text for name, text in changes.items()}
 
 
@@ -130,24 +129,6 @@ def test_a_driver_for_bases_that_does_wrong_is_found_in_a_criss_cross_merge(comm
 def test_without_a_driver_for_bases_nothing_is_said_of_it() -> None:
     settings = {key: value for key, value in configured().items() if key not in (RECURSIVE, BASE_DRIVER)}
     assert prove_driver(settings).holds
-
-
-@pytest.mark.parametrize(
-    ("command", "why"),
-    [
-        ("false", "fails"),
-        ("show() { '/gone/python' -I -S '/gone/textconv.py' \"$1\" 2>/dev/null || cat \"$1\"; }; show", "bare JSON"),
-    ],
-)
-def test_a_converter_that_shows_nothing_of_use_is_told_and_the_driver_still_trusted(command: str, why: str) -> None:
-    proof = prove_driver(configured(textconv=command))
-    assert proof.holds
-    assert why in proof.shown
-
-
-def test_anothers_converter_may_show_what_it_likes() -> None:
-    assert prove_driver(configured(textconv="cat")).shown == ""
-    assert prove_driver({}).shown == ""
 
 
 def test_a_temporary_folder_that_cannot_be_used_says_nothing_about_the_driver(
@@ -183,7 +164,6 @@ def test_the_users_own_git_configuration_changes_nothing(monkeypatch: pytest.Mon
     Path(os.environ["HOME"], ".gitconfig").write_text(settings)
     proof = prove_driver(configured())
     assert proof.holds, proof
-    assert proof.shown == ""
 
 
 def test_a_program_that_only_the_users_path_knows_does_not_count(

@@ -13,6 +13,7 @@ from checkpoint_git.tools.setup.checks import (
     find_broken_driver,
     find_inert_driver,
     find_missing_installation,
+    find_old_textconv,
     find_unreachable_hooks,
 )
 from checkpoint_git.tools.setup.hook_files import HookFile, State
@@ -21,13 +22,12 @@ from tests.support.contexts import PLACE, found, give, make_context
 
 PATH = ".checkpoints/build.checkpoint.json"
 NOW = 1_772_443_800
-CHECKS = [check for check in choose_checks(["install", "driver", "hooks"]) if not check.code.endswith("/proof")]
+CHECKS = [check for check in choose_checks(["install", "driver", "diff", "hooks"]) if not check.code.endswith("/proof")]
 NAMES = ("pre-commit", "pre-push", "post-merge")
 HEALTHY = Installation(
     driver="'python' -I -S 'driver.py' ...",
     base_driver="x",
     recursive="checkpoint-base",
-    textconv="x",
     ours=True,
     driver_python="/usr/bin/python3",
     driver_python_exists=True,
@@ -68,6 +68,12 @@ def test_a_default_branch_without_our_lines_is_a_note() -> None:
     assert told(found(find_inert_driver, world(facts=facts))) == [("note", "driver/inert")]
 
 
+def test_the_text_converter_of_an_earlier_init_is_a_warning_and_anothers_is_not() -> None:
+    own = """show() { '/p' -I -S '/c/checkpoint_git/textconv.py' "$1" 2>/dev/null || cat "$1"; }; show"""
+    assert told(found(find_old_textconv, world(textconv=own))) == [("warning", "diff/textconv")]
+    assert found(find_old_textconv, world(textconv="cat")) == []
+
+
 # installation
 
 
@@ -76,7 +82,6 @@ def test_a_clone_without_installation_gets_one_finding() -> None:
         "driver": "",
         "base_driver": "",
         "recursive": "",
-        "textconv": "",
         "ours": False,
         "hooks_python": "",
     }
@@ -127,7 +132,7 @@ def test_attributes_that_are_not_committed_are_a_note_unless_there_are_no_commit
 
 def test_missing_settings_are_told() -> None:
     assert told(found(find_inert_driver, world(attributes_in_info=False))) == [("warning", "driver/inert")]
-    assert told(found(find_inert_driver, world(recursive="", textconv=""))) == [("warning", "driver/inert")]
+    assert told(found(find_inert_driver, world(recursive=""))) == [("warning", "driver/inert")]
     assert ("error", "driver/inert") in told(found(find_inert_driver, world(driver="")))
     assert found(find_missing_installation, world(driver="")) == []
 

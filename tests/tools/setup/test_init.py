@@ -432,14 +432,20 @@ def test_without_the_interpreter_a_merge_leaves_both_sides_to_read(repo: GitRepo
     assert "2026-03-04T10:00:00Z" in text
 
 
-def test_without_the_interpreter_git_diff_still_works(repo: GitRepo) -> None:
+def test_init_removes_the_text_converter_that_it_once_set_and_no_other(repo: GitRepo) -> None:
+    own = """show() { '/p' -I -S '/c/checkpoint_git/textconv.py' "$1" 2>/dev/null || cat "$1"; }; show"""
+    for command, after in ((own, ""), ("cat", "cat")):
+        repo.git("config", driver_settings.TEXTCONV, command)
+        _init(repo, Options(hooks="none"))
+        assert repo.run("git", "config", driver_settings.TEXTCONV).stdout.decode().strip() == after
+
+
+def test_a_patch_of_a_checkpoint_can_be_applied(repo: GitRepo) -> None:
     _init(repo, Options(hooks="none"))
     _two_branches(repo)
-    assert "+/next_actions" in repo.git("diff", "HEAD~1") or "next_actions" in repo.git("diff", "HEAD~1")
-    repo.git(
-        "config", driver_settings.TEXTCONV, driver_settings.textconv_command("/gone/python", "/gone/checkpoint_git")
-    )
-    assert '+  "updated_at": "2026-03-04T10:00:00Z"' in repo.git("diff", "HEAD~1")
+    patch = repo.git("diff", "main", "side")
+    assert '"updated_at": "2026-03-03T10:00:00Z"' in patch
+    assert repo.run("git", "apply", "--check", stdin=f"{patch}\n".encode()).returncode == 0
 
 
 def test_init_from_the_shell_with_a_pyenv_shim_records_the_program_behind_it(tmp_path: Path) -> None:

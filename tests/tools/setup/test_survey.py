@@ -30,7 +30,7 @@ def _states(facts: Installation) -> dict[str, str]:
 
 def test_nothing_installed_is_a_set_of_absent_facts(repo: GitRepo) -> None:
     facts = _read(repo.path)
-    assert (facts.driver, facts.base_driver, facts.recursive, facts.textconv, facts.ours) == ("", "", "", "", False)
+    assert (facts.driver, facts.base_driver, facts.recursive, facts.ours) == ("", "", "", False)
     assert (facts.driver_exists, facts.framework_entry, facts.is_there) == (False, False, False)
     assert facts.merge_attribute == "unspecified"
     assert set(_states(facts).values()) == {"missing"}

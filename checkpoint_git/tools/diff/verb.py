@@ -1,0 +1,131 @@
+"""`checkpoint diff`: what changed, one line for each value, in the work tree, the index or between two commits."""
+
+import os
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping
+from difflib import unified_diff
+from typing import NamedTuple
+
+from checkpoint_git.core import jsontext
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.leaflines import list_leaves
+from checkpoint_git.core.outcome import Invocation, Line, Outcome, Style
+from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.disk.discover import find_repository
+from checkpoint_git.disk.read import read_content
+from checkpoint_git.git.objects import (
+    Entry,
+    diff_index,
+    diff_trees,
+    diff_work_tree,
+    has_commit,
+    read_blobs,
+    read_commit,
+)
+from checkpoint_git.git.run import run_git
+from checkpoint_git.git.staged import pathspecs
+from checkpoint_git.protocols.registry import protocol_of, schema_path
+
+SUMMARY = "show what changed in checkpoints, one line for each value"
+EXAMPLES = """\
+  checkpoint diff                       since the last commit
+  checkpoint diff build
+  checkpoint diff --staged              what a commit would take in
+  checkpoint diff --rev main            from a commit to the work tree
+  checkpoint diff --rev main..topic     from one commit to another"""
+
+_CONTEXT = 1  # unchanged lines around a change
+_STYLES: Mapping[str, Style] = {"+": "good", "-": "bad", "@": "dim"}
+
+
+class Changed(NamedTuple):
+    """One file on both sides; None where a side does not have it."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("names", metavar="NAME", nargs="*", help="whose checkpoints, or paths; default: all")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--staged", action="store_true", help="compare the index with the last commit")
+    source.add_argument("--rev", metavar="A[..B]", default="", help="compare commit A with the work tree, or with B")
+
+
+def run(args: Namespace, invocation: Invocation) -> Outcome:
+    """The verb: exit code 0, whether something changed or not."""
+    repository = find_repository(invocation.cwd)
+    if repository is None:
+        raise CheckpointError(f"{invocation.cwd} is not inside a git repository", "checkpoint diff compares commits")
+    files, blocks = [], list[Line]()
+    for changed in sorted(read_changes(repository[0], args.staged, args.rev)):
+        if protocol_of(changed.path) and (not args.names or _is_named(changed.path, args.names, invocation.cwd)):
+            lines = diff_values(changed)
+            files.append({"path": changed.path, "lines": lines})
+            blocks.append(Line(changed.path + _describe(changed), "strong"))
+            blocks += [Line(line, _STYLES.get(line[:1], "")) for line in lines]
+    return Outcome({"files": files}, blocks)
+
+
+def _is_named(path: str, names: list[str], cwd: str) -> bool:
+    own = os.path.basename(path).partition(".")[0]
+    paths = (os.path.normpath(os.path.join(cwd, name)).replace(os.sep, "/") for name in names)
+    return own in names or any(f"{named}/".endswith(f"/{path}/") for named in paths)
+
+
+def _describe(changed: Changed) -> str:
+    if changed.before is None:
+        return " (new)"
+    return "" if changed.after is not None else " (deleted)"
+
+
+def diff_values(changed: Changed) -> list[str]:
+    """A unified diff of the values, without its header. What is not JSON is compared as text."""
+    schema = schema_path(changed.path)
+    first = list(jsontext.scan_tokens(jsontext.decode(_read_schema(schema)))["properties"]) if schema else []
+    before, after = (_list_values(data, first) for data in changed[1:])
+    return list(unified_diff(before, after, n=_CONTEXT, lineterm=""))[2:]
+
+
+def _list_values(data: bytes | None, first: list[str]) -> list[str]:
+    if data is None:
+        return []
+    try:
+        return list_leaves(jsontext.scan_tokens(jsontext.decode(data)), first)
+    except (jsontext.JsonTextError, RecursionError):
+        return [escape_controls(line) for line in data.decode("utf-8", "replace").splitlines()]
+
+
+def _read_schema(path: str) -> bytes:
+    with open(path, "rb") as stream:
+        return stream.read()
+
+
+def read_changes(top: str, staged: bool, rev: str) -> Iterator[Changed]:
+    """The files of ours that differ. Raises CheckpointError for a rev that names no commit."""
+    old, separator, new = rev.partition("..")
+    since = read_commit(top, old or "HEAD") if rev else "HEAD"
+    if separator:
+        changes = diff_trees(top, since, read_commit(top, new.removeprefix(".") or "HEAD"), pathspecs())
+    elif staged or not has_commit(top, since):
+        changes = diff_index(top, since, pathspecs())
+    else:
+        changes = diff_work_tree(top, since, pathspecs())
+    from_disk = not separator and not staged
+    for change in changes:
+        after = _read_file(change.path, top) if from_disk else _read_entry(change.after, top)
+        yield Changed(change.path, _read_entry(change.old, top), after)
+    if from_disk:  # a first checkpoint is not in the index yet
+        words = ["ls-files", "-z", "--others", "--exclude-standard", "--full-name", "--", *pathspecs()]
+        for path in run_git(words, top).out.split(b"\0")[:-1]:
+            yield Changed(os.fsdecode(path), None, _read_file(os.fsdecode(path), top))
+
+
+def _read_entry(entry: Entry | None, top: str) -> bytes | None:
+    return read_blobs(top, [entry.blob])[0] if entry and entry.is_file else None
+
+
+def _read_file(path: str, top: str) -> bytes | None:
+    content = read_content(os.path.join(top, path), top)
+    return content if isinstance(content, bytes) else None
