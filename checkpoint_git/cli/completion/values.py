@@ -72,10 +72,10 @@ def _read_checks(asked: Asked) -> Iterator[Candidate]:
 
 
 def _read_pointers(asked: Asked) -> Iterator[Candidate]:
+    from checkpoint_git.tools.merges.decisions import Request
     from checkpoint_git.tools.merges.resolve import resolve
-    from checkpoint_git.tools.merges.unmerged import Request
 
-    result = resolve(asked.cwd, Request([], None, [], True), int(time.time()), None, lambda: None)
+    result = resolve(asked.cwd, Request(dry_run=True), int(time.time()))
     return (Candidate(conflict.where) for file in result.files for conflict in file.conflicts)
 
 

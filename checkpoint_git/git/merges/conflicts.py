@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
 from checkpoint_git.git.driver_settings import DRIVER, Choices, read_driver_command
 from checkpoint_git.git.objects import FILE_MODES, GITLINK, Env, blob_id, read_blobs, read_index
 from checkpoint_git.git.run import run_git
@@ -161,6 +162,26 @@ def merge_lines(
         words = ["merge-file", "-p", "-q", "-L", "ours", "-L", "base", "-L", "theirs", *options, *paths]
         result = run_git(words, cwd, env=env, check=False)
     return None if result.code > 127 else (result.out, result.code == 0)
+
+
+class TextMerge(NamedTuple):
+    """data: with conflict markers unless clean; None for what git calls binary."""
+
+    data: bytes | None
+    is_clean: bool
+
+
+def merge_as_text(cwd: str, base: bytes | None, ours: bytes, theirs: bytes, env: Env = None) -> TextMerge:
+    """Git's line merge, as the driver takes it for what is not JSON: clean only where it makes a document."""
+    merged = merge_lines(cwd, base or b"", ours, theirs, env=env)
+    if merged is None:
+        return TextMerge(None, False)
+    data, is_clean = merged
+    try:
+        scan_tokens(decode(data))
+    except JsonTextError:
+        is_clean = False
+    return TextMerge(data, is_clean)
 
 
 def read_line_merges(cwd: str, base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bytes] | None:

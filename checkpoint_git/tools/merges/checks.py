@@ -3,6 +3,7 @@
 import os
 import shlex
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import join_some, plural, shorten
@@ -10,7 +11,11 @@ from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
 from checkpoint_git.protocols.registry import protocol_of
-from checkpoint_git.tools.merges.facts import Audit, FilePreview, Harm, Upstream
+from checkpoint_git.tools.merges.recent_audit import Audit, Harm, read_audit
+from checkpoint_git.tools.merges.upstream import Upstream, read_upstream
+
+if TYPE_CHECKING:
+    from checkpoint_git.tools.merges.preview import FilePreview
 
 _LONGEST_SUBJECT = 60
 _LONGEST_VALUE = 40
@@ -22,15 +27,11 @@ class MergeFacts:
 
     @fact("the latest merges", Audit())
     def audit(self) -> Audit:
-        from checkpoint_git.tools.merges.recent_audit import read_audit
-
         context = self.context
         return read_audit(context.place, context.now, context.env, context.since, self._read_present, self._is_asked)
 
     @fact("the upstream", None)
     def upstream(self) -> Upstream | None:
-        from checkpoint_git.tools.merges.upstream import read_upstream
-
         context = self.context
         return read_upstream(context.place, context.now, context.env, self._is_asked)
 
@@ -75,9 +76,7 @@ def find_blended_records(facts: MergeFacts) -> Iterator[Finding]:
 
 
 def _find_damages(facts: MergeFacts, code: str, harm: Harm, verb: str) -> Iterator[Finding]:
-    for damage in facts.audit.damages:
-        if damage.harm != harm:
-            continue
+    for damage in (damage for damage in facts.audit.damages if damage.harm == harm):
         commit, count = damage.commit[:12], len(damage.entries)
         first, second = (parent[:8] for parent in damage.parents)
         merge = f'merge {commit} of {first} and {second} ("{shorten(damage.subject, _LONGEST_SUBJECT)}")'
@@ -114,27 +113,32 @@ def find_unaudited_merges(facts: MergeFacts) -> Iterator[Finding]:
 # the next pull
 
 
+def _list_previews(facts: MergeFacts) -> "list[tuple[Upstream, FilePreview]]":
+    upstream = facts.upstream
+    return [(upstream, preview) for preview in upstream.previews] if upstream else []
+
+
 @check("upstream/conflict", "warning", remedy="`git pull`, then `checkpoint resolve`")
 def find_coming_conflicts(facts: MergeFacts) -> Iterator[Finding]:
     """The next pull will stop at this checkpoint, and where in it.
 
     See [the next pull](#the-next-pull); no server is asked.
     """
-    upstream = facts.upstream
-    for preview in upstream.previews if upstream else ():
-        trouble = _describe_conflict(upstream, preview) if upstream else ""
-        if upstream and trouble:
-            message = f"{_merge_of(upstream)} will stop at this file: {trouble}"
-            if preview.kind == "conflict" and not preview.driven:
-                message += "; the merge driver is not set up here, so git will mark lines instead"
-            hint = f"{_command(upstream)} soon: it grows with every commit; then `checkpoint resolve` shows both sides"
-            if upstream.rebases:
-                hint += "; a rebase here goes commit by commit, and may ask more than once"
-            where = preview.clashes[0].where if preview.clashes else ""
-            yield Finding("upstream/conflict", "warning", message, preview.path, where, hint=hint)
+    for upstream, preview in _list_previews(facts):
+        trouble = _describe_conflict(upstream, preview)
+        if not trouble:
+            continue
+        message = f"{_merge_of(upstream)} will stop at this file: {trouble}"
+        if preview.kind == "conflict" and not preview.driven:
+            message += "; the merge driver is not set up here, so git will mark lines instead"
+        hint = f"{_command(upstream)} soon: it grows with every commit; then `checkpoint resolve` shows both sides"
+        if upstream.rebases:
+            hint += "; a rebase here goes commit by commit, and may ask more than once"
+        where = preview.clashes[0].where if preview.clashes else ""
+        yield Finding("upstream/conflict", "warning", message, preview.path, where, hint=hint)
 
 
-def _describe_conflict(upstream: Upstream, preview: FilePreview) -> str:
+def _describe_conflict(upstream: Upstream, preview: "FilePreview") -> str:
     match preview.kind:
         case "conflict":
             places = [
@@ -156,9 +160,8 @@ def _describe_conflict(upstream: Upstream, preview: FilePreview) -> str:
 @check("upstream/invalid", "warning", remedy="`git pull`, then fix it")
 def find_coming_errors(facts: MergeFacts) -> Iterator[Finding]:
     """Both sides are valid, and what they merge into is not."""
-    upstream = facts.upstream
-    for preview in upstream.previews if upstream else ():
-        if upstream and preview.invalid:
+    for upstream, preview in _list_previews(facts):
+        if preview.invalid:
             message = f"merged with {upstream.name} it breaks a rule that both sides keep: {preview.invalid}"
             hint = f"{_command(upstream)}, then fix it: checkpoint validate"
             yield Finding("upstream/invalid", "warning", message, preview.path, hint=hint)
@@ -167,9 +170,8 @@ def find_coming_errors(facts: MergeFacts) -> Iterator[Finding]:
 @check("upstream/uncommitted", "warning", remedy="commit it first")
 def find_blocked_pulls(facts: MergeFacts) -> Iterator[Finding]:
     """A checkpoint that is not committed, and that the upstream changes too: git will not pull over it."""
-    upstream = facts.upstream
-    for preview in upstream.previews if upstream else ():
-        if upstream and preview.in_the_way:
+    for upstream, preview in _list_previews(facts):
+        if preview.in_the_way:
             changes = f"it holds something that is not committed, and {upstream.name} changes it too"
             message = f"{changes}: git will not start {_merge_of(upstream)}"
             hint = "commit it first: it then merges as committed"
@@ -238,5 +240,5 @@ def _command(upstream: Upstream) -> str:
     return "git pull" if upstream.tracked else f"git merge {shlex.quote(upstream.name)}"
 
 
-def _paths(previews: Sequence[FilePreview]) -> str:
+def _paths(previews: "Sequence[FilePreview]") -> str:
     return join_some([preview.path for preview in previews])

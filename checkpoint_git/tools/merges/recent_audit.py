@@ -1,4 +1,4 @@
-"""The audit of recent merges: which there are, and what is known of each; what is not known is judged (judged.py).
+"""What recent merges did to checkpoints and nobody repaired since.
 
 What a merge did never changes, so it is cached in git's common directory; without that file it is found out again.
 """
@@ -6,22 +6,74 @@ What a merge did never changes, so it is cached in git's common directory; witho
 import os
 import zlib
 from collections.abc import Callable, Mapping
-from typing import Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from checkpoint_git.disk.cache import load_cache, write_cache
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.disk.cache import load_cache, make_digest, mark_file, package_digest, write_cache
 from checkpoint_git.disk.discover import Place
-from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.git.merges.conflicts import read_choices
-from checkpoint_git.git.merges.merges import read_blobs_at
-from checkpoint_git.git.merges.suspects import read_outside, read_recent_merges
+from checkpoint_git.git.merges.merges import Commit, read_blobs_at, read_contents, read_touched
+from checkpoint_git.git.merges.suspects import read_outside, read_recent_merges, read_suspects
+from checkpoint_git.git.objects import read_commit
 from checkpoint_git.git.run import offline_env
-from checkpoint_git.protocols.registry import KINDS, schema_of_name
-from checkpoint_git.tools.merges.facts import HARMS, Audit, Damage, Hurt, Seen, Verdicts, make_mark
-from checkpoint_git.version import __version__
 
-_FILE = ("checkpoint", "merges")  # in git's common directory
-_MOST_KEPT = 5_000  # merges
+if TYPE_CHECKING:
+    from checkpoint_git.tools.merges.judged import Schemas
+
+_CACHE = ("checkpoint", "merges")  # in git's common directory
+_MOST_CACHED = 5_000  # merges
+MOST_JUDGED = 30  # merges in one run, of those that call for a look
+_MOST_FAILURES = 20  # of a clone that lacks what the merges were made of; beyond, nothing is tried
+
+Harm = Literal["lost", "doubled", "blended"]
 Present = Callable[[str], bytes | None]
+
+
+class Hurt(NamedTuple):
+    """where: a JSON Pointer, into the version that has the entry. said: what happened to it."""
+
+    where: str
+    said: str
+
+
+class Damage(NamedTuple):
+    """parents: the two that count, as commit ids. keeper: the one that still has what was lost, "" for neither."""
+
+    commit: str
+    parents: tuple[str, str]
+    subject: str
+    path: str
+    harm: Harm
+    entries: tuple[Hurt, ...]
+    keeper: str = ""
+
+
+class Audit(NamedTuple):
+    """merges: how many were looked at. left_out: older ones are beyond the bound. cut: how many could not be judged, in
+    a shallow or partial clone. waiting: how many come next time.
+    """
+
+    merges: int = 0
+    left_out: bool = False
+    cut: int = 0
+    damages: tuple[Damage, ...] = ()
+    waiting: int = 0
+
+
+class Verdict(NamedTuple):
+    """What is left of the damage that a merge did to one file.
+
+    mark: of the file when that was judged. repaired: a commit by which nothing was left, or "". What was repaired once
+    in HEAD's history is not damage any more, whatever the file becomes.
+    """
+
+    mark: str
+    damages: list[Damage]
+    repaired: str = ""
+
+
+Verdicts = dict[str, dict[str, Verdict]]  # merge -> path of a file that it damaged -> what is left of that
 
 
 def read_audit(
@@ -43,36 +95,23 @@ def read_audit(
     if not recent.ids:
         return Audit()
     choices = read_choices(place.top)
-    file, rules = os.path.join(_find_common_dir(place.git_dir or ""), *_FILE), _make_rules(choices)
-    verdicts = _read_verdicts(load_cache(file, rules))
+    cache = os.path.join(_find_common_dir(place.git_dir or ""), *_CACHE)
+    rules = make_digest([package_digest(), mark_file(choices.schema)])  # by others every verdict has to be found anew
+    verdicts = _parse_verdicts(load_cache(cache, rules) or {})
     open_ids = _find_open(place.top, own, recent.ids, verdicts, present)
     waiting = frozenset[str]()
     if open_ids:
-        from checkpoint_git.tools.merges.judged import MergeAuditor  # explains documents, which few runs need
+        from checkpoint_git.tools.merges.judged import Schemas  # explains documents, which few runs need
 
-        auditor = MergeAuditor(place.top, own, choices, present)
-        verdicts.update(auditor.judge_all(open_ids))
-        waiting = auditor.waiting
+        suspects = {merge.id: merge for merge in read_suspects(place.top, open_ids, own)}
+        waiting = frozenset(list(suspects)[MOST_JUDGED:])  # the newest come first, and the next run goes on from there
+        verdicts |= {one: {} for one in open_ids if one not in suspects}
+        verdicts |= _judge_all(place.top, own, list(suspects.values())[:MOST_JUDGED], Schemas(choices), present)
         newest = {one: verdicts[one] for one in recent.ids if one in verdicts}
-        write_cache(file, rules, dict([*newest.items(), *verdicts.items()][:_MOST_KEPT]))
-    found = [damage for one in recent.ids for seen in verdicts.get(one, {}).values() for damage in seen.damages]
+        write_cache(cache, rules, dict(islice({**newest, **verdicts}.items(), _MOST_CACHED)))
+    found = [damage for one in recent.ids for verdict in verdicts.get(one, {}).values() for damage in verdict.damages]
     cut = sum(one not in verdicts and one not in waiting for one in recent.ids)
-    asked = tuple(damage for damage in found if is_asked(damage.path))
-    return Audit(len(recent.ids), recent.left_out, cut, asked, len(waiting))
-
-
-def _find_open(cwd: str, env: Mapping[str, str], ids: list[str], verdicts: Verdicts, present: Present) -> list[str]:
-    """The merges to judge: those never seen, and those that damaged a file which differs by now."""
-    damaged = sorted({path for one in ids for path in verdicts.get(one, {})})
-    blobs = read_blobs_at(cwd, damaged, env)
-    marks = {path: make_mark(blob, present(path)) for path, blob in blobs.items()}
-    changed = [(one, seen) for one in ids for path, seen in verdicts.get(one, {}).items() if marks[path] != seen.mark]
-    outside = {"", *read_outside(cwd, [seen.repaired for _, seen in changed if seen.repaired], env)}
-    again = {one for one, seen in changed if seen.repaired in outside}
-    return [one for one in ids if one not in verdicts or one in again]
-
-
-# what is kept
+    return Audit(len(recent.ids), recent.left_out, cut, tuple(one for one in found if is_asked(one.path)), len(waiting))
 
 
 def _find_common_dir(git_dir: str) -> str:
@@ -83,35 +122,75 @@ def _find_common_dir(git_dir: str) -> str:
         return git_dir
 
 
-def _make_rules(choices: Choices) -> str:
-    """One word for this version and the schemas in use: with another one, every verdict has to be found again."""
-    names = [schema_of_name(kind.parts[-1]) for kind in KINDS if kind.is_merged]
-    sums = [f"{_sum_file(name):08x}" for name in (*names, choices.schema) if name]
-    return "-".join([__version__, *sums])
+def _parse_verdicts(cached: Any) -> Verdicts:
+    def parse_damage(row: Any) -> Damage:
+        commit, (first, second), subject, path, harm, hurts, keeper = row
+        return Damage(commit, (first, second), subject, path, harm, tuple(Hurt(*hurt) for hurt in hurts), keeper)
 
-
-def _sum_file(path: str) -> int:
-    try:
-        with open(path, "rb") as stream:
-            return zlib.crc32(stream.read())
-    except OSError:
-        return 0
-
-
-def _read_verdicts(value: Any) -> Verdicts:
-    try:
-        return {
-            one: {
-                path: Seen(str(mark), [_read_damage(damage) for damage in damages], str(repaired))
-                for path, (mark, damages, repaired) in files.items()
-            }
-            for one, files in value.items()
+    return {
+        one: {
+            path: Verdict(mark, [parse_damage(row) for row in rows], repaired)
+            for path, (mark, rows, repaired) in files.items()
         }
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-        return {}
+        for one, files in cached.items()
+    }
 
 
-def _read_damage(value: Any) -> Damage:
-    commit, (first, second), subject, path, harm, entries, keeper = value
-    hurts = tuple(Hurt(str(where), str(said)) for where, said in entries)
-    return Damage(str(commit), (str(first), str(second)), str(subject), str(path), HARMS[harm], hurts, str(keeper))
+def _find_open(cwd: str, env: Mapping[str, str], ids: list[str], verdicts: Verdicts, present: Present) -> list[str]:
+    """The merges to judge: those never seen, and those that damaged a file which differs by now."""
+    known = [(one, path, verdict) for one in ids for path, verdict in verdicts.get(one, {}).items()]
+    blobs = read_blobs_at(cwd, sorted({path for _, path, _ in known}), env)
+    marks = {path: _make_mark(blob, present(path)) for path, blob in blobs.items()}
+    changed = [(one, verdict.repaired) for one, path, verdict in known if marks[path] != verdict.mark]
+    outside = {"", *read_outside(cwd, [repaired for _, repaired in changed if repaired], env)}
+    again = {one for one, repaired in changed if repaired in outside}
+    return [one for one in ids if one not in verdicts or one in again]
+
+
+def _make_mark(blob: str, data: bytes | None) -> str:
+    """Differs when a file is no longer the one that a merge was compared with, in HEAD or in the work tree."""
+    return f"{blob}:{zlib.crc32(data or b''):08x}"
+
+
+def _judge_all(
+    cwd: str, env: Mapping[str, str], merges: list[Commit], schemas: "Schemas", present: Present
+) -> Verdicts:
+    """The verdicts on merges by their ids, without those that a shallow or partial clone cannot judge."""
+    verdicts: Verdicts = {}
+    failures = 0
+    for merge in merges:
+        try:
+            if failures < _MOST_FAILURES:
+                verdicts[merge.id] = _judge(cwd, env, merge, schemas, present)
+        except CheckpointError:
+            failures += 1
+    return verdicts
+
+
+def _judge(cwd: str, env: Mapping[str, str], merge: Commit, schemas: "Schemas", present: Present) -> dict[str, Verdict]:
+    """What is still there of the damage, in HEAD and in the work tree, and was not repaired in between."""
+    from checkpoint_git.tools.merges.judged import key_of, place_of
+    from checkpoint_git.tools.merges.sentences import Parents, say_entry
+
+    verdicts = {}
+    for file in read_touched(cwd, merge, env).files:
+        judged = schemas.judge(file)
+        if not judged.damaged:
+            continue
+        blob, data = read_blobs_at(cwd, [file.path], env)[file.path], present(file.path)
+        version = read_contents(cwd, [blob], env)[blob] if blob else None
+        left = judged.read_left(version, merge.id, cwd, env)
+        repaired = read_commit(cwd, "HEAD", env) if left == [] else ""
+        if left and data is not None:
+            keys = {key_of(entry) for entry in judged.find_left(data) or ()}
+            left = [entry for entry in left if key_of(entry) in keys]
+        first, second = (merge.parents[number - 1] for number in file.parents)
+        damages = []
+        for harm in get_args(Harm):
+            entries = [entry for entry in left or () if entry.verdict == harm]
+            if entries:
+                hurts = tuple(Hurt(place_of(entry), say_entry(entry, Parents(*file.parents))) for entry in entries)
+                keeper = (second if entries[0].side == "second" else first) if harm == "lost" else ""
+                damages.append(Damage(merge.id, (first, second), merge.subject, file.path, harm, hurts, keeper))
+        verdicts[file.path] = Verdict(_make_mark(blob, data), damages, repaired)
+    return verdicts

@@ -1,21 +1,32 @@
 """The next merge with the upstream, looked at before it happens; nothing is written and no server is asked."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.git import upstream
-from checkpoint_git.git.driver_settings import Choices
-from checkpoint_git.git.merges.conflicts import read_line_merges
-from checkpoint_git.git.merges.merges import Versions
 from checkpoint_git.git.run import offline_env
-from checkpoint_git.merge.conflicts import list_clashes
-from checkpoint_git.merge.file import merge_bases, merge_file
-from checkpoint_git.protocols.write import find_new_errors
-from checkpoint_git.tools.merges.facts import FilePreview, Upstream
-from checkpoint_git.tools.merges.judged import Schemas
+
+if TYPE_CHECKING:
+    from checkpoint_git.tools.merges.preview import FilePreview
+
+
+class Upstream(NamedTuple):
+    """name: such as "origin/main". tracked: it is the branch's own upstream, else the remote's default branch. state:
+    "there"; "gone" (configured, and not in this clone); "cut" (this clone lacks what a merge would need; detail says
+    what); "unrelated" (nothing in common). ahead, behind: commits that only this branch has, and only the upstream.
+    rebases: a pull rebases here. previews: of checkpoints, sorted by path.
+    """
+
+    name: str
+    tracked: bool = True
+    state: Literal["there", "gone", "cut", "unrelated"] = "there"
+    ahead: int = 0
+    behind: int = 0
+    rebases: bool = False
+    previews: "tuple[FilePreview, ...]" = ()
+    detail: str = ""
 
 
 def read_upstream(
@@ -25,8 +36,8 @@ def read_upstream(
 
     now: seconds since 1970, for validating what would come out. is_asked: whether a path is to be looked at.
     """
-    own = offline_env(env)
-    tracking = upstream.read_tracking(place.top, place.git_dir or "", own)
+    top, own = place.top, offline_env(env)
+    tracking = upstream.read_tracking(top, place.git_dir or "", own)
     if tracking is None:
         return None
     found = Upstream(tracking.name, tracking.tracked, "there", tracking.ahead, tracking.behind)
@@ -35,7 +46,7 @@ def read_upstream(
     if not tracking.behind:
         return found
     try:
-        touched = upstream.read_diverged_files(place.top, tracking, own)
+        touched = upstream.read_diverged_files(top, tracking, own)
     except CheckpointError as error:
         return found._replace(state="cut", detail=error.message)
     if not touched.bases:
@@ -43,68 +54,17 @@ def read_upstream(
     files = [file for file in touched.files if is_asked(file.path) or is_asked(file.old_path)]
     if not files:
         return found
-    settings = upstream.read_settings(place.top, tracking.branch, own)
-    return found._replace(rebases=settings.rebases, previews=_preview(place.top, tracking, settings, files, now, own))
 
+    # Only now is there something to merge: most clones are up to date, and do without all that merging imports.
+    from checkpoint_git.tools.merges.preview import preview_files
 
-def _preview(
-    top: str,
-    tracking: upstream.Tracking,
-    settings: upstream.Settings,
-    files: list[Versions],
-    now: int,
-    env: Mapping[str, str],
-) -> tuple[FilePreview, ...]:
-
-    driven = upstream.read_driven(top, [file.path for file in files], env) if settings.installed else frozenset[str]()
-    return tuple(
+    settings = upstream.read_settings(top, tracking.branch, own)
+    driven = upstream.read_driven(top, [file.path for file in files], own) if settings.installed else frozenset[str]()
+    previews = tuple(
         preview._replace(
             in_the_way=upstream.is_in_the_way(top, file.old_path or file.path, tracking, settings, file.first is None),
             driven=file.path in driven,
         )
         for file, preview in zip(files, preview_files(top, files, settings.choices, now), strict=True)
     )
-
-
-_NAMES = {"base": "the common base", "ours": "this branch's version", "theirs": "theirs"}
-
-
-def preview_files(cwd: str, files: Sequence[Versions], choices: Choices, now: int) -> list[FilePreview]:
-    """What becomes of each file. cwd: a folder of the repository. choices: what the driver was set up with."""
-    schemas = Schemas(choices)
-    previews = []
-    for file in files:
-        preview = preview_file(file, schemas.load(file.path), choices.narrative, now)
-        by_lines = preview.kind == "text" and _merges_by_lines(cwd, file)
-        previews.append(FilePreview(file.path, "clean") if by_lines else preview)
-    return previews
-
-
-def preview_file(file: Versions, schema: dict[str, Any], narrative: str, now: int) -> FilePreview:
-    """What becomes of one file: first is this branch's version, second the upstream's."""
-    base = merge_bases(file.bases, schema)
-    if file.first == base or file.first == file.second:
-        return FilePreview(file.path, "whole")
-    if file.first is None or file.second is None:
-        return FilePreview(file.path, "removed-here" if file.first is None else "removed-there")
-    try:
-        merged = merge_file(base, file.first, file.second, schema, narrative=narrative)
-    except JsonTextError as error:
-        return FilePreview(file.path, "text", detail=f"{_NAMES[error.version]} cannot be read as JSON: {error.message}")
-    if merged.conflicts:
-        return FilePreview(file.path, "conflict", list_clashes(merged))
-    errors = find_new_errors(file.path, merged.data, (file.first, file.second), now)
-    return FilePreview(file.path, "clean", invalid=f"{errors[0].where or '/'}: {errors[0].message}" if errors else "")
-
-
-def _merges_by_lines(cwd: str, file: Versions) -> bool:
-    # whether git's line merge, which takes over where a version is not JSON, is clean and makes a document
-    base = file.bases[0].data if file.bases else None
-    both = read_line_merges(cwd, base or b"", file.first or b"", file.second or b"")
-    if both is None or both[0] != both[1]:
-        return False
-    try:
-        scan_tokens(decode(both[0]))
-    except JsonTextError:
-        return False
-    return True
+    return found._replace(rebases=settings.rebases, previews=previews)

@@ -7,7 +7,9 @@ from checkpoint_git.merge.conflicts import Clash
 from checkpoint_git.protocols.check import run_checks
 from checkpoint_git.tools.doctor.catalog import choose_checks
 from checkpoint_git.tools.merges.checks import MergeFacts
-from checkpoint_git.tools.merges.facts import Audit, Damage, FilePreview, Harm, Hurt, Upstream
+from checkpoint_git.tools.merges.preview import FilePreview
+from checkpoint_git.tools.merges.recent_audit import Audit, Damage, Harm, Hurt
+from checkpoint_git.tools.merges.upstream import Upstream
 from tests.support.contexts import give, make_context
 
 PATH = ".checkpoints/build.checkpoint.json"

@@ -10,9 +10,8 @@ import pytest
 
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.git.driver_settings import Choices
-from checkpoint_git.tools.merges import judged
-from checkpoint_git.tools.merges.facts import Damage
-from checkpoint_git.tools.merges.recent_audit import read_audit
+from checkpoint_git.tools.merges import recent_audit
+from checkpoint_git.tools.merges.recent_audit import Damage, read_audit
 from tests.scenarios.driven import PATH, branch_with, drive
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
@@ -335,7 +334,7 @@ def test_a_linked_worktree_shares_what_is_known(diverged: GitRepo, kept: Path, t
 
 
 def test_many_merges_are_judged_in_several_runs(diverged: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judged, "MOST_JUDGED", 1)
+    monkeypatch.setattr(recent_audit, "MOST_JUDGED", 1)
     merge(diverged, text(R1, R2))
     branch_with(diverged, "more", text(R1, R3, {"at": "2026-03-05T00:00:00Z"}), "right")
     diverged.git("checkout", "-q", "left")

@@ -1,0 +1,220 @@
+"""What becomes of an unmerged checkpoint: as the user asked, else as they answer at a terminal. Nothing is written."""
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Literal, NamedTuple, TextIO
+
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS
+from checkpoint_git.core.leaflines import list_leaves
+from checkpoint_git.core.terminal_text import escape_controls, say_value, shorten
+from checkpoint_git.merge.conflicts import Conflict, Held, decide_each, is_about
+from checkpoint_git.merge.items import canonical_text
+from checkpoint_git.protocols.validate import check_document
+from checkpoint_git.tools.merges.unmerged import NAMES, Case, describe_sides, find_newest, list_conflicts
+
+Take = Literal["ours", "theirs", "newest", "base"]
+TAKES: tuple[Take, ...] = ("ours", "theirs", "newest", "base")
+_SIDES = {name: side for side, name in NAMES.items()}
+_WIDTH = 100  # characters of a line that is shown
+_MOST_LINES = 12  # of one side's value
+
+
+class Request(NamedTuple):
+    """What to decide. paths: as typed, none for every unmerged checkpoint. wheres: JSON Pointers, none for all."""
+
+    paths: Sequence[str] = ()
+    take: Take | None = None
+    wheres: Sequence[str] = ()
+    dry_run: bool = False
+
+    def covers(self, conflict: Conflict) -> bool:
+        return not self.wheres or any(is_about(conflict, where) for where in self.wheres)
+
+
+class Resolved(NamedTuple):
+    """The result for one file.
+
+    conflicts: all it had. sides: those decided, by `where`. data: what it becomes, None to remove it. action: "stage"
+    where it is clean and valid. kept_copy: where an edited file was put, relative to the work tree, or "".
+    """
+
+    case: Case
+    conflicts: Sequence[Conflict] = ()
+    sides: Mapping[str, int] = MappingProxyType({})
+    findings: Sequence[Finding] = ()
+    data: bytes | None = None
+    action: Literal["leave", "write", "stage"] = "leave"
+    kept_copy: str = ""
+
+    @property
+    def is_staged(self) -> bool:
+        return self.action == "stage"
+
+    @property
+    def is_removed(self) -> bool:
+        return self.is_staged and self.data is None
+
+
+class Asker:
+    """The user at a terminal, asked about one conflict at a time; what is shown is untrusted text, so it is escaped.
+
+    preface: what has to be known before the first question; it is said with that, once. has_quit: the user has had
+    enough, and every further answer is "leave it".
+    """
+
+    def __init__(self, stdin: TextIO, stderr: TextIO) -> None:
+        self.stdin = stdin
+        self.stderr = stderr
+        self.preface = ""
+        self.has_quit = False
+
+    def ask_side(self, case: Case, conflict: Conflict) -> int | None:
+        """The side to take, None to leave the conflict open."""
+        if self.has_quit:
+            return None
+        self._say("", f"{case.path}: {', '.join(conflict.places) if conflict.where else 'the whole file'}")
+        if case.merged is None:
+            self._say(f"  {describe_sides(case)}")
+        else:
+            for side in (BASE, OURS, THEIRS):
+                first, *rest = _show_value(conflict.sides[side])
+                self._say(f"  {NAMES[side]:6}  {first}", *(f"          {line}" for line in rest))
+        sides = {"o": OURS, "t": THEIRS}
+        offers = ["[o]urs", "[t]heirs"]
+        if conflict.where or conflict.sides[BASE] is not None:
+            sides["b"] = BASE
+            offers.append("[b]ase")
+        newest = find_newest(case)
+        if newest is not None:
+            sides["n"] = newest
+            offers.append(f"[n]ewest ({NAMES[newest]})")
+        return sides.get(self._ask(" ".join(offers), [*sides, "e", "q"]))
+
+    def ask_edited(self, case: Case, state: str, can_stage: bool) -> str:
+        """What to do with a file that was edited since the merge: "s"tage it, "m"erge it anew, "e" or "q" to leave it.
+
+        state: of the file, as the end of a sentence.
+        """
+        if self.has_quit:
+            return "q"
+        self._say("", f"{case.path}: it was edited since the merge, {state}.")
+        offers, keys = "[m]erge anew, keeping a copy of it", ["m", "e", "q"]
+        return self._ask(f"[s]tage it as it is {offers}", ["s", *keys]) if can_stage else self._ask(offers, keys)
+
+    def _ask(self, offers: str, keys: Sequence[str]) -> str:
+        # the first letter of an answer that is one of the keys; "q" at the end of the input
+        while True:
+            self.stderr.write(f"{offers} [e]dit later [q]uit? ")
+            self.stderr.flush()
+            answer = self.stdin.readline()
+            key = answer.strip().lower()[:1]
+            if not answer:
+                self._say("")
+            if not answer or key == "q":
+                self.has_quit = True
+                return "q"
+            if key in keys:
+                return key
+            self._say(f"please answer with one of: {', '.join(keys)}")
+
+    def _say(self, *lines: str) -> None:
+        preface, self.preface = self.preface, ""
+        for line in (preface, *lines) if preface else lines:
+            self.stderr.write(f"{escape_controls(line)}\n")
+
+
+def _show_value(held: Held | None) -> list[str]:
+    """A value in a few lines: one a leaf for what has parts."""
+    if held is None:
+        return ["(nothing)"]
+    if not isinstance(held.value, dict | list) or not held.value:
+        return [shorten(canonical_text(held.value), _WIDTH)]
+    lines = [shorten(line, _WIDTH) for line in list_leaves(held.value)]
+    more = len(lines) - _MOST_LINES
+    return [*lines[:_MOST_LINES], f"... and {more} more"] if more > 0 else lines
+
+
+def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Resolved:
+    """asker: who is asked about what the request does not decide."""
+    if case.blocked:
+        return _leave(case, (), "resolve/not-a-file", case.blocked, "decide it with git: git add, or git rm")
+    conflicts = list_conflicts(case)
+    if case.edited and not request.take:
+        is_valid = check_document(case.path, case.stored or b"", now=now).is_valid
+        state = "and is a valid checkpoint now" if is_valid else "and is not a valid checkpoint yet"
+        answer = asker.ask_edited(case, state, is_valid) if asker else ""
+        if answer == "s":
+            return Resolved(case, data=case.stored, action="stage")
+        if answer != "m":
+            message = f"the file was edited since the merge, {state}"
+            hint = "stage it with git add" if is_valid else "go on editing"
+            hint += "; or merge anew with --take, which keeps a copy of it"
+            return _leave(case, conflicts, "resolve/edited", message, hint)
+    asked = [conflict for conflict in conflicts if request.covers(conflict)]
+    if request.take == "newest" and asked and find_newest(case) is None:
+        message = "no side is the newer: both have the same updated_at, or one has none that can be read"
+        return _leave(case, conflicts, "resolve/no-newest", message, "take ours or theirs")
+    if request.take == "base" and any(not conflict.where and conflict.sides[BASE] is None for conflict in asked):
+        message = "both sides added the file: there is no version before them"
+        return _leave(case, conflicts, "resolve/no-base", message, "take ours or theirs")
+    choose = _make_chooser(case, request, asker)
+    if case.merged is not None:
+        decided = decide_each(case.merged, choose, case.size)
+        resolved = Resolved(case, decided.conflicts, decided.sides, data=decided.merged.data)
+        if not decided.remaining:
+            return _check(resolved, now)
+        findings = [_find_undecided(case, conflict) for conflict in decided.remaining]
+        action: Literal["leave", "write"] = "leave" if decided.sides == case.chosen else "write"
+        return resolved._replace(findings=findings, action=action)
+    side = choose(conflicts[0])
+    if side is None:
+        return Resolved(case, conflicts, findings=[_find_undecided(case, conflicts[0])])
+    version = case.unmerged.sides[side]
+    resolved = Resolved(case, conflicts, {"": side})
+    return resolved._replace(action="stage") if version is None else _check(resolved._replace(data=version.data), now)
+
+
+def _leave(case: Case, conflicts: Sequence[Conflict], code: str, message: str, hint: str) -> Resolved:
+    found = Finding(code, "error", f"not resolved: {message}", case.path, hint=hint)
+    return Resolved(case, conflicts, findings=[found])
+
+
+def _make_chooser(case: Case, request: Request, asker: Asker | None) -> Callable[[Conflict], int | None]:
+    """How each conflict of the file is decided; decisions that the file holds stay unless a pointer names them."""
+    taken = find_newest(case) if request.take == "newest" else _SIDES.get(request.take or "")
+
+    def choose(conflict: Conflict) -> int | None:
+        before = case.chosen.get(conflict.where)
+        if not request.covers(conflict) or (before is not None and not request.wheres):
+            return before
+        if request.take:
+            return taken
+        answer = asker.ask_side(case, conflict) if asker else None
+        return before if answer is None else answer
+
+    return choose
+
+
+def _check(resolved: Resolved, now: int) -> Resolved:
+    document = check_document(resolved.case.path, resolved.data or b"", now=now)
+    if document.is_valid:
+        return resolved._replace(action="stage")
+    errors = [finding for finding in document.findings if finding.level == "error"]
+    message = "decided, but not staged: the result is no valid checkpoint"
+    last = Finding("resolve/not-valid", "error", message, resolved.case.path, hint="fix it, then: git add")
+    return resolved._replace(action="write", findings=[*errors, last])
+
+
+def _find_undecided(case: Case, conflict: Conflict) -> Finding:
+    if case.merged is None:
+        message = f"undecided as a whole: {describe_sides(case)}"
+    else:
+        ours, base, theirs = (
+            say_value(None if held is None else canonical_text(held.value)) for held in conflict.sides
+        )
+        message = f"undecided at {', '.join(conflict.places)}: ours {ours}, theirs {theirs} (base {base})"
+    where = f" --where {shlex.quote(conflict.where)}" if conflict.where else ""
+    hint = f"checkpoint resolve {case.typed}{where} --take {'|'.join(TAKES)}"
+    return Finding("resolve/undecided", "error", message, case.path, conflict.where, hint=hint)

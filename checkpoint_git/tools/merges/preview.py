@@ -1,0 +1,62 @@
+"""What a merge with the upstream would make of each checkpoint."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+from checkpoint_git.core.jsontext import JsonTextError
+from checkpoint_git.git.driver_settings import Choices
+from checkpoint_git.git.merges.conflicts import merge_as_text
+from checkpoint_git.git.merges.merges import Versions
+from checkpoint_git.merge.conflicts import Clash, list_clashes
+from checkpoint_git.merge.file import merge_bases, merge_file
+from checkpoint_git.protocols.write import find_new_errors
+from checkpoint_git.tools.merges.judged import Schemas
+
+_NAMES = {"base": "the common base", "ours": "this branch's version", "theirs": "theirs"}
+
+
+class FilePreview(NamedTuple):
+    """kind: "whole" (only the upstream changed it), "clean" (both did, and it merges), "conflict" (at clashes),
+    "removed-here" and "removed-there" (one side removed what the other changed), "text" (no JSON, so that git merges
+    lines). detail: for "text", why. invalid: what would be wrong with the merged document, though both sides are valid.
+    in_the_way: the work tree holds something uncommitted there. driven: git would give it to our driver in this clone.
+    """
+
+    path: str
+    kind: Literal["whole", "clean", "conflict", "removed-here", "removed-there", "text"]
+    clashes: tuple[Clash, ...] = ()
+    detail: str = ""
+    invalid: str = ""
+    in_the_way: bool = False
+    driven: bool = True
+
+
+def preview_files(cwd: str, files: Sequence[Versions], choices: Choices, now: int) -> list[FilePreview]:
+    """choices: what this clone's driver was set up with. now: seconds since 1970, for validating what comes out."""
+    schemas = Schemas(choices)
+    previews = []
+    for file in files:
+        preview = preview_file(file, schemas.load(file.path), choices.narrative, now)
+        if preview.kind == "text":
+            base = file.bases[0].data if file.bases else None
+            if merge_as_text(cwd, base, file.first or b"", file.second or b"").is_clean:
+                preview = FilePreview(file.path, "clean")
+        previews.append(preview)
+    return previews
+
+
+def preview_file(file: Versions, schema: dict[str, Any], narrative: str, now: int) -> FilePreview:
+    """file: first is this branch's version, second the upstream's."""
+    base = merge_bases(file.bases, schema)
+    if file.first == base or file.first == file.second:
+        return FilePreview(file.path, "whole")
+    if file.first is None or file.second is None:
+        return FilePreview(file.path, "removed-here" if file.first is None else "removed-there")
+    try:
+        merged = merge_file(base, file.first, file.second, schema, narrative=narrative)
+    except JsonTextError as error:
+        return FilePreview(file.path, "text", detail=f"{_NAMES[error.version]} cannot be read as JSON: {error.message}")
+    if merged.conflicts:
+        return FilePreview(file.path, "conflict", list_clashes(merged))
+    errors = find_new_errors(file.path, merged.data, (file.first, file.second), now)
+    return FilePreview(file.path, "clean", invalid=f"{errors[0].where or '/'}: {errors[0].message}" if errors else "")
