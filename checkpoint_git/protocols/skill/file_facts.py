@@ -5,6 +5,7 @@ The paths are untrusted: nothing outside the repository is looked at, no symboli
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.errors import CheckpointError
@@ -15,26 +16,36 @@ from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.checks import find_lost_projects, find_missing_files
 from checkpoint_git.protocols.skill.facts import NamedFile, make_facts
-from checkpoint_git.protocols.skill.resume_brief import is_covered
+from checkpoint_git.protocols.skill.views import text_field
 
 _MAX_COMMITS = 5_000  # that are looked at for files which were committed with the checkpoint
 _MAX_ENTRIES = 5_000  # that are looked at below one listed folder
 _GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
+_STATUS = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--"]
+_PLAIN = ["--no-renames", "--no-ext-diff", "--no-relative"]
 
 
 def read_drift(place: Place, document: Document, now: int, env: Mapping[str, str]) -> list[Finding]:
     """What is no longer as the checkpoint says: its folder, its files, what was committed since. now: since 1970."""
     own = clean_env(env)
     facts = make_facts(place, [document], now, env)
-    lost = [finding._replace(level="note") for finding in find_lost_projects(facts)]  # a colleague's machine, mostly
-    findings = [*lost, *_find_other_checkout(place, document)]
+    # another folder is a colleague's machine, mostly
+    findings = [finding._replace(level="note") for finding in find_lost_projects(facts)]
+    named = text_field(document.value or {}, "project_dir")
+    is_folder = "\0" not in named and os.path.isabs(named) and os.path.isdir(named)
+    if is_folder and os.path.realpath(named) not in map(os.path.realpath, (place.root, place.top)):
+        message = f"project_dir is {shorten(named, 100)}, and this checkpoint is in {place.root}"
+        hint = "two checkouts? go on in the one that is meant; the next update can say which: --project_dir=PATH"
+        findings.append(Finding("resume/other-checkout", "warning", message, document.path, "/project_dir", hint=hint))
     changed: list[str] = []
     files = [file for file in facts.files.get(document.path, ()) if file.state == "there"]
     troubles = facts.context.troubles
+    instant = read_instant((document.value or {}).get("updated_at"))
     try:
-        start = _find_start(place, document, own)
-        findings += _read_commits_since(place, document, start, own)
-        changed = _read_changed(place, document, files, start, own)
+        if instant is not None:
+            start = "" if place.work_tree is None else _find_start(place.work_tree, document, instant[0], own)
+            findings += _read_commits_since(place, document, start, own)
+            changed = _read_changed(place, document, files, start, instant[0], own)
     except CheckpointError as error:
         message = f"what changed since the checkpoint was written could not be found out: {error.message}"
         troubles = [Finding("doctor/not-looked-at", "note", message, hint=error.hint)]
@@ -48,33 +59,29 @@ def read_drift(place: Place, document: Document, now: int, env: Mapping[str, str
     return [*findings, *troubles]
 
 
-def _find_other_checkout(place: Place, document: Document) -> list[Finding]:
-    named = (document.value or {}).get("project_dir")
-    if not isinstance(named, str) or "\0" in named or not os.path.isabs(named) or not os.path.isdir(named):
-        return []
-    if os.path.realpath(named) in (os.path.realpath(place.root), os.path.realpath(place.top)):
-        return []
-    message = f"project_dir is {shorten(named, 100)}, and this checkpoint is in {place.root}"
-    hint = "two checkouts? go on in the one that is meant; the next update can say which: --project_dir=PATH"
-    return [Finding("resume/other-checkout", "warning", message, document.path, "/project_dir", hint=hint)]
+def is_covered(path: str, name: str) -> bool:
+    """Whether a listed name stands for a path: it is the path, a folder above it, or a pattern that it matches."""
+    if path == name or path.startswith(name.rstrip("/") + "/"):
+        return True
+    if not any(letter in name for letter in "*?["):
+        return False
+    if "**" in name:
+        return fnmatchcase(path, name)
+    parts, patterns = path.split("/"), name.split("/")
+    return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
 
 
-def _find_start(place: Place, document: Document, env: Mapping[str, str]) -> str:
-    """The commit after which history is news to the checkpoint, "" where there is none or no git.
+def _find_start(work_tree: str, document: Document, instant: int, env: Mapping[str, str]) -> str:
+    """The commit after which history is news to the checkpoint, "" where there is none.
 
     It is the one that brought in the checkpoint as it is; while that is not committed, the last one of about the time
     when it was written.
     """
-    instant = read_instant((document.value or {}).get("updated_at"))
-    if place.work_tree is None or instant is None:
-        return ""
     own = f":(literal){document.path}"
-    status = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--", own]
-    if run_git(status, place.work_tree, env=env).out:
-        since = ["rev-list", "-1", f"--before=@{instant[0] + _GRACE} +0000", "HEAD"]
-    else:
-        since = ["rev-list", "-1", "HEAD", "--", own]
-    return run_git(since, place.work_tree, env=env, check=False).out.decode().strip()  # fails without a commit
+    since = ["rev-list", "-1", "HEAD", "--", own]
+    if run_git([*_STATUS, own], work_tree, env=env).out:
+        since = ["rev-list", "-1", f"--before=@{instant + _GRACE} +0000", "HEAD"]
+    return run_git(since, work_tree, env=env, check=False).out.decode().strip()  # fails without a commit
 
 
 def _read_commits_since(place: Place, document: Document, start: str, env: Mapping[str, str]) -> list[Finding]:
@@ -92,44 +99,37 @@ def _read_commits_since(place: Place, document: Document, start: str, env: Mappi
 
 
 def _read_changed(
-    place: Place, document: Document, files: Sequence[NamedFile], start: str, env: Mapping[str, str]
+    place: Place, document: Document, files: Sequence[NamedFile], start: str, instant: int, env: Mapping[str, str]
 ) -> list[str]:
     """The listed files, and those in listed folders and patterns, that changed after updated_at; sorted."""
-    instant = read_instant((document.value or {}).get("updated_at"))
-    names = list(dict.fromkeys(name for file in files for name in file.names))
-    if instant is None or not names:
+    top, names = place.top, list(dict.fromkeys(name for file in files for name in file.names))
+    if not names:
         return []
+    committed = set[str]()
     if place.work_tree is None:
-        here, committed = {path for name in names for path in _list_files(place.top, name)}, set[str]()
+        here = {path for name in names for path in _list_files(top, name)}
     else:
-        patterns = {name for name in names if set("*?[") & set(name) and not os.path.lexists(f"{place.top}/{name}")}
+        patterns = {name for name in names if set("*?[") & set(name) and not os.path.lexists(f"{top}/{name}")}
         specs = [f":({'glob' if name in patterns else 'literal'}){name}" for name in names]
-        here, committed = _ask_git(place.work_tree, specs, start, instant[0], env)
-    newer = {path for path in here if _is_newer(place.top, path, instant[0])}
+        status = run_git([*_STATUS, *specs], place.work_tree, env=env).out
+        here = {os.fsdecode(record[3:]) for record in status.split(b"\0") if record}
+        if start:
+            words = ["diff", "--name-only", "-z", *_PLAIN, start, "HEAD", "--", *specs]
+            diff = run_git(words, place.work_tree, env=env).out
+            committed = {os.fsdecode(path) for path in diff.split(b"\0") if path}
+            committed |= _find_written_between(place.work_tree, specs, instant, env)
+    newer = {path for path in here if _is_newer(top, path, instant)}
     covered = (path for path in newer | committed if any(is_covered(path, name) for name in names))
     return sorted(path for path in covered if path != document.path)
 
 
-def _ask_git(
-    top: str, specs: Sequence[str], start: str, instant: int, env: Mapping[str, str]
-) -> tuple[set[str], set[str]]:
-    """(files that are not as they were committed, files committed since the checkpoint was written)."""
-    words = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--", *specs]
-    here = {os.fsdecode(record[3:]) for record in run_git(words, top, env=env).out.split(b"\0") if record}
-    if not start:
-        return here, set()
-    words = ["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-relative", start, "HEAD", "--", *specs]
-    later = {os.fsdecode(path) for path in run_git(words, top, env=env).out.split(b"\0") if path}
-    return here, later | _find_written_between(top, specs, instant, env)
-
-
 def _find_written_between(top: str, specs: Sequence[str], instant: int, env: Mapping[str, str]) -> set[str]:
     # after a clone, a checkout or a rebase a file's own time is later than its commit, and says nothing
-    form = ["--no-renames", "--no-ext-diff", "--no-relative", "--no-show-signature", "--no-color", "--format=%x01%at"]
-    words = ["log", "-z", "--name-only", f"--max-count={_MAX_COMMITS}", f"--since=@{instant} +0000", *form, "HEAD"]
+    words = ["log", "-z", "--name-only", f"--max-count={_MAX_COMMITS}", f"--since=@{instant} +0000", *_PLAIN]
+    words += ["--no-show-signature", "--no-color", "--format=%x01%at", "HEAD", "--", *specs]
     written: dict[str, int] = {}
     when = 0
-    for record in run_git([*words, "--", *specs], top, env=env).out.split(b"\0"):
+    for record in run_git(words, top, env=env).out.split(b"\0"):
         name = record.removeprefix(b"\n")
         if name.startswith(b"\x01"):
             when = int(name[1:])

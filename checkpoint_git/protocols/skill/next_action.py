@@ -6,21 +6,7 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill.views import (
-    action_done_when,
-    action_text,
-    describe_budget,
-    find_age,
-    find_gate,
-    is_over_budget,
-    is_stale,
-    is_unstarted,
-    open_blockers,
-    read_list,
-    read_objects,
-    text_field,
-    waits_on_user,
-)
+from checkpoint_git.protocols.skill import views
 
 # First to last. "blocked" waits on something else than a decision of the user's; "idle" has no action left to name.
 RANKS = ("decision", "failed", "gate", "in_progress", "blocked", "complete", "not_started", "idle")
@@ -75,12 +61,16 @@ def plan_queue(
     """
     actions, skipped = list[NextAction](), list[Skipped]()
     for document in documents:
-        left, gone = _split_shipped(document, find_shipped)
-        skipped += gone
-        found = _find_action(document, left, now)
-        if found:
-            resolved = find_resolved(text_field(_find_blocker(found.rank, document.value or {}), "proposed_resolution"))
-            actions.append(found._replace(evidence=resolved or ""))
+        left = list[Any]()
+        for action in views.read_list(document.value or {}, "next_actions"):
+            text = views.action_text(action)
+            evidence = find_shipped(text) if text else None
+            if evidence is not None:
+                skipped.append(Skipped(document.skill, text, evidence))
+            elif text.strip():
+                left.append(action)
+        found = _find_action(document, left, find_resolved, now)
+        actions += [found] if found else []
     return Queue(sort_actions(actions), skipped)
 
 
@@ -91,46 +81,41 @@ def sort_actions(actions: Sequence[NextAction]) -> list[NextAction]:
     return sorted(by_age, key=lambda action: (RANKS.index(action.rank), not action.over_budget))
 
 
-def _split_shipped(document: Document, find_shipped: FindShipped) -> tuple[list[Any], list[Skipped]]:
-    left, gone = list[Any](), list[Skipped]()
-    for action in read_list(document.value or {}, "next_actions"):
-        text = action_text(action)
-        evidence = find_shipped(text) if text else None
-        if evidence is not None:
-            gone.append(Skipped(document.skill, text, evidence))
-        elif text.strip():
-            left.append(action)
-    return left, gone
-
-
-def _find_blocker(rank: str, value: dict[str, Any]) -> dict[str, Any]:
-    """The blocker that an action of this rank is about, {} where it is about none."""
-    if rank not in ("decision", "blocked"):
-        return {}
-    open_ones = [one for one in open_blockers(value) if rank == "blocked" or waits_on_user(one)]
-    return open_ones[0] if open_ones else {}
-
-
-def _find_action(document: Document, left: list[Any], now: int | None) -> NextAction | None:
+def _find_action(document: Document, left: list[Any], find_resolved: FindShipped, now: int | None) -> NextAction | None:
+    """left: the actions that have not shipped."""
     value = document.value
-    if value is None:
+    rank = None if value is None else find_rank(value, bool(left))
+    if value is None or rank is None:
         return None
-    rank = find_rank(value, bool(left))
-    if rank is None:
-        return None
-    first = action_text(left[0]) if left else ""
-    ahead = _find_headline(rank, document.skill, value)
-    shown = ahead if ahead and (rank in _COME_FIRST or not first) else first
+    blocker: dict[str, Any] = {}
+    if rank in ("decision", "blocked"):
+        blocker = next((one for one in views.open_blockers(value) if rank == "blocked" or views.waits_on_user(one)), {})
+    first = shown = views.action_text(left[0]) if left else ""
+    if rank == "decision":
+        shown = f"Decide: {views.describe_blocker(blocker)}"
+    elif rank == "idle":
+        shown = f"Say what comes next: checkpoint update {quote_word(document.skill)} --next_actions+=..."
+    elif rank == "failed" and not first:
+        restart = f"checkpoint resume {quote_word(document.skill)}"
+        shown = f"Find out why it failed, then fix it or start again: {restart}"
+    elif rank == "blocked" and not first:
+        shown = f"Unblock: {views.describe_blocker(blocker)}"
+    budget = views.describe_budget(value)
+    is_old = now is not None and views.is_stale(value, now)
+    reasons = [_find_reason(rank, value), budget]
+    if now is not None and is_old:
+        reasons.insert(1, f"stale: nothing was written for {(views.find_age(value, now) or 0) // DAY} days")
     return NextAction(
         skill=document.skill,
         rank=rank,
-        reason=find_reason(rank, value, now),
+        reason="; ".join(filter(None, reasons)),
         action=shown,
-        done_when=action_done_when(left[0]) if left and shown == first else None,
+        done_when=views.action_done_when(left[0]) if left and shown == first else None,
         then="" if shown == first else first,
-        over_budget=is_over_budget(value),
-        updated_at=text_field(value, "updated_at"),
-        stale=now is not None and is_stale(value, now),
+        over_budget=bool(budget),
+        updated_at=views.text_field(value, "updated_at"),
+        stale=is_old,
+        evidence=find_resolved(views.text_field(blocker, "proposed_resolution")) or "",
     )
 
 
@@ -139,8 +124,8 @@ def find_rank(value: dict[str, Any], has_actions: bool) -> str | None:
 
     has_actions: whether an action is left that has not shipped.
     """
-    status, blockers = value.get("status"), open_blockers(value)
-    if any(waits_on_user(blocker) for blocker in blockers):
+    status, blockers = value.get("status"), views.open_blockers(value)
+    if any(views.waits_on_user(blocker) for blocker in blockers):
         return "decision"
     if status == "failed":
         return "failed"
@@ -150,40 +135,12 @@ def find_rank(value: dict[str, Any], has_actions: bool) -> str | None:
         return "blocked"
     if not has_actions:
         return "idle"
-    if is_unstarted(value):
+    if views.is_unstarted(value):
         return "not_started"
-    return "gate" if find_gate(value) else "in_progress"
-
-
-# what is said
-
-_COME_FIRST = frozenset(["decision", "idle"])  # before the skill's own actions; the others only where it has none
-
-
-def _find_headline(rank: str, skill: str, value: dict[str, Any]) -> str:
-    """What a rank itself asks for, "" where that is to go on."""
-    blocker = _find_blocker(rank, value)
-    if rank == "decision":
-        return f"Decide: {describe_blocker(blocker)}"
-    if rank == "blocked" and blocker:
-        return f"Unblock: {describe_blocker(blocker)}"
-    if rank == "failed":
-        return f"Find out why it failed, then fix it or start again: checkpoint resume {quote_word(skill)}"
-    return f"Say what comes next: checkpoint update {quote_word(skill)} --next_actions+=..." if rank == "idle" else ""
-
-
-def describe_blocker(blocker: dict[str, Any]) -> str:
-    """A blocker in one line: what it is, which row it blocks, what is proposed."""
-    words = [text_field(blocker, "description") or text_field(blocker, "id") or "(no description)"]
-    for key, verb in (("blocking", "blocks"), ("proposed_resolution", "proposed:")):
-        if isinstance(blocker.get(key), str):
-            words.append(f"{verb} {blocker[key]}")
-    return words[0] if len(words) == 1 else f"{words[0]} ({'; '.join(words[1:])})"
+    return "gate" if views.find_gate(value) else "in_progress"
 
 
 _REASONS = {
-    "decision": "a decision waits on you",
-    "failed": "it failed",
     "in_progress": "in progress",
     "blocked": "blocked, though not by a decision of yours",
     "complete": "complete, with work still queued",
@@ -192,18 +149,11 @@ _REASONS = {
 }
 
 
-def find_reason(rank: str, value: dict[str, Any], now: int | None = None) -> str:
-    """Why a checkpoint stands where it stands, and what else is remarkable about it."""
-    deciding = sum(map(waits_on_user, open_blockers(value)))
-    failed = [
-        text_field(row, "label") for row in read_objects(value, "progress_table") if row.get("status") == "failed"
-    ]
-    said = {
-        "failed": f"it failed: {', '.join(failed)}" if failed else "",
-        "gate": f"in progress, at a gate: {find_gate(value)}",
-        "decision": _REASONS["decision"] if deciding == 1 else f"{deciding} decisions wait on you",
-    }
-    reasons = [said.get(rank) or _REASONS[rank]]
-    if now is not None and is_stale(value, now):
-        reasons.append(f"stale: nothing was written for {(find_age(value, now) or 0) // DAY} days")
-    return "; ".join(filter(None, [*reasons, describe_budget(value)]))
+def _find_reason(rank: str, value: dict[str, Any]) -> str:
+    if rank == "decision":
+        count = sum(map(views.waits_on_user, views.open_blockers(value)))
+        return "a decision waits on you" if count == 1 else f"{count} decisions wait on you"
+    if rank == "failed":
+        rows = [row for row in views.read_objects(value, "progress_table") if row.get("status") == "failed"]
+        return f"it failed: {', '.join(views.text_field(row, 'label') for row in rows)}" if rows else "it failed"
+    return f"in progress, at a gate: {views.find_gate(value)}" if rank == "gate" else _REASONS[rank]

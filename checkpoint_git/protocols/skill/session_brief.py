@@ -4,28 +4,20 @@ All text of checkpoints in it is untrusted, and its reader is an agent: every li
 """
 
 import os
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from checkpoint_git.core.clock import DAY, age_text
 from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
-from checkpoint_git.protocols.skill import store
-from checkpoint_git.protocols.skill.next_action import NextAction, Queue, describe_blocker, plan_queue
+from checkpoint_git.protocols.skill import store, views
+from checkpoint_git.protocols.skill.next_action import NextAction, Queue, plan_queue
 from checkpoint_git.protocols.skill.read import check_files, iterate_documents
 from checkpoint_git.protocols.skill.resume_brief import LOOK_AFTER, Context, Plan, Shipped, find_context, plan_resume
 from checkpoint_git.protocols.skill.shipped_actions import read_shipped
-from checkpoint_git.protocols.skill.views import (
-    count_rows,
-    find_age,
-    is_stale,
-    open_blockers,
-    outline,
-    text_field,
-    waits_on_user,
-)
+from checkpoint_git.protocols.skill.views import describe_blocker, text_field, waits_on_user
 
 _FEW = 64  # checkpoints that are kept whole; of more, the one to go on with is read again
 _MOST_GONE = 100  # listed files looked at
@@ -50,27 +42,25 @@ class Facts(NamedTuple):
 def summarize_for_session(question: Question) -> Summary:
     place, now = question.place, question.now
     documents = [
-        document if at < _FEW else outline(document) for at, document in enumerate(iterate_documents(place, now))
+        document if at < _FEW else views.outline(document) for at, document in enumerate(iterate_documents(place, now))
     ]
-    shipped = read_shipped(place, documents)
+    shipped = read_shipped(place, documents).actions
     queue = plan_queue(documents, shipped.get, now=now)
     plan = find_resumable(documents, queue, now, shipped)
     resumed = next((document for document in documents if plan and document.skill == plan.skill), None)
     if resumed and resumed.text is None:  # of which the outline alone was kept: read again, if it is still there
         resumed = [*check_files(store.read_files(place, only={resumed.path}), now), resumed][0]
     value = (resumed and resumed.value) or {}
-    context = find_context(value, shipped)
-    gone = _find_gone(place, context.generated_files, find_age(value, now))
+    context, age = find_context(value, shipped), views.find_age(value, now)
+    gone = list(_find_gone(place, context.generated_files)) if age is not None and age > LOOK_AFTER else []
     return brief(Facts(documents, queue, plan, context, gone), now)
 
 
-def _find_gone(place: Place, listed: Sequence[str], age: int | None) -> list[str]:
-    """The listed files that are not there, a day after they were written down. age: seconds."""
-    if age is None or age <= LOOK_AFTER:
-        return []
-    bases = {place.root, place.top}
-    plain = [path for path in listed[:_MOST_GONE] if path and path[0] != "/" and _NO_PATH.isdisjoint(path)]
-    return [path for path in plain if not any(os.path.lexists(os.path.join(base, path)) for base in bases)]
+def _find_gone(place: Place, listed: Sequence[str]) -> Iterator[str]:
+    for path in listed[:_MOST_GONE]:
+        is_plain = path and path[0] != "/" and _NO_PATH.isdisjoint(path)
+        if is_plain and not any(os.path.lexists(os.path.join(base, path)) for base in (place.root, place.top)):
+            yield path
 
 
 def find_resumable(documents: Sequence[Document], queue: Queue, now: int, shipped: Shipped) -> Plan | None:
@@ -95,49 +85,35 @@ def find_resumable(documents: Sequence[Document], queue: Queue, now: int, shippe
 
 def brief(facts: Facts, now: int) -> Summary:
     """The lines for the session, and the details that are left out first. now: seconds since 1970."""
-    lines = _decisions(facts.documents)
-    if facts.plan:
-        lines += [clean(line, _LONG) for line in facts.plan.orientation]
-        if facts.plan.decision == "ask":
-            lines.append(f"Stop and ask the user first: {clean(facts.plan.why, _MIDDLE)}")
-    lines += _next_of_all(facts.queue.actions, facts.plan)
-    lines += _flags(facts, now)
-    return Summary(lines=lines, details=[*_context(facts.context), *_others(facts, now)])
-
-
-def _decisions(documents: Sequence[Document]) -> list[str]:
+    documents, plan, queue = facts.documents, facts.plan, facts.queue
     waiting = [
-        f"  {clean(document.skill, 60)}: {clean(describe_blocker(blocker), _MIDDLE)}"
+        f"{clean(document.skill, 60)}: {clean(describe_blocker(blocker), _MIDDLE)}"
         for document in documents
-        for blocker in open_blockers(document.value or {})
+        for blocker in views.open_blockers(document.value or {})
         if waits_on_user(blocker)
     ]
-    return _listed("Decisions waiting on the user", waiting, 6)
+    lines = _listed("Decisions waiting on the user", waiting, 6)
+    if plan:
+        lines += [clean(line, _LONG) for line in plan.orientation]
+        if plan.decision == "ask":
+            lines.append(f"Stop and ask the user first: {clean(plan.why, _MIDDLE)}")
+    # decisions are there already, and so is what the resumed skill does next
+    first = next((action for action in queue.actions if action.rank != "decision"), None)
+    if first and not (plan and plan.skill == first.skill and first.reason == _PLAIN):
+        lines.append(f"Next action of all: {clean(first.skill, 60)}: {clean(first.action, _MIDDLE)}")
+        lines.append(f"  why: {clean(first.reason, _MIDDLE)}")
+    for document in [each for each in documents if views.is_stale(each.value or {}, now)][:4]:
+        days = (views.find_age(document.value or {}, now) or 0) // DAY
+        lines.append(f"Stale: {clean(document.skill, 60)} was not written for {days} days")
+    broken = find_broken(documents)[:4]
+    lines += [f"Broken: {clean(f'{found.path}: {found.message}', _MIDDLE)}" for found in broken]
+    merged = [f"{clean(part.skill, 60)}: {clean(part.action, _SHORT)}" for part in queue.skipped]
+    lines += _listed("Next actions that the history shows as done", merged, 3)
+    lines += _listed("Listed files that are gone", [clean(path, _SHORT) for path in facts.gone], 3)
+    return Summary(lines=lines, details=[*_describe_context(facts.context), *_describe_others(facts, now)])
 
 
-def _next_of_all(actions: Sequence[NextAction], plan: Plan | None) -> list[str]:
-    """The first of all, unless it is there already: decisions are, and what the resumed skill does next."""
-    first = next((action for action in actions if action.rank != "decision"), None)
-    if first is None or (plan and plan.skill == first.skill and first.reason == _PLAIN):
-        return []
-    line = f"Next action of all: {clean(first.skill, 60)}: {clean(first.action, _MIDDLE)}"
-    return [line, f"  why: {clean(first.reason, _MIDDLE)}"]
-
-
-def _flags(facts: Facts, now: int) -> list[str]:
-    flags = []
-    for document in [each for each in facts.documents if is_stale(each.value or {}, now)][:4]:
-        days = (find_age(document.value or {}, now) or 0) // DAY
-        flags.append(f"Stale: {clean(document.skill, 60)} was not written for {days} days")
-    broken = find_broken(facts.documents)[:4]
-    flags += [f"Broken: {clean(f'{found.path}: {found.message}', _MIDDLE)}" for found in broken]
-    merged = [f"  {clean(part.skill, 60)}: {clean(part.action, _SHORT)}" for part in facts.queue.skipped]
-    gone = [f"  {clean(path, _SHORT)}" for path in facts.gone]
-    flags += _listed("Next actions that the history shows as done", merged, 3)
-    return flags + _listed("Listed files that are gone", gone, 3)
-
-
-def _context(context: Context) -> list[str]:
+def _describe_context(context: Context) -> Iterator[str]:
     blockers = [describe_blocker(blocker) for blocker in context.blockers if not waits_on_user(blocker)]
     parts: tuple[tuple[str, list[str], int], ...] = (
         ("Blockers", blockers, 4),
@@ -146,34 +122,30 @@ def _context(context: Context) -> list[str]:
         ("User preferences", context.user_preferences, 4),
         ("Generated files", context.generated_files[::-1], 6),
     )
-    return [
-        line
-        for title, texts, most in parts
-        for line in _listed(title, [f"  - {clean(text, _MIDDLE)}" for text in texts], most)
-    ]
+    for title, texts, most in parts:
+        yield from _listed(title, [f"- {clean(text, _MIDDLE)}" for text in texts], most)
 
 
-def _others(facts: Facts, now: int) -> list[str]:
+def _describe_others(facts: Facts, now: int) -> list[str]:
     """In the order in which they matter; what asks for nothing comes last."""
     asked = {action.skill: (at, action) for at, action in enumerate(facts.queue.actions)}
     others = [one for one in facts.documents if facts.plan is None or one.skill != facts.plan.skill]
     others.sort(key=lambda one: asked[one.skill][0] if one.skill in asked else len(asked))
-    lines = [_other(one, asked[one.skill][1] if one.skill in asked else None, now) for one in others]
+    lines = [_describe_other(one, asked[one.skill][1] if one.skill in asked else None, now) for one in others]
     return _listed("Other checkpoints", lines, 12)
 
 
-def _other(document: Document, action: NextAction | None, now: int) -> str:
-    value: dict[str, Any] = document.value or {}
-    done, rows = count_rows(value)
-    age = find_age(value, now)
+def _describe_other(document: Document, action: NextAction | None, now: int) -> str:
+    value = document.value or {}
+    (done, rows), age = views.count_rows(value), views.find_age(value, now)
     words = [
         text_field(value, "status") or "unreadable",
         text_field(value, "step") or text_field(value, "phase"),
         f"{done}/{rows}" if rows else "",
         age_text(age) if age is not None else "",
     ]
-    line = f"  {clean(document.skill, 60)}: {clean(', '.join(filter(None, words)), _SHORT)}"
-    blockers = [blocker for blocker in open_blockers(value) if not waits_on_user(blocker)]
+    line = f"{clean(document.skill, 60)}: {clean(', '.join(filter(None, words)), _SHORT)}"
+    blockers = [blocker for blocker in views.open_blockers(value) if not waits_on_user(blocker)]
     if blockers:
         return f"{line}; in the way: {clean(describe_blocker(blockers[0]), _SHORT)}"
     if action is None or action.rank == "decision":  # decisions have lines of their own
@@ -183,7 +155,5 @@ def _other(document: Document, action: NextAction | None, now: int) -> str:
 
 def _listed(title: str, lines: Sequence[str], most: int) -> list[str]:
     """The first of some lines under their title, which counts them; [] for none."""
-    if not lines:
-        return []
     more = [f"  and {len(lines) - most} more"] if len(lines) > most else []
-    return [f"{title}: {len(lines)}", *lines[:most], *more]
+    return [f"{title}: {len(lines)}", *(f"  {line}" for line in lines[:most]), *more] if lines else []

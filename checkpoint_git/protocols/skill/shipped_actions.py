@@ -1,11 +1,14 @@
-"""Which next actions are merged, remembered while HEAD and the actions stay the same: most sessions ask git nothing."""
+"""Which next actions and proposals the history shows as merged, remembered while HEAD and their texts stay the same."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill.views import action_text, read_list
+from checkpoint_git.protocols.skill.views import action_text, open_blockers, read_list, text_field
 from checkpoint_git.version import __version__
 
 FILE = "checkpoint/primed.json"  # in a work tree's own git directory
@@ -13,34 +16,68 @@ _MOST_BYTES = 1 << 20
 _HEX = frozenset("0123456789abcdef")
 
 
-def read_shipped(place: Place, documents: Sequence[Document]) -> dict[str, str]:
-    """The texts of next actions that the history shows as done -> the evidence. {} where git cannot be asked."""
-    texts = {action_text(one) for document in documents for one in read_list(document.value or {}, "next_actions")}
-    naming = sorted(text for text in texts if any(letter.isdigit() for letter in text))
-    if not naming or place.git_dir is None:
-        return {}
+class ShippedTexts(NamedTuple):
+    """actions, proposals: the texts that the history shows as done -> the evidence. findings: why it was not asked."""
+
+    actions: dict[str, str]
+    proposals: dict[str, str]
+    findings: list[Finding]
+
+
+def read_shipped(place: Place, documents: Sequence[Document]) -> ShippedTexts:
+    """What of all next actions and of the proposals of open blockers is merged. A question to git costs more than all
+    the rest of `next`, and most sessions begin where HEAD and the checkpoints are as they were.
+    """
+    texts = _find_naming(documents)
+    if not any(texts) or place.git_dir is None:
+        return ShippedTexts({}, {}, [])
     from checkpoint_git.disk.cache import load_cache, write_cache  # it brings json, and most actions name nothing
 
     head, path = read_head(place.git_dir), os.path.join(place.git_dir, FILE)
     known = load_cache(path, __version__) if head else None
-    if isinstance(known, dict) and (known.get("head"), known.get("texts")) == (head, naming):
-        return dict(known["shipped"])
-    shipped = _find_shipped(place, documents, naming)
-    if shipped is not None and head:
-        write_cache(path, __version__, {"head": head, "texts": naming, "shipped": shipped})
-    return shipped or {}
+    if isinstance(known, dict) and (known.get("head"), known.get("texts")) == (head, texts):
+        return ShippedTexts(dict(known["actions"]), dict(known["proposals"]), [])
+    merged, findings = read_evidence(place, documents)
+    shipped = ShippedTexts({}, {}, findings)
+    if merged:
+        from checkpoint_git.protocols.skill.requests import find_resolution, find_shipped
+
+        actions = {text: found for text in texts[0] if (found := find_shipped(text, merged))}
+        proposals = {text: found for text in texts[1] if (found := find_resolution(text, merged))}
+        shipped = ShippedTexts(actions, proposals, findings)
+    if head and not findings:
+        write_cache(path, __version__, {"head": head, "texts": texts, **shipped._asdict()})
+    return shipped
 
 
-def _find_shipped(place: Place, documents: Sequence[Document], texts: Sequence[str]) -> dict[str, str] | None:
-    """None where the history could not be asked."""
-    from checkpoint_git.protocols.skill.verbs.next import read_evidence
+def read_evidence(place: Place, documents: Sequence[Document]) -> tuple[dict[str, str], list[Finding]]:
+    """What of all that actions and blockers name is merged: reference -> evidence, by one question to the history.
 
-    merged, troubles = read_evidence(place, documents)
-    if not merged:
-        return None if troubles else {}
-    from checkpoint_git.protocols.skill.requests import find_shipped
+    The findings say why it could not be asked.
+    """
+    naming = [text for texts in _find_naming(documents) for text in texts]
+    if not naming or place.work_tree is None:
+        return {}, []
+    from checkpoint_git.core.references import find_references
 
-    return {text: found for text in texts if (found := find_shipped(text, merged))}
+    references = {reference for text in naming for reference in find_references(text)}
+    if not references:
+        return {}, []
+    from checkpoint_git.git.history.history import read_merged
+
+    try:
+        return read_merged(place.work_tree, references), []
+    except CheckpointError as error:
+        message = f"the history could not be asked what has shipped: {error.message}"
+        return {}, [Finding("next/no-history", "note", message, hint=error.hint)]
+
+
+def _find_naming(documents: Iterable[Document]) -> list[list[str]]:
+    """The texts of next actions and what open blockers propose: of both those with a digit, as every reference has."""
+    values = [document.value or {} for document in documents]
+    actions = {action_text(action) for value in values for action in read_list(value, "next_actions")}
+    proposals = {text_field(blocker, "proposed_resolution") for value in values for blocker in open_blockers(value)}
+    return [sorted(text for text in each if any(map(str.isdigit, text))) for each in (actions, proposals)]
 
 
 def read_head(git_dir: str) -> str:
@@ -51,8 +88,12 @@ def read_head(git_dir: str) -> str:
     common = os.path.normpath(os.path.join(git_dir, _read(os.path.join(git_dir, "commondir")) or "."))
     ref = head.removeprefix("ref: ")
     if ref != head:
-        is_safe = ref.startswith("refs/") and ".." not in ref
-        head = (_read(os.path.join(common, ref)) or _find_packed(common, ref)) if is_safe else ""
+        head = ""
+        if ref.startswith("refs/") and ".." not in ref:
+            head = _read(os.path.join(common, ref))
+            packed = "" if head else f"{_read(os.path.join(common, 'packed-refs'), _MOST_BYTES)}\n"
+            before, found, _ = packed.partition(f" {ref}\n")
+            head = head or (before.rpartition("\n")[2] if found else "")
     if len(head) not in (40, 64) or not _HEX.issuperset(head):
         return ""
     try:
@@ -60,12 +101,6 @@ def read_head(git_dir: str) -> str:
     except OSError:
         shallow_since = 0
     return f"{head} {shallow_since}"
-
-
-def _find_packed(common: str, ref: str) -> str:
-    packed = _read(os.path.join(common, "packed-refs"), _MOST_BYTES)
-    before, found, _ = f"{packed}\n".partition(f" {ref}\n")
-    return before.rpartition("\n")[2] if found else ""
 
 
 def _read(path: str, most: int = 4096) -> str:

@@ -14,30 +14,39 @@ GATE_WORDS = frozenset(
     ["gate", "gates", "approval", "approvals", "review", "reviews", "signoff", "acceptance", "uat", "qa"]
 )
 OVER_WORDS = frozenset(["passed", "approved", "cleared", "signed", "accepted", "done", "merged", "shipped", "skipped"])
-
+ROWS_OVER = frozenset(["complete", "skipped", "deferred"])  # statuses of rows that ask for nothing
 PUBLIC_FIELDS = (
-    "protocol_version",
-    "skill",
-    "project",
-    "project_dir",
-    "created_at",
-    "updated_at",
-    "phase",
-    "step",
-    "status",
-    "progress_summary",
-    "progress_table",
-    "context_primer",
-    "blockers",
-    "next_actions",
-    "pm_refs",
-    "depends_on",
-)
+    "protocol_version", "skill", "project", "project_dir", "created_at", "updated_at", "phase", "step", "status",
+    "progress_summary", "progress_table", "context_primer", "blockers", "next_actions", "pm_refs", "depends_on",
+)  # fmt: skip
+_OUTLINED = (
+    "protocol_version", "project", "updated_at", "phase", "step", "status", "progress_summary", "next_actions",
+    "blockers", "pm_refs", "cost",
+)  # fmt: skip
+# what the rows of thousands of checkpoints say is one object each
+_ROWS: dict[str, dict[str, Any]] = {
+    status: {"status": status} for status in ("complete", "in_progress", "not_started", "skipped", "deferred")
+}
 
 
 def public_view(value: dict[str, Any]) -> dict[str, Any]:
     """What other skills may read, in the document's own order; never skill_state."""
     return {key: member for key, member in value.items() if key in PUBLIC_FIELDS}
+
+
+def outline(document: Document) -> Document:
+    """An eighth of a document, for commands that look at all of them: of most rows the status, no text, only errors."""
+    value = document.value
+    if value is None:
+        return document._replace(text=None)
+    kept = {key: value[key] for key in _OUTLINED if key in value}
+    if "progress_table" in value:
+        rows = kept["progress_table"] = list[dict[str, Any]]()
+        for row in read_objects(value, "progress_table"):
+            shared = _ROWS.get(text_field(row, "status"))
+            rows.append(shared or {key: row[key] for key in ("status", "label") if key in row})
+    errors = [finding for finding in document.findings if finding.level == "error"]
+    return document._replace(value=kept, text=None, findings=errors)
 
 
 def text_field(value: dict[str, Any], key: str) -> str:
@@ -55,6 +64,18 @@ def read_objects(value: dict[str, Any], key: str) -> list[dict[str, Any]]:
     return [item for item in read_list(value, key) if isinstance(item, dict)]
 
 
+def read_primer(value: dict[str, Any], key: str) -> list[Any]:
+    """A list in context_primer."""
+    primer = value.get("context_primer")
+    return read_list(primer, key) if isinstance(primer, dict) else []
+
+
+def listed_path(entry: Any) -> str:
+    """What an entry of generated_files says, "" where it is not a text."""
+    text = entry.get("path") if isinstance(entry, dict) else entry
+    return text if isinstance(text, str) else ""
+
+
 def is_open(blocker: dict[str, Any]) -> bool:
     return blocker.get("resolved") is not True and not blocker.get("resolved_at")
 
@@ -65,6 +86,14 @@ def open_blockers(value: dict[str, Any]) -> list[dict[str, Any]]:
 
 def waits_on_user(blocker: dict[str, Any]) -> bool:
     return is_open(blocker) and blocker.get("needs") == "user_decision"
+
+
+def describe_blocker(blocker: dict[str, Any]) -> str:
+    """A blocker in one line: what it is, which row it blocks, what is proposed."""
+    what = text_field(blocker, "description") or text_field(blocker, "id") or "(no description)"
+    pairs = (("blocking", "blocks"), ("proposed_resolution", "proposed:"))
+    more = [f"{verb} {blocker[key]}" for key, verb in pairs if isinstance(blocker.get(key), str)]
+    return f"{what} ({'; '.join(more)})" if more else what
 
 
 def is_reviewed(superseded: Any) -> bool:
@@ -93,43 +122,8 @@ def count_rows(value: dict[str, Any]) -> tuple[int, int]:
     return sum(row.get("status") == "complete" for row in rows), len(rows)
 
 
-_KEPT = (
-    "protocol_version",
-    "project",
-    "updated_at",
-    "phase",
-    "step",
-    "status",
-    "progress_summary",
-    "next_actions",
-    "blockers",
-    "pm_refs",
-    "cost",
-)
-
-
-def outline(document: Document) -> Document:
-    """An eighth of a document, for commands that look at all of them: of most rows the status, no text, only errors."""
-    value = document.value
-    if value is None:
-        return document._replace(text=None)
-    kept = {key: value[key] for key in _KEPT if key in value}
-    if "progress_table" in value:
-        kept["progress_table"] = [_outline_row(row) for row in read_objects(value, "progress_table")]
-    errors = [finding for finding in document.findings if finding.level == "error"]
-    return document._replace(value=kept, text=None, findings=errors)
-
-
-def _outline_row(row: dict[str, Any]) -> dict[str, Any]:
-    status = row.get("status")
-    shared = _ROWS.get(status) if type(status) is str else None
-    return shared or {key: row[key] for key in ("status", "label") if key in row}
-
-
-# what the rows of thousands of checkpoints say is one object each
-_ROWS: dict[str, dict[str, Any]] = {
-    status: {"status": status} for status in ("complete", "in_progress", "not_started", "skipped", "deferred")
-}
+def open_rows(value: dict[str, Any]) -> list[dict[str, Any]]:
+    return [row for row in read_objects(value, "progress_table") if str(row.get("status")) not in ROWS_OVER]
 
 
 def is_unstarted(value: dict[str, Any]) -> bool:
@@ -148,10 +142,6 @@ def is_stale(value: dict[str, Any], now: int) -> bool:
     return value.get("status") == "in_progress" and age is not None and age > STALE_AFTER
 
 
-def is_over_budget(value: dict[str, Any]) -> bool:
-    return bool(describe_budget(value))
-
-
 def describe_budget(value: dict[str, Any]) -> str:
     """Such as "over budget (12.5 of 10 USD)"; "" for a checkpoint that is not, or says nothing of the kind."""
     cost = value.get("cost")
@@ -161,12 +151,9 @@ def describe_budget(value: dict[str, Any]) -> str:
     numbers = [amount for amount in amounts if isinstance(amount, int | float) and not isinstance(amount, bool)]
     if len(numbers) < 2 or numbers[0] <= numbers[1]:
         return ""
-    total, budget = map(_write_amount, numbers)
+    # an int may be beyond any float
+    total, budget = (shorten(str(each), 20) if isinstance(each, int) else f"{each:.12g}" for each in numbers)
     return f"over budget ({total} of {budget} USD)"
-
-
-def _write_amount(amount: int | float) -> str:
-    return shorten(str(amount), 20) if isinstance(amount, int) else f"{amount:.12g}"  # an int may be beyond any float
 
 
 def find_gate(value: dict[str, Any]) -> str:

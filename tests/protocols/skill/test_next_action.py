@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.protocols.skill.next_action import RANKS, Skipped, describe_blocker, find_rank, plan_queue
+from checkpoint_git.protocols.skill.next_action import RANKS, Skipped, find_rank, plan_queue
+from checkpoint_git.protocols.skill.views import describe_blocker
 from tests.support.documents import broken, decision, document
 from tests.support.samples import checkpoint
 

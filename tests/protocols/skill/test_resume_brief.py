@@ -8,7 +8,6 @@ from checkpoint_git.protocols.skill.resume_brief import (
     find_actions,
     find_context,
     find_contradictions,
-    is_covered,
     plan_resume,
 )
 from tests.support.documents import NOW, broken, decision, document
@@ -137,20 +136,3 @@ def test_a_context_of_the_wrong_type_does_no_harm(primer: Any) -> None:
     context = find_context(checkpoint(context_primer=primer))
     assert context.key_decisions == []
     assert context.generated_files in ([], ["a"])
-
-
-@pytest.mark.parametrize(
-    ("path", "name", "covered"),
-    [
-        ("src/a.ts", "src/a.ts", True),
-        ("src/x/a.ts", "src", True),
-        ("src/x/a.ts", "src/", True),
-        ("srcs/a.ts", "src", False),
-        ("src/a.ts", "src/*.ts", True),
-        ("src/x/a.ts", "src/*.ts", False),
-        ("src/x/a.ts", "src/**/*.ts", True),
-        ("src/a.ts", "src/b.ts", False),
-    ],
-)
-def test_a_listed_name_stands_for_a_file_a_folder_or_a_pattern(path: str, name: str, covered: bool) -> None:
-    assert is_covered(path, name) == covered

@@ -18,7 +18,6 @@ from checkpoint_git.protocols.skill.views import (
     describe_budget,
     find_age,
     find_gate,
-    is_over_budget,
     is_stale,
     is_unstarted,
     outline,
@@ -152,7 +151,7 @@ def test_an_age_needs_an_instant() -> None:
     ],
 )
 def test_over_budget_is_a_total_above_its_budget(cost: Any, over: bool) -> None:
-    assert is_over_budget(checkpoint(cost=cost)) == over
+    assert bool(describe_budget(checkpoint(cost=cost))) == over
 
 
 @pytest.mark.parametrize(

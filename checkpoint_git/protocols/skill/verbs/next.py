@@ -1,17 +1,16 @@
 """`checkpoint next`: the one action that matters most now; what the history shows as shipped is passed over."""
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Glyph, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place, find_place
-from checkpoint_git.protocols.document import Document, find_broken
+from checkpoint_git.protocols.document import find_broken
 from checkpoint_git.protocols.skill.next_action import NextAction, Queue, Skipped, plan_queue
 from checkpoint_git.protocols.skill.read import iterate_documents
-from checkpoint_git.protocols.skill.views import action_text, open_blockers, outline, read_list, text_field
+from checkpoint_git.protocols.skill.shipped_actions import read_shipped
+from checkpoint_git.protocols.skill.views import outline
 
 SUMMARY = "name the one action that matters most now"
 EXAMPLES = """\
@@ -51,57 +50,24 @@ def add_arguments(parser: ArgumentParser) -> None:
 def next_actions(place: Place, now: int) -> NextResult:
     """The queue of a place's checkpoints. Never fails for want of history: a finding says so."""
     documents = [outline(document) for document in iterate_documents(place, now)]
-    merged, findings = read_evidence(place, documents)
-    if not merged:
-        return NextResult(plan_queue(documents, now=now), [*find_broken(documents), *findings])
-    from checkpoint_git.protocols.skill.requests import find_resolution, find_shipped
-
-    def is_done(text: str) -> str | None:
-        return find_shipped(text, merged)
-
-    queue = plan_queue(documents, is_done, lambda text: find_resolution(text, merged), now)
-    return NextResult(queue, [*find_broken(documents), *findings])
-
-
-def read_evidence(place: Place, documents: Sequence[Document]) -> tuple[dict[str, str], list[Finding]]:
-    """What of all that actions and blockers name is merged: reference -> evidence, by one question to the history.
-
-    The findings say why it could not be asked.
-    """
-    values = [document.value or {} for document in documents]
-    texts = [action_text(action) for value in values for action in read_list(value, "next_actions")]
-    texts += [text_field(blocker, "proposed_resolution") for value in values for blocker in open_blockers(value)]
-    naming = [text for text in texts if any(letter.isdigit() for letter in text)]
-    if not naming or place.work_tree is None:
-        return {}, []
-    from checkpoint_git.core.references import find_references
-
-    references = {reference for text in naming for reference in find_references(text)}
-    if not references:
-        return {}, []
-    from checkpoint_git.git.history.history import read_merged
-
-    try:
-        return read_merged(place.work_tree, references), []
-    except CheckpointError as error:
-        message = f"the history could not be asked what has shipped: {error.message}"
-        return {}, [Finding("next/no-history", "note", message, hint=error.hint)]
+    shipped = read_shipped(place, documents)
+    queue = plan_queue(documents, shipped.actions.get, shipped.proposals.get, now)
+    return NextResult(queue, [*find_broken(documents), *shipped.findings])
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when a checkpoint is broken, which may hide what matters more."""
-    result = next_actions(find_place(invocation.cwd), invocation.now)
-    actions, skipped = result.queue
+    (actions, skipped), findings = next_actions(find_place(invocation.cwd), invocation.now)
     data: dict[str, Any] = actions[0]._asdict() if actions else dict.fromkeys(NextAction._fields)
     data["skipped"] = len(skipped)
     data["skipped_actions"] = [part._asdict() for part in skipped]
     if args.all:
         data["queue"] = [action._asdict() for action in actions]
-    shown = actions if args.all else actions[:1]
-    blocks = [line for action in shown for line in _lines(action)]
-    if not shown:
-        blocks = [Line("nothing to do: no checkpoint has an action left", "good")]
-    return Outcome(data, [*blocks, *_skipped_lines(skipped, in_full=args.all)], result.findings)
+    blocks: list[Block] = []
+    for action in actions if args.all else actions[:1]:
+        blocks += _lines(action)
+    blocks = blocks or [Line("nothing to do: no checkpoint has an action left", "good")]
+    return Outcome(data, [*blocks, *_skipped_lines(skipped, in_full=args.all)], findings)
 
 
 def _lines(action: NextAction) -> list[Block]:

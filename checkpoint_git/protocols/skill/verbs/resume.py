@@ -12,7 +12,6 @@ from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import layout, store
-from checkpoint_git.protocols.skill.next_action import describe_blocker
 from checkpoint_git.protocols.skill.read import check_files
 from checkpoint_git.protocols.skill.resume_brief import (
     LOOK_AFTER,
@@ -24,7 +23,15 @@ from checkpoint_git.protocols.skill.resume_brief import (
     find_contradictions,
     plan_resume,
 )
-from checkpoint_git.protocols.skill.views import action_text, count_rows, find_age, open_blockers, read_list, text_field
+from checkpoint_git.protocols.skill.shipped_actions import read_evidence
+from checkpoint_git.protocols.skill.views import (
+    action_text,
+    count_rows,
+    describe_blocker,
+    find_age,
+    read_list,
+    text_field,
+)
 
 SUMMARY = "show what a session must know before it goes on, and whether it may"
 EXAMPLES = """\
@@ -78,18 +85,18 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
         from checkpoint_git.protocols.skill.file_facts import read_drift
 
         drift += read_drift(place, document, now, env)
-    return ResumeResult(plan, document, find_context(value, shipped), _locate_all(drift, document), shipped)
+    if document.text is not None and any(finding.where and not finding.line for finding in drift):
+        from checkpoint_git.core.jsonplace import locate_all
+
+        places = locate_all(document.text, [finding.where for finding in drift])
+        for at, (line, column) in enumerate(places):
+            if drift[at].where and not drift[at].line:
+                drift[at] = drift[at]._replace(line=line, column=column)
+    return ResumeResult(plan, document, find_context(value, shipped), drift, shipped)
 
 
 def _read_shipped(place: Place, document: Document) -> tuple[Shipped, list[Finding]]:
     """The actions that are done already, and the findings about them; loads nothing where they name nothing."""
-    value = document.value or {}
-    actions = [action_text(action) for action in read_list(value, "next_actions")]
-    proposals = [text_field(blocker, "proposed_resolution") for blocker in open_blockers(value)]
-    if not any(letter.isdigit() for text in (*actions, *proposals) for letter in text):
-        return {}, []
-    from checkpoint_git.protocols.skill.verbs.next import read_evidence
-
     merged, findings = read_evidence(place, [document])
     if not merged:
         return {}, findings
@@ -99,21 +106,9 @@ def _read_shipped(place: Place, document: Document) -> tuple[Shipped, list[Findi
 
     facts = make_facts(place, [document], 0, {})
     facts.merged = merged
+    actions = [action_text(action) for action in read_list(document.value or {}, "next_actions")]
     shipped = {text: evidence for text in actions if (evidence := find_shipped(text, merged))}
     return shipped, [*find_shipped_actions(facts), *find_shipped_resolutions(facts), *findings]
-
-
-def _locate_all(findings: list[Finding], document: Document) -> list[Finding]:
-    """The findings with the lines and columns that they lack."""
-    lacking = [at for at, finding in enumerate(findings) if finding.where and not finding.line]
-    if document.text is None or not lacking:
-        return findings
-    from checkpoint_git.core.jsonplace import locate_all
-
-    places = locate_all(document.text, [findings[at].where for at in lacking])
-    for at, (line, column) in zip(lacking, places, strict=True):
-        findings[at] = findings[at]._replace(line=line, column=column)
-    return findings
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -140,42 +135,46 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def _blocks(result: ResumeResult, others: list[str]) -> list[Block]:
-    plan = result.plan
+    """others: the skills that have a checkpoint."""
+    plan, context = result.plan, result.context
     blocks: list[Block] = [Line(line, "" if at else "strong", hang=2) for at, line in enumerate(plan.orientation)]
     blocks += [Line("")] if plan.orientation else []
-    parts = _PARTS[plan.decision](result, others)
-    return [*blocks, *parts, *([Line("")] if result.drift else [])]
-
-
-def _fresh_lines(result: ResumeResult, others: list[str]) -> list[Block]:
-    plan = result.plan
+    answers = [Line(f"  {answer.name + ':':10} {answer.command}") for answer in plan.answers]
+    blockers = [Line(f"  blocker {one.get('id', '?')}: {describe_blocker(one)}", hang=4) for one in context.blockers]
     if "missing" in plan.reasons:
         known, first = (f" (there are: {', '.join(others)})", "") if others else ("", " (after checkpoint init)")
-        how = f"Start fresh: checkpoint update {quote_word(plan.skill)}{first}"
-        return [Line(f"{plan.why}{known}.", "warn", hang=2), Line(how)]
-    kept = "Start fresh; the file is kept until you say so:"
-    return [Line(f"{plan.why}.", "bad", "failed", 2), Line(kept), *_answer_lines(plan), Line("")]
+        blocks.append(Line(f"{plan.why}{known}.", "warn", hang=2))
+        blocks.append(Line(f"Start fresh: checkpoint update {quote_word(plan.skill)}{first}"))
+    elif plan.decision == "start_fresh":
+        blocks.append(Line(f"{plan.why}.", "bad", "failed", 2))
+        blocks += [Line("Start fresh; the file is kept until you say so:"), *answers, Line("")]
+    elif plan.decision == "complete":
+        blocks.append(Line(f"{plan.skill}: {plan.why}.", "good", "complete"))
+        blocks += [Line("Queued next:", "strong")] if context.actions else []
+        blocks += [*(Line(f"  {text}", hang=4) for text, _ in context.actions), *answers]
+    elif plan.decision == "ask":
+        blocks.append(Line(f"Stop: {plan.why}.", "bad", "blocked", 2))
+        blocks += [Line(f"  failed: {label}", "bad", hang=4) for label in context.failed_rows]
+        blocks += [*blockers, *_warning_lines(result), Line(plan.question, "strong", hang=2), *answers]
+    else:
+        blocks += [*_continue_lines(result), *([Line(""), *blockers] if blockers else [])]
+    return [*blocks, *([Line("")] if result.drift else [])]
 
 
-def _complete_lines(result: ResumeResult, others: list[str]) -> list[Block]:
-    queued = [Line(f"  {text}", hang=4) for text, _ in result.context.actions]
-    title = [Line("Queued next:", "strong"), *queued] if queued else []
-    return [Line(f"{result.plan.skill}: {result.plan.why}.", "good", "complete"), *title, *_answer_lines(result.plan)]
-
-
-def _ask_lines(result: ResumeResult, others: list[str]) -> list[Block]:
-    plan = result.plan
-    lines: list[Block] = [Line(f"Stop: {plan.why}.", "bad", "blocked", 2)]
-    lines += [Line(f"  failed: {label}", "bad", hang=4) for label in result.context.failed_rows]
-    lines += _blocker_lines(result.context)
-    return [*lines, *_warning_lines(result), Line(plan.question, "strong", hang=2), *_answer_lines(plan)]
-
-
-def _continue_lines(result: ResumeResult, others: list[str]) -> list[Block]:
+def _continue_lines(result: ResumeResult) -> list[Block]:
     context = result.context
-    questions = map(describe_blocker, context.decisions)
-    asked = [Line(f"Ask before proceeding: {text}", "bad", "decision", 2) for text in questions]
-    lines: list[Block] = [*_warning_lines(result), *asked, _first_line(result)]
+    lines = _warning_lines(result)
+    lines += [
+        Line(f"Ask before proceeding: {describe_blocker(one)}", "bad", "decision", 2) for one in context.decisions
+    ]
+    actions = find_actions((result.document.value if result.document else None) or {}, result.shipped)
+    if actions:
+        first = f"Resuming from next_actions[{actions[0].at}]: {actions[0].text}"
+        lines.append(Line(first, "good", "in_progress", 2))
+    else:
+        why = "every noted action has shipped" if result.shipped else "nothing is noted"
+        how = f"say what comes next: checkpoint update {quote_word(result.plan.skill)} --next_actions+=..."
+        lines.append(Line(f"Resuming, though {why}: {how}", "warn", "stale", 2))
     for title, texts in (
         ("Key decisions", context.key_decisions),
         ("Generated files", context.generated_files),
@@ -184,43 +183,13 @@ def _continue_lines(result: ResumeResult, others: list[str]) -> list[Block]:
     ):
         items = [Line(f"  - {text}", hang=4) for text in texts]
         lines += [Line(""), Line(f"{title}:", "strong"), *items] if texts else []
-    rest = _blocker_lines(context)
-    return [*lines, *([Line(""), *rest] if rest else [])]
+    return lines
 
 
 def _warning_lines(result: ResumeResult) -> list[Block]:
     count = sum(finding.level != "note" for finding in result.drift)
-    if not count:
-        return []
     what = "one thing does not fit" if count == 1 else f"{count} things do not fit"
-    return [Line(f"Look before you go on: {what}, see below.", "warn", "stale", 2)]
-
-
-def _first_line(result: ResumeResult) -> Line:
-    actions = find_actions((result.document.value if result.document else None) or {}, result.shipped)
-    if actions:
-        return Line(f"Resuming from next_actions[{actions[0].at}]: {actions[0].text}", "good", "in_progress", 2)
-    why = "every noted action has shipped" if result.shipped else "nothing is noted"
-    how = f"say what comes next: checkpoint update {quote_word(result.plan.skill)} --next_actions+=..."
-    return Line(f"Resuming, though {why}: {how}", "warn", "stale", 2)
-
-
-_PARTS = {
-    "start_fresh": _fresh_lines,
-    "complete": _complete_lines,
-    "ask": _ask_lines,
-    "continue": _continue_lines,
-}
-
-
-def _answer_lines(plan: Plan) -> list[Block]:
-    return [Line(f"  {answer.name + ':':10} {answer.command}") for answer in plan.answers]
-
-
-def _blocker_lines(context: Context) -> list[Block]:
-    return [
-        Line(f"  blocker {blocker.get('id', '?')}: {describe_blocker(blocker)}", hang=4) for blocker in context.blockers
-    ]
+    return [Line(f"Look before you go on: {what}, see below.", "warn", "stale", 2)] if count else []
 
 
 # for a program

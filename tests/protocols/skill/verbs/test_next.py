@@ -102,6 +102,16 @@ def test_where_git_cannot_run_the_action_is_named_all_the_same(
     assert ran.outcome.code == 0
 
 
+def test_while_head_and_the_actions_stay_the_history_is_asked_once(
+    shipping: GitRepo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    first = run_verb(next_verb, cwd=shipping.path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert run_verb(next_verb, cwd=shipping.path) == first
+    shipping.write(FILE, checkpoint_text(next_actions=["Merge PR #12", "Merge PR #13"]))
+    assert run_verb(next_verb, cwd=shipping.path).codes == ["next/no-history"]
+
+
 def test_nothing_to_do_is_said_and_is_no_failure(project: Path) -> None:
     (project / FILE).write_text(checkpoint_text(status="complete", next_actions=[]), "utf-8")
     ran = run_verb(next_verb, cwd=project)
