@@ -1,36 +1,36 @@
-"""Why a text is not JSON: a slow, careful second reading that finds the first fault and says where it is.
-
-Only ever run on texts that the fast scanner has refused.
-"""
+"""Why a text is not JSON: a slow, careful second reading that finds the first fault and says where it is."""
 
 import json
 import re
-from typing import NamedTuple
 
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"')
 _STRING_START = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*')
 _WORD = re.compile(r"-?[A-Za-z]+")
 _LITERALS = ("true", "false", "null")
 _CONSTANTS = ("NaN", "Infinity", "-Infinity")
+_HINTS = {
+    "}": "remove the comma before it",
+    "]": "remove the comma before it",
+    "'": 'JSON text stands in double quotes (")',
+    "/": "JSON has no comments",
+}
 
 
-class Fault(NamedTuple):
+class Fault(Exception):  # noqa: N818 (it is returned: an answer, not an error)
     """What is wrong with a text. code: "json/..." as a finding has it. offset: in characters from 0."""
 
-    code: str
-    message: str
-    offset: int
-    hint: str = ""
-
-
-class _FaultError(Exception):
     def __init__(self, code: str, message: str, offset: int, hint: str = "") -> None:
-        super().__init__(message)
-        self.fault = Fault(code, message, offset, hint)
+        self.code = code
+        self.message = message
+        self.offset = offset
+        self.hint = hint
+
+
+def _syntax(message: str, offset: int, hint: str = "") -> Fault:
+    return Fault("json/syntax", message, offset, hint)
 
 
 def find_fault(text: str, start: int, max_depth: int) -> Fault | None:
@@ -38,10 +38,15 @@ def find_fault(text: str, start: int, max_depth: int) -> Fault | None:
 
     max_depth: how many containers may lie in one another.
     """
+    start = _skip(text, start)
     try:
-        _read_document(text, start, max_depth)
-    except _FaultError as error:
-        return error.fault
+        if start == len(text):
+            raise _syntax("the file is empty", 0, "restore it from git, or start afresh")
+        end = _skip(text, _read_value(text, start, max_depth))
+        if end != len(text):
+            raise _syntax("there is more text after the document's end", end)
+    except Fault as fault:
+        return fault
     return None
 
 
@@ -50,52 +55,30 @@ def _skip(text: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _read_document(text: str, start: int, max_depth: int) -> None:
-    start = _skip(text, start)
-    if start == len(text):
-        raise _FaultError("json/syntax", "the file is empty", 0, "restore it from git, or start afresh")
-    end = _skip(text, _read_value(text, start, max_depth))
-    if end != len(text):
-        raise _FaultError("json/syntax", "there is more text after the document's end", end)
-
-
 def _read_value(text: str, at: int, depth: int) -> int:
-    """depth: how many more containers may be opened."""
+    """Where the value at an offset ends. depth: how many more containers may be opened."""
     if depth < 0:
-        raise _FaultError("json/too-deep", "", at)
+        raise Fault("json/too-deep", "", at)
     first = text[at : at + 1]
     if first == "{":
         return _read_object(text, at, depth)
     if first == "[":
         return _read_array(text, at, depth)
-    if first == '"':
-        return _read_string(text, at)
-    return _read_scalar(text, at)
+    return _read_string(text, at) if first == '"' else _read_scalar(text, at)
 
 
 def _read_scalar(text: str, at: int) -> int:
     word = _WORD.match(text, at)
-    if word:
-        if word.group() in _LITERALS:
-            return word.end()
-        if word.group() in _CONSTANTS:
-            raise _FaultError("json/not-a-number", f"{word.group()} is not JSON", at, "write null or a number")
+    if word and word.group() in _LITERALS:
+        return word.end()
+    if word and word.group() in _CONSTANTS:
+        raise Fault("json/not-a-number", f"{word.group()} is not JSON", at, "write null or a number")
     number = _NUMBER.match(text, at)
     if number:
         return number.end()
     if at >= len(text):
-        raise _FaultError("json/syntax", "the file ends where a value should stand: it was cut off", at)
-    raise _FaultError("json/syntax", f"a value should stand here, not {_quoted(text, at)}", at, _value_hint(text, at))
-
-
-def _value_hint(text: str, at: int) -> str:
-    if text[at] in "}]":
-        return "remove the comma before it"
-    if text[at] == "'":
-        return 'JSON text stands in double quotes (")'
-    if text[at] == "/":
-        return "JSON has no comments"
-    return ""
+        raise _syntax("the file ends where a value should stand: it was cut off", at)
+    raise _syntax(f"a value should stand here, not {_quoted(text, at)}", at, _HINTS.get(text[at], ""))
 
 
 def _quoted(text: str, at: int) -> str:
@@ -103,18 +86,15 @@ def _quoted(text: str, at: int) -> str:
 
 
 def _read_string(text: str, at: int) -> int:
-    match = _STRING.match(text, at)
-    if match:
-        return match.end()
     start = _STRING_START.match(text, at)
     end = start.end() if start else at
     if end >= len(text):
-        raise _FaultError("json/syntax", "the file ends inside a text: it was cut off", at)
+        raise _syntax("the file ends inside a text: it was cut off", at)
+    if text[end] == '"':
+        return end + 1
     if text[end] == "\\":
-        raise _FaultError("json/syntax", f"{text[end : end + 2]!r} is not an escape that JSON knows", end)
-    raise _FaultError(
-        "json/syntax", "a raw control character stands inside a text", end, "write it as an escape, such as \\n"
-    )
+        raise _syntax(f"{text[end : end + 2]!r} is not an escape that JSON knows", end)
+    raise _syntax("a raw control character stands inside a text", end, "write it as an escape, such as \\n")
 
 
 def _read_object(text: str, at: int, depth: int) -> int:
@@ -126,24 +106,24 @@ def _read_object(text: str, at: int, depth: int) -> int:
         at = _read_member(text, at, depth, seen)
         if text[at : at + 1] == "}":
             return at + 1
-        at = _expect(text, at, ",", "}")
+        at = _expect_comma(text, at, "}")
 
 
 def _read_member(text: str, at: int, depth: int, seen: set[str]) -> int:
-    if text[at : at + 1] != '"':
-        if at >= len(text):
-            raise _FaultError("json/syntax", "the file ends inside an object: it was cut off", at)
-        raise _FaultError("json/syntax", f"a key in double quotes should stand here, not {_quoted(text, at)}", at,
-                     _value_hint(text, at))  # fmt: skip
+    if at >= len(text):
+        raise _syntax("the file ends inside an object: it was cut off", at)
+    if text[at] != '"':
+        message = f"a key in double quotes should stand here, not {_quoted(text, at)}"
+        raise _syntax(message, at, _HINTS.get(text[at], ""))
     end = _read_string(text, at)
     key = json.loads(text[at:end])
     if key in seen:
         message = f"the key {_quoted(key, 0) if key else repr('')} stands twice in one object"
-        raise _FaultError("json/duplicate-key", message, at, "keep one of the two")
+        raise Fault("json/duplicate-key", message, at, "keep one of the two")
     seen.add(key)
     at = _skip(text, end)
     if text[at : at + 1] != ":":
-        raise _FaultError("json/syntax", "a colon is missing after the key", at)
+        raise _syntax("a colon is missing after the key", at)
     return _skip(text, _read_value(text, _skip(text, at + 1), depth - 1))
 
 
@@ -155,12 +135,12 @@ def _read_array(text: str, at: int, depth: int) -> int:
         at = _skip(text, _read_value(text, at, depth - 1))
         if text[at : at + 1] == "]":
             return at + 1
-        at = _expect(text, at, ",", "]")
+        at = _expect_comma(text, at, "]")
 
 
-def _expect(text: str, at: int, comma: str, closing: str) -> int:
+def _expect_comma(text: str, at: int, closing: str) -> int:
     if at >= len(text):
-        raise _FaultError("json/syntax", f"the file ends before a closing {closing}: it was cut off", at)
-    if text[at] != comma:
-        raise _FaultError("json/syntax", f"a comma or {closing} should stand here, not {_quoted(text, at)}", at)
+        raise _syntax(f"the file ends before a closing {closing}: it was cut off", at)
+    if text[at] != ",":
+        raise _syntax(f"a comma or {closing} should stand here, not {_quoted(text, at)}", at)
     return _skip(text, at + 1)

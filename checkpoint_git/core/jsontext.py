@@ -1,7 +1,12 @@
-"""JSON as text that must survive: strict reading, and a tree that knows where each value stands in its source.
+"""JSON as text that must survive: strict reading, and a tree that knows where each value is in its source.
 
-It knows nothing of files or of what the values mean. The merge driver imports it on git's hot path, so it stands on
-the interpreter's own C scanner (`_json`) alone; `json` is used only where that module is missing.
+In the tree a number is its source token as bytes (b"1.0"), so that values are equal where the JSON is, numbers compared
+as they are written. Positions are offsets in characters from 0; lines and columns count from 1.
+
+The module knows nothing of files or of what the values mean. The merge driver imports it on git's hot path, so it needs
+the interpreter's C scanner (`_json`) alone. That scanner makes values, not positions: where a value ends is found by
+scanning it once more, and a container's members when they are asked for. An unsound text is read a second time by
+core/jsonfault.py, because the scanner's words are no help to a person.
 """
 
 TYPE_CHECKING = False
@@ -14,26 +19,26 @@ if TYPE_CHECKING:
 try:
     from _json import make_scanner, scanstring
 except ImportError:  # an interpreter without the C accelerator
-    from json import decoder, scanner
+    from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined,no-redef]  # typeshed: C only
 
-    make_scanner = scanner.make_scanner  # type: ignore[misc]  # typeshed knows the C one only
-    scanstring = decoder.scanstring  # type: ignore[attr-defined]  # the Python one, which typeshed leaves out
+    def make_scanner(settings: "_Settings") -> "Any":  # type: ignore[no-redef]  # it does what the class does
+        return getattr(JSONDecoder(**vars(settings)), "scan_once")  # noqa: B009 (typeshed leaves it out)
+
 
 MAX_DEPTH = 100
 MAX_BYTES = 8 * 1024 * 1024
 BYTE_ORDER_MARK = "\ufeff"
-_LAZY_BELOW = 65_536  # characters
 CONTAINERS = (dict, list)
+_LAZY_BELOW = 65_536  # characters
 _SPACE = " \t\n\r"
 _MARKERS = ("<<<<<<< ", ">>>>>>> ")
-_LONGEST_INTEGER = 4_000  # digits: int() of a longer text is refused by the interpreter
+_LONGEST_INTEGER = 4_000  # digits: int() refuses a text of more than 4,300 (sys.get_int_max_str_digits)
 
 
 class JsonTextError(Exception):
     """The text is not JSON as we accept it.
 
-    code: "json/..." as a finding has it. message: what is wrong. offset counts characters from 0; line and column count
-    from 1. hint: what to do, may be empty. version: of a merge the text's name ("base", "ours", "theirs"), else "".
+    code: "json/..." as a finding has it. version: in a merge the text's name ("base", "ours", "theirs"), else "".
     """
 
     def __init__(self, code: str, message: str, text: str = "", offset: int = 0, hint: str = "") -> None:
@@ -47,13 +52,7 @@ class JsonTextError(Exception):
 
 
 class Node:
-    """One value and where it stands.
-
-    value: the decoded value, in which every number is its source token as bytes (b"1.0"), so that equality of values
-    is equality of JSON with numbers compared as they are written. text[start:end] is the value's source;
-    key_start is where its key's opening quote stands, or equals start for what has no key. members: the children
-    of an object by key, of an array in order, None for everything else; found when they are first asked for.
-    """
+    """One value, its source text[start:end], and key_start, where its key's quote opens (start for what has no key)."""
 
     __slots__ = ("_members", "end", "key_start", "start", "text", "value")
 
@@ -69,7 +68,7 @@ class Node:
 
     @property
     def members(self) -> "Members":
-        """The children; None for a scalar."""
+        """The children, found when first asked for; None for a scalar."""
         if self._members is _UNREAD:
             self._members = _read_members(self.text, self.start, self.value, True)[0]
         return self._members  # type: ignore[return-value]  # read by now
@@ -77,7 +76,7 @@ class Node:
     @property
     def children(self) -> "list[Node]":
         """The members in the order of the source; none for a scalar."""
-        members = self.members if self._members is _UNREAD else self._members
+        members = self.members
         return list(members.values()) if type(members) is dict else members or []  # type: ignore[return-value]
 
     @property
@@ -88,68 +87,52 @@ class Node:
 _UNREAD = True
 
 
-class _DuplicateKeyError(ValueError):
-    pass
+class _Settings:
+    """What a scanner reads its settings from; those that are the same for all of ours are on the class."""
 
-
-class _NotANumberError(ValueError):
-    pass
-
-
-class _ScanSettings:
-    __slots__ = (
-        "memo",
-        "object_hook",
-        "object_pairs_hook",
-        "parse_array",
-        "parse_constant",
-        "parse_float",
-        "parse_int",
-        "parse_object",
-        "parse_string",
-        "strict",
-    )
+    strict = True
+    object_hook = None
 
     def __init__(
         self,
         parse_int: "Callable[[str], Any]",
         parse_float: "Callable[[str], Any]",
-        make_object: "Callable[[list[tuple[str, Any]]], dict[str, Any]] | None",
+        object_pairs_hook: "Callable[[list[tuple[str, Any]]], dict[str, Any]] | None",
     ) -> None:
-        self.strict = True
-        self.object_hook = None
-        self.object_pairs_hook = make_object
+        self.object_pairs_hook = object_pairs_hook
         self.parse_int = parse_int
         self.parse_float = parse_float
         self.parse_constant = _refuse_constant
-        self.memo: dict[str, str] = {}
 
 
 def _object_of_pairs(pairs: "list[tuple[str, Any]]") -> "dict[str, Any]":
     value = dict(pairs)
     if len(value) != len(pairs):
-        raise _DuplicateKeyError
+        raise ValueError("duplicate key")
     return value
 
 
 def _refuse_constant(token: str) -> None:
-    raise _NotANumberError(token)
+    raise ValueError(token)  # NaN, Infinity
 
 
 def _read_integer(token: str) -> "int | float":
     return int(token) if len(token) < _LONGEST_INTEGER else float(token)
 
 
-_FAULTS = (ValueError, StopIteration, SystemError, MemoryError, RecursionError)  # what a scanner raises
+# What a scanner raises on unsound text: SystemError on Python 3.11 while json.decoder is not loaded.
+_FAULTS = (ValueError, StopIteration, SystemError, MemoryError, RecursionError)
 _USUAL_ENDS = ("\n", "", "\r\n")  # of a file
 
-_scan_tokens = make_scanner(_ScanSettings(str.encode, str.encode, _object_of_pairs))  # type: ignore[arg-type]  # any such object will do
-_scan_span = make_scanner(_ScanSettings(str.encode, str.encode, None))  # type: ignore[arg-type]  # as above
-_scan_plain = make_scanner(_ScanSettings(_read_integer, float, _object_of_pairs))  # type: ignore[arg-type]  # as above
+# typeshed wants a scanner where any object with such attributes will do
+_scan_tokens = make_scanner(_Settings(str.encode, str.encode, _object_of_pairs))  # type: ignore[arg-type]
+_scan_plain = make_scanner(_Settings(int, float, _object_of_pairs))  # type: ignore[arg-type]
+_scan_long = make_scanner(_Settings(_read_integer, float, _object_of_pairs))  # type: ignore[arg-type]
+# for the end of a value in accepted text
+scan_span = make_scanner(_Settings(str.encode, str.encode, None))  # type: ignore[arg-type]
 
 
 def position_of(text: str, offset: int) -> "tuple[int, int]":
-    """Line and column of a character, both from 1."""
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
@@ -165,55 +148,25 @@ def decode(data: bytes) -> str:
         message = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             message = "the file is UTF-16 text, not UTF-8"
-        hint = "save the file as UTF-8"
-        raise JsonTextError("json/not-utf8", message, before, len(before), hint) from None
+        raise JsonTextError("json/not-utf8", message, before, len(before), "save the file as UTF-8") from None
 
 
 def load(text: str) -> "Any":
-    """The text's value with Python numbers. Raises JsonTextError for anything but one strict JSON value.
-
-    What is sound and ordinary costs little more than the scanner itself: objects are counted while they are made, so
-    that only lists are left to count before a text is known to be nested less deep than it may be.
-    """
-    objects = 0
-
-    def make_object(pairs: "list[tuple[str, Any]]") -> "dict[str, Any]":
-        nonlocal objects
-        objects += 1
-        value = dict(pairs)
-        if len(value) != len(pairs):
-            raise _DuplicateKeyError
-        return value
-
-    scan = make_scanner(_ScanSettings(int, float, make_object))  # type: ignore[arg-type]  # any such object will do
+    """The text's value with Python numbers. Raises JsonTextError for anything but one strict JSON value."""
     try:
-        value, end = scan(text, 0)
+        value, end = _scan_plain(text, 0)
     except _FAULTS:
         value, end = None, -1
     if end < 0 or text[end:] not in _USUAL_ENDS:  # it is broken, or odd, or has a number that int() refuses
-        value, objects = _scan(_scan_plain, text), MAX_DEPTH + 1
-    if _may_be_deep(text, objects):
-        _refuse_depth(text, value)
+        value = _scan(_scan_long, text)
+    _refuse_depth(text, value)
     return value
-
-
-def _may_be_deep(text: str, objects: int) -> bool:
-    """Whether a text with some objects has so many containers that it could be nested too deep.
-
-    Lists are few: to find each takes less than counting a sign in the whole text.
-    """
-    at = text.find("[")
-    while at >= 0 and objects <= MAX_DEPTH:
-        objects += 1
-        at = text.find("[", at + 1)
-    return objects > MAX_DEPTH
 
 
 def parse(text: str) -> Node:
     """The text as a lossless tree. Raises JsonTextError as load does."""
     value = _scan(_scan_tokens, text)
-    if text.count("[") + text.count("{") > MAX_DEPTH:
-        _refuse_depth(text, value)
+    _refuse_depth(text, value)
     start = _skip_space(text, _first(text))
     return _node_at(text, start, start, value, len(text) < _LAZY_BELOW)
 
@@ -247,8 +200,7 @@ def _scan(scan: "Callable[[str, int], tuple[Any, int]]", text: str) -> "Any":
 
 
 def _explained(text: str, error: "BaseException | None") -> JsonTextError:
-    """The first fault, found by a slow second reading; the scanner's own words are no help to a person."""
-    marker = find_marker(text)
+    marker = _find_marker(text)
     if marker >= 0:
         message = "the file has conflict markers: a merge was not finished here"
         hint = "keep one side of each conflict, remove the marker lines, then git add the file"
@@ -263,15 +215,27 @@ def _explained(text: str, error: "BaseException | None") -> JsonTextError:
     return JsonTextError(fault.code, fault.message, text, fault.offset, fault.hint)
 
 
+def _find_marker(text: str) -> int:
+    # the offset of the first line that is a conflict marker of git's, or -1
+    found = [0 if text.startswith(marker) else text.find("\n" + marker) + 1 or -1 for marker in _MARKERS]
+    return min((offset for offset in found if offset >= 0), default=-1)
+
+
 def _too_deep(text: str, offset: int) -> JsonTextError:
     return JsonTextError("json/too-deep", f"nested more than {MAX_DEPTH} levels deep", text, offset)
 
 
 def _refuse_depth(text: str, value: "Any") -> None:
+    containers = 0
+    for bracket in "[{":  # few texts have as many as the limit, and finding each is faster than str.count
+        at = text.find(bracket)
+        while at >= 0 and containers <= MAX_DEPTH:
+            containers += 1
+            at = text.find(bracket, at + 1)
+    if containers <= MAX_DEPTH:
+        return
     level = [value] if type(value) in CONTAINERS else []
     for _ in range(MAX_DEPTH):
-        if not level:
-            return
         level = [
             child
             for item in level
@@ -283,22 +247,18 @@ def _refuse_depth(text: str, value: "Any") -> None:
 
 
 def _node_at(text: str, start: int, key_start: int, value: "Any", lazy: bool) -> Node:
-    """The node of a value in a text that the scanner has accepted: what follows relies on its being valid.
-
-    lazy: a container's end is found by the C scanner and its members only when asked for, which is faster by far where
-    few are; but each level scans again what is below it, so that large documents are read through at once.
-    """
+    # The scanner has accepted the text, and what follows relies on that. lazy is faster by far where few members are
+    # asked for; but each level scans again what is below it, so that large documents are read through at once.
     kind = type(value)
     if kind is str:
         return Node(text, key_start, start, scanstring(text, start + 1, True)[1], value, None)
     if kind is dict or kind is list:
         if lazy:
-            return Node(text, key_start, start, _scan_span(text, start)[1], value, _UNREAD)
+            return Node(text, key_start, start, scan_span(text, start)[1], value, _UNREAD)
         members, end = _read_members(text, start, value, False)
         return Node(text, key_start, start, end, value, members)
-    return Node(
-        text, key_start, start, start + (len(value) if kind is bytes else 5 if value is False else 4), value, None
-    )
+    end = start + (len(value) if kind is bytes else 5 if value is False else 4)
+    return Node(text, key_start, start, end, value, None)
 
 
 def _read_members(text: str, start: int, value: "Any", lazy: bool) -> "tuple[Members, int]":
@@ -343,12 +303,6 @@ def _read_array(text: str, at: int, value: "list[Any]", lazy: bool) -> "tuple[Me
     return members, at
 
 
-def find_marker(text: str) -> int:
-    """The offset of the first line that is a conflict marker of git's, or -1."""
-    found = [0 if text.startswith(marker) else text.find("\n" + marker) + 1 or -1 for marker in _MARKERS]
-    return min((offset for offset in found if offset >= 0), default=-1)
-
-
 def split_pointer(where: str) -> "list[str]":
     """The keys of a JSON Pointer, unescaped; [] for the whole document."""
     return [key.replace("~1", "/").replace("~0", "~") for key in where.split("/")[1:]]
@@ -358,36 +312,22 @@ def join_pointer(where: str, key: "str | int") -> str:
     return f"{where}/{str(key).replace('~', '~0').replace('/', '~1')}"
 
 
-def end_of_string(text: str, start: int) -> int:
-    return int(scanstring(text, start + 1, True)[1])
-
-
-def locate(text: str, where: str) -> "tuple[int, int]":
-    """Line and column of the value at a JSON Pointer, or of its nearest parent. Raises JsonTextError."""
-    return locate_in(parse(text), where)
-
-
-def locate_in(node: Node, where: str) -> "tuple[int, int]":
-    found = find_node(node, where)
-    return position_of(found.text, found.key_start)
+def read_string(text: str, start: int) -> "tuple[str, int]":
+    """(the string whose quote opens at an offset, where it ends)."""
+    return scanstring(text, start + 1, True)
 
 
 def find_node(node: Node, where: str) -> Node:
     """The node at a JSON Pointer, or the nearest parent that exists."""
     for key in split_pointer(where):
-        child = _child_of(node, key)
-        if child is None:
+        members = node.members
+        if isinstance(members, dict) and key in members:
+            node = members[key]
+        elif isinstance(members, list) and key.isdecimal() and int(key) < len(members):
+            node = members[int(key)]
+        else:
             break
-        node = child
     return node
-
-
-def _child_of(node: Node, key: str) -> "Node | None":
-    if isinstance(node.members, dict):
-        return node.members.get(key)
-    if isinstance(node.members, list) and key.isdecimal() and int(key) < len(node.members):
-        return node.members[int(key)]
-    return None
 
 
 def to_tokens(value: "Any") -> "Any":

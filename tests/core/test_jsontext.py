@@ -1,6 +1,8 @@
 """Strict reading of JSON text, the lossless tree, and places in it."""
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -81,19 +83,6 @@ def test_a_file_beyond_the_limit_is_refused_before_it_is_decoded() -> None:
     with pytest.raises(JsonTextError) as caught:
         jsontext.decode(b" " * (jsontext.MAX_BYTES + 1))
     assert caught.value.code == "json/too-large"
-
-
-def test_a_place_is_found_by_its_pointer() -> None:
-    text = '{\n  "a~b": [1,\n    {"c/d": 2}]\n}'
-    assert jsontext.locate(text, "/a~0b/1/c~1d") == (3, 6)
-    assert jsontext.locate(text, "/a~0b/0") == (2, 11)
-    assert jsontext.locate(text, "") == (1, 1)
-
-
-def test_a_missing_place_is_found_at_its_nearest_parent() -> None:
-    text = '{\n  "a": {"b": 1}\n}'
-    assert jsontext.locate(text, "/a/missing/deep") == (2, 3)
-    assert jsontext.locate(text, "/nothing") == (1, 1)
 
 
 def _every_node(node: Node) -> list[Node]:
@@ -179,3 +168,11 @@ def test_depth_is_counted_whatever_is_nested() -> None:
 def test_many_containers_are_not_deep() -> None:
     text = "[" + ", ".join(['{"a": [[]]}'] * 500) + "]"
     assert jsontext.load(text) == [{"a": [[]]}] * 500
+
+
+def test_an_interpreter_without_the_c_scanner_reads_the_same() -> None:
+    program = """import sys; sys.modules["_json"] = None
+from checkpoint_git.core import jsontext
+print(jsontext.load("[1, 2.5]"), jsontext.parse('{"a": [1.0]}').value)"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[1, 2.5] {'a': [b'1.0']}\n"

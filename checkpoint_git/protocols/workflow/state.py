@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from checkpoint_git.core import jsontext
+from checkpoint_git.core import jsonplace
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, relative_path
@@ -115,7 +115,7 @@ def _locate(state: State, file: str, finding: Finding) -> Finding:
     document = state.phase if file == layout.PHASE else state.execution
     if document is None or document.text is None:
         return finding
-    line, column = jsontext.locate(document.text, finding.where)
+    line, column = jsonplace.locate(document.text, finding.where)
     return finding._replace(path=document.path, line=line, column=column)
 
 
