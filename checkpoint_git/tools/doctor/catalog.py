@@ -39,8 +39,11 @@ def choose_checks(codes: Sequence[str], *, online: bool = False) -> list[Check]:
 
 def describe_codes() -> str:
     """What `--check` takes, for agents."""
-    return f"these groups of checks ({', '.join(list_groups())}), or single checks by the codes of their findings"
+    groups = ", ".join(dict.fromkeys(check.group for check in list_checks()))
+    return f"these groups of checks ({groups}), or single checks by the codes of their findings"
 
 
-def list_groups() -> list[str]:
-    return list(dict.fromkeys(check.group for check in list_checks()))
+def is_code(word: str) -> bool:
+    """Also a finding of a check that has a whole group: "workflow/..."."""
+    group = word.partition("/")[0]
+    return any(check.matches(word) or check.code == group for check in list_checks())

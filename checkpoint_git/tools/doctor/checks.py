@@ -12,9 +12,10 @@ from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.disk.cache import load_cache, make_digest, mark_file, package_digest, write_cache
 from checkpoint_git.git import driver_settings
 from checkpoint_git.git.history.history import is_shallow
+from checkpoint_git.git.refs import Standing
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
-from checkpoint_git.tools.doctor.deployed import FIELDS, LONGEST_SHOWN, SETTING, Deployed, read_deployed
+from checkpoint_git.tools.doctor.deployed import FIELDS, LONGEST_SHOWN, SETTING, Claim, Deployed, read_deployed
 from checkpoint_git.tools.setup.checks import SetupFacts, find_broken_driver
 
 if TYPE_CHECKING:
@@ -144,8 +145,15 @@ class DeployedFacts:
         return read_deployed(self.context.place, self.context.env)
 
     @cached_property
-    def compared(self) -> Deployed | None:
-        return self.deployed if self.deployed and self.deployed.claim and self.deployed.standing.head else None
+    def compared(self) -> tuple[str, Claim, Standing] | None:
+        """What runs there in words, the claim behind it, and how that compares with HEAD."""
+        deployed = self.deployed
+        if deployed is None or deployed.claim is None or not deployed.standing.head:
+            return None
+        claim, standing = deployed.claim, deployed.standing
+        known = f" ({standing.id[:_SHORT]})" if standing.id and not standing.id.startswith(claim.text) else ""
+        running = f"what {deployed.url} runs, {claim.field} {shorten(claim.text, LONGEST_SHOWN)}{known},"
+        return running, claim, standing
 
 
 @check("online/behind", "warning", remedy="deploy", when="online")
@@ -154,12 +162,11 @@ def find_behind(facts: DeployedFacts) -> Iterator[Finding]:
 
     See [what is deployed](#what-is-deployed).
     """
-    deployed = facts.compared
-    if deployed and deployed.standing.behind and not deployed.standing.ahead:
-        standing = deployed.standing
-        behind = f"{plural(standing.behind, 'commit')} behind HEAD ({standing.head[:_SHORT]})"
+    running, _, standing = facts.compared or (None, None, None)
+    if standing and standing.behind and not standing.ahead:
+        message = f"{running} is {plural(standing.behind, 'commit')} behind HEAD ({standing.head[:_SHORT]})"
         hint = "deploy it, or go on knowing that it is not out yet"
-        yield Finding("online/behind", "warning", f"{_running(deployed)} is {behind}", REPOSITORY, hint=hint)
+        yield Finding("online/behind", "warning", message, REPOSITORY, hint=hint)
 
 
 @check("online/elsewhere", "warning", remedy="`git fetch --tags`", when="online")
@@ -168,37 +175,28 @@ def find_elsewhere(facts: DeployedFacts) -> Iterator[Finding]:
 
     It is on another line, unknown to this clone, or built with changes that no commit holds; as a note, ahead of HEAD.
     """
-    deployed = facts.compared
-    for level, text, hint in _describe_elsewhere(deployed, facts) if deployed else ():
-        yield Finding("online/elsewhere", level, f"{_running(deployed)} {text}", REPOSITORY, hint=hint)
+    if facts.compared is None:
+        return
+    running, claim, standing = facts.compared
 
+    def describe(level: Level, text: str, hint: str) -> Finding:
+        return Finding("online/elsewhere", level, f"{running} {text}", REPOSITORY, hint=hint)
 
-def _describe_elsewhere(deployed: Deployed, facts: DeployedFacts) -> Iterator[tuple[Level, str, str]]:
-    standing, claim = deployed.standing, deployed.claim
-    head = f"HEAD ({standing.head[:_SHORT]})"
+    head, ahead = f"HEAD ({standing.head[:_SHORT]})", plural(standing.ahead, "commit")
     if standing.ambiguous:
-        yield "warning", "names several commits of this clone", "have the server report the whole commit id"
+        hint = "have the server report the whole commit id"
+        yield describe("warning", "names several commits of this clone", hint)
     elif not standing.id:
         cut = is_shallow(facts.context.place.top)
-        fetch = "git fetch --tags --unshallow" if cut else "git fetch --tags, then ask again"
-        yield "warning", "names no commit and no tag of this clone", fetch
+        hint = "git fetch --tags --unshallow" if cut else "git fetch --tags, then ask again"
+        yield describe("warning", "names no commit and no tag of this clone", hint)
     elif standing.ahead and standing.behind:
-        apart = f"{plural(standing.ahead, 'commit')} that HEAD lacks, {standing.behind} it lacks"
-        hint = "was the branch rewritten, or is another one deployed?"
-        yield "warning", f"is on another line than {head}: {apart}", hint
+        text = f"is on another line than {head}: {ahead} that HEAD lacks, {standing.behind} it lacks"
+        yield describe("warning", text, "was the branch rewritten, or is another one deployed?")
     elif standing.ahead:
-        text = f"is {plural(standing.ahead, 'commit')} ahead of {head}"
-        yield "note", text, "git pull, if HEAD should have them"
-    if claim and claim.dirty:
-        yield "warning", "was built with changes that no commit holds", "deploy from a clean checkout"
-
-
-def _running(deployed: Deployed | None) -> str:
-    if deployed is None or deployed.claim is None:
-        return ""
-    commit, claim = deployed.standing.id, deployed.claim
-    known = f" ({commit[:_SHORT]})" if commit and not commit.startswith(claim.text) else ""
-    return f"what {deployed.url} runs, {claim.field} {shorten(claim.text, LONGEST_SHOWN)}{known},"
+        yield describe("note", f"is {ahead} ahead of {head}", "git pull, if HEAD should have them")
+    if claim.dirty:
+        yield describe("warning", "was built with changes that no commit holds", "deploy from a clean checkout")
 
 
 @check("online/bad-answer", "warning", remedy="have the server report its version", when="online")

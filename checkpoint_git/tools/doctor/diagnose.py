@@ -11,7 +11,7 @@ from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.protocols.check import Check, Context, locate_all, run_checks
 from checkpoint_git.protocols.contract import find_hooks
-from checkpoint_git.tools.doctor.catalog import choose_checks, list_checks
+from checkpoint_git.tools.doctor.catalog import choose_checks, is_code
 from checkpoint_git.tools.doctor.settings import (
     BAD,
     MAX_BYTES,
@@ -21,8 +21,6 @@ from checkpoint_git.tools.doctor.settings import (
     read_settings_text,
     split_findings,
 )
-
-SETTINGS = "doctor.toml"  # in .checkpoints
 
 
 class Diagnosis(NamedTuple):
@@ -45,13 +43,12 @@ def diagnose(
     tell: Tell = lambda what: None,
     since: str = "",
 ) -> Diagnosis:
-    """Run checks over a place, or over one skill's checkpoint in it, and over the repository around it.
+    """Run checks (default: those that always run) over a place, or over one skill's checkpoint and the repository.
 
-    now: seconds since 1970. checks: those that always run by default. env: the environment that git is asked in. tell:
-    called with what is looked at. since: a commit; merges after it are audited, "" for the latest ones.
+    now, env, tell, since: see Context.
     """
     chosen = choose_checks(()) if checks is None else list(checks)
-    settings = read_settings(place)
+    settings = _read_settings(place)
     context = Context(
         place,
         now,
@@ -76,17 +73,18 @@ def diagnose(
         for at, suppression in enumerate(settings.suppressions):  # of a check that did not run nothing is known
             if not any(check.matches(suppression.code) for check in chosen):
                 used.add(at)
-        unused = find_unused(settings.suppressions, used, now, settings_path(place))
+        unused = find_unused(settings.suppressions, used, now, _settings_path(place)[1])
     documents = sum(count for count, _ in opened)
     return Diagnosis(chosen, documents, [*shown, *settings.findings, *unused], suppressed, context)
 
 
-def settings_path(place: Place) -> str:
-    return relative_path(os.path.join(place.directory, SETTINGS), place.top)
+def _settings_path(place: Place) -> tuple[str, str]:
+    path = os.path.join(place.directory, "doctor.toml")
+    return path, relative_path(path, place.top)
 
 
-def read_settings(place: Place) -> Settings:
-    path = os.path.join(place.directory, SETTINGS)
+def _read_settings(place: Place) -> Settings:
+    path, shown = _settings_path(place)
     if not os.path.lexists(path):
         return Settings()
     content = read_content(path, place.top)
@@ -95,13 +93,7 @@ def read_settings(place: Place) -> Settings:
         trouble = f"it has {len(content)} bytes, and {MAX_BYTES} is the limit"
     try:
         if isinstance(content, bytes) and not trouble:
-            return read_settings_text(jsontext.decode(content).removeprefix("\ufeff"), settings_path(place), is_code)
+            return read_settings_text(jsontext.decode(content).removeprefix("\ufeff"), shown, is_code)
     except jsontext.JsonTextError as error:
         trouble = error.message
-    return Settings(findings=[Finding(BAD, "warning", trouble, settings_path(place), hint="nothing in it is used")])
-
-
-def is_code(word: str) -> bool:
-    """Also a finding of a check that has a whole group: "workflow/..."."""
-    group = word.partition("/")[0]
-    return any(check.matches(word) or check.code == group for check in list_checks())
+    return Settings(findings=[Finding(BAD, "warning", trouble, shown, hint="nothing in it is used")])

@@ -18,7 +18,6 @@ from checkpoint_git.tools.doctor.trial_repository import (
     must,
     open_trial,
     try_git,
-    write_commit,
 )
 
 _NO_END = "the driver did not end in time"
@@ -87,17 +86,13 @@ def prove_driver(settings: Mapping[str, str], env: Mapping[str, str] | None = No
     CheckpointError when no trial repository could be made: then nothing is known about the driver.
     """
     wanted = {key: settings[key] for key in _KEYS if settings.get(key)}
-    commits: list[bytes] = []
     with open_trial(os.environ if env is None else env, wanted, seconds) as trial:
         folder = os.path.join(trial.work_tree, ".git", "info")
         os.makedirs(folder, exist_ok=True)
         with open(os.path.join(folder, "attributes"), "wb") as stream:
             stream.write(attribute_body())
-        marks = {branch: mark for mark, branch in enumerate(_BRANCHES, 1)}
-        for branch, (value, parents) in _BRANCHES.items():
-            files = {FILE: f"{json.dumps(value, indent=2)}\n".encode()}
-            commits.append(write_commit(branch, marks[branch], files, [marks[parent] for parent in parents]))
-        import_history(trial, b"".join(commits))
+        texts = {branch: json.dumps(value, indent=2) + "\n" for branch, (value, _) in _BRANCHES.items()}
+        import_history(trial, {branch: ({FILE: texts[branch]}, above) for branch, (_, above) in _BRANCHES.items()})
         proof = _prove(trial, wanted)
         if not proof.holds:
             check_room(trial)

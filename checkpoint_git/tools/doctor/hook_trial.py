@@ -7,7 +7,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from checkpoint_git.git import driver_settings as configured
 from checkpoint_git.tools.doctor.trial_repository import (
     FILE,
     SAMPLE,
+    Branches,
     Trial,
     Tried,
     check_room,
@@ -24,7 +25,6 @@ from checkpoint_git.tools.doctor.trial_repository import (
     must,
     open_trial,
     try_git,
-    write_commit,
 )
 from checkpoint_git.tools.setup.hook_files import HookFile, is_shell_script
 
@@ -128,64 +128,64 @@ def prove_hooks(
             if not os.access(path, os.X_OK):
                 hint = "set TMPDIR to a folder on a file system that is not mounted noexec"
                 raise CheckpointError("no program can be run from the temporary folder", hint)
-        import_history(trial, _history())
-        answers = [(name, trouble) for name in scripts for trouble in [_TRIALS[name](trial)] if trouble]
-        if answers:
+        import_history(trial, _BRANCHES)
+        failures = []
+        for name in scripts:
+            for is_valid, result in _TRIALS[name](trial):
+                trouble = _judge(result, trial, is_valid=is_valid)
+                if trouble:
+                    failures.append(HookFailure(name, trouble, result.said))
+                    break
+        if failures:
             check_room(trial)
-        return [HookFailure(name, *trouble) for name, trouble in answers]
+        return failures
 
 
-def _history() -> bytes:
-    """Branches: start without a checkpoint, and from it good, bad, other and aside.
-
-    bad breaks the schema, and other says another skill than its file name: that is told without the library which
-    explains schemas and takes longest to load. One hook that loads it is enough.
-    """
-    text = json.dumps(SAMPLE, indent=2)
-    good, bad, other = (
-        f"{value}\n".encode()
-        for value in (
-            text,
-            text.replace('"in_progress"', '"nearly"', 1),
-            text.replace('"skill": "proof"', '"skill": "other"'),
-        )
-    )
-    return b"".join(
-        (
-            write_commit("start", 1, {"README": b"proof\n"}),
-            write_commit("good", 2, {FILE: good}, [1]),
-            write_commit("bad", 3, {FILE: bad}, [1]),
-            write_commit("other", 4, {FILE: other}, [1]),
-            write_commit("aside", 5, {"aside": b"proof\n"}, [1]),
-        )
-    )
+# bad breaks the schema, and other says another skill than its file name: that is found without the library that
+# explains schemas and takes longest to load. One hook that loads it is enough.
+_GOOD = json.dumps(SAMPLE, indent=2) + "\n"
+_BRANCHES: Branches = {
+    "start": ({"README": "proof\n"}, ()),
+    "good": ({FILE: _GOOD}, ("start",)),
+    "bad": ({FILE: _GOOD.replace('"in_progress"', '"nearly"', 1)}, ("start",)),
+    "other": ({FILE: _GOOD.replace('"skill": "proof"', '"skill": "other"')}, ("start",)),
+    "aside": ({"aside": "proof\n"}, ("start",)),
+}
 
 
-Trouble = tuple[str, str] | None
+def _judge(result: Tried, trial: Trial, *, is_valid: bool) -> str:
+    """What is wrong with a hook's answer to a checkpoint, "" where it is right."""
+    if result.hung:
+        return f"it did not end in {trial.seconds:g} seconds"
+    if is_valid:
+        return "it refuses a valid checkpoint" if result.code != 0 else ""
+    if result.code == 0:
+        return "it lets an invalid checkpoint through"
+    return "" if FILE.encode() in result.err + result.out else "it refuses without naming the invalid file"
 
 
-def _try_commits(trial: Trial) -> Trouble:
+Attempts = Iterator[tuple[bool, Tried]]  # whether the checkpoint is valid, and what git answered
+
+
+def _try_commits(trial: Trial) -> Attempts:
     must(trial, ["checkout", "-q", "--force", "start"])
-    must(trial, ["read-tree", "good"])
-    passed = try_git(trial, ["commit", "-q", "-m", "proof"])
-    if passed.code != 0:
-        return _tell(passed, "it refuses a valid checkpoint", trial)
-    must(trial, ["read-tree", "bad"])
-    return _must_refuse(try_git(trial, ["commit", "-q", "-m", "proof"]), trial)
+    for is_valid, branch in ((True, "good"), (False, "bad")):
+        must(trial, ["read-tree", branch])
+        yield is_valid, try_git(trial, ["commit", "-q", "-m", "proof"])
 
 
-def _try_merge(trial: Trial) -> Trouble:
+def _try_merge(trial: Trial) -> Attempts:
     must(trial, ["checkout", "-q", "--force", "aside"])
-    return _must_refuse(try_git(trial, ["merge", "-q", "--no-ff", "--no-edit", "other"]), trial)
+    yield False, try_git(trial, ["merge", "-q", "--no-ff", "--no-edit", "other"])
 
 
-def _try_push(trial: Trial) -> Trouble:
+def _try_push(trial: Trial) -> Attempts:
     remote = os.path.join(trial.folder, "remote.git")
     must(trial, ["init", "-q", "--bare", "--template=", remote])
-    return _must_refuse(try_git(trial, ["push", "-q", remote, "other:refs/heads/other"]), trial)
+    yield False, try_git(trial, ["push", "-q", remote, "other:refs/heads/other"])
 
 
-def _try_receive(name: str, trial: Trial) -> Trouble:
+def _try_receive(name: str, trial: Trial) -> Attempts:
     # a server's hook runs in a bare repository of its own
     server = os.path.join(trial.folder, "server.git")
     must(trial, ["init", "-q", "--bare", "--template=", server])
@@ -194,25 +194,12 @@ def _try_receive(name: str, trial: Trial) -> Trouble:
         must(trial, [f"--git-dir={server}", "config", key, value])
     os.mkdir(os.path.join(server, "hooks"))
     shutil.copy(os.path.join(trial.work_tree, ".git", "hooks", name), os.path.join(server, "hooks", name))
-    passed = try_git(trial, ["push", "-q", "--no-verify", server, "good:refs/heads/good"])
-    if passed.code != 0:
-        return _tell(passed, "it refuses a valid checkpoint", trial)
-    return _must_refuse(try_git(trial, ["push", "-q", "--no-verify", server, "other:refs/heads/other"]), trial)
-
-
-def _must_refuse(result: Tried, trial: Trial) -> Trouble:
-    if result.code == 0:
-        return _tell(result, "it lets an invalid checkpoint through", trial)
-    named = FILE.encode() in result.err + result.out and not result.hung
-    return None if named else _tell(result, "it refuses without naming the invalid file", trial)
-
-
-def _tell(result: Tried, trouble: str, trial: Trial) -> tuple[str, str]:
-    return f"it did not end in {trial.seconds:g} seconds" if result.hung else trouble, result.said
+    for is_valid, branch in ((True, "good"), (False, "other")):
+        yield is_valid, try_git(trial, ["push", "-q", "--no-verify", server, f"{branch}:refs/heads/{branch}"])
 
 
 # Those that stop something, each with what it must stop. The others print hints and never fail.
-_TRIALS: dict[str, Callable[[Trial], Trouble]] = {
+_TRIALS: dict[str, Callable[[Trial], Attempts]] = {
     "pre-commit": _try_commits,
     "pre-merge-commit": _try_merge,
     "pre-push": _try_push,

@@ -1,7 +1,7 @@
 """What a project has told the doctor not to say, with the reason, and when something counts as old. Pure.
 
 The text is untrusted: it comes with the branch. So it may silence drift, which hurts nobody but its reader, and
-never what makes a checkpoint unusable: a file that is no valid checkpoint, a merge that was left unresolved.
+never what makes a checkpoint unusable: a file that is not a valid checkpoint, a merge that was left unresolved.
 """
 
 import re
@@ -44,9 +44,9 @@ class Suppression(NamedTuple):
         return self.until is not None and now >= self.until
 
     def matches(self, finding: Finding, now: int) -> bool:
-        if self.is_over(now) or not can_be_silenced(finding):
-            return False
         code, group = self.code.rstrip("/"), finding.code.partition("/")[0]
+        if self.is_over(now) or finding.code in _OWN or (finding.level == "error" and group in _ALWAYS_TOLD):
+            return False
         return bool(
             (finding.code == code or group == code or (code == "schema" and group in _VALIDATED))
             and (not self.path or fnmatchcase(finding.path, self.path))
@@ -68,75 +68,72 @@ class Suppressed(NamedTuple):
     reason: str
 
 
+_KEY = re.compile(r"^\s*(?:\[\[?\s*)?([A-Za-z_][\w-]*)\s*(?:\]\]?|=)", re.MULTILINE)
+Bad = Callable[[int, str], None]  # reports what is wrong in a line, 0 for none
+
+
 def read_settings_text(text: str, path: str, is_code: Callable[[str], bool]) -> Settings:
     """The settings in a TOML text. path: the file, for findings. is_code: whether a check or a group is called so."""
     import tomllib
+
+    findings: list[Finding] = []
+
+    def bad(line: int, message: str) -> None:
+        hint = "see docs/doctor.md; until then this part of the settings is not used"
+        findings.append(Finding(BAD, "warning", message, path, line=line, column=int(line > 0), hint=hint))
 
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"line (\d+)", str(error))
-        return Settings(findings=[_bad(path, int(found[1]) if found else 0, f"this is not TOML: {error}")])
+        bad(int(found[1]) if found else 0, f"this is not TOML: {error}")
+        return Settings(findings=findings)
     except RecursionError:
-        return Settings(findings=[_bad(path, 0, "it is nested too deeply")])
-    lines = _find_lines(text)
-    findings = [
-        _bad(path, lines.get(key, [0])[0], f'"{shorten(key, 60)}" is unknown') for key in table.keys() - _TABLES
-    ]
-    limits, wrong = _read_limits(table.get("thresholds", {}), path, lines)
-    suppressions, refused = _read_suppressions(table.get("suppress", []), path, lines, is_code)
-    return Settings(limits, suppressions, [*findings, *wrong, *refused])
-
-
-_TABLES = {"thresholds", "suppress"}
-_KEY = re.compile(r"^\s*(?:\[\[?\s*)?([A-Za-z_][\w-]*)\s*(?:\]\]?|=)", re.MULTILINE)
-
-
-def _find_lines(text: str) -> dict[str, list[int]]:
-    # tomllib has no lines; one regex sees nearly all
-    lines: dict[str, list[int]] = {}
+        bad(0, "it is nested too deeply")
+        return Settings(findings=findings)
+    lines: dict[str, list[int]] = {}  # tomllib has none; one regex sees nearly all
     for match in _KEY.finditer(text):
         lines.setdefault(match[1], []).append(text.count("\n", 0, match.start(1)) + 1)
-    return lines
+    for key in table.keys() - {"thresholds", "suppress"}:
+        bad(lines.get(key, [0])[0], f'"{shorten(key, 60)}" is unknown')
+    limits = _read_limits(table.get("thresholds", {}), lines, bad)
+    suppressions = _read_suppressions(table.get("suppress", []), lines.get("suppress", []), is_code, bad)
+    return Settings(limits, suppressions, findings)
 
 
-def _bad(path: str, line: int, message: str) -> Finding:
-    hint = "see docs/doctor.md; until then this part of the settings is not used"
-    return Finding(BAD, "warning", message, path, line=line, column=1 if line else 0, hint=hint)
-
-
-def _read_limits(table: Any, path: str, lines: Mapping[str, list[int]]) -> tuple[dict[str, int], list[Finding]]:
+def _read_limits(table: Any, lines: Mapping[str, list[int]], bad: Bad) -> dict[str, int]:
     if not isinstance(table, dict):
-        return {}, [_bad(path, lines.get("thresholds", [0])[0], "thresholds must be a table")]
-    limits, findings = {}, []
+        bad(lines.get("thresholds", [0])[0], "thresholds must be a table")
+        return {}
+    limits = {}
     for key, days in table.items():
         line = lines.get(key, [0])[0]
         if key not in THRESHOLDS:
-            known = ", ".join(THRESHOLDS)
-            findings.append(_bad(path, line, f'the threshold "{shorten(key, 60)}" is unknown; there are {known}'))
+            bad(line, f'the threshold "{shorten(key, 60)}" is unknown; there are {", ".join(THRESHOLDS)}')
         elif type(days) is not int or not 0 < days <= _LONGEST:
-            findings.append(_bad(path, line, f"{key} must be a whole number of days from 1 to {_LONGEST}"))
+            bad(line, f"{key} must be a whole number of days from 1 to {_LONGEST}")
         else:
             limits[THRESHOLDS[key]] = days
-    return limits, findings
+    return limits
 
 
 def _read_suppressions(
-    entries: Any, path: str, lines: Mapping[str, list[int]], is_code: Callable[[str], bool]
-) -> tuple[list[Suppression], list[Finding]]:
+    entries: Any, lines: Sequence[int], is_code: Callable[[str], bool], bad: Bad
+) -> list[Suppression]:
+    lines = lines or [0]
     if not isinstance(entries, list):
-        return [], [_bad(path, lines.get("suppress", [0])[0], "suppress must be a list of tables: [[suppress]]")]
-    starts = lines.get("suppress", [])
-    suppressions, findings = [], []
+        bad(lines[0], "suppress must be a list of tables: [[suppress]]")
+        return []
+    suppressions = []
     for at, entry in enumerate(entries):
-        line = starts[at] if at < len(starts) else (starts or [0])[-1]
+        line = lines[min(at, len(lines) - 1)]
         trouble = _find_trouble(entry, is_code)
         if trouble:
-            findings.append(_bad(path, line, f"entry {at + 1} of suppress {trouble}"))
+            bad(line, f"entry {at + 1} of suppress {trouble}")
         else:
             texts = {key: entry[key].strip() for key in _TEXTS if key in entry}
             suppressions.append(Suppression(**texts, until=_read_day(entry.get("until")), line=line))
-    return suppressions, findings
+    return suppressions
 
 
 def _find_trouble(entry: Any, is_code: Callable[[str], bool]) -> str:
@@ -165,27 +162,19 @@ def _read_day(value: Any) -> int | None:
     return instant[0] + DAY if instant else None
 
 
-# using them
-
-
 def split_findings(
     findings: Iterable[Finding], suppressions: Sequence[Suppression], now: int
 ) -> tuple[list[Finding], list[Suppressed], set[int]]:
-    """(what is told, what is not, the indexes of the suppressions that were used). now: seconds since 1970."""
-    told, silent, used = [], [], set[int]()
+    """(what is reported, what is not, the indexes of the suppressions that were used). now: seconds since 1970."""
+    shown, silent, used = [], [], set[int]()
     for finding in findings:
         at = next((at for at, one in enumerate(suppressions) if one.matches(finding, now)), None)
         if at is None:
-            told.append(finding)
+            shown.append(finding)
         else:
             used.add(at)
             silent.append(Suppressed(finding, suppressions[at].reason))
-    return told, silent, used
-
-
-def can_be_silenced(finding: Finding) -> bool:
-    always = finding.level == "error" and finding.code.partition("/")[0] in _ALWAYS_TOLD
-    return not always and finding.code not in _OWN
+    return shown, silent, used
 
 
 def find_unused(suppressions: Sequence[Suppression], used: set[int], now: int, path: str) -> list[Finding]:

@@ -9,13 +9,10 @@ import signal
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.run import start_git
-
-if TYPE_CHECKING:
-    import subprocess
 
 SECONDS = 10.0  # for one answer of git's with all that it starts
 FILE = ".checkpoints/proof.checkpoint.json"
@@ -63,6 +60,10 @@ _SETTINGS = b"""\
 [merge]
 	verifySignatures = false
 """
+
+
+# branch -> the files of its one commit, in ASCII, and the branches it comes from
+Branches = Mapping[str, tuple[Mapping[str, str], tuple[str, ...]]]
 
 
 class Trial(NamedTuple):
@@ -170,21 +171,15 @@ def try_git(trial: Trial, words: Sequence[str], stdin: bytes = b"") -> Tried:
             out, err = process.communicate(stdin, timeout=trial.seconds)
         except subprocess.TimeoutExpired:
             _end_group(process.pid)
-            return Tried(-1, b"", _read_rest(process), hung=True)
+            try:
+                err = process.communicate(timeout=_LAST_WORDS)[1]
+            except subprocess.TimeoutExpired as error:  # what has left the group may still hold the pipe
+                err = error.stderr or b""
+            return Tried(-1, b"", err, hung=True)
         except BaseException:
             _end_group(process.pid)
             raise
     return Tried(process.returncode, out, err)
-
-
-def _read_rest(process: "subprocess.Popen[bytes]") -> bytes:
-    # what has left the group may still hold the pipe
-    import subprocess
-
-    try:
-        return process.communicate(timeout=_LAST_WORDS)[1]
-    except subprocess.TimeoutExpired as error:
-        return error.stderr or b""
 
 
 def _end_group(leader: int) -> None:
@@ -202,17 +197,12 @@ def must(trial: Trial, words: Sequence[str], stdin: bytes = b"") -> Tried:
     return result
 
 
-def import_history(trial: Trial, stream: bytes) -> None:
-    must(trial, ["fast-import", "--quiet"], stream)
-
-
-def write_commit(
-    branch: str, mark: int, files: Mapping[str, bytes], parents: Sequence[int] = (), seconds: int = 0
-) -> bytes:
-    """One commit for import_history. mark, parents: numbers by which the stream knows its commits."""
-    head = f"commit refs/heads/{branch}\nmark :{mark}\ncommitter proof <proof@localhost> {seconds or mark} +0000\n"
-    start = "".join(f"{'merge' if at else 'from'} :{parent}\n" for at, parent in enumerate(parents))
-    changes = b"".join(
-        f"M 100644 inline {name}\ndata {len(data)}\n".encode() + data + b"\n" for name, data in files.items()
-    )
-    return f"{head}data 5\nproof\n{start}".encode() + changes
+def import_history(trial: Trial, branches: Branches) -> None:
+    marks = {branch: mark for mark, branch in enumerate(branches, 1)}
+    stream = ""
+    for branch, (files, parents) in branches.items():
+        stream += f"commit refs/heads/{branch}\nmark :{marks[branch]}\n"
+        stream += f"committer proof <proof@localhost> {marks[branch]} +0000\ndata 5\nproof\n"
+        stream += "".join(f"{'merge' if at else 'from'} :{marks[parent]}\n" for at, parent in enumerate(parents))
+        stream += "".join(f"M 100644 inline {name}\ndata {len(text)}\n{text}\n" for name, text in files.items())
+    must(trial, ["fast-import", "--quiet"], stream.encode())

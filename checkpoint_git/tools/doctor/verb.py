@@ -1,20 +1,26 @@
 """`checkpoint doctor`: do the checkpoints still tell the truth, and would git merge and guard them?"""
 
 import argparse
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.finding import Level
+from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.outcome import Invocation, Line, Outcome, Rule, Style, Table
 from checkpoint_git.core.progress import make_teller
 from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
-from checkpoint_git.disk.discover import find_place
+from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.git.history.log import has_commits
 from checkpoint_git.git.objects import read_commit
-from checkpoint_git.git.repository import may_be_bare, read_repository
-from checkpoint_git.protocols.check import Check
+from checkpoint_git.git.repository import Repository, may_be_bare, read_repository
+from checkpoint_git.git.staged import read_committed
+from checkpoint_git.protocols.check import Check, Context, run_checks
+from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.tools.doctor.catalog import choose_checks, list_checks
 from checkpoint_git.tools.doctor.diagnose import Diagnosis, diagnose
+from checkpoint_git.tools.setup.checks import SetupFacts
+from checkpoint_git.tools.setup.survey import read_installation
 
 SAFE = "safe"  # what a bare --fix asks for
 
@@ -49,17 +55,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if args.list:
-        return _list_checks(find_wanted_checks(args.check) if args.check else list_checks())
-    checks = find_wanted_checks(args.check, online=args.online)
+        return _list_checks(_find_wanted_checks(args.check) if args.check else list_checks())
+    checks = _find_wanted_checks(args.check, online=args.online)
     if not args.online and any(check.when == "online" for check in checks):
         raise CheckpointError("the checks online/... ask a server", "add --online")
     skill, words = _split_fix_words(args.skill, args.fix or ([SAFE] if args.dry_run else []))
     if may_be_bare(invocation.cwd):
-        from checkpoint_git.tools.doctor.bare import diagnose_bare
-
         repository = read_repository(invocation.cwd, invocation.env)
         if repository is not None and repository.bare:
-            return diagnose_bare(repository, args, checks, invocation)
+            return _diagnose_bare(repository, args, checks, invocation)
     place = find_place(invocation.cwd)
     since = read_commit(place.top, args.since) if args.since is not None else ""
     show_progress = make_teller(invocation)
@@ -71,7 +75,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
             show_progress("")
 
     if not words:
-        return _report(look(), args.fail_on_warnings)
+        return _report(look(), args)
     from checkpoint_git.tools.doctor import fix  # who only looks needs neither init's plans nor the lock
 
     codes = fix.choose_codes(words, skill, invocation.env)
@@ -80,7 +84,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         fixes = fix.show(found, codes, invocation)
     else:
         fixes, left = fix.fix(found, codes, invocation, look)
-    outcome = _report(left, args.fail_on_warnings)
+    outcome = _report(left, args)
     return outcome._replace(
         data={**outcome.data, "fix": fixes.data},
         blocks=[*fixes.blocks, *outcome.blocks],
@@ -90,21 +94,16 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 def _split_fix_words(skill: str | None, words: Sequence[str]) -> tuple[str | None, list[str]]:
     """Of `--fix build`, which argparse takes for a code, the skill: no code is without a slash."""
+    codes = list_checks()
     strays = [
-        word
-        for word in words
-        if word != SAFE and "/" not in word and not any(check.matches(word) for check in list_checks())
+        word for word in words if word != SAFE and "/" not in word and not any(check.matches(word) for check in codes)
     ]
     if skill is not None or len(strays) != 1:
         return skill, list(words)
     return strays[0], [SAFE if word == strays[0] else word for word in words]
 
 
-def find_wanted_checks(codes: Sequence[str], *, online: bool = False) -> list[Check]:
-    """The checks of some codes or groups, all for none; online: those that ask a server as well.
-
-    Raises CheckpointError for a code that no check has.
-    """
+def _find_wanted_checks(codes: Sequence[str], *, online: bool = False) -> list[Check]:
     for code in codes:
         if not any(check.matches(code) for check in list_checks()):
             shown = escape_controls(shorten(code, 60))
@@ -119,19 +118,54 @@ def _list_checks(checks: Sequence[Check]) -> Outcome:
     return Outcome(data, [Table(("check", "at worst", "looks at", "fixed by", "--fix"), rows, (0, 1, 4))])
 
 
+def _diagnose_bare(
+    bare: Repository, args: argparse.Namespace, checks: Sequence[Check], invocation: Invocation
+) -> Outcome:
+    """Would it merge and check what is pushed to it, and is what it has valid?"""
+    if args.skill or args.fix or args.dry_run or args.since or args.online:
+        hint = "`checkpoint doctor` looks at it, `checkpoint init` fixes it"
+        raise CheckpointError("a bare repository has no work tree for that", hint)
+    chosen = [check for check in checks if check.in_bare]
+    codes = [check.code for check in chosen]
+    folder = bare.git_dir
+    context = Context(
+        Place(folder, os.path.join(folder, ".checkpoints"), folder, folder), invocation.now, invocation.env
+    )
+    facts = context.facts(SetupFacts)
+    facts.installation = installation = read_installation(bare, invocation.env)
+    facts.merge_attributes = {".checkpoints/example.checkpoint.json": installation.merge_attribute}
+    facts.shared_attributes = {}
+    facts.has_commits, facts.default_branch = False, None  # what is committed is the business of who commits
+    findings = run_checks([check for check in chosen if check.code != "schema"], context)
+    files = read_committed(folder, "HEAD").files if "schema" in codes and has_commits(folder) else []
+    findings += [one for path, data in files for one in check_document(path, data, now=invocation.now).findings]
+    data = {"bare": folder, "checks": codes, "documents": len(files)}
+    return _conclude(f"a bare repository, {plural(len(files), 'checkpoint')} at HEAD", data, findings, [], args)
+
+
+def _report(found: Diagnosis, args: argparse.Namespace) -> Outcome:
+    data = {"checks": [check.code for check in found.checks], "documents": found.documents}
+    suppressed = [{**one.finding._asdict(), "reason": one.reason} for one in found.suppressed]
+    title = f"{plural(found.documents, 'checkpoint')}, {plural(len(found.checks), 'check')}"
+    rules = [Rule(check.code, check.level, check.looks_at, check.remedy) for check in list_checks()]
+    return _conclude(title, data, found.findings, suppressed, args)._replace(rules=rules)
+
+
 _LEVELS: tuple[Level, ...] = ("error", "warning", "note")
 
 
-def _report(found: Diagnosis, fail_on_warnings: bool) -> Outcome:
-    count = {level: sum(finding.level == level for finding in found.findings) for level in _LEVELS}
-    failed = bool(count["error"] or (fail_on_warnings and count["warning"]))
-    silent = len(found.suppressed)
-    data: dict[str, Any] = {"checks": [check.code for check in found.checks], "documents": found.documents}
-    data |= {f"{level}s": number for level, number in count.items()}
-    data["suppressed"] = [{**one.finding._asdict(), "reason": one.reason} for one in found.suppressed]
+def _conclude(
+    title: str,
+    data: Mapping[str, Any],
+    findings: Sequence[Finding],
+    suppressed: Sequence[Mapping[str, Any]],
+    args: argparse.Namespace,
+) -> Outcome:
+    count = {level: sum(finding.level == level for finding in findings) for level in _LEVELS}
+    failed = bool(count["error"] or (args.fail_on_warnings and count["warning"]))
     parts = [plural(number, level) for level, number in count.items() if number] or ["all is well"]
-    parts += [f"{silent} suppressed"] if silent else []
-    text = f"{plural(found.documents, 'checkpoint')}, {plural(len(found.checks), 'check')}: {', '.join(parts)}"
+    parts += [f"{len(suppressed)} suppressed"] if suppressed else []
     style: Style = "bad" if failed else "warn" if count["warning"] else "good"
-    rules = [Rule(check.code, check.level, check.looks_at, check.remedy) for check in list_checks()]
-    return Outcome(data, (), found.findings, int(failed), [Line(text, style)], rules)
+    counts = {f"{level}s": number for level, number in count.items()}
+    summary = [Line(f"{title}: {', '.join(parts)}", style)]
+    return Outcome({**data, **counts, "suppressed": suppressed}, (), findings, int(failed), summary)

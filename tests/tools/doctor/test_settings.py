@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.tools.doctor.diagnose import is_code
+from checkpoint_git.tools.doctor.catalog import is_code
 from checkpoint_git.tools.doctor.settings import Settings, find_unused, read_settings_text, split_findings
 
 PATH = ".checkpoints/doctor.toml"
