@@ -1,6 +1,5 @@
 """What one sync is about: which branch of which remote, how this clone merges, who commits. It changes nothing."""
 
-import os
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -10,17 +9,14 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.git.driver_settings import DRIVER, Choices, read_driver_command
-from checkpoint_git.git.run import clean_env, run_git
+from checkpoint_git.git.repository import read_all_settings
+from checkpoint_git.git.run import clean_env
 from checkpoint_git.tools.sync.commits import Identity
 from checkpoint_git.tools.sync.decide import Rules, Take
 from checkpoint_git.tools.sync.remote import network_env
 from checkpoint_git.tools.sync.state import Names, name_refs, read_local
 
 ATTEMPTS, TIMEOUT = 200, 120.0
-_KEYS = (
-    r"^(checkpoint\.sync(remote|branch)|branch\..*\.(remote|merge)|remote\..*\.url|core\.sshcommand|ssh\.variant"
-    r"|(user|author|committer)\.(name|email)|merge\.checkpoint\.driver)$"
-)
 _BAD_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^[-/.]|/\.|[/.]$|\.lock(/|$)|^refs/|^(HEAD|@)$")
 _LONGEST_BRANCH = 200
 
@@ -76,22 +72,16 @@ def open_context(
     # settings that a `git -c` hands down count here too
     handed = {key: value for key, value in env.items() if key.startswith("GIT_CONFIG")}
     own = {**clean_env(env), **handed, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
-    settings = _read_settings(top, own)
+    settings = read_all_settings(top, own)
     local = read_local(top, own)
     target = _find_target(settings, local, wish)
     driver = read_driver_command(settings.get(DRIVER, ""))
     choices = driver.choices if driver else Choices()
-    return SyncContext(
-        place, top, target, name_refs(target.remote, target.branch), local,
-        Rules(choices.narrative, choices.schema, wish.take, now), wish, _find_identity(settings, env, now),
-        own, network_env(env, "core.sshcommand" in settings), time.monotonic() + wish.timeout, tell,
-    )  # fmt: skip
-
-
-def _read_settings(cwd: str, env: Mapping[str, str]) -> dict[str, str]:
-    records = os.fsdecode(run_git(["config", "-z", "--get-regexp", _KEYS], cwd, env=env, check=False).out).split("\0")
-    pairs = (record.partition("\n") for record in records if record)
-    return {name: value for name, _, value in pairs}
+    rules = Rules(choices.narrative, choices.schema, wish.take, now)
+    network = network_env(env, "core.sshcommand" in settings)
+    names, who = name_refs(target.remote, target.branch), _find_identity(settings, env, now)
+    ends = time.monotonic() + wish.timeout
+    return SyncContext(place, top, target, names, local, rules, wish, who, own, network, ends, tell)
 
 
 def _find_identity(settings: Mapping[str, str], env: Mapping[str, str], now: int) -> Identity:
@@ -103,18 +93,13 @@ def _find_identity(settings: Mapping[str, str], env: Mapping[str, str], now: int
     return Identity(found[0], found[1], now)
 
 
-def _find_upstream(settings: Mapping[str, str], local: str) -> tuple[str, str] | None:
-    """(remote, branch), None where it follows no remote's branch."""
-    name = local.removeprefix("refs/heads/")
-    remote, merge = settings.get(f"branch.{name}.remote", ""), settings.get(f"branch.{name}.merge", "")
-    if name == local or remote in ("", ".") or not merge.startswith("refs/heads/"):
-        return None
-    return remote, merge.removeprefix("refs/heads/")
-
-
 def _find_target(settings: Mapping[str, str], local: str, wish: Wish) -> Target:
     """Which branch of which remote: what was asked for, else the settings, else what the checked-out branch follows."""
-    upstream = _find_upstream(settings, local)
+    current = local.removeprefix("refs/heads/") if local.startswith("refs/heads/") else ""
+    followed, merge = (settings.get(f"branch.{current}.{key}", "") for key in ("remote", "merge"))
+    upstream = None
+    if current and followed not in ("", ".") and merge.startswith("refs/heads/"):
+        upstream = (followed, merge.removeprefix("refs/heads/"))
     known = sorted(key[7:-4] for key in settings if key.startswith("remote.") and key.endswith(".url"))
     only = "origin" if "origin" in known else known[0] if len(known) == 1 else ""
     remote = wish.remote or settings.get("checkpoint.syncremote", "") or (upstream[0] if upstream else only)
@@ -134,5 +119,4 @@ def _find_target(settings: Mapping[str, str], local: str, wish: Wish) -> Target:
         raise CheckpointError(
             f"{escape_controls(branch)} cannot be the name of a branch", "give its short name, such as checkpoints"
         )
-    own = upstream or (remote, local.removeprefix("refs/heads/") if local.startswith("refs/heads/") else "")
-    return Target(remote, branch, own == (remote, branch))
+    return Target(remote, branch, (upstream or (remote, current)) == (remote, branch))

@@ -1,7 +1,7 @@
 """What happens to one file of which the branch and the work tree may both have a new version. Pure, except schemas."""
 
-from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
@@ -43,10 +43,9 @@ class Sides(NamedTuple):
 class Decision(NamedTuple):
     """content: None for no file. settled: False where each side stays as it is, and findings say why."""
 
-    path: str
     content: bytes | None
     settled: bool
-    findings: tuple[Finding, ...] = ()
+    findings: Sequence[Finding] = ()
 
 
 Read = Callable[[str], "bytes | None"]  # a blob's content, None for one that is too large
@@ -55,54 +54,55 @@ Read = Callable[[str], "bytes | None"]  # a blob's content, None for one that is
 def decide_ours(sides: Sides, read: Read, rules: Rules) -> Decision:
     """Only the work tree changed the file: it is sent, where it brings no error that was not there before."""
     if sides.ours is None:
-        return Decision(sides.path, None, True)
+        return Decision(None, True)
     before = (read(sides.base.blob) or b"") if sides.base else None
     new = find_new_errors(sides.path, sides.ours, [before], rules.now, _check)
-    return Decision(sides.path, sides.ours, not new, tuple(new))
+    return Decision(sides.ours, not new, new)
 
 
 def decide_theirs(sides: Sides, read: Read, rules: Rules) -> Decision:
     """Only the branch changed the file: it is taken in, where it can be read."""
+    path = sides.path
     if sides.theirs is None:
-        return Decision(sides.path, None, True)
-    data = _open_theirs(sides.path, sides.theirs, read)
+        return Decision(None, True)
+    data = _open_theirs(path, sides.theirs, read)
     if isinstance(data, str):
-        return _leave(sides.path, "sync/theirs-unreadable", f"the branch's version is not taken: {data}", _FIX_THERE)
-    document = check_document(sides.path, data, now=rules.now)
-    wrong = [one for one in document.findings if one.level == "error" and kind_of(sides.path) != "history"]
-    notes = tuple(
+        return _leave(path, "sync/theirs-unreadable", f"the branch's version is not taken: {data}", _FIX_THERE)
+    found = [] if kind_of(path) == "history" else check_document(path, data, now=rules.now).findings
+    notes = [
         Finding("sync/theirs-invalid", "warning", f"the branch's version is taken, and not valid: {one.message}",
-                sides.path, one.where, one.line, hint="checkpoint validate")
-        for one in wrong[:3]
-    )  # fmt: skip
-    return Decision(sides.path, data, True, notes)
+                path, one.where, one.line, hint="checkpoint validate")
+        for one in found if one.level == "error"
+    ]  # fmt: skip
+    return Decision(data, True, notes[:3])
 
 
 def decide_both(sides: Sides, read: Read, rules: Rules) -> Decision:
     """Both changed the file: they are merged as git's merge would merge them."""
+    path = sides.path
     if sides.ours is None or sides.theirs is None:
         return _decide_removed(sides, read, rules)
-    theirs = _open_theirs(sides.path, sides.theirs, read)
+    theirs = _open_theirs(path, sides.theirs, read)
     if isinstance(theirs, str):
-        return _leave(sides.path, "sync/theirs-unreadable", f"the branch's version is not taken: {theirs}", _FIX_THERE)
+        return _leave(path, "sync/theirs-unreadable", f"the branch's version is not taken: {theirs}", _FIX_THERE)
     base = read(sides.base.blob) if sides.base else None
     before: list[bytes | None] = [theirs] if base is None else [theirs, base]
-    new = find_new_errors(sides.path, sides.ours, before, rules.now, _check)
+    new = find_new_errors(path, sides.ours, before, rules.now, _check)
     if new:
-        return Decision(sides.path, None, False, tuple(new))
-    if not is_merged(sides.path):  # every version of such a file is final
+        return Decision(None, False, new)
+    if not is_merged(path):  # every version of such a file is final
         if rules.take:
-            return Decision(sides.path, sides.ours if rules.take == "ours" else theirs, True)
+            return Decision(sides.ours if rules.take == "ours" else theirs, True)
         message = "two versions of a file that is written once and never changed; each side stays as it is"
-        return _leave(sides.path, "sync/conflict", message, _DECIDE)
-    content, findings = merge_contents(sides.path, base, sides.ours, theirs, rules)
+        return _leave(path, "sync/conflict", message, _DECIDE)
+    content, findings = merge_contents(path, base, sides.ours, theirs, rules)
     if content is None:
-        return Decision(sides.path, None, False, tuple(findings))
-    new = find_new_errors(sides.path, content, [sides.ours, theirs], rules.now, _check)
+        return Decision(None, False, findings)
+    new = find_new_errors(path, content, [sides.ours, theirs], rules.now, _check)
     if new:
         message = f"merged with the branch's version it would not be valid: {new[0].message}"
-        return _leave(sides.path, "sync/conflict", message, _DECIDE, new[0].where)
-    return Decision(sides.path, content, True)
+        return _leave(path, "sync/conflict", message, _DECIDE, new[0].where)
+    return Decision(content, True)
 
 
 def merge_contents(
@@ -110,10 +110,14 @@ def merge_contents(
 ) -> tuple[bytes | None, list[Finding]]:
     """The merge of three versions, None where the user has to decide; then the findings say what."""
     try:
-        merged = merge_file(base, ours, theirs, _load_schema(path, rules.schema), narrative=rules.narrative)
+        schema = load_merge_schema(path, rules.schema)
+    except CheckpointError:  # the driver merges without the clone's own schema too
+        schema = load_merge_schema(path)
+    try:
+        merged = merge_file(base, ours, theirs, schema, narrative=rules.narrative)
     except JsonTextError as error:
-        found = Finding("sync/conflict", "error", f"both sides changed it, and one is not JSON: {error.message}", path)
-        return None, [found._replace(hint=_DECIDE)]
+        message = f"both sides changed it, and one is not JSON: {error.message}"
+        return None, [Finding("sync/conflict", "error", message, path, hint=_DECIDE)]
     if merged.conflicts and rules.take:
         merged = decide_all(merged, OURS if rules.take == "ours" else THEIRS)
     return (None if merged.conflicts else merged.data), [
@@ -128,8 +132,7 @@ def _decide_removed(sides: Sides, read: Read, rules: Rules) -> Decision:
     if sides.ours is None and rules.take == "theirs":
         return decide_theirs(sides, read, rules)
     if rules.take == "ours" or (rules.take and sides.theirs is None):
-        content = None if rules.take == "theirs" else sides.ours
-        return Decision(sides.path, content, True)
+        return Decision(None if rules.take == "theirs" else sides.ours, True)
     here, there = ("removed here", "changed there") if sides.ours is None else ("changed here", "removed there")
     return _leave(sides.path, "sync/conflict", f"it was {here} and {there}; each side stays as it is", _DECIDE)
 
@@ -139,7 +142,7 @@ _FIX_THERE = "fix it on the branch; this work tree keeps its own version"
 
 
 def _leave(path: str, code: str, message: str, hint: str, where: str = "") -> Decision:
-    return Decision(path, None, False, (Finding(code, "error", message, path, where, hint=hint),))
+    return Decision(None, False, [Finding(code, "error", message, path, where, hint=hint)])
 
 
 def _open_theirs(path: str, entry: Entry, read: Read) -> bytes | str:
@@ -150,28 +153,21 @@ def _open_theirs(path: str, entry: Entry, read: Read) -> bytes | str:
     data = None if trouble else read(entry.blob)
     if data is None:
         return trouble or "it is too large"
-    if not path.endswith(".json"):
-        return data
-    try:
-        scan_tokens(decode(data))
-    except JsonTextError as error:
-        return f"it cannot be read: {escape_controls(error.message)}"
-    return data
-
-
-def _load_schema(path: str, extension: str) -> dict[str, Any]:
-    try:
-        return load_merge_schema(path, extension)
-    except CheckpointError:  # the driver merges without it too
-        return load_merge_schema(path)
+    error = _find_text_error(data) if path.endswith(".json") else None
+    return f"it cannot be read: {escape_controls(error.message)}" if error else data
 
 
 def _check(path: str, data: bytes, now: int) -> Document:
     if kind_of(path) != "history":
         return check_document(path, data, now=now)
+    error = _find_text_error(data)
+    found = [Finding(error.code, "error", escape_controls(error.message), path, "", error.line)] if error else []
+    return Document(path, "", None, None, len(data), found)
+
+
+def _find_text_error(data: bytes) -> JsonTextError | None:
     try:
         scan_tokens(decode(data))
     except JsonTextError as error:
-        found = Finding(error.code, "error", escape_controls(error.message), path, "", error.line)
-        return Document(path, "", None, None, len(data), [found])
-    return Document(path, "", None, None, len(data), [])
+        return error
+    return None

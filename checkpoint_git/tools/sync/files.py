@@ -6,6 +6,7 @@ What another process writes meanwhile is merged, never lost. Paths from a branch
 import errno
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -56,18 +57,14 @@ def skill_of(path: str) -> str:
     return _SKILL.find_skill(path) if kind == "skill" else ""
 
 
-def _is_git_folder(name: str) -> bool:
-    """Some file systems take letters of any case, a short name, blanks or a stream for `.git`."""
-    plain = name.lower().partition(":")[0].rstrip(". ")
-    return plain == ".git" or plain.startswith("git~")
-
-
 def find_path_trouble(path: str) -> str:
     """Why a path is not to be read or written, "" where it may be."""
     parts = path.split("/")
     if escape_controls(path) != path or "\\" in path or len(os.fsencode(path)) > _LONGEST_PATH:
         return "its path holds characters that no checkpoint's path has, or is too long"
-    if any(part in ("", ".", "..") or _is_git_folder(part) for part in parts):
+    # some file systems take letters of any case, a short name, blanks or a stream for `.git`
+    plain = [part.lower().partition(":")[0].rstrip(". ") for part in parts]
+    if not {"", ".", ".."}.isdisjoint(parts) or any(part == ".git" or part.startswith("git~") for part in plain):
         return "its path leads where no checkpoint may lie"
     name = _SKILL.find_skill(path) if kind_of(path) == "skill" else parts[-1].removesuffix(".json")
     return _SKILL.find_name_trouble(name)
@@ -93,17 +90,10 @@ def read_work(place: Place, top: str, env: Mapping[str, str], *, with_ignored: b
 
 def _list_own(place: Place, top: str) -> list[str]:
     names = [os.path.join(place.root, *path.split("/")) for path in fixed_paths()]
-    past = os.path.join(place.directory, _SKILL.HISTORY)
-    for folder in (place.directory, past, *(os.path.join(past, name) for name in _list(past))):
-        names += [os.path.join(folder, name) for name in _list(folder)]
+    for folder in (place.directory, os.path.join(place.directory, _SKILL.HISTORY)):
+        with suppress(OSError):
+            names += [os.path.join(folder, name) for name in ([] if os.path.islink(folder) else os.listdir(folder))]
     return [os.path.relpath(name, top).replace(os.sep, "/") for name in names if os.path.isfile(name)]
-
-
-def _list(folder: str) -> list[str]:
-    try:
-        return [] if os.path.islink(folder) else os.listdir(folder)
-    except OSError:
-        return []
 
 
 def _take(work: Work, top: str, path: str, *, is_unmerged: bool) -> None:
@@ -129,12 +119,8 @@ def _take(work: Work, top: str, path: str, *, is_unmerged: bool) -> None:
 
 
 def is_behind_link(top: str, path: str) -> bool:
-    at = top
-    for part in path.split("/"):
-        at = os.path.join(at, part)
-        if os.path.islink(at):
-            return True
-    return False
+    parts = path.split("/")
+    return any(os.path.islink(os.path.join(top, *parts[: at + 1])) for at in range(len(parts)))
 
 
 class Arrival(NamedTuple):
@@ -180,20 +166,14 @@ def _write_arrival(top: str, arrival: Arrival, merge: Merge) -> str:
         becomes = merge(arrival.path, arrival.was, now, becomes)
         if becomes is None:
             return "it was changed meanwhile, and the two changes cannot both stand"
+    folder = os.path.dirname(full)
     try:
-        _replace(full, now, becomes)
+        if becomes is None and now is not None:
+            atomic.remove_file(full)
+        elif becomes is not None and becomes != now:
+            atomic.make_folder(folder)
+            atomic.remove_stray_files(folder)
+            atomic.write_file(full, becomes)
     except CheckpointError as error:
         return f"{error.message}; {error.hint}"
     return ""
-
-
-def _replace(full: str, now: bytes | None, becomes: bytes | None) -> None:
-    if becomes == now:
-        return
-    if becomes is None:
-        atomic.remove_file(full)
-        return
-    folder = os.path.dirname(full)
-    atomic.make_folder(folder)
-    atomic.remove_stray_files(folder)
-    atomic.write_file(full, becomes)

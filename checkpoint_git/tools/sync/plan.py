@@ -8,7 +8,7 @@ from checkpoint_git.git.objects import Entry, blob_id
 from checkpoint_git.protocols.contract import skill_layout
 from checkpoint_git.tools.sync import decide
 from checkpoint_git.tools.sync.commits import Change, Draft
-from checkpoint_git.tools.sync.decide import Decision, Read, Rules, Sides
+from checkpoint_git.tools.sync.decide import Read, Rules, Sides
 from checkpoint_git.tools.sync.files import Work, kind_of, skill_of
 from checkpoint_git.tools.sync.state import SENT, TAKEN_IN, WAITING
 
@@ -19,32 +19,47 @@ _MOST_NAMED = 5
 
 
 class Trees(NamedTuple):
+    """like: any object's id, which tells the repository's hash."""
+
     base: Entries
     theirs: Entries
     head: Entries
+    like: str
+
+    def find_id(self, side: Side) -> str:
+        """The id of a side's blob, "" for no file."""
+        if isinstance(side, bytes):
+            return blob_id(side, self.like)
+        return side.blob if side else ""
 
 
 class Plan(NamedTuple):
-    """ours: the work tree's versions that were decided on. open: paths that each side keeps although they differ."""
+    """By path. decided: the content for both sides, None for no file. ways: what that does, where it does something.
+    ours: the work tree's versions that were decided on. open: those that each side keeps although they differ.
+    """
 
-    decided: dict[str, Decision]
+    decided: dict[str, bytes | None]
+    ways: dict[str, How]
     ours: dict[str, bytes | None]
     open: set[str]
     findings: list[Finding]
 
+    def list_paths(self, way: How) -> list[str]:
+        return sorted(path for path, how in self.ways.items() if how == way)
 
-def find_clean(work: Work, trees: Trees, like: str) -> dict[str, str]:
+
+def find_clean(work: Work, trees: Trees) -> dict[str, str]:
     """Files that are as HEAD has them and not as the base has them, each with its blob's id."""
-    names = {path: blob_id(data, like) for path, data in work.contents.items() if path in trees.head}
+    names = {path: trees.find_id(data) for path, data in work.contents.items() if path in trees.head}
     return {
         path: name
         for path, name in names.items()
-        if name == trees.head[path].blob and name != _blob(trees.base.get(path))
+        if name == trees.head[path].blob and name != trees.find_id(trees.base.get(path))
     }
 
 
 def find_ours(
-    work: Work, trees: Trees, queued: Mapping[str, bytes | None], like: str, put_back: Iterable[str] = ()
+    work: Work, trees: Trees, queued: Mapping[str, bytes | None], put_back: Iterable[str] = ()
 ) -> dict[str, Side]:
     """The work tree's side, file by file; an Entry where it has nothing of its own to say, and base's version counts.
 
@@ -53,16 +68,14 @@ def find_ours(
     back at the base's version. put_back: by git, in a switch or a reset, to a version that the branch has left behind.
     """
     archived = {_owner(path) for path in work.contents if kind_of(path) == "history" and path not in trees.base}
-    ours: dict[str, Side] = {**work.contents}
-    ours.update((path, trees.base.get(path)) for path in put_back)
+    ours: dict[str, Side] = {**work.contents, **{path: trees.base.get(path) for path in put_back}}
     for path, entry in trees.base.items():
-        if path in work.contents or path in work.refused or path in work.sparse:
-            continue
-        is_gone = path in trees.head or _owner(path) in archived
-        ours[path] = None if is_gone else entry
+        if path not in work.contents and path not in work.refused and path not in work.sparse:
+            is_gone = path in trees.head or _owner(path) in archived
+            ours[path] = None if is_gone else entry
     for path, content in queued.items():
         mine, base = ours.get(path), trees.base.get(path)
-        is_back = mine == base or (isinstance(mine, bytes) and base is not None and blob_id(mine, like) == base.blob)
+        is_back = mine == base or (isinstance(mine, bytes) and trees.find_id(mine) == trees.find_id(base))
         if is_back and path not in work.refused:
             ours[path] = content
     return ours
@@ -74,79 +87,54 @@ def _owner(path: str) -> str:
     return f"{path.rpartition(f'{skill_layout().DIRECTORY}/')[0]}{skill}" if skill else f"\0{path}"
 
 
-def list_blobs(trees: Trees, ours: Mapping[str, Side], like: str) -> set[str]:
+def list_blobs(trees: Trees, ours: Mapping[str, Side]) -> set[str]:
     needed = set()
     for path in {*trees.base, *trees.theirs, *ours}:
         base, theirs = trees.base.get(path), trees.theirs.get(path)
-        mine = _name(ours.get(path, base if path in ours else None), like)
-        if mine == _blob(theirs) and not isinstance(ours.get(path), Entry):
+        side = ours.get(path)
+        mine = trees.find_id(side)
+        if mine == trees.find_id(theirs) and not isinstance(side, Entry):
             continue
-        if isinstance(ours.get(path), Entry) and theirs is not None:
-            needed.add(theirs.blob)
-        if base != theirs and theirs is not None and theirs.is_file:
+        if theirs is not None and (isinstance(side, Entry) or (base != theirs and theirs.is_file)):
             needed.add(theirs.blob)
         if base is not None and mine not in ("", base.blob):
             needed.add(base.blob)
     return needed
 
 
-def decide_all(
-    work: Work, trees: Trees, ours: Mapping[str, Side], read: Read, rules: Rules, like: str, only: str
-) -> Plan:
+def decide_all(work: Work, trees: Trees, ours: Mapping[str, Side], read: Read, rules: Rules, only: str) -> Plan:
     """Every file that is not the same on both sides. only: a skill, whose files alone are meant; the others stay."""
-    plan = Plan({}, {}, set(), list(work.findings))
+    plan = Plan({}, {}, {}, set(), list(work.findings))
+    paths = {*trees.base, *trees.theirs, *ours}
     hidden = work.sparse - work.contents.keys()
     if only:
-        hidden |= {path for path in {*trees.base, *trees.theirs, *ours} if skill_of(path) != only}
+        hidden |= {path for path in paths if skill_of(path) != only}
         plan.open.update(path for path in hidden if trees.theirs.get(path) != trees.base.get(path))
-    for path in sorted({*trees.base, *trees.theirs, *ours} - work.refused - hidden):
+    for path in sorted(paths - work.refused - hidden):
         base, theirs, mine = trees.base.get(path), trees.theirs.get(path), ours.get(path)
-        held = _name(mine, like)
-        if held == _blob(theirs) and isinstance(mine, bytes) == (theirs is not None):
+        held, there = trees.find_id(mine), trees.find_id(theirs)
+        if held == there and isinstance(mine, bytes) == (theirs is not None):
             continue
-        content = None if isinstance(mine, Entry) else mine
-        sides = Sides(path, base, content, theirs)
-        if isinstance(mine, Entry) or (held == _blob(base) and (mine is None) == (base is None)):
+        sides = Sides(path, base, None if isinstance(mine, Entry) else mine, theirs)
+        if isinstance(mine, Entry) or (held == trees.find_id(base) and (mine is None) == (base is None)):
             decision = decide.decide_theirs(sides, read, rules)
         elif base == theirs:
             decision = decide.decide_ours(sides, read, rules)
         else:
             decision = decide.decide_both(sides, read, rules)
         plan.findings.extend(decision.findings)
-        plan.ours[path] = work.contents.get(path)
-        if decision.settled:
-            plan.decided[path] = decision
-        else:
+        here = plan.ours[path] = work.contents.get(path)
+        if not decision.settled:
             plan.open.add(path)
+            continue
+        content = plan.decided[path] = decision.content
+        if (content is None) == (theirs is None) and trees.find_id(content) == there:
+            if content != here:
+                plan.ways[path] = "brought"
+        else:
+            plan.ways[path] = "sent" if content == here else "merged"
     plan.open.update(path for path in work.refused if trees.theirs.get(path) != trees.base.get(path))
     return plan
-
-
-def _name(side: Side, like: str) -> str:
-    return blob_id(side, like) if isinstance(side, bytes) else _blob(side)
-
-
-def _blob(entry: Entry | None) -> str:
-    return entry.blob if entry else ""
-
-
-def _differ_from(plan: Plan, entries: Entries, like: str) -> list[Change]:
-    """What must change in a commit that has these entries for it to hold everything decided."""
-    changes: list[Change] = []
-    for path, decision in plan.decided.items():
-        entry = entries.get(path)
-        if decision.content is None and entry is not None:
-            changes.append((path, None))
-        elif decision.content is not None and (entry is None or blob_id(decision.content, like) != entry.blob):
-            changes.append((path, decision.content))
-    return changes
-
-
-def _carry(source: Entries, target: Entries, decided: Iterable[str]) -> list[Change]:
-    """What one commit's files have that another's lack, but for those decided: they come along unchanged."""
-    known = set(decided)
-    paths = sorted({*source, *target} - known)
-    return [(path, source.get(path)) for path in paths if source.get(path) != target.get(path)]
 
 
 class Shape(NamedTuple):
@@ -172,62 +160,62 @@ class Ground(NamedTuple):
 
 
 def plan_commits(
-    plan: Plan, trees: Trees, common: Entries, ground: Ground | None, tip: str, like: str, older: tuple[str, ...],
-    *, sent: bool,
-) -> Shape:  # fmt: skip
+    plan: Plan, trees: Trees, common: Entries, ground: Ground | None, tip: str, older: tuple[str, ...], *, sent: bool
+) -> Shape:
     """ground: None where the checked-out branch stays as it is. common: the files of the merge base. older: records
     still to be remembered. sent: a push is about to begin; else it waits.
     """
     drafts: list[Draft] = []
-    message = _message(plan, trees, like)
-    to_tip = _differ_from(plan, trees.theirs, like)
+
+    def add(parents: tuple[str | int, ...], changes: list[Change], message: str) -> int:
+        drafts.append(Draft(parents, changes, message))
+        return len(drafts) - 1
+
+    def carry(entries: Entries) -> list[Change]:
+        """What must change in a commit with these files for it to hold the branch's, and everything decided."""
+        paths = sorted({*trees.theirs, *entries} - plan.decided.keys())
+        others: list[Change] = [
+            (path, trees.theirs.get(path)) for path in paths if trees.theirs.get(path) != entries.get(path)
+        ]
+        return others + [
+            (path, content)
+            for path, content in plan.decided.items()
+            if trees.find_id(content) != trees.find_id(entries.get(path))
+        ]
+
+    message = _describe(plan)
+    to_tip = carry(trees.theirs)
     send = local = -1
     if ground is None or not ground.head or (ground.common == ground.head and not ground.elsewhere):
         if to_tip:
-            send = _add(drafts, (tip,) if tip else (), to_tip, message)
+            send = add((tip,) if tip else (), to_tip, message)
             local = send if ground is not None else -1
     else:
-        to_common = [*_carry(trees.theirs, common, plan.decided), *_differ_from(plan, common, like)]
-        to_head = [*_carry(trees.theirs, trees.head, plan.decided), *_differ_from(plan, trees.head, like)]
+        to_head = carry(trees.head)
         if to_tip or to_head:
             shared: str | int = ground.tip
             if ground.common != ground.tip or to_tip:
-                shared = send = _add(drafts, (ground.common,), to_common, message)
+                shared = send = add((ground.common,), carry(common), message)
             if ground.common != ground.tip:
-                send = _add(drafts, (tip, shared), to_tip, f"Merge synced checkpoints\n\n{message}")
+                send = add((tip, shared), to_tip, f"Merge synced checkpoints\n\n{message}")
             is_head = ground.common == ground.head
             local = shared if is_head and isinstance(shared, int) else -1
             if not is_head and to_head and isinstance(shared, int):
-                local = _add(drafts, (ground.head, shared), to_head, f"Merge synced checkpoints\n\n{message}")
+                local = add((ground.head, shared), to_head, f"Merge synced checkpoints\n\n{message}")
     partial = -1
     start: str | int = send if send >= 0 else tip
     left_open: list[Change] = [(path, trees.base.get(path)) for path in sorted(plan.open)]
     if plan.open and start != "":
-        partial = _add(drafts, (start,), left_open, TAKEN_IN)
+        partial = add((start,), left_open, TAKEN_IN)
     if send >= 0:  # the record: from the commit to send to what this work tree holds and has taken in so far
         held: list[Change] = [(path, plan.ours[path]) for path in plan.decided]
         said = [SENT if sent else WAITING, "", *(path for path, _ in to_tip)]
-        _add(drafts, (send, *older), [*held, *left_open], "\n".join(said))
+        add((send, *older), [*held, *left_open], "\n".join(said))
     return Shape(drafts, send, local, partial)
 
 
-def _add(drafts: list[Draft], parents: tuple[str | int, ...], changes: list[Change], message: str) -> int:
-    drafts.append(Draft(parents, changes, message))
-    return len(drafts) - 1
-
-
-def how_of(plan: Plan, trees: Trees, path: str, like: str) -> How | None:
-    """None where nothing was done with it."""
-    content, ours, theirs = plan.decided[path].content, plan.ours[path], trees.theirs.get(path)
-    is_theirs = (content is None) == (theirs is None) and (content is None or blob_id(content, like) == _blob(theirs))
-    if is_theirs:
-        return None if content == ours else "brought"
-    return "sent" if content == ours else "merged"
-
-
-def _message(plan: Plan, trees: Trees, like: str) -> str:
-    ways = {path: how_of(plan, trees, path, like) for path in plan.decided}
-    files = [path.rpartition("/")[2] for path, how in ways.items() if how in ("sent", "merged")]
+def _describe(plan: Plan) -> str:
+    files = [path.rpartition("/")[2] for path, how in plan.ways.items() if how != "brought"]
     names = [file.removesuffix(".json").removesuffix(".checkpoint") for file in files]
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return f"Sync checkpoints: {', '.join(names[:_MOST_NAMED])}{more}" if names else "Sync checkpoints"

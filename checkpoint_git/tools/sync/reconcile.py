@@ -8,7 +8,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.git.merges.conflicts import read_as_stored, read_operation
-from checkpoint_git.git.objects import Blobs, blob_id, diff_trees, read_object_format, read_tree
+from checkpoint_git.git.objects import Blobs, diff_trees, read_object_format, read_tree
 from checkpoint_git.git.run import run_git
 from checkpoint_git.tools.sync import plan as planning
 from checkpoint_git.tools.sync import state
@@ -23,7 +23,7 @@ _MOST_BYTES = 512 * 1024 * 1024  # of all contents that one sync reads
 
 class Comparison(NamedTuple):
     """arrived: what an earlier attempt sent, and now is there. entries: the files of the base's commit, while
-    trees.base has what each file was made from. like: any object's id, which tells the hash.
+    trees.base has what each file was made from.
     """
 
     memory: Memory
@@ -32,7 +32,6 @@ class Comparison(NamedTuple):
     plan: Plan
     ground: Ground | None
     shape: Shape
-    like: str
     arrived: list[str]
     base: Base
     entries: Entries
@@ -52,7 +51,11 @@ def compare(
     top, env = context.top, context.env
     memory = state.read_memory(top, context.names, context.local, env)
     tip = seen or (memory.theirs if is_there else "")
-    _check_first_push(context, memory, tip)
+    if context.target.follows and memory.head and not tip:
+        remote, branch = context.target.remote, context.target.branch
+        push = f"git push -u {quote_word(escape_controls(remote))} {quote_word(escape_controls(branch))}"
+        hint = f"{push}, or sync with a branch of its own: --branch checkpoints"
+        raise CheckpointError(f"{escape_controls(remote)} has no branch {escape_controls(branch)} yet", hint)
     queue = memory.queue if lost is None else None
     older = state.list_older(queue, tip)
     came_before: list[str] = []
@@ -61,28 +64,25 @@ def compare(
         memory = memory._replace(partial=arrived, partial_of=state.read_ref(top, f"{arrived}^1", env))
         older, queue, came_before = (), None, read_sent(top, arrived, env)
     base = state.find_base(top, memory, tip, env)
-    trees = _read_trees(context, memory, base, tip, lost)
-    entries = trees.base
-    trees = trees._replace(base={**entries, **_find_switched(context, memory, base, trees)})
+    entries = lost.entries if lost and lost.base.commit == base.commit else read_entries(top, base.commit, env)
+    theirs, head = (read_differing(top, entries, base.commit, commit, env) for commit in (tip, memory.head))
     like = tip or memory.head or "0" * _ID_LENGTHS[read_object_format(top, env)]
+    trees = Trees(entries, theirs, head, like)
+    put_back: set[str] = set()
+    if base.commit and base.commit in (memory.partial, memory.synced) and not base.of_head:
+        trees = trees._replace(base={**entries, **_find_switched(context, memory, trees)})
+        # files that git put back to a version which the branch has left behind: a switch or a reset, nobody's change
+        clean = planning.find_clean(work, trees)
+        put_back = {path for path, blob in clean.items() if _had_blob(context, memory.met, path, blob)}
     queued = lost.queued if lost else _read_queued(context, queue.record) if queue else {}
-    put_back = _find_put_back(context, work, memory, base, trees, like)
-    plan = _decide(context, work, trees, planning.find_ours(work, trees, queued, like, put_back), like)
+    plan = _decide(context, work, trees, planning.find_ours(work, trees, queued, put_back))
     is_whole = not plan.open and not context.wish.only and not work.sparse - work.contents.keys()
     ground = _find_ground(context, memory, tip, base) if is_whole else None
     common = entries
     if ground is not None and ground.head and ground.common != base.commit:
         common = read_differing(top, trees.theirs, tip, ground.common, env)
-    shape = planning.plan_commits(plan, trees, common, ground, tip, like, older, sent=not seen)
-    return Comparison(memory, tip, trees, plan, ground, shape, like, came_before, base, entries, queued)
-
-
-def _check_first_push(context: SyncContext, memory: Memory, tip: str) -> None:
-    if context.target.follows and memory.head and not tip:
-        remote, branch = escape_controls(context.target.remote), escape_controls(context.target.branch)
-        push = f"git push -u {quote_word(remote)} {quote_word(branch)}"
-        hint = f"{push}, or sync with a branch of its own: --branch checkpoints"
-        raise CheckpointError(f"{remote} has no branch {branch} yet", hint)
+    shape = planning.plan_commits(plan, trees, common, ground, tip, older, sent=not seen)
+    return Comparison(memory, tip, trees, plan, ground, shape, came_before, base, entries, queued)
 
 
 # files of commits
@@ -128,14 +128,6 @@ def _had_blob(context: SyncContext, commit: str, path: str, blob: str) -> bool:
     return bool(run_git(words, context.top, env=context.env, check=False).out.strip())
 
 
-def _read_trees(context: SyncContext, memory: Memory, base: Base, tip: str, lost: Comparison | None) -> Trees:
-    top, env = context.top, context.env
-    is_known = lost is not None and lost.base.commit == base.commit
-    entries = lost.entries if lost is not None and is_known else read_entries(top, base.commit, env)
-    theirs, head = (read_differing(top, entries, base.commit, commit, env) for commit in (tip, memory.head))
-    return Trees(entries, theirs, head)
-
-
 def _read_queued(context: SyncContext, record: str) -> dict[str, bytes | None]:
     paths = read_sent(context.top, record, context.env)
     found = read_tree(context.top, record, context.env, paths) if paths else {}
@@ -152,13 +144,9 @@ def read_sent(top: str, record: str, env: Mapping[str, str]) -> list[str]:
 # decisions
 
 
-def _is_met(base: Base, memory: Memory) -> bool:
-    return bool(base.commit) and base.commit in (memory.partial, memory.synced) and not base.of_head
-
-
-def _find_switched(context: SyncContext, memory: Memory, base: Base, trees: Trees) -> Entries:
+def _find_switched(context: SyncContext, memory: Memory, trees: Trees) -> Entries:
     """Files that a switch of HEAD put back to an older version of the branch's: what they hold was made from that."""
-    if not _is_met(base, memory) or memory.was_at in ("", memory.head):
+    if memory.was_at in ("", memory.head):
         return {}
     before = read_differing(context.top, trees.head, memory.head, memory.was_at, context.env)
     return {
@@ -168,20 +156,14 @@ def _find_switched(context: SyncContext, memory: Memory, base: Base, trees: Tree
     }
 
 
-def _find_put_back(context: SyncContext, work: Work, memory: Memory, base: Base, trees: Trees, like: str) -> set[str]:
-    """Files that git put back to a version which the branch has left behind: a switch or a reset, nobody's change."""
-    clean = planning.find_clean(work, trees, like) if _is_met(base, memory) else {}
-    return {path for path, blob in clean.items() if _had_blob(context, memory.met, path, blob)}
-
-
-def _decide(context: SyncContext, work: Work, trees: Trees, ours: dict[str, Side], like: str) -> Plan:
+def _decide(context: SyncContext, work: Work, trees: Trees, ours: dict[str, Side]) -> Plan:
     for path, content in ours.items():
         entry = trees.base.get(path)
         # git may keep other line ends than we see
-        if isinstance(content, bytes) and b"\r\n" in content and entry and blob_id(content, like) != entry.blob:
+        if isinstance(content, bytes) and b"\r\n" in content and entry and trees.find_id(content) != entry.blob:
             ours[path] = read_as_stored(context.top, path, content)
-    contents = read_contents(context.top, planning.list_blobs(trees, ours, like), context.env)
-    return planning.decide_all(work, trees, ours, contents.get, context.rules, like, context.wish.only)
+    contents = read_contents(context.top, planning.list_blobs(trees, ours), context.env)
+    return planning.decide_all(work, trees, ours, contents.get, context.rules, context.wish.only)
 
 
 def _find_ground(context: SyncContext, memory: Memory, tip: str, base: Base) -> Ground | None:

@@ -100,18 +100,14 @@ def read_reply(result: GitResult) -> Reply:
         if _LOST.search(row) and _NO_ROOM not in result.err:
             return Reply("lost", _shown(row.rpartition(b"\t")[2]))
         if b"[remote rejected]" in row or b"[rejected]" in row:
-            return Reply("refused", _said(row.rpartition(b"\t")[2], result.err))
+            told = [line[8:] for line in result.err.split(b"\n") if line.startswith(b"remote: ") and line[8:].strip()]
+            return Reply("refused", _shown(b" / ".join([row.rpartition(b"\t")[2], *told])))
     has_talked = any(line.startswith(b"To ") for line in result.out.split(b"\n"))
     if result.code == 1 and b"error: dst refspec " in result.err:  # the remote has a branch called refs/heads/...
         return Reply("refused", _reason(result))
     if result.code == 1 and not has_talked and b"fatal:" not in result.err:
         return Reply("hook", _reason(result))
     return Reply("unknown", _reason(result))
-
-
-def _said(row: bytes, err: bytes) -> str:
-    told = [line[8:] for line in err.split(b"\n") if line.startswith(b"remote: ") and line[8:].strip()]
-    return _shown(b" / ".join([row, *told]))
 
 
 def _reason(result: GitResult) -> str:

@@ -13,14 +13,14 @@ from typing import NamedTuple
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.disk.lock import hold_lock, lock_path
-from checkpoint_git.git.objects import FILE_MODES, Entry, blob_id
+from checkpoint_git.git.objects import FILE_MODES, Entry
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.tools.sync import state
 from checkpoint_git.tools.sync.commits import Change, Draft, move_branch, stage_files, write_commits
 from checkpoint_git.tools.sync.context import SyncContext, Wish, open_context
 from checkpoint_git.tools.sync.decide import merge_contents
 from checkpoint_git.tools.sync.files import Arrival, write_arrivals
-from checkpoint_git.tools.sync.plan import how_of
+from checkpoint_git.tools.sync.plan import Ground
 from checkpoint_git.tools.sync.reconcile import Comparison, compare, read_own
 from checkpoint_git.tools.sync.remote import Reply, UnreachableError, fetch_branch, look_at_branch, push_commit
 
@@ -64,9 +64,6 @@ def sync(
         return _run(context)
 
 
-# the loop
-
-
 def _run(context: SyncContext) -> SyncResult:
     attempts = lost = unheard = 0
     reply = Reply("unknown", "")
@@ -80,25 +77,32 @@ def _run(context: SyncContext) -> SyncResult:
             is_there = fetch_branch(context.top, remote, branch, context.names.theirs, context.network, seconds)
             found = compare(context, work, is_there=is_there, lost=found if reply.kind == "lost" else None)
         except UnreachableError as error:
-            return _queue_offline(context, error, attempts, lost)
+            result = _queue_offline(context, error, was_sent=attempts > 0)
+            break
         if context.wish.dry_run:
-            return _result(context, found, "planned", found.tip, found.plan.findings, attempts, lost)
+            result = _result(context, found, "planned", found.tip, found.plan.findings)
+            break
         if found.shape.send < 0:
-            return _take_in(context, found, [], attempts, lost)
+            result = _take_in(context, found, [])
+            break
         is_over = attempts >= context.wish.attempts or unheard >= _MOST_UNHEARD
         if is_over or (attempts and time.monotonic() > context.ends):
-            return _give_up(context, found, reply, attempts, lost)
+            result = _give_up(context, found, reply)
+            break
         ids = write_commits(context.top, found.shape.drafts, context.names.queue, context.who, context.env)
         attempts += 1
         commit, seconds, hooks = ids[found.shape.send], _seconds_left(context), context.wish.hooks
         reply = push_commit(context.top, remote, branch, commit, found.tip, context.network, seconds, hooks=hooks)
         if reply.kind == "arrived":
-            return _take_in(context, found, ids, attempts, lost)
+            result = _take_in(context, found, ids)
+            break
         if reply.kind in ("refused", "hook"):
-            return _give_up(context, found, reply, attempts, lost)
+            result = _give_up(context, found, reply)
+            break
         lost += reply.kind == "lost"
         unheard = unheard + 1 if reply.kind == "unknown" else 0
         _wait(context, backoff(lost + unheard, time.monotonic() - began, random.random()))  # noqa: S311 (no secret)
+    return result._replace(attempts=attempts, lost=lost)
 
 
 def _seconds_left(context: SyncContext) -> float:
@@ -132,14 +136,12 @@ def _wait(context: SyncContext, pause: float) -> None:
 # how it ends
 
 
-def _take_in(context: SyncContext, found: Comparison, ids: list[str], attempts: int, lost: int) -> SyncResult:
+def _take_in(context: SyncContext, found: Comparison, ids: list[str]) -> SyncResult:
     shape, plan = found.shape, found.plan
     now_there = ids[shape.send] if shape.send >= 0 else found.tip
     findings = list(plan.findings)
     arrivals = [
-        Arrival(path, plan.ours[path], decision.content)
-        for path, decision in plan.decided.items()
-        if decision.content != plan.ours[path]
+        Arrival(path, plan.ours[path], content) for path, content in plan.decided.items() if content != plan.ours[path]
     ]
     missed: set[str] = set()
     if arrivals:
@@ -152,27 +154,33 @@ def _take_in(context: SyncContext, found: Comparison, ids: list[str], attempts: 
         findings += troubles
     moved = ""
     if not missed and found.ground is not None:
-        moved, left = _move(context, found, ids)
+        moved, left = _move(context, found, found.ground, ids)
         findings += left
     _remember(context, found, ids, now_there, missed, moved or found.memory.head)
     did_anything = bool(arrivals or found.arrived) or shape.send >= 0
-    result = _result(context, found, "synced" if did_anything else "current", now_there, findings, attempts, lost)
-    brought = [path for path in result.brought if path not in missed]
-    return result._replace(brought=brought, branch_moved=bool(moved))
+    result = _result(context, found, "synced" if did_anything else "current", now_there, findings)
+    return result._replace(brought=[path for path in result.brought if path not in missed], branch_moved=bool(moved))
 
 
-def _move(context: SyncContext, found: Comparison, ids: list[str]) -> tuple[str, list[Finding]]:
+def _move(context: SyncContext, found: Comparison, ground: Ground, ids: list[str]) -> tuple[str, list[Finding]]:
     """The index goes before the branch: a kill between them leaves changes staged. Returns where the branch is now, ""
     where it stayed.
     """
-    ground, shape, top, env = found.ground, found.shape, context.top, context.env
-    assert ground is not None
+    shape, top, env = found.shape, context.top, context.env
     goal = ids[shape.local] if shape.local >= 0 else ""
     if not goal and ground.common == ground.head and not ground.elsewhere:
         goal = found.tip
     if not goal or goal == ground.head:
         return "", []
-    files = _list_moved(found)
+    trees, decided = found.trees, found.plan.decided
+    files: list[tuple[str, Entry | None]] = []
+    for path in sorted({*trees.head, *trees.theirs, *decided}):
+        entry, before = trees.theirs.get(path), trees.head.get(path)
+        if path in decided:
+            content, mode = decided[path], (entry or before or Entry(FILE_MODES[0], "")).mode
+            entry = None if content is None else Entry(mode, trees.find_id(content))
+        if entry != before:
+            files.append((path, entry))
     if not ground.head and ground.tip:  # a pull into a branch without commits goes over files that the index names so
         stage_files(top, files, env)
         return "", []
@@ -181,20 +189,6 @@ def _move(context: SyncContext, found: Comparison, ids: list[str]) -> tuple[str,
     hint = "run the sync again; until then its files show as changed"
     message = "another git command was at work, so the checked-out branch stays where it was"
     return "", [Finding("sync/branch-left", "note", message, hint=hint)]
-
-
-def _list_moved(found: Comparison) -> list[tuple[str, Entry | None]]:
-    trees, plan = found.trees, found.plan
-    files: list[tuple[str, Entry | None]] = []
-    for path in sorted({*trees.head, *trees.theirs, *plan.decided}):
-        entry = trees.theirs.get(path)
-        if path in plan.decided:
-            content = plan.decided[path].content
-            mode = (entry or trees.head.get(path) or Entry(FILE_MODES[0], "")).mode
-            entry = None if content is None else Entry(mode, blob_id(content, found.like))
-        if entry != trees.head.get(path):
-            files.append((path, entry))
-    return files
 
 
 def _remember(context: SyncContext, found: Comparison, ids: list[str], there: str, missed: set[str], at: str) -> None:
@@ -220,7 +214,7 @@ def _remember(context: SyncContext, found: Comparison, ids: list[str], there: st
         state.write_memory(context.top, updates, context.env)
 
 
-def _queue_offline(context: SyncContext, error: UnreachableError, attempts: int, lost: int) -> SyncResult:
+def _queue_offline(context: SyncContext, error: UnreachableError, *, was_sent: bool) -> SyncResult:
     """There was no answer: decide against what was last seen, and let that wait."""
     top, env = context.top, context.env
     memory = state.read_memory(top, context.names, context.local, env)
@@ -229,8 +223,8 @@ def _queue_offline(context: SyncContext, error: UnreachableError, attempts: int,
         memory = memory._replace(theirs=seen or memory.head)
     found = compare(context, read_own(context), seen=memory.theirs)
     findings = [one for one in found.plan.findings if one.code != "sync/conflict"]
-    was_sent = attempts > 0 and memory.queue is not None
-    if found.shape.send >= 0 and not was_sent and not context.wish.dry_run:
+    is_kept = was_sent and memory.queue is not None
+    if found.shape.send >= 0 and not is_kept and not context.wish.dry_run:
         write_commits(top, found.shape.drafts, context.names.queue, context.who, env)
     if found.shape.send >= 0 or memory.queue is not None:
         code, what = "sync/queued", "what is new here waits in this clone"
@@ -238,7 +232,7 @@ def _queue_offline(context: SyncContext, error: UnreachableError, attempts: int,
     else:
         code, what, hint = "sync/unreachable", "nothing of this clone is waiting", "try again later"
     findings.append(Finding(code, "error", f"{error.message}; {what}", hint=hint))
-    return _result(context, found, "offline", memory.theirs, findings, attempts, lost)
+    return _result(context, found, "offline", memory.theirs, findings)
 
 
 _GIVEN_UP = {
@@ -253,26 +247,18 @@ _GIVEN_UP = {
 }  # fmt: skip
 
 
-def _give_up(context: SyncContext, found: Comparison, reply: Reply, attempts: int, lost: int) -> SyncResult:
+def _give_up(context: SyncContext, found: Comparison, reply: Reply) -> SyncResult:
     how, code, what, hint = _GIVEN_UP[reply.kind]
     said = f": {reply.said}" if reply.said else ""
     finding = Finding(code, "error", f"{what}; it waits in this clone{said}", hint=hint)
-    return _result(context, found, how, found.tip, [*found.plan.findings, finding], attempts, lost)
+    return _result(context, found, how, found.tip, [*found.plan.findings, finding])
 
 
-_UNSENT = ("offline", "refused", "contended")
-
-
-def _result(
-    context: SyncContext, found: Comparison, how: str, commit: str, findings: list[Finding], attempts: int, lost: int
-) -> SyncResult:
-    ways = {path: how_of(found.plan, found.trees, path, found.like) for path in found.plan.decided}
-    sent, brought, merged = (
-        sorted(path for path, way in ways.items() if way == name) for name in ("sent", "brought", "merged")
-    )
+def _result(context: SyncContext, found: Comparison, how: str, commit: str, findings: list[Finding]) -> SyncResult:
+    sent, brought, merged = (found.plan.list_paths(way) for way in ("sent", "brought", "merged"))
     waiting: list[str] = []
-    if how in _UNSENT:
+    if how in ("offline", "refused", "contended"):
         waiting, sent, brought, merged = sorted({*sent, *merged}), [], [], []
     sent = sorted({*sent, *found.arrived} - {*merged, *waiting})
     remote, branch, _ = context.target
-    return SyncResult(remote, branch, how, commit, sent, brought, merged, waiting, attempts, lost, False, findings)
+    return SyncResult(remote, branch, how, commit, sent, brought, merged, waiting, 0, 0, False, findings)

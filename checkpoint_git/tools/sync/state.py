@@ -69,16 +69,12 @@ def name_refs(remote: str, branch: str) -> Names:
 
 def read_local(cwd: str, env: Env) -> str:
     """The ref that HEAD names, "" where it is detached."""
-    return _answer(["symbolic-ref", "-q", "HEAD"], cwd, env)
+    return os.fsdecode(run_git(["symbolic-ref", "-q", "HEAD"], cwd, env=env, check=False).out).strip()
 
 
 def read_ref(cwd: str, name: str, env: Env) -> str:
-    return _answer(["rev-parse", "-q", "--verify", f"{name}^{{commit}}"], cwd, env)
-
-
-def _answer(words: Sequence[str], cwd: str, env: Env) -> str:
-    result = run_git(words, cwd, env=env, check=False)
-    return os.fsdecode(result.out).strip() if result.code == 0 else ""
+    words = ["rev-parse", "-q", "--verify", f"{name}^{{commit}}"]
+    return run_git(words, cwd, env=env, check=False).out.decode().strip()
 
 
 def read_memory(cwd: str, names: Names, local: str, env: Env) -> Memory:
@@ -89,18 +85,16 @@ def read_memory(cwd: str, names: Names, local: str, env: Env) -> Memory:
     commits = {name: row[0] for name, row in rows.items()}
     head = commits.get(local, "") if local else read_ref(cwd, "HEAD", env)
     partial_of = rows[names.partial][1].split(" ")[0] if names.partial in rows else ""
-    queue = _read_queue(cwd, rows[names.queue], env) if names.queue in rows else None
+    queue = None
+    if names.queue in rows:
+        record, parents, since, subject = rows[names.queue]
+        sent, *older = parents.split(" ")
+        expected = read_ref(cwd, f"{sent}^1", env) if sent else ""
+        queue = Queued(record, sent, expected, int(since or 0), subject == SENT, tuple(older))
     seen, synced, partial, was_at = (
         commits.get(name, "") for name in (names.theirs, names.synced, names.partial, names.head)
     )
     return Memory(head, local, seen, synced, partial, partial_of, queue, was_at)
-
-
-def _read_queue(cwd: str, row: list[str], env: Env) -> Queued:
-    record, parents, since, subject = row
-    sent, *older = parents.split(" ")
-    expected = read_ref(cwd, f"{sent}^1", env) if sent else ""
-    return Queued(record, sent, expected, int(since or 0), subject == SENT, tuple(older))
 
 
 def list_older(queue: Queued | None, tip: str) -> tuple[str, ...]:
@@ -137,7 +131,7 @@ class Base(NamedTuple):
 
 
 def find_base(cwd: str, memory: Memory, tip: str, env: Env) -> Base:
-    """What the work tree has in common with the tip. It counts as a child of HEAD and of what it last took in."""
+    # what the work tree has in common with the tip: it counts as a child of HEAD and of what it last took in
     met, head = memory.met, memory.head
     if tip and met and not (head and _is_ancestor(cwd, met, head, env)):
         bases = _merge_bases(cwd, [tip, *filter(None, [head]), met], env)
