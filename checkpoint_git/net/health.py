@@ -11,6 +11,7 @@ import ssl
 import threading
 from base64 import b64encode
 from collections.abc import Mapping
+from concurrent.futures import Future
 from typing import Any, Literal, NamedTuple
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # not in typeshed
@@ -155,80 +156,67 @@ def find_proxy(parts: SplitResult, env: Mapping[str, str]) -> SplitResult | None
 # the question
 
 
-class _Call:
-    """The question under way in a thread of its own: the look-up of a name can be left waiting, but not be stopped."""
-
-    def __init__(self) -> None:
-        self.connection: http.client.HTTPConnection | None = None
-        self.socket: socket.socket | None = None  # kept: the connection forgets it once the answer has begun
-        self.value: dict[str, Any] = {}
-        self.error: BaseException | None = None
-
-    def hang_up(self) -> None:
-        connected = self.socket or (self.connection.sock if self.connection else None)
-        if connected is not None:
-            with contextlib.suppress(OSError):  # it ended by itself
-                connected.shutdown(socket.SHUT_RDWR)
-
-
 def _ask_in_time(parts: SplitResult, env: Mapping[str, str], seconds: float) -> dict[str, Any]:
-    call = _Call()
+    # A thread of its own: the look-up of a name can be left waiting, but not be stopped.
+    answer: Future[dict[str, Any]] = Future()
+    opened: list[http.client.HTTPConnection] = []
+    sockets: list[socket.socket] = []  # kept: a connection forgets its own once the answer has begun
 
     def work() -> None:
         try:
-            call.value = _ask(parts, env, seconds, call)
+            answer.set_result(_ask(parts, env, seconds, opened, sockets))
         except BaseException as error:  # handed over to who waits, whatever it is
-            call.error = error
+            answer.set_exception(error)
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     thread.join(seconds)
     if thread.is_alive():
-        call.hang_up()
+        for connected in (*sockets, *(one.sock for one in opened if one.sock)):
+            with contextlib.suppress(OSError):  # it ended by itself
+                connected.shutdown(socket.SHUT_RDWR)
         thread.join(0.5)
         raise HealthError("unreachable", f"there was no whole answer within {seconds:g} seconds")
-    error = call.error
-    if error is None:
-        return call.value
+    error = answer.exception()
     reason = next((text for kind, text in _REASONS if isinstance(error, kind)), None)
-    raise HealthError("unreachable", shorten(reason.format(error), 200)) if reason else error
+    if reason:
+        raise HealthError("unreachable", shorten(reason.format(error), 200)) from error
+    return answer.result()
 
 
-def _ask(parts: SplitResult, env: Mapping[str, str], seconds: float, call: _Call) -> dict[str, Any]:
+def _ask(
+    parts: SplitResult,
+    env: Mapping[str, str],
+    seconds: float,
+    opened: list[http.client.HTTPConnection],
+    sockets: list[socket.socket],
+) -> dict[str, Any]:
+    # http.client rather than urllib.request, which does not say what it is connected to: nobody could hang up
     for _ in range(MAX_REDIRECTS + 1):
-        call.connection, target, headers = _plan_request(parts, env, seconds)
-        try:
-            call.connection.connect()
-            call.socket = call.connection.sock
-            call.connection.request("GET", target, headers=headers)
-            with contextlib.closing(call.connection.getresponse()) as response:
+        proxy = find_proxy(parts, env)
+        host, port = (proxy or parts).hostname or "", _port_of(proxy or parts)
+        passport = _login_header("Proxy-Authorization", proxy) if proxy else {}
+        target, headers = _target_of(parts), {**_HEADERS, **_login_header("Authorization", parts)}
+        if parts.scheme == "https":
+            connection: http.client.HTTPConnection = http.client.HTTPSConnection(host, port, timeout=seconds)
+            if proxy:
+                connection.set_tunnel(parts.hostname or "", _port_of(parts), passport)
+        else:
+            connection = http.client.HTTPConnection(host, port, timeout=seconds)
+            target, headers = _site_of(parts) + target if proxy else target, headers | passport
+        with contextlib.closing(connection):
+            opened.append(connection)
+            connection.connect()
+            sockets.append(connection.sock)
+            connection.request("GET", target, headers=headers)
+            with contextlib.closing(connection.getresponse()) as response:
                 if response.status not in _REDIRECTS:
                     return _read_value(response)
                 location = response.getheader("Location")
-                if not location:
-                    raise HealthError("bad-answer", "it redirects without saying where to")
-                parts = follow_redirect(parts, location)
-        finally:
-            call.connection.close()
-            call.socket = None
+        if not location:
+            raise HealthError("bad-answer", "it redirects without saying where to")
+        parts = follow_redirect(parts, location)
     raise HealthError("bad-answer", f"it redirects more than {MAX_REDIRECTS} times")
-
-
-def _plan_request(
-    parts: SplitResult, env: Mapping[str, str], seconds: float
-) -> tuple[http.client.HTTPConnection, str, dict[str, str]]:
-    """A connection that is not opened yet, what to ask it for, and the headers to send."""
-    proxy = find_proxy(parts, env)
-    target, headers = _target_of(parts), {**_HEADERS, **_login_header("Authorization", parts)}
-    passport = _login_header("Proxy-Authorization", proxy) if proxy else {}
-    host, port = (proxy or parts).hostname or "", _port_of(proxy or parts)
-    if parts.scheme == "http":
-        target = _site_of(parts) + target if proxy else target
-        return http.client.HTTPConnection(host, port, timeout=seconds), target, headers | passport
-    connection = http.client.HTTPSConnection(host, port, timeout=seconds, context=ssl.create_default_context())
-    if proxy:
-        connection.set_tunnel(parts.hostname or "", _port_of(parts), passport)
-    return connection, target, headers
 
 
 def _login_header(name: str, parts: SplitResult) -> dict[str, str]:
