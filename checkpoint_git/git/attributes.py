@@ -52,27 +52,26 @@ def remove_attributes(data: bytes) -> bytes | None:
 
 def adopt_lines(data: bytes) -> bytes:
     """The other driver's lines made ours; each keeps its other attributes, and its first form in a comment above it."""
-    return b"".join(_adopt(line) for line in data.splitlines(keepends=True))
-
-
-def _adopt(line: bytes) -> bytes:
-    if not _names_other_driver(line):
-        return line
-    end = b"" if line.endswith((b"\n", b"\r")) else b"\n"
-    return _ADOPTED + line + end + _OTHER_MERGE.sub(_OWN_MERGE, line)
+    adopted = b""
+    for line in data.splitlines(keepends=True):
+        if _names_other_driver(line):
+            adopted += _ADOPTED + line + (b"" if line.endswith((b"\n", b"\r")) else b"\n")
+            line = _OTHER_MERGE.sub(_OWN_MERGE, line)
+        adopted += line
+    return adopted
 
 
 def restore_lines(data: bytes) -> bytes:
     """The opposite of adopt_lines, to the byte. A line that was edited since stays as it is."""
-    lines = data.splitlines(keepends=True)
-    pairs = zip([b"", *lines], lines, strict=False)
-    return b"".join(_restore(above, line) for above, line in pairs if not line.startswith(_ADOPTED))
-
-
-def _restore(above: bytes, line: bytes) -> bytes:
-    original, text = above.removeprefix(_ADOPTED).rstrip(b"\r\n"), line.rstrip(b"\r\n")
-    was_adopted = above.startswith(_ADOPTED) and _OTHER_MERGE.sub(_OWN_MERGE, original) == text
-    return original + line[len(text) :] if was_adopted else line
+    restored, above = b"", b""
+    for line in data.splitlines(keepends=True):
+        original, text = above.removeprefix(_ADOPTED).rstrip(b"\r\n"), line.rstrip(b"\r\n")
+        if above.startswith(_ADOPTED) and _OTHER_MERGE.sub(_OWN_MERGE, original) == text:
+            restored += original + line[len(text) :]
+        elif not line.startswith(_ADOPTED):
+            restored += line
+        above = line
+    return restored
 
 
 # what git answers

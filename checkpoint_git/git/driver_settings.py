@@ -1,8 +1,8 @@
 """What git's configuration must say for our drivers to run: commands made from paths and choices. Pure."""
 
-import re
 import shlex
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 Narrative = Literal["conflict", "newest"]
@@ -22,21 +22,6 @@ _OWN_NAME = "checkpoint-git:"
 # The length of a configuration file whose last line had no end before we wrote to it: git ends such a line.
 UNENDED_SIZE = "checkpoint.install.unended"
 
-KEYS = (
-    "merge.checkpoint.name",
-    DRIVER,
-    RECURSIVE,
-    "merge.checkpoint-base.name",
-    BASE_DRIVER,
-    TEXTCONV,
-    MERGETOOL,
-    MERGETOOL_TRUST,
-    PYTHON,
-    PACKAGE,
-    HOOKS,
-    UNENDED_SIZE,
-)
-
 # Where the driver did not even start, git's own text merge leaves markers; an exit with %A untouched would look like
 # a resolved file that has lost theirs.
 _FALLBACK = (
@@ -47,17 +32,17 @@ _FALLBACK = (
 
 
 class Choices(NamedTuple):
-    """What a person decided for this clone. schema: absolute path of a schema for private fields, or ""."""
+    """What the user decided for this clone."""
 
     narrative: Narrative = "conflict"
-    schema: str = ""
+    schema: str = ""  # absolute path of a schema for private fields
 
 
 class Installed(NamedTuple):
-    """A driver command taken apart: the interpreter, the driver's file and the choices written into it."""
+    """A driver command taken apart."""
 
     python: str
-    driver: str
+    driver: str  # its file
     choices: Choices
 
 
@@ -81,8 +66,8 @@ def driver_command(python: str, package: str, choices: Choices, *, base: bool = 
     options = ["--base"] if base else []
     options += ["--narrative", "newest"] if choices.narrative == "newest" else []
     options += ["--merge-schema", _quoted(choices.schema)] if choices.schema else []
-    start = [_quoted(python), "-I", "-S", _quoted(f"{package}/driver.py"), *options, "%O %A %B %L %P"]
-    return f"{' '.join(start)}; {_FALLBACK}"
+    start = " ".join([_quoted(python), "-I", "-S", _quoted(f"{package}/driver.py"), *options])
+    return f"{start.replace('%', '%%')} %O %A %B %L %P; {_FALLBACK}"
 
 
 # `git mergetool` names the conflicted file in $MERGED. The index has all versions, so BASE, LOCAL and REMOTE are not
@@ -91,7 +76,7 @@ _MERGETOOL_WORDS = ' -P -m checkpoint_git resolve -- "$MERGED"'
 
 
 def mergetool_command(python: str) -> str:
-    return f"{_always_quoted(python)}{_MERGETOOL_WORDS}"
+    return f"{_quoted(python)}{_MERGETOOL_WORDS}"
 
 
 def read_driver_command(command: str) -> Installed | None:
@@ -103,50 +88,35 @@ def read_driver_command(command: str) -> Installed | None:
         return None
     if words[1:3] != ["-I", "-S"] or len(words) < 4 or not words[3].endswith("/driver.py"):
         return None
-    narrative: Narrative = "newest" if _word_after(words, "--narrative") == "newest" else "conflict"
-    return Installed(words[0], words[3], Choices(narrative, _word_after(words, "--merge-schema")))
-
-
-def is_foreign_driver(settings: Mapping[str, str], key: str = DRIVER) -> bool:
-    command = settings.get(key, "")
-    name = settings.get(key.replace(".driver", ".name"), "")
-    if not command:
-        return bool(name) and not name.startswith(_OWN_NAME)
-    return read_driver_command(command) is None
+    options = dict(pairwise(words[4:]))
+    narrative: Narrative = "newest" if options.get("--narrative") == "newest" else "conflict"
+    return Installed(words[0], words[3], Choices(narrative, options.get("--merge-schema", "")))
 
 
 def is_own_textconv(command: str) -> bool:
     return command.startswith("show() {") and "/textconv.py" in command
 
 
-def is_foreign_mergetool(settings: Mapping[str, str]) -> bool:
-    command = settings.get(MERGETOOL, "")
-    return MERGETOOL_TRUST in settings if not command else not command.endswith(_MERGETOOL_WORDS)
-
-
 def foreign_sections(settings: Mapping[str, str]) -> tuple[str, ...]:
-    taken = {
-        "merge.checkpoint.": is_foreign_driver(settings),
-        "merge.checkpoint-base.": is_foreign_driver(settings, BASE_DRIVER),
-        "diff.checkpoint.": TEXTCONV in settings and not is_own_textconv(settings[TEXTCONV]),
-        "mergetool.checkpoint.": is_foreign_mergetool(settings),
-    }
-    return tuple(section for section, foreign in taken.items() if foreign)
+    """The sections under our names, each with a dot at its end, that somebody else wrote."""
+    taken = []
+    for section in ("merge.checkpoint.", "merge.checkpoint-base."):
+        command, name = settings.get(f"{section}driver"), settings.get(f"{section}name") or _OWN_NAME
+        is_ours = read_driver_command(command) if command else name.startswith(_OWN_NAME)
+        taken += [] if is_ours else [section]
+    if TEXTCONV in settings and not is_own_textconv(settings[TEXTCONV]):
+        taken.append("diff.checkpoint.")
+    mergetool = settings.get(MERGETOOL)
+    is_ours = mergetool.endswith(_MERGETOOL_WORDS) if mergetool else MERGETOOL_TRUST not in settings
+    return (*taken, *([] if is_ours else ["mergetool.checkpoint."]))
 
 
 def find_own_settings(settings: Mapping[str, str]) -> list[str]:
     foreign = foreign_sections(settings)
-    return [key for key in KEYS if key in settings and not key.startswith(foreign or "\0")]
-
-
-def _word_after(words: list[str], option: str) -> str:
-    return words[words.index(option) + 1] if option in words[:-1] else ""
+    ours = (*plan_settings("", "", Choices()), TEXTCONV, HOOKS, UNENDED_SIZE)
+    return [key for key in ours if key in settings and not key.startswith(foreign or "\0")]
 
 
 def _quoted(path: str) -> str:
-    return _always_quoted(path).replace("%", "%%")
-
-
-def _always_quoted(path: str) -> str:
     quoted = shlex.quote(path)
-    return quoted if re.match("['\"]", quoted) else f"'{quoted}'"
+    return quoted if quoted.startswith(("'", '"')) else f"'{quoted}'"

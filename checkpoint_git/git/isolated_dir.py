@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.git.run import Env as Env
 from checkpoint_git.git.run import GitResult, clean_env, git_error, run_git
-
-Env = Mapping[str, str] | None  # git's surroundings; None for this process's own
 
 OBJECTS, OTHER_OBJECTS = "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"
 
@@ -36,16 +35,10 @@ _NO_ATTRIBUTES = "* !merge !conflict-marker-size !diff !text !eol !crlf !ident !
 
 
 class Sealed(NamedTuple):
-    """cwd: an empty folder in the sealed git directory. env: the surroundings in which git works there.
-
-    folder: for temporary files; the sealed directory goes with it. partial: the repository lacks objects on purpose,
-    and what is sealed asks no server for them.
-    """
-
-    cwd: str
-    env: Mapping[str, str]
-    folder: str
-    partial: bool
+    cwd: str  # an empty folder in the sealed git directory
+    env: Mapping[str, str]  # in which git works there
+    folder: str  # for temporary files; the sealed directory goes with it
+    partial: bool  # the repository lacks objects on purpose, and what is sealed asks no server for them
 
 
 @contextmanager
@@ -63,11 +56,22 @@ def open_sealed(
     if len(lines) != 4:
         raise CheckpointError("the repository's path holds a line break", "move it to another folder")
     object_format, objects, shallow, _ = lines
-    known = _read_settings(cwd, env)
+    found = run_git(["config", "-z", "--get-regexp", _KEPT_SETTINGS], cwd, env=env, check=False).out
+    known = {name: value for name, _, value in (one.partition("\n") for one in os.fsdecode(found).split("\0")) if name}
     with tempfile.TemporaryDirectory(prefix="checkpoint-", ignore_cleanup_errors=True) as folder:
         git_dir = os.path.join(folder, "sealed")
         work = os.path.join(git_dir, "work")
-        _write_directory(git_dir, object_format, known.get("core.sharedrepository", "umask"), attributes)
+        for name in ("info", "objects", "refs/heads", "work"):
+            os.makedirs(os.path.join(git_dir, name))
+        shared = known.get("core.sharedrepository", "umask")
+        files = {
+            "HEAD": "ref: refs/heads/nothing\n",
+            "config": _CONFIG.format(format=object_format, shared=shared if shared.isalnum() else "umask"),
+            "info/attributes": _NO_ATTRIBUTES + "".join(f"{line}\n" for line in attributes),
+        }
+        for name, text in files.items():
+            with open(os.path.join(git_dir, name), "w", encoding="utf-8") as stream:
+                stream.write(text)
         surroundings = {
             **{name: value for name, value in clean_env(own).items() if not name.startswith("GIT_")},
             **{name: own[name] for name in _KEPT_VARIABLES if name in own},
@@ -81,35 +85,11 @@ def open_sealed(
             "GIT_ATTR_NOSYSTEM": "1",
             "GIT_NO_REPLACE_OBJECTS": "1",
             "GIT_TERMINAL_PROMPT": "0",
-            **_as_environment(settings or {}),
+            "GIT_CONFIG_COUNT": str(len(settings or {})),
         }
+        for number, (key, value) in enumerate((settings or {}).items()):
+            surroundings |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
         yield Sealed(work, surroundings, folder, bool(known.keys() - {"core.sharedrepository"}))
-
-
-def _read_settings(cwd: str, env: Env) -> dict[str, str]:
-    out = run_git(["config", "-z", "--get-regexp", _KEPT_SETTINGS], cwd, env=env, check=False).out
-    pairs = (record.partition("\n") for record in os.fsdecode(out).split("\0"))
-    return {name: value for name, _, value in pairs if name}
-
-
-def _write_directory(git_dir: str, object_format: str, shared: str, attributes: Sequence[str]) -> None:
-    for name in ("info", "objects", "refs/heads", "work"):
-        os.makedirs(os.path.join(git_dir, name))
-    files = {
-        "HEAD": "ref: refs/heads/nothing\n",
-        "config": _CONFIG.format(format=object_format, shared=shared if shared.isalnum() else "umask"),
-        "info/attributes": _NO_ATTRIBUTES + "".join(f"{line}\n" for line in attributes),
-    }
-    for name, text in files.items():
-        with open(os.path.join(git_dir, name), "w", encoding="utf-8") as stream:
-            stream.write(text)
-
-
-def _as_environment(settings: Mapping[str, str]) -> dict[str, str]:
-    pairs = {"GIT_CONFIG_COUNT": str(len(settings))}
-    for number, (key, value) in enumerate(settings.items()):
-        pairs |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
-    return pairs
 
 
 def list_folders(first: str, others: str | None) -> str:
@@ -126,7 +106,7 @@ def name_commits(sealed: Sealed, commits: Mapping[str, str]) -> None:
 
 
 def run_sealed(sealed: Sealed, words: Sequence[str], stdin: bytes = b"", answers: Sequence[int] = (0,)) -> GitResult:
-    """`git WORDS` in the sealed directory. answers: exit codes that are none of an error's."""
+    """answers: exit codes that are none of an error's."""
     result = run_git(words, sealed.cwd, stdin=stdin, env=sealed.env, check=False)
     if result.code not in answers:
         error = git_error(words, result, "a merge in memory")

@@ -1,21 +1,18 @@
 """Blobs, trees and how trees differ: the one place that asks git for them. It knows nothing of what they say.
 
-`env` is git's whole environment, None for this process's own. Paths are relative to the top of the work tree, with "/";
-ids are full. Everything raises CheckpointError where git fails.
+Paths are relative to the top of the work tree, with "/"; ids are full. Where git fails, CheckpointError is raised.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import TracebackType
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.git.run import Env as Env  # for who reads objects
 from checkpoint_git.git.run import run_git, start_git
 
 if TYPE_CHECKING:
     import subprocess
-
-Env = Mapping[str, str] | None
 
 FILE_MODES = ("100644", "100755")
 SYMLINK = "120000"
@@ -29,41 +26,36 @@ _DAMAGED = "the repository may be damaged, or lack too much: git fsck, git fetch
 
 
 class Entry(NamedTuple):
-    """What a tree or the index has at a path. mode: "100644"."""
+    """What a tree or the index has at a path."""
 
-    mode: str
+    mode: str  # such as "100644"
     blob: str
 
     @property
     def is_file(self) -> bool:
-        """Not a symbolic link, not a submodule."""
         return self.mode in FILE_MODES
 
 
 class IndexEntry(NamedTuple):
-    """One line of the index. stage: 0, or 1 to 3 (base, ours, theirs) while a merge is unresolved."""
-
     path: str
     mode: str
     blob: str
-    stage: int
+    stage: int  # 0, or 1 to 3 (base, ours, theirs) while a merge is unresolved
 
 
 class Header(NamedTuple):
-    """What an object is. kind: git's word for it, or "missing" or "ambiguous"; then id is "" and size 0."""
+    """What an object is."""
 
     id: str
-    kind: str
+    kind: str  # git's word for it, or "missing" or "ambiguous"; then id is "" and size 0
     size: int
 
 
 class Change(NamedTuple):
-    """before: what each tree that it is compared with has, None for nothing. came_from: the path before a rename."""
-
     path: str
-    before: tuple[Entry | None, ...]
+    before: tuple[Entry | None, ...]  # what each tree that it is compared with has, None for nothing
     after: Entry | None
-    came_from: str = ""
+    came_from: str = ""  # the path before a rename
 
     @property
     def old(self) -> Entry | None:
@@ -79,19 +71,19 @@ class Blobs:
     names: ids, or anything else that fits in a line and that git takes for an object, such as "HEAD:README".
     """
 
+    _process: "subprocess.Popen[bytes]"
+    _asked: int  # answers that have not begun
+    _left: int  # bytes of the current answer that nobody has read, the line feed behind it included
+
     def __init__(self, cwd: str, env: Env = None, limit: int | None = None) -> None:
         self._cwd, self._env, self._limit = cwd, env, limit
         self._ends = 0
-        self._asked = 0  # answers that have not begun
-        self._left = 0  # bytes of the current answer that nobody has read
-        self._process = self._start()
+        self._start()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None or self._asked or self._left:
             self._process.kill()
         self._end()
@@ -110,7 +102,7 @@ class Blobs:
                 yield b"".join(self._pieces())
 
     def stream_all(self, names: Sequence[str]) -> Iterator[Iterator[bytes] | None]:
-        """Each content in pieces, without holding a whole one; what the caller leaves unread is skipped."""
+        """Each content in pieces; what the caller leaves unread is skipped."""
         for size in self._ask_all(names):
             yield None if size is None else self._pieces()
 
@@ -118,14 +110,17 @@ class Blobs:
         at = 0
         while at < len(names):
             some = names[at : at + _AT_ONCE]
-            if len(some) > 1 and sum(map(len, some)) > 8 * _LONGEST_NAME:
+            if sum(map(len, some)) > 8 * _LONGEST_NAME:
                 some = some[:1]
             is_asked = self._ask(some)
             for _ in some:
                 at += 1
-                header = self._read_header() if is_asked else []
-                if not header:  # git before 2.44 ends over an object that it may not fetch
-                    self._restart()
+                if not is_asked or not self._read_header():  # git before 2.44 ends over an object that it may not fetch
+                    self._end()
+                    self._ends += 1
+                    if self._ends > _MOST_ENDS:
+                        raise CheckpointError("git cat-file ended again and again before it answered", _DAMAGED)
+                    self._start()
                     yield None
                     break  # the rest is asked again
                 yield self._left - 1 if self._left else None
@@ -143,8 +138,7 @@ class Blobs:
             return False
         return True
 
-    def _read_header(self) -> list[bytes]:
-        """[] where git has ended."""
+    def _read_header(self) -> list[bytes]:  # [] where git has ended
         self._skip()
         assert self._process.stdout
         self._asked -= 1
@@ -170,16 +164,9 @@ class Blobs:
             self._process.stdout.read(1)  # the line feed behind every content
             self._left = 0
 
-    def _start(self) -> "subprocess.Popen[bytes]":
-        return start_git(["cat-file", "--batch"], self._cwd, env=self._env, stderr=-3)  # -3: subprocess.DEVNULL
-
-    def _restart(self) -> None:
-        self._end()
+    def _start(self) -> None:
         self._asked = self._left = 0
-        self._ends += 1
-        if self._ends > _MOST_ENDS:
-            raise CheckpointError("git cat-file ended again and again before it answered", _DAMAGED)
-        self._process = self._start()
+        self._process = start_git(["cat-file", "--batch"], self._cwd, env=self._env, stderr=-3)  # subprocess.DEVNULL
 
     def _end(self) -> None:
         try:
@@ -225,40 +212,39 @@ def find_missing(cwd: str, names: Sequence[str], env: Env = None) -> frozenset[s
 
 
 def read_commit(cwd: str, rev: str, env: Env = None) -> str:
-    words = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{rev}^{{commit}}"]
-    result = run_git(words, cwd, env=env, check=False)
-    if result.code != 0:
+    commit = _find_commit(cwd, rev, env)
+    if not commit:
         raise CheckpointError(f"{rev!r} names no commit", "give a branch, a tag or a commit id")
-    return result.out.decode().split()[-1]
+    return commit
 
 
 def has_commit(cwd: str, rev: str, env: Env = None) -> bool:
+    return bool(_find_commit(cwd, rev, env))
+
+
+def _find_commit(cwd: str, rev: str, env: Env) -> str:
     words = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{rev}^{{commit}}"]
-    return run_git(words, cwd, env=env, check=False).code == 0
+    result = run_git(words, cwd, env=env, check=False)
+    return result.out.decode().split()[-1] if result.code == 0 else ""
 
 
 def read_tree(cwd: str, tree: str, env: Env = None, paths: Sequence[str] = ()) -> dict[str, Entry]:
     """paths: literal, of files or folders; none of them means all."""
     words = ["--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", tree, "--", *paths]
-    entries: dict[str, Entry] = {}
-    for record in run_git(words, cwd, env=env).out.split(b"\0"):
-        facts, tab, path = record.partition(b"\t")
-        if tab:
-            mode, _, blob = facts.decode().split()
-            entries[os.fsdecode(path)] = Entry(mode, blob)
-    return entries
+    return {path: Entry(mode, blob) for (mode, _, blob), path in _list_files(words, cwd, env)}
 
 
 def read_index(cwd: str, pathspecs: Sequence[str] = (), env: Env = None, *, unmerged: bool = False) -> list[IndexEntry]:
     """An unmerged file once for each of its stages."""
     words = ["ls-files", "-u" if unmerged else "-s", "-z", "--full-name", "--", *pathspecs]
-    entries: list[IndexEntry] = []
+    return [IndexEntry(path, mode, blob, int(stage)) for (mode, blob, stage), path in _list_files(words, cwd, env)]
+
+
+def _list_files(words: Sequence[str], cwd: str, env: Env) -> Iterator[tuple[list[str], str]]:
     for record in run_git(words, cwd, env=env).out.split(b"\0"):
         facts, tab, path = record.partition(b"\t")
         if tab:
-            mode, blob, stage = facts.decode().split()
-            entries.append(IndexEntry(os.fsdecode(path), mode, blob, int(stage)))
-    return entries
+            yield facts.decode().split(), os.fsdecode(path)
 
 
 # differences

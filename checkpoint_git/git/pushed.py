@@ -1,20 +1,12 @@
 """What a push or a rewrite brings: git's hook lines taken apart, and the checkpoint files that new commits touch."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.git.objects import Env, diff_parents, diff_trees, has_commit, read_commit
+from checkpoint_git.git.objects import Change, Env, diff_parents, diff_trees, has_commit, read_commit
 from checkpoint_git.git.run import run_git
-from checkpoint_git.git.staged import (
-    Loss,
-    Staged,
-    find_losses,
-    pathspecs,
-    read_changed_paths,
-    read_committed,
-    top_glob,
-)
+from checkpoint_git.git.staged import Loss, Staged, find_losses, pathspecs, read_committed, top_glob
 from checkpoint_git.protocols.registry import protocol_of
 
 _MOST_ENDS = 50  # places where a pushed branch leaves what the remote has
@@ -43,7 +35,7 @@ def parse_rewritten(text: str) -> list[str]:
 
 
 def is_zero(object_id: str) -> bool:
-    """Whether git means "no object" by it, in SHA-1 and SHA-256 repositories alike."""
+    """Whether git means "no object" by it, in SHA-1 and SHA-256 alike."""
     return not object_id.strip("0")
 
 
@@ -56,21 +48,21 @@ def read_pushed(work_tree: str, push: Push, remote: str) -> Staged:
         commit = read_commit(work_tree, push.local_id)
     except CheckpointError:
         return Staged([], [], [])
-    return read_committed(work_tree, commit, _read_paths(work_tree, commit, push.remote_id, remote))
-
-
-def _read_paths(work_tree: str, commit: str, remote_id: str, remote: str) -> set[str] | None:
-    """The paths to look at; None means all, where nothing is known of what the remote has."""
-    if not is_zero(remote_id) and has_commit(work_tree, remote_id):
-        return read_changed_paths(work_tree, remote_id, commit)
-    if not run_git(["for-each-ref", "--count=1", f"refs/remotes/{remote}"], work_tree, check=False).out:
-        return None
-    words = ["rev-list", commit, "--not", f"--remotes={remote}", "--", *pathspecs()]
-    return read_commit_changes(work_tree, run_git(words, work_tree).out.decode().split())
+    if not is_zero(push.remote_id) and has_commit(work_tree, push.remote_id):
+        changed = _paths_of(diff_trees(work_tree, push.remote_id, commit, pathspecs()))
+    elif run_git(["for-each-ref", "--count=1", f"refs/remotes/{remote}"], work_tree, check=False).out:
+        words = ["rev-list", commit, "--not", f"--remotes={remote}", "--", *pathspecs()]
+        changed = read_commit_changes(work_tree, run_git(words, work_tree).out.decode().split())
+    else:
+        changed = None  # nothing is known of what the remote has: all files count
+    return read_committed(work_tree, commit, changed)
 
 
 def read_commit_changes(work_tree: str, commits: list[str]) -> set[str]:
-    changes = diff_parents(work_tree, commits, pathspecs())
+    return _paths_of(diff_parents(work_tree, commits, pathspecs()))
+
+
+def _paths_of(changes: Iterable[Change]) -> set[str]:
     return {one.path for one in changes if one.after and protocol_of(one.path)}
 
 

@@ -8,16 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from checkpoint_git.git.objects import (
-    FILE_MODES,
-    GITLINK,
-    SYMLINK,
-    diff_parents,
-    diff_trees,
-    read_blobs,
-    read_headers,
-    read_tree,
-)
+from checkpoint_git.git import objects
 from checkpoint_git.git.pushed import is_zero, read_new_losses
 from checkpoint_git.git.run import run_git
 from checkpoint_git.git.staged import Loss, find_losses, pathspecs, top_glob
@@ -38,12 +29,10 @@ class Received(NamedTuple):
 
 
 class Arrival(NamedTuple):
-    """mode: as in a tree. size: bytes, -1 for what is no file of this repository."""
-
     path: str
-    mode: str
+    mode: str  # as in a tree
     blob: str
-    size: int
+    size: int  # bytes, -1 for a submodule
 
 
 def parse_received(text: str) -> list[Received]:
@@ -59,7 +48,7 @@ def server_env(env: Mapping[str, str]) -> dict[str, str]:
 def read_tips(repository: str, received: Sequence[Received], env: Mapping[str, str]) -> dict[str, str]:
     """The commit of every id that the lines name; what names none, such as a tag on a file, is left out."""
     ids = list(dict.fromkeys(name for line in received for name in line[:2] if not is_zero(name)))
-    headers = read_headers(repository, [f"{name}^{{commit}}" for name in ids], env)
+    headers = objects.read_headers(repository, [f"{name}^{{commit}}" for name in ids], env)
     return {name: header.id for name, header in zip(ids, headers, strict=True) if header.id}
 
 
@@ -73,27 +62,33 @@ def read_arrivals(
     branch that is here already, is left out.
     """
     tips = list(dict.fromkeys(commits))
-    brought = _read_brought(repository, tips, env)
-    odd = {path for path, mode, _ in brought if mode == GITLINK or "\n" in path}
+    new_commits = _list_new_commits(repository, tips, ["--full-history", "--", *pathspecs()], env)
+    changes = objects.diff_parents(repository, new_commits, pathspecs(), env, combined=True)
+    brought = {(one.path, *one.after) for one in changes if one.after and protocol_of(one.path)}
+    odd = {path for path, mode, _ in brought if mode == objects.GITLINK or "\n" in path}
     plain = sorted({path for path, _, _ in brought} - odd)
     told: set[tuple[str, str, str]] = set()
     for start in range(0, len(tips), _TIPS_AT_ONCE) if brought else ():
         some = tips[start : start + _TIPS_AT_ONCE]
         names = [(tip, path) for tip in some for path in plain]
-        headers = read_headers(repository, [f"{tip}:{path}" for tip, path in names], env)
+        headers = objects.read_headers(repository, [f"{tip}:{path}" for tip, path in names], env)
         for (tip, path), header in zip(names, headers, strict=True):
-            asked = ((path, mode, header.id) for mode in (*FILE_MODES, SYMLINK) if header.kind == "blob")
+            asked = (
+                (path, mode, header.id) for mode in (*objects.FILE_MODES, objects.SYMLINK) if header.kind == "blob"
+            )
             new = [one for one in asked if one in brought and one not in told]
             told.update(new)
             if new:
                 yield tip, [Arrival(*one, header.size) for one in new]
     for tip in tips[:_MOST_LISTED] if odd else ():
-        tree = read_tree(repository, tip, env, sorted(odd)[:_MOST_LISTED])
+        tree = objects.read_tree(repository, tip, env, sorted(odd)[:_MOST_LISTED])
         listed = [one for one in ((path, *entry) for path, entry in tree.items()) if one in brought and one not in told]
         told.update(listed)
         if listed:
-            headers = read_headers(repository, [blob for _, _, blob in listed], env)
-            sizes = (-1 if one[1] == GITLINK else header.size for one, header in zip(listed, headers, strict=True))
+            headers = objects.read_headers(repository, [blob for _, _, blob in listed], env)
+            sizes = (
+                -1 if one[1] == objects.GITLINK else header.size for one, header in zip(listed, headers, strict=True)
+            )
             yield tip, [Arrival(*one, size) for one, size in zip(listed, sizes, strict=True)]
 
 
@@ -105,7 +100,7 @@ def read_contents(
     for at, arrival in enumerate(arrivals):
         group.append(arrival)
         if at + 1 == len(arrivals) or sum(one.size for one in group) + arrivals[at + 1].size > _READ_AT_ONCE:
-            yield list(zip(group, read_blobs(repository, [one.blob for one in group], env), strict=True))
+            yield list(zip(group, objects.read_blobs(repository, [one.blob for one in group], env), strict=True))
             group = []
 
 
@@ -121,23 +116,19 @@ def read_received_losses(
     pairs = dict.fromkeys((tips[line.old], tips[line.new]) for line in moved)
     losses: dict[tuple[str, str], list[Loss]] = {}
     # one process for all of them says, as a rule, that nothing is lost
-    if find_losses(diff_parents(repository, [f"{new} {old}" for old, new in pairs], specs, env)):
-        found_losses = ((pair, find_losses(diff_trees(repository, *pair, specs, env))) for pair in pairs)
+    if find_losses(objects.diff_parents(repository, [f"{new} {old}" for old, new in pairs], specs, env)):
+        found_losses = ((pair, find_losses(objects.diff_trees(repository, *pair, specs, env))) for pair in pairs)
         losses.update(islice(((pair, found) for pair, found in found_losses if found), _MOST_NEW_REFS))
     for line in moved:
         if found := losses.get((tips[line.old], tips[line.new])):
             yield line, found
     fresh = [line for line in received if line.new in tips and line.old not in tips]
-    if fresh and _may_lose(repository, [tips[line.new] for line in fresh], specs, env):
+    # not narrowed to the paths: by path, git leaves out merges that took one side's
+    new_commits = _list_new_commits(repository, [tips[line.new] for line in fresh], [], env)
+    if find_losses(objects.diff_parents(repository, new_commits, specs, env)):
         for line in fresh[:_MOST_NEW_REFS]:
             if found := read_new_losses(repository, tips[line.new], ["--all"], pattern, env):
                 yield line, found
-
-
-def _read_brought(repository: str, tips: Sequence[str], env: Mapping[str, str]) -> set[tuple[str, str, str]]:
-    commits = _list_new_commits(repository, tips, ["--full-history", "--", *pathspecs()], env)
-    changes = diff_parents(repository, commits, pathspecs(), env, combined=True)
-    return {(one.path, *one.after) for one in changes if one.after and protocol_of(one.path)}
 
 
 def _list_new_commits(repository: str, tips: Sequence[str], only: Sequence[str], env: Mapping[str, str]) -> list[str]:
@@ -145,8 +136,3 @@ def _list_new_commits(repository: str, tips: Sequence[str], only: Sequence[str],
     words = ["rev-list", "--stdin", "--not", "--all", *only]
     stdin = "".join(f"{tip}\n" for tip in tips).encode()
     return run_git(words, repository, stdin=stdin, env=env).out.decode().split() if tips else []
-
-
-def _may_lose(repository: str, tips: Sequence[str], specs: Sequence[str], env: Mapping[str, str]) -> bool:
-    commits = _list_new_commits(repository, tips, [], env)  # by path, git leaves out merges that took one side's
-    return bool(find_losses(diff_parents(repository, commits, specs, env)))

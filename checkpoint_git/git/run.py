@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -15,30 +16,17 @@ MINIMUM_VERSION = (2, 31)
 
 # What `git rev-parse --local-env-vars` prints (git 2.39): with one of these set, git talks to that repository,
 # whatever directory it is started in.
-LOCAL_VARIABLES = frozenset(
-    (
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-        "GIT_CONFIG",
-        "GIT_CONFIG_PARAMETERS",
-        "GIT_CONFIG_COUNT",
-        "GIT_OBJECT_DIRECTORY",
-        "GIT_DIR",
-        "GIT_WORK_TREE",
-        "GIT_IMPLICIT_WORK_TREE",
-        "GIT_GRAFT_FILE",
-        "GIT_INDEX_FILE",
-        "GIT_NO_REPLACE_OBJECTS",
-        "GIT_REPLACE_REF_BASE",
-        "GIT_PREFIX",
-        "GIT_SHALLOW_FILE",
-        "GIT_COMMON_DIR",
-        "GIT_INTERNAL_SUPER_PREFIX",
-    )
-)
+LOCAL_VARIABLES = frozenset((
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS",
+    "GIT_DIR", "GIT_GRAFT_FILE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_NO_REPLACE_OBJECTS", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+))  # fmt: skip
 
 _CHUNK = 1 << 18  # bytes
 _PIPE = 1 << 20  # bytes
 _USAGE_ERROR = 129
+_NO_GIT = ("git was not found", "install git, or put it on PATH")
 _KNOWN_TROUBLE = (
     (b"dubious ownership", "the repository belongs to another user: git config --global --add safe.directory PATH"),
     (b"not a git repository", "go into a repository, or make one: git init"),
@@ -46,29 +34,22 @@ _KNOWN_TROUBLE = (
 )
 
 
+# git's whole environment; None for this process's own, with a hook's GIT_DIR and GIT_INDEX_FILE: see clean_env
+Env = Mapping[str, str] | None
+
+
 class GitMissingError(CheckpointError):
     """There is no git on PATH."""
 
 
 class GitResult(NamedTuple):
-    """code: git's exit code, negative when a signal ended it. out, err: what it printed, as bytes."""
-
-    code: int
+    code: int  # git's exit code, negative when a signal ended it
     out: bytes
     err: bytes
 
 
-def run_git(
-    words: Sequence[str],
-    cwd: str,
-    *,
-    stdin: bytes = b"",
-    env: Mapping[str, str] | None = None,
-    check: bool = True,
-) -> GitResult:
-    """env: the whole environment, else this process's own with a hook's GIT_DIR and GIT_INDEX_FILE: use clean_env() for
-    another repository. check: any exit code but 0 is a CheckpointError that holds what git said.
-    """
+def run_git(words: Sequence[str], cwd: str, *, stdin: bytes = b"", env: Env = None, check: bool = True) -> GitResult:
+    """check: any exit code but 0 is a CheckpointError that holds what git said."""
     with start_git(words, cwd, env=env) as process:
         out, err = process.communicate(stdin)
     result = GitResult(process.returncode, out, err)
@@ -81,7 +62,7 @@ def start_git(
     words: Sequence[str],
     cwd: str,
     *,
-    env: Mapping[str, str] | None = None,
+    env: Env = None,
     stdin: int | None = None,
     stderr: "int | IO[bytes] | None" = None,
     own_group: bool = False,
@@ -106,7 +87,7 @@ def start_git(
     except FileNotFoundError as error:
         if not os.path.isdir(cwd):
             raise CheckpointError(f"{escape_controls(cwd)} is not a directory") from error
-        raise GitMissingError("git was not found", "install git, or put it on PATH") from error
+        raise GitMissingError(*_NO_GIT) from error
     except OSError as error:
         raise CheckpointError(f"git could not be started: {error.strerror}", "check PATH and the directory") from error
 
@@ -114,7 +95,10 @@ def start_git(
 def stream_git(words: Sequence[str], cwd: str, *, env: Mapping[str, str]) -> Iterator[bytes]:
     """Chunk by chunk; closing the iterator ends git. Raises CheckpointError, where git failed after the last chunk."""
     reading, writing = os.pipe()
-    _widen(writing)
+    import fcntl
+
+    with suppress(OSError):  # not every system has such pipes, and not every user may have large ones
+        fcntl.fcntl(writing, getattr(fcntl, "F_SETPIPE_SZ", -1), _PIPE)
     nothing, quiet = (os.open(os.devnull, flags | os.O_CLOEXEC) for flags in (os.O_RDONLY, os.O_WRONLY))
     ends = ((nothing, 0), (writing, 1), (quiet, 2))
     actions = [(os.POSIX_SPAWN_DUP2, *end) for end in ends]
@@ -122,7 +106,7 @@ def stream_git(words: Sequence[str], cwd: str, *, env: Mapping[str, str]) -> Ite
         process = os.posix_spawnp("git", ["git", "-C", cwd, *words], env, file_actions=actions)
     except OSError as error:
         os.close(reading)
-        raise GitMissingError("git was not found", "install git, or put it on PATH") from error
+        raise GitMissingError(*_NO_GIT) from error
     finally:
         for descriptor, _ in ends:
             os.close(descriptor)
@@ -136,20 +120,11 @@ def stream_git(words: Sequence[str], cwd: str, *, env: Mapping[str, str]) -> Ite
         raise git_error(words, GitResult(code, b"", b"the history could not be read whole"), cwd)
 
 
-def _widen(pipe: int) -> None:
-    import fcntl
-
-    try:
-        fcntl.fcntl(pipe, getattr(fcntl, "F_SETPIPE_SZ", -1), _PIPE)
-    except OSError:
-        return
-
-
 def git_error(words: Sequence[str], result: GitResult, cwd: str) -> CheckpointError:
     said = result.err.strip().split(b"\n")[0].decode("utf-8", "replace")
     hint = next((text for sign, text in _KNOWN_TROUBLE if sign in result.err), "")
     if result.code == _USAGE_ERROR and not hint:
-        hint = f"git {version_text(MINIMUM_VERSION)} or newer is needed"
+        hint = f"git {_version_text(MINIMUM_VERSION)} or newer is needed"
     what = escape_controls(shorten(said, 300)) or f"exit code {result.code}"
     return CheckpointError(f"git {words[0]} failed in {escape_controls(cwd)}: {what}", hint)
 
@@ -164,16 +139,13 @@ def quote_path(path: bytes) -> bytes:
 
 def clean_env(env: Mapping[str, str]) -> dict[str, str]:
     """Without what ties git to one repository: for work in any other one."""
-    return {name: value for name, value in env.items() if not is_local_variable(name)}
+    pairs = ("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")
+    return {name: env[name] for name in env if name not in LOCAL_VARIABLES and not name.startswith(pairs)}
 
 
 def offline_env(env: Mapping[str, str]) -> dict[str, str]:
     """A clean one, in which git asks no server for what a partial clone lacks."""
     return {**clean_env(env), "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_TERMINAL_PROMPT": "0"}
-
-
-def is_local_variable(name: str) -> bool:
-    return name in LOCAL_VARIABLES or name.startswith(("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"))
 
 
 def read_bare_top(cwd: str, env: Mapping[str, str]) -> str | None:
@@ -184,24 +156,18 @@ def read_bare_top(cwd: str, env: Mapping[str, str]) -> str | None:
     return top if answer.code == 0 and bare == "true" else None
 
 
-def read_git_version(cwd: str) -> tuple[int, ...]:
+def check_git_version(cwd: str) -> tuple[int, ...]:
+    """Git's version. Raises CheckpointError when git is missing or older than what we need."""
     words = run_git(["--version"], cwd).out.decode("utf-8", "replace").split()
     numbers = words[2].split(".") if len(words) > 2 else []
     version = tuple(int(number) for number in numbers if number.isdecimal())
     if not version:
         raise CheckpointError("git --version gave no version", "check which git is on PATH")
-    return version
-
-
-def check_git_version(cwd: str) -> tuple[int, ...]:
-    """Raises CheckpointError when git is missing or older than what we need."""
-    version = read_git_version(cwd)
     if version < MINIMUM_VERSION:
-        raise CheckpointError(
-            f"git {version_text(version)} is too old", f"install git {version_text(MINIMUM_VERSION)} or newer"
-        )
+        needed = _version_text(MINIMUM_VERSION)
+        raise CheckpointError(f"git {_version_text(version)} is too old", f"install git {needed} or newer")
     return version
 
 
-def version_text(version: tuple[int, ...]) -> str:
-    return ".".join(str(number) for number in version)
+def _version_text(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))

@@ -3,33 +3,16 @@
 from collections.abc import Collection, Iterable
 from typing import Literal, NamedTuple
 
-from checkpoint_git.git.objects import (
-    GITLINK,
-    SYMLINK,
-    Change,
-    IndexEntry,
-    diff_index,
-    diff_trees,
-    diff_work_tree,
-    has_commit,
-    read_blobs,
-    read_commit,
-    read_index,
-    read_tree,
-)
+from checkpoint_git.git import objects
 from checkpoint_git.protocols.registry import path_patterns, protocol_of
 
 
 class Staged(NamedTuple):
-    """The checkpoint files of an index or of a commit.
+    """The checkpoint files of an index or of a commit."""
 
-    files: (path, content), sorted by path; a symbolic link's content is its target, so it is under links instead.
-    unmerged: the paths that a merge has left unresolved in the index. links: (path, target).
-    """
-
-    files: list[tuple[str, bytes]]
-    unmerged: list[str]
-    links: list[tuple[str, bytes]]
+    files: list[tuple[str, bytes]]  # (path, content), sorted by path
+    unmerged: list[str]  # the paths that a merge has left unresolved in the index
+    links: list[tuple[str, bytes]]  # (path, target)
 
 
 class Loss(NamedTuple):
@@ -40,7 +23,6 @@ class Loss(NamedTuple):
 
 
 def pathspecs() -> list[str]:
-    """The words that make git look at checkpoint files only, anywhere in the repository."""
     return [top_glob(pattern) for pattern in path_patterns()]
 
 
@@ -49,51 +31,47 @@ def top_glob(pattern: str) -> str:
 
 
 def read_staged(work_tree: str) -> Staged:
-    return _read_content(work_tree, read_index(work_tree, pathspecs()))
+    return _read_content(work_tree, objects.read_index(work_tree, pathspecs()))
 
 
 def read_staged_changes(work_tree: str, since: str = "HEAD") -> Staged:
-    """The checkpoint files of the index that differ from the commit `since`; deleted ones are left out.
-
-    A repository without commits is compared with nothing, as git does it: every staged file differs.
-    """
-    changes = diff_index(work_tree, since, pathspecs())
+    """The checkpoint files of the index that differ from the commit `since`; deleted ones are left out."""
+    changes = objects.diff_index(work_tree, since, pathspecs())
     changed = {one.path for one in changes if one.after or not one.old}  # of what is unmerged, git tells neither
-    return _read_content(work_tree, [one for one in read_index(work_tree, pathspecs()) if one.path in changed])
+    return _read_content(work_tree, [one for one in objects.read_index(work_tree, pathspecs()) if one.path in changed])
 
 
 def read_committed(work_tree: str, rev: str, only: Collection[str] | None = None) -> Staged:
     """The checkpoint files of a commit; `only` narrows it to these paths. Raises CheckpointError: an unknown rev."""
-    entries = read_tree(work_tree, read_commit(work_tree, rev)).items()
-    wanted = (IndexEntry(path, *entry, 0) for path, entry in entries if only is None or path in only)
+    entries = objects.read_tree(work_tree, objects.read_commit(work_tree, rev)).items()
+    wanted = (objects.IndexEntry(path, *entry, 0) for path, entry in entries if only is None or path in only)
     return _read_content(work_tree, wanted)
 
 
-def read_changed_paths(work_tree: str, old: str, new: str) -> set[str]:
-    """The paths of the checkpoint files that differ between two commits and still exist in the second."""
-    return {one.path for one in diff_trees(work_tree, old, new, pathspecs()) if one.after and protocol_of(one.path)}
-
-
-def _read_content(work_tree: str, entries: Iterable[IndexEntry]) -> Staged:
+def _read_content(work_tree: str, entries: Iterable[objects.IndexEntry]) -> Staged:
     own = [entry for entry in entries if protocol_of(entry.path)]
-    whole = sorted(entry for entry in own if entry.stage == 0 and entry.mode != GITLINK)
-    content = list(zip(whole, read_blobs(work_tree, [entry.blob for entry in whole]), strict=True))
+    whole = sorted(entry for entry in own if entry.stage == 0 and entry.mode != objects.GITLINK)
+    content = list(zip(whole, objects.read_blobs(work_tree, [entry.blob for entry in whole]), strict=True))
     return Staged(
-        files=[(entry.path, data) for entry, data in content if entry.mode != SYMLINK],
+        files=[(entry.path, data) for entry, data in content if entry.mode != objects.SYMLINK],
         unmerged=sorted({entry.path for entry in own if entry.stage > 0}),
-        links=[(entry.path, data) for entry, data in content if entry.mode == SYMLINK],
+        links=[(entry.path, data) for entry, data in content if entry.mode == objects.SYMLINK],
     )
 
 
 def read_losses(work_tree: str, pattern: str) -> list[Loss]:
-    """The files of HEAD that the work tree has changed or lost. pattern: of git's pathspecs."""
-    return find_losses(diff_work_tree(work_tree, "HEAD", [top_glob(pattern)])) if has_commit(work_tree, "HEAD") else []
+    """pattern: of git's pathspecs."""
+    return (
+        find_losses(objects.diff_work_tree(work_tree, "HEAD", [top_glob(pattern)]))
+        if objects.has_commit(work_tree, "HEAD")
+        else []
+    )
 
 
 def read_staged_losses(work_tree: str, pattern: str, since: str = "HEAD") -> list[Loss]:
-    return find_losses(diff_index(work_tree, since, [top_glob(pattern)]))
+    return find_losses(objects.diff_index(work_tree, since, [top_glob(pattern)]))
 
 
-def find_losses(changes: Iterable[Change]) -> list[Loss]:
+def find_losses(changes: Iterable[objects.Change]) -> list[Loss]:
     losses = (Loss(one.path, "changed" if one.after else "removed") for one in changes if one.old)
     return list(dict.fromkeys(losses))

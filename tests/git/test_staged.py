@@ -3,7 +3,8 @@
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.git.staged import read_changed_paths, read_committed, read_staged, read_staged_changes
+from checkpoint_git.git.pushed import Push, read_pushed
+from checkpoint_git.git.staged import read_committed, read_staged, read_staged_changes
 from tests.support.repos import GitRepo
 
 A, B = ".checkpoints/a.checkpoint.json", "päck age/.checkpoints/b'\"\t.checkpoint.json"
@@ -70,7 +71,15 @@ def test_a_commit_is_read_by_any_name(repo: GitRepo) -> None:
     for rev in (first, "v1", "HEAD~1"):
         assert read_committed(str(repo.path), rev).files == [(A, b"1\n")]
     assert read_committed(str(repo.path), "HEAD", set()).files == []
-    assert read_changed_paths(str(repo.path), "HEAD~1", "HEAD") == {A}
+
+
+def test_of_a_push_only_what_the_remote_lacks_is_read(repo: GitRepo) -> None:
+    repo.write(A, "1\n")
+    repo.write(B, "1\n")
+    first = repo.commit()
+    repo.write(A, "2\n")
+    second = repo.commit()
+    assert read_pushed(str(repo.path), Push("", second, "", first), "").files == [(A, b"2\n")]
 
 
 @pytest.mark.parametrize("rev", ["nowhere", "--all", "", "HEAD^{tree}", "a b\x1b[0m"])
