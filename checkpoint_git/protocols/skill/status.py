@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from checkpoint_git.core.clock import DAY, age_text
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Glyph, Line, Style, Table
-from checkpoint_git.core.terminal_text import quote_word, shorten
+from checkpoint_git.core.terminal_text import plural, quote_word, shorten
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
@@ -85,55 +85,54 @@ def summarize_status(question: Question) -> Summary:
     result = StatusResult([], [], [], [])
     if os.path.isdir(place.directory):
         result = status(place, question.now, question.skill, since, in_full=since is not None)
-    decisions = [{"skill": one.skill, **one.blocker} for one in result.decisions]
+    states, blocks = result.states, list[Block]()
+    data: dict[str, Any] = {"decisions": [{"skill": one.skill, **one.blocker} for one in result.decisions]}
     if since is not None:
-        data: dict[str, Any] = {
-            "since": question.since,
-            "decisions": decisions,
-            "changed": [_change_data(change) for change in result.changes],
-            "checkpoints": len(result.states),
-        }
-        blocks = describe_changes(result.changes, len(result.states), question.since or "")
+        changed = [
+            {
+                **state_data(change.state),
+                "done_since": change.done,
+                "events": [event._asdict() for event in change.events],
+                "compared": change.is_compared,
+            }
+            for change in result.changes
+        ]
+        data = {"since": question.since, **data, "changed": changed, "checkpoints": len(states)}
+        blocks = describe_changes(result.changes, len(states), question.since or "")
     else:
-        states = result.states[:1] if question.brief else result.states
-        is_data_shown, are_blocks_shown = question.form not in ("text", "md"), question.form != "json"
-        data = {"decisions": decisions, "skills": [state_data(state) for state in states]} if is_data_shown else {}
-        blocks = (_brief_blocks(states) if question.brief else _blocks(states, question)) if are_blocks_shown else []
-        blocks += [Line("")] if result.findings and not question.brief else []
-    if not result.states:
+        shown = states[:1] if question.brief else states
+        data = data | {"skills": [state_data(state) for state in shown]} if question.form not in ("text", "md") else {}
+        if question.form != "json":
+            blocks = _brief_blocks(shown) if question.brief else _blocks(shown, in_full=question.skill is not None)
+            blocks += [Line("")] if result.findings and not question.brief else []
+    if not states:
         blocks = [Line(f"no checkpoints in {place.directory} yet: checkpoint update SKILL starts one", "dim")]
-    return Summary(data, result.findings, _banner(result.decisions), blocks)
+    lead: list[Block] = []
+    if result.decisions:
+        lead.append(Line(f"{plural(len(result.decisions), 'decision')} waiting on you", "bad", "decision"))
+        lead += [Line(f"  {one.skill}: {describe_blocker(one.blocker)}", "bad", hang=4) for one in result.decisions]
+        lead.append(Line(""))
+    return Summary(data, result.findings, lead, blocks)
 
 
 # for people
 
 
-def _banner(decisions: list[Decision]) -> list[Block]:
-    if not decisions:
-        return []
-    text = f"{len(decisions)} decision{'' if len(decisions) == 1 else 's'} waiting on you"
-    lines = [Line(f"  {decision.skill}: {describe_blocker(decision.blocker)}", "bad", hang=4) for decision in decisions]
-    return [Line(text, "bad", "decision"), *lines, Line("")]
-
-
-def _blocks(states: list[State], question: Question) -> list[Block]:
-    blocks: list[Block] = [_table(states)]
-    for state in states:
-        lines = _shown_in_full(state) if question.skill is not None else _shown_in_short(state)
-        blocks += [Line(""), Line(state.skill, "strong"), *lines] if lines else []
-    return blocks
-
-
-def _table(states: list[State]) -> Table:
-    headers, rows = ("skill", "phase", "step", "status", "age", "progress"), []
+def _blocks(states: list[State], *, in_full: bool) -> list[Block]:
+    headers: tuple[str, ...] = ("skill", "phase", "step", "status", "age", "progress", "notes")
+    rows = []
     for state in states:
         progress = f"{state.complete_rows}/{len(state.rows)}" if state.rows else ""
-        notes = filter(None, (state.budget, state.tickets and f"PM: {state.tickets}"))
-        cells = (state.skill, state.phase, state.step, _status_cell(state), _age_cell(state), progress)
-        rows.append((*cells, "; ".join(notes)))
+        notes = "; ".join(filter(None, (state.budget, state.tickets and f"PM: {state.tickets}")))
+        rows.append((state.skill, state.phase, state.step, _status_cell(state), _age_cell(state), progress, notes))
     if any(row[-1] for row in rows):
-        return Table((*headers, "notes"), rows, _FIRM, has_tail=True)
-    return Table(headers, [row[:-1] for row in rows], _FIRM)
+        blocks: list[Block] = [Table(headers, rows, _FIRM, has_tail=True)]
+    else:
+        blocks = [Table(headers[:-1], [row[:-1] for row in rows], _FIRM)]
+    for state in states:
+        lines = _shown_in_full(state) if in_full else _shown_in_short(state)
+        blocks += [Line(""), Line(state.skill, "strong"), *lines] if lines else []
+    return blocks
 
 
 def _status_cell(state: State) -> Line:
@@ -220,13 +219,4 @@ def state_data(state: State) -> dict[str, Any]:
         "pm": state.tickets,
         "next_actions": [{"text": text, "done_when": done_when} for text, done_when in state.actions],
         "blockers": state.blockers,
-    }
-
-
-def _change_data(change: "Change") -> dict[str, Any]:
-    return {
-        **state_data(change.state),
-        "done_since": change.done,
-        "events": [event._asdict() for event in change.events],
-        "compared": change.is_compared,
     }

@@ -34,17 +34,14 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     summaries, findings = list[dict[str, object]](), list[Finding]()
     rows = list[tuple[str, ...]]()
     for document in iterate_documents(place, invocation.now):
-        summaries.append(summarize(document))
-        rows.append(_row(document, summaries[-1]))
-        findings += document.findings if document.value is None else ()
+        summary = summarize(document)
+        status = f"{summary['status'] or '?'}{'' if document.is_valid else ' (invalid)'}"
+        if document.value is None:
+            status = "unreadable"
+            findings += document.findings
+        summaries.append(summary)
+        rows.append((document.skill, status, str(summary["updated_at"] or "?"), document.path))
     blocks: list[Block] = [Line(f"no checkpoints in {place.directory} yet: checkpoint update SKILL starts one", "dim")]
     if rows:
         blocks = [Table(_HEADERS, rows, (0, 1, 2), has_tail=True)]
     return Outcome({"checkpoints": summaries}, blocks, findings)
-
-
-def _row(document: Document, summary: dict[str, object]) -> tuple[str, ...]:
-    status = "unreadable" if document.value is None else str(summary["status"] or "?")
-    if document.value is not None and not document.is_valid:
-        status += " (invalid)"
-    return document.skill, status, str(summary["updated_at"] or "?"), document.path
