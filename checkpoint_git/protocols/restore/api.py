@@ -85,7 +85,8 @@ class RestorePoints:
 
     def list(self) -> Objects:
         """One object a point, oldest first: id, state, type, created_at, expires_at, reason, size, hash, scope."""
-        return [operations.outline(one) for one in store.list_points(self._workspace)]
+        workspace = self._workspace
+        return [operations.outline(one, workspace.now) for one in store.list_points(workspace)]
 
     def show(self, checkpoint_id: str) -> dict[str, Any]:
         manifest = store.load_point(self._workspace, checkpoint_id)
@@ -150,7 +151,7 @@ def savepoint(connection: Any) -> Iterator[str]:
     nothing could be undone.
     """
     driver, execute = _open_connection(connection)
-    own = _begin(driver, execute)
+    own = _begin(driver, execute)  # whether the transaction around it must be ended here, being nobody else's
     name = f"checkpoint_{os.urandom(8).hex()}"
     quoted = f'"{name}"'
     try:
@@ -189,27 +190,20 @@ def _open_connection(connection: Any) -> tuple[Any, Execute]:
 
 
 def _begin(driver: Any, execute: Execute) -> bool:
-    """Opens the transaction that a savepoint needs. Returns whether it must be ended here, being nobody else's.
-
-    sqlite3 opens one by itself before INSERT and the like only: a savepoint on its own would be the transaction, and
-    RELEASE would commit what the caller may still want to roll back.
-    """
     if isinstance(driver, sqlite3.Connection):
-        if not driver.in_transaction and _is_automatic(driver):
+        # It opens one by itself before INSERT and the like only: a savepoint on its own would be the transaction, and
+        # RELEASE would commit what the caller may still want to roll back. In autocommit mode that is what is wanted.
+        mode = getattr(driver, "autocommit", -1)  # since Python 3.12; -1 is the old way, by isolation_level
+        is_automatic = mode is False or (mode is not True and driver.isolation_level is not None)
+        if is_automatic and not driver.in_transaction:
             execute("BEGIN")
-        return False  # in autocommit mode the savepoint itself is the transaction
+        return False
     # psycopg's word for being in a transaction that was opened by hand; 0 is idle
     status = getattr(getattr(driver, "info", None), "transaction_status", 0)
     if getattr(driver, "autocommit", False) is not True or status != 0:
         return False
     execute("BEGIN")
     return True
-
-
-def _is_automatic(driver: sqlite3.Connection) -> bool:
-    # then sqlite3 opens transactions by itself, and leaves it to the caller to commit
-    mode = getattr(driver, "autocommit", -1)  # since Python 3.12; -1 is the old way, by isolation_level
-    return mode is False or (mode is not True and driver.isolation_level is not None)
 
 
 def _end(driver: Any, execute: Execute, statements: tuple[str, ...], error: BaseException | None) -> None:

@@ -3,13 +3,14 @@
 import json
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.protocols.restore import layout, state_snapshot
 from checkpoint_git.protocols.restore.contents import (
+    SQLITE_SIDES,
     TYPES,
     Artifact,
     ArtifactMechanism,
@@ -25,7 +26,6 @@ from checkpoint_git.protocols.restore.scope import hash_file
 from checkpoint_git.protocols.restore.state_snapshot import MAX_SIZE, PREFIX, check_key, request_state
 
 _ENDINGS = {"state": "json", "sqlite": "sqlite", "postgresql": "dump"}
-_SIDES = ("", "-wal", "-shm", "-journal")
 
 
 def open_mechanism(kind: str) -> ArtifactMechanism:
@@ -47,21 +47,15 @@ def is_part_name(word: str) -> bool:
     return word.startswith(PREFIX) or "://" in word
 
 
-def split_scope(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """(paths, keys of states) of the operands. A file of such a name is written with ./ before it."""
-    keys = [word.removeprefix(PREFIX) for word in words if word.startswith(PREFIX)]
-    return [word for word in words if not word.startswith(PREFIX)], keys
-
-
-def read_states(workspace: Workspace, given: Sequence[str], keys: Sequence[str], stdin: TextIO) -> list[Request]:
+def read_states(workspace: Workspace, given: Iterable[str], keys: Iterable[str], stdin: TextIO) -> list[Request]:
     """`--state KEY=FILE` ("-" is standard input). keys: those that the scope names, which must be given."""
     pairs = [_split_pair(word, "--state") for word in given]
-    missing = [key for key in keys if key not in {name for name, _ in pairs}]
-    if missing:
-        key = check_key(missing[0])
-        hint = f"say what it is: --state {key}=FILE, or {key}=- for stdin"
-        raise CheckpointError(f"the state {key} is not given", hint)
-    if [file for _, file in pairs].count("-") > 1:
+    names, files = [key for key, _ in pairs], [file for _, file in pairs]
+    for key in keys:
+        if key not in names:
+            hint = f"say what it is: --state {check_key(key)}=FILE, or {key}=- for stdin"
+            raise CheckpointError(f"the state {key} is not given", hint)
+    if files.count("-") > 1:
         raise CheckpointError("standard input can give one state only", "write the others into files")
     return [
         request_state(key, os.fsencode(stdin.read(MAX_SIZE + 1))) if file == "-" else _read_state(workspace, key, file)
@@ -70,24 +64,30 @@ def read_states(workspace: Workspace, given: Sequence[str], keys: Sequence[str],
 
 
 def request_states(workspace: Workspace, states: Mapping[str, Any]) -> list[Request]:
-    return [
-        _read_state(workspace, check_key(key), os.fspath(value))
-        if isinstance(value, os.PathLike)
-        else request_state(key, _write_value(value))
-        for key, value in states.items()
-    ]
+    """states: key -> a value, or the path of a file."""
+    requests = []
+    for key, value in states.items():
+        if isinstance(value, os.PathLike):
+            requests.append(_read_state(workspace, check_key(key), os.fspath(value)))
+            continue
+        try:
+            text = json.dumps(value, allow_nan=False, indent=1) + "\n"
+        except (TypeError, ValueError, RecursionError) as error:
+            hint = "give texts, numbers, lists and mappings"
+            raise CheckpointError(f"a state cannot be JSON: {error}", hint) from None
+        requests.append(request_state(key, text.encode()))
+    return requests
 
 
 def _split_pair(word: str, option: str) -> tuple[str, str]:
-    key, equals, file = word.partition("=")
-    if not equals or not file:
+    key, _, file = word.partition("=")
+    if not file:
         shown = escape_controls(shorten(word, 60))
         raise CheckpointError(f'{option} takes KEY=FILE, not "{shown}"', f"write it like {option} run=state.json")
     return check_key(key), file
 
 
 def _read_state(workspace: Workspace, key: str, file: str) -> Request:
-    # it goes back there, unless that is outside the workspace or behind a link
     path = os.path.normpath(os.path.join(workspace.cwd, file))
     check_not_sensitive(path, file)
     try:
@@ -96,25 +96,20 @@ def _read_state(workspace: Workspace, key: str, file: str) -> Request:
     except OSError as error:
         message = f"{escape_controls(file)} cannot be read: {error.strerror}"
         raise CheckpointError(message, "name a file that holds the state") from None
+    # it goes back there, unless that is outside the workspace or behind a link
     below = layout.path_below(workspace.root, path)
     full = os.path.join(os.path.realpath(workspace.root), below or "")
     goes_back = below is not None and is_plain_path(below) and os.path.realpath(full) == full and os.path.isfile(full)
     return request_state(key, data, below if goes_back else None, stat.S_IMODE(mode))
 
 
-def _write_value(value: Any) -> bytes:
-    try:
-        return (json.dumps(value, allow_nan=False, indent=1) + "\n").encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"a state cannot be JSON: {error}", "give texts, numbers, lists and mappings") from None
-
-
-def read_targets(cwd: str, given: Sequence[str]) -> dict[str, str]:
+def read_targets(cwd: str, given: Iterable[str]) -> dict[str, str]:
+    """`--state-to KEY=FILE`."""
     return {key: place_target(cwd, file) for key, file in (_split_pair(word, "--state-to") for word in given)}
 
 
 def place_target(cwd: str, file: str) -> str:
-    """Where a state is written to, its folder's links followed. Raises CheckpointError where there is no folder."""
+    """The file, absolute, its folder without links, since nothing is written through one."""
     path = os.path.normpath(os.path.join(cwd, file))
     folder = os.path.realpath(os.path.dirname(path))
     if not os.path.isdir(folder):
@@ -122,30 +117,32 @@ def place_target(cwd: str, file: str) -> str:
     return os.path.join(folder, os.path.basename(path))
 
 
-def request_database(root: str, cwd: str, url: str, tables: Sequence[str] = ()) -> Request:
-    """url: sqlite:///path (from cwd, inside the workspace) or postgresql://user@host/name. tables: of PostgreSQL."""
-    scheme = url.partition(":")[0].partition("+")[0].lower()
-    if scheme in ("postgresql", "postgres"):
-        from checkpoint_git.protocols.restore import postgresql
-
-        return postgresql.request_database(url, tables)
-    if scheme != "sqlite":
-        shown = escape_controls(shorten(scheme, 40))  # the rest may hold a password
-        raise CheckpointError(f'databases of the kind "{shown}" are not known', "sqlite:///path or postgresql://...")
-    if tables:
-        raise CheckpointError("an SQLite database is kept whole, and not by tables", "leave --table out")
-    from checkpoint_git.protocols.restore import sqlite
-
-    return sqlite.request_database(root, cwd, url)
-
-
 def request_databases(workspace: Workspace, urls: Sequence[str], tables: Sequence[str] = ()) -> list[Request]:
+    """urls: sqlite:///path (from cwd, inside the workspace) or postgresql://user@host/name. tables: of PostgreSQL."""
     if tables and len(urls) != 1:
         raise CheckpointError("--table goes with one --database", "make one restore point for each database")
-    return [request_database(workspace.root, workspace.cwd, url, tables) for url in urls]
+    requests = []
+    for url in urls:
+        scheme = url.partition(":")[0].partition("+")[0].lower()
+        if scheme in ("postgresql", "postgres"):
+            from checkpoint_git.protocols.restore import postgresql
+
+            requests.append(postgresql.request_database(url, tables))
+        elif scheme != "sqlite":
+            shown = escape_controls(shorten(scheme, 40))  # the rest may hold a password
+            raise CheckpointError(
+                f'databases of the kind "{shown}" are not known', "sqlite:///path or postgresql://..."
+            )
+        elif tables:
+            raise CheckpointError("an SQLite database is kept whole, and not by tables", "leave --table out")
+        else:
+            from checkpoint_git.protocols.restore import sqlite
+
+            requests.append(sqlite.request_database(workspace.root, workspace.cwd, url))
+    return requests
 
 
-def find_passwords(requests: Sequence[Request]) -> dict[str, str]:
+def find_passwords(requests: Iterable[Request]) -> dict[str, str]:
     return {one.name: str(one.details["password"]) for one in requests if one.details.get("password")}
 
 
@@ -158,36 +155,45 @@ def read_artifacts(manifest: Mapping[str, Any], within: Sequence[str] | None = N
     return sorted(chosen, key=lambda one: one.kind == "state")
 
 
-def find_claimed(artifacts: Sequence[Artifact | Request]) -> frozenset[str]:
+def find_claimed(artifacts: Iterable[Artifact | Request]) -> frozenset[str]:
     # a database owns these files: it alone knows when they are whole
     paths = [str(one.details["path"]) for one in artifacts if one.kind == "sqlite"]
-    return frozenset(path + side for path in paths for side in _SIDES)
+    return frozenset(path + side for path in paths for side in ("", *SQLITE_SIDES))
 
 
-def find_warnings(root: str, requests: Sequence[Request], files: Sequence[str]) -> list[str]:
-    url = "the password of {} is not kept, and going back needs it in PGPASSWORD or ~/.pgpass; in a command line other "
-    url += "users of this machine can read it"
-    half = "kept as files, which are not whole while somebody writes: --database sqlite:///{} keeps the database itself"
-    there = set(files)
-    has_side = [bool(there.intersection(path + side for side in _SIDES[1:])) for path in files]
-    databases = [path for path, has in zip(files, has_side, strict=True) if has or _is_database(root, path)]
+def find_warnings(root: str, requests: Iterable[Request], files: Sequence[str]) -> list[str]:
+    there = frozenset(files)
+    databases = [
+        path
+        for path in files
+        if not there.isdisjoint(path + side for side in SQLITE_SIDES) or _is_database(os.path.join(root, path))
+    ]
     return [
-        *(url.format(one.name) for one in requests if one.details.get("password") and not one.may_lack),
-        *(half.format(escape_controls(shorten(path, 100))) for path in databases[:3]),
+        *(
+            f"the password of {one.name} is not kept, and going back needs it in PGPASSWORD or ~/.pgpass; in a command "
+            "line other users of this machine can read it"
+            for one in requests
+            if one.details.get("password") and not one.may_lack
+        ),
+        *(
+            "kept as files, which are not whole while somebody writes: "
+            f"--database sqlite:///{escape_controls(shorten(path, 100))} keeps the database itself"
+            for path in databases[:3]
+        ),
     ]
 
 
-def _is_database(root: str, path: str) -> bool:
+def _is_database(path: str) -> bool:
     if not path.endswith((".db", ".sqlite", ".sqlite3", ".db3")):
         return False
     try:
-        with open(layout.open_plain(os.path.join(root, path)), "rb") as stream:
+        with open(layout.open_plain(path), "rb") as stream:
             return stream.read(16) == b"SQLite format 3\0"
     except OSError:
         return False
 
 
-def choose_type(requests: Sequence[Request]) -> str:
+def choose_type(requests: Iterable[Request]) -> str:
     types = {TYPES[one.kind] for one in requests}
     return "database_savepoint" if "database_savepoint" in types else "state_snapshot"
 
@@ -206,17 +212,7 @@ def capture(location: Location, requests: Sequence[Request], progress: Progress)
     return artifacts
 
 
-def read_state_files(location: Location, artifacts: Sequence[Artifact]) -> dict[str, bytes]:
-    # they go into git beside the manifest; databases do not
-    contents = {}
-    for one in artifacts:
-        if one.kind == "state" and one.content:
-            with open(os.path.join(location.folder, one.content), "rb") as stream:
-                contents[one.content] = stream.read()
-    return contents
-
-
-def find_damage(location: Location, artifacts: Sequence[Artifact]) -> list[str]:
+def find_damage(location: Location, artifacts: Iterable[Artifact]) -> list[str]:
     return [one.name for one in artifacts if one.content and not _is_whole(location, one)]
 
 
@@ -229,28 +225,13 @@ def _is_whole(location: Location, artifact: Artifact) -> bool:
         return False
 
 
-def check_ready(location: Location, artifacts: Sequence[Artifact], means: Means) -> None:
-    for one in artifacts:
-        open_mechanism(one.kind).check_ready(location, one, means)
-
-
-def find_differing(location: Location, artifacts: Sequence[Artifact], means: Means) -> list[Artifact]:
+def find_differing(location: Location, artifacts: Iterable[Artifact], means: Means) -> list[Artifact]:
     return [one for one in artifacts if not open_mechanism(one.kind).is_as_kept(location, one, means)]
 
 
-def request_present(location: Location, artifacts: Sequence[Artifact], means: Means) -> list[Request]:
-    found = [open_mechanism(one.kind).request_present(location, one, means) for one in artifacts]
-    return [one for one in found if one is not None]
+def restore(location: Location, artifacts: Iterable[Artifact], means: Means) -> list[str]:
+    return [text for one in artifacts for text in open_mechanism(one.kind).restore(location, one, means)]
 
 
-def restore(location: Location, artifacts: Sequence[Artifact], means: Means, *, states: bool) -> list[str]:
-    chosen = [one for one in artifacts if (one.kind == "state") == states]
-    return [text for one in chosen for text in open_mechanism(one.kind).restore(location, one, means)]
-
-
-def write_lines(artifacts: Sequence[Artifact], *, states: bool) -> str:
-    return "".join(open_mechanism(one.kind).write_lines(one) for one in artifacts if (one.kind == "state") == states)
-
-
-def find_prerequisites(artifacts: Sequence[Artifact]) -> list[str]:
+def find_prerequisites(artifacts: Iterable[Artifact]) -> list[str]:
     return [text for one in artifacts for text in open_mechanism(one.kind).find_prerequisites(one)]

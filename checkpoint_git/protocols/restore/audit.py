@@ -1,54 +1,58 @@
 """The log of operations: one line an operation, failures too, each bound to the one before by its hash."""
 
+import errno
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.atomic import make_folder, sync_folder, write_error
 from checkpoint_git.disk.lock import hold_lock
-from checkpoint_git.protocols.restore.layout import AUDIT_LOG
+from checkpoint_git.protocols.restore.layout import AUDIT_LOG, Workspace
 
 _START = "0" * 64  # what the first line is bound to
 _MAX_LINE = 1 << 16
 
 
-class Record(NamedTuple):
-    operation: str
-    outcome: str  # "success" or "failure"
-    point: str
-    details: Mapping[str, Any] = {}
-
-
-def append_record(root: str, record: Record, now: int) -> None:
-    """The line is on the disk before this returns. Raises CheckpointError."""
-    path = os.path.join(root, AUDIT_LOG)
+def append_record(workspace: Workspace, operation: str, outcome: str, point: str, details: Mapping[str, Any]) -> None:
+    """outcome: "success" or "failure". The line is on the disk before this returns. Raises CheckpointError."""
+    path = os.path.join(workspace.root, AUDIT_LOG)
     if os.path.islink(os.path.dirname(path)):
         raise CheckpointError(f"{os.path.dirname(path)} is a symbolic link", "put a real folder in its place")
     make_folder(os.path.dirname(path))
+    body = {
+        "at": write_instant(workspace.now),
+        "operation": operation,
+        "outcome": outcome,
+        "checkpoint_id": point,
+        "details": dict(details),
+    }
     with hold_lock(f"{path}.lock"):
         try:
-            _append(path, record, now)
+            _append(path, body)
         except OSError as error:
             raise write_error(path, error) from None
 
 
-def _append(path: str, record: Record, now: int) -> None:
+def _append(path: str, body: dict[str, Any]) -> None:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         size = os.fstat(descriptor).st_size
         tail = os.pread(descriptor, 2 * _MAX_LINE, max(0, size - 2 * _MAX_LINE))
-        number, previous = _read_end(tail)
-        line = _write_line(record, now, number + 1, previous)
-        glue = b"" if not tail or tail.endswith(b"\n") else b"\n"
-        written = os.write(descriptor, glue + line)
-        if written != len(glue + line):
-            import errno
-
+        # after the last whole line: a damaged log is continued, and its break stays to be seen
+        whole = (value for line in reversed(tail.split(b"\n")) if (value := parse_record(line)))
+        last: dict[str, Any] = next(whole, {"number": 0, "hash": _START})
+        body = {**body, "number": last["number"] + 1, "previous": last["hash"]}
+        if len(_canonical(body)) > _MAX_LINE - 200:
+            body["details"] = {"shortened": True}
+        line = _canonical({**body, "hash": sha256(_canonical(body)).hexdigest()}) + b"\n"
+        if tail and not tail.endswith(b"\n"):
+            line = b"\n" + line
+        if os.write(descriptor, line) != len(line):
             os.ftruncate(descriptor, size)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         os.fsync(descriptor)
@@ -56,32 +60,6 @@ def _append(path: str, record: Record, now: int) -> None:
         os.close(descriptor)
     if not size:
         sync_folder(os.path.dirname(path))
-
-
-def _read_end(tail: bytes) -> tuple[int, str]:
-    # of the last whole line: a damaged log is continued, and its break stays to be seen
-    for line in reversed(tail.split(b"\n")):
-        value = parse_record(line)
-        if value is not None:
-            return value["number"], value["hash"]
-    return 0, _START
-
-
-def _write_line(record: Record, now: int, number: int, previous: str) -> bytes:
-    body = {
-        "number": number,
-        "at": write_instant(now),
-        "operation": record.operation,
-        "outcome": record.outcome,
-        "checkpoint_id": record.point,
-        "details": dict(record.details),
-        "previous": previous,
-    }
-    text = _canonical(body)
-    if len(text) > _MAX_LINE - 200:
-        body["details"] = {"shortened": True}
-        text = _canonical(body)
-    return _canonical({**body, "hash": sha256(text).hexdigest()}) + b"\n"
 
 
 def _canonical(value: dict[str, Any]) -> bytes:
@@ -110,23 +88,19 @@ def read_records(root: str) -> Iterator[tuple[int, bytes]]:
         raise CheckpointError(f"{path} cannot be read: {error.strerror}", "check who owns it") from None
 
 
-def find_breaks(lines: Iterator[tuple[int, bytes]]) -> list[Finding]:
+def find_breaks(lines: Iterable[tuple[int, bytes]]) -> list[Finding]:
     """Where the chain is broken: a line that was changed, one that is missing, or lines that changed places."""
     # that the newest lines were cut off the log alone cannot show: compare the last hash with one kept elsewhere
-    findings: list[Finding] = []
+    troubles = list[tuple[str, str, int]]()
     expected, previous = 1, _START
-    for line_number, line in lines:
+    for number, line in lines:
         value = parse_record(line)
         if value is None:
-            findings.append(_break("restore/audit-edited", "this line was changed, or a crash cut it off", line_number))
+            troubles.append(("restore/audit-edited", "this line was changed, or a crash cut it off", number))
             continue
         if value["number"] != expected or value.get("previous") != previous:
             what = f"record {value['number']} does not follow the one before it: lines are missing or changed places"
-            findings.append(_break("restore/audit-order", what, line_number))
+            troubles.append(("restore/audit-order", what, number))
         expected, previous = value["number"] + 1, value["hash"]
-    return findings
-
-
-def _break(code: str, message: str, line: int) -> Finding:
     hint = "compare with a copy of the log; what happened in between is not proven"
-    return Finding(code, "error", message, AUDIT_LOG, line=line, column=1, hint=hint)
+    return [Finding(code, "error", text, AUDIT_LOG, line=at, column=1, hint=hint) for code, text, at in troubles]

@@ -11,6 +11,7 @@ Progress = Callable[[int], None]
 
 HASH_VERSION = b"checkpoint-restore-point 1\n"
 TYPES = {"state": "state_snapshot", "sqlite": "database_savepoint", "postgresql": "database_savepoint"}
+SQLITE_SIDES = ("-wal", "-shm", "-journal")  # endings of the files that belong to a database
 
 
 class Location(NamedTuple):
@@ -110,8 +111,7 @@ class ArtifactMechanism(Protocol):
     def capture(self, location: Location, request: Request, content: str, progress: Progress) -> Artifact:
         """Keeps it, and proves that it can be restored. content: the file's path below the point's folder."""
 
-    def check_ready(self, location: Location, artifact: Artifact, means: Means) -> None:
-        """Raises CheckpointError where it could not be restored now."""
+    def check_ready(self, location: Location, artifact: Artifact, means: Means) -> None: ...
 
     def is_as_kept(self, location: Location, artifact: Artifact, means: Means) -> bool: ...
 
@@ -119,12 +119,12 @@ class ArtifactMechanism(Protocol):
         """How to keep what is there now; None where that cannot be known."""
 
     def restore(self, location: Location, artifact: Artifact, means: Means) -> list[str]:
-        """Restores it. Returns sentences on what the user should know."""
+        """Returns sentences on what the user should know."""
 
-    def write_lines(self, artifact: Artifact) -> str: ...
+    def write_lines(self, artifact: Artifact) -> str:
+        """For restore.sh."""
 
-    def find_prerequisites(self, artifact: Artifact) -> list[str]:
-        """What must hold before it is restored, as sentences."""
+    def find_prerequisites(self, artifact: Artifact) -> list[str]: ...
 
 
 def read_artifact(value: Mapping[str, Any]) -> Artifact:

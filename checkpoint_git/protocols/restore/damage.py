@@ -17,8 +17,6 @@ from checkpoint_git.protocols.restore.file_mechanisms import copy_path
 from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
 from checkpoint_git.protocols.restore.store import Manifest, find_state
 
-_LOST = "it cannot be rolled back to: make a new one of what is there now, then `checkpoint restore-point drop {}`"
-
 
 class Log(NamedTuple):
     """made: point -> the digest of its manifest. cleared: points that are no more."""
@@ -37,12 +35,19 @@ def read_log(root: str) -> Log:
             made.setdefault(point, str(details.get("digest")) if isinstance(details, dict) else "")
         elif record.get("outcome") == "success" and record.get("operation") in ("drop", "gc"):
             cleared.add(point)
-    return Log(made, frozenset(cleared), audit.find_breaks(iter(lines)))
+    return Log(made, frozenset(cleared), audit.find_breaks(lines))
+
+
+def _useless(code: str, message: str, manifest: Manifest, where: str = "") -> Finding:
+    """A finding about a point that cannot be rolled back to any more. where: default: its manifest."""
+    hint = "it cannot be rolled back to: make a new one of what is there now, then "
+    hint += f"`checkpoint restore-point drop {manifest.id}`"
+    return Finding(code, "error", message, where or _path_of(manifest), hint=hint)
 
 
 def check_point(workspace: Workspace, manifest: Manifest) -> Iterator[Finding]:
     """Everything about one point, every byte read."""
-    location, where = store.locate(workspace, manifest.id), _path_of(manifest)
+    location = store.locate(workspace, manifest.id)
     yield from _check_record(manifest, read_log(workspace.root), has_ref=bool(location.commit))
     if manifest.trouble:
         return
@@ -52,35 +57,30 @@ def check_point(workspace: Workspace, manifest: Manifest) -> Iterator[Finding]:
         committed = store.parse_manifest(manifest.id, kept if isinstance(kept, bytes) else b"")
         if committed.value.get("digest") != manifest.value["digest"]:
             message = "the manifest is not the one that was committed with the content"
-            yield Finding("restore/manifest", "error", message, where, hint=_LOST.format(manifest.id))
+            yield _useless("restore/manifest", message, manifest)
     for name in points.find_damage(location, manifest):
-        message = "its content is lost or damaged"
-        yield Finding("restore/content", "error", message, name, hint=_LOST.format(manifest.id))
+        yield _useless("restore/content", "its content is lost or damaged", manifest, name)
     yield from _check_script(location, manifest)
 
 
 def check_log(manifest: Manifest, log: Log) -> Finding | None:
     """A point of which the log says nothing, or something else."""
     if manifest.id not in log.made:
-        message, hint = (
-            "the log of operations does not tell of its making",
-            "was it made in another clone, or the log removed?",
-        )
+        message = "the log of operations does not tell of its making"
+        hint = "was it made in another clone, or the log removed?"
         return Finding("restore/unlogged", "warning", message, _path_of(manifest), hint=hint)
     if log.made[manifest.id] != manifest.value["digest"]:
-        message = "the manifest is not the one that the log of operations tells of"
-        return Finding("restore/manifest", "error", message, _path_of(manifest), hint=_LOST.format(manifest.id))
+        return _useless("restore/manifest", "the manifest is not the one that the log of operations tells of", manifest)
     return None
 
 
 def _check_record(manifest: Manifest, log: Log, *, has_ref: bool) -> Iterator[Finding]:
-    where, hint = _path_of(manifest), _LOST.format(manifest.id)
     if manifest.trouble:
-        yield Finding("restore/manifest", "error", f"{manifest.id}: {manifest.trouble}", where, hint=hint)
+        yield _useless("restore/manifest", f"{manifest.id}: {manifest.trouble}", manifest)
         return
     if manifest.value["type"] == "git_stash" and not has_ref:
         message = f"{layout.ref_name(manifest.id)} is gone, so git may throw its content away"
-        yield Finding("restore/ref", "error", message, where, hint=hint)
+        yield _useless("restore/ref", message, manifest)
     unlogged = check_log(manifest, log)
     if unlogged:
         yield unlogged
@@ -103,19 +103,27 @@ def _path_of(manifest: Manifest) -> str:
 
 def read_troubles(place: Place, env: Mapping[str, str], now: int) -> list[Finding]:
     workspace = open_workspace(place.top, now, env)
-    manifests = list(store.read_manifests(workspace.root))
-    log, in_git = read_log(workspace.root), bool(workspace.git_dir)
-    refs = private_objects.read_refs(workspace.root, layout.REF_PREFIX, env) if in_git else {}
+    root, manifests = workspace.root, list(store.read_manifests(workspace.root))
+    log, in_git = read_log(root), bool(workspace.git_dir)
+    refs = private_objects.read_refs(root, layout.REF_PREFIX, env) if in_git else {}
     kept = [one for one in manifests if not one.trouble and one.value["type"] == "git_stash" and one.id in refs]
     blobs = sorted({entry.blob for one in kept for entry in store.read_entries(one) if entry.blob})
-    lost_blobs = find_missing(workspace.root, blobs, private_objects.quiet_env(env)) if in_git else frozenset[str]()
+    lost_blobs = find_missing(root, blobs, private_objects.quiet_env(env)) if in_git else frozenset[str]()
     findings = list[Finding]()
     for one in manifests:
         findings += _check_record(one, log, has_ref=one.id in refs)
-        lost = [] if one.trouble else _find_lost_files(workspace, one, lost_blobs)
+        # what is not there at all: nothing is read
+        lost = list[str]()
+        for entry in [] if one.trouble else store.read_entries(one):
+            if entry.kind not in ("file", "link"):
+                continue
+            if one.value["type"] == "git_stash":
+                is_lost = entry.blob in lost_blobs
+            else:
+                is_lost = not os.path.lexists(copy_path(layout.point_folder(root, one.id), entry.path))
+            lost += [entry.path] if is_lost else []
         if lost:
-            message, hint = f"its content is lost: {join_some(lost)}", _LOST.format(one.id)
-            findings.append(Finding("restore/content", "error", message, _path_of(one), hint=hint))
+            findings.append(_useless("restore/content", f"its content is lost: {join_some(lost)}", one))
     old = [one.id for one in manifests if find_state(one, now) in ("expired", "dropped")]
     if old:
         message = f"{plural(len(old), 'restore point')} expired: {join_some(old)}"
@@ -129,22 +137,15 @@ def read_troubles(place: Place, env: Mapping[str, str], now: int) -> list[Findin
     return findings + log.breaks
 
 
-def _find_lost_files(workspace: Workspace, manifest: Manifest, lost_blobs: frozenset[str]) -> list[str]:
-    # what is not there at all: nothing is read
-    entries = [entry for entry in store.read_entries(manifest) if entry.kind in ("file", "link")]
-    if manifest.value["type"] == "git_stash":
-        return [entry.path for entry in entries if entry.blob in lost_blobs]
-    location = Location(workspace.root, layout.point_folder(workspace.root, manifest.id), workspace.env)
-    return [entry.path for entry in entries if not os.path.lexists(copy_path(location, entry.path))]
-
-
 def read_content_troubles(place: Place, env: Mapping[str, str], now: int) -> list[Finding]:
     workspace, findings = open_workspace(place.top, now, env), list[Finding]()
     for manifest in store.read_manifests(workspace.root):
+        if manifest.trouble:
+            continue
         location = store.locate(workspace, manifest.id)
-        damaged = [] if manifest.trouble else points.find_damage(location, manifest)
+        damaged = points.find_damage(location, manifest)
         if damaged:
-            message, hint = f"kept content is lost or damaged: {join_some(damaged)}", _LOST.format(manifest.id)
-            findings.append(Finding("restore/content", "error", message, _path_of(manifest), hint=hint))
-        findings += [] if manifest.trouble else _check_script(location, manifest)
+            message = f"kept content is lost or damaged: {join_some(damaged)}"
+            findings.append(_useless("restore/content", message, manifest))
+        findings += _check_script(location, manifest)
     return findings

@@ -19,48 +19,63 @@ _CHUNK = 1 << 20
 _PLAIN, _EXECUTABLE = objects.FILE_MODES
 
 
-def open_mechanism(name: str) -> "GitStash | FileBackup":
-    # points without files hold no entries, so any one does for them
-    return GitStash() if name == "git_stash" else FileBackup()
+def capture(kind: str, location: Location, found: Sequence[ScopePath], progress: Progress) -> list[Entry]:
+    """kind: of the point. Raises CheckpointError: the disk is full, a file keeps changing."""
+    if kind == "git_stash":
+        return _write_blobs(location, found, progress)
+    entries, size = [], 0
+    for one in found:
+        target = copy_path(location.folder, one.path)
+        with reporting(target):
+            entries.append(_copy(location.root, one, target))
+        size += entries[-1].size
+        progress(size)
+    return entries
 
 
-class GitStash:
-    def capture(self, location: Location, found: Sequence[ScopePath], progress: Progress) -> list[Entry]:
-        """Writes every file and link as a blob; the caller reads them back, since a file may change in between."""
-        for _ in range(_TRIES):
-            try:
-                entries = _write_blobs(location, found)
-            except private_objects.CutShortError:
-                continue
-            progress(sum(entry.size for entry in entries))
-            return entries
-        changed = next((one for one in found if _is_changed(location, one)), found[0])
-        raise changing_error(changed.path)
-
-    def read_contents(self, location: Location, entries: Sequence[Entry]) -> Iterator[Chunks | None]:
+def read_contents(kind: str, location: Location, entries: Sequence[Entry]) -> Iterator[Chunks | None]:
+    """The kept content of each file and link, None where it is lost."""
+    if kind == "git_stash":
         with objects.Blobs(location.root, private_objects.quiet_env(location.env)) as blobs:
             yield from blobs.stream_all([entry.blob for entry in entries])
+        return
+    for entry in entries:
+        path = copy_path(location.folder, entry.path)
+        if os.path.islink(path):
+            yield iter([os.fsencode(os.readlink(path))]) if entry.kind == "link" else None
+        else:
+            yield _read_chunks(path, entry.path) if entry.kind == "file" and os.path.isfile(path) else None
 
 
-def _is_changed(location: Location, found: ScopePath) -> bool:
+# in git
+
+
+def _write_blobs(location: Location, found: Sequence[ScopePath], progress: Progress) -> list[Entry]:
+    # each is read twice, for its hash and by git: the caller compares, since a file may change in between
+    root, env = location.root, location.env
+    for _ in range(_TRIES):
+        try:
+            entries = [read_entry_at(root, one) for one in found]
+            files = [entry.path for entry in entries if entry.kind == "file"]
+            links = [entry.path for entry in entries if entry.kind == "link"]
+            written = private_objects.write_files(root, [os.path.join(root, path) for path in files], env)
+            targets = [os.fsencode(os.readlink(os.path.join(root, path))) for path in links]
+            written += private_objects.write_contents(root, targets, env)
+        except private_objects.CutShortError:
+            continue
+        blobs = dict(zip([*files, *links], written, strict=True))
+        progress(sum(entry.size for entry in entries))
+        return [entry._replace(blob=blobs.get(entry.path, "")) for entry in entries]
+    changed = next((one for one in found if _is_changed(root, one)), found[0])
+    raise changing_error(changed.path)
+
+
+def _is_changed(root: str, found: ScopePath) -> bool:
     try:
-        now = os.lstat(os.path.join(location.root, found.path))
+        now, before = os.lstat(os.path.join(root, found.path)), found.status
     except OSError:
         return True
-    before = found.status
     return before is None or (before.st_mtime_ns, before.st_size) != (now.st_mtime_ns, now.st_size)
-
-
-def _write_blobs(location: Location, found: Sequence[ScopePath]) -> list[Entry]:
-    entries = [read_entry_at(location.root, one) for one in found]
-    files = [entry.path for entry in entries if entry.kind == "file"]
-    links = [entry.path for entry in entries if entry.kind == "link"]
-    full = [os.path.join(location.root, path) for path in files]
-    written = private_objects.write_files(location.root, full, location.env)
-    targets = [os.fsencode(os.readlink(os.path.join(location.root, path))) for path in links]
-    blobs = dict(zip(files, written, strict=True))
-    blobs.update(zip(links, private_objects.write_contents(location.root, targets, location.env), strict=True))
-    return [entry._replace(blob=blobs.get(entry.path, "")) for entry in entries]
 
 
 def write_commit(location: Location, message: str, entries: Sequence[Entry], own_files: dict[str, bytes]) -> str:
@@ -74,54 +89,33 @@ def write_commit(location: Location, message: str, entries: Sequence[Entry], own
     return private_objects.write_commit(location.root, files, message, location.env)
 
 
-class FileBackup:
-    def capture(self, location: Location, found: Sequence[ScopePath], progress: Progress) -> list[Entry]:
-        """Copies every file, and a link as a link. Raises CheckpointError: the disk is full, a file keeps changing."""
-        entries, size = [], 0
-        for one in found:
-            entries.append(_copy_path(location, one))
-            size += entries[-1].size
-            progress(size)
-        return entries
-
-    def read_contents(self, location: Location, entries: Sequence[Entry]) -> Iterator[Chunks | None]:
-        for entry in entries:
-            path = copy_path(location, entry.path)
-            if entry.kind == "link":
-                yield iter([os.fsencode(os.readlink(path))]) if os.path.islink(path) else None
-            else:
-                yield _read_chunks(path, entry.path) if os.path.isfile(path) and not os.path.islink(path) else None
+# as copies
 
 
-def copy_path(location: Location, path: str) -> str:
-    return os.path.join(location.folder, layout.CONTENT, path)
+def copy_path(folder: str, path: str) -> str:
+    """folder: the point's own."""
+    return os.path.join(folder, layout.CONTENT, path)
 
 
-def _copy_path(location: Location, found: ScopePath) -> Entry:
-    target = copy_path(location, found.path)
-    with reporting(target):
-        if found.kind == "file":
-            return _copy_file(location, found.path, target)
-        entry = read_entry_at(location.root, found)
+def _copy(root: str, found: ScopePath, target: str) -> Entry:
+    if found.kind in ("file", "link"):
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+    if found.kind != "file":
+        entry = read_entry_at(root, found)
         if entry.kind == "link":
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            os.symlink(os.readlink(os.path.join(location.root, found.path)), target)
+            os.symlink(os.readlink(os.path.join(root, found.path)), target)
         return entry
-
-
-def _copy_file(location: Location, path: str, target: str) -> Entry:
-    os.makedirs(os.path.dirname(target), exist_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
     for _ in range(_TRIES):
         with open(os.open(target, flags, 0o600), "wb") as stream:
             try:
-                entry = read_file(location.root, path, stream.write)
+                entry = read_file(root, found.path, stream.write)
             except ChangedError:
                 continue
             stream.flush()
             os.fsync(stream.fileno())
             return entry
-    raise changing_error(path)
+    raise changing_error(found.path)
 
 
 def _read_chunks(path: str, shown: str) -> Iterator[bytes]:

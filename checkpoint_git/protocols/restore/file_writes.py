@@ -14,21 +14,18 @@ from contextlib import contextmanager
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.atomic import sync_folder, write_error
+from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.protocols.restore.contents import Chunks, Entry
 from checkpoint_git.protocols.restore.layout import find_link_above, is_folder
 
 _OWNER = 0o700
 _PART = ".checkpoint-part-"  # an unfinished file beside its place; only where the place is on another file system
-Check = Callable[[str], None]
-
-
-def no_check(path: str) -> None:
-    """The check of callers that write in a folder of their own."""
+Check = Callable[[str], None]  # called with a path right before it is changed, and may raise
 
 
 @contextmanager
 def reporting(path: str) -> Iterator[None]:
-    """Says what a failed write means for the user: OSError becomes CheckpointError."""
+    """OSError becomes a CheckpointError that says what a failed write means for the user."""
     try:
         yield
     except OSError as error:
@@ -54,17 +51,15 @@ def check_not_folder(root: str, path: str, hint: str = "move it away") -> None:
         raise CheckpointError(f"a folder stands where {escape_controls(path)} belongs", hint)
 
 
-def remove_path(root: str, path: str, check: Check = no_check) -> None:
+def remove_path(root: str, path: str, check: Check | None = None) -> None:
     """Removes a file, a link, or a folder that is empty; what is gone already is fine, a folder with content stays."""
     check_way(root, path)
     full = os.path.join(root, path)
     with _writable(os.path.dirname(full)):
-        check(path)
+        if check:
+            check(path)
         try:
-            if stat.S_ISDIR(os.lstat(full).st_mode):
-                os.rmdir(full)
-            else:
-                os.unlink(full)
+            (os.rmdir if is_folder(root, path) else os.unlink)(full)
         except FileNotFoundError:
             return
         except OSError as error:
@@ -115,11 +110,9 @@ def workshop(point_folder: str) -> Iterator[str]:
 
 
 def write_path(
-    root: str, entry: Entry, content: Chunks, work_folder: str, *, sync: bool = True, check: Check = no_check
+    root: str, entry: Entry, content: Chunks, work_folder: str, *, sync: bool = True, check: Check | None = None
 ) -> None:
-    """work_folder: as `workshop` gives it. sync: the content is on the disk when it returns. check: called right before
-    it takes its place, and may raise.
-    """
+    """work_folder: as `workshop` gives it. sync: the content is on the disk when it returns."""
     check_way(root, entry.path)
     full = os.path.join(root, entry.path)
     temporary = os.path.join(work_folder, f"part-{os.urandom(6).hex()}")
@@ -128,20 +121,34 @@ def write_path(
             os.makedirs(os.path.dirname(full), exist_ok=True)
             hint = "it holds files that are not part of the restore point: move them away, then run it again"
             check_not_folder(root, entry.path, hint)
-            _write_whole(temporary, entry, content, sync)
-            check(entry.path)
+            _write_whole(temporary, entry, content, sync=sync)
+            if check:
+                check(entry.path)
             try:
                 os.replace(temporary, full)
             except OSError as error:
                 if error.errno != errno.EXDEV:
                     raise
-                _move_between(temporary, full, entry)
+                # the workshop is on another file system: a copy beside the target, then a rename within its folder
+                beside = os.path.join(os.path.dirname(full), f"{_PART}{os.path.basename(temporary)}")
+                try:
+                    _write_whole(beside, entry, _read_whole(temporary), sync=sync)
+                    os.replace(beside, full)
+                finally:
+                    remove_quietly(beside)
         finally:
-            if os.path.lexists(temporary):
-                os.unlink(temporary)
+            remove_quietly(temporary)
 
 
-def _write_whole(temporary: str, entry: Entry, content: Chunks, sync: bool = True) -> None:
+def _read_whole(path: str) -> Chunks:
+    if os.path.islink(path):
+        yield os.fsencode(os.readlink(path))
+        return
+    with open(path, "rb") as stream:
+        yield from iter(lambda: stream.read(1 << 20), b"")
+
+
+def _write_whole(temporary: str, entry: Entry, content: Chunks, *, sync: bool) -> None:
     if entry.kind == "link":
         os.symlink(os.fsdecode(b"".join(content)), temporary)
         return
@@ -152,21 +159,6 @@ def _write_whole(temporary: str, entry: Entry, content: Chunks, sync: bool = Tru
         os.fchmod(stream.fileno(), entry.mode)
         if sync:
             os.fsync(stream.fileno())
-
-
-def _move_between(temporary: str, full: str, entry: Entry) -> None:
-    # the workshop is on another file system: a copy beside the target, then a rename within its folder
-    beside = os.path.join(os.path.dirname(full), f"{_PART}{os.path.basename(temporary)}")
-    try:
-        if entry.kind == "link":
-            os.symlink(os.readlink(temporary), beside)
-        else:
-            with open(temporary, "rb") as stream:
-                _write_whole(beside, entry, iter(lambda: stream.read(1 << 20), b""))
-        os.replace(beside, full)
-    finally:
-        if os.path.lexists(beside):
-            os.unlink(beside)
 
 
 @contextmanager

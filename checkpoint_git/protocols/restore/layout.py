@@ -1,6 +1,7 @@
 """Where restore points are: the workspace, its lock, and the names of everything in it."""
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -81,10 +82,7 @@ def make_id(root: str, now: int) -> str:
 
 def is_id(text: str) -> bool:
     # nothing else ever becomes a path or a ref
-    start, day, time, mark = parts if len(parts := text.split("_")) == 4 else ("", "", "", "")
-    digits = day + time
-    is_time = (len(day), len(time)) == (8, 6) and digits.isascii() and digits.isdigit()
-    return start == "chk" and is_time and len(mark) == 6 and set(_MARK).issuperset(mark)
+    return re.fullmatch("chk_[0-9]{8}_[0-9]{6}_[a-z0-9]{6}", text) is not None
 
 
 def check_id(text: str) -> str:
@@ -100,10 +98,6 @@ def point_folder(root: str, point: str) -> str:
 
 def manifest_path(root: str, point: str) -> str:
     return os.path.join(point_folder(root, point), MANIFEST)
-
-
-def restore_command(point: str) -> str:
-    return f"sh {FOLDER}/{check_id(point)}/{RESTORE_SCRIPT}"
 
 
 def ref_name(point: str) -> str:

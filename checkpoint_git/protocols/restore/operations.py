@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.core.terminal_text import escape_controls, plural
 from checkpoint_git.git import private_objects
 from checkpoint_git.protocols.restore import artifacts, audit, damage, layout, points, rollback, store
 from checkpoint_git.protocols.restore.contents import TYPES, Means, Request
@@ -25,11 +25,9 @@ def _noted(workspace: Workspace, operation: str, point: str, details: dict[str, 
     except BaseException as error:
         text = error.message if isinstance(error, CheckpointError) else type(error).__name__
         with suppress(CheckpointError):  # a full disk takes no record either: what went wrong first is reported
-            record = audit.Record(operation, "failure", point, {**details, "error": text})
-            audit.append_record(workspace.root, record, workspace.now)
+            audit.append_record(workspace, operation, "failure", point, {**details, "error": text})
         raise
-    record = audit.Record(operation, "success", details.pop("checkpoint_id", point), details)
-    audit.append_record(workspace.root, record, workspace.now)
+    audit.append_record(workspace, operation, "success", details.pop("checkpoint_id", point), details)
 
 
 # making
@@ -56,17 +54,17 @@ def create_point(
 
 
 def choose_type(workspace: Workspace, scope: Sequence[str], kind: str | None, requests: Sequence[Request]) -> str:
-    if scope or not requests:
-        if kind in _ARTIFACT_TYPES:
-            raise CheckpointError(f"{kind} keeps no files", _ARTIFACT_TYPES[kind])
-        if kind == "git_stash" and not workspace.git_dir:
-            hint = "leave --type out, or say --type file_backup"
-            raise CheckpointError(f"{escape_controls(workspace.root)} is in no git repository", hint)
-        return kind or ("git_stash" if workspace.git_dir else "file_backup")
-    chosen = artifacts.choose_type(requests)
-    if kind not in (None, chosen):
-        raise CheckpointError(f"{kind} does not keep what was named", f"leave --type out, or say --type {chosen}")
-    return chosen
+    if requests and not scope:
+        chosen = artifacts.choose_type(requests)
+        if kind not in (None, chosen):
+            raise CheckpointError(f"{kind} does not keep what was named", f"leave --type out, or say --type {chosen}")
+        return chosen
+    if kind in _ARTIFACT_TYPES:
+        raise CheckpointError(f"{kind} keeps no files", _ARTIFACT_TYPES[kind])
+    if kind == "git_stash" and not workspace.git_dir:
+        hint = "leave --type out, or say --type file_backup"
+        raise CheckpointError(f"{escape_controls(workspace.root)} is in no git repository", hint)
+    return kind or ("git_stash" if workspace.git_dir else "file_backup")
 
 
 _ARTIFACT_TYPES = {
@@ -81,8 +79,7 @@ _ARTIFACT_TYPES = {
 def verify_point(workspace: Workspace, point: str) -> list[Finding]:
     findings = list(damage.check_point(workspace, store.load_point(workspace, point)))
     codes = {"findings": [finding.code for finding in findings]}
-    record = audit.Record("verify", "failure" if findings else "success", point, codes)
-    audit.append_record(workspace.root, record, workspace.now)
+    audit.append_record(workspace, "verify", "failure" if findings else "success", point, codes)
     return findings
 
 
@@ -109,15 +106,13 @@ def roll_back_point(
     """within: paths, `state:KEY` and URLs of databases. force: even where the point has expired."""
     means = means or Means()
     if dry_run:
-        manifest = _load_usable(workspace, point, force)
-        _check_parts(workspace, manifest, within, means)
+        manifest = _load_usable(workspace, point, within, means, force=force)
         return RolledBackPoint(manifest, rollback.plan_rollback(workspace, manifest, within, means), None)
     with layout.lock(workspace):
         details: dict[str, Any] = {"within": list(within) if within is not None else None}
         with _noted(workspace, "rollback", point, details):
-            manifest = _load_usable(workspace, point, force, locked=True)
+            manifest = _load_usable(workspace, point, within, means, force=force, locked=True)
             store.remove_unfinished(workspace.root)
-            _check_parts(workspace, manifest, within, means)
             result = rollback.roll_back(workspace, manifest, within, means)
             manifest = store.write_state(workspace.root, manifest, "restored", "rollback", workspace.now)
             details.update(safety=result.safety, removed=len(result.plan.remove), restored=len(result.plan.restore))
@@ -125,7 +120,9 @@ def roll_back_point(
         return RolledBackPoint(manifest, result.plan, result)
 
 
-def _load_usable(workspace: Workspace, point: str, force: bool, *, locked: bool = False) -> Manifest:
+def _load_usable(
+    workspace: Workspace, point: str, within: Sequence[str] | None, means: Means, *, force: bool, locked: bool = False
+) -> Manifest:
     manifest = store.load_point(workspace, point, locked=locked)
     state = store.find_state(manifest, workspace.now)
     if state == "dropped":
@@ -133,27 +130,21 @@ def _load_usable(workspace: Workspace, point: str, force: bool, *, locked: bool 
     if state == "expired" and not force:
         message = f"{point} expired at {manifest.value['expires_at']}"
         raise CheckpointError(message, "it is still there: --force goes back to it")
-    return manifest
-
-
-def _check_parts(workspace: Workspace, manifest: Manifest, within: Sequence[str] | None, means: Means) -> None:
     if manifest.trouble:
-        return
+        return manifest  # the rollback refuses it
     kept = artifacts.read_artifacts(manifest.value)
     names = [one.name for one in kept]
-    asked = [
-        *(word for word in within or () if artifacts.is_part_name(word)),
-        *(f"state:{key}" for key in means.state_to),
-    ]
-    unknown = next((word for word in asked if word not in names), None)
-    if unknown is not None:
-        hint = f"it holds {', '.join(names)}" if names else "it holds files only"
-        raise CheckpointError(f"{manifest.id} does not hold {escape_controls(unknown)}", escape_controls(hint))
+    asked = [word for word in within or () if artifacts.is_part_name(word)]
+    for word in [*asked, *(f"state:{key}" for key in means.state_to)]:
+        if word not in names:
+            hint = f"it holds {', '.join(names)}" if names else "it holds files only"
+            raise CheckpointError(f"{manifest.id} does not hold {escape_controls(word)}", escape_controls(hint))
     unlogged = damage.check_log(manifest, damage.read_log(workspace.root))
     if unlogged and any(one.kind == "postgresql" for one in kept):
         # restoring a dump runs what is in it, on the server that the manifest names
         hint = "it is not put back, since that would run what somebody may have written into its dump"
         raise CheckpointError(f"{manifest.id} cannot be trusted: {unlogged.message}", hint)
+    return manifest
 
 
 def find_below(workspace: Workspace, path: str) -> str:
@@ -182,7 +173,7 @@ def collect_expired(workspace: Workspace, *, dry_run: bool = False) -> list[Mani
     with layout.lock(workspace):
         store.remove_unfinished(workspace.root)
         listed = store.list_points(workspace, locked=True)
-        expired = [one.manifest for one in listed if one.state in ("expired", "dropped")]
+        expired = [one for one in listed if store.find_state(one, workspace.now) in ("expired", "dropped")]
         for manifest in () if dry_run else expired:
             with _noted(workspace, "gc", manifest.id, {"expired": manifest.value["expires_at"]}):
                 _remove(workspace, manifest)
@@ -210,8 +201,16 @@ def describe(made: CreatedPoint) -> dict[str, Any]:
         {"name": one.name, "type": TYPES[one.kind], "size": one.size, "hash": f"sha256:{one.sha256}"}
         for one in made.artifacts
     ]
-    commit = made.location.commit
+    files, commit = value["scope"]["files"], made.location.commit
     copies_stay = f"{layout.FOLDER} stays: databases are copied there alone, and `git clean -x` removes it"
+    summary = f"{plural(len(files), 'file')}, {size_text(value['size'])}"
+    for names, word in ((states, "state"), (databases, "database")):
+        summary += f", {plural(len(names), word)}" if names else ""
+    if made.uncommitted and made.entries:
+        named = ", ".join(made.uncommitted[:5]) + (" ..." if len(made.uncommitted) > 5 else "")
+        summary += f"; {len(made.uncommitted)} with uncommitted changes: {named}"
+    elif made.uncommitted is not None and made.entries:
+        summary += "; all committed"
     return {
         "checkpoint_created": True,
         "checkpoint_id": point,
@@ -221,11 +220,11 @@ def describe(made: CreatedPoint) -> dict[str, Any]:
             "id": point,
             "type": value["type"],
             "created_at": value["created_at"],
-            "scope": {"files": value["scope"]["files"], "state_keys": value["scope"]["state_keys"]},
-            "restore_command": layout.restore_command(point),
+            "scope": {"files": files, "state_keys": value["scope"]["state_keys"]},
+            "restore_command": f"sh {folder}/{layout.RESTORE_SCRIPT}",
             "expiry": value["expires_at"],
         },
-        "pre_mutation_state": {"hash": value["hash"], "summary": summarize_state(made)},
+        "pre_mutation_state": {"hash": value["hash"], "summary": summary},
         "parts": parts,
         "restore_order": [*databases, *(["files"] if made.entries else []), *states],
         "prerequisites": artifacts.find_prerequisites(made.artifacts),
@@ -236,7 +235,7 @@ def describe(made: CreatedPoint) -> dict[str, Any]:
         ],
         "confidence": round(sum(made.proofs.values()) / len(made.proofs), 2),  # the share of proofs that were given
         "evidence_anchors": [
-            f"tool:sha256:{len(value['scope']['files'])} files read back and compared, {value['hash']}",
+            f"tool:sha256:{len(files)} files read back and compared, {value['hash']}",
             f"tool:bash:sh -n {folder}/{layout.RESTORE_SCRIPT}",
             *([f"tool:git:update-ref {layout.ref_name(point)} {commit}"] if commit else []),
             *(f"file:{folder}/{one.content}" for one in made.artifacts if one.content),
@@ -253,20 +252,6 @@ def describe(made: CreatedPoint) -> dict[str, Any]:
     }
 
 
-def summarize_state(made: CreatedPoint) -> str:
-    files = made.manifest.value["scope"]["files"]
-    texts = [f"{len(files)} file{'' if len(files) == 1 else 's'}, {size_text(made.manifest.value['size'])}"]
-    for kinds, word in ((("state",), "state"), (("sqlite", "postgresql"), "database")):
-        count = sum(one.kind in kinds for one in made.artifacts)
-        texts[0] += f", {count} {word}{'' if count == 1 else 's'}" if count else ""
-    if made.uncommitted and made.entries:
-        named = ", ".join(made.uncommitted[:5]) + (" ..." if len(made.uncommitted) > 5 else "")
-        texts.append(f"{len(made.uncommitted)} with uncommitted changes: {named}")
-    elif made.uncommitted is not None and made.entries:
-        texts.append("all committed")
-    return "; ".join(texts)
-
-
 def size_text(size: int) -> str:
     for name, unit in (("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10)):
         if size >= unit:
@@ -274,8 +259,8 @@ def size_text(size: int) -> str:
     return f"{size} bytes"
 
 
-def outline(status: store.PointStatus) -> dict[str, Any]:
-    manifest, state = status
+def outline(manifest: Manifest, now: int) -> dict[str, Any]:
+    state = store.find_state(manifest, now)
     if manifest.trouble:
         return {"id": manifest.id, "state": state, "trouble": manifest.trouble}
     names = ("type", "created_at", "expires_at", "reason", "size", "hash", "scope", "warnings")

@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import write_instant
@@ -67,10 +68,9 @@ def plan_capture(
     if not asked:
         return Capture(Scope([], [], [], []), [], [], [])
     scope = read_scope(workspace.root, asked, workspace.cwd, plain)
-    scope = scope._replace(found=[one for one in scope.found if one.path not in claimed])
-    found, left_out = scope.found, list[str]()
+    found, left_out = [one for one in scope.found if one.path not in claimed], list[str]()
     if kind == "git_stash":
-        found, left_out = _without_ignored(workspace, scope)
+        found, left_out = _without_ignored(workspace, scope.asked, found)
     if scope.secret and all(one.kind == "folder" for one in found):
         hint = f"secrets are never copied into a restore point: {list_some(scope.secret)}"
         raise CheckpointError("all files of this scope hold secrets by their names", hint)
@@ -87,23 +87,22 @@ def plan_capture(
     return Capture(scope, found, left_out, [f"{text}: {list_some(paths)}" for text, paths in warnings if paths])
 
 
-def _without_ignored(workspace: Workspace, scope: Scope) -> tuple[list[ScopePath], list[str]]:
+def _without_ignored(
+    workspace: Workspace, asked: Sequence[str], found: Sequence[ScopePath]
+) -> tuple[list[ScopePath], list[str]]:
     # what git ignores stays out, unless it was named itself or is in an ignored folder that was
     ignored = private_objects.read_ignored(workspace.root, workspace.env)
     folders = tuple(path for path in ignored if path.endswith("/"))
-    files = frozenset(path for path in ignored if not path.endswith("/"))
+    files = frozenset(ignored).difference(folders)
 
     def is_ignored(path: str) -> bool:
         return path in files or f"{path}/".startswith(folders)
 
-    named = tuple(f"{path}/" for path in scope.asked if path and is_ignored(path))
-    kept, left_out = list[ScopePath](), list[str]()
-    for one in scope.found:
-        if not is_ignored(one.path) or f"{one.path}/".startswith(named):
-            kept.append(one)
-        elif one.path != layout.FOLDER:  # the folder alone is no loss: files of the user in it are listed themselves
-            left_out.append(one.path)
-    return kept, left_out
+    named = tuple(f"{path}/" for path in asked if path and is_ignored(path))
+    left_out = [one.path for one in found if is_ignored(one.path) and not f"{one.path}/".startswith(named)]
+    gone = frozenset(left_out)
+    # the folder alone is no loss: files of the user in it are listed themselves
+    return [one for one in found if one.path not in gone], [path for path in left_out if path != layout.FOLDER]
 
 
 # making
@@ -143,18 +142,39 @@ def create(
             "created_at": write_instant(workspace.now),
             "expires_at": None if expires is None else write_instant(expires),
             "reason": shorten(reason, _MAX_REASON),
-            **_describe(captured, entries, kept),
+            "scope": {
+                "asked": captured.scope.asked,
+                "files": [entry.path for entry in entries if entry.kind in ("file", "link")],
+                "state_keys": [one.name.partition(":")[2] for one in kept if one.kind == "state"],
+            },
+            "entries": [write_entry(entry) for entry in entries],
+            "parts": [{**one._asdict(), "details": dict(one.details)} for one in kept],
+            "size": sum(one.size for one in entries) + sum(one.size for one in kept),
+            "hash": hash_contents(entries, kept),
+            "warnings": captured.warnings,
             "restore_script": sha256(text).hexdigest(),
             "work_tree": store.find_work_tree(workspace),
         }
         value = {**value, "digest": store.find_digest(value), "state": "active", "history": []}
-        location = _write_point(location, value, entries, kept, text)
+        own_files = {layout.MANIFEST: store.write_text(value), layout.RESTORE_SCRIPT: text}
+        for name, data in own_files.items():
+            create_file(os.path.join(folder, name), data, 0o600)
+        commit = _keep_in_git(location, value, entries, kept, own_files) if kind == "git_stash" else ""
         store.finish_folder(workspace.root, folder, point)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    location = location._replace(folder=layout.point_folder(workspace.root, point))
-    proofs = _find_proofs(location, kind, captured, kept)
+    location = location._replace(folder=layout.point_folder(workspace.root, point), commit=commit)
+    words = ["/bin/sh", "-n", os.path.join(location.folder, layout.RESTORE_SCRIPT)]
+    proofs = {
+        "content read back": True,
+        "restore rehearsed": True,
+        "script parses": subprocess.run(words, capture_output=True, check=False).returncode == 0,
+        "kept by a ref": kind != "git_stash" or bool(commit),
+        "whole scope kept": not (captured.scope.secret or captured.scope.special or captured.left_out),
+    }
+    if kept:
+        proofs["parts read back"] = not artifacts.find_damage(location, kept)
     manifest = store.Manifest(point, value)
     return CreatedPoint(manifest, entries, location, captured.warnings, proofs, uncommitted, kept)
 
@@ -164,7 +184,7 @@ def _capture_proven(location: Location, kind: str, found: Sequence[ScopePath], p
     kept = {one.path: Entry(one.path, "absent") for one in found}
     waiting = list(found)
     for _ in range(_TRIES):
-        entries = file_mechanisms.open_mechanism(kind).capture(location, waiting, progress)
+        entries = file_mechanisms.capture(kind, location, waiting, progress)
         kept.update((entry.path, entry) for entry in entries)
         lost = rehearse(location, kind, entries)
         # what differs was written to in between: it is captured again
@@ -179,55 +199,23 @@ def _look_again(root: str, entry: Entry) -> ScopePath:
     return ScopePath(entry.path, entry.kind, status)
 
 
-def _describe(captured: Capture, entries: list[Entry], kept: Sequence[Artifact]) -> dict[str, Any]:
-    return {
-        "scope": {
-            "asked": captured.scope.asked,
-            "files": [entry.path for entry in entries if entry.kind in ("file", "link")],
-            "state_keys": [one.name.partition(":")[2] for one in kept if one.kind == "state"],
-        },
-        "entries": [write_entry(entry) for entry in entries],
-        "parts": [{**one._asdict(), "details": dict(one.details)} for one in kept],
-        "size": sum(one.size for one in entries) + sum(one.size for one in kept),
-        "hash": hash_contents(entries, kept),
-        "warnings": captured.warnings,
-    }
-
-
-def _write_point(
-    location: Location, value: dict[str, Any], entries: Sequence[Entry], kept: Sequence[Artifact], text: bytes
-) -> Location:
-    # the ref is created and never moved: so ids cannot collide
-    point, own = value["id"], {layout.MANIFEST: store.write_text(value), layout.RESTORE_SCRIPT: text}
-    for name, data in own.items():
-        create_file(os.path.join(location.folder, name), data, 0o600)
-    if value["type"] != "git_stash":
-        return location
-    message = f"checkpoint:{point}:{value['reason']}\n"
-    own_files = own | artifacts.read_state_files(location, kept)
-    commit = file_mechanisms.write_commit(location, message, entries, own_files)
-    ref = layout.ref_name(point)
+def _keep_in_git(
+    location: Location, value: dict[str, Any], entries: Sequence[Entry], kept: Sequence[Artifact], own: dict[str, bytes]
+) -> str:
+    """The commit of all blobs and the point's own files (name -> content). The ref is created and never moved."""
+    # states go into git beside the manifest; databases do not
+    states = [one.content for one in kept if one.kind == "state" and one.content]
+    own = own | {name: Path(location.folder, name).read_bytes() for name in states}
+    commit = file_mechanisms.write_commit(location, f"checkpoint:{value['id']}:{value['reason']}\n", entries, own)
+    ref = layout.ref_name(value["id"])
     if not private_objects.create_ref(location.root, ref, commit, location.env):
-        raise CheckpointError(f"there is a restore point {point} already", "run the same command again")
+        raise CheckpointError(f"there is a restore point {value['id']} already", "run the same command again")
     # A prune that began before the ref was there may have removed objects that it names.
     blobs = sorted({entry.blob for entry in entries if entry.blob})
     if find_missing(location.root, [commit, *blobs], private_objects.quiet_env(location.env)):
         private_objects.remove_ref(location.root, ref, commit, location.env)
         raise CheckpointError("git threw content away while it was kept", "run it again once no `git gc` runs")
-    return location._replace(commit=commit)
-
-
-def _find_proofs(location: Location, kind: str, captured: Capture, kept: Sequence[Artifact]) -> dict[str, bool]:
-    path = os.path.join(location.folder, layout.RESTORE_SCRIPT)
-    parsed = subprocess.run(["/bin/sh", "-n", path], capture_output=True, check=False)
-    proofs = {
-        "content read back": True,
-        "restore rehearsed": True,
-        "script parses": parsed.returncode == 0,
-        "kept by a ref": kind != "git_stash" or bool(location.commit),
-        "whole scope kept": not (captured.scope.secret or captured.scope.special or captured.left_out),
-    }
-    return {**proofs, "parts read back": not artifacts.find_damage(location, kept)} if kept else proofs
+    return commit
 
 
 # proving and restoring files
@@ -236,7 +224,7 @@ def _find_proofs(location: Location, kind: str, captured: Capture, kept: Sequenc
 def find_damage(location: Location, manifest: store.Manifest) -> list[str]:
     holding = [entry for entry in store.read_entries(manifest) if entry.kind in ("file", "link")]
     damaged: list[str] = []
-    contents = file_mechanisms.open_mechanism(manifest.value["type"]).read_contents(location, holding)
+    contents = file_mechanisms.read_contents(manifest.value["type"], location, holding)
     for entry, content in zip(holding, contents, strict=True):
         digest, size = sha256(), 0
         for chunk in content or ():
@@ -266,14 +254,14 @@ def restore_entries(
     target: str,
     *,
     sync: bool = True,
-    check: file_writes.Check = file_writes.no_check,
+    check: file_writes.Check | None = None,
 ) -> None:
-    """Restores in a target folder, and removes nothing there. check: called right before a path is replaced."""
+    """Restores in a target folder, and removes nothing there."""
     folders = [entry for entry in entries if entry.kind == "folder"]
     holding = [entry for entry in entries if entry.kind in ("file", "link")]
     with file_writes.workshop(location.folder) as work_folder:
         file_writes.make_folders(target, folders)
-        contents = file_mechanisms.open_mechanism(kind).read_contents(location, holding)
+        contents = file_mechanisms.read_contents(kind, location, holding)
         for entry, content in zip(holding, contents, strict=True):
             if content is None:
                 raise CheckpointError(f"the content of {escape_controls(entry.path)} is lost", "verify the point")

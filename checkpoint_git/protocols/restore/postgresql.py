@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from checkpoint_git.core.errors import CheckpointError
@@ -56,36 +56,33 @@ def read_url(url: str) -> tuple[dict[str, str], str | None]:
     """(connection, password) of a URL. Raises CheckpointError, which never quotes the URL: it may hold a password."""
     try:
         parts = urlsplit(url)
-        port = parts.port
+        port = str(parts.port or "")
         more = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
     except ValueError:
         raise CheckpointError("this is not the URL of a PostgreSQL database", _EXAMPLE) from None
-    password = more.pop("password", None) or (unquote(parts.password) if parts.password else None)
-    found = {
-        "host": unquote(parts.hostname or ""),
-        "port": str(port or ""),
-        "user": unquote(parts.username or ""),
-        "dbname": unquote(parts.path.removeprefix("/")),
-    }
-    unknown = next((name for name in more if name not in CONNECTION), None)
-    if unknown is not None or parts.fragment:
+    password = more.pop("password", None) or unquote(parts.password or "") or None
+    unknown = next((name for name in more if name not in CONNECTION), "#" if parts.fragment else None)
+    if unknown is not None:
         shown = escape_controls(shorten(unknown or "#", 40))
         raise CheckpointError(f"the URL of the database says {shown}, which is not understood", _EXAMPLE)
-    connection = {name: value for name, value in {**found, **more}.items() if value}
+    host, user, name = (unquote(text or "") for text in (parts.hostname, parts.username, parts.path.removeprefix("/")))
+    found = {"host": host, "port": port, "user": user, "dbname": name, **more}
+    connection = {name: value for name, value in found.items() if value}
+    if not connection.get("dbname"):
+        raise CheckpointError("the URL names no database", _EXAMPLE)
     if not is_connection(connection):
-        is_nameless = not connection.get("dbname")
-        message = "the URL names no database" if is_nameless else "the URL of the database is not understood"
-        raise CheckpointError(message, _EXAMPLE)
+        raise CheckpointError("the URL of the database is not understood", _EXAMPLE)
     return connection, password
 
 
 def write_url(connection: Mapping[str, str]) -> str:
     host = connection.get("host", "")
+    is_socket = host.startswith("/")
     user = f"{quote(connection['user'], safe='')}@" if "user" in connection else ""
     port = f":{connection['port']}" if "port" in connection else ""
-    place = "" if host.startswith("/") else quote(host, safe=":") if ":" not in host else f"[{host}]"
+    place = "" if is_socket else quote(host, safe=":") if ":" not in host else f"[{host}]"
     text = f"postgresql://{user}{place}{port}/{quote(connection['dbname'], safe='')}"
-    return f"{text}?host={quote(host, safe='/')}" if host.startswith("/") else text
+    return f"{text}?host={quote(host, safe='/')}" if is_socket else text
 
 
 # PostgreSQL's own client programs
@@ -99,7 +96,7 @@ def find_tool(name: str, env: Mapping[str, str]) -> str:
     return path
 
 
-def find_env(env: Mapping[str, str], connection: Mapping[str, str], password: str | None) -> dict[str, str]:
+def _make_env(env: Mapping[str, str], connection: Mapping[str, str], password: str | None) -> dict[str, str]:
     kept = {name: value for name, value in env.items() if name not in _UNWANTED}
     told = {CONNECTION[name]: value for name, value in connection.items()}
     secret = {"PGPASSWORD": password} if password else {}
@@ -114,14 +111,14 @@ def run_tool(name: str, words: Sequence[str], env: Mapping[str, str]) -> None:
         raise _explain_failure(name, done.stderr, env)
 
 
-_HINTS = (
-    ("server version mismatch", "use a pg_dump that is at least as new as the server: put it first on PATH"),
-    ("unsupported version", "use a pg_restore at least as new as the pg_dump that made the copy"),
-    ("no password supplied", "give it in PGPASSWORD, or in ~/.pgpass; nothing was changed"),
-    ("password authentication failed", "give the right one in PGPASSWORD, or in ~/.pgpass; nothing was changed"),
-    ("other objects depend on it", "something made since depends on these tables: remove it first"),
-    ("lock timeout", "somebody holds locks on these tables: end that transaction, then run the same command again"),
-)
+_HINTS = {
+    "server version mismatch": "use a pg_dump that is at least as new as the server: put it first on PATH",
+    "unsupported version": "use a pg_restore at least as new as the pg_dump that made the copy",
+    "no password supplied": "give it in PGPASSWORD, or in ~/.pgpass; nothing was changed",
+    "password authentication failed": "give the right one in PGPASSWORD, or in ~/.pgpass; nothing was changed",
+    "other objects depend on it": "something made since depends on these tables: remove it first",
+    "lock timeout": "somebody holds locks on these tables: end that transaction, then run the same command again",
+}
 
 
 def _explain_failure(name: str, said: bytes, env: Mapping[str, str]) -> CheckpointError:
@@ -130,7 +127,7 @@ def _explain_failure(name: str, said: bytes, env: Mapping[str, str]) -> Checkpoi
         text = text.replace(env["PGPASSWORD"], "***")
     lines = [line for line in text.splitlines() if line.strip()]
     shown = escape_controls(shorten("; ".join(lines[:4]), 500)) or "it said nothing"
-    hint = next((hint for sign, hint in _HINTS if sign in text), "nothing was changed")
+    hint = next((hint for sign, hint in _HINTS.items() if sign in text), "nothing was changed")
     return CheckpointError(f"{name}: {shown}", hint)
 
 
@@ -181,28 +178,21 @@ _SQL = _read_sql()
 
 
 def _quote(name: str) -> str:
-    escaped = name.replace('"', '""')
-    return f'"{escaped}"'
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _literal(text: str) -> str:
-    escaped = text.replace("'", "''")
-    return f"'{escaped}'"
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _read_relations(query: Query) -> list[Relation]:
-    # all that follows is read as of the instant at which this transaction begins
+    # all that is asked after this is read as of the instant at which this transaction begins
     query(_SQL["begin"])
-    return sorted(Relation(*row) for row in _read_rows(query, _SQL["relations"]))
+    return sorted(Relation(*row) for row in json.loads(query(_SQL["relations"])))
 
 
-def _read_rows(query: Query, sql: str) -> list[list[Any]]:
-    rows: list[list[Any]] = json.loads(query(sql))
-    return rows
-
-
-def _choose(relations: Sequence[Relation], tables: Sequence[Relation] | None) -> list[Relation]:
-    names = None if tables is None else {(one.schema, one.name) for one in tables}
+def _choose(relations: Sequence[Relation], tables: Sequence[Sequence[str]] | None) -> list[Relation]:
+    names = None if tables is None else {(schema, name) for schema, name, _ in tables}
     return [one for one in relations if names is None or (one.schema, one.name) in names]
 
 
@@ -221,13 +211,14 @@ def _find_one(relations: Sequence[Relation], name: str) -> Relation:
     return found[0]
 
 
-def _oids(relations: Sequence[Relation]) -> str:
+def _ask_of(query: Query, question: str, relations: Sequence[Relation]) -> list[list[str]]:
     names = ", ".join(f"{_literal(one.quoted)}::pg_catalog.regclass::oid" for one in relations)
-    return f"ARRAY[{names}]::oid[]"
+    rows: list[list[str]] = json.loads(query(_SQL[question].format(oids=f"ARRAY[{names}]::oid[]")))
+    return rows
 
 
 def _check_closed(query: Query, relations: Sequence[Relation]) -> None:
-    depending = _read_rows(query, _SQL["depending"].format(oids=_oids(relations)))
+    depending = _ask_of(query, "depending", relations)
     if depending:
         told = ", ".join(sorted({f"{other} {how} {own}" for other, how, own in depending})[:5])
         named = " ".join(f"--table {shlex.quote(other)}" for other in sorted({row[0] for row in depending})[:5])
@@ -237,11 +228,9 @@ def _check_closed(query: Query, relations: Sequence[Relation]) -> None:
 
 def _hash_relations(query: Query, relations: Sequence[Relation], *, with_owned: bool) -> str:
     """The hash over definitions and rows of all of them. with_owned: of the sequences of their columns too."""
-    if with_owned and relations:
-        owned = _read_rows(query, _SQL["owned"].format(oids=_oids(relations)))
-        relations = [*relations, *(Relation(*row) for row in owned)]
+    owned = _ask_of(query, "owned", relations) if with_owned and relations else []
     digest = sha256(b"postgresql 1\n")
-    for one in sorted(relations):
+    for one in sorted([*relations, *(Relation(*row) for row in owned)]):
         digest.update(json.dumps(one).encode())
         if one.kind == "S":
             answers = [query(f"SELECT last_value, is_called FROM {one.quoted}")]  # noqa: S608 - quoted
@@ -251,6 +240,98 @@ def _hash_relations(query: Query, relations: Sequence[Relation], *, with_owned: 
             answers.append(query(_SQL["rows"].format(name=one.quoted)))
         digest.update(json.dumps(answers).encode())
     return digest.hexdigest()
+
+
+# keeping
+
+
+def capture(location: Location, request: Request, content: str, progress: Progress) -> Artifact:
+    """Dumps the tables as of one instant, hashes them as of the same, and reads the dump through."""
+    connection, target = request.details["connection"], os.path.join(location.folder, content)
+    env = _make_env(location.env, connection, request.details["password"])
+    with open_session(env) as query:
+        there = _read_relations(query)
+        if "tables" in request.details:  # those of an older point are taken as it names them, there or not
+            tables = request.details["tables"]
+        else:  # a user names tables and views; their sequences come along
+            named = [one for one in there if one.kind != "S"]
+            found = sorted({_find_one(named, name) for name in request.details["asked"]})
+            tables = [list(one) for one in found] or None
+        chosen = _choose(there, tables)
+        if tables is not None and chosen and not request.may_lack:
+            _check_closed(query, chosen)
+        logical = _hash_relations(query, chosen, with_owned=tables is not None)
+        version = query("SHOW server_version")
+        if chosen or tables is None:
+            snapshot = query("SELECT pg_catalog.pg_export_snapshot()")
+            os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+            words = ["--format=custom", "--no-password", "--lock-wait-timeout=30000", f"--snapshot={snapshot}"]
+            words += [] if tables is None else [f"--table={one.quoted}" for one in chosen]
+            run_tool("pg_dump", [*words, "--file", target], env)
+            with open(target, "rb") as stream:
+                os.fsync(stream.fileno())
+    details = {
+        "connection": connection,
+        "tables": tables,
+        "held": [list(one) for one in chosen],
+        "logical": logical,
+        "server_version": version,
+    }
+    if not os.path.exists(target):
+        return Artifact("postgresql", request.name, "", 0, "", details)
+    run_tool("pg_restore", ["--file", os.devnull, target], env)  # reads all of it
+    size = os.path.getsize(target)
+    progress(size)
+    return Artifact("postgresql", request.name, content, size, hash_file(target), details)
+
+
+# rolling back
+
+
+def _env_of(location: Location, artifact: Artifact, means: Means) -> dict[str, str]:
+    return _make_env(location.env, artifact.details["connection"], means.passwords.get(artifact.name))
+
+
+def check_ready(location: Location, artifact: Artifact, means: Means) -> None:
+    env = _env_of(location, artifact, means)
+    with open_session(env) as query:
+        query("SELECT 1")
+    if artifact.content:
+        run_tool("pg_restore", ["--list", os.path.join(location.folder, artifact.content)], env)
+
+
+def is_as_kept(location: Location, artifact: Artifact, means: Means) -> bool:
+    tables = artifact.details["tables"]
+    with open_session(_env_of(location, artifact, means)) as query:
+        now = _hash_relations(query, _choose(_read_relations(query), tables), with_owned=tables is not None)
+    return now == str(artifact.details["logical"])
+
+
+def request_present(location: Location, artifact: Artifact, means: Means) -> Request | None:
+    kept = {"connection": artifact.details["connection"], "password": means.passwords.get(artifact.name)}
+    return Request("postgresql", artifact.name, {**kept, "tables": artifact.details["tables"]}, may_lack=True)
+
+
+def restore(location: Location, artifact: Artifact, means: Means) -> list[str]:
+    # the drops and the dump in one transaction: all of it or nothing
+    env, tables = _env_of(location, artifact, means), artifact.details["tables"]
+    with open_session(env) as query:
+        present = _choose(_read_relations(query), tables)
+        version = query("SHOW server_version")
+    with file_writes.workshop(location.folder) as folder:
+        drops, dump = os.path.join(folder, "1.sql"), os.path.join(folder, "2.sql")
+        with open(drops, "w", encoding="utf-8") as stream:
+            stream.write(_write_drops(present, cascade=tables is None))
+        words = ["-X", "-q", "--no-password", "-v", "ON_ERROR_STOP=1", "--single-transaction", "-f", drops]
+        if artifact.content:
+            kept = os.path.join(location.folder, artifact.content)
+            run_tool("pg_restore", ["--clean", "--if-exists", "--file", dump, kept], env)
+            words += ["-f", dump]
+        run_tool("psql", words, env)
+    then = str(artifact.details["server_version"])
+    if version.partition(".")[0] == then.partition(".")[0]:
+        return []
+    return [f"{artifact.name} was captured from PostgreSQL {then}, and restored into {version}"]
 
 
 def _write_drops(relations: Sequence[Relation], *, cascade: bool) -> str:
@@ -264,115 +345,7 @@ def _write_drops(relations: Sequence[Relation], *, cascade: bool) -> str:
     return f"SET standard_conforming_strings = on;\nDO {_literal(body)};\n"
 
 
-# keeping
-
-
-def capture(location: Location, request: Request, content: str, progress: Progress) -> Artifact:
-    """Dumps the tables as of one instant, hashes them as of the same, and reads the dump through."""
-    connection, password = request.details["connection"], request.details["password"]
-    env, target = find_env(location.env, connection, password), os.path.join(location.folder, content)
-    with open_session(env) as query:
-        there = _read_relations(query)
-        tables = _find_tables(there, request)
-        chosen = _choose(there, tables)
-        if tables is not None and chosen and not request.may_lack:
-            _check_closed(query, chosen)
-        logical = _hash_relations(query, chosen, with_owned=tables is not None)
-        version = query("SHOW server_version")
-        if chosen or tables is None:
-            snapshot = query("SELECT pg_catalog.pg_export_snapshot()")
-            _dump(env, target, snapshot, () if tables is None else chosen)
-    details = {
-        "connection": connection,
-        "tables": None if tables is None else [list(one) for one in tables],
-        "held": [list(one) for one in chosen],
-        "logical": logical,
-        "server_version": version,
-    }
-    if not os.path.exists(target):
-        return Artifact("postgresql", request.name, "", 0, "", details)
-    run_tool("pg_restore", ["--file", os.devnull, target], env)  # reads all of it
-    size = os.path.getsize(target)
-    progress(size)
-    return Artifact("postgresql", request.name, content, size, hash_file(target), details)
-
-
-def _find_tables(there: Sequence[Relation], request: Request) -> list[Relation] | None:
-    # None for all; those of an older point are taken as it names them, there or not
-    if "tables" in request.details:
-        tables = request.details["tables"]
-        return None if tables is None else [Relation(*one) for one in tables]
-    # a user names tables and views; their sequences come along
-    named = [one for one in there if one.kind != "S"]
-    return sorted({_find_one(named, name) for name in request.details["asked"]}) or None
-
-
-def _dump(env: Mapping[str, str], target: str, snapshot: str, chosen: Sequence[Relation]) -> None:
-    os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    tables = [f"--table={one.quoted}" for one in chosen]
-    words = ["--format=custom", "--no-password", "--lock-wait-timeout=30000", f"--snapshot={snapshot}", *tables]
-    run_tool("pg_dump", [*words, "--file", target], env)
-    with open(target, "rb") as stream:
-        os.fsync(stream.fileno())
-
-
-# rolling back
-
-
-def _env_of(location: Location, artifact: Artifact, means: Means) -> dict[str, str]:
-    return find_env(location.env, artifact.details["connection"], means.passwords.get(artifact.name))
-
-
-def check_ready(location: Location, artifact: Artifact, means: Means) -> None:
-    env = _env_of(location, artifact, means)
-    with open_session(env) as query:
-        query("SELECT 1")
-    if artifact.content:
-        run_tool("pg_restore", ["--list", os.path.join(location.folder, artifact.content)], env)
-
-
-def _find_present(query: Query, artifact: Artifact) -> list[Relation]:
-    tables = artifact.details["tables"]
-    return _choose(_read_relations(query), tables and [Relation(*one) for one in tables])
-
-
-def is_as_kept(location: Location, artifact: Artifact, means: Means) -> bool:
-    with open_session(_env_of(location, artifact, means)) as query:
-        present = _find_present(query, artifact)
-        now = _hash_relations(query, present, with_owned=artifact.details["tables"] is not None)
-    return now == str(artifact.details["logical"])
-
-
-def request_present(location: Location, artifact: Artifact, means: Means) -> Request | None:
-    kept = {"connection": artifact.details["connection"], "password": means.passwords.get(artifact.name)}
-    return Request("postgresql", artifact.name, {**kept, "tables": artifact.details["tables"]}, may_lack=True)
-
-
-def restore(location: Location, artifact: Artifact, means: Means) -> list[str]:
-    # the drops and the dump in one transaction: all of it or nothing
-    env = _env_of(location, artifact, means)
-    with open_session(env) as query:
-        present = _find_present(query, artifact)
-        version = query("SHOW server_version")
-    with file_writes.workshop(location.folder) as folder:
-        drops, dump = os.path.join(folder, "1.sql"), os.path.join(folder, "2.sql")
-        with open(drops, "w", encoding="utf-8") as stream:
-            stream.write(_write_drops(present, cascade=artifact.details["tables"] is None))
-        words = ["-X", "-q", "--no-password", "-v", "ON_ERROR_STOP=1", "--single-transaction", "-f", drops]
-        if artifact.content:
-            kept = os.path.join(location.folder, artifact.content)
-            run_tool("pg_restore", ["--clean", "--if-exists", "--file", dump, kept], env)
-            words += ["-f", dump]
-        run_tool("psql", words, env)
-    then = str(artifact.details["server_version"])
-    if version.partition(".")[0] == then.partition(".")[0]:
-        return []
-    return [f"{artifact.name} was captured from PostgreSQL {then}, and restored into {version}"]
-
-
 def write_lines(artifact: Artifact) -> str:
-    if not artifact.content:
-        return ""
     connection = artifact.details["connection"]
     options = " ".join(f"{option}={quote_word(connection[name])}" for option, name in _OPTIONS if name in connection)
     variables = "".join(

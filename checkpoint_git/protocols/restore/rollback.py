@@ -50,17 +50,15 @@ class RolledBack(NamedTuple):
 
 
 class _Job(NamedTuple):
-    """One rollback. workspace: with cwd at its root. within: paths and parts to go back for, all where None."""
+    """One rollback. within: paths and parts to go back for, all where None."""
 
-    workspace: Workspace
+    workspace: Workspace  # with cwd at its root
     manifest: store.Manifest
     location: Location
     within: Sequence[str] | None
     means: Means
-
-    @property
-    def artifacts(self) -> list[Artifact]:
-        return artifacts.read_artifacts(self.manifest.value, self.within)
+    entries: list[Entry]  # all of the point
+    artifacts: list[Artifact]  # those within
 
     def covers(self, path: str) -> bool:
         if self.within is None:
@@ -72,8 +70,9 @@ def _begin(workspace: Workspace, manifest: store.Manifest, within: Sequence[str]
     if manifest.trouble:
         hint = "`checkpoint restore-point verify` tells more; nothing was changed"
         raise CheckpointError(f"{manifest.id} cannot be relied on: {manifest.trouble}", hint)
-    location = store.locate(workspace, manifest.id)
-    return _Job(workspace._replace(cwd=workspace.root), manifest, location, within, means)
+    location, kept = store.locate(workspace, manifest.id), artifacts.read_artifacts(manifest.value, within)
+    workspace = workspace._replace(cwd=workspace.root)
+    return _Job(workspace, manifest, location, within, means, store.read_entries(manifest), kept)
 
 
 def plan_rollback(
@@ -96,7 +95,8 @@ def roll_back(
         shown = ", ".join(escape_controls(path) for path in damaged[:5])
         message = f"{manifest.id} cannot be relied on: the content of {shown} is lost or damaged"
         raise CheckpointError(message, "nothing was changed")
-    artifacts.check_ready(job.location, job.artifacts, means)
+    for one in job.artifacts:
+        artifacts.open_mechanism(one.kind).check_ready(job.location, one, means)
     resumed = _find_resumed(job)
     safety = resumed or _make_safety(job)
     plan = _plan(job)
@@ -104,10 +104,11 @@ def roll_back(
     kept = store.load_manifest(workspace.root, safety) if safety else None
     rollback_preflight.check_kept(plan.present, changed, store.read_entries(kept) if kept else [])
     rollback_preflight.check_ways(workspace.root, plan.remove, plan.restore, plan.present)
-    told = artifacts.restore(job.location, plan.parts, means, states=False)  # first: databases alone may refuse
+    # first: databases alone may refuse
+    told = artifacts.restore(job.location, [one for one in plan.parts if one.kind != "state"], means)
     _change_files(job, plan)
     file_writes.sync_folders(workspace.root, changed)
-    told += artifacts.restore(job.location, plan.parts, means, states=True)
+    told += artifacts.restore(job.location, [one for one in plan.parts if one.kind == "state"], means)
     told += _check_result(job, safety)
     return RolledBack(plan, safety, bool(resumed), told)
 
@@ -122,7 +123,7 @@ def end_rollback(workspace: Workspace, manifest: store.Manifest) -> None:
 
 
 def _plan(job: _Job) -> Plan:
-    entries = [entry for entry in store.read_entries(job.manifest) if job.covers(entry.path)]
+    entries = [entry for entry in job.entries if job.covers(entry.path)]
     found = [one for one in _read_scope(job) if job.covers(one.path)]
     present = [read_entry_at(job.workspace.root, one) for one in found]
     differences = compare_entries(entries, present)
@@ -132,28 +133,28 @@ def _plan(job: _Job) -> Plan:
 
 
 def _read_scope(job: _Job) -> list[ScopePath]:
-    # with the point's folders, even where git ignores them by now
     asked, plain = _find_asked(job)
     claimed = artifacts.find_claimed(artifacts.read_artifacts(job.manifest.value))
     found = points.plan_capture(job.workspace, asked, job.manifest.value["type"], claimed, plain).found
+    # with the point's folders, even where git ignores them by now
     there, root = {one.path for one in found}, job.workspace.root
-    folders = [entry.path for entry in store.read_entries(job.manifest) if entry.kind == "folder"]
+    folders = [entry.path for entry in job.entries if entry.kind == "folder"]
     missed = [path for path in folders if path not in there and layout.is_folder(root, path)]
     return [*found, *(look_at(root, path) for path in missed)]
 
 
 def _find_asked(job: _Job) -> tuple[list[str], frozenset[str]]:
     """The scopes, absolute, and those of them that are names, however much `[id].py` looks like a pattern."""
-    root, entries = job.workspace.root, store.read_entries(job.manifest)
-    plain = frozenset(os.path.join(root, entry.path) for entry in entries)
-    asked = [os.path.join(root, path) for path in job.manifest.value["scope"]["asked"]]
+    root, scopes = job.workspace.root, job.manifest.value["scope"]["asked"]
+    plain = frozenset(os.path.join(root, entry.path) for entry in job.entries)
+    asked = [os.path.join(root, path) for path in scopes]
     there = [path for path in asked if os.path.lexists(path)]
     patterns = [path for path in asked if path not in plain and not os.path.lexists(path) and _matches(root, path)]
-    own = {*(entry.path for entry in entries), *job.manifest.value["scope"]["asked"]}
+    own = {*(entry.path for entry in job.entries), *scopes}
     # what the point holds belongs to its scope even where a pattern no longer finds it
     held = [
         os.path.join(root, entry.path)
-        for entry in entries
+        for entry in job.entries
         # a folder that is still one is reached from what was asked for: named here, what git ignores in it would count
         if not (entry.kind == "folder" and layout.is_folder(root, entry.path))
         and not _is_behind_own_link(root, entry.path, own)
@@ -186,9 +187,8 @@ def _change_files(job: _Job, plan: Plan) -> None:
         file_writes.remove_path(root, path, watch.check)
         watch.forget(path)
     wanted = {one.path for one in plan.restore}
-    folders = [entry for entry in plan.entries if entry.kind == "folder"]
-    files = [entry for entry in plan.entries if entry.path in wanted and entry.kind in ("file", "link")]
-    points.restore_entries(job.location, job.manifest.value["type"], [*folders, *files], root, check=watch.check)
+    chosen = [one for one in plan.entries if one.kind == "folder" or (one.path in wanted and one.kind != "absent")]
+    points.restore_entries(job.location, job.manifest.value["type"], chosen, root, check=watch.check)
 
 
 def _check_result(job: _Job, safety: str) -> list[str]:
@@ -209,31 +209,42 @@ def _check_result(job: _Job, safety: str) -> list[str]:
 
 def _make_safety(job: _Job) -> str:
     """A point of what is in the scope now, noted in the journal before anything is changed; "" for nothing."""
-    asked, plain = _find_asked(job)
-    if job.within is not None:
-        asked = [os.path.join(job.workspace.root, one.path) for one in _read_scope(job) if job.covers(one.path)]
+    workspace, root = job.workspace, job.workspace.root
+    if job.within is None:
+        asked, plain = _find_asked(job)
+    else:
+        asked = [os.path.join(root, one.path) for one in _read_scope(job) if job.covers(one.path)]
         plain = frozenset(asked)
-    requests = artifacts.request_present(job.location, job.artifacts, job.means)
+    requests = []
+    for one in job.artifacts:
+        request = artifacts.open_mechanism(one.kind).request_present(job.location, one, job.means)
+        requests += [request] if request else []
     if not asked and not requests and job.means.hand_over is not None:
         return ""  # states that only their owner knows: there is nothing to keep
-    workspace, root = job.workspace, job.workspace.root
     reason = f"before rolling back to {job.manifest.id}"
     kind = job.manifest.value["type"] if asked or not requests else artifacts.choose_type(requests)
     value = points.create(workspace, asked, reason, kind, None, requests, plain).manifest.value
     scope = [*value["scope"]["asked"], *(one.name for one in requests)]
     details = {"scope": scope, "reason": reason, "type": kind, "digest": value["digest"]}
-    audit.append_record(root, audit.Record("create", "success", value["id"], details), workspace.now)
-    within = None if job.within is None else list(job.within)
-    text = json.dumps({"safety": value["id"], "within": within}) + "\n"
-    write_file(os.path.join(job.location.folder, _JOURNAL), text.encode())
+    audit.append_record(workspace, "create", "success", value["id"], details)
+    journal = {"safety": value["id"], "within": None if job.within is None else list(job.within)}
+    write_file(os.path.join(job.location.folder, _JOURNAL), (json.dumps(journal) + "\n").encode())
     return str(value["id"])
 
 
 def _find_resumed(job: _Job) -> str:
     """The safety point of the same rollback, cut off, if nobody has worked in the scope since; else ""."""
     # a second safety point, of a state that nobody made, would only hide the first
-    safety = _read_journal(job)
-    kept = store.load_manifest(job.workspace.root, safety) if safety else None
+    try:
+        with open(os.path.join(job.location.folder, _JOURNAL), "rb") as stream:
+            journal = json.loads(stream.read(1 << 20))
+    except (OSError, ValueError):
+        return ""
+    within = None if job.within is None else list(job.within)
+    if not isinstance(journal, dict) or journal.get("within") != within:
+        return ""
+    safety = str(journal.get("safety"))
+    kept = store.load_manifest(job.workspace.root, safety) if layout.is_id(safety) else None
     if kept is None or kept.trouble or kept.value["state"] == "dropped":
         return ""
     plan = _plan(job)
@@ -242,16 +253,3 @@ def _find_resumed(job: _Job) -> str:
     location, before = store.locate(job.workspace, safety), artifacts.read_artifacts(kept.value)
     changed = artifacts.find_differing(location, before, job.means)
     return "" if {one.name for one in changed} & {one.name for one in plan.parts} else safety
-
-
-def _read_journal(job: _Job) -> str:
-    """The safety point that the journal names, "" where there is none or where it was of another part."""
-    try:
-        with open(os.path.join(job.location.folder, _JOURNAL), "rb") as stream:
-            value = json.loads(stream.read(1 << 20))
-    except (OSError, ValueError):
-        return ""
-    within = None if job.within is None else list(job.within)
-    if not isinstance(value, dict) or value.get("within") != within or not layout.is_id(str(value.get("safety"))):
-        return ""
-    return str(value["safety"])

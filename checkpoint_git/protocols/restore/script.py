@@ -22,13 +22,15 @@ def write_script(root: str, point: str, mechanism: str, entries: Sequence[Entry]
     with open(_TEMPLATE, encoding="ascii") as stream:
         text = stream.read()
     notes = "".join(f"#  - {ascii(line)[1:-1]}\n" for line in artifacts.find_prerequisites(kept))
-    databases, states = (artifacts.write_lines(kept, states=states) for states in (False, True))
+    lines = [(one.kind, artifacts.open_mechanism(one.kind).write_lines(one)) for one in kept if one.content]
+    databases = [line for kind, line in lines if kind != "state"]
+    states = [line for kind, line in lines if kind == "state"]
     files = _write_lines(root, mechanism, entries) if entries else []
     values = {
         "@POINT@": point,
         "@FOLDER@": quote_word(f"./{layout.FOLDER}/{point}"),
         "# @PREREQUISITES@\n": f"# Before you run it:\n{notes}" if notes else "",
-        "# @LINES@\n": "".join([databases, *files, states]),
+        "# @LINES@\n": "".join([*databases, *files, *states]),
     }
     # in one pass: a file may be called @LINES@
     return re.sub("|".join(values), lambda match: values[match[0]], text)
@@ -37,24 +39,21 @@ def write_script(root: str, point: str, mechanism: str, entries: Sequence[Entry]
 def _write_lines(root: str, mechanism: str, entries: Sequence[Entry]) -> list[str]:
     # first everything is taken to a folder of our own and compared there, then each file is moved to its place
     use, take = _SOURCES[mechanism]
-    ordered = sorted(entries, key=lambda entry: entry.path)
-    folders = [entry for entry in ordered if entry.kind == "folder"]
-    files = list(enumerate((entry for entry in ordered if entry.kind == "file"), 1))
-    links = [entry for entry in ordered if entry.kind == "link"]
-    lines = [f"{use}\n", *(f"{take} {number} {entry.blob or _name(entry)}\n" for number, entry in files)]
+    ordered = [(entry, quote_word(f"./{entry.path}")) for entry in sorted(entries, key=lambda entry: entry.path)]
+    folders = [(entry, name) for entry, name in ordered if entry.kind == "folder"]
+    files = list(enumerate(((entry, name) for entry, name in ordered if entry.kind == "file"), 1))
+    lines = [f"{use}\n", *(f"{take} {number} {entry.blob or name}\n" for number, (entry, name) in files)]
     if files:
-        sums = "".join(f"{entry.sha256}  {number}\n" for number, entry in files)
+        sums = "".join(f"{entry.sha256}  {number}\n" for number, (entry, _) in files)
         lines.append(f"sums <<'SUMS'\n{sums}SUMS\n")
-    for mode in sorted({entry.mode for _, entry in files}):
-        numbers = [str(number) for number, entry in files if entry.mode == mode]
+    for mode in sorted({entry.mode for _, (entry, _) in files}):
+        numbers = [str(number) for number, (entry, _) in files if entry.mode == mode]
         for at in range(0, len(numbers), _AT_ONCE):
             chosen = " ".join(numbers[at : at + _AT_ONCE])
             lines.append(f'(cd -- "$work" && chmod {mode:04o} {chosen}) 2>/dev/null\n')
-    lines += [f"folder {_name(entry)}\n" for entry in folders]
-    lines += [f"put {number} {_name(entry)}\n" for number, entry in files]
-    lines += [f"link {quote_word(os.readlink(os.path.join(root, one.path)))} {_name(one)}\n" for one in links]
-    return lines + [f"chmod {entry.mode:04o} -- {_name(entry)} || fail {_name(entry)}\n" for entry in reversed(folders)]
-
-
-def _name(entry: Entry) -> str:
-    return quote_word(f"./{entry.path}")
+    lines += [f"folder {name}\n" for _, name in folders]
+    lines += [f"put {number} {name}\n" for number, (_, name) in files]
+    for entry, name in ordered:
+        if entry.kind == "link":
+            lines.append(f"link {quote_word(os.readlink(os.path.join(root, entry.path)))} {name}\n")
+    return lines + [f"chmod {entry.mode:04o} -- {name} || fail {name}\n" for entry, name in reversed(folders)]

@@ -8,7 +8,6 @@ import os
 import shutil
 import sqlite3
 import stat
-from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from hashlib import sha256
 from urllib.parse import quote as quote_uri
@@ -17,11 +16,10 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.disk.atomic import sync_folder
 from checkpoint_git.protocols.restore import file_writes, layout
-from checkpoint_git.protocols.restore.contents import Artifact, Location, Means, Progress, Request
+from checkpoint_git.protocols.restore.contents import SQLITE_SIDES, Artifact, Location, Means, Progress, Request
 from checkpoint_git.protocols.restore.rules import check_not_sensitive, is_plain_path
 from checkpoint_git.protocols.restore.scope import hash_file
 
-SIDES = ("-wal", "-shm", "-journal")
 _ASIDE = "aside"  # below the point's folder: what was in the way
 _PATIENCE = 30.0  # seconds that a locked database is waited for
 _BUSY_TRIES = 4  # and so often
@@ -29,6 +27,7 @@ _BUSY_MILLISECONDS = 2000  # before a rollback
 _CHUNK = 1 << 20
 # What passes, or says nothing about the database, is no reason to keep less than all of it.
 _PASSING = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL)
+_PRIVATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 def request_database(root: str, cwd: str, url: str) -> Request:
@@ -87,25 +86,19 @@ def _open_source(path: str) -> sqlite3.Connection:
 
 
 def _back_up(source: str, target: str, shown: str) -> None:
-    tries = 0
+    tries = iter(range(_BUSY_TRIES))
 
     def watch(status: int, remaining: int, total: int) -> None:
-        nonlocal tries
-        tries += 1
-        if tries > _BUSY_TRIES:
+        if next(tries, None) is None:
             raise CheckpointError(f"{shown} is locked by another process", "try again once that is done")
 
-    _create_private(target)
+    os.close(os.open(target, _PRIVATE, 0o600))
     with closing(_open_source(source)) as connection, closing(sqlite3.connect(target)) as copy:
         connection.backup(copy, pages=-1, progress=watch)  # all pages at once: consistent under concurrent writers
     with closing(_open(target, "immutable=1")) as copy:
         found = copy.execute("PRAGMA integrity_check").fetchone()[0]
     if found != "ok":
         raise sqlite3.DatabaseError(f"it is damaged ({found.splitlines()[0][:200]})")
-
-
-def _create_private(path: str) -> None:
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
 def hash_content(path: str, *, frozen: bool) -> str:
@@ -119,20 +112,18 @@ def hash_content(path: str, *, frozen: bool) -> str:
         schema = connection.execute(query).fetchall()
         digest.update(repr(schema).encode())
         for kind, name, _, sql in schema:
-            if kind == b"table" and sql and not sql.upper().startswith(b"CREATE VIRTUAL"):
-                _hash_rows(connection, name.decode("utf-8", "surrogateescape"), digest.update)
+            if kind != b"table" or not sql or sql.upper().startswith(b"CREATE VIRTUAL"):
+                continue
+            quoted = '"' + name.decode("utf-8", "surrogateescape").replace('"', '""') + '"'
+            query = f"SELECT * FROM {quoted}"  # noqa: S608 - from the catalog, quoted
+            try:
+                rows = connection.execute(f"{query} ORDER BY rowid")
+            except sqlite3.OperationalError:  # WITHOUT ROWID: it is in the order of its key
+                rows = connection.execute(query)
+            digest.update(b"\n" + name + b"\n")
+            while batch := rows.fetchmany(1000):
+                digest.update(repr(batch).encode())
     return digest.hexdigest()
-
-
-def _hash_rows(connection: sqlite3.Connection, table: str, update: Callable[[bytes], None]) -> None:
-    quoted = '"' + table.replace('"', '""') + '"'
-    try:
-        rows = connection.execute(f"SELECT * FROM {quoted} ORDER BY rowid")  # noqa: S608 - from the catalog, quoted
-    except sqlite3.OperationalError:  # WITHOUT ROWID: it is in the order of its key
-        rows = connection.execute(f"SELECT * FROM {quoted}")  # noqa: S608 - the same
-    update(f"\n{table}\n".encode("utf-8", "surrogateescape"))
-    while batch := rows.fetchmany(1000):
-        update(repr(batch).encode())
 
 
 # rolling back
@@ -140,40 +131,34 @@ def _hash_rows(connection: sqlite3.Connection, table: str, update: Callable[[byt
 
 def find_users(path: str) -> list[int]:
     """The processes that have a database or one of its side files open, as far as this one may know."""
-    statuses = [layout.read_status(path + side) for side in ("", *SIDES)]
+    statuses = [layout.read_status(path + side) for side in ("", *SQLITE_SIDES)]
     wanted = {(status.st_dev, status.st_ino) for status in statuses if status is not None}
-    return sorted({process for process, file in _read_open_files() if file in wanted}) if wanted else []
-
-
-def _read_open_files() -> Iterator[tuple[int, tuple[int, int]]]:
-    processes = os.listdir("/proc") if os.path.isdir("/proc/self/fd") else []
-    for process in processes:
-        if not process.isdecimal():
-            continue
+    users = set[int]()
+    processes = os.listdir("/proc") if wanted and os.path.isdir("/proc/self/fd") else []
+    for process in filter(str.isdecimal, processes):
         with suppress(OSError):  # another user's, or gone
             for name in os.listdir(f"/proc/{process}/fd"):
                 with suppress(OSError):
                     status = os.stat(f"/proc/{process}/fd/{name}")
-                    yield int(process), (status.st_dev, status.st_ino)
+                    if (status.st_dev, status.st_ino) in wanted:
+                        users.add(int(process))
+    return sorted(users)
 
 
 def check_ready(location: Location, artifact: Artifact, means: Means) -> None:
-    # a connection would go on writing into the file that is replaced
     path = str(artifact.details["path"])
     file_writes.check_way(location.root, path)
     full, shown = os.path.join(location.root, path), escape_controls(path)
     if os.path.isdir(full) or os.path.islink(full):
         raise CheckpointError(f"{shown} is not a database but a folder or a link", "move it away")
+    # a connection would go on writing into the file that is replaced
     users = find_users(full)
     if users:
         named = ", ".join(str(process) for process in users[:5])
         hint = "close its connections, or end them, then run the same command again; nothing was changed"
         raise CheckpointError(f"{shown} is in use by process {named}", hint)
-    if os.path.lexists(full):
-        _check_unlocked(full, shown)
-
-
-def _check_unlocked(full: str, shown: str) -> None:
+    if not os.path.lexists(full):
+        return
     # where /proc is missing, or hides other users' processes, the locks still show them
     try:
         with closing(_open(full, "mode=rw")) as connection:
@@ -186,7 +171,7 @@ def _check_unlocked(full: str, shown: str) -> None:
             hint = "close its connections, then run the same command again; nothing was changed"
             raise CheckpointError(f"{shown} is in use: {error}", hint) from None
     except sqlite3.DatabaseError:
-        return  # it is damaged, and the rollback will fix that
+        pass  # it is damaged, and the rollback will fix that
 
 
 def is_as_kept(location: Location, artifact: Artifact, means: Means) -> bool:
@@ -213,7 +198,7 @@ def restore(location: Location, artifact: Artifact, means: Means) -> list[str]:
     with file_writes.reporting(path):
         os.makedirs(os.path.dirname(full), exist_ok=True)
         temporary = _write_beside(location, artifact, full) if artifact.content else ""
-        blockers = [full + side for side in (SIDES if artifact.content else ("", *SIDES))]
+        blockers = [full + side for side in (SQLITE_SIDES if temporary else ("", *SQLITE_SIDES))]
         told = [_put_aside(location, name) for name in blockers if os.path.lexists(name)]
         if temporary:
             os.replace(temporary, full)
@@ -223,22 +208,20 @@ def restore(location: Location, artifact: Artifact, means: Means) -> list[str]:
 
 def _write_beside(location: Location, artifact: Artifact, full: str) -> str:
     # with the captured mode and, where allowed, the owner of what is replaced
-    temporary = f"{full}.checkpoint-part-{os.urandom(6).hex()}"
+    kept, temporary = os.path.join(location.folder, artifact.content), f"{full}.checkpoint-part-{os.urandom(6).hex()}"
     digest = sha256()
-    with open(os.path.join(location.folder, artifact.content), "rb") as source:
-        _create_private(temporary)
+    with open(kept, "rb") as source, open(os.open(temporary, _PRIVATE, 0o600), "wb") as target:
         try:
-            with open(temporary, "wb") as target:
-                while chunk := source.read(_CHUNK):
-                    digest.update(chunk)
-                    target.write(chunk)
-                target.flush()
-                status = layout.read_status(full)
-                if status is not None and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
-                    with suppress(PermissionError):  # only root gives files away; else it belongs to who rolled back
-                        os.fchown(target.fileno(), status.st_uid, status.st_gid)
-                os.fchmod(target.fileno(), int(artifact.details["mode"], 8))
-                os.fsync(target.fileno())
+            while chunk := source.read(_CHUNK):
+                digest.update(chunk)
+                target.write(chunk)
+            target.flush()
+            status = layout.read_status(full)
+            if status is not None and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
+                with suppress(PermissionError):  # only root gives files away; else it belongs to who rolled back
+                    os.fchown(target.fileno(), status.st_uid, status.st_gid)
+            os.fchmod(target.fileno(), int(artifact.details["mode"], 8))
+            os.fsync(target.fileno())
             if digest.hexdigest() != artifact.sha256:
                 raise CheckpointError(f"the copy of {artifact.name} is damaged", "nothing was changed")
         except BaseException:
@@ -263,8 +246,6 @@ def _put_aside(location: Location, name: str) -> str:
 
 
 def write_lines(artifact: Artifact) -> str:
-    if not artifact.content:
-        return ""
     path, content = quote_word(f"./{artifact.details['path']}"), quote_word(artifact.content)
     return f"sqlite {artifact.details['mode']} {artifact.sha256} {path} {content}\n"
 

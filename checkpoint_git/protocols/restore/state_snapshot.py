@@ -27,9 +27,8 @@ def check_key(key: str) -> str:
 
 
 def request_state(key: str, data: bytes, file: str | None = None, mode: int = 0o600) -> Request:
-    """A state to keep. data: JSON. file: where it came from, below the workspace. Raises CheckpointError."""
-    check_key(key)
-    parse_state(key, data)
+    """data: JSON. file: where it came from, below the workspace."""
+    parse_state(check_key(key), data)
     if file is not None:
         check_not_sensitive(file, file)
     return Request("state", PREFIX + key, {"data": data, "file": file, "mode": mode})
@@ -53,8 +52,8 @@ def _key_of(artifact: Artifact) -> str:
 
 
 def capture(location: Location, request: Request, content: str, progress: Progress) -> Artifact:
-    data = request.details["data"]
-    details = {"file": request.details["file"], "mode": f"{request.details['mode']:04o}"}
+    data, file, mode = (request.details[name] for name in ("data", "file", "mode"))
+    details = {"file": file, "mode": f"{mode:04o}"}
     if data is None:
         return Artifact("state", request.name, "", 0, "", details)
     path = os.path.join(location.folder, content)
@@ -81,7 +80,7 @@ def _find_file(location: Location, artifact: Artifact, means: Means) -> tuple[st
     if means.hand_over is not None:
         return None
     if target is not None:
-        return os.path.dirname(target), os.path.basename(target)
+        return os.path.split(target)
     return None if file is None else (location.root, file)
 
 
@@ -108,10 +107,9 @@ def _read_present(place: tuple[str, str]) -> tuple[bytes | None, int]:
 
 
 def is_as_kept(location: Location, artifact: Artifact, means: Means) -> bool:
-    # what is handed over is never known to be there already
     place = _find_file(location, artifact, means)
     if place is None:
-        return False
+        return False  # what is handed over is never known to be there already
     return _read_present(place)[0] == (_read_kept(location, artifact) if artifact.content else None)
 
 
@@ -128,24 +126,20 @@ def restore(location: Location, artifact: Artifact, means: Means) -> list[str]:
     data = _read_kept(location, artifact) if artifact.content else None
     if artifact.content and data is None:
         raise CheckpointError(f"the content of {artifact.name} is lost", "verify the point")
+    place = _find_file(location, artifact, means)
     if means.hand_over is not None:
         key = _key_of(artifact)
         means.hand_over(key, None if data is None else parse_state(key, data))
-        return []
-    place = _find_file(location, artifact, means)
-    assert place is not None
-    if data is None:
+    elif place is not None and data is None:
         file_writes.remove_path(*place)
-        return []
-    entry = Entry(place[1], "file", int(artifact.details["mode"], 8), len(data), artifact.sha256)
-    with file_writes.workshop(location.folder) as folder:
-        file_writes.write_path(place[0], entry, iter([data]), folder)
+    elif place is not None and data is not None:
+        entry = Entry(place[1], "file", int(artifact.details["mode"], 8))
+        with file_writes.workshop(location.folder) as folder:
+            file_writes.write_path(place[0], entry, iter([data]), folder)
     return []
 
 
 def write_lines(artifact: Artifact) -> str:
-    if not artifact.content:
-        return ""
     file, content = artifact.details.get("file"), quote_word(artifact.content)
     if file is not None:
         return f"part {artifact.details['mode']} {artifact.sha256} {quote_word(f'./{file}')} {content}\n"

@@ -5,9 +5,10 @@ A point is there when its folder is: it is built under another name and renamed 
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import cache
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -31,18 +32,12 @@ from checkpoint_git.protocols.restore.layout import Workspace
 SCHEMA_VERSION = 1
 _BUILDING = ".new-"
 _MUTABLE = ("state", "history", "digest")
-_OWN_FILES = (layout.MANIFEST, layout.RESTORE_SCRIPT)
 
 
 class Manifest(NamedTuple):
     id: str
     value: dict[str, Any]
     trouble: str = ""  # why it cannot be relied on
-
-
-class PointStatus(NamedTuple):
-    manifest: Manifest
-    state: str  # active, restored, expired or dropped; "damaged" where it is not usable
 
 
 # one manifest
@@ -101,6 +96,7 @@ def write_state(root: str, manifest: Manifest, state: str, operation: str, now: 
 
 
 def find_state(manifest: Manifest, now: int) -> str:
+    """active, restored, expired or dropped; "damaged" where it is not usable."""
     if manifest.trouble:
         return "damaged"
     state = str(manifest.value["state"])
@@ -122,15 +118,13 @@ def locate(workspace: Workspace, point: str) -> Location:
 
 
 def read_manifests(root: str) -> Iterator[Manifest]:
-    for point in layout.list_ids(root):
-        manifest = load_manifest(root, point)
-        if manifest is not None:
-            yield manifest
+    found = (load_manifest(root, point) for point in layout.list_ids(root))
+    return (manifest for manifest in found if manifest is not None)
 
 
-def list_points(workspace: Workspace, *, locked: bool = False) -> list[PointStatus]:
+def list_points(workspace: Workspace, *, locked: bool = False) -> list[Manifest]:
     bring_back(workspace, locked=locked)
-    return [PointStatus(manifest, find_state(manifest, workspace.now)) for manifest in read_manifests(workspace.root)]
+    return list(read_manifests(workspace.root))
 
 
 def load_point(workspace: Workspace, point: str, *, locked: bool = False) -> Manifest:
@@ -150,38 +144,35 @@ def bring_back(workspace: Workspace, *, locked: bool = False) -> None:
     # `git clean -xdf` removes the folders of points; their commit holds the manifest and restore.sh
     if not workspace.git_dir or not _find_lost(workspace):
         return
-    if not locked:
-        with layout.lock(workspace):  # without it a point that is just being made would be taken for a lost one
-            bring_back(workspace, locked=True)
-        return
-    env = private_objects.quiet_env(workspace.env)
-    for point, commit in _find_lost(workspace).items():
-        tree = read_tree(workspace.root, commit, env, [*_OWN_FILES, layout.PARTS])
-        names = [name for name in tree if name.count("/") <= 1]
-        contents = read_blobs(workspace.root, [tree[name].blob for name in names], env)
-        exclude_from_git(workspace)
-        folder = begin_folder(workspace.root, point)
-        os.mkdir(os.path.join(folder, layout.PARTS), 0o700)
-        for name, data in (dict.fromkeys(_OWN_FILES, b"") | dict(zip(names, contents, strict=True))).items():
-            write_file(os.path.join(folder, name), data)
-        finish_folder(workspace.root, folder, point)
+    root, env = workspace.root, private_objects.quiet_env(workspace.env)
+    own_files = (layout.MANIFEST, layout.RESTORE_SCRIPT)
+    # without the lock a point that is just being made would be taken for a lost one
+    with nullcontext() if locked else layout.lock(workspace):
+        for point, commit in _find_lost(workspace).items():
+            tree = read_tree(root, commit, env, [*own_files, layout.PARTS])
+            names = [name for name in tree if name.count("/") <= 1]
+            contents = read_blobs(root, [tree[name].blob for name in names], env)
+            exclude_from_git(workspace)
+            folder = begin_folder(root, point)
+            os.mkdir(os.path.join(folder, layout.PARTS), 0o700)
+            for name, data in (dict.fromkeys(own_files, b"") | dict(zip(names, contents, strict=True))).items():
+                write_file(os.path.join(folder, name), data)
+            finish_folder(root, folder, point)
 
 
 def _find_lost(workspace: Workspace) -> dict[str, str]:
     """The points of this work tree of which only git has a copy left: id -> commit."""
-    there = set(layout.list_ids(workspace.root))
-    refs = private_objects.read_refs(workspace.root, layout.REF_PREFIX, workspace.env)
-    lost = {point: commit for point, commit in refs.items() if layout.is_id(point) and point not in there}
+    root, there = workspace.root, set(layout.list_ids(workspace.root))
+    refs = private_objects.read_refs(root, layout.REF_PREFIX, workspace.env)
+    lost = [point for point in refs if layout.is_id(point) and point not in there]
     if not lost:
-        return lost
-    found = dict[str, str]()
-    with Blobs(workspace.root, private_objects.quiet_env(workspace.env)) as blobs:
-        manifests = blobs.read_all([f"{commit}:{layout.MANIFEST}" for commit in lost.values()])
-        for (point, commit), content in zip(lost.items(), manifests, strict=True):
-            value = parse_manifest(point, content if isinstance(content, bytes) else b"").value
-            if value and value.get("work_tree", "") == find_work_tree(workspace):
-                found[point] = commit
-    return found
+        return {}
+    with Blobs(root, private_objects.quiet_env(workspace.env)) as blobs:
+        manifests = blobs.read_all([f"{refs[point]}:{layout.MANIFEST}" for point in lost])
+        contents = [content if isinstance(content, bytes) else b"" for content in manifests]
+    values = {point: parse_manifest(point, content).value for point, content in zip(lost, contents, strict=True)}
+    own = find_work_tree(workspace)
+    return {point: refs[point] for point, value in values.items() if value and value.get("work_tree", "") == own}
 
 
 def find_work_tree(workspace: Workspace) -> str:
@@ -244,16 +235,12 @@ def remove_unfinished(root: str) -> None:
     except OSError:
         return
     for name in names:
-        if name.startswith(_BUILDING) and _is_abandoned(name):
+        process = re.match(rf"{re.escape(_BUILDING)}([0-9]{{1,9}})(?:-|\Z)", name)
+        if process is None:
+            continue
+        try:
+            os.kill(int(process[1]), 0)
+        except ProcessLookupError:
             shutil.rmtree(os.path.join(root, layout.FOLDER, name), ignore_errors=True)
-
-
-def _is_abandoned(name: str) -> bool:
-    process = name.removeprefix(_BUILDING).partition("-")[0]
-    if not (process.isascii() and process.isdecimal() and len(process) < 10):
-        return False
-    try:
-        os.kill(int(process), 0)
-    except OSError as error:
-        return isinstance(error, ProcessLookupError)
-    return False
+        except OSError:
+            continue  # it lives, and is another user's

@@ -11,6 +11,7 @@ from checkpoint_git.core.progress import make_teller
 from checkpoint_git.protocols.restore import artifacts, audit, layout, operations, store
 from checkpoint_git.protocols.restore.contents import Means
 from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
+from checkpoint_git.protocols.restore.state_snapshot import PREFIX
 
 SUMMARY = "restore points: a proven way back, made before anything dangerous"
 EXAMPLES = """\
@@ -95,7 +96,9 @@ def _none(args: argparse.Namespace) -> None:
 
 
 def _create(args: argparse.Namespace, workspace: Workspace) -> Outcome:
-    scope, keys = artifacts.split_scope(args.operands)
+    # a file of such a name is written with ./ before it
+    keys = [word.removeprefix(PREFIX) for word in args.operands if word.startswith(PREFIX)]
+    scope = [word for word in args.operands if not word.startswith(PREFIX)]
     requests = artifacts.request_databases(workspace, args.database or (), args.table or ())
     requests += artifacts.read_states(workspace, args.state or (), keys, args.stdin)
     if not scope and not requests:
@@ -114,20 +117,18 @@ def _create(args: argparse.Namespace, workspace: Workspace) -> Outcome:
 def _list(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     _none(args)
     points = store.list_points(workspace)
-    data = {"restore_points": [operations.outline(one) for one in points]}
+    data = {"restore_points": [operations.outline(one, workspace.now) for one in points]}
     if not points:
         return Outcome(data, [Line("no restore points yet: checkpoint restore-point create SCOPE", "dim")])
-    rows = [_list_row(one) for one in points]
+    rows = list[tuple[str | Line, ...]]()
+    for (point, value, trouble), outline in zip(points, data["restore_points"], strict=True):
+        if trouble:
+            rows.append((point, Line("damaged", "bad"), "", "", "", trouble))
+            continue
+        state = Line(outline["state"], "dim" if outline["state"] == "expired" else "")
+        files, size = str(len(value["scope"]["files"])), operations.size_text(value["size"])
+        rows.append((point, state, files, size, value["expires_at"] or "never", value["reason"]))
     return Outcome(data, [Table(("id", "state", "files", "size", "expires", "reason"), rows)])
-
-
-def _list_row(one: store.PointStatus) -> tuple[str | Line, ...]:
-    value = one.manifest.value
-    state = Line(one.state, "bad" if one.state == "damaged" else "dim" if one.state == "expired" else "")
-    if one.manifest.trouble:
-        return one.manifest.id, state, "", "", "", one.manifest.trouble
-    files, size = str(len(value["scope"]["files"])), operations.size_text(value["size"])
-    return one.manifest.id, state, files, size, value["expires_at"] or "never", value["reason"]
 
 
 def _show(args: argparse.Namespace, workspace: Workspace) -> Outcome:
@@ -136,13 +137,13 @@ def _show(args: argparse.Namespace, workspace: Workspace) -> Outcome:
         hint = "`checkpoint restore-point verify` tells more"
         raise CheckpointError(f"{manifest.id} is damaged: {manifest.trouble}", hint)
     value, parts = manifest.value, manifest.value.get("parts", [])
-    status = store.PointStatus(manifest, store.find_state(manifest, workspace.now))
-    data = {**operations.outline(status), "entries": value["entries"], "parts": parts, "history": value["history"]}
+    data = operations.outline(manifest, workspace.now)
+    data |= {"entries": value["entries"], "parts": parts, "history": value["history"]}
     rows = [(one["path"], one["kind"], one.get("mode", ""), str(one.get("size", ""))) for one in value["entries"]]
     rows += [(part["name"], part["kind"], "", str(part["size"])) for part in parts]
-    head = f"{manifest.id}: {status.state}, made {value['created_at']}, expires {value['expires_at'] or 'never'}"
-    blocks: list[Block] = [Line(head, "strong"), Line(f"  {value['reason'] or 'no reason given'}")]
-    return Outcome(data, [*blocks, Table(("path", "kind", "mode", "size"), rows)])
+    head = f"{manifest.id}: {data['state']}, made {value['created_at']}, expires {value['expires_at'] or 'never'}"
+    lines = [Line(head, "strong"), Line(f"  {value['reason'] or 'no reason given'}")]
+    return Outcome(data, [*lines, Table(("path", "kind", "mode", "size"), rows)])
 
 
 def _verify(args: argparse.Namespace, workspace: Workspace) -> Outcome:
@@ -171,24 +172,19 @@ def _rollback(args: argparse.Namespace, workspace: Workspace) -> Outcome:
         "safety_checkpoint_id": result.safety if result else None,
         "resumed": bool(result and result.resumed),
     }
-    return Outcome(data, _rollback_lines(done))
-
-
-def _rollback_lines(done: operations.RolledBackPoint) -> list[Block]:
-    plan, result = done.plan, done.result
     verb = "was" if result else "would be"
-    lines: list[Block] = [Line(f"  {one.path}: {verb} {_HOW[one.how]}") for one in plan.restore[:_SHOWN]]
+    lines = [Line(f"  {one.path}: {verb} {_HOW[one.how]}") for one in plan.restore[:_SHOWN]]
     lines += [Line(f"  {path}: {verb} removed (it was made since)", "warn") for path in plan.remove[:_SHOWN]]
     more = sum(max(len(part) - _SHOWN, 0) for part in (plan.restore, plan.remove))
     lines += [Line(f"  and {more} more", "dim")] if more else []
     lines += [Line(f"  {part.name}: {verb} restored") for part in plan.parts]
     if result is None:
-        return [*lines, Line("nothing was changed: this was a dry run", "dim")]
+        return Outcome(data, [*lines, Line("nothing was changed: this was a dry run", "dim")])
     lines += [Line(f"  {text}", "warn") for text in result.told]
     lines.append(Line(f"restored and verified against {done.manifest.id}", "good"))
     if result.safety:
         lines.append(Line(f"undo with: checkpoint restore-point rollback {result.safety}", "dim"))
-    return lines
+    return Outcome(data, lines)
 
 
 _HOW = {"missing": "brought back", "changed": "restored", "mode": "given its mode back", "kind": "restored"}

@@ -9,7 +9,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import artifacts, layout, points, postgresql, rollback, store
-from checkpoint_git.protocols.restore.artifacts import request_database
+from checkpoint_git.protocols.restore.artifacts import request_databases
 from checkpoint_git.protocols.restore.contents import Artifact, Means
 from checkpoint_git.protocols.restore.postgresql import open_session, read_url, write_lines, write_url
 from checkpoint_git.protocols.restore.rules import is_connection
@@ -54,8 +54,8 @@ SELECT last_value FROM customer_id_seq; SELECT count(*) FROM pg_class WHERE reln
 
 def make(root: Path, url: str, *tables: str) -> points.CreatedPoint:
     """A point of a database."""
-    wanted = request_database(str(root), str(root), url, tables)
-    return points.create(workspace_of(root), [], "", "database_savepoint", None, [wanted])
+    wanted = request_databases(workspace_of(root), [url], tables)
+    return points.create(workspace_of(root), [], "", "database_savepoint", None, wanted)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import artifacts, layout, points, rollback, sqlite
-from checkpoint_git.protocols.restore.artifacts import request_database
+from checkpoint_git.protocols.restore.artifacts import request_databases
 from tests.support.command import run_here
 from tests.support.repos import GitRepo
 from tests.support.restore_points import load, run_script, workspace_of
@@ -97,7 +97,7 @@ def crash(path: Path, *words: str) -> None:
 def make(root: Path, url: str = "sqlite:///app.db", asked: tuple[str, ...] = ()) -> points.CreatedPoint:
     """A point of a database, and of files."""
     kind = "git_stash" if asked else "database_savepoint"
-    return points.create(workspace_of(root), asked, "", kind, None, [request_database(str(root), str(root), url)])
+    return points.create(workspace_of(root), asked, "", kind, None, request_databases(workspace_of(root), [url]))
 
 
 def go_back(root: Path, made: points.CreatedPoint) -> rollback.RolledBack:

@@ -93,8 +93,8 @@ def test_only_folders_of_processes_that_are_gone_are_cleared(work: GitRepo) -> N
 def test_a_point_whose_folder_was_removed_comes_back_from_git(work: GitRepo) -> None:
     manifest = make(work)
     shutil.rmtree(work.path / ".checkpoints")
-    (status,) = store.list_points(workspace_of(work.path))
-    assert (status.manifest, status.state) == (manifest, "active")
+    (back,) = store.list_points(workspace_of(work.path))
+    assert (back, store.find_state(back, NOW)) == (manifest, "active")
     assert (work.path / layout.FOLDER / manifest.id / layout.RESTORE_SCRIPT).exists()
 
 
