@@ -72,16 +72,15 @@ def run_verb(verb: str, options: Mapping[str, Any], operands: list[str], world: 
     Raises CheckpointError as the verb does.
     """
     module = import_module(VERBS[verb][0])
-    words = [*(word for name, value in options.items() for word in _option(name, value)), "--json"]
+    words = ["--json"]
+    for name, value in options.items():
+        if value is True:
+            words.append(name)
+        elif value is not None and value is not False:
+            words += [f"{name}={item}" for item in (value if isinstance(value, list) else [value])]
     words += ["--", *operands] if operands else []
     args = parse(Request(f"checkpoint {verb}", verb, words), module, ("text", "json"), "")
     return _make_reply(verb, module.run(args, world.invocation))
-
-
-def _option(name: str, value: Any) -> list[str]:
-    if value is None or isinstance(value, bool):
-        return [name] if value else []
-    return [f"{name}={item}" for item in (value if isinstance(value, list) else [value])]
 
 
 def run_update(skill: str, replace: Mapping[str, Any] | None, append: Mapping[str, Any] | None, world: World) -> Reply:
@@ -130,28 +129,23 @@ def check_arguments(name: str, verb: str, schema: dict[str, Any], asked: Mapping
         return None
     takes = [f"{each} (needed)" if each in schema["required"] else each for each in schema["properties"]]
     hint = f"it takes {', '.join(takes)}" if takes else "it takes no arguments"
-    found = [
-        Finding("mcp/arguments", "error", shorten(each.message, 300), where=each.where, hint=hint)
-        for each in explain(compiled, asked)
-    ]
-    if not found:
+    wrong = [(shorten(each.message, 300), each.where) for each in explain(compiled, asked)]
+    if not wrong:
         return None
-    return fail(verb, CheckpointError(f"{name}: the arguments do not fit: {found[0].message}", hint), found)
+    found = [Finding("mcp/arguments", "error", message, where=where, hint=hint) for message, where in wrong]
+    return fail(verb, CheckpointError(f"{name}: the arguments do not fit: {wrong[0][0]}", hint), found)
 
 
 # an answer's size
 
 
 def fit(document: dict[str, Any], limit: int = LIMIT, *, failed: bool = False) -> Answer:
-    """The document, cut where it is longer than `limit` characters; then its member `truncated` says where.
-
-    Raises CheckpointError for one that stays too long.
-    """
+    """The document, cut where it is longer than `limit` characters; then its member `truncated` says where."""
     for longest, most in _CUTS:
         places: list[str] = []
-        value = {
-            _key(key): _cut(each, longest, most, join_pointer("", key), 1, places) for key, each in document.items()
-        }
+        value: dict[str, Any] = {}
+        for key, each in document.items():
+            value[_key(key)] = _cut(each, longest, most, join_pointer("", key), 1, places)
         if places:
             value["truncated"] = {"limit": limit, "count": len(places), "places": places[:_PLACES]}
         text = write(value)

@@ -59,21 +59,17 @@ class Notices:
         while True:
             begun = anyio.current_time()
             after = await anyio.to_thread.run_sync(take_snapshot, find_folder(), abandon_on_cancel=True)
-            if before is not None:
-                await self._report(before, after)
+            for skill in [] if before is None else find_changed(before, after):
+                await self._bus.publish(ResourceUpdated(find_uri(skill)))
+                for uri in [uri for uri, wanted in self._subscribed.items() if wanted == skill]:
+                    if self.session is not None:
+                        await self.session.send_resource_updated(uri)
+            if before is not None and before.keys() != after.keys():
+                await self._bus.publish(ResourcesListChanged())
+                if self.session is not None:
+                    await self.session.send_resource_list_changed()
             before = after
             await anyio.sleep(max(WATCH_EVERY, _REST * (anyio.current_time() - begun)))
-
-    async def _report(self, before: Snapshot, after: Snapshot) -> None:
-        for skill in find_changed(before, after):
-            await self._bus.publish(ResourceUpdated(find_uri(skill)))
-            for uri in [uri for uri, wanted in self._subscribed.items() if wanted == skill]:
-                if self.session is not None:
-                    await self.session.send_resource_updated(uri)
-        if before.keys() != after.keys():
-            await self._bus.publish(ResourcesListChanged())
-            if self.session is not None:
-                await self.session.send_resource_list_changed()
 
 
 def find_uri(skill: str) -> str:

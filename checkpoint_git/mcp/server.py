@@ -54,7 +54,8 @@ def serve(wish: Wish, stderr: TextIO) -> int:
     return 0
 
 
-def _make_server(agent: Agent) -> Server[Any]:
+async def _serve(wish: Wish) -> None:
+    agent = Agent(wish)
     server: Server[Any] = Server(
         "checkpoint",
         version=__version__,
@@ -75,12 +76,6 @@ def _make_server(agent: Agent) -> Server[Any]:
     server.middleware = []  # the SDK's own would look for a tracing service
     server.add_notification_handler("notifications/initialized", types.NotificationParams, agent.take_session)
     server.add_notification_handler("notifications/roots/list_changed", types.NotificationParams, agent.take_session)
-    return server
-
-
-async def _serve(wish: Wish) -> None:
-    agent = Agent(wish)
-    server = _make_server(agent)
     options = server.create_initialization_options(NotificationOptions(resources_changed=True))
     async with stdio_server() as (source, target), target, anyio.create_task_group() as tasks:
         relay = _Relay(source, target)
@@ -126,11 +121,15 @@ class _Relay:
     async def receive(self) -> None:
         async with self._incoming:
             async for item in self._source:
-                if isinstance(item, Exception):
-                    await self._target.send(SessionMessage(_refuse(item)))
-                else:
+                if not isinstance(item, Exception):
                     self._note(item.message)
                     await self._incoming.send(item)
+                    continue
+                code, text = types.PARSE_ERROR, "Parse error: the line is not JSON"
+                if isinstance(item, ValidationError) and item.errors()[0]["type"] != "json_invalid":
+                    code, text = types.INVALID_REQUEST, "Invalid request: the line is not JSON-RPC 2.0 message"
+                error = types.JSONRPCError(jsonrpc="2.0", id=None, error=types.ErrorData(code=code, message=text))
+                await self._target.send(SessionMessage(error))
             with anyio.move_on_after(GRACE):
                 while self._pending and not self._asked:  # a client that is gone answers nothing
                     await anyio.sleep(0.01)
@@ -151,14 +150,6 @@ class _Relay:
                 await self._target.send(item)
                 if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
                     self._pending.discard(str(item.message.id))
-
-
-def _refuse(error: Exception) -> types.JSONRPCError:
-    is_json = isinstance(error, ValidationError) and error.errors()[0]["type"] != "json_invalid"
-    code, text = types.PARSE_ERROR, "Parse error: the line is not JSON"
-    if is_json:
-        code, text = types.INVALID_REQUEST, "Invalid request: the line is not JSON-RPC 2.0 message"
-    return types.JSONRPCError(jsonrpc="2.0", id=None, error=types.ErrorData(code=code, message=text))
 
 
 class _OneLine(logging.Formatter):

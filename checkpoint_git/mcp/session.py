@@ -3,8 +3,9 @@
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import anyio
@@ -72,12 +73,23 @@ class Agent:
     # tools
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_describe(tool) for tool in self._tools.values()])
+        tools = []
+        for tool in self._tools.values():
+            hints = types.ToolAnnotations(
+                title=tool.title,
+                read_only_hint=not tool.writes,
+                destructive_hint=tool.destructive,
+                idempotent_hint=tool.again or not tool.writes,
+                open_world_hint=False,
+            )
+            about: dict[str, Any] = {"name": tool.name, "title": tool.title, "description": tool.description}
+            tools.append(types.Tool(**about, input_schema=tool.input_schema, annotations=hints))
+        return types.ListToolsResult(tools=tools)
 
     async def call_tool(
         self, ctx: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        """Run a tool. What goes wrong with it is in its answer; an unknown tool is an error of the protocol."""
+        """What goes wrong with a tool is in its answer; an unknown tool is an error of the protocol."""
         tool = self._tools.get(params.name)
         if tool is None:
             raise unknown("tool", params.name)
@@ -91,13 +103,12 @@ class Agent:
         if found is None:
             run = partial(tool.run, asked, await self._find_world())
             work = partial(answer, tool.name, tool.verb, run)
-            found = await (self._write(work) if tool.writes else self._read(tool.verb, work))
+            if tool.writes:  # it is finished, in turn, whatever happens meanwhile
+                found = await anyio.to_thread.run_sync(work, limiter=self.writer)
+            else:
+                found = await self._read(tool.verb, work)
         content = types.TextContent(text=found.text)
         return types.CallToolResult(content=[content], structured_content=found.value, is_error=found.failed)
-
-    async def _write(self, work: Callable[[], Answer]) -> Answer:
-        """Work that changes something is finished, in turn, whatever happens meanwhile."""
-        return await anyio.to_thread.run_sync(work, limiter=self.writer)
 
     async def _read(self, verb: str, work: Callable[[], Answer]) -> Answer:
         """Work that only reads is given up when it takes too long or is cancelled."""
@@ -124,9 +135,19 @@ class Agent:
     ) -> types.ListResourcesResult:
         """The checkpoints, a page at a time; the cursor is the last skill of the page before."""
         found = await self._list_skills()
-        cursor = params.cursor if params is not None and params.cursor is not None else ""
+        cursor = (params.cursor if params else None) or ""
         left = [skill for skill in found if skill > cursor]
-        page = [_describe_resource(skill, found[skill]) for skill in left[:_PAGE]]
+        page = [
+            types.Resource(
+                uri=find_uri(skill),
+                name=skill,
+                title=f"Checkpoint of {skill}",
+                description=f"Where {skill} stands: phase, step, progress, decisions, next actions, blockers.",
+                mime_type=MIME_TYPE,
+                size=found[skill],
+            )
+            for skill in left[:_PAGE]
+        ]
         return types.ListResourcesResult(resources=page, next_cursor=left[_PAGE - 1] if len(left) > _PAGE else None)
 
     async def _list_skills(self) -> dict[str, int]:
@@ -161,9 +182,8 @@ class Agent:
 
     async def list_prompts(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
         skill = types.PromptArgument(name="skill", description="which one (default: the most urgent)")
-        prompt = types.Prompt(
-            name=_PROMPT, title="Take up work where it stopped", description=_PROMPT_TEXT, arguments=[skill]
-        )
+        title = "Take up work where it stopped"
+        prompt = types.Prompt(name=_PROMPT, title=title, description=_PROMPT_TEXT, arguments=[skill])
         return types.ListPromptsResult(prompts=[prompt])
 
     async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
@@ -176,9 +196,8 @@ class Agent:
     async def complete(self, ctx: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
         """The skills that begin as the argument does; all arguments of templates and prompts are skills."""
         fitting = [skill for skill in await self._list_skills() if skill.startswith(params.argument.value)]
-        shown = fitting[:_MOST_COMPLETED]
-        completion = types.Completion(values=shown, total=len(fitting), has_more=len(fitting) > len(shown))
-        return types.CompleteResult(completion=completion)
+        values, has_more = fitting[:_MOST_COMPLETED], len(fitting) > _MOST_COMPLETED
+        return types.CompleteResult(completion=types.Completion(values=values, total=len(fitting), has_more=has_more))
 
     # where to work
 
@@ -228,16 +247,15 @@ async def ask_consent(
     try:
         with anyio.fail_after(ASK_TIMEOUT):
             return _judge(tool, await ctx.session.elicit_form(text, _FORM, ctx.request_id))
-    except (MCPError, TimeoutError):
-        return _refuse(tool, "the user could not be asked")
+    except (MCPError, TimeoutError) as error:
+        return _judge(tool, error)
 
 
 def _judge(tool: Tool, given: object) -> Answer | None:
     agrees = isinstance(given, types.ElicitResult) and given.action == "accept" and (given.content or {}).get(_AGREE)
-    return None if agrees is True else _refuse(tool, "the user did not agree")
-
-
-def _refuse(tool: Tool, why: str) -> Answer:
+    if agrees is True:
+        return None
+    why = "the user could not be asked" if isinstance(given, Exception) else "the user did not agree"
     return fail(tool.verb, CheckpointError(f"{why}, so nothing was changed", "continue without it, or ask the user"))
 
 
@@ -251,11 +269,8 @@ def _read_checkpoint(skill: str, world: World) -> Reply:
 
 def write_prompt(skill: str) -> str:
     """The prompt for a skill, or for the most urgent one where the text is not a skill's name."""
-    which = (
-        f'the skill "{skill}"'
-        if not skill_layout().find_name_trouble(skill)
-        else "the skill that checkpoint_next names"
-    )
+    is_skill = not skill_layout().find_name_trouble(skill)
+    which = f'the skill "{skill}"' if is_skill else "the skill that checkpoint_next names"
     return (
         f"Take up the work of {which}. Call checkpoint_resume for it, and tell me in a few lines where it stands. "
         "If its decision is ask, put its question with its answers to me and wait. If it is continue, first ask me "
@@ -264,40 +279,10 @@ def write_prompt(skill: str) -> str:
     )
 
 
-def _describe(tool: Tool) -> types.Tool:
-    hints = types.ToolAnnotations(
-        title=tool.title,
-        read_only_hint=not tool.writes,
-        destructive_hint=tool.destructive,
-        idempotent_hint=tool.again or not tool.writes,
-        open_world_hint=False,
-    )
-    return types.Tool(
-        name=tool.name,
-        title=tool.title,
-        description=tool.description,
-        input_schema=tool.input_schema,
-        annotations=hints,
-    )
-
-
-def _describe_resource(skill: str, size: int) -> types.Resource:
-    return types.Resource(
-        uri=find_uri(skill),
-        name=skill,
-        title=f"Checkpoint of {skill}",
-        description=f"Where {skill} stands: phase, step, progress, decisions, next actions, blockers.",
-        mime_type=MIME_TYPE,
-        size=size,
-    )
-
-
 def _has_place(folder: str) -> bool:
-    try:
-        find_place(folder)
-    except CheckpointError:
-        return False
-    return True
+    with suppress(CheckpointError):
+        return bool(find_place(folder))
+    return False
 
 
 def _find_folder(uri: str) -> str:

@@ -6,7 +6,6 @@ Light: the SDK and all that needs it is imported when a server starts.
 import json
 import os
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from checkpoint_git.cli.render.json import SCHEMA_VERSION, write
@@ -69,12 +68,11 @@ def write_config(name: str, options: list[str]) -> str:
     if CLIENTS[name].language == "json":
         return json.dumps(config, indent=2) + "\n"
     ((table, servers),) = config.items()
-    lines = [f"{key} = {json.dumps(value)}" for key, value in servers[_SERVER].items()]
-    return "\n".join([f"[{table}.{_SERVER}]", *lines]) + "\n"
+    lines = [f"{key} = {json.dumps(value)}\n" for key, value in servers[_SERVER].items()]
+    return f"[{table}.{_SERVER}]\n{''.join(lines)}"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """[--project DIR] [--skill SKILL] [--read-only] [--print-config CLIENT]."""
     parser.add_argument("--project", metavar="DIR", help="where to work (default: the current folder)")
     parser.add_argument("--skill", metavar="SKILL", help="the skill that alone may be written, and is shown whole")
     parser.add_argument("--read-only", action="store_true", help="offer no tool that writes")
@@ -89,7 +87,11 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
         skill_layout().check_skill_name(args.skill)
     if args.print_config is not None:
         return _print_config(args, invocation.cwd)
-    owner = _find_owner(args.skill, invocation.env)
+    owner = invocation.env.get(_OWNER, "")
+    if args.skill is not None and owner and args.skill != owner:
+        message = f"--skill says {args.skill}, and {_OWNER} says {escape_controls(owner)}"
+        raise CheckpointError(message, "leave one of the two out")
+    owner = args.skill or owner
     if owner:
         skill_layout().check_skill_name(owner)
     project = _find_project(args.project, invocation.cwd)
@@ -107,14 +109,6 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
     os._exit(code)  # a thread may still read what nobody wants any more; nothing is being written
 
 
-def _find_owner(skill: str | None, env: Mapping[str, str]) -> str:
-    owner = env.get(_OWNER, "")
-    if skill is not None and owner and skill != owner:
-        hint = "leave one of the two out"
-        raise CheckpointError(f"--skill says {skill}, and {_OWNER} says {escape_controls(owner)}", hint)
-    return skill or owner
-
-
 def _find_project(wished: str | None, cwd: str) -> str:
     if wished is None:
         return ""
@@ -125,16 +119,12 @@ def _find_project(wished: str | None, cwd: str) -> str:
 
 
 def _print_config(args: Namespace, cwd: str) -> Answer:
-    name, options = args.print_config, _find_options(args, cwd)
-    client = CLIENTS[name]
+    name, client = args.print_config, CLIENTS[args.print_config]
+    options = ["--project", _find_project(args.project, cwd)] if args.project is not None else []
+    options += ["--skill", args.skill] if args.skill is not None else []
+    options += ["--read-only"] if args.read_only else []
     if args.format == "json":
         data = {"client": name, "file": client.file, "language": client.language}
         data |= {"config": find_config(name, options), "text": write_config(name, options)}
         return Answer([write({"schema_version": SCHEMA_VERSION, "command": "mcp", **data})], 0)
     return Answer([write_config(name, options)], 0, f"this belongs into {client.file} in the project's root")
-
-
-def _find_options(args: Namespace, cwd: str) -> list[str]:
-    project = ["--project", _find_project(args.project, cwd)] if args.project is not None else []
-    skill = ["--skill", args.skill] if args.skill is not None else []
-    return [*project, *skill, *(["--read-only"] if args.read_only else [])]
