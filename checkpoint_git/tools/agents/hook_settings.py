@@ -61,14 +61,13 @@ def add_hooks(data: bytes | None, hooks: Hooks, agent: str, moments: Sequence[Mo
     A hook of ours stays where it is; one of an older version gets the command of today. Raises Unfit.
     """
     before = "{}" if data is None else _decode(data)
-    value = _read(before, hooks)
+    value, notes = _read(before, hooks), dict[str, str]()
     if data is None:
-        value = {**to_tokens(dict(hooks.skeleton)), **value}
-    notes = {"new": str(folders)} if data is None else {}
-    if data is not None and "hooks" not in value and not value:
-        notes["root"] = _gap(before, ())
-    elif data is not None and value.get("hooks") == {}:
-        notes["hooks"] = _gap(before, ("hooks",))
+        value, notes = {**to_tokens(dict(hooks.skeleton)), **value}, {"new": str(folders)}
+    elif not value:
+        notes = {"root": _gap(before, ())}
+    elif value.get("hooks") == {}:
+        notes = {"hooks": _gap(before, ("hooks",))}
     added, updated = list[str](), list[str]()
     events = value.setdefault("hooks", {})
     for moment in moments:
@@ -76,17 +75,17 @@ def add_hooks(data: bytes | None, hooks: Hooks, agent: str, moments: Sequence[Mo
         present = _find_ours(events.get(event, []), moment)
         command = write_command(moment, agent)
         if not present:
-            here = dict(notes)
             if events.get(event) == []:
-                here["event"] = _gap(before, ("hooks", event))
-            events.setdefault(event, []).append(_make(hooks, moment, write_command(moment, agent, here)))
+                notes["event"] = _gap(before, ("hooks", event))
+            events.setdefault(event, []).append(_make(hooks, moment, write_command(moment, agent, notes)))
             notes = {}
             added.append(event)
             continue
-        notes_there = _read_notes(present[0]["command"])
-        if notes_there is not None and present[0]["command"].removesuffix(notes_there) != command:  # an older version
+        own = _OURS.search(present[0]["command"])
+        if own and present[0]["command"].removesuffix(own[1]) != command:  # an older version
             for hook in present:
-                hook["command"] = command + (_read_notes(hook["command"]) or "")
+                found = _OURS.search(hook["command"])
+                hook["command"] = command + (found[1] if found else "")
             updated.append(event)
     text = render(value) if data is None else rewrite(parse(before), value)
     return Edited(text.encode(), tuple(added), tuple(updated))
@@ -119,7 +118,11 @@ def remove_hooks(data: bytes, hooks: Hooks) -> Edited | None:
         gaps[()] = notes["root"]
     if "new" in notes and value in ({}, to_tokens(dict(hooks.skeleton))):
         return Edited(None)
-    return Edited(_fill_gaps(rewrite(parse(before), value), gaps).encode())
+    text = rewrite(parse(before), value)
+    for path, letters in gaps.items():
+        node = _find_node(text, path)
+        text = text[: node.start + 1] + "".join(_LETTERS[letter] for letter in letters) + text[node.end - 1 :]
+    return Edited(text.encode())
 
 
 def read_folders(data: bytes) -> int:
@@ -184,33 +187,23 @@ def _find_ours(entries: Sequence[Any], moment: Moment) -> list[dict[str, Any]]:
     return ours or [hook for hook in hooks if start in hook["command"]]
 
 
-def _read_notes(command: str) -> str | None:
-    """What the end of a command of ours remembers, None for anybody else's command."""
-    found = _OURS.search(command)
-    return found[1] if found else None
-
-
 def _take_out(entries: Any) -> dict[str, str] | None:
-    """Removes our hooks from an event's entries in place; their notes, None where there were none."""
+    """Removes our hooks from an event's entries in place; what they remember, None where there were none."""
     if not isinstance(entries, list):
         return None
-    ours = [hook for hook in _commands(entries) if _OURS.search(hook["command"])]
+    ours = [(hook, found) for hook in _commands(entries) if (found := _OURS.search(hook["command"]))]
     if not ours:
         return None
-    gone = list(ours)
+    gone = {id(hook) for hook, _ in ours}  # these themselves, not others that are equal
     for group in entries:
         if isinstance(group, dict) and isinstance(group.get("hooks"), list):
-            left = [hook for hook in group["hooks"] if not _is_among(hook, ours)]
-            gone += [group] if len(left) < len(group["hooks"]) and not left else []
+            left = [hook for hook in group["hooks"] if id(hook) not in gone]
+            if len(left) < len(group["hooks"]) and not left:
+                gone.add(id(group))
             group["hooks"] = left
-    entries[:] = [entry for entry in entries if not _is_among(entry, gone)]
-    words = [word for hook in ours for word in (_read_notes(hook["command"]) or "").split()]
-    return {name: value for name, _, value in (word.partition("=") for word in words)}
-
-
-def _is_among(one: Any, some: Sequence[Any]) -> bool:
-    """Whether it is one of them itself, not one that is equal."""
-    return any(one is other for other in some)
+    entries[:] = [entry for entry in entries if id(entry) not in gone]
+    words = [word.partition("=") for _, found in ours for word in found[1].split()]
+    return {name: value for name, _, value in words}
 
 
 def _find_node(text: str, path: tuple[str, ...]) -> Node:
@@ -227,10 +220,3 @@ def _gap(text: str, path: tuple[str, ...]) -> str:
     if len(inside) > _LONGEST_GAP:
         raise Unfit("its empty parts hold much white space")
     return "".join(_SPACES[space] for space in inside)
-
-
-def _fill_gaps(text: str, gaps: Mapping[tuple[str, ...], str]) -> str:
-    for path, letters in gaps.items():
-        node = _find_node(text, path)
-        text = text[: node.start + 1] + "".join(_LETTERS[letter] for letter in letters) + text[node.end - 1 :]
-    return text

@@ -9,14 +9,7 @@ from checkpoint_git.core.managed_block import MARKDOWN, find_block, put_block, t
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.git.run import clean_env, run_git
-from checkpoint_git.tools.agents.hook_settings import (
-    Unfit,
-    add_hooks,
-    is_reversible,
-    read_folders,
-    remove_hooks,
-    write_recipe,
-)
+from checkpoint_git.tools.agents import hook_settings
 from checkpoint_git.tools.agents.table import AGENTS, SHARED, SIGNS, TABLE, AgentName, Hooks, Moment, TextKind
 from checkpoint_git.tools.agents.texts import NOTES, TEXTS, read_stamped, render_stamped
 from checkpoint_git.tools.setup.steps import RemoveFile, Step, removal_step, write_step
@@ -34,7 +27,7 @@ Files = Mapping[str, FileState]  # by the path in the work tree
 
 
 def check_agents(words: Sequence[str], *, guard: bool = False) -> list[str]:
-    """The agents named in words, which may hold several with commas between them. Raises CheckpointError."""
+    """The agents named in words, which may hold several with commas between them."""
     names = [name for word in words for name in word.split(",") if name]
     unknown = [name for name in names if name not in CHOICES]
     hint = f"there are: {', '.join(CHOICES)}"
@@ -68,8 +61,8 @@ def read_agent_steps(place: Place, wanted: Sequence[str], env: Mapping[str, str]
 def read_agent_removal(folders: Sequence[str], top: str) -> list[Step]:
     steps = []
     for folder in folders:
-        files = {path: _read_file(folder, path) for path in list_paths()}
-        steps += _label(plan_agents_removal(files), folder, top)
+        planned = plan_agents_removal({path: _read_file(folder, path) for path in list_paths()})
+        steps += _label(planned, folder, top)
     return steps
 
 
@@ -223,18 +216,18 @@ def _plan_notes_removal(path: str, file: FileState) -> Step | None:
 
 
 def _plan_hooks(hooks: Hooks, name: AgentName, moments: Sequence[Moment], file: FileState) -> Step:
-    recipe = f"add by hand: {write_recipe(hooks, name, moments)}"
+    recipe = f"add by hand: {hook_settings.write_recipe(hooks, name, moments)}"
     if file.blocked:
         return Step("advise", hooks.path, f"{file.blocked}; {recipe}")
     try:
-        edited = add_hooks(file.data, hooks, name, moments, file.missing_folders)
-    except Unfit as why:
+        edited = hook_settings.add_hooks(file.data, hooks, name, moments, file.missing_folders)
+    except hook_settings.Unfit as why:
         return Step("advise", hooks.path, f"{why}, so it is left alone; {recipe}")
     assert edited.data is not None
     if not edited.added and not edited.updated:
         return Step("keep", hooks.path)
-    has_ours = file.data is not None and remove_hooks(file.data, hooks) is not None
-    if not edited.updated and not has_ours and not is_reversible(file.data, edited.data, hooks):
+    has_ours = file.data is not None and hook_settings.remove_hooks(file.data, hooks) is not None
+    if not edited.updated and not has_ours and not hook_settings.is_reversible(file.data, edited.data, hooks):
         return Step("advise", hooks.path, f"it is written in a way that could not be restored; {recipe}")
     text = f"hooks for {', '.join((*edited.added, *edited.updated))}; {_TRACKED}"
     return write_step(hooks.path, file.path, file.data, edited.data, text)
@@ -245,12 +238,12 @@ def _plan_hooks_removal(hooks: Hooks, file: FileState) -> Step | None:
         return None
     by_hand = "remove the hooks that end in checkpoint-git by hand"
     try:
-        edited = remove_hooks(file.data, hooks)
-    except Unfit as why:
+        edited = hook_settings.remove_hooks(file.data, hooks)
+    except hook_settings.Unfit as why:
         return Step("skip", hooks.path, f"{why}; {by_hand}") if b"' checkpoint-git" in file.data else None
     if edited is None:
         return None
     if file.blocked:
         return Step("skip", hooks.path, f"{file.blocked}; {by_hand}")
-    rest, folders = "our hooks; the rest stays", read_folders(file.data)
-    return removal_step(hooks.path, file.path, edited.data, rest=rest, folders=folders)
+    folders = hook_settings.read_folders(file.data)
+    return removal_step(hooks.path, file.path, edited.data, rest="our hooks; the rest stays", folders=folders)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, has_errors
 from checkpoint_git.core.jsontext import MAX_BYTES
-from checkpoint_git.core.outcome import Invocation, Line, Outcome
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.git.objects import SYMLINK, read_commit
 from checkpoint_git.git.pushed import (
@@ -64,20 +64,19 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         answers.setdefault(question.title, []).extend(hook.check(question, invocation))
         if sum(map(len, answers.values())) > _MOST_SHOWN:
             break
-    blocks = [_title(args.name, title, findings) for title, findings in answers.items() if findings]
-    found = [finding for findings in answers.values() for finding in findings]
+    blocks, found = list[Block](), list[Finding]()
+    for title, findings in answers.items():
+        found += findings
+        if has_errors(findings):
+            blocks.append(Line(f"checkpoint-git, {args.name}: errors in {title}", "bad"))
+        elif findings:
+            what = "drift" if all(finding.code.startswith("drift/") for finding in findings) else "errors"
+            blocks.append(Line(f"checkpoint-git, {args.name}: {what} in {title}; it is let through", "warn"))
     advice = [Line(hook.advice)] if has_errors(found) else []
     if len(found) > _MOST_SHOWN:
         advice.append(Line(f"There may be more: these are the first {_MOST_SHOWN}."))
     # A hook that stops nothing answers 0 whatever it finds.
     return Outcome({"hook": args.name}, blocks, found[:_MOST_SHOWN], None if hook.stops else 0, advice)
-
-
-def _title(name: str, title: str, findings: list[Finding]) -> Line:
-    if has_errors(findings):
-        return Line(f"checkpoint-git, {name}: errors in {title}", "bad")
-    what = "drift" if all(finding.code.startswith("drift/") for finding in findings) else "errors"
-    return Line(f"checkpoint-git, {name}: {what} in {title}; it is let through", "warn")
 
 
 # what is wrong
@@ -101,18 +100,16 @@ def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
         message = f"this pipeline record was {loss.how}, and records are only ever added"
         hint = "git restore --staged --worktree PATH brings it back; what is new goes into another attempt"
         findings.append(Finding("pipeline/append-only", "error", message, loss.path, hint=hint))
-    findings += question.findings
-    return [finding for finding in findings if finding.level == "error" and _is_ours(finding.path)]
-
-
-def _is_ours(path: str) -> bool:
-    """Whether a file is more than named like one of ours: a pipeline record is recognised by its folder too."""
-    kind = find_kind(path)
-    return kind is not None and bool(open_room(kind.name).layout.find_skill(path))
+    errors = []
+    for finding in [*findings, *question.findings]:
+        kind = find_kind(finding.path)
+        # a name like one of ours is not enough: a pipeline record is recognised by its folder too
+        if finding.level == "error" and kind and open_room(kind.name).layout.find_skill(finding.path):
+            errors.append(finding)
+    return errors
 
 
 def _leads_out(path: str, target: bytes) -> bool:
-    """Whether a link's target, seen from the link's own folder, is outside the repository."""
     depth = path.count("/")
     for part in target.split(b"/"):
         depth += {b"..": -1, b".": 0, b"": 0}.get(part, 1)
@@ -122,7 +119,7 @@ def _leads_out(path: str, target: bytes) -> bool:
 
 
 def check_push(question: Question, invocation: Invocation) -> list[Finding]:
-    """The errors in a question's files, and drift: warnings, or errors where checkpoint.driftBlocks is true."""
+    """Errors, and drift: warnings, or errors where checkpoint.driftBlocks is true."""
     drift = list[Finding]()
     for find_drift in find_hooks("check_push"):
         drift += find_drift(question.files.files, invocation.cwd, invocation.now, invocation.env)
@@ -132,19 +129,14 @@ def check_push(question: Question, invocation: Invocation) -> list[Finding]:
 
 
 def check_received(question: Question, invocation: Invocation) -> list[Finding]:
-    """The errors in a question's files; warnings only, where the pusher may pass and asked to."""
+    """Errors; warnings where the pusher asks for it (`git push -o checkpoint-skip`) and this server allows it."""
     found = check_validity(question, invocation)
-    if found and _is_waved_through(invocation):
-        return [finding._replace(level="warning") for finding in found]
-    return found
-
-
-def _is_waved_through(invocation: Invocation) -> bool:
-    """Whether the pusher asked for it (`git push -o checkpoint-skip`) and this server's configuration allows it."""
     count = invocation.env.get("GIT_PUSH_OPTION_COUNT", "")
     most = min(int(count), _MOST_OPTIONS) if count.isdecimal() else 0
     options = [invocation.env.get(f"GIT_PUSH_OPTION_{at}", "") for at in range(most)]
-    return PUSH_OPTION in options and read_flag(ALLOW_OPTION, invocation.cwd)
+    if found and PUSH_OPTION in options and read_flag(ALLOW_OPTION, invocation.cwd):
+        return [finding._replace(level="warning") for finding in found]
+    return found
 
 
 # what each hook asks
@@ -180,7 +172,16 @@ def _ask_received(words: list[str], invocation: Invocation) -> Iterator[Question
     tips = received.read_tips(place, lines, env)
     names = {tips[line.new]: titles[line] for line in reversed(lines) if line.new in tips}
     for tip, arrivals in received.read_arrivals(place, [tips[line.new] for line in lines if line.new in tips], env):
-        refused = [finding for one in arrivals for finding in _refuse(one.path, one.size)]
+        # what is wrong with a file before it is read
+        refused = list[Finding]()
+        for one in arrivals:
+            if one.size < 0:  # a submodule
+                message, hint = "a submodule stands where a checkpoint belongs", "put a real file in its place"
+                refused.append(Finding("file/not-a-file", "error", message, one.path, hint=hint))
+            elif one.size > MAX_BYTES:
+                message = f"the file has {one.size} bytes; the limit is {MAX_BYTES // 1024 // 1024} MiB"
+                hint = "a checkpoint is a summary; move its past to .checkpoints/history"
+                refused.append(Finding("json/too-large", "error", message, one.path, hint=hint))
         if refused:
             yield Question(names[tip], findings=refused)
         for group in received.read_contents(place, [one for one in arrivals if 0 <= one.size <= MAX_BYTES], env):
@@ -189,18 +190,6 @@ def _ask_received(words: list[str], invocation: Invocation) -> Iterator[Question
             yield Question(names[tip], Staged(files, [], links))
     for line, losses in received.read_received_losses(place, lines, tips, _APPEND_ONLY, env):
         yield Question(titles[line], losses=losses)
-
-
-def _refuse(path: str, size: int) -> list[Finding]:
-    """What is wrong with a file before it is read. size: -1 for a submodule."""
-    if size < 0:
-        message = "a submodule stands where a checkpoint belongs"
-        return [Finding("file/not-a-file", "error", message, path, hint="put a real file in its place")]
-    if size > MAX_BYTES:
-        message = f"the file has {size} bytes; the limit is {MAX_BYTES // 1024 // 1024} MiB"
-        hint = "a checkpoint is a summary; move its past to .checkpoints/history"
-        return [Finding("json/too-large", "error", message, path, hint=hint)]
-    return []
 
 
 def _ask_committed(words: list[str], invocation: Invocation) -> list[Question]:

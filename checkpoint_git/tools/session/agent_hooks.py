@@ -49,12 +49,12 @@ def find_hook_input(value: Any) -> HookInput:
     """What a decoded value says, whatever it is. The agents have different names for one thing."""
     if not isinstance(value, Mapping):
         return HookInput()
-    named = (value.get(key) for key in ("session_id", "conversation_id", "sessionId"))
+    named = [value.get(key) for key in ("session_id", "conversation_id", "sessionId")]
     session = next((name for name in named if isinstance(name, str) and name), "")[:_MOST_NAME]
     safe = "".join(letter for letter in session if letter == "-" or (letter.isascii() and letter.isalnum()))
-    source = next((text for key in ("source", "trigger") if isinstance(text := value.get(key), str)), "")
+    source = next((text for text in (value.get("source"), value.get("trigger")) if isinstance(text, str)), "")
     loops = value.get("loop_count")
-    again = isinstance(loops, int) and not isinstance(loops, bool) and loops > 0
+    again = isinstance(loops, int) and loops is not True and loops > 0
     ended = value.get("status") in ("aborted", "error")
     return HookInput(safe or _NAMELESS, source, value.get("stop_hook_active") is True or again, ended)
 
@@ -96,22 +96,16 @@ class Shapes(NamedTuple):
     compact: Shape | None
 
 
-def _context(text: str) -> dict[str, Any]:
-    return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
-
-
-def _message(text: str) -> dict[str, Any]:
-    return {"systemMessage": text}
-
-
-def _block(text: str) -> dict[str, Any]:
-    return {"decision": "block", "reason": text}
-
-
+_CLAUDE = Shapes(
+    lambda text: {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}},
+    lambda text: {"systemMessage": text},
+    lambda text: {"decision": "block", "reason": text},
+    lambda text: {"systemMessage": text},
+)
 SHAPES = {
-    "claude": Shapes(_context, _message, _block, _message),
-    "codex": Shapes(_context, _message, _block, _message),
-    "gemini": Shapes(_context, _message, lambda text: {"decision": "deny", "reason": text}, _message),
+    "claude": _CLAUDE,
+    "codex": _CLAUDE,
+    "gemini": _CLAUDE._replace(block=lambda text: {"decision": "deny", "reason": text}),
     "cursor": Shapes(
         lambda text: {"additional_context": text},
         None,
@@ -122,18 +116,14 @@ SHAPES = {
 FORMATS = ("text", "json", *SHAPES)
 
 
-def render_shape(value: dict[str, Any]) -> str:
-    """One line of JSON in ASCII, which no terminal and no encoding can spoil."""
-    return _render(value) + "\n"
-
-
-def _render(value: Any) -> str:
+def render_shape(value: Any) -> str:
+    """JSON in ASCII on one line, which no terminal and no encoding can spoil."""
     from _json import encode_basestring_ascii  # the C part of json: the whole of it costs more than all this
 
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_render(key)}: {_render(member)}" for key, member in value.items()) + "}"
+        return "{" + ", ".join(f"{render_shape(key)}: {render_shape(member)}" for key, member in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(map(_render, value)) + "]"
-    if isinstance(value, bool) or value is None:
-        return {True: "true", False: "false", None: "null"}[value]
+        return "[" + ", ".join(map(render_shape, value)) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
     return str(value) if isinstance(value, int) else encode_basestring_ascii(str(value))

@@ -9,7 +9,6 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.core.untrusted_text import clean, count_tokens, quote
-from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import Question, read_summaries
 from checkpoint_git.tools.session import agent_hooks
 from checkpoint_git.tools.session.agent_hooks import SHAPES, HookInput, read_hook_input, render_shape
@@ -54,8 +53,20 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def answer(args: Namespace, invocation: Invocation) -> Answer:
     told = read_hook_input(invocation.stdin)
-    lines = prime(invocation.cwd, invocation.now, invocation.env, _read_budget(args.budget), told)
-    return Answer(_render(lines, args.format), 0)
+    tokens = MOST_TOKENS
+    if args.budget is not None:
+        if not (args.budget.isascii() and args.budget.isdecimal() and len(args.budget) < 10):
+            message = f"--budget {escape_controls(args.budget)[:40]} is not a number"
+            raise CheckpointError(message, "give a number of tokens")
+        tokens = int(args.budget)
+    lines = prime(invocation.cwd, invocation.now, invocation.env, tokens, told)
+    text = "\n".join(lines)
+    if args.format == "json":
+        about = {"schema_version": 1, "command": "prime", "tokens": count_tokens(text), "lines": lines}
+        return Answer([render_shape(about), "\n"], 0)
+    if not lines:
+        return Answer((), 0)
+    return Answer([render_shape(SHAPES[args.format].prime(text)) if args.format in SHAPES else text, "\n"], 0)
 
 
 def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
@@ -74,7 +85,12 @@ def prime(
     if place is None:
         return []
     summaries = list(read_summaries(Question(place, now, env, "prime")))
-    lines = [*summaries[0].lines, *_find_unwritten(place, env, told)]
+    lines = list(summaries[0].lines)
+    if told is not None and told.source == "compact":  # the context was made shorter
+        from checkpoint_git.tools.session.work import describe_work, find_work
+
+        work = find_work(place, told.session, env)
+        lines += [clean(describe_work(work), 240)] if work else []
     lines += [line for summary in summaries[1:] for line in summary.lines]
     lines += [line for summary in summaries for line in summary.details]
     if told is not None and place.git_dir:
@@ -98,31 +114,3 @@ def fit(lines: Sequence[str], tokens: int = MOST_TOKENS) -> list[str]:
 def _frame(lines: Sequence[str], left_out: int) -> list[str]:
     more = [f"({left_out} more lines did not fit: `checkpoint status` has them.)"] if left_out else []
     return [*_HEAD, *quote(lines), *more, *_FOOT]
-
-
-def _find_unwritten(place: Place, env: Mapping[str, str], told: HookInput | None) -> list[str]:
-    """After the context was made shorter: that work went on and no checkpoint was written."""
-    if told is None or told.source != "compact":
-        return []
-    from checkpoint_git.tools.session.work import describe_work, find_work
-
-    work = find_work(place, told.session, env)
-    return [clean(describe_work(work), 240)] if work else []
-
-
-def _read_budget(text: str | None) -> int:
-    if text is None:
-        return MOST_TOKENS
-    if not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise CheckpointError(f"--budget {escape_controls(text)[:40]} is not a number", "give a number of tokens")
-    return int(text)
-
-
-def _render(lines: Sequence[str], form: str) -> list[str]:
-    text = "\n".join(lines)
-    if form == "json":
-        about = {"schema_version": 1, "command": "prime", "tokens": count_tokens(text), "lines": list(lines)}
-        return [render_shape(about)]
-    if not lines:
-        return []
-    return [render_shape(SHAPES[form].prime(text)) if form in SHAPES else f"{text}\n"]

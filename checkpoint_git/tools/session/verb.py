@@ -88,12 +88,12 @@ def remind(event: str, cwd: str, now: int, env: Mapping[str, str], told: HookInp
 def _render(reminder: Reminder, event: str, form: str) -> list[str]:
     if form == "json":
         about: dict[str, Any] = {"schema_version": 1, "command": "session", "event": event}
-        return [render_shape({**about, "reminder": reminder.text, "block": reminder.block})]
+        return [render_shape({**about, "reminder": reminder.text, "block": reminder.block}), "\n"]
     if not reminder.text:
         return []
     text = f"checkpoint-git: {reminder.text}"
     if form not in SHAPES:
-        return [text + "\n"]
+        return [text, "\n"]
     ways = SHAPES[form]
     shape = ways.compact if event == "precompact" else ways.block if reminder.block else ways.remind
-    return [render_shape(shape(text))] if shape else []
+    return [render_shape(shape(text)), "\n"] if shape else []

@@ -1,10 +1,12 @@
 """Whether work went on since a checkpoint was last written: files and commits that are younger, asked of git."""
 
 import os
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.terminal_text import plural
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.git.run import clean_env, stream_git
 from checkpoint_git.protocols.contract import find_files
@@ -16,9 +18,10 @@ _OURS = tuple(own_folders())
 _LOG_BYTES = 1 << 16  # of the end of the log of HEAD
 _MOST_BYTES = 1 << 20  # of git's answers
 _SECOND = 10**9
-# What git writes into that log when somebody works; "pull", "checkout", "reset" and "clone" bring others' work.
-_WORKING = ("commit", "merge", "rebase", "cherry-pick", "revert", "am")
-_HEX = frozenset("0123456789abcdef")
+_ID = "([0-9a-f]{40}|[0-9a-f]{64})"
+# `OLD NEW NAME <MAIL> SECONDS ZONE<tab>MESSAGE`, what git writes into that log when somebody works; "pull", "checkout",
+# "reset" and "clone" bring others' work
+_MOVE = re.compile(rf"{_ID} {_ID} (?:[^\t]* )?([0-9]{{1,12}}) [^ \t]*\t(?:commit|merge|rebase|cherry-pick|revert|am)")
 
 
 class Work(NamedTuple):
@@ -54,7 +57,9 @@ def find_work(place: Place, session: str, env: Mapping[str, str], since: int = 0
     after = max(started, wrote, since)
     top, own = place.work_tree, clean_env(env)
     moves = _read_moves(place.git_dir or "", after)
-    paths = {*_read_changed(top, own), *_read_committed(top, moves, own)}
+    status = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all"]
+    changed = [field[3:] for field in _ask(status, top, own) if len(field) > 3]
+    paths = {*changed, *_read_committed(top, moves, own)}
     younger = [path for path in paths if not path.startswith(_OURS) and _read_time(os.path.join(top, path)) > after]
     commits = sum(move.seconds * _SECOND > after for move in moves)
     return Work(len(younger), commits, after, wrote > started) if younger else None
@@ -62,8 +67,8 @@ def find_work(place: Place, session: str, env: Mapping[str, str], since: int = 0
 
 def describe_work(work: Work) -> str:
     """A sentence that holds no untrusted text."""
-    files = f"{work.files} file{'' if work.files == 1 else 's'}"
-    commits = f" ({work.commits} commit{'' if work.commits == 1 else 's'})" if work.commits else ""
+    files = plural(work.files, "file")
+    commits = f" ({plural(work.commits, 'commit')})" if work.commits else ""
     when = "since the last checkpoint" if work.written else "in this session, and no checkpoint was written"
     return (
         f"{files} changed{commits} {when}. Record progress before stopping: "
@@ -84,27 +89,12 @@ def _read_moves(git_dir: str, after: int) -> list[_Move]:
         with open(os.path.join(git_dir, "logs", "HEAD"), "rb") as stream:
             size = stream.seek(0, os.SEEK_END)
             stream.seek(max(size - _LOG_BYTES, 0))
-            lines = stream.read(_LOG_BYTES).split(b"\n")
+            lines = stream.read(_LOG_BYTES).decode("utf-8", "replace").split("\n")
     except OSError:
         return []
-    moves = (_read_move(line.decode("utf-8", "replace")) for line in lines)
-    return [move for move in moves if move and (move.seconds + 1) * _SECOND > after]
-
-
-def _read_move(line: str) -> _Move | None:
-    """`OLD NEW NAME <MAIL> SECONDS ZONE<tab>MESSAGE` where it is somebody's work."""
-    head, _, message = line.partition("\t")
-    words = head.split(" ")
-    if len(words) < 4 or not words[-2].isdecimal() or len(words[-2]) > 12 or not message.startswith(_WORKING):
-        return None
-    if not all(len(word) in (40, 64) and _HEX.issuperset(word) for word in words[:2]):
-        return None
-    return _Move(words[0], words[1], int(words[-2]))
-
-
-def _read_changed(top: str, env: Mapping[str, str]) -> list[str]:
-    words = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all"]
-    return [field[3:] for field in _ask(words, top, env) if len(field) > 3]
+    found = [match for line in lines if (match := _MOVE.match(line))]
+    moves = [_Move(match[1], match[2], int(match[3])) for match in found]
+    return [move for move in moves if (move.seconds + 1) * _SECOND > after]
 
 
 def _read_committed(top: str, moves: list[_Move], env: Mapping[str, str]) -> list[str]:
