@@ -9,10 +9,9 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.protocols.workflow.changes import Writer
 from checkpoint_git.protocols.workflow.layout import check_phase, check_task_id, check_workflow_id
-from checkpoint_git.protocols.workflow.state import find_state, find_trouble, read_approvals
+from checkpoint_git.protocols.workflow.state import Prospect, find_state, find_trouble, look_ahead, read_approvals
 from checkpoint_git.protocols.workflow.store import open_place, plan_workflow_place
 from checkpoint_git.protocols.workflow.tasks import Step
-from checkpoint_git.protocols.workflow.verbs.resume import Prospect, look_ahead
 
 Findings = list[Finding]
 
@@ -42,10 +41,10 @@ class Workflow:
         fresh: archives one that is not finished. Otherwise that raises CheckpointError.
         """
         check_workflow_id(name)
-        changed, archive = Writer(plan_workflow_place(self._path), self.now).start(name, unasked=not fresh)
+        changed = Writer(plan_workflow_place(self._path), self.now).start(name, unasked=not fresh)
         if changed is None:
             raise CheckpointError("there is an unfinished workflow", "resume it, or start with fresh=True")
-        return archive
+        return changed.archive
 
     def status(self) -> dict[str, Any]:
         """Where it stands: workflow_id, phase, phase_status, started_at, last_activity, completed, approved, tasks."""
@@ -67,7 +66,7 @@ class Workflow:
         """
         writer = self._writer()
         approvals = read_approvals(writer.place, self._approvals, os.environ)
-        return writer.advance(approvals, output, approved=approved, force=force).changed.refused
+        return writer.advance(approvals, output, approved=approved, force=force).refused
 
     def approve(self, phase: str) -> Findings:
         return self._writer().approve(check_phase(phase)).refused
@@ -91,14 +90,14 @@ class Workflow:
 
     def recover(self) -> list[Step]:
         """Settles the tasks whose session is gone; what was done to each."""
-        return self._writer().recover().steps
+        return list(self._writer().recover().steps)
 
     def validate(self) -> Findings:
         """Everything that is wrong with the two files and what they refer to; [] where nothing is."""
         return find_trouble(find_state(self._path, self.now), self.now)
 
     def archive(self) -> str | None:
-        return self._writer().archive()[1]
+        return self._writer().archive().archive
 
     def _writer(self) -> Writer:
         return Writer(open_place(self._path), self.now)

@@ -5,22 +5,28 @@ resumed, and that says so.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import read_instant, write_instant
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.workflow import layout, store, tasks
+from checkpoint_git.protocols.workflow import layout, rules, store, tasks
 from checkpoint_git.protocols.workflow.layout import LAST, PHASES, next_phase
 from checkpoint_git.protocols.workflow.resume import explain_missing, is_finished, needs_approval, phases_in
-from checkpoint_git.protocols.workflow.state import State, find_beginning, find_output, find_recovery, load_state
+from checkpoint_git.protocols.workflow.state import (
+    State,
+    find_beginning,
+    find_output,
+    find_recovery,
+    load_state,
+    missing_workflow,
+)
 from checkpoint_git.protocols.workflow.tasks import Step
 from checkpoint_git.protocols.write import Tell, hold_place, plan_value
 
@@ -30,27 +36,19 @@ Change = Callable[[Value, Value, int], "Finding | None"]
 
 
 class Changed(NamedTuple):
-    """The result of a write. refused: why nothing was written, empty where it was. saved: the files, relative."""
+    """The result of a change. refused: why nothing was written, empty where it was. saved: the files, relative.
+
+    following: the phase after an advance, "" after the last one. archive: where an old state was moved to, None where
+    there was none. steps, kept_aside: of a recovery; (old path, new path) of outputs that are not trusted.
+    """
 
     state: State
     refused: list[Finding]
-    saved: list[str]
-
-
-class Advanced(NamedTuple):
-    """The result of an advance. following: the phase that comes now, "" after the last. archive: where to, or None."""
-
-    changed: Changed
-    following: str
-    archive: str | None
-
-
-class Recovered(NamedTuple):
-    """The result of a recovery. kept_aside: (old path, new path) of outputs that are not trusted."""
-
-    changed: Changed
-    steps: list[Step]
-    kept_aside: list[tuple[str, str]]
+    saved: Sequence[str] = ()
+    following: str = ""
+    archive: str | None = None
+    steps: Sequence[Step] = ()
+    kept_aside: Sequence[tuple[str, str]] = ()
 
 
 class Writer(NamedTuple):
@@ -60,20 +58,20 @@ class Writer(NamedTuple):
     now: int
     on_wait: Tell = lambda: None
 
-    def start(self, name: str, *, unasked: bool = False) -> tuple[Changed | None, str | None]:
-        """(the new workflow, the archive of what was there before, None without it).
+    def start(self, name: str, *, unasked: bool = False) -> Changed | None:
+        """The new workflow; what was there before is archived.
 
-        name: "" for that of the archived workflow; where that cannot be read, nothing is begun. unasked: does nothing
-        where a workflow is unfinished, such as one that another process began a moment ago.
+        name: "" for that of the archived workflow; where that cannot be read, nothing is begun or saved. unasked: None,
+        and nothing done, where a workflow is unfinished, such as one that another process began a moment ago.
         """
-        with self._hold():
-            state = load_state(self.place, self.now)
-            if unasked and state.is_unfinished:
-                return None, None
-            name = name or state.workflow_id
-            target = self._archive(state)
+        with self._hold() as before:
+            if unasked and before.is_unfinished:
+                return None
+            name = name or before.workflow_id
+            archive = self._archive(before)
+            fresh = State(self.place, None, None)
             if not name:
-                return None, target
+                return Changed(fresh, [], archive=archive)
             instant = write_instant(self.now)
             phase = {
                 "workflow_id": name,
@@ -85,13 +83,12 @@ class Writer(NamedTuple):
                 "user_checkpoints": [],
                 "interruption_safe": False,
             }
-            return _write(State(self.place, None, None), phase, _new_execution(name, self.now), self.now), target
+            return _write(fresh, phase, _new_execution(name, self.now), self.now)._replace(archive=archive)
 
     def approve(self, phase: str) -> Changed:
         return self._change(lambda value, execution, now: _approve(value, phase, now))
 
     def save(self, note: str) -> Changed:
-
         def change(value: Value, execution: Value, now: int) -> None:
             if value.get("phase_status") in ("pending", "failed"):
                 value["phase_status"] = "in_progress"
@@ -101,7 +98,7 @@ class Writer(NamedTuple):
 
     def advance(
         self, approvals: tuple[str, ...], output: str | None = None, *, approved: bool = False, force: bool = False
-    ) -> Advanced:
+    ) -> Changed:
         """Completes the current phase. approved: the user says so now. force: the phase's result need not be there."""
         following = ""
 
@@ -126,16 +123,15 @@ class Writer(NamedTuple):
             value["phase_status"] = "pending" if following else "complete"
             return None
 
-        with self._hold():
-            changed = _apply(load_state(self.place, self.now), self.now, change)
+        with self._hold() as before:
+            changed = _apply(before, self.now, change)._replace(following=following)
             is_last = not changed.refused and not following
-            return Advanced(changed, following, self._archive(changed.state) if is_last else None)
+            return changed._replace(archive=self._archive(changed.state)) if is_last else changed
 
-    def archive(self) -> tuple[State, str | None]:
-        """(the state as it was, the archive that it was moved to; None where there was nothing to move)."""
-        with self._hold():
-            state = load_state(self.place, self.now)
-            return state, self._archive(state)
+    def archive(self) -> Changed:
+        """The state as it was, and where it was moved to."""
+        with self._hold() as before:
+            return Changed(before, [], archive=self._archive(before))
 
     def change_task(self, verb: str, names: list[str], output: str | None = None, error: str = "") -> Changed:
         """Changes one task, or adds several. verb: add, start, done or fail. An output of a done task has to exist."""
@@ -147,44 +143,42 @@ class Writer(NamedTuple):
             if phase.get("phase_status") == "pending":
                 phase["phase_status"] = "in_progress"
             if verb == "start":
-                trouble = find_output_trouble(self.place, output)
+                trouble = _find_output_trouble(self.place, output)
                 if trouble is not None and trouble.code == "workflow/output-outside":  # it need not be there yet
                     return trouble
                 return tasks.start_task(execution, name, output, now)
             if verb == "fail":
                 return tasks.fail_task(execution, name, error, now)
             named = output if output is not None else (tasks.find_task(execution, name) or {}).get("output")
-            return find_output_trouble(self.place, named) or tasks.finish_task(execution, name, output, now)
+            return _find_output_trouble(self.place, named) or tasks.finish_task(execution, name, output, now)
 
         return self._change(change)
 
-    def recover(self) -> Recovered:
-        with self._hold():
-            state = load_state(self.place, self.now)
-            steps = find_recovery(state)
+    def recover(self) -> Changed:
+        with self._hold() as before:
+            steps = find_recovery(before)
             if not steps:
-                return Recovered(Changed(state, [], []), [], [])
+                return Changed(before, [])
             aside = _find_movable(self.place, [step.keep_aside for step in steps if step.keep_aside])
-            changed = _apply(state, self.now, lambda phase, execution, now: tasks.apply_recovery(execution, steps))
+            changed = _apply(before, self.now, lambda phase, execution, now: tasks.apply_recovery(execution, steps))
             if changed.refused:
-                return Recovered(changed, steps, [])
+                return changed._replace(steps=steps)
             # after the state: a kill in between leaves a file that is older than the next attempt, and so aside then
             instant = write_instant(self.now)
-            return Recovered(changed, steps, [(path, store.keep_aside(self.place, path, instant)) for path in aside])
+            moved = [(path, store.keep_aside(self.place, path, instant)) for path in aside]
+            return changed._replace(steps=steps, kept_aside=moved)
 
     @contextmanager
-    def _hold(self) -> Iterator[None]:
+    def _hold(self) -> Iterator[State]:
         atomic.make_folder(self.place.directory)
         with hold_place(self.place, [self.place.directory], self.on_wait):
-            yield
+            yield load_state(self.place, self.now)
 
     def _change(self, change: Change) -> Changed:
-        with self._hold():
-            state = load_state(self.place, self.now)
-            if state.phase is None:
-                message = f"there is no workflow in {self.place.directory}"
-                raise CheckpointError(message, "checkpoint workflow start ID begins one")
-            return _apply(state, self.now, change)
+        with self._hold() as before:
+            if before.phase is None:
+                raise missing_workflow(self.place)
+            return _apply(before, self.now, change)
 
     def _archive(self, state: State) -> str | None:
         return store.archive_state(self.place, state.workflow_id, write_instant(self.now))
@@ -197,7 +191,7 @@ def _apply(state: State, now: int, change: Change) -> Changed:
     """Changes and writes a state; one that has errors is left alone and reported."""
     errors = [finding for document in state.documents for finding in document.findings if finding.level == "error"]
     if errors or state.phase is None:
-        return Changed(state, errors, [])
+        return Changed(state, errors)
     # A clock that was set back must not undo the order of things: now is never before what was written last.
     stamps = [read_instant(state.value.get(key)) for key in ("started_at", "last_updated")]
     now = max([now, *(stamp[0] + bool(stamp[1]) for stamp in stamps if stamp is not None)])
@@ -206,7 +200,7 @@ def _apply(state: State, now: int, change: Change) -> Changed:
     refused = change(phase, execution, now)
     if refused is not None:
         document = state.execution if refused.where.startswith("/tasks") and state.execution else state.phase
-        return Changed(state, [refused._replace(path=document.path)], [])
+        return Changed(state, [refused._replace(path=document.path)])
     return _write(state, phase, execution, now)
 
 
@@ -221,7 +215,6 @@ def _new_execution(workflow_id: str, now: int) -> Value:
 
 def _write(state: State, phase: Value, execution: Value, now: int) -> Changed:
     """interruption_safe goes to false first and to true last; in between execution.json changes, where it has to."""
-    place = state.place
     before = _token_value(state.phase) or dict(phase)
     values = {layout.PHASE: phase}
     if execution != _token_value(state.execution):
@@ -231,20 +224,20 @@ def _write(state: State, phase: Value, execution: Value, now: int) -> Changed:
         if stamp is None or stamp <= (now, ""):  # never back
             value["last_updated"] = write_instant(now)
     phase["interruption_safe"] = True
-    planned = {file: _plan(state, file, value, now) for file, value in values.items()}
+
+    def plan(file: str, value: Value) -> Document:
+        path = relative_path(layout.state_path(state.place, file), state.place.top)
+        return plan_value(path, state.phase if file == layout.PHASE else state.execution, value, now).document
+
+    planned = {file: plan(file, value) for file, value in values.items()}
     refused = [finding for document in planned.values() for finding in document.findings if finding.level == "error"]
     if refused:
-        return Changed(state, refused, [])
-    unsafe = _plan(state, layout.PHASE, {**before, "interruption_safe": False}, now)
+        return Changed(state, refused)
+    unsafe = plan(layout.PHASE, {**before, "interruption_safe": False})
     for file, document in ((layout.PHASE, unsafe), *reversed(planned.items())):
-        store.write_state(place, file, (document.text or "").encode())
-    written = State(place, planned[layout.PHASE], planned.get(layout.EXECUTION, state.execution))
+        store.write_state(state.place, file, (document.text or "").encode())
+    written = State(state.place, planned[layout.PHASE], planned.get(layout.EXECUTION, state.execution))
     return Changed(written, [], [layout.relative_state_path(file) for file in planned])
-
-
-def _plan(state: State, file: str, value: Value, now: int) -> Document:
-    path = relative_path(layout.state_path(state.place, file), state.place.top)
-    return plan_value(path, state.phase if file == layout.PHASE else state.execution, value, now).document
 
 
 def _refusal(code: str, message: str, hint: str, where: str = "/current_phase") -> Finding:
@@ -266,7 +259,7 @@ def _find_result(place: Place, value: Value, execution: Value, wished: str | Non
     phase = str(value["current_phase"])
     hint = "checkpoint workflow advance --force goes on without it"
     if wished is not None:
-        return wished, find_output_trouble(place, wished)
+        return wished, _find_output_trouble(place, wished)
     if phase == PHASES[2]:
         rows = [row for row in execution["tasks"] if isinstance(row, dict)]
         left = sum(row.get("status") != "complete" for row in rows)
@@ -281,20 +274,15 @@ def _find_result(place: Place, value: Value, execution: Value, wished: str | Non
     return "", _refusal("workflow/output-missing", f"{phase}: {explain_missing(phase, found)}", hint)
 
 
-def find_output_trouble(place: Place, path: Any) -> Finding | None:
+def _find_output_trouble(place: Place, path: Any) -> Finding | None:
     if not isinstance(path, str):
         return None
     output = store.read_output(place, path)
-    hint = "write it first, or name another one with --output"
     if output.state == "outside":
         hint = "name a file of the project with --output"
         return _refusal("workflow/output-outside", f"{path}: {output.why}", hint, "/tasks")
-    if output.state == "missing":
-        return _refusal("workflow/output-missing", f"the task's output {path} is not there", hint, "/tasks")
-    if output.state == "unreadable":
-        message = f"the task's output {path} cannot be read: {output.why}"
-        return _refusal("workflow/output-invalid", message, hint, "/tasks")
-    return None
+    hint = "write it first, or name another one with --output"
+    return rules.check_output(output, f"the task's output {path}", "/tasks", hint)
 
 
 def _find_movable(place: Place, paths: list[str]) -> list[str]:

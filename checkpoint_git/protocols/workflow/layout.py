@@ -1,6 +1,7 @@
 """How a workflow's files are named and where they are, and its five phases. Names only: it touches no file."""
 
 import os
+import re
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -15,11 +16,10 @@ ARCHIVE = ".archive"
 KEPT_ARCHIVES = 5
 MAX_ID = 200  # characters
 _MAX_SAFE = 80
-_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_")
+_ARCHIVE = re.compile(r".+_([0-9]{8}T[0-9]{6}Z)(?:-([0-9]{1,5}))?", re.DOTALL)
 
 
 # phases
-
 
 PHASES = ("REQUIREMENTS", "ARCHITECTURE", "IMPLEMENTATION", "VERIFICATION", "REFLECTION")
 LAST = PHASES[-1]
@@ -89,10 +89,9 @@ def relative_state_path(file: str) -> str:
 
 def archive_name(workflow_id: str, instant: str, number: int = 1) -> str:
     """{workflow_id}_{timestamp}, safe for a path, with a number where that is taken. instant: RFC 3339 in UTC."""
-    # an id may hold anything, "../.." too
-    letters = "".join(letter if letter in _SAFE else "_" for letter in workflow_id)[:_MAX_SAFE]
-    safe = f"_{letters[1:]}" if letters.startswith((".", "-")) else letters
-    return f"{safe or 'workflow'}_{file_stamp(instant)}" + (f"-{number}" if number > 1 else "")
+    letters = re.sub(r"[^A-Za-z0-9._-]", "_", workflow_id)[:_MAX_SAFE]  # an id may hold anything, "../.." too
+    safe = re.sub(r"^[.-]", "_", letters) or "workflow"
+    return f"{safe}_{file_stamp(instant)}" + (f"-{number}" if number > 1 else "")
 
 
 def file_stamp(instant: str) -> str:
@@ -101,14 +100,8 @@ def file_stamp(instant: str) -> str:
 
 def archive_order(name: str) -> tuple[str, int] | None:
     """What archives are ordered by: (timestamp, number); None for another name."""
-    stamp, dash, number = name.rpartition("_")[2].partition("-")
-    digits = stamp.replace("T", "", 1).removesuffix("Z")
-    is_stamp = len(stamp) == 16 and stamp[8] == "T" and stamp[15] == "Z" and digits.isdecimal() and digits.isascii()
-    if not (is_stamp and name.rpartition("_")[0]):
-        return None
-    if not dash:
-        return stamp, 1
-    return (stamp, int(number)) if number.isdecimal() and number.isascii() and len(number) < 6 else None
+    match = _ARCHIVE.fullmatch(name)
+    return (match[1], int(match[2] or 1)) if match else None
 
 
 def check_workflow_id(name: str) -> None:
@@ -120,13 +113,12 @@ def check_task_id(name: str) -> None:
 
 
 def _check_name(name: str, what: str, hint: str) -> None:
-    trouble = ""
     if not name.strip() or name != name.strip():
         trouble = "it is empty, or begins or ends with a blank"
     elif escape_controls(name) != name:
         trouble = "it holds control or invisible characters"
     elif len(name) > MAX_ID:
         trouble = f"it is longer than {MAX_ID} characters"
-    if trouble:
-        shown = escape_controls(shorten(name, 60))
-        raise CheckpointError(f'"{shown}" cannot be the name of {what}: {trouble}', hint)
+    else:
+        return
+    raise CheckpointError(f'"{escape_controls(shorten(name, 60))}" cannot be the name of {what}: {trouble}', hint)

@@ -1,8 +1,9 @@
 """What to do next in an interrupted workflow: one table by phase over facts that somebody else gathered. Pure."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+from checkpoint_git.core.terminal_text import plural
 from checkpoint_git.protocols.workflow.layout import LAST, TABLE, next_phase
 from checkpoint_git.protocols.workflow.tasks import task_name
 
@@ -71,8 +72,16 @@ def plan_resume(state: Mapping[str, Any], facts: Facts) -> Plan:
         return Plan("ask", f"{phase} failed: try it again, or archive the workflow and start fresh?")
     if status == "complete" and phase in phases_in(state, "completed_phases"):
         plan = Plan("advance", f"{phase} is complete, and {next_phase(phase)} was not begun")
+    elif phase == "IMPLEMENTATION":
+        plan = _plan_tasks(facts.tasks)
+    elif phase == "ARCHITECTURE" and facts.output.condition != "valid":
+        plan = _plan_design(facts, is_approved=not needs_approval(phase, state, facts.approvals))
+    elif facts.output.condition != "valid":
+        plan = Plan("spawn", explain_missing(phase, facts.output), TABLE[phase].agent)
+    elif phase == LAST:
+        plan = Plan("complete", f"{facts.output.path} is there")
     else:
-        plan = _RULES[phase](phase, state, facts)
+        plan = Plan("advance", f"{facts.output.path} is there and valid")
     if plan.action not in ("advance", "complete") or not needs_approval(phase, state, facts.approvals):
         return plan
     # A phase that waited for its approval is presented again; what it made is not made again.
@@ -80,54 +89,31 @@ def plan_resume(state: Mapping[str, Any], facts: Facts) -> Plan:
     return Plan("ask_approval", f"{plan.reason}, but {phase} waits for approval", options=options)
 
 
-# by phase
-
-
-def _plan_result(phase: str, state: Mapping[str, Any], facts: Facts) -> Plan:
-    """A phase with one result: go on where it is there, else make it."""
-    output = facts.output
-    if output.condition != "valid":
-        return Plan("spawn", explain_missing(phase, output), TABLE[phase].agent)
-    if phase == LAST:
-        return Plan("complete", f"{output.path} is there")
-    return Plan("advance", f"{output.path} is there and valid")
-
-
-def _plan_architecture(phase: str, state: Mapping[str, Any], facts: Facts) -> Plan:
-    if facts.output.condition == "valid":
-        return _plan_result(phase, state, facts)
-    missing = explain_missing(phase, facts.output)
+def _plan_design(facts: Facts, *, is_approved: bool) -> Plan:
+    """ARCHITECTURE without its final design: the designs are made, shown, then joined to one."""
+    row, missing = TABLE["ARCHITECTURE"], explain_missing("ARCHITECTURE", facts.output)
     if not facts.drafts:
-        return Plan("spawn", f"{missing}, and there are no designs in {TABLE[phase].drafts}", TABLE[phase].drafter)
-    there = f"{len(facts.drafts)} design{'' if len(facts.drafts) == 1 else 's'} in {TABLE[phase].drafts}"
-    if needs_approval(phase, state, facts.approvals):
-        reason = f"{there} and no final one: present them again; the architects are not run again"
-        return Plan("ask_approval", reason, options=facts.drafts)
-    return Plan("spawn", f"{there}; {missing}", TABLE[phase].agent, options=facts.drafts)
+        return Plan("spawn", f"{missing}, and there are no designs in {row.drafts}", row.drafter)
+    there = f"{plural(len(facts.drafts), 'design')} in {row.drafts}"
+    if is_approved:
+        return Plan("spawn", f"{there}; {missing}", row.agent, options=facts.drafts)
+    reason = f"{there} and no final one: present them again; the architects are not run again"
+    return Plan("ask_approval", reason, options=facts.drafts)
 
 
-def _plan_tasks(phase: str, state: Mapping[str, Any], facts: Facts) -> Plan:
-    agent, tasks = TABLE[phase].agent, facts.tasks
+def _plan_tasks(tasks: Sequence[Mapping[str, Any]]) -> Plan:
+    agent = TABLE["IMPLEMENTATION"].agent
     if not tasks:
         return Plan("continue_tasks", "no tasks are written down yet", agent)
     open_tasks = tuple(task_name(task) for task in tasks if task.get("status") in ("pending", "running"))
-    if open_tasks:
-        done = sum(task.get("status") == "complete" for task in tasks)
-        return Plan("continue_tasks", f"{done} of {len(tasks)} tasks are complete", agent, tasks=open_tasks)
     rest = [task for task in tasks if task.get("status") != "complete"]
+    if open_tasks:
+        done = len(tasks) - len(rest)
+        return Plan("continue_tasks", f"{done} of {len(tasks)} tasks are complete", agent, tasks=open_tasks)
     if not rest:
         return Plan("advance", f"all {len(tasks)} tasks are complete")
     shown = ", ".join(f"{task_name(task)} ({task.get('status')})" for task in rest[:5])
     return Plan("ask", f"no task can go on by itself: {shown}", tasks=tuple(task_name(task) for task in rest))
-
-
-_RULES: dict[str, Callable[[str, Mapping[str, Any], Facts], Plan]] = {
-    "REQUIREMENTS": _plan_result,
-    "ARCHITECTURE": _plan_architecture,
-    "IMPLEMENTATION": _plan_tasks,
-    "VERIFICATION": _plan_result,
-    "REFLECTION": _plan_result,
-}
 
 
 def explain_missing(phase: str, output: Output) -> str:

@@ -13,6 +13,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.protocols.mismatch import explain_mismatch, quote, quote_where
 from checkpoint_git.protocols.workflow.layout import EXECUTION, MAX_ATTEMPTS, PHASE, PHASES, TASK_STATUSES
+from checkpoint_git.protocols.workflow.tasks import OutputFile
 
 TOLERANCE = 5 * MINUTE  # how far a clock may be ahead
 STALE_AFTER = 7 * DAY
@@ -52,11 +53,16 @@ def describe(mismatch: Mismatch) -> Finding:
 
 def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Finding]:
     """skill: "phase" or "execution", as the file's name says. now: seconds since 1970."""
-    checks = {
-        PHASE: (_check_instants, _check_phases, _check_time_order, _check_interrupted),
-        EXECUTION: (_check_instants, _check_tasks),
-    }
-    return [finding for check_part in checks.get(skill, ()) for finding in check_part(value, now)]
+    found = list(_check_instants(value, now)) if skill else []
+    if skill == PHASE:
+        found += [*_check_phases(value), *_check_time_order(value)]
+        if value.get("interruption_safe") is False:
+            message = "interruption_safe is false: a write was interrupted, or is under way"
+            hint = "look at the content; the next `checkpoint workflow` that writes sets it"
+            found.append(Finding("workflow/interrupted", "note", message, where="/interruption_safe", hint=hint))
+    elif skill == EXECUTION:
+        found += _check_tasks(value)
+    return found
 
 
 def _error(code: str, message: str, where: str, hint: str = "") -> Finding:
@@ -67,22 +73,11 @@ def _warning(code: str, message: str, where: str, hint: str = "") -> Finding:
     return Finding(code, "warning", message, where=where, hint=hint)
 
 
-def read_rows(value: dict[str, Any], key: str) -> list[tuple[str, dict[str, Any]]]:
+def _read_rows(value: Mapping[str, Any], key: str) -> list[tuple[str, dict[str, Any]]]:
     """(where, row) of the objects in a list of the document; nothing where there is no such list."""
     rows = value.get(key)
     items = enumerate(rows) if isinstance(rows, list) else ()
     return [(f"/{key}/{at}", row) for at, row in items if isinstance(row, dict)]
-
-
-def _instants(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    for key in ("started_at", "last_updated"):
-        if key in value:
-            yield f"/{key}", value[key]
-    for key, names in _INSTANTS_IN_ROWS.items():
-        for where, row in read_rows(value, key):
-            for name in names:
-                if row.get(name) is not None:
-                    yield f"{where}/{name}", row[name]
 
 
 _INSTANTS_IN_ROWS = {
@@ -93,7 +88,10 @@ _INSTANTS_IN_ROWS = {
 
 
 def _check_instants(value: dict[str, Any], now: int) -> Iterator[Finding]:
-    for where, text in _instants(value):
+    instants = [(f"/{name}", value.get(name)) for name in ("started_at", "last_updated")]
+    for key, names in _INSTANTS_IN_ROWS.items():
+        instants += [(f"{where}/{name}", row.get(name)) for where, row in _read_rows(value, key) for name in names]
+    for where, text in instants:
         if not isinstance(text, str) or not text:
             continue
         instant, name = read_instant(text), where.rpartition("/")[2]
@@ -104,47 +102,40 @@ def _check_instants(value: dict[str, Any], now: int) -> Iterator[Finding]:
             yield _warning("workflow/in-future", message, where, "was a clock wrong?")
 
 
-def _check_phases(value: dict[str, Any], now: int) -> Iterator[Finding]:
-    rows = [(where, row.get("phase")) for where, row in read_rows(value, "completed_phases")]
-    seen = list[str]()
-    for where, phase in rows:
+def _check_phases(value: dict[str, Any]) -> Iterator[Finding]:
+    """Completed phases are in order, none twice and none left out, and the current one comes behind them."""
+    done: list[Any] = []
+    for where, row in _read_rows(value, "completed_phases"):
+        phase, place = row.get("phase"), f"{where}/phase"
         if phase not in PHASES:
             continue
-        if phase in seen:
-            yield _error(
-                "workflow/phase-twice", f"{phase} is completed twice", f"{where}/phase", "remove one of the rows"
-            )
-        elif phase != PHASES[len(seen)] and len(seen) < len(PHASES):
-            message = f"{phase} is completed where {PHASES[len(seen)]} comes first"
-            yield _error("workflow/phase-order", message, f"{where}/phase", f"the order is {', '.join(PHASES)}")
+        if phase in done:
+            yield _error("workflow/phase-twice", f"{phase} is completed twice", place, "remove one of the rows")
+        elif phase != PHASES[len(done)]:
+            message = f"{phase} is completed where {PHASES[len(done)]} comes first"
+            yield _error("workflow/phase-order", message, place, f"the order is {', '.join(PHASES)}")
             return
         else:
-            seen.append(str(phase))
-    yield from _check_current(value, len(seen))
-
-
-def _check_current(value: dict[str, Any], done: int) -> Iterator[Finding]:
-    current, status = value.get("current_phase"), value.get("phase_status")
+            done.append(phase)
+    current = value.get("current_phase")
     if current not in PHASES or not isinstance(value.get("completed_phases"), list):
         return
-    at = PHASES.index(str(current))
-    if at > done:
-        message = f"current_phase is {current}, but {PHASES[done]} is not among the completed phases"
+    at, last = PHASES.index(str(current)), len(done) - 1
+    if at > len(done):
+        message = f"current_phase is {current}, but {PHASES[len(done)]} is not among the completed phases"
         yield _error("workflow/phase-skipped", message, "/current_phase", "no phase is left out")
-    elif at < done - 1 or (at == done - 1 and status != "complete"):
-        message = f"current_phase is {current}, but {PHASES[done - 1]} is completed already"
+    elif at < last or (at == last and value.get("phase_status") != "complete"):
+        message = f"current_phase is {current}, but {PHASES[last]} is completed already"
         yield _error("workflow/phase-behind", message, "/current_phase", "completed phases lie before the current one")
 
 
-def _check_time_order(value: dict[str, Any], now: int) -> Iterator[Finding]:
-    started = read_instant(value.get("started_at"))
-    steps = [("/started_at", started)]
+def _check_time_order(value: dict[str, Any]) -> Iterator[Finding]:
+    steps = [("/started_at", value.get("started_at"))]
     steps += [
-        (f"{where}/completed_at", read_instant(row.get("completed_at")))
-        for where, row in read_rows(value, "completed_phases")
+        (f"{where}/completed_at", row.get("completed_at")) for where, row in _read_rows(value, "completed_phases")
     ]
-    steps += [("/last_updated", read_instant(value.get("last_updated")))]
-    known = [(where, instant) for where, instant in steps if instant is not None]
+    steps.append(("/last_updated", value.get("last_updated")))
+    known = [(where, instant) for where, text in steps if (instant := read_instant(text)) is not None]
     for (before, earlier), (where, later) in pairwise(known):
         if later < earlier:
             yield _error("workflow/time-order", f"{_name(where)} lies before {_name(before)}", where, _INSTANT_HINT)
@@ -154,80 +145,56 @@ def _name(where: str) -> str:
     return where[1:].replace("/", ".")
 
 
-def _check_interrupted(value: dict[str, Any], now: int) -> Iterator[Finding]:
-    if value.get("interruption_safe") is False:
-        message = "interruption_safe is false: a write was interrupted, or is under way"
-        hint = "look at the content; the next `checkpoint workflow` that writes sets it"
-        yield Finding("workflow/interrupted", "note", message, where="/interruption_safe", hint=hint)
-
-
-def _check_tasks(value: dict[str, Any], now: int) -> Iterator[Finding]:
+def _check_tasks(value: dict[str, Any]) -> Iterator[Finding]:
     first: dict[tuple[type, Any], str] = {}
-    for where, task in read_rows(value, "tasks"):
+    for where, task in _read_rows(value, "tasks"):
         name = task.get("id")
         if isinstance(name, str | int | float):
             seen = first.setdefault((type(name), name), where)
             if seen != where:
                 message = f"two tasks have the id {quote(name)}; the first is {_name(seen)}"
                 yield _error("workflow/task-id-twice", message, f"{where}/id", "give one of them another id")
-        yield from _check_task(task, where)
-
-
-def _check_task(task: dict[str, Any], where: str) -> Iterator[Finding]:
-    status = task.get("status")
-    if isinstance(status, str) and status and status not in TASK_STATUSES:
-        message = (
-            f"status is {quote(status)}, which is none of {', '.join(TASK_STATUSES)}; it is kept, and waits on you"
-        )
-        yield _warning("workflow/unknown-task-status", message, f"{where}/status")
-    began, ended = read_instant(task.get("started_at")), read_instant(task.get("completed_at"))
-    if began and ended and ended < began and status == "complete":
-        yield _error(
-            "workflow/time-order", "completed_at lies before started_at", f"{where}/completed_at", _INSTANT_HINT
-        )
-    attempts, most = task.get("attempts"), task.get("max_attempts", MAX_ATTEMPTS)
-    numbers = all(isinstance(number, int) and not isinstance(number, bool) for number in (attempts, most))
-    if numbers and attempts is not None and attempts >= most and status in ("pending", "running"):
-        message = f"{attempts} of {most} attempts came to nothing, and the status is {status}"
-        yield _warning(
-            "workflow/attempts-used-up", message, f"{where}/attempts", "set it to failed, or raise max_attempts"
-        )
+        status = task.get("status")
+        if isinstance(status, str) and status and status not in TASK_STATUSES:
+            message = f"status is {quote(status)}, which is none of {', '.join(TASK_STATUSES)}"
+            message += "; it is kept, and waits on you"
+            yield _warning("workflow/unknown-task-status", message, f"{where}/status")
+        began, ended = read_instant(task.get("started_at")), read_instant(task.get("completed_at"))
+        if began and ended and ended < began and status == "complete":
+            message = "completed_at lies before started_at"
+            yield _error("workflow/time-order", message, f"{where}/completed_at", _INSTANT_HINT)
+        attempts, most = task.get("attempts"), task.get("max_attempts", MAX_ATTEMPTS)
+        if type(attempts) is int and type(most) is int and attempts >= most and status in ("pending", "running"):
+            message = f"{attempts} of {most} attempts came to nothing, and the status is {status}"
+            hint = "set it to failed, or raise max_attempts"
+            yield _warning("workflow/attempts-used-up", message, f"{where}/attempts", hint)
 
 
 # both files, and the files that they name
 
-# what is wrong with an output that a file says is there: code, message
-_OUTPUTS = {
-    "missing": ("workflow/output-missing", "the output {path} of {whose} is not there"),
-    "outside": ("workflow/output-outside", "the output {path} of {whose} is not in the project"),
-    "unreadable": ("workflow/output-invalid", "the output {path} of {whose} cannot be read: {why}"),
-}
-_CORRUPT_WARNINGS = ("workflow/in-future",)
-
 
 def list_outputs(phase: dict[str, Any], execution: dict[str, Any]) -> list[tuple[str, str, str, str]]:
-    """(file, JSON Pointer, whose, path) of every output that the two documents say is there."""
-    phases = [
-        (PHASE, where, str(row.get("phase")), row.get("output")) for where, row in read_rows(phase, "completed_phases")
-    ]
-    tasks = [
-        (EXECUTION, where, f"task {row.get('id')}", row.get("output"))
-        for where, row in read_rows(execution, "tasks")
-        if row.get("status") == "complete"
-    ]
+    """(file, JSON Pointer, what it is called, path) of every output that the two documents say is there."""
+    rows = [(PHASE, where, str(row.get("phase")), row) for where, row in _read_rows(phase, "completed_phases")]
+    for where, row in _read_rows(execution, "tasks"):
+        if row.get("status") == "complete":
+            rows.append((EXECUTION, where, f"task {row.get('id')}", row))
     return [
-        (file, f"{where}/output", whose, path)
-        for file, where, whose, path in (*phases, *tasks)
-        if isinstance(path, str)
+        (file, f"{where}/output", f"the output {quote(path)} of {whose}", path)
+        for file, where, whose, row in rows
+        if isinstance(path := row.get("output"), str)
     ]
 
 
-def check_output(state: str, path: str, whose: str, why: str, where: str) -> Finding | None:
-    if state not in _OUTPUTS:
-        return None
-    code, words = _OUTPUTS[state]
-    message = words.format(path=quote(path), whose=whose, why=why)
-    return _error(code, message, where, "restore it from git, or do that work again")
+def check_output(output: OutputFile, what: str, where: str, hint: str) -> Finding | None:
+    """What is wrong with an output that is said to be there. what: how a message calls it."""
+    if output.state == "missing":
+        return _error("workflow/output-missing", f"{what} is not there", where, hint)
+    if output.state == "outside":
+        return _error("workflow/output-outside", f"{what} is not in the project", where, hint)
+    if output.state == "unreadable":
+        return _error("workflow/output-invalid", f"{what} cannot be read: {output.why}", where, hint)
+    return None
 
 
 def check_together(phase: Mapping[str, Any], execution: Mapping[str, Any]) -> list[Finding]:
@@ -251,8 +218,3 @@ def find_age(phase: Mapping[str, Any], now: int) -> int:
     """Seconds since the workflow began; 0 where that is unknown or in the future."""
     started = read_instant(phase.get("started_at"))
     return 0 if started is None else max(now - started[0], 0)
-
-
-def is_corrupt(finding: Finding) -> bool:
-    """Whether a finding means that the state must not be resumed without a look at it."""
-    return finding.level == "error" or finding.code in _CORRUPT_WARNINGS

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsonplace
-from checkpoint_git.core.clock import read_instant
-from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.clock import DAY, read_instant
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding, has_errors
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.validate import check_document, unreadable_document
@@ -80,32 +81,36 @@ class State(NamedTuple):
 
 
 def load_state(place: Place, now: int) -> State:
-    return State(place, *(_load(place, file, now) for file in layout.FILES))
-
-
-def _load(place: Place, file: str, now: int) -> Document | None:
-    content = store.read_state(place, file)
-    if content is None:
-        return None
-    path = relative_path(layout.state_path(place, file), place.top)
-    if isinstance(content, OSError):
-        return unreadable_document(path, content)
-    return check_document(path, content, now=now)
+    documents: list[Document | None] = []
+    for file in layout.FILES:
+        content = store.read_state(place, file)
+        path = relative_path(layout.state_path(place, file), place.top)
+        if content is None:
+            documents.append(None)
+        elif isinstance(content, OSError):
+            documents.append(unreadable_document(path, content))
+        else:
+            documents.append(check_document(path, content, now=now))
+    return State(place, *documents)
 
 
 def find_state(cwd: str, now: int) -> State:
     return load_state(store.open_place(cwd), now)
 
 
+def missing_workflow(place: Place) -> CheckpointError:
+    return CheckpointError(f"there is no workflow in {place.directory}", store.START_HINT)
+
+
 def find_trouble(state: State, now: int) -> list[Finding]:
     """Everything against going on: both files, the outputs that they name, their age. A corrupt state is an error."""
     found = [finding for document in state.documents for finding in document.findings]
-    found = [each._replace(level="error") if rules.is_corrupt(each) else each for each in found]
+    found = [each._replace(level="error") if each.code == "workflow/in-future" else each for each in found]
     execution = (state.execution.value if state.execution else None) or {}
     outputs: dict[str, OutputFile] = {}
-    for file, where, whose, path in rules.list_outputs(state.value, execution):
+    for file, where, what, path in rules.list_outputs(state.value, execution):
         output = outputs[path] = outputs.get(path) or store.read_output(state.place, path)
-        finding = rules.check_output(output.state, path, whose, output.why, where)
+        finding = rules.check_output(output, what, where, "restore it from git, or do that work again")
         found += [_locate(state, file, finding)] if finding else []
     found += [_locate(state, layout.EXECUTION, each) for each in rules.check_together(state.value, execution)]
     return [*found, *(_locate(state, layout.PHASE, each) for each in rules.check_age(state.value, now))]
@@ -174,3 +179,41 @@ def find_recovery(state: State) -> list[Step]:
             path = task.get("output")
             outputs[row] = store.read_output(state.place, path) if isinstance(path, str) and path else OutputFile()
     return plan_recovery(state.tasks, outputs)
+
+
+class Question(NamedTuple):
+    """on_yes, on_no, by_default (an empty line): "resume", "fresh" or "stop"."""
+
+    kind: str
+    text: str
+    on_yes: str
+    on_no: str
+    by_default: str
+
+
+class Prospect(NamedTuple):
+    """What a workflow looks like to somebody who takes it up. plan: None where the state is corrupt."""
+
+    state: State
+    findings: list[Finding]
+    question: Question
+    plan: Plan | None
+
+
+def look_ahead(place: Place, approvals: tuple[str, ...], now: int) -> Prospect:
+    """What there is to take up, once tasks are recovered. Nothing is written."""
+    state = load_state(place, now)
+    if state.phase is None:  # another process archived it a moment ago
+        raise missing_workflow(place)
+    findings = find_trouble(state, now)
+    if has_errors(findings):
+        question = Question("corrupt", "State appears corrupted. Start fresh? [y/N]", "fresh", "stop", "stop")
+        return Prospect(state, findings, question, None)
+    age = rules.find_age(state.value, now)
+    if age >= rules.STALE_AFTER:
+        text = f"The workflow was started {age // DAY} days ago. Archive it and start fresh? [y/N]"
+        question = Question("stale", text, "fresh", "resume", "resume")
+    else:
+        text = f"Resume workflow from {state.value.get('current_phase')}? [Y/n]"
+        question = Question("resume", text, "resume", "fresh", "resume")
+    return Prospect(state, findings, question, find_plan(state, approvals, find_recovery(state)))

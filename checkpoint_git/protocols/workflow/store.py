@@ -12,6 +12,7 @@ from checkpoint_git.disk.read import FileContent, read_content
 from checkpoint_git.protocols.workflow import layout
 from checkpoint_git.protocols.workflow.tasks import OutputFile
 
+START_HINT = "checkpoint workflow start ID begins one"
 _MOST_LISTED = 1_000
 _MOST_NAMES = 1_000
 
@@ -51,7 +52,7 @@ def open_place(cwd: str) -> Place:
     place = find_workflow_place(cwd)
     if place is None or not has_state(place):
         message = f"there is no workflow here: no {layout.DIRECTORY}/phase.json in {cwd} or above it"
-        raise CheckpointError(message, "checkpoint workflow start ID begins one")
+        raise CheckpointError(message, START_HINT)
     return place
 
 
@@ -129,17 +130,20 @@ def is_movable(place: Place, path: str) -> bool:
 def keep_aside(place: Place, path: str, instant: str) -> str:
     """Moves an untrusted output away; its new path, relative to the project like the old one."""
     full = _full_path(place, path)
-    ending = f".orphaned-{layout.file_stamp(instant)}"
     for number in range(1, _MOST_NAMES):
-        numbered = ending + (f"-{number}" if number > 1 else "")
-        if not os.path.lexists(full + numbered):
-            try:
-                os.rename(full, full + numbered)
-                atomic.sync_folder(os.path.dirname(full))
-            except OSError as error:
-                raise atomic.write_error(full, error) from None
-            return path + numbered
+        ending = f".orphaned-{layout.file_stamp(instant)}" + (f"-{number}" if number > 1 else "")
+        if not os.path.lexists(full + ending):
+            _move(full, full + ending)
+            atomic.sync_folder(os.path.dirname(full))
+            return path + ending
     raise CheckpointError(f"{path} was kept aside {_MOST_NAMES} times in this second", "try again in a second")
+
+
+def _move(path: str, target: str) -> None:
+    try:
+        os.rename(path, target)
+    except OSError as error:
+        raise atomic.write_error(path, error) from None
 
 
 # writing
@@ -169,10 +173,7 @@ def archive_state(place: Place, workflow_id: str, instant: str) -> str | None:
     name = _claim_archive(folder, workflow_id, instant)
     target = os.path.join(folder, name)
     for path in present:
-        try:
-            os.rename(path, os.path.join(target, os.path.basename(path)))
-        except OSError as error:
-            raise atomic.write_error(path, error) from None
+        _move(path, os.path.join(target, os.path.basename(path)))
     for changed in (target, folder, place.directory):
         atomic.sync_folder(changed)
     _remove_old_archives(folder, name)

@@ -160,50 +160,41 @@ class Step(NamedTuple):
 
 
 def plan_recovery(tasks: Sequence[Any], outputs: Mapping[int, OutputFile]) -> list[Step]:
+    """Steps for the tasks that are said to run. outputs: of those tasks, by their rows."""
     return [
-        _plan_step(index, task, outputs.get(index, OutputFile()))
-        for index, task in enumerate(tasks)
+        _plan_step(row, task, outputs.get(row, OutputFile()))
+        for row, task in enumerate(tasks)
         if isinstance(task, dict) and task.get("status") == "running"
     ]
 
 
-def _plan_step(index: int, task: Mapping[str, Any], output: OutputFile) -> Step:
-    path = output.path
-    if output.state == "missing":
-        return _orphan(index, task, f"no output {path}" if path else "no output is named", "")
-    if output.state == "outside":
-        return _orphan(index, task, f"{path}: {output.why}", "")
-    if output.state == "unreadable":
-        return _orphan(index, task, f"{path} cannot be read: {output.why}", path)
-    started = read_instant(task.get("started_at"))
-    if started is not None and output.written + _GRACE < started[0]:
-        return _orphan(index, task, f"{path} is older than the attempt", path)
+def _plan_step(row: int, task: Mapping[str, Any], output: OutputFile) -> Step:
+    path, started = output.path, read_instant(task.get("started_at"))
     said = output.value if isinstance(output.value, dict) else {}
     status, error = said.get("status"), said.get("error")
     if not isinstance(status, str) or not status.strip():
         status = "complete"
     status = _SYNONYMS.get(status.strip().lower(), shorten(status.strip(), 60))
-    if status in _UNFINISHED:
-        return _orphan(index, task, f"{path} says {status}: it was not finished", path)
-    ended = int(max(output.written, started[0] if started else 0))
-    return Step(
-        index,
-        task_name(task),
-        "done" if status == "complete" else "failed",
-        status,
-        f"{path} is there and says {status}",
-        _count_attempts(task),
-        error if isinstance(error, str) else "",
-        "",
-        write_instant(ended),
-    )
-
-
-def _orphan(index: int, task: Mapping[str, Any], reason: str, keep_aside: str) -> Step:
+    keep_aside = path
+    if output.state == "missing":
+        keep_aside, reason = "", f"no output {path}" if path else "no output is named"
+    elif output.state == "outside":
+        keep_aside, reason = "", f"{path}: {output.why}"
+    elif output.state == "unreadable":
+        reason = f"{path} cannot be read: {output.why}"
+    elif started is not None and output.written + _GRACE < started[0]:
+        reason = f"{path} is older than the attempt"
+    elif status in _UNFINISHED:
+        reason = f"{path} says {status}: it was not finished"
+    else:
+        verdict: Verdict = "done" if status == "complete" else "failed"
+        ended = write_instant(int(max(output.written, started[0] if started else 0)))
+        error = error if isinstance(error, str) else ""
+        reason = f"{path} is there and says {status}"
+        return Step(row, task_name(task), verdict, status, reason, _count_attempts(task), error, "", ended)
     attempts = _count_attempts(task) + 1
     status = "failed" if attempts >= max_attempts(task) else "pending"
-    error = f"interrupted: {reason}"
-    return Step(index, task_name(task), "orphan", status, reason, attempts, error, keep_aside)
+    return Step(row, task_name(task), "orphan", status, reason, attempts, f"interrupted: {reason}", keep_aside)
 
 
 def apply_recovery(value: Value, steps: Sequence[Step]) -> None:

@@ -1,0 +1,429 @@
+"""`checkpoint workflow`: the phases of a workflow and its tasks, saved so that an interrupted session can go on."""
+
+import argparse
+from collections.abc import Callable
+from shlex import quote
+from typing import Any, NamedTuple
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import has_errors
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
+from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
+from checkpoint_git.protocols.workflow import layout, store
+from checkpoint_git.protocols.workflow.changes import Changed, Writer
+from checkpoint_git.protocols.workflow.resume import Plan
+from checkpoint_git.protocols.workflow.state import (
+    Prospect,
+    find_plan,
+    find_recovery,
+    find_state,
+    find_trouble,
+    load_state,
+    look_ahead,
+    read_approvals,
+)
+from checkpoint_git.protocols.write import say_waiting
+
+SUMMARY = """\
+save where a workflow stands, and take it up again after an interruption
+
+  start ID             begin a workflow (memory/state/phase.json and execution.json)
+  status               where it stands
+  resume               what to do next, and why; asks first: --yes goes on, --fresh archives and starts again
+  advance              the current phase is done: go to the next one, or finish
+  approve PHASE        the user has approved a phase
+  save                 a checkpoint before an expensive step; begins a phase that is pending or failed
+  task add|start ID    a task of the implementation; start runs it, and adds it where it is new
+  task done|fail ID    its result; an attempt that failed counts, and is tried again
+  recover              settle the tasks whose session is gone
+  validate             is everything there that the state refers to?
+  archive              move the state to memory/state/.archive (the newest five are kept)"""
+EXAMPLES = """\
+  checkpoint workflow start login-2026
+  checkpoint workflow resume --json               what a session asks first
+  checkpoint workflow task start task-001 --output memory/reports/task-001.json
+  checkpoint workflow task done task-001
+  checkpoint workflow save --note "before the architects"
+  checkpoint workflow advance --approvals none    no phase waits for the user"""
+
+_SHOWN_TASKS = 50
+_TASK_VERBS = ("add", "start", "done", "fail")
+_VERDICTS = {"orphan": "orphaned, one attempt counted", "done": "finished before the crash", "failed": "failed"}
+_CAUTION = "proceed with caution"
+_ACTIONS = {
+    "advance": "advance (checkpoint workflow advance)",
+    "spawn": "spawn {agent}",
+    "ask_approval": "ask for approval (checkpoint workflow approve {phase})",
+    "continue_tasks": "continue the tasks ({agent})",
+    "complete": "complete",
+    "ask": "ask the user",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", metavar="VERB", choices=list(VERBS), help=", ".join(VERBS))
+    parser.add_argument("words", metavar="WORD", nargs="*", help="what the verb is about")
+    parser.add_argument("--yes", action="store_true", help="resume: go on; advance: the user approves")
+    parser.add_argument("--fresh", action="store_true", help="archive what is there, and start again")
+    parser.add_argument("--approvals", metavar="PHASES", help="the phases that need approval, with commas, or none")
+    parser.add_argument("--note", metavar="TEXT", help="save: what comes next")
+    parser.add_argument("--output", metavar="PATH", help="the file that a phase or task leaves behind")
+    parser.add_argument("--error", metavar="TEXT", help="task fail: why")
+    parser.add_argument("--force", action="store_true", help="advance: although the phase's result is not there")
+
+
+# option -> the verbs that take it
+_OPTIONS = {
+    "yes": ("start", "resume", "advance"),
+    "fresh": ("start", "resume"),
+    "approvals": ("start", "resume", "advance", "status"),
+    "note": ("save",),
+    "output": ("advance", "task"),
+    "error": ("task",),
+    "force": ("advance",),
+}
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    verb = VERBS[args.action]
+    if not verb.least <= len(args.words) <= verb.most:
+        usage = f"checkpoint workflow {args.action} {verb.words}".strip()
+        raise CheckpointError(f"workflow {args.action} takes {verb.words or 'no words'}", f"write it as: {usage}")
+    for option, verbs in _OPTIONS.items():
+        if getattr(args, option) not in (None, False) and args.action not in verbs:
+            raise CheckpointError(f"workflow {args.action} takes no --{option}", f"that is for {', '.join(verbs)}")
+    for text in (*args.words, args.output or "", args.note or "", args.error or ""):
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            shown = escape_controls(shorten(text, 60))
+            raise CheckpointError(f'"{shown}" is not UTF-8 text', "give it in UTF-8") from None
+    return verb.act(args, invocation)
+
+
+def _open_writer(invocation: Invocation) -> Writer:
+    return Writer(store.open_place(invocation.cwd), invocation.now, say_waiting(invocation.stderr))
+
+
+def _report(changed: Changed, lines: list[Block], **more: Any) -> Outcome:
+    """What a change saved, or why it saved nothing. more: members of the answer where it saved something."""
+    data = {**changed.state.data(), "saved": list(changed.saved)}
+    if changed.refused:
+        return Outcome(data, [], changed.refused, 1)
+    return Outcome({**data, **more}, [*lines, _saved_line(changed)])
+
+
+def _saved_line(changed: Changed) -> Block:
+    return Line(f"checkpoint saved: {', '.join(changed.saved)}", "good")
+
+
+def _completed_line(completed: list[str]) -> Block:
+    return Line(f"Completed: {', '.join(completed) or 'none'}")
+
+
+# phases
+
+
+def _status(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    place = store.find_workflow_place(invocation.cwd)
+    if place is None or not store.has_state(place):
+        return Outcome({"workflow_id": None}, [Line(f"there is no workflow here: {store.START_HINT}", "dim")])
+    state = load_state(place, invocation.now)
+    findings = [finding for document in state.documents for finding in document.findings]
+    data = {**state.data(), "tasks": state.tasks}
+    if has_errors(findings):
+        return Outcome(data, [], findings)
+    plan = find_plan(state, read_approvals(place, args.approvals, invocation.env), find_recovery(state))
+    data["action"], data["reason"] = plan.action, plan.reason
+    lines: list[Block] = [
+        Line(f"workflow {state.workflow_id}: {data['phase']} ({data['phase_status']})", "strong"),
+        Line(f"Last activity: {state.last_activity}"),
+        _completed_line(state.completed),
+        Line(f"Approved: {', '.join(data['approved']) or 'none'}"),
+    ]
+    tasks = [row for row in state.tasks if isinstance(row, dict)]
+    if tasks:
+        rows = [
+            (
+                str(task.get("id")),
+                str(task.get("status")),
+                str(task.get("attempts", 0)),
+                shorten(str(task.get("output") or ""), 80),
+            )
+            for task in tasks[:_SHOWN_TASKS]
+        ]
+        lines.append(Table(("task", "status", "attempts", "output"), rows))
+    if len(tasks) > _SHOWN_TASKS:
+        lines.append(Line(f"... and {len(tasks) - _SHOWN_TASKS} more tasks", "dim"))
+    lines.append(Line(f"next: {plan.action}{f' {plan.agent}' if plan.agent else ''}: {plan.reason}"))
+    return Outcome(data, lines, findings)
+
+
+def _validate(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    state = find_state(invocation.cwd, invocation.now)
+    findings = find_trouble(state, invocation.now)
+    errors = sum(finding.level == "error" for finding in findings)
+    result = plural(errors, "error") if errors else "in order"
+    line = Line(f"workflow {state.workflow_id or '?'}: {result}", "bad" if errors else "good")
+    return Outcome({**state.data(), "valid": not errors}, [line], findings)
+
+
+def _approve(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    phase = layout.check_phase(args.words[0])
+    return _report(_open_writer(invocation).approve(phase), [Line(f"{phase} is approved", "good")])
+
+
+def _save(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    return _report(_open_writer(invocation).save(args.note or ""), [])
+
+
+def _advance(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    writer = _open_writer(invocation)
+    approvals = read_approvals(writer.place, args.approvals, invocation.env)
+    changed = writer.advance(approvals, args.output, approved=args.yes, force=args.force)
+    outcome = _report(changed, [], following=changed.following or None, archive=changed.archive)
+    return outcome if changed.refused else outcome._replace(blocks=_advanced_lines(changed))
+
+
+def _advanced_lines(changed: Changed) -> list[Block]:
+    name = changed.state.workflow_id
+    first = Line(f"workflow {name} is complete", "good")
+    if changed.following:
+        first = Line(f"workflow {name}: {changed.following} (pending)", "strong")
+    return [first, _saved_line(changed), *_archive_lines(changed)]
+
+
+def _archive_lines(changed: Changed) -> list[Block]:
+    return [Line(f"archived to {changed.archive}")] if changed.archive else []
+
+
+def _archive(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    changed = _open_writer(invocation).archive()
+    data = {**changed.state.data(), "archive": changed.archive}
+    return Outcome(data, [Line(f"archived to {changed.archive}", "good")])
+
+
+# tasks
+
+
+def _task(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    verb, names = args.words[0], args.words[1:]
+    if verb not in _TASK_VERBS:
+        raise CheckpointError(f"workflow task {verb!r} is unknown", f"there are: {', '.join(_TASK_VERBS)}")
+    if verb != "add" and len(names) > 1:
+        raise CheckpointError(f"workflow task {verb} takes one ID", "name the tasks one after the other")
+    for name in names:
+        layout.check_task_id(name)
+    changed = _open_writer(invocation).change_task(verb, names, args.output, args.error or "")
+    rows = [row for row in changed.state.tasks if isinstance(row, dict) and str(row.get("id")) in names]
+    lines: list[Block] = []
+    for row in rows:
+        attempts = row.get("attempts")
+        count = f" ({attempts} of {row.get('max_attempts', 3)} attempts came to nothing)" if attempts else ""
+        lines.append(Line(f"{row.get('id')}: {row.get('status')}{count}"))
+    return _report(changed, lines, tasks=rows if verb == "add" else rows[:1])
+
+
+def _recover(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    changed = _open_writer(invocation).recover()
+    data = {**changed.state.data(), **_recovery_data(changed)}
+    if changed.refused:
+        return Outcome(data, [], changed.refused, 1)
+    return Outcome(data, _recovery_lines(changed) or [Line("no task was running: nothing to recover", "dim")])
+
+
+def _recovery_data(changed: Changed) -> dict[str, Any]:
+    fields = ("id", "verdict", "status", "attempts", "reason")
+    return {
+        "recovered": [{field: getattr(step, field) for field in fields} for step in changed.steps],
+        "kept_aside": [{"path": old, "now": new} for old, new in changed.kept_aside],
+        "saved": list(changed.saved),
+    }
+
+
+def _recovery_lines(changed: Changed) -> list[Block]:
+    lines: list[Block] = [
+        Line(f"{step.id}: {_VERDICTS[step.verdict]}; now {step.status} ({step.reason})", "warn")
+        for step in changed.steps
+    ]
+    lines += [Line(f"kept aside: {new}") for _, new in changed.kept_aside]
+    return [*lines, _saved_line(changed)] if changed.saved else lines
+
+
+# start and resume: take a workflow up again, or archive it and begin afresh; asks first
+
+
+def _start(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    name = args.words[0]
+    layout.check_workflow_id(name)
+    layout.parse_approvals(args.approvals or "none")  # an invalid one is an error even where it is not needed
+    place = store.plan_workflow_place(invocation.cwd)
+    writer = Writer(place, invocation.now, say_waiting(invocation.stderr))
+    if not load_state(place, invocation.now).is_unfinished:
+        changed = writer.start(name, unasked=True)
+        if changed is not None:
+            return _describe_start(changed, [])
+    return _take_up(writer, args, invocation, name)
+
+
+def _resume(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    return _take_up(_open_writer(invocation), args, invocation, "")
+
+
+def _take_up(writer: Writer, args: argparse.Namespace, invocation: Invocation, fresh_name: str) -> Outcome:
+    """Shows what is there, asks or obeys a flag, and goes on. fresh_name: of the workflow that a fresh start begins."""
+    if args.yes and args.fresh:
+        raise CheckpointError("--yes and --fresh contradict each other", "--yes goes on, --fresh starts again")
+    approvals = read_approvals(writer.place, args.approvals, invocation.env)
+    prospect = look_ahead(writer.place, approvals, invocation.now)
+    state, kind = prospect.state, prospect.question.kind
+    if state.is_over and kind != "corrupt" and not args.fresh:  # nothing to ask: it only has to be archived
+        return _go_on(writer, prospect, approvals, [], is_stale=False)
+    lines: list[Block] = [Line(f"Detected interrupted workflow: {state.workflow_id or '?'}", "strong")]
+    if kind != "corrupt":
+        lines += [
+            Line(f"Resuming workflow {state.workflow_id} from {state.value['current_phase']} phase"),
+            Line(f"Last activity: {state.last_activity}"),
+            _completed_line(state.completed),
+        ]
+    answer = "stop"
+    if args.fresh:
+        answer = "fresh"
+    elif args.yes and kind != "corrupt":
+        answer = "resume"
+    elif not args.yes and invocation.interactive:
+        answer, lines = _ask(invocation, prospect, lines), []
+    if answer == "fresh":
+        changed = writer.start(fresh_name)
+        assert changed is not None
+        return _describe_start(changed, lines)
+    if answer == "resume":
+        return _go_on(writer, prospect, approvals, lines, is_stale=kind == "stale")
+    return _stop(prospect, lines, fresh_name)
+
+
+def _ask(invocation: Invocation, prospect: Prospect, lines: list[Block]) -> str:
+    """The user's answer at a terminal: "resume", "fresh" or "stop"."""
+
+    def show(text: str, end: str = "\n") -> None:
+        invocation.stderr.write(f"{escape_controls(text)}{end}")
+
+    question = prospect.question
+    for line in lines:
+        if isinstance(line, Line):
+            show(line.text)
+    for finding in prospect.findings:
+        if finding.level != "note":
+            show(f"  {finding.path}:{finding.line}: {finding.message}")
+    while True:
+        show(question.text, " ")
+        invocation.stderr.flush()
+        answer = invocation.stdin.readline()
+        if not answer:
+            show("")
+            return "stop"
+        answer = answer.strip().lower()
+        if answer in ("", "y", "yes", "n", "no"):
+            return question.by_default if not answer else question.on_yes if answer[0] == "y" else question.on_no
+        show("please answer y or n")
+
+
+def _stop(prospect: Prospect, lines: list[Block], fresh_name: str) -> Outcome:
+    state, findings, question, plan = prospect
+    answers = {} if question.kind == "corrupt" else {"resume": "checkpoint workflow resume --yes"}
+    begin = f"start {quote(fresh_name)}" if fresh_name else "resume"
+    answers["fresh"] = f"checkpoint workflow {begin} --fresh"
+    data = {
+        **state.data(),
+        "question": question.text,
+        "answers": answers,
+        "decision": None,
+        "corrupt": question.kind == "corrupt",
+        "stale": question.kind == "stale",
+        **(_plan_data(plan) if plan else {}),
+    }
+    shown = [Line(question.text, "warn"), *(Line(f"  {what}: {command}") for what, command in answers.items())]
+    return Outcome(data, [*lines, *shown], findings, 1)
+
+
+def _go_on(
+    writer: Writer, prospect: Prospect, approvals: tuple[str, ...], lines: list[Block], *, is_stale: bool
+) -> Outcome:
+    state, more, shown = prospect.state, dict[str, Any](), list(lines)
+    if state.value["current_phase"] == "IMPLEMENTATION" and state.value["phase_status"] != "failed":
+        recovered = writer.recover()
+        if recovered.refused:
+            return Outcome(state.data(), lines, recovered.refused, 1)
+        state, more = recovered.state, _recovery_data(recovered)
+        shown += _recovery_lines(recovered)
+    if is_stale:
+        shown.append(Line(_CAUTION, "warn"))
+    plan, last = find_plan(state, approvals), list[Block]()
+    if plan.action == "complete":
+        advanced = writer.advance(approvals)
+        if advanced.refused:
+            return Outcome(state.data(), shown, advanced.refused, 1)
+        more["archive"] = advanced.archive
+        last = _advanced_lines(advanced)
+    data: dict[str, Any] = {
+        **state.data(),
+        "decision": "resume",
+        "corrupt": False,
+        "stale": is_stale,
+        **({"caution": _CAUTION} if is_stale else {}),
+        **_plan_data(plan),
+        **more,
+    }
+    shown += [*_plan_lines(plan, state.value["current_phase"]), *last]
+    return Outcome(data, shown, prospect.findings, 1 if plan.action in ("ask", "ask_approval") else 0)
+
+
+def _describe_start(changed: Changed, lines: list[Block]) -> Outcome:
+    lines = [*lines, *_archive_lines(changed)]
+    data: dict[str, Any] = {"decision": "fresh", "archive": changed.archive, "saved": list(changed.saved)}
+    if not changed.saved:
+        unnamed = Line("its name cannot be read: checkpoint workflow start ID begins a new one", "warn")
+        return Outcome({"workflow_id": None, **data}, [*lines, unnamed])
+    state, plan = changed.state, Plan("spawn", "a fresh start", "PM")
+    started = Line(f"workflow {state.workflow_id} started: {state.value.get('current_phase')}", "strong")
+    blocks = [*lines, started, *_plan_lines(plan, ""), _saved_line(changed)]
+    return Outcome({**state.data(), **data, **_plan_data(plan)}, blocks)
+
+
+def _plan_data(plan: Plan) -> dict[str, Any]:
+    return {
+        "action": plan.action,
+        "reason": plan.reason,
+        "agent": plan.agent or None,
+        "options": list(plan.options),
+        "tasks": list(plan.tasks),
+    }
+
+
+def _plan_lines(plan: Plan, phase: object) -> list[Block]:
+    action = _ACTIONS[plan.action].format(agent=plan.agent, phase=phase)
+    lines: list[Block] = [Line(f"{action}: {plan.reason}", "strong")]
+    return lines + [Line(f"  {text}") for text in (*plan.options, *plan.tasks[:20])]
+
+
+class Verb(NamedTuple):
+    """least, most: of the words that follow, which the usage calls `words`."""
+
+    act: Callable[[argparse.Namespace, Invocation], Outcome]
+    least: int = 0
+    most: int = 0
+    words: str = ""
+
+
+VERBS = {
+    "start": Verb(_start, 1, 1, "ID"),
+    "status": Verb(_status),
+    "resume": Verb(_resume),
+    "advance": Verb(_advance),
+    "approve": Verb(_approve, 1, 1, "PHASE"),
+    "save": Verb(_save),
+    "task": Verb(_task, 2, 1_000, "add|start|done|fail ID"),
+    "recover": Verb(_recover),
+    "validate": Verb(_validate),
+    "archive": Verb(_archive),
+}
