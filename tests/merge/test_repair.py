@@ -186,7 +186,7 @@ def test_lines_are_silent_exactly_where_they_do_what_the_rules_do(
     if result is None:
         return
     file = judged(base, first, second, result)
-    hits = [found.hit for found in find_hits(file, "lines", Parents(1, 2))]
+    hits = find_hits(file, "lines", Parents(1, 2))
     right = merge_texts(text_of(base), text_of(first), text_of(second), SCHEMA)
     is_right = not right.conflicts and file.is_readable and json.loads(result) == json.loads(right.text)
     assert bool(hits) != is_right

@@ -18,8 +18,8 @@ from checkpoint_git.core.outcome import Line
 from checkpoint_git.tools.merges.premerge import Premerge, premerge
 from checkpoint_git.tools.merges.premerge_verb import describe_premerge
 from checkpoint_git.tools.merges.pull_request import Request
-from checkpoint_git.tools.merges.tree_merge import merge_plainly
 from tests.scenarios.driven import PATH
+from tests.support.beside import merge_plainly
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint, checkpoint_text
 from tests.support.streams import Entry, Files, Stream
@@ -364,7 +364,7 @@ def test_a_pull_request_is_merged_or_explained(forge: GitRepo, name: str) -> Non
         assert not done.commit
         assert {finding.path for finding in outcome.findings} == {one.path for one in done.merged.remaining}
         button = any(line.text.endswith("should not be pressed") for line in outcome.blocks if isinstance(line, Line))
-        assert button == merge_plainly(asked.cwd, asked.base, asked.head).clean
+        assert button == merge_plainly(forge, asked.base, asked.head).clean
     if case.state == "merged":
         check_merge(forge, asked, done)
 
@@ -388,7 +388,7 @@ def check_merge(forge: GitRepo, asked: Request, done: Premerge) -> None:
     for side in (asked.head, asked.base):
         for path in list_written(forge, base, side):
             assert read(forge, done.commit, path) is not None or is_moved(forge, base, asked, path)
-    button = merge_plainly(str(forge.path), asked.base, done.commit)
+    button = merge_plainly(forge, asked.base, done.commit)
     assert (button.clean, button.tree) == (True, forge.git("rev-parse", f"{done.commit}^{{tree}}"))
 
 

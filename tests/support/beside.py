@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from checkpoint_git.git.merges.trees import TreeMerge, merge_by_lines, open_plain
 from checkpoint_git.tools.merges.tree_merge import merge_commits
 from tests.support.repos import GitRepo
 
@@ -33,3 +34,9 @@ def compare_merges(repo: GitRepo, ours: str, theirs: str) -> Compared:
     paths = repo.git("diff", "--no-renames", "--name-only", tree, merged.tree).splitlines()
     differences = [path for path in paths if ".theirs" not in path and left.get(path) not in _NAMED_AFTER_SIDES]
     return Compared(differences + ([] if is_clean == merged.is_clean else ["clean"]), is_clean)
+
+
+def merge_plainly(repo: GitRepo, ours: str, theirs: str) -> TreeMerge:
+    """As a forge merges two revisions; what is new of it is gone afterwards."""
+    with open_plain(str(repo.path)) as plain:
+        return merge_by_lines(plain, repo.git("rev-parse", ours), repo.git("rev-parse", theirs))

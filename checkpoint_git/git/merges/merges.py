@@ -393,3 +393,10 @@ def read_blobs_at(cwd: str, paths: Sequence[str], env: Env = None, commit: str =
     found = read_tree(cwd, commit, env, paths) if paths else {}
     known = {path: entry.blob for path, entry in found.items() if entry.mode.startswith("100")}
     return {path: known.get(path, "") for path in paths}
+
+
+def read_files_at(cwd: str, paths: Sequence[str], env: Env = None, commit: str = "HEAD") -> dict[str, bytes | None]:
+    """What a commit or tree has at some paths, None where it has no file."""
+    blobs = read_blobs_at(cwd, paths, env, commit)
+    contents = read_contents(cwd, filter(None, blobs.values()), env)
+    return {path: contents.get(blob) for path, blob in blobs.items()}

@@ -20,8 +20,8 @@ from checkpoint_git.git.isolated_dir import (
     run_sealed,
 )
 from checkpoint_git.git.merges.bases import read_base_ids
-from checkpoint_git.git.merges.merges import Commit, Touched, read_blobs_at, read_commits, read_contents, read_touched
-from checkpoint_git.git.objects import Entry, Env, diff_trees, read_headers, read_tree
+from checkpoint_git.git.merges.merges import Commit, read_commits
+from checkpoint_git.git.objects import Entry, Env, diff_trees, read_tree
 from checkpoint_git.git.run import git_error, run_git
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.registry import is_merged
@@ -82,43 +82,36 @@ def merge_trees(sealed: Sealed, ours: str, theirs: str) -> TreeMerge:
 
 
 def parse_merge(out: bytes, *, clean: bool) -> TreeMerge:
-    fields = os.fsdecode(out).split("\0")
-    tree, at = fields[0], 1
+    """The tree; "MODE ID STAGE<tab>PATH" of what is unmerged, up to an empty field; then records of: how many paths,
+    the paths, the kind, the sentence.
+    """
+    tree, *fields = os.fsdecode(out).split("\0")
+    stages = fields[: fields.index("")]
     found: dict[str, list[Entry | None]] = {}
-    while at < len(fields) and fields[at]:
-        facts, _, path = fields[at].partition("\t")
+    for field in stages:
+        facts, _, path = field.partition("\t")
         mode, blob, stage = facts.split()
         found.setdefault(path, [None, None, None])[_SIDE_OF_STAGE[stage]] = Entry(mode, blob)
-        at += 1
-    notes = _parse_notes(fields[at + 1 :])
-    conflicts = [note for note in notes if note.kind]
-    unsettled = [
-        Unsettled(path, (sides[0], sides[1], sides[2]),
-                  tuple(dict.fromkeys(note.kind for note in conflicts if path in note.paths)))
-        for path, sides in sorted(found.items())
-    ]  # fmt: skip
-    texts = frozenset(path for note in notes if not note.kind for path in note.paths)
-    return TreeMerge(tree, clean, unsettled, conflicts, texts)
-
-
-def _parse_notes(fields: Sequence[str]) -> list[Note]:
-    # records of: how many paths, the paths, the kind, the sentence. kind is "" for what is not a conflict
-    notes, at = [], 0
+    notes, texts = [], set[str]()
+    at = len(stages) + 1
     while at < len(fields) and fields[at].strip().isdigit():
-        count = int(fields[at])
-        paths = tuple(fields[at + 1 : at + 1 + count])
-        kind, text = fields[at + 1 + count], fields[at + 2 + count]
-        at += 3 + count
+        end = at + 1 + int(fields[at])
+        paths, kind, text = tuple(fields[at + 1 : end]), fields[end], fields[end + 1]
         if kind == "Auto-merging":
-            notes.append(Note("", paths, text.strip()))
+            texts.update(paths)
         elif kind.startswith(_CONFLICT):
             notes.append(Note(kind.removeprefix(_CONFLICT).removesuffix(")"), paths, text.strip()))
-    return notes
+        at = end + 2
+    unsettled = []
+    for path, (ours, base, theirs) in sorted(found.items()):
+        kinds = dict.fromkeys(note.kind for note in notes if path in note.paths)
+        unsettled.append(Unsettled(path, (ours, base, theirs), tuple(kinds)))
+    return TreeMerge(tree, clean, unsettled, notes, frozenset(texts))
 
 
-def fetch_missing(cwd: str, pairs: Sequence[tuple[str, str]], env: Env = None) -> None:
+def fetch_missing(cwd: str, bases: Sequence[str], sides: Sequence[str], env: Env = None) -> None:
     """In a partial clone: makes git get the files that differ between commits, all at once for each pair."""
-    for old, new in pairs:
+    for old, new in [(base, side) for base in bases for side in sides]:
         run_git(["diff", "--no-ext-diff", "--no-textconv", "-M", "--shortstat", old, new, "--"], cwd, env=env)
 
 
@@ -138,17 +131,11 @@ def write_tree(sealed: Sealed, tree: str, changes: Mapping[str, Entry | None]) -
     if not changes:
         return tree
     run_sealed(sealed, ["read-tree", tree])
-    nothing = "0" * len(tree)
-    lines = []
-    for path, version in changes.items():
-        mode, blob = ("0", nothing) if version is None else version
-        lines.append(f"{mode} {blob} 0\t{path}\0")
-    run_sealed(sealed, ["update-index", "-z", "--index-info"], os.fsencode("".join(lines)))
+    nothing = Entry("0", "0" * len(tree))
+    entries = ((path, entry or nothing) for path, entry in changes.items())
+    lines = "".join(f"{entry.mode} {entry.blob} 0\t{path}\0" for path, entry in entries)
+    run_sealed(sealed, ["update-index", "-z", "--index-info"], os.fsencode(lines))
     return run_sealed(sealed, ["write-tree", "--missing-ok"]).out.decode().strip()
-
-
-def read_tree_id(sealed: Sealed, commit: str) -> str:
-    return read_headers(sealed.cwd, [f"{commit}^{{tree}}"], sealed.env)[0].id
 
 
 def read_versions(sealed: Sealed, tree: str, paths: Sequence[str]) -> dict[str, Entry]:
@@ -156,11 +143,10 @@ def read_versions(sealed: Sealed, tree: str, paths: Sequence[str]) -> dict[str, 
     return {path: entry for path, entry in found.items() if entry.is_file}
 
 
-# checkpoints that a merge lost by following a rename: one side moved them to where none is, the other changed them
-
-
 class RenameLoss(NamedTuple):
-    """A checkpoint that one side changed. mover: the side that moved it, "ours" or "theirs". target: "" if unknown."""
+    """A checkpoint that one side changed, and the other moved to where none is. mover: "ours" or "theirs". target: ""
+    where that is not known.
+    """
 
     path: str
     mover: str
@@ -168,31 +154,28 @@ class RenameLoss(NamedTuple):
 
 
 def read_rename_losses(sealed: Sealed, bases: Sequence[str], tree: str) -> list[RenameLoss]:
-    """The checkpoints that a merge of "ours" and "theirs" into a tree dropped though a side had changed them.
+    """The checkpoints that a merge of "ours" and "theirs" into a tree dropped by following a rename.
 
     bases: the merge bases, full ids. What was moved to another place that a checkpoint may have is not among them.
     """
     found = []
     for mover, other in (("ours", "theirs"), ("theirs", "ours")):
-        dropped = [
-            change.path
-            for change in diff_trees(sealed.cwd, other, tree, pathspecs(), sealed.env)
-            if change.after is None and is_merged(change.path)
+        changes = diff_trees(sealed.cwd, other, tree, pathspecs(), sealed.env)
+        dropped = [one.path for one in changes if one.after is None and is_merged(one.path)]
+        now = read_versions(sealed, other, dropped)
+        before = [read_versions(sealed, base, dropped) for base in bases]
+        lost = [
+            path
+            for path in dropped
+            if any(path in versions for versions in before)
+            and all(versions.get(path) != now.get(path) for versions in before)
         ]
-        changed = _read_changed(sealed, bases, other, dropped)
-        renames = diff_trees(sealed.cwd, bases[0], mover, (), sealed.env, renames=True) if changed else []
-        targets = {change.came_from: change.path for change in renames if change.came_from}
-        moved = [RenameLoss(path, mover, targets.get(path, "")) for path in changed]
-        found += [one for one in moved if not is_merged(one.target)]
+        renames = diff_trees(sealed.cwd, bases[0], mover, (), sealed.env, renames=True) if lost else []
+        targets = {one.came_from: one.path for one in renames if one.came_from}
+        found += [
+            RenameLoss(path, mover, targets.get(path, "")) for path in lost if not is_merged(targets.get(path, ""))
+        ]
     return found
-
-
-def _read_changed(sealed: Sealed, bases: Sequence[str], side: str, paths: Sequence[str]) -> list[str]:
-    """Of these paths, those that some base has, and none of them as the side has them."""
-    before = [read_versions(sealed, base, paths) for base in bases] if paths else []
-    now = read_versions(sealed, side, paths)
-    known = [path for path in paths if any(path in versions for versions in before)]
-    return [path for path in known if all(versions.get(path) != now.get(path) for versions in before)]
 
 
 # the merge that a server makes
@@ -204,18 +187,6 @@ class Plain(NamedTuple):
     sealed: Sealed
     cwd: str
     env: Env
-
-
-class Made(NamedTuple):
-    """What a line-based merge makes of two commits.
-
-    tree: its id. stopped: the checkpoint paths that it leaves to the user, with git's words for why. others: how many
-    paths of other files it leaves.
-    """
-
-    tree: str
-    stopped: dict[str, tuple[str, ...]]
-    others: int
 
 
 @contextmanager
@@ -230,44 +201,34 @@ def open_plain(cwd: str, env: Env = None) -> Iterator[Plain]:
         yield Plain(sealed._replace(env=apart), cwd, {**own, OTHER_OBJECTS: more})
 
 
-def merge_by_lines(plain: Plain, first: str, second: str) -> Made:
+def merge_by_lines(plain: Plain, first: str, second: str) -> TreeMerge:
     """The line-based merge of two commits (full ids). Raises CheckpointError where git cannot merge them."""
     if plain.sealed.partial:
         bases = read_base_ids(plain.cwd, (first, second), plain.env)
-        fetch_missing(plain.cwd, [(base, side) for base in bases[:1] for side in (first, second)], plain.env)
-    merged = merge_trees(plain.sealed, first, second)
+        fetch_missing(plain.cwd, bases[:1], (first, second), plain.env)
+    return merge_trees(plain.sealed, first, second)
+
+
+def find_stopped(merged: TreeMerge) -> dict[str, tuple[str, ...]]:
+    """The checkpoint paths that a merge leaves to the user, with git's words for why."""
     stopped = {one.path: one.kinds for one in merged.unsettled if is_merged(one.path)}
     for note in merged.notes:
         stopped.update({path: (note.kind,) for path in note.paths if is_merged(path) and path not in stopped})
-    return Made(merged.tree, stopped, sum(not is_merged(one.path) for one in merged.unsettled))
+    return stopped
 
 
-def read_predicted(plain: Plain, made: Made, first: str, second: str) -> Touched:
-    """Every version of the checkpoint files that the merge touches; `result` is what it makes."""
-    return read_touched(plain.cwd, Commit(made.tree, made.tree, (first, second), ""), plain.env)
-
-
-def read_made(plain: Plain, made: Made, paths: Sequence[str]) -> dict[str, bytes | None]:
-    """What the merge makes of some paths; None where it has no file."""
-    blobs = read_blobs_at(plain.cwd, paths, plain.env, made.tree)
-    contents = read_contents(plain.cwd, filter(None, blobs.values()), plain.env)
-    return {path: contents.get(blob) for path, blob in blobs.items()}
-
-
-def is_dropped(plain: Plain, commit: Commit) -> bool:
+def is_dropped(cwd: str, commit: Commit, env: Env = None) -> bool:
     """Whether a merge of two took nothing at all of one of them, as `git merge -s ours` does.
 
     Only what is seen on other files than checkpoints counts: one side's checkpoints alone may have been thrown away by
     whoever had to resolve them.
     """
-    trees = [parent.tree for parent in read_commits(plain.cwd, commit.parents, plain.env)]
+    trees = [parent.tree for parent in read_commits(cwd, commit.parents, env)]
     if len(trees) != 2 or trees[0] == trees[1] or commit.tree not in trees:
         return False
     other = commit.parents[0 if commit.tree == trees[1] else 1]
-    bases = read_base_ids(plain.cwd, commit.parents, plain.env)
+    bases = read_base_ids(cwd, commit.parents, env)
     if not bases:
         return False
-    changed, missing = (
-        {change.path for change in diff_trees(plain.cwd, old, other, (), plain.env)} for old in (bases[0], commit.tree)
-    )
+    changed, missing = ({one.path for one in diff_trees(cwd, old, other, (), env)} for old in (bases[0], commit.tree))
     return any(not is_merged(path) for path in changed & missing)

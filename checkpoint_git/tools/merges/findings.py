@@ -1,13 +1,12 @@
 """What merges did to entries of checkpoints, or would do, as findings, as lines and as data. It finds nothing out."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.outcome import Line, Rule
 from checkpoint_git.core.terminal_text import plural, shorten
-from checkpoint_git.git.merges.merges import UNSHALLOW, Commit
 from checkpoint_git.merge.explanation import Entry
 from checkpoint_git.tools.merges.judged import JudgedFile
 from checkpoint_git.tools.merges.sentences import file_data
@@ -15,7 +14,6 @@ from checkpoint_git.tools.merges.sentences import file_data
 Kind = Literal["conflict", "not-json", "duplicate-key", "lost", "doubled", "blended", "undecided", "differs"]
 How = Literal["foreseen", "lines", "hand", "changed", "dropped", "unknown"]
 
-_LONGEST_SUBJECT = 60
 _LONGEST_NAME = 60
 MOST_TOLD = 20  # hits of one kind in one file
 
@@ -25,6 +23,7 @@ class Hit(NamedTuple):
 
     where: a JSON Pointer. name: of the entry, "" for the file. said: what happened. side: whose entry it is ("first",
     "second", "both" or ""). meant: somebody seems to have wanted it so. line: in the file, from 1; 0 where unknown.
+    entry: None where the whole result is compared.
     """
 
     kind: Kind
@@ -35,33 +34,34 @@ class Hit(NamedTuple):
     side: str = ""
     meant: bool = False
     line: int = 0
+    entry: Entry | None = None
 
 
 class Event(NamedTuple):
     """The merge that is reported. commit: its id, "" for one that is only predicted. names: of its two sides.
 
-    squash: a commit that holds another branch's work and does not name it as a parent.
+    squash: a commit that holds another branch's work and does not name it as a parent. parents: commit ids.
     """
 
     commit: str
     names: tuple[str, str]
     subject: str = ""
     squash: bool = False
+    parents: tuple[str, ...] = ()
 
-
-class Found(NamedTuple):
-    """What the rules would not have. entry: of the explanation; None where the whole result is compared."""
-
-    hit: Hit
-    entry: Entry | None = None
+    @property
+    def title(self) -> str:
+        """Such as "merge 0123456789ab of main and topic"."""
+        first, second = (shorten(name, _LONGEST_NAME) for name in self.names)
+        return f"{'squash' if self.squash else 'merge'} {self.commit[:12]} of {first} and {second}"
 
 
 class AuditedFile(NamedTuple):
-    """One file of a merge. how: who made its result. found: what the rules would not have."""
+    """One file of a merge. how: who made its result. hits: what the rules would not have."""
 
     judged: JudgedFile
     how: How
-    found: list[Found]
+    hits: list[Hit]
 
 
 class AuditedMerge(NamedTuple):
@@ -70,7 +70,6 @@ class AuditedMerge(NamedTuple):
     """
 
     event: Event
-    commit: Commit | None
     files: list[AuditedFile]
     whole: int = 0
     crowded: tuple[str, ...] = ()
@@ -80,7 +79,7 @@ class AuditedMerge(NamedTuple):
     @property
     def hits(self) -> list[Hit]:
         """All of its files'."""
-        return [found.hit for file in self.files for found in file.found]
+        return [hit for file in self.files for hit in file.hits]
 
 
 # kind -> (code, what a merge to come does, what one that was made did, what it means)
@@ -121,105 +120,77 @@ NOT_REPAIRED = "merge/not-repaired"
 
 def list_rules() -> list[Rule]:
     rules = [Rule(row[0], "error", row[3], "checkpoint explain-merge tells all of a merge") for row in _KINDS.values()]
-    more = (
+    return [
+        *rules,
         Rule(NOT_AUDITED, "warning", "a merge that nothing can be told of in this clone", "git fetch --unshallow"),
         Rule(NOT_REPAIRED, "warning", "harm of a merge that could not be repaired automatically", "fix it by hand"),
-    )
-    return [*rules, *more]
+    ]
+
+
+def list_findings(audited: Sequence[AuditedMerge]) -> list[Finding]:
+    """The findings of all merges: what they did first, then what is not known of them."""
+    known = [finding for one in audited for finding in find_hit_findings(one.event, one.hits, _find_hint(one.event))]
+    return [*known, *(finding for one in audited for finding in _list_unknown(one))]
+
+
+def _find_hint(event: Event) -> str:
+    if not event.commit:
+        return "checkpoint ci premerge merges by the rules before the server does, and says what a person has to decide"
+    if not event.squash:
+        return f"checkpoint explain-merge {event.commit[:12]} tells all that it did"
+    base, head = event.parents[:2]
+    return f"checkpoint audit {event.commit[:12]} --base {base[:12]} --head {head[:12]} --json"
 
 
 def find_hit_findings(event: Event, hits: list[Hit], hint: str) -> list[Finding]:
     """One finding a hit; of many of one kind in one file the first, and how many more there are."""
+    if event.commit:
+        name = event.title + (f' ("{shorten(event.subject, _LONGEST_NAME)}")' if event.subject else "")
+    else:
+        first, second = (shorten(side, _LONGEST_NAME) for side in event.names)
+        name = f"merging {second} into {first} by lines"
     found: list[Finding] = []
-    told: dict[tuple[str, str, bool], int] = {}
+    counts = Counter[tuple[str, Kind, bool]]()
     for hit in hits:
-        key = (hit.path, hit.kind, hit.meant)
-        told[key] = told.get(key, 0) + 1
-        if told[key] <= MOST_TOLD:
-            found.append(_tell(event, hit, hint))
-    for (path, kind, meant), count in told.items():
+        counts[hit.path, hit.kind, hit.meant] += 1
+        if counts[hit.path, hit.kind, hit.meant] <= MOST_TOLD:
+            code, does, did, _ = _KINDS[hit.kind]
+            meant = "; it seems to be meant" if hit.meant else ""
+            message = f"{name} {did if event.commit else does}: {hit.said}{meant}"
+            found.append(Finding(code, _level(hit.meant), message, hit.path, hit.where, hit.line, hint=hint))
+    for (path, kind, is_meant), count in counts.items():
         if count > MOST_TOLD:
-            code = next(row[0] for each, row in _KINDS.items() if each == kind)
-            message = f"{_name_event(event)}: {count - MOST_TOLD} more of this kind here"
-            found.append(Finding(code, _level(meant), message, path, hint="--json has all of them"))
+            message = f"{name}: {count - MOST_TOLD} more of this kind here"
+            found.append(Finding(CODES[kind], _level(is_meant), message, path, hint="--json has all of them"))
     return found
-
-
-def _tell(event: Event, hit: Hit, hint: str) -> Finding:
-    code, does, did, _ = _KINDS[hit.kind]
-    what = did if event.commit else does
-    meant = "; it seems to be meant" if hit.meant else ""
-    message = f"{_name_event(event)} {what}: {hit.said}{meant}"
-    return Finding(code, _level(hit.meant), message, hit.path, hit.where, hit.line, hint=hint)
 
 
 def _level(meant: bool) -> Level:
     return "note" if meant else "error"
 
 
-def _name_event(event: Event) -> str:
-    first, second = (shorten(name, _LONGEST_NAME) for name in event.names)
-    if not event.commit:
-        return f"merging {second} into {first} by lines"
-    subject = f' ("{shorten(event.subject, _LONGEST_SUBJECT)}")' if event.subject else ""
-    kind = "squash" if event.squash else "merge"
-    return f"{kind} {event.commit[:12]} of {first} and {second}{subject}"
-
-
-# merges
-
-
-def list_findings(audited: Sequence[AuditedMerge]) -> list[Finding]:
-    """The findings of all merges: what they did first, then what is not known of them."""
-    return [*(finding for one in audited for finding in _list_known(one)),
-            *(finding for one in audited for finding in _list_unknown(one))]  # fmt: skip
-
-
-def _list_known(audited: AuditedMerge) -> list[Finding]:
-    if audited.event.commit:
-        hint = f"checkpoint explain-merge {audited.event.commit[:12]} tells all that it did"
-        if audited.event.squash:
-            sides = audited.commit.parents if audited.commit else ("BASE", "HEAD")
-            hint = f"checkpoint audit {audited.event.commit[:12]} --base {sides[0][:12]} --head {sides[1][:12]} --json"
-    else:
-        hint = "checkpoint ci premerge merges by the rules before the server does, and says what a person has to decide"
-    return find_hit_findings(audited.event, audited.hits, hint)
-
-
-def _list_unknown(audited: AuditedMerge) -> list[Finding]:
+def _list_unknown(audited: AuditedMerge) -> Iterator[Finding]:
     name = f"merge {audited.event.commit[:12]}" if audited.event.commit else "this merge"
-    found = []
     if audited.reason:
         reason, _, hint = audited.reason.partition("; ")
-        found.append(Finding(NOT_AUDITED, "warning", f"{name} could not be judged: {reason}", hint=hint))
+        yield Finding(NOT_AUDITED, "warning", f"{name} could not be judged: {reason}", hint=hint)
     for path in audited.crowded:
         message = f"{name}: more than two parents changed this file, so nothing is told of it"
-        found.append(Finding(NOT_AUDITED, "warning", message, path))
-    return found
-
-
-def find_cut_end(commit: str) -> Finding:
-    """That a shallow clone ends at a commit. commit: its full id."""
-    message = f"this clone was cut off at {commit[:12]}: of the merges before it nothing is known"
-    return Finding(NOT_AUDITED, "warning", message, hint=UNSHALLOW)
+        yield Finding(NOT_AUDITED, "warning", message, path)
 
 
 def describe(audited: AuditedMerge) -> Line:
     event = audited.event
-    first, second = (shorten(name, 60) for name in event.names)
-    if not event.commit:
-        title = f"{second} merged into {first} by lines"
+    if event.commit:
+        title = f'{event.title} ("{shorten(event.subject, _LONGEST_NAME)}")'
     else:
-        kind = "squash" if event.squash else "merge"
-        title = f'{kind} {event.commit[:12]} of {first} and {second} ("{shorten(event.subject, 60)}")'
-    told = count_kinds([audited])
-    said = ", ".join(f"{number} {kind}" for kind, number in told.items())
-    wrong = any(not hit.meant for hit in audited.hits)
+        first, second = (shorten(side, _LONGEST_NAME) for side in event.names)
+        title = f"{second} merged into {first} by lines"
     if audited.reason:
         return Line(f"{title}: nothing can be told: {audited.reason}", "warn")
-    return Line(
-        f"{title}: {said or 'every entry as the rules want it'}", "bad" if wrong else "good" if not said else ""
-    )
+    said = ", ".join(f"{number} {kind}" for kind, number in count_kinds([audited]).items())
+    is_bad = any(not hit.meant for hit in audited.hits)
+    return Line(f"{title}: {said or 'every entry as the rules want it'}", "bad" if is_bad else "" if said else "good")
 
 
 def count_kinds(audited: Sequence[AuditedMerge]) -> dict[str, int]:
@@ -247,7 +218,7 @@ def merge_data(audited: AuditedMerge) -> dict[str, Any]:
         "other_conflicts": audited.others,
         "files": [
             {**file_data(file.judged.file, file.judged.found), "made_by": file.how,
-             "hits": [found.hit._asdict() for found in file.found]}
+             "hits": [{name: value for name, value in hit._asdict().items() if name != "entry"} for hit in file.hits]}
             for file in audited.files
         ],
     }  # fmt: skip

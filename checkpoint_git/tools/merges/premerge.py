@@ -12,21 +12,20 @@ from typing import Literal, NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
-from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.git.merges.merges import read_contents
 from checkpoint_git.git.merges.new_commits import open_aside, write_merge_commit
-from checkpoint_git.git.merges.trees import TreeMerge
-from checkpoint_git.git.objects import diff_trees
+from checkpoint_git.git.merges.trees import merge_by_lines, open_plain
+from checkpoint_git.git.objects import Change, diff_trees
 from checkpoint_git.git.remotes import Pushed, push_commit, read_full_bases
 from checkpoint_git.protocols.write import find_new_errors
-from checkpoint_git.tools.merges.pull_request import Request
-from checkpoint_git.tools.merges.tree_merge import MergedTree, UnrelatedError, merge_commits, merge_plainly
+from checkpoint_git.tools.merges.pull_request import LONGEST_NAME, Request, show_name
+from checkpoint_git.tools.merges.tree_merge import MergedTree, UnrelatedError, merge_commits
 from checkpoint_git.version import __version__
 
 State = Literal["contained", "up-to-date", "mergeable", "merged", "conflicts", "invalid"]
 Env = Mapping[str, str]
 _UNSAFE_IN_NAME = re.compile(r"[^\w./+-]")
-_LONGEST_NAME = 100  # characters
 
 
 class Premerge(NamedTuple):
@@ -64,26 +63,26 @@ def premerge(request: Request, now: int, env: Env) -> Premerge:
     if request.base in bases:
         return Premerge("up-to-date")
     if not bases:
-        names = f"{_shown(request.head_name)} and {_shown(request.base_name)}"
+        names = f"{show_name(request.head_name)} and {show_name(request.base_name)}"
         raise UnrelatedError(f"{names} have no common ancestor", "they are unrelated histories: merge them by hand")
     with open_aside(request.cwd, env) if request.dry_run else nullcontext(env) as surroundings:
         done = _merge(request, now, surroundings)
-        if done.state != "merged" or request.dry_run or done.merged is None:
-            return done
-        parents = (request.head, request.base)
-        commit = write_merge_commit(request.cwd, done.merged.tree, parents, write_message(request, done), env)
-    if not request.push:
-        return done._replace(commit=commit)
-    _check_pushed(request, commit, push_commit(request.cwd, request.remote, commit, request.ref, request.head, env))
-    return done._replace(commit=commit, pushed=True)
+    if done.state != "merged" or request.dry_run or done.merged is None:
+        return done
+    message = _make_message(request, len(done.merged.files))
+    commit = write_merge_commit(request.cwd, done.merged.tree, (request.head, request.base), message, env)
+    if request.push:
+        _check_pushed(request, commit, push_commit(request.cwd, request.remote, commit, request.ref, request.head, env))
+    return done._replace(commit=commit, pushed=request.push)
 
 
 def _merge(request: Request, now: int, env: Env) -> Premerge:
-    plain = merge_plainly(request.cwd, request.head, request.base, env=env)
-    merged = merge_commits(request.cwd, request.head, request.base, env=env)
-    conflicts = tuple(one.path for one in plain.unsettled)
-    differing = _read_differing(request.cwd, plain, merged, env)
-    blended = tuple(sorted(differing - set(conflicts)))
+    with open_plain(request.cwd, env) as plain:
+        by_lines = merge_by_lines(plain, request.head, request.base)
+        merged = merge_commits(request.cwd, request.head, request.base, env=env)
+        changes = diff_trees(request.cwd, by_lines.tree, merged.tree, (), plain.env)
+        differing = _read_differing(request.cwd, changes, {file.path for file in merged.files}, plain.env)
+    conflicts = tuple(one.path for one in by_lines.unsettled)
     errors = tuple(
         error
         for file in merged.files
@@ -94,38 +93,36 @@ def _merge(request: Request, now: int, env: Env) -> Premerge:
         state = "conflicts"
     elif errors:
         state = "invalid"
-    elif plain.clean and not differing:
+    elif by_lines.clean and not differing:
         state = "mergeable"
+    blended = tuple(sorted(differing - set(conflicts)))
     return Premerge(state, merged, conflicts, blended, errors if state == "invalid" else ())
 
 
-def _read_differing(cwd: str, plain: TreeMerge, merged: MergedTree, env: Env) -> set[str]:
-    # the paths of which the two merges make something else; another spelling of the same document is none
-    pairs = {one.path: (one.old, one.after) for one in diff_trees(cwd, plain.tree, merged.tree, (), env)}
-    blobs = {path: [entry.blob for entry in pair if entry] for path, pair in pairs.items()}
-    made = {file.path for file in merged.files}
-    contents = read_contents(cwd, {blob for path in made & set(blobs) for blob in blobs[path]}, env)
-    return {path for path, pair in blobs.items() if path not in made or not _is_same(contents, pair)}
+def _read_differing(cwd: str, changes: Iterable[Change], documents: set[str], env: Env | None) -> set[str]:
+    """The paths of which two merges make something else; another spelling of the same document is none."""
+    blobs = {one.path: [entry.blob for entry in (one.old, one.after) if entry] for one in changes}
+    contents = read_contents(cwd, {blob for path in blobs.keys() & documents for blob in blobs[path]}, env)
+    same = {path for path in blobs.keys() & documents if _is_same([contents[blob] for blob in blobs[path]])}
+    return set(blobs) - same
 
 
-def _is_same(contents: Mapping[str, bytes], blobs: Iterable[str]) -> bool:
+def _is_same(versions: list[bytes]) -> bool:
     try:
-        first, second = (scan_tokens(decode(contents[blob])) for blob in blobs)
-    except (JsonTextError, ValueError):  # one is not there, or is not JSON
+        values = [scan_tokens(decode(data)) for data in versions]
+    except JsonTextError:
         return False
-    return bool(first == second)
+    return len(values) == 2 and values[0] == values[1]
 
 
-def write_message(request: Request, done: Premerge) -> str:
+def _make_message(request: Request, count: int) -> str:
     """The merge commit's message. Names are untrusted: what services take for commands is left out of them."""
-    files = done.merged.files if done.merged else ()
-    count = f"{len(files)} checkpoint{'' if len(files) == 1 else 's'}"
     base, head = (
-        _UNSAFE_IN_NAME.sub("?", shorten(name, _LONGEST_NAME)) for name in (request.base_name, request.head_name)
+        _UNSAFE_IN_NAME.sub("?", shorten(name, LONGEST_NAME)) for name in (request.base_name, request.head_name)
     )
     return (
         f"Merge {base} into {head}\n\n"
-        f"Both sides changed {count}; merged by what the fields mean, not by lines.\n\n"
+        f"Both sides changed {plural(count, 'checkpoint')}; merged by what the fields mean, not by lines.\n\n"
         f"Made by checkpoint-git {__version__}: checkpoint ci premerge\n"
     )
 
@@ -133,23 +130,18 @@ def write_message(request: Request, done: Premerge) -> str:
 def _check_pushed(request: Request, commit: str, pushed: Pushed) -> None:
     if pushed.arrived:
         return
-    branch, made = _shown(request.head_name), f"the merge is commit {commit[:12]} in this clone"
+    branch, made = show_name(request.head_name), f"the merge is commit {commit[:12]} in this clone"
     if pushed.now is None:
         hint = f"{made}; look whether it arrived before you run it again: it is safe to"
         raise CheckpointError(f"the remote does not answer: {pushed.said}", hint)
     if not pushed.now:
         raise MovedError(f"{branch} is gone from the remote", "was the pull request closed?")
     if pushed.now != request.head:
-        message = (
-            f"{branch} moved: the remote has {pushed.now[:12]}, merged was {request.head[:12]}; nothing was pushed"
-        )
-        raise MovedError(message, "fetch, and run it again for what is there now; --retries N does so by itself")
+        places = f"the remote has {pushed.now[:12]}, merged was {request.head[:12]}"
+        hint = "fetch, and run it again for what is there now; --retries N does so by itself"
+        raise MovedError(f"{branch} moved: {places}; nothing was pushed", hint)
     if not pushed.refused:
         hint = f"{made}; run it again: it is safe to. If this comes back, may this job's identity push there?"
         raise CheckpointError(f"the push to {branch} did not arrive: {pushed.said}", hint)
     hint = f"{made}; may this job's identity push to the branch? a protected branch has to let it"
     raise CheckpointError(f"the remote refused the push to {branch}: {pushed.said}", hint)
-
-
-def _shown(name: str) -> str:
-    return escape_controls(shorten(name, _LONGEST_NAME))

@@ -2,32 +2,59 @@
 
 import argparse
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsonplace import locate_all
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
-from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Style
+from checkpoint_git.core.outcome import Invocation, Line, Outcome, Style
 from checkpoint_git.core.terminal_text import join_some, plural
 from checkpoint_git.git.remotes import quiet_env
 from checkpoint_git.tools.merges.premerge import MovedError, Premerge, State, premerge
 from checkpoint_git.tools.merges.pull_request import Request, follow, read_request
 from checkpoint_git.tools.merges.tree_merge import Kind, Remaining
 
-_CODES: dict[Kind, str] = {
-    "checkpoint": "premerge/conflict",
-    "text": "premerge/no-json",
-    "too-large": "premerge/too-large",
-    "record": "premerge/record",
-    "file": "premerge/file",
-    "binary": "premerge/file",
-    "removed": "premerge/removed",
-    "renamed": "premerge/renamed",
-    "mode": "premerge/mode",
-    "type": "premerge/type",
-}
 _MOST_NAMED = 20  # paths in one line
+
+# the finding's code -> what to type for it, in a merge on one's own machine
+_WAYS: dict[Kind, tuple[str, str]] = {
+    "checkpoint": (
+        "premerge/conflict",
+        "checkpoint resolve {path}{where} --take ours|theirs, in a merge on your machine",
+    ),
+    "text": ("premerge/no-json", "write it as JSON in a merge on your machine, then git add {path}"),
+    "too-large": (
+        "premerge/too-large",
+        "checkpoint rotate, on the branch that has it so large, moves what is closed into history",
+    ),
+    "record": ("premerge/record", ""),
+    "file": ("premerge/file", "settle the marked lines in a merge on your machine, then git add {path}"),
+    "binary": (
+        "premerge/file",
+        "git checkout --ours|--theirs {path}, then git add {path}, in a merge on your machine",
+    ),
+    "removed": (
+        "premerge/removed",
+        "git checkout {changed} -- {path} keeps it, git rm {path} does not, in a merge on your machine",
+    ),
+    "renamed": (
+        "premerge/renamed",
+        "git add the name that shall stay and git rm the other, in a merge on your machine",
+    ),
+    "mode": ("premerge/mode", "chmod +x or chmod -x {path}, then git add {path}, in a merge on your machine"),
+    "type": ("premerge/type", "keep one of the two in a merge on your machine, then git add {path}"),
+}
+_MOVED = "git checkout {changed} -- {path} after git merge brings it back; git merge itself says nothing of it"
+
+_SAID: dict[State, tuple[str, Style]] = {
+    "contained": ("nothing to do: {base} has all of {head} already", "good"),
+    "up-to-date": ("nothing to do: {head} has all of {base} already", "good"),
+    "mergeable": ("nothing to do: {head} merges with {base} as it is, and no checkpoint is harmed", "good"),
+    "merged": ("{head} {did}", "good"),
+    "conflicts": ("{head} does not merge with {base}: {count} left to a person", "bad"),
+    "invalid": ("{head} was not merged with {base}: a checkpoint would not be valid any more", "bad"),
+}
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -44,74 +71,46 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 def describe_premerge(request: Request, done: Premerge) -> Outcome:
     """The answer of the verb: exit code 1 where something is left to the user."""
-    findings = find_troubles(request, done)
-    blocks = [*_describe(request, done), *(_advise(request, done) if findings else [])]
-    return Outcome(_data(request, done), blocks, findings, int(bool(findings)), [_summary(request, done)])
+    findings: list[Finding] = []
+    if done.merged:
+        documents = {file.path: file.sides[0] for file in done.merged.files}
+        for one in done.merged.remaining:
+            findings += _find_remaining(request, one, documents.get(one.path))
+    for error in done.errors:
+        message = f"the merge would not be valid though both sides are: {error.message}"
+        findings.append(error._replace(message=message))
+    blocks = [*_describe(done), *(_advise(request) if findings else [])]
+    return Outcome(_data(request, done), blocks, findings, int(bool(findings)), [_summarize(request, done)])
 
 
 # findings
 
 
-def find_troubles(request: Request, done: Premerge) -> list[Finding]:
-    """One finding for each place that is left to the user, and each that the merge would break."""
-    if done.merged is None:
-        return []
-    documents = {file.path: file.sides[0] for file in done.merged.files}
-    found = [
-        finding
-        for remaining in done.merged.remaining
-        for finding in _find_remaining(request, remaining, documents.get(remaining.path))
-    ]
-    return found + [
-        error._replace(message=f"the merge would not be valid though both sides are: {error.message}")
-        for error in done.errors
-    ]
-
-
-def _find_remaining(request: Request, remaining: Remaining, ours: bytes | None) -> Iterable[Finding]:
-    code = _CODES[remaining.kind]
-    if not remaining.clashes:
-        hint = _advise_on(request, remaining)
-        yield Finding(code, "error", _sided(request, remaining), remaining.path, hint=hint)
-        return
-    lines = _locate(ours, [clash.where for clash in remaining.clashes])
-    for clash, (line, column) in zip(remaining.clashes, lines, strict=True):
+def _find_remaining(request: Request, remaining: Remaining, ours: bytes | None) -> Iterator[Finding]:
+    """One finding for each place that is left to the user."""
+    code, hint = _WAYS[remaining.kind]
+    path = shlex.quote(f"./{remaining.path}" if remaining.path.startswith("-") else remaining.path)
+    places = _locate(ours, [clash.where for clash in remaining.clashes])
+    for clash, (line, column) in zip(remaining.clashes, places, strict=True):
         message = (
             f"both sides changed {clash.where or 'the document'}: "
             f"{request.head_name} says {clash.ours}, {request.base_name} says {clash.theirs}"
         )
-        hint = f"{_resolve(remaining.path, clash.where)}, in a merge on your machine"
-        yield Finding(code, "error", message, remaining.path, clash.where, line, column, hint)
-
-
-def _sided(request: Request, remaining: Remaining) -> str:
-    who, _, did = remaining.detail.partition(" ")
-    if remaining.kind != "removed" or who not in ("ours", "theirs"):
-        return remaining.detail
-    names = [request.head_name, request.base_name]
-    mover, other = names if who == "ours" else names[::-1]
-    return f"{mover} {did.removesuffix('the other side changed it')}{other} changed it"
-
-
-# what to type for it, in a merge on one's own machine
-_HINTS: dict[Kind, str] = {
-    "text": "write it as JSON in a merge on your machine, then git add {path}",
-    "too-large": "checkpoint rotate, on the branch that has it so large, moves what is closed into history",
-    "file": "settle the marked lines in a merge on your machine, then git add {path}",
-    "binary": "git checkout --ours|--theirs {path}, then git add {path}, in a merge on your machine",
-    "removed": "git checkout {changed} -- {path} keeps it, git rm {path} does not, in a merge on your machine",
-    "renamed": "git add the name that shall stay and git rm the other, in a merge on your machine",
-    "mode": "chmod +x or chmod -x {path}, then git add {path}, in a merge on your machine",
-    "type": "keep one of the two in a merge on your machine, then git add {path}",
-}
-_MOVED = "git checkout {changed} -- {path} after git merge brings it back; git merge itself says nothing of it"
-
-
-def _advise_on(request: Request, remaining: Remaining) -> str:
-    who, _, did = remaining.detail.partition(" ")
-    hint = _MOVED if remaining.kind == "removed" and did.startswith("moved it") else _HINTS.get(remaining.kind, "")
-    changed = request.head if who == "theirs" else request.base
-    return hint.format(path=_spell(remaining.path), changed=changed[:12])
+        where = f" --where {shlex.quote(clash.where)}" if clash.where else ""
+        way = hint.format(path=path, where=where)
+        yield Finding(code, "error", message, remaining.path, clash.where, line, column, way)
+    if remaining.clashes:
+        return
+    message, changed = remaining.detail, request.base
+    who, _, did = message.partition(" ")
+    if remaining.kind == "removed" and who in ("ours", "theirs"):
+        mover, other = request.head_name, request.base_name
+        if who == "theirs":
+            mover, other, changed = other, mover, request.head
+        message = f"{mover} {did.removesuffix('the other side changed it')}{other} changed it"
+        hint = _MOVED if did.startswith("moved it") else hint
+    way = hint.format(path=path, where="", changed=changed[:12])
+    yield Finding(code, "error", message, remaining.path, hint=way)
 
 
 def _locate(data: bytes | None, places: list[str]) -> list[tuple[int, int]]:
@@ -123,29 +122,10 @@ def _locate(data: bytes | None, places: list[str]) -> list[tuple[int, int]]:
         return [(0, 0)] * len(places)
 
 
-def _resolve(path: str, where: str) -> str:
-    named = f" --where {shlex.quote(where)}" if where else ""
-    return f"checkpoint resolve {_spell(path)}{named} --take ours|theirs"
-
-
-def _spell(path: str) -> str:
-    return shlex.quote(f"./{path}" if path.startswith("-") else path)
-
-
 # for people
 
 
-_SAID: dict[State, tuple[str, Style]] = {
-    "contained": ("nothing to do: {base} has all of {head} already", "good"),
-    "up-to-date": ("nothing to do: {head} has all of {base} already", "good"),
-    "mergeable": ("nothing to do: {head} merges with {base} as it is, and no checkpoint is harmed", "good"),
-    "merged": ("{head} {did}", "good"),
-    "conflicts": ("{head} does not merge with {base}: {count} left to a person", "bad"),
-    "invalid": ("{head} was not merged with {base}: a checkpoint would not be valid any more", "bad"),
-}
-
-
-def _summary(request: Request, done: Premerge) -> Line:
+def _summarize(request: Request, done: Premerge) -> Line:
     text, style = _SAID[done.state]
     if done.pushed:
         did = f"was merged with {request.base_name} and pushed: commit {done.commit[:12]}"
@@ -157,9 +137,9 @@ def _summary(request: Request, done: Premerge) -> Line:
     return Line(text.format(base=request.base_name, head=request.head_name, did=did, count=count), style)
 
 
-def _describe(request: Request, done: Premerge) -> list[Block]:
+def _describe(done: Premerge) -> Iterator[Line]:
     if done.merged is None or done.state == "mergeable":
-        return []
+        return
     left = {remaining.path for remaining in done.merged.remaining}
     merged = [file.path for file in done.merged.files if file.path not in left]
     named: tuple[tuple[Sequence[str], str, Style], ...] = (
@@ -167,16 +147,14 @@ def _describe(request: Request, done: Premerge) -> list[Block]:
         (done.plain_conflicts, "in conflict where they are merged by lines", "dim"),
         (done.blended, "merged by lines without a word, into something that neither side meant", "warn"),
     )
-    lines: list[Block] = [Line(f"{plural(len(paths), 'file')} {what}: {join_some(list(paths), _MOST_NAMED)}", style)
-            for paths, what, style in named if paths]  # fmt: skip
+    for paths, what, style in named:
+        if paths:
+            yield Line(f"{plural(len(paths), 'file')} {what}: {join_some(list(paths), _MOST_NAMED)}", style)
     if done.state in ("conflicts", "invalid") and not done.plain_conflicts:
-        lines.append(
-            Line("the forge's own merge by lines would be clean: its button works, and should not be pressed", "warn")
-        )
-    return lines
+        yield Line("the forge's own merge by lines would be clean: its button works, and should not be pressed", "warn")
 
 
-def _advise(request: Request, done: Premerge) -> list[Block]:
+def _advise(request: Request) -> list[Line]:
     branch, remote = shlex.quote(request.head_name), shlex.quote(request.remote)
     is_id = request.base.startswith(request.base_name)
     base = shlex.quote(request.base_name if is_id else f"{request.remote}/{request.base_name}")

@@ -12,7 +12,7 @@ from checkpoint_git.git.remotes import HEADS, check_branch, check_remote, fetch_
 from checkpoint_git.git.run import run_git
 
 Env = Mapping[str, str]
-DEFAULT_REMOTE = "origin"
+LONGEST_NAME = 100  # characters
 
 
 class Request(NamedTuple):
@@ -37,18 +37,26 @@ def read_request(args: argparse.Namespace, cwd: str, env: Env) -> Request:
     """The request that the words describe, what is not here fetched. Raises CheckpointError where it is not clear."""
     if not args.base:
         raise CheckpointError("which branch the pull request goes into is not said", "give it: --base origin/main")
-    remote, head_name = args.remote or DEFAULT_REMOTE, args.head or "HEAD"
+    remote, head_name = args.remote or "origin", args.head or "HEAD"
     ref = _find_ref(args.branch, head_name, remote, cwd, env)
     if args.branch and not args.head:
         head_name = ref  # what a job has checked out may be anything, a trial merge for one
     push = bool(args.push) and not args.dry_run
     if push and not ref:
         hint = "give the pull request's branch as the remote calls it: --branch NAME"
-        raise CheckpointError(f"{_shown(head_name)} does not say which branch to push to", hint)
+        raise CheckpointError(f"{show_name(head_name)} does not say which branch to push to", hint)
     if push:
         check_remote(cwd, remote, env)
     base = _find_commit(args.base, remote, cwd, env)
-    head = _read_branch(ref, remote, cwd, env) if head_name == ref else _find_commit(head_name, remote, cwd, env)
+    if head_name == ref:
+        check_remote(cwd, remote, env)
+        head = _fetch_branch(ref, remote, cwd, env)
+        if not head:
+            hint = "was the pull request closed? is --remote the repository that its branch lies in?"
+            message = f"{show_name(remote)} has no branch {show_name(ref.removeprefix(HEADS))} to fetch"
+            raise CheckpointError(message, hint)
+    else:
+        head = _find_commit(head_name, remote, cwd, env)
     names = [_short_name(name, remote) for name in (args.base, ref or head_name)]
     return Request(cwd, remote, names[0], names[1], base, head, ref, push, args.dry_run)
 
@@ -70,15 +78,6 @@ def _find_ref(branch: str | None, head: str, remote: str, cwd: str, env: Env) ->
     return full if full.startswith(HEADS) else ""
 
 
-def _read_branch(ref: str, remote: str, cwd: str, env: Env) -> str:
-    check_remote(cwd, remote, env)
-    commit = _fetch_branch(ref, remote, cwd, env)
-    if not commit:
-        hint = "was the pull request closed? is --remote the repository that its branch lies in?"
-        raise CheckpointError(f"{_shown(remote)} has no branch {_shown(ref.removeprefix(HEADS))} to fetch", hint)
-    return commit
-
-
 def _find_commit(name: str, remote: str, cwd: str, env: Env) -> str:
     """The commit of a name; a branch that this clone does not have is fetched from the remote.
 
@@ -94,9 +93,8 @@ def _find_commit(name: str, remote: str, cwd: str, env: Env) -> str:
         return found
     if _is_id(name) and fetch_commits(cwd, remote, [name], env):
         return read_commit(cwd, name, env)
-    shown = _shown(name)
     hint = "give a branch such as origin/main, or a commit id; a job that checks out one branch has to fetch the other"
-    raise CheckpointError(f"'{shown}' names no commit here, nor a branch of {_shown(remote)}", hint)
+    raise CheckpointError(f"'{show_name(name)}' names no commit here, nor a branch of {show_name(remote)}", hint)
 
 
 def _fetch_branch(short: str, remote: str, cwd: str, env: Env) -> str:
@@ -117,7 +115,7 @@ def follow(request: Request, env: Env) -> Request:
     """The request with the head that its branch has by now. Raises CheckpointError where it cannot be fetched."""
     commit = read_remote_branch(request.cwd, request.remote, request.ref, env)
     if not commit or not fetch_commits(request.cwd, request.remote, [request.ref], env):
-        raise CheckpointError(f"{_shown(request.head_name)} cannot be fetched again", "run it once more")
+        raise CheckpointError(f"{show_name(request.head_name)} cannot be fetched again", "run it once more")
     return request._replace(head=commit)
 
 
@@ -128,5 +126,5 @@ def _short_name(name: str, remote: str) -> str:
     return name
 
 
-def _shown(name: str) -> str:
-    return escape_controls(shorten(name, 100))
+def show_name(name: str) -> str:
+    return escape_controls(shorten(name, LONGEST_NAME))

@@ -1,6 +1,5 @@
 """An explanation of a merge in words and as data: one sentence an entry, for people and for programs."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.jsontext import load
@@ -35,12 +34,43 @@ class Parents(NamedTuple):
 def say_entry(entry: Entry, parents: Parents) -> str:
     """One sentence: the entry's name, what happened to it, why."""
     note = f" ({entry.note})" if entry.note else ""
-    return f"{entry.name}: {_SENTENCES[entry.verdict](entry, parents)}{note}"
+    return f"{entry.name}: {_say_verdict(entry, parents)}{note}"
 
 
-def _taken(entry: Entry, parents: Parents) -> str:
+def _say_verdict(entry: Entry, parents: Parents) -> str:
+    first, second, result = (say_value(value) for value in (entry.first, entry.second, entry.result))
+    value = entry.second if entry.first is None else entry.first
+    # the name says already what an item is that is known by all that it holds
+    stands = "" if entry.result is None or _is_named(entry, entry.result) else f"{result} is "
+    match entry.verdict:
+        case "first" | "second":
+            return _say_taken(entry, parents.name(entry.verdict))
+        case "lost":
+            return _say_lost(entry, parents)
+        case "combined":
+            return f"{result}, made of {first} and {second}"
+        case "decided":
+            kept, other = (first, second) if entry.side == "first" else (second, first)
+            loser = parents.name("second" if entry.side == "first" else "first")
+            return f"{kept} of {parents.name(entry.side)} stands, {other} of {loser} does not"
+        case "limited":
+            return f"{say_value(value)} was cut off at the end of a full list"
+        case "moved":
+            return f"{say_value(value)} is in another place"
+        case "edited" if entry.result is None:
+            return f"{say_value(value)} was changed in the merge"
+        case "edited":
+            return f"{stands}no parent's: written in the merge"
+        case "resurrected":
+            return f"{stands}back, though {parents.name(entry.side)} removed it"
+        case "doubled":
+            return f"{result} stands there again" if entry.result is not None else "something stands there twice"
+        case _:
+            return f"{result} is made of two records" if entry.result is not None else "no document"
+
+
+def _say_taken(entry: Entry, who: str) -> str:
     value = entry.first if entry.verdict == "first" else entry.second
-    who = parents.name(entry.verdict)
     if value is None:
         return f"removed, as by {who}"
     if _is_named(entry, value):
@@ -48,15 +78,7 @@ def _taken(entry: Entry, parents: Parents) -> str:
     return f"{say_value(value)}, from {who}" if entry.base is None else f"{say_value(value)}, as {who} changed it"
 
 
-def _decided(entry: Entry, parents: Parents) -> str:
-    other = "second" if entry.side == "first" else "first"
-    stands, gone = (entry.first, entry.second) if entry.side == "first" else (entry.second, entry.first)
-    return (
-        f"{say_value(stands)} of {parents.name(entry.side)} stands, {say_value(gone)} of {parents.name(other)} does not"
-    )
-
-
-def _lost(entry: Entry, parents: Parents) -> str:
+def _say_lost(entry: Entry, parents: Parents) -> str:
     stands = f"; {say_value(entry.result)} stands" if entry.result is not None else ""
     if entry.side == "both" and entry.first != entry.second:
         said = f"{say_value(entry.first)} of {parents.name('first')} and {say_value(entry.second)} of the other"
@@ -67,39 +89,6 @@ def _lost(entry: Entry, parents: Parents) -> str:
     if _is_named(entry, value):
         return f"gone, though {parents.name(entry.side)} added it"
     return f"{say_value(value)} of {parents.name(entry.side)} is gone{stands}"
-
-
-def _resurrected(entry: Entry, parents: Parents) -> str:
-    value = "" if _is_named(entry, entry.result) else f"{say_value(entry.result)} is "
-    return f"{value}back, though {parents.name(entry.side)} removed it"
-
-
-def _edited(entry: Entry, parents: Parents) -> str:
-    if entry.result is None:
-        return f"{say_value(entry.first or entry.second)} was changed in the merge"
-    value = "" if _is_named(entry, entry.result) else f"{say_value(entry.result)} is "
-    return f"{value}no parent's: written in the merge"
-
-
-_SENTENCES: dict[str, Callable[[Entry, Parents], str]] = {
-    "first": _taken,
-    "second": _taken,
-    "combined": lambda entry, parents: (
-        f"{say_value(entry.result)}, made of {say_value(entry.first)} and {say_value(entry.second)}"
-    ),
-    "decided": _decided,
-    "limited": lambda entry, parents: f"{say_value(entry.first or entry.second)} was cut off at the end of a full list",
-    "moved": lambda entry, parents: f"{say_value(entry.first or entry.second)} is in another place",
-    "edited": _edited,
-    "resurrected": _resurrected,
-    "lost": _lost,
-    "doubled": lambda entry, parents: (
-        f"{say_value(entry.result)} stands there again" if entry.result is not None else "something stands there twice"
-    ),
-    "blended": lambda entry, parents: (
-        f"{say_value(entry.result)} is made of two records" if entry.result is not None else "no document"
-    ),
-}
 
 
 def _is_named(entry: Entry, value: str | None) -> bool:

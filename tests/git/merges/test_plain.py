@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from checkpoint_git.git.merges.merges import read_merge
-from checkpoint_git.git.merges.trees import is_dropped, merge_by_lines, open_plain, read_made, read_predicted
+from checkpoint_git.git.merges.merges import Commit, read_files_at, read_merge, read_touched
+from checkpoint_git.git.merges.trees import find_stopped, is_dropped, merge_by_lines, open_plain
 from tests.scenarios.driven import drive
 from tests.support.repos import GitRepo
 
@@ -29,10 +29,10 @@ def test_lines_are_merged_and_no_object_is_left_behind(diverged: GitRepo) -> Non
     before = diverged.git("count-objects", "-v")
     with open_plain(str(diverged.path)) as plain:
         made = merge_by_lines(plain, *ids(diverged))
-        (file,) = read_predicted(plain, made, *ids(diverged)).files
+        (file,) = read_touched(plain.cwd, Commit(made.tree, made.tree, ids(diverged), ""), plain.env).files
         assert file.result == f"left\n{LINES}right\n".encode()
-        assert read_made(plain, made, [PATH, "gone"]) == {PATH: file.result, "gone": None}
-        assert (made.stopped, made.others) == ({}, 0)
+        assert read_files_at(plain.cwd, [PATH, "gone"], plain.env, made.tree) == {PATH: file.result, "gone": None}
+        assert (find_stopped(made), made.unsettled) == ({}, [])
     assert diverged.git("count-objects", "-v") == before
 
 
@@ -44,7 +44,8 @@ def test_what_lines_cannot_merge_is_named(diverged: GitRepo) -> None:
         diverged.commit("conflict")
     with open_plain(str(diverged.path)) as plain:
         made = merge_by_lines(plain, *ids(diverged))
-    assert (made.stopped, made.others) == ({PATH: ("contents",)}, 1)
+    assert find_stopped(made) == {PATH: ("contents",)}
+    assert [one.path for one in made.unsettled] == [PATH, "code"]
 
 
 @pytest.mark.parametrize("lines", ["* merge=union", "* merge=ours-always", "* -merge", "* text eol=crlf"])
@@ -58,18 +59,17 @@ def test_no_attribute_has_a_say(lines: str, diverged: GitRepo, tmp_path: Path) -
         diverged.commit("attributes")
     with open_plain(str(diverged.path)) as plain:
         made = merge_by_lines(plain, *ids(diverged))
-        assert read_made(plain, made, [PATH]) == {PATH: f"left\n{LINES}right\n".encode()}
+        assert read_files_at(plain.cwd, [PATH], plain.env, made.tree) == {PATH: f"left\n{LINES}right\n".encode()}
 
 
 def test_a_side_that_was_thrown_away_is_known_by_its_other_files(diverged: GitRepo) -> None:
     diverged.git("merge", "-q", "-s", "ours", "-m", "ours", "right")
-    with open_plain(str(diverged.path)) as plain:
-        assert not is_dropped(plain, read_merge(str(diverged.path), "HEAD")), "only its checkpoint is gone"
+    top = str(diverged.path)
+    assert not is_dropped(top, read_merge(top, "HEAD")), "only its checkpoint is gone"
     diverged.git("reset", "-q", "--hard", "HEAD^")
     diverged.git("checkout", "-q", "right")
     diverged.write("code", "right\n")
     diverged.commit("code too")
     diverged.git("checkout", "-q", "left")
     diverged.git("merge", "-q", "-s", "ours", "-m", "ours", "right")
-    with open_plain(str(diverged.path)) as plain:
-        assert is_dropped(plain, read_merge(str(diverged.path), "HEAD"))
+    assert is_dropped(top, read_merge(top, "HEAD"))

@@ -11,10 +11,11 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.git.driver_settings import Choices
-from checkpoint_git.protocols.registry import is_merged
-from checkpoint_git.tools.merges.tree_merge import MergedTree, UnrelatedError, merge_commits, merge_plainly
+from checkpoint_git.git.merges.merges import read_files_at
+from checkpoint_git.git.merges.trees import merge_by_lines, open_plain
+from checkpoint_git.tools.merges.tree_merge import MergedTree, UnrelatedError, merge_commits
 from tests.scenarios.driven import PATH, drive
-from tests.support.beside import compare_merges
+from tests.support.beside import compare_merges, merge_plainly
 from tests.support.histories import write_history
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
@@ -84,7 +85,7 @@ def test_a_conflict_of_text_is_merged_by_meaning(repo: GitRepo) -> None:
     merged = merge(repo)
     assert merged.is_clean
     assert decisions_in(show(repo, merged.tree, PATH)) == [*DECISIONS, "ours", "theirs"]
-    assert not merge_plainly(str(repo.path), "ours", "theirs").clean
+    assert not merge_plainly(repo, "ours", "theirs").clean
 
 
 def test_a_true_conflict_is_told_with_its_place_and_both_sides(repo: GitRepo) -> None:
@@ -109,9 +110,11 @@ def test_a_clean_text_merge_that_is_no_merge_of_meaning_is_not_taken(repo: GitRe
         lines, [lines[0], '"new": "x",', *lines[1:]], [*lines[:5], '"new": "x",', *lines[5:]]
     ))  # fmt: skip
     diverge(repo, {PATH: base}, {PATH: ours}, {PATH: theirs})
-    plain = merge_plainly(str(repo.path), "ours", "theirs")
-    assert plain.clean
-    assert show(repo, plain.tree, PATH).count('"new"') == 2
+    with open_plain(str(repo.path)) as plain:
+        by_lines = merge_by_lines(plain, repo.git("rev-parse", "ours"), repo.git("rev-parse", "theirs"))
+        text = read_files_at(plain.cwd, [PATH], plain.env, by_lines.tree)[PATH] or b""
+    assert by_lines.clean
+    assert text.count(b'"new"') == 2
     merged = merge(repo)
     assert merged.is_clean
     assert show(repo, merged.tree, PATH).count('"new"') == 1
@@ -121,7 +124,7 @@ def test_a_record_that_both_sides_have_differently_is_never_blended(repo: GitRep
     lines = [f"key_{number}: {number}" for number in range(9)]
     base, ours, theirs = ("\n".join(some) + "\n" for some in (lines, ["x: 1", *lines], [*lines, "y: 1"]))
     diverge(repo, {RECORD: base}, {RECORD: ours}, {RECORD: theirs})
-    assert merge_plainly(str(repo.path), "ours", "theirs").clean
+    assert merge_plainly(repo, "ours", "theirs").clean
     assert [(one.path, one.kind) for one in merge(repo).remaining] == [(RECORD, "record")]
 
 
@@ -199,7 +202,7 @@ def test_attributes_of_neither_branch_nor_the_work_tree_count(repo: GitRepo, lin
     diverge(repo, *(dict(some) for some in files))
     repo.write(".git/info/attributes", f"{line}\n")
     assert [(one.path, one.kind) for one in merge(repo).remaining] == [(PATH, "checkpoint"), ("f", "file")]
-    assert not merge_plainly(str(repo.path), "ours", "theirs").clean
+    assert not merge_plainly(repo, "ours", "theirs").clean
 
 
 def test_attributes_and_settings_of_the_user_do_not_count(repo: GitRepo, tmp_path: Path) -> None:
@@ -229,7 +232,8 @@ def test_the_clones_narrative_is_respected(repo: GitRepo) -> None:
     merged = merge(repo)
     assert merged.is_clean
     assert json.loads(show(repo, merged.tree, PATH))["step"] == "3"
-    assert not merge(repo, choices=Choices()).is_clean
+    drive(repo)
+    assert not merge(repo).is_clean
 
 
 # where it works
@@ -286,15 +290,6 @@ def test_a_revision_that_names_no_commit_is_refused(repo: GitRepo, name: str) ->
     branch(repo, "ours", "HEAD", {"x": "x"})
     with pytest.raises(CheckpointError, match="names no commit"):
         merge_commits(str(repo.path), "ours", name)
-
-
-def test_only_some_paths_can_be_merged(repo: GitRepo) -> None:
-    files = [{PATH: decided(*end), "f": f"{end}\n", "new": f"{end}"} for end in ((), ("ours",), ("theirs",))]
-    diverge(repo, dict(files[0]), dict(files[1]), {**files[2], "other": "x"})
-    merged = merge(repo, only=is_merged)
-    assert merged.is_clean
-    assert decisions_in(show(repo, merged.tree, PATH)) == [*DECISIONS, "ours", "theirs"]
-    assert repo.git("diff", "--name-only", "ours", merged.tree) == PATH
 
 
 # what `git merge` makes
