@@ -41,7 +41,7 @@ class Request:
         self.schema = options.get("--merge-schema", "")
 
 
-def main(arguments: "list[str]") -> "NoReturn":
+def main(arguments: "list[str]", conflict: int = CONFLICT) -> "NoReturn":
     """Merge as git asked, and leave at once: there is nothing to tear down, nor time for the garbage collector."""
     gc.disable()
     code = NOTHING_DONE
@@ -49,7 +49,7 @@ def main(arguments: "list[str]") -> "NoReturn":
         code = merge_files(read_request(arguments))
     except Exception as error:  # whatever it is, the command that git was configured with merges as text
         _say(f"the driver failed ({type(error).__name__}: {error}); falling back to git's text merge")
-    system._exit(code)
+    system._exit(conflict if code == CONFLICT else code)
 
 
 def read_request(arguments: "list[str]") -> Request:

@@ -27,6 +27,7 @@ _LAST = {
     "completion": ("cli.completion.shells", "the script that makes a shell complete all this"),
     "prime": ("tools.session.prime", "tell an agent's new session where the work stands"),
     "session": ("tools.session.verb", "remind an agent that stops of what it did not write down"),
+    "merge-driver": ("tools.hooks.merge_driver", ""),  # git calls it where the driver's own Python is gone
     "hook": ("tools.hooks.verb", ""),  # git's hooks call it: no summary, not listed
     "complete": ("cli.completion.complete", ""),  # the shells call it
 }

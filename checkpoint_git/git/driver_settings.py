@@ -22,11 +22,14 @@ _OWN_NAME = "checkpoint-git:"
 # The length of a configuration file whose last line had no end before we wrote to it: git ends such a line.
 UNENDED_SIZE = "checkpoint.install.unended"
 
-# Where the driver did not even start, git's own text merge leaves markers; an exit with %A untouched would look like
-# a resolved file that has lost theirs.
+# What `checkpoint merge-driver` exits with for a conflict. Not 3, which is a command's answer when it fails.
+CONFLICT_ON_PATH = 10
+
+# Where no driver ran, git's own text merge leaves markers; an exit with %A untouched would look like a resolved file
+# that has lost theirs.
 _FALLBACK = (
-    "case $? in 0) exit 0;; 3) exit 1;; esac; "
-    "echo 'checkpoint-git: the merge driver did not run; merging as text' >&2; "
+    "echo 'checkpoint-git: the merge driver did not run, so this is a text merge. "
+    "Set it up again with: checkpoint init' >&2; "
     "git merge-file --marker-size=%L -L ours -L base -L theirs %A %O %B || exit 1"
 )
 
@@ -66,8 +69,15 @@ def driver_command(python: str, package: str, choices: Choices, *, base: bool = 
     options = ["--base"] if base else []
     options += ["--narrative", "newest"] if choices.narrative == "newest" else []
     options += ["--merge-schema", _quoted(choices.schema)] if choices.schema else []
-    start = " ".join([_quoted(python), "-I", "-S", _quoted(f"{package}/driver.py"), *options])
-    return f"{start.replace('%', '%%')} %O %A %B %L %P; {_FALLBACK}"
+    driver = _quoted(f"{package}/driver.py").replace("%", "%%")
+    start = _quoted(python).replace("%", "%%")
+    chosen = " ".join(options).replace("%", "%%")
+    return (
+        f"test -x {start} && test -f {driver} && {{ {start} -I -S {driver} {chosen} %O %A %B %L %P; "
+        "case $? in 0) exit 0;; 3) exit 1;; esac; }; "
+        f"command -v checkpoint >/dev/null 2>&1 && {{ checkpoint merge-driver {chosen} -- %O %A %B %L %P; "
+        f"case $? in 0) exit 0;; {CONFLICT_ON_PATH}) exit 1;; esac; }}; {_FALLBACK}"
+    )
 
 
 # `git mergetool` names the conflicted file in $MERGED. The index has all versions, so BASE, LOCAL and REMOTE are not
@@ -86,6 +96,7 @@ def read_driver_command(command: str) -> Installed | None:
         words = shlex.split(start.replace("%%", "%")) if separator else []
     except ValueError:
         return None
+    words = words[words.index("{") + 1 :] if "{" in words else words
     if words[1:3] != ["-I", "-S"] or len(words) < 4 or not words[3].endswith("/driver.py"):
         return None
     options = dict(pairwise(words[4:]))

@@ -12,6 +12,7 @@ LAYERS: dict[str, int] = {
     "merge": 1,
     "net": 1,
     "protocols": 2,
+    "mergefile": 2,
     "tools": 3,
     "cli": 4,
     "api": 5,

@@ -1,5 +1,6 @@
 """The commands in git's configuration survive sh, git's own placeholders, and being read back."""
 
+import os
 import shlex
 import subprocess
 from pathlib import Path
@@ -32,7 +33,8 @@ def test_a_command_is_read_back_as_it_was_meant(folder: str, base: bool) -> None
 @pytest.mark.parametrize("folder", ODD)
 def test_sh_gets_every_path_whole(folder: str, tmp_path: Path) -> None:
     command = driver_command("printf", folder, Choices(schema=f"{folder}/s.json"))
-    words = command.partition("; case")[0].replace("%%", "%").replace("'printf' -I -S", "printf '%s\\n'")
+    words = command.partition("{ ")[2].partition("; case")[0].replace("%%", "%")
+    words = words.replace("'printf' -I -S", "printf '%s\\n'")
     said = subprocess.run(["sh", "-c", words], capture_output=True, text=True, check=True, cwd=tmp_path).stdout
     assert said.splitlines()[:3] == [f"{folder}/driver.py", "--merge-schema", f"{folder}/s.json"]
 
@@ -46,19 +48,23 @@ def test_another_command_is_not_taken_for_ours(command: str) -> None:
     assert read_driver_command(command) is None
 
 
-@pytest.mark.parametrize("status", [0, 1, 3, 137])
-def test_the_answers_of_the_driver_become_gits(status: int, tmp_path: Path) -> None:
-    program = tmp_path / "python"
+@pytest.mark.parametrize("is_on_path", [False, True])
+@pytest.mark.parametrize("status", [0, 1, 3, 10, 137])
+def test_the_answers_of_the_driver_become_gits(status: int, is_on_path: bool, tmp_path: Path) -> None:
+    program = tmp_path / ("checkpoint" if is_on_path else "python")
     program.write_text(f"#!/bin/sh\nexit {status}\n")
     program.chmod(0o755)
+    (tmp_path / "driver.py").touch()
     for name, text in (("O", "base\n"), ("A", "ours\n"), ("B", "theirs\n")):
         (tmp_path / name).write_text(text)
-    command = driver_command(str(program), "/c", Choices())
+    command = driver_command("/gone/python" if is_on_path else str(program), str(tmp_path), Choices())
     for mark, value in (("%O", "O"), ("%A", "A"), ("%B", "B"), ("%L", "7"), ("%P", "'p'")):
         command = command.replace(mark, value)
-    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True)
+    env = {**os.environ, "PATH": f"{tmp_path if is_on_path else ''}:/usr/bin:/bin"}
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, env=env)
     touched = "<<<<<<< ours" in (tmp_path / "A").read_text()
-    assert (done.returncode, touched) == {0: (0, False), 3: (1, False)}.get(status, (1, True))
+    conflict = 10 if is_on_path else 3
+    assert (done.returncode, touched) == {0: (0, False), conflict: (1, False)}.get(status, (1, True))
     assert ("did not run" in done.stderr) == touched
 
 

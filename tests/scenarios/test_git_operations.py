@@ -234,12 +234,6 @@ def test_marker_size_is_the_attributes(conflicting: GitRepo) -> None:
     assert f"{'<' * 12} ours: /step\n" in conflicting.read(PATH)
 
 
-def test_git_diff_shows_leaves(diverged: GitRepo) -> None:
-    shown = diverged.git("diff", "main", "left")
-    assert "-progress_table[plan].status: in_progress" in shown
-    assert "+progress_table[plan].status: complete" in shown
-
-
 @pytest.mark.parametrize(("python", "package"), [("/nowhere/python", PACKAGE), (sys.executable, "/nowhere")])
 def test_without_interpreter_or_driver_gits_text_merge_leaves_both_sides(
     conflicting: GitRepo, python: str, package: str

@@ -76,7 +76,7 @@ def test_a_driver_whose_python_is_gone_is_named(bare: GitRepo) -> None:
     init(str(bare.path), Options(), os.environ)
     command = bare.git("config", "merge.checkpoint.driver")
     python = command.split("'")[1]
-    bare.git("config", "merge.checkpoint.driver", command.replace(python, "/gone/python", 1))
+    bare.git("config", "merge.checkpoint.driver", command.replace(python, "/gone/python"))
     assert codes(examine(bare, "--check", "driver")) == ["driver/broken"]
     (bare.path / "info/attributes").unlink()
     assert "driver/inert" in codes(examine(bare, "--check", "driver"))

@@ -416,6 +416,27 @@ def test_an_interpreter_and_package_of_any_path_run_the_driver(repo: GitRepo, tm
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.parametrize("code", [0, 1])
+def test_without_the_interpreter_the_command_on_path_merges(repo: GitRepo, code: int) -> None:
+    _init(repo, Options(hooks="none"))
+    gone = driver_settings.plan_settings("/gone/python", "/gone/checkpoint_git", driver_settings.Choices())
+    for key, value in gone.items():
+        repo.git("config", key, value)
+    _two_branches(repo)
+    if code:  # a conflict that the driver writes, and git's text merge would not
+        for branch, project in (("main", "app"), ("side", "site")):
+            repo.git("checkout", "-q", branch)
+            _write_checkpoint(repo, project=project, updated_at=f"2026-03-0{len(project)}T10:00:00Z")
+            repo.commit(project)
+        repo.git("checkout", "-q", "main")
+    folder = os.path.dirname(sys.executable)
+    done = repo.run("git", "merge", "-q", "-m", "merge", "side", env={**os.environ, "PATH": f"{folder}:/usr/bin:/bin"})
+    assert done.returncode == code
+    assert ("checkpoint resolve" in done.stderr.decode()) == bool(code)
+    if not code:
+        assert json.loads(repo.read(".checkpoints/build.checkpoint.json"))["next_actions"] == ["Write the notes API"]
+
+
 def test_without_the_interpreter_a_merge_leaves_both_sides_to_read(repo: GitRepo) -> None:
     _init(repo, Options(hooks="none"))
     for key, value in driver_settings.plan_settings(
@@ -423,10 +444,12 @@ def test_without_the_interpreter_a_merge_leaves_both_sides_to_read(repo: GitRepo
     ).items():
         repo.git("config", key, value)
     _two_branches(repo)
-    done = repo.run("git", "merge", "side")
+    done = repo.run("git", "merge", "side", env={**os.environ, "PATH": "/usr/bin:/bin"})
     text = repo.read(".checkpoints/build.checkpoint.json")
     assert done.returncode == 1
-    assert b"the merge driver did not run; merging as text" in done.stderr
+    said = done.stderr.decode().splitlines()
+    assert [line for line in said if "checkpoint init" in line] == said[:1]
+    assert not [line for line in said if "not found" in line]
     assert "<<<<<<< ours" in text
     assert "2026-03-03T10:00:00Z" in text
     assert "2026-03-04T10:00:00Z" in text

@@ -1,0 +1,26 @@
+"""`checkpoint merge-driver`: the merge driver where the Python that was recorded for it is gone."""
+
+from argparse import ArgumentParser, Namespace
+from typing import NoReturn
+
+from checkpoint_git.core.outcome import Invocation
+from checkpoint_git.git.driver_settings import CONFLICT_ON_PATH
+from checkpoint_git.mergefile import main
+
+SUMMARY = "what git calls for a file that both sides changed; not for typing"
+EXAMPLES = "  checkpoint merge-driver BASE OURS THEIRS 7 .checkpoints/build.checkpoint.json"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("files", metavar="FILE", nargs=5, help="as git fills in %%O %%A %%B %%L %%P")
+    parser.add_argument("--base", action="store_true", help="the files are merge bases themselves")
+    parser.add_argument("--narrative", metavar="RULE", help="as chosen for `checkpoint init`")
+    parser.add_argument("--merge-schema", metavar="FILE", help="as chosen for `checkpoint init`")
+
+
+def answer(args: Namespace, invocation: Invocation) -> NoReturn:
+    """Leaves the process with 0 for a clean merge and CONFLICT_ON_PATH for a conflict that is written into OURS."""
+    options = ["--base"] if args.base else []
+    options += ["--narrative", args.narrative] if args.narrative else []
+    options += ["--merge-schema", args.merge_schema] if args.merge_schema else []
+    main([*options, *args.files], conflict=CONFLICT_ON_PATH)
