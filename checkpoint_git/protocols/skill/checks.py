@@ -1,7 +1,7 @@
 """What the doctor checks in skill checkpoints: are they valid, and do they still agree with time, files and history?"""
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from checkpoint_git.core.clock import DAY, write_instant
 from checkpoint_git.core.finding import Finding, Level
@@ -59,48 +59,45 @@ def _is_covered(facts: SkillFacts, summary: DocumentSummary, code: str) -> bool:
 # time
 
 
+def _find_aged(facts: SkillFacts, status: str) -> Iterator[tuple[DocumentSummary, int]]:
+    """(summary, days since it was written) of what has a status for longer than that should last."""
+    limit = facts.limits[status]
+    for summary in facts.summaries:
+        age = facts.context.now - summary.updated_at if summary.updated_at is not None else 0
+        if summary.status == status and age > limit * DAY:
+            yield summary, age // DAY
+
+
 @check("drift/stale-in-progress", "warning", remedy="carry on, or set another status")
 def find_stale_work(facts: SkillFacts) -> Iterator[Finding]:
     """In progress, and nothing written for more than 7 days."""
-    hint = "carry on with it, or say what became of it: checkpoint update {skill} --status=..."
-    return _find_stale(facts, "drift/stale-in-progress", "in_progress", hint)
+    limit = facts.limits["in_progress"]
+    for summary, days in _find_aged(facts, "in_progress"):
+        message = f"{summary.skill} is in_progress, and nothing was written for {days} days (more than {limit})"
+        hint = f"carry on with it, or say what became of it: checkpoint update {quote_word(summary.skill)} --status=..."
+        yield Finding("drift/stale-in-progress", "warning", message, summary.path, "/updated_at", hint=hint)
 
 
 @check("drift/stale-blocked", "warning", remedy="ask for the decision again")
 def find_stale_blocks(facts: SkillFacts) -> Iterator[Finding]:
     """Blocked for more than 3 days."""
-    hint = "ask for the decision again, or resolve the blocker and set another status"
-    return _find_stale(facts, "drift/stale-blocked", "blocked", hint)
-
-
-def _find_stale(facts: SkillFacts, code: str, status: str, hint: str) -> Iterator[Finding]:
-    limit = facts.limits[status]
-    for summary in facts.summaries:
-        age = _age_of(summary, status, facts.context.now)
-        if age > limit * DAY:
-            message = f"{summary.skill} is {status}, and nothing was written for {age // DAY} days (more than {limit})"
-            told = hint.format(skill=quote_word(summary.skill))
-            yield Finding(code, "warning", message, summary.path, "/updated_at", hint=told)
-
-
-def _age_of(summary: DocumentSummary, status: str, now: int) -> int:
-    return now - summary.updated_at if summary.updated_at is not None and summary.status == status else 0
+    limit, hint = facts.limits["blocked"], "ask for the decision again, or resolve the blocker and set another status"
+    for summary, days in _find_aged(facts, "blocked"):
+        message = f"{summary.skill} is blocked, and nothing was written for {days} days (more than {limit})"
+        yield Finding("drift/stale-blocked", "warning", message, summary.path, "/updated_at", hint=hint)
 
 
 @check("drift/complete-but-moving", "note", remedy="`checkpoint reset SKILL`")
 def find_moving_completions(facts: SkillFacts) -> Iterator[Finding]:
     """Complete for more than 14 days, and its files changed or a tag was made since."""
-    for summary in facts.summaries:
-        age = _age_of(summary, "complete", facts.context.now)
-        if age <= facts.limits["complete"] * DAY:
-            continue
+    for summary, days in _find_aged(facts, "complete"):
         changed, tag, since = find_changed_files(summary, facts), facts.newest_tag, ""
         if changed:
             since = _describe_changes(changed)
         elif tag and tag.when > (summary.updated_at or 0) + _GRACE:  # one of the same day belongs to the work itself
             since = f"the tag {shorten(tag.name, 60)} was made"
         if since:
-            message = f"it was complete {age // DAY} days ago, and {since} since"
+            message = f"it was complete {days} days ago, and {since} since"
             hint = f"if its work goes on, say so; else put it away: checkpoint reset {quote_word(summary.skill)}"
             yield Finding("drift/complete-but-moving", "note", message, summary.path, "/status", hint=hint)
 
@@ -163,7 +160,7 @@ def find_changed_documents(facts: SkillFacts) -> Iterator[Finding]:
             since = f"since the checkpoint was written ({write_instant(summary.updated_at)})"
             message = f"{_describe_changes(changed)} {since}"
             hint = "read them again before relying on the context primer; the next update settles it"
-            where = _where([one.file for one in changed])
+            where = _where([file for file, _ in changed])
             yield Finding("drift/file-changed", "note", message, summary.path, where, hint=hint)
 
 
@@ -171,13 +168,8 @@ def _where(files: Sequence[NamedFile]) -> str:
     return f"/context_primer/generated_files{f'/{files[0].at}' if len(files) == 1 else ''}"
 
 
-class ChangedFile(NamedTuple):
-    file: NamedFile
-    step: Change
-
-
-def find_changed_files(summary: DocumentSummary, facts: SkillFacts) -> list[ChangedFile]:
-    """The listed files that HEAD's line changed since the checkpoint was written.
+def find_changed_files(summary: DocumentSummary, facts: SkillFacts) -> list[tuple[NamedFile, Change]]:
+    """The listed files that HEAD's line changed since the checkpoint was written, with the newest change.
 
     What came after the step that brought in the checkpoint counts, but not that step itself. Of what came before it,
     and while the checkpoint is not committed, only what is clearly later than updated_at: a session commits its
@@ -186,7 +178,7 @@ def find_changed_files(summary: DocumentSummary, facts: SkillFacts) -> list[Chan
     written = summary.updated_at
     if written is None:
         return []
-    files = (file for file in facts.files.get(summary.path, ()) if file.state == "there")
+    files = [file for file in facts.files.get(summary.path, ()) if file.state == "there"]
     watched = {name: file for file in files for name in file.names if name != summary.path}
     own = facts.steps_by_path.get(summary.path, ())
     committed = own[0] if own and facts.steps[own[0]].when >= written else 0
@@ -195,16 +187,16 @@ def find_changed_files(summary: DocumentSummary, facts: SkillFacts) -> list[Chan
         since = written if at < committed else written + _GRACE
         return facts.steps[at].when > since and summary.path not in facts.steps[at].paths
 
-    changed: dict[str, ChangedFile] = {}
+    changed: dict[str, tuple[NamedFile, Change]] = {}
     for name, file in watched.items():
         newest = next((at for at in facts.steps_by_path.get(name, ()) if is_news(at)), None)
         if newest is not None:
-            changed.setdefault(file.path, ChangedFile(file, facts.steps[newest]))
-    return sorted(changed.values(), key=lambda one: one.file.at)
+            changed.setdefault(file.path, (file, facts.steps[newest]))
+    return sorted(changed.values(), key=lambda one: one[0].at)
 
 
-def _describe_changes(changed: Sequence[ChangedFile]) -> str:
-    named = [f'{shorten(one.file.path, 80)} ({one.step.id[:9]} "{shorten(one.step.subject, 50)}")' for one in changed]
+def _describe_changes(changed: Sequence[tuple[NamedFile, Change]]) -> str:
+    named = [f'{shorten(file.path, 80)} ({step.id[:9]} "{shorten(step.subject, 50)}")' for file, step in changed]
     start = "a generated file changed" if len(named) == 1 else f"{len(named)} generated files changed"
     return f"{start}: {join_some(named)}"
 

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import read_instant
@@ -21,7 +21,15 @@ from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.read import check_files, read_document
-from checkpoint_git.protocols.skill.views import action_text, is_open, is_reviewed, read_list
+from checkpoint_git.protocols.skill.views import (
+    action_text,
+    is_open,
+    is_reviewed,
+    listed_path,
+    read_list,
+    read_primer,
+    text_field,
+)
 
 MAX_SIZE = 32 * 1024  # bytes, as validate says it
 MAX_MERGED = 50  # entries of a list of merged pull requests
@@ -91,12 +99,12 @@ def summarize_document(document: Document) -> DocumentSummary:
         skill=document.skill,
         size=document.size,
         findings=findings,
-        status=_read_shared(value, "status"),
+        status=_share(value.get("status")),
         updated_at=instant[0] if instant else None,
-        project_dir=_read_shared(value, "project_dir"),
-        listed=tuple(_find_listed(value)),
-        actions=tuple(_find_actions(value)),
-        resolutions=tuple(_find_resolutions(value)),
+        project_dir=_share(value.get("project_dir")),
+        listed=tuple(map(listed_path, read_primer(value, "generated_files"))),
+        actions=_find_passages("/next_actions/{}", map(action_text, read_list(value, "next_actions"))),
+        resolutions=_find_passages("/blockers/{}/proposed_resolution", map(_proposal, read_list(value, "blockers"))),
         recorded=tuple(find_recorded_commits(value)) if _may_record(document.text or "") else (),
         unreviewed=sum(not is_reviewed(entry) for entry in read_list(value, "superseded")),
         merged=tuple((where, length) for where, length in long if where in due),
@@ -104,41 +112,26 @@ def summarize_document(document: Document) -> DocumentSummary:
     )
 
 
-def _read_shared(value: dict[str, Any], key: str) -> str | None:
-    found = value.get(key)
-    return sys.intern(found) if type(found) is str else None  # one object for a text that many checkpoints share
+def _share(text: Any) -> str | None:
+    return sys.intern(text) if type(text) is str else None  # one object for a text that many checkpoints share
 
 
-def _find_listed(value: dict[str, Any]) -> Iterator[str]:
-    primer = value.get("context_primer")
-    for entry in read_list(primer, "generated_files") if isinstance(primer, dict) else ():
-        text = entry.get("path") if isinstance(entry, dict) else entry
-        yield text if isinstance(text, str) else ""
-
-
-# what names references
-
-
-def _find_actions(value: dict[str, Any]) -> Iterator[Passage]:
-    for at, action in enumerate(read_list(value, "next_actions")):
-        yield from _find_passage(f"/next_actions/{at}", action_text(action))
-
-
-def _find_resolutions(value: dict[str, Any]) -> Iterator[Passage]:
-    for at, blocker in enumerate(read_list(value, "blockers")):
-        text = blocker.get("proposed_resolution") if isinstance(blocker, dict) and is_open(blocker) else None
-        if isinstance(text, str):
-            yield from _find_passage(f"/blockers/{at}/proposed_resolution", text)
+def _proposal(blocker: Any) -> str:
+    return text_field(blocker, "proposed_resolution") if isinstance(blocker, dict) and is_open(blocker) else ""
 
 
 # In every spelling of a reference a digit is behind one of these: most texts name none, and that is soon seen.
 _MAY_NAME = re.compile(r"[#!/-]\d|(?:PR|MR|GH|request)[ #!-]*\d", re.IGNORECASE)
 
 
-def _find_passage(where: str, text: str) -> Iterator[Passage]:
-    references = find_references(text) if _MAY_NAME.search(text) else ()
-    if references:
-        yield Passage(where, text[:MAX_TEXT], tuple(references))
+def _find_passages(where: str, texts: Iterable[str]) -> tuple[Passage, ...]:
+    """The texts that name references. where: of a text, with {} for its place in the list."""
+    found = []
+    for at, text in enumerate(texts):
+        references = find_references(text) if _MAY_NAME.search(text) else ()
+        if references:
+            found.append(Passage(where.format(at), text[:MAX_TEXT], tuple(references)))
+    return tuple(found)
 
 
 # recorded commits
@@ -197,7 +190,6 @@ def _names_commit(key: str) -> bool:
 
 # the cache
 
-
 _PACE = 100  # checkpoints between two updates of the progress line
 _FEWEST = 200  # checkpoints that are worth a cache
 
@@ -211,7 +203,9 @@ def read_summaries(place: Place, now: int, skill: str = "", tell: Tell = lambda 
         return [summarize_document(read_document(place, skill, now))]
     total = len(store.list_skills(place))
     path = os.path.join(place.git_dir, "checkpoint", "sheets.json") if place.git_dir and total >= _FEWEST else ""
-    known = _load_rows(path, now) if path else {}
+    found = load_cache(path, package_digest()) if os.path.exists(path) else None
+    # after the clock was set back no row holds: what is in the future depends on it
+    known = found["rows"] if isinstance(found, dict) and found.get("now", now + 1) <= now else {}
     summaries, keys, fresh = list[DocumentSummary](), list[str](), 0
     for name, content in store.read_files(place):
         keys.append(make_digest([name], content) if path and isinstance(content, bytes) else "")
@@ -222,21 +216,14 @@ def read_summaries(place: Place, now: int, skill: str = "", tell: Tell = lambda 
         if len(summaries) % _PACE == 0:
             tell(f"looking at checkpoints {draw_bar(len(summaries), total)}")
     if path and fresh * 20 > len(summaries):
-        pairs = zip(keys, summaries, strict=True)
-        rows = {key: _make_row(summary) for key, summary in pairs if key and not summary.findings}
+        # each as JSON, parsed when its file turns up: ten thousand texts are smaller than their values
+        rows = {
+            key: json.dumps([one.size, *one[4:]], separators=(",", ":"))
+            for key, one in zip(keys, summaries, strict=True)
+            if key and not one.findings
+        }
         write_cache(path, package_digest(), {"now": now, "rows": rows})
     return summaries
-
-
-def _load_rows(path: str, now: int) -> dict[str, str]:
-    # after the clock was set back no row holds: what is in the future depends on it
-    found = load_cache(path, package_digest()) if os.path.exists(path) else None
-    return found["rows"] if isinstance(found, dict) and found.get("now", now + 1) <= now else {}
-
-
-def _make_row(summary: DocumentSummary) -> str:
-    # as JSON, parsed when its file turns up: ten thousand texts are smaller than their values
-    return json.dumps([summary.size, *summary[4:]], separators=(",", ":"))
 
 
 def _parse_row(name: str, row: str) -> DocumentSummary:
@@ -247,9 +234,9 @@ def _parse_row(name: str, row: str) -> DocumentSummary:
         layout.find_skill(name),
         size,
         (),
-        sys.intern(status) if status is not None else None,
+        _share(status),
         updated_at,
-        sys.intern(project_dir) if project_dir is not None else None,
+        _share(project_dir),
         tuple(listed),
         tuple([Passage(where, text, tuple(references)) for where, text, references in actions]),
         tuple([Passage(where, text, tuple(references)) for where, text, references in resolutions]),

@@ -1,7 +1,7 @@
 """What the checks of skill checkpoints look at: the checkpoints in short, their files, and git's history."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -70,13 +70,13 @@ class SkillFacts:
     @fact("the project folders", frozenset(), needs_git=False)
     def absent_dirs(self) -> frozenset[str]:
         named = {one.project_dir for one in self.summaries if one.project_dir and one.project_dir.strip()}
-        return frozenset(path for path in named if not _is_folder(path))
+        return frozenset(path for path in named if "\0" in path or not os.path.isabs(path) or not os.path.isdir(path))
 
     @fact("the generated files", {}, needs_git=False)
     def files(self) -> Mapping[str, Sequence[NamedFile]]:
         place = self.context.place
         lookup = paths.Lookup(place.root, place.top)
-        files = {one.path: _read_listed(one, lookup) for one in self.summaries if one.listed}
+        files = {one.path: list(_read_listed(one, lookup)) for one in self.summaries if one.listed}
         every = [file for listed in files.values() for file in listed]
         missing = {name for file in every if file.state == "missing" for name in file.names}
         fates = paths.read_fates(place.top, sorted(missing)) if place.work_tree else {}
@@ -157,14 +157,7 @@ def make_facts(place: Place, documents: Sequence[Document], now: int, env: Mappi
     return facts
 
 
-def _is_folder(path: str) -> bool:
-    try:
-        return os.path.isabs(path) and os.path.isdir(path)
-    except ValueError:  # a null byte in it
-        return False
-
-
-def _read_listed(summary: DocumentSummary, lookup: paths.Lookup) -> list[NamedFile]:
+def _read_listed(summary: DocumentSummary, lookup: paths.Lookup) -> Iterator[NamedFile]:
     project = summary.project_dir.rstrip("/") + "/" if summary.project_dir else ""
 
     def from_root(path: str) -> str:
@@ -174,18 +167,13 @@ def _read_listed(summary: DocumentSummary, lookup: paths.Lookup) -> list[NamedFi
     def is_there(path: str) -> bool:
         return lookup.find_state(from_root(path)) == "there"
 
-    return [
-        NamedFile(at, name, lookup.find_state(name), lookup.find_names(name))
-        for at, text in enumerate(summary.listed)
-        for name in map(from_root, _read_entry(text, is_there))
-    ]
-
-
-def _read_entry(text: str, is_there: Callable[[str], bool]) -> list[str]:
-    # nearly every entry is just the path of a file that is there
-    if is_path_like(text) and "{" not in text and is_there(text):
-        return [text]
-    return choose_reading(find_readings(text), is_there)
+    for at, text in enumerate(summary.listed):
+        names = [text]
+        # nearly every entry is just the path of a file that is there
+        if not is_path_like(text) or "{" in text or not is_there(text):
+            names = choose_reading(find_readings(text), is_there)
+        for name in map(from_root, names):
+            yield NamedFile(at, name, lookup.find_state(name), lookup.find_names(name))
 
 
 def _with_fate(file: NamedFile, fates: Mapping[str, paths.Fate], place: Place) -> NamedFile:

@@ -16,7 +16,6 @@ from checkpoint_git.core.references import find_references
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.git.refs import read_evidence_times
 from checkpoint_git.protocols.check import Context
-from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.fix import Done, FileFix, FixPlan
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.changes import KEPT_DONE
@@ -25,7 +24,15 @@ from checkpoint_git.protocols.skill.generated_files import is_path_like
 from checkpoint_git.protocols.skill.read import check_files
 from checkpoint_git.protocols.skill.requests import find_shipped, is_resolved_by
 from checkpoint_git.protocols.skill.rotation import Moved, find_merged, history_document, history_marks, plan_rotation
-from checkpoint_git.protocols.skill.views import action_done_when, action_text, is_open, read_list
+from checkpoint_git.protocols.skill.views import (
+    action_done_when,
+    action_text,
+    is_open,
+    listed_path,
+    read_list,
+    read_primer,
+    text_field,
+)
 from checkpoint_git.protocols.write import find_new_errors
 
 check_owner = store.check_owner
@@ -57,17 +64,26 @@ def _read_times(context: Context) -> dict[str, str]:
 def _plan_file(
     context: Context, path: str, skill: str, findings: list[Finding], times: Mapping[str, str]
 ) -> FileFix | Finding | None:
-    place = context.place
+    place, facts = context.place, context.facts(SkillFacts)
     content = store.read_skill(place, skill) if not layout.find_name_trouble(skill) else None
     if not isinstance(content, bytes):
         return None
     before = check_files([(path, content)], context.now)[0]
     if before.value is None or before.text is None:
         return None
+    base = f"{relative_path(place.root, place.top)}/" if place.root != place.top else ""
+    renames: dict[int, list[tuple[str, str]]] = {}
+    for file in facts.files.get(path, ()):
+        if file.state == "missing" and file.fate == "renamed":
+            renames.setdefault(file.at, []).append((file.path, file.detail.removeprefix(base)))
+    reverted: Mapping[str, str] = {}  # they stay, as `checkpoint rotate` keeps them
+    references = find_merged(before.value)
+    if references and place.work_tree is not None:
+        from checkpoint_git.git.history.history import read_taken_back
+
+        reverted = read_taken_back(place.work_tree, references)
     root = jsontext.parse(before.text)
-    merged = context.facts(SkillFacts).merged
-    known = Facts(place.root, merged, times, _find_renames(context, path), _read_reverted(context, before))
-    fixed = fix_value(deepcopy(root.value), findings, known)
+    fixed = fix_value(deepcopy(root.value), findings, Facts(place.root, facts.merged, times, renames, reverted))
     text, done = jsonwrite.rewrite(root, fixed.value) if fixed.done else before.text, list(fixed.done)
     if text.startswith(jsontext.BYTE_ORDER_MARK) and any(one.code == _BYTE_ORDER_MARK for one in findings):
         text = text.removeprefix(jsontext.BYTE_ORDER_MARK)
@@ -97,26 +113,6 @@ def copy_to_history(place: Place, fixes: Sequence[FileFix], stamp: str) -> str:
     for fix in fixes:
         store.write_history(place, fix.skill, [f"before-fix-{stamp}-{at}" for at in range(1, 100)], fix.before)
     return relative_path(os.path.join(place.directory, layout.HISTORY), place.top) if fixes else ""
-
-
-def _read_reverted(context: Context, document: Document) -> Mapping[str, str]:
-    # they stay, as `checkpoint rotate` keeps them
-    references = find_merged(document.value or {})
-    if not references or context.place.work_tree is None:
-        return {}
-    from checkpoint_git.git.history.history import read_taken_back
-
-    return read_taken_back(context.place.work_tree, references)
-
-
-def _find_renames(context: Context, path: str) -> dict[int, list[tuple[str, str]]]:
-    place = context.place
-    base = f"{relative_path(place.root, place.top)}/" if place.root != place.top else ""
-    renames: dict[int, list[tuple[str, str]]] = {}
-    for file in context.facts(SkillFacts).files.get(path, ()):
-        if file.state == "missing" and file.fate == "renamed":
-            renames.setdefault(file.at, []).append((file.path, file.detail.removeprefix(base)))
-    return renames
 
 
 # in the value
@@ -155,43 +151,34 @@ def fix_value(value: dict[str, Any], findings: Sequence[Finding], facts: Facts) 
     return Fixed(value, moved, done)
 
 
-def _index(finding: Finding, place: str) -> int:
-    """The item that a finding is about, of a list at a place; -1 for none."""
-    rest = finding.where.removeprefix(f"{place}/").partition("/")[0]
-    return int(rest) if finding.where.startswith(f"{place}/") and rest.isdecimal() else -1
-
-
-# next_actions
+def _indexes(findings: list[Finding], place: str, items: Sequence[Any]) -> list[int]:
+    """The items of a list that the findings are about, each once. place: of the list."""
+    parts = [one.where.removeprefix(f"{place}/").partition("/")[0] for one in findings if one.where.startswith(place)]
+    return sorted({int(part) for part in parts if part.isdecimal() and int(part) < len(items)})
 
 
 def _finish_shipped(value: dict[str, Any], found: list[Finding], facts: Facts, moved: list[Moved]) -> list[Done]:
     # the last action of work in progress stays: somebody has to say what is next
     actions, record = read_list(value, "next_actions"), value.get("recently_done", [])
-    indexes = sorted({at for one in found if 0 <= (at := _index(one, "/next_actions")) < len(actions)})
-    own = {at for at in indexes if action_done_when(actions[at])}  # left to `checkpoint done --verify`
-    proven = {at: find_shipped(action_text(actions[at]), facts.merged) for at in indexes if at not in own}
-    shipped = {at: evidence for at, evidence in proven.items() if evidence}
+    shipped = {}
+    for at in _indexes(found, "/next_actions", actions):
+        evidence = find_shipped(action_text(actions[at]), facts.merged)
+        if evidence and not action_done_when(actions[at]):  # those are left to `checkpoint done --verify`
+            shipped[at] = evidence
     if len(shipped) == len(actions) and value.get("status") == "in_progress":
         shipped.pop(max(shipped, default=0), None)
     if not shipped or not isinstance(record, list):
         return []
-    entries = []
+    kept = record[: max(KEPT_DONE - len(shipped), 0)]  # newest first; of too many the oldest of the old ones go
     for at, evidence in shipped.items():
         done = actions[at] if isinstance(actions[at], dict) else {"text": actions[at]}
-        entries.append({**done, "at": facts.shipped_at[evidence], "evidence": evidence})
+        entry = {**done, "at": facts.shipped_at[evidence], "evidence": evidence}
+        place = next((place for place, other in enumerate(kept) if _when(other) <= _when(entry)), len(kept))
+        kept.insert(place, entry)
     value["next_actions"] = [action for at, action in enumerate(actions) if at not in shipped]
-    value["recently_done"] = _merge_record(entries, record)
+    value["recently_done"] = kept
     texts = {at: f'moved "{action_text(actions[at])}" to recently_done: {why}' for at, why in shipped.items()}
     return [Done("drift/action-shipped", f"/next_actions/{at}", text) for at, text in texts.items()]
-
-
-def _merge_record(entries: list[dict[str, Any]], record: list[Any]) -> list[Any]:
-    # newest first; of too many the oldest of the old ones go
-    kept = record[: max(KEPT_DONE - len(entries), 0)]
-    for entry in entries:
-        at = next((at for at, other in enumerate(kept) if _when(other) <= _when(entry)), len(kept))
-        kept.insert(at, entry)
-    return kept
 
 
 def _when(entry: Any) -> int:
@@ -199,39 +186,21 @@ def _when(entry: Any) -> int:
     return instant[0] if instant else 0
 
 
-# generated_files
-
-
 def _follow_renames(value: dict[str, Any], found: list[Finding], facts: Facts, moved: list[Moved]) -> list[Done]:
     # notes behind the path stay
-    primer = value.get("context_primer")
-    files = read_list(primer, "generated_files") if isinstance(primer, dict) else []
-    done = []
-    for at in sorted({_index(one, "/context_primer/generated_files") for one in found}):
-        for old, new in facts.renames.get(at, ()) if 0 <= at < len(files) else ():
-            if _rename(files, at, old, new):
+    files, done = read_primer(value, "generated_files"), []
+    for at in _indexes(found, "/context_primer/generated_files", files):
+        for old, new in facts.renames.get(at, ()):
+            entry = files[at]
+            text = listed_path(entry)
+            is_plain = is_path_like(new) and not any(letter in new for letter in "{},;*?[")
+            is_listed = any(listed_path(one).split(" ", 1)[0] == new for one in files)
+            if text.count(old) == 1 and is_plain and not is_listed:
+                changed = text.replace(old, new)
+                files[at] = {**entry, "path": changed} if isinstance(entry, dict) else changed
                 where = f"/context_primer/generated_files/{at}"
                 done.append(Done("drift/file-missing", where, f"{old} is called {new} now"))
     return done
-
-
-def _rename(files: list[Any], at: int, old: str, new: str) -> bool:
-    entry = files[at]
-    text = entry.get("path") if isinstance(entry, dict) else entry
-    is_plain = is_path_like(new) and not any(letter in new for letter in "{},;*?[")
-    if not isinstance(text, str) or text.count(old) != 1 or not is_plain or _is_listed(files, new):
-        return False
-    changed = text.replace(old, new)
-    files[at] = {**entry, "path": changed} if isinstance(entry, dict) else changed
-    return True
-
-
-def _is_listed(files: list[Any], path: str) -> bool:
-    texts = (entry.get("path") if isinstance(entry, dict) else entry for entry in files)
-    return any(isinstance(text, str) and text.split(" ", 1)[0] == path for text in texts)
-
-
-# housekeeping
 
 
 def _rotate(value: dict[str, Any], found: list[Finding], facts: Facts, moved: list[Moved]) -> list[Done]:
@@ -264,23 +233,20 @@ def _move_home(value: dict[str, Any], found: list[Finding], facts: Facts, moved:
 
 
 def _resolve_blockers(value: dict[str, Any], found: list[Finding], facts: Facts, moved: list[Moved]) -> list[Done]:
-    blockers = read_list(value, "blockers")
-    done = []
-    for at in sorted({_index(one, "/blockers") for one in found}):
-        blocker = blockers[at] if 0 <= at < len(blockers) else None
-        evidence = _find_resolution(blocker, facts) if isinstance(blocker, dict) and is_open(blocker) else None
-        if isinstance(blocker, dict) and evidence:
-            blocker.update(resolved=True, resolved_at=facts.shipped_at[evidence], evidence=evidence)
-            text = f"blocker {blocker.get('id', at)} is marked as resolved: {evidence}"
-            done.append(Done("drift/blocker-shipped", f"/blockers/{at}", text))
+    blockers, done = read_list(value, "blockers"), []
+    for at in _indexes(found, "/blockers", blockers):
+        blocker = blockers[at]
+        if not isinstance(blocker, dict) or not is_open(blocker):
+            continue
+        text = text_field(blocker, "proposed_resolution")
+        for reference in find_references(text):
+            if reference in facts.merged and is_resolved_by(text, reference):
+                evidence = facts.merged[reference]
+                blocker.update(resolved=True, resolved_at=facts.shipped_at[evidence], evidence=evidence)
+                said = f"blocker {blocker.get('id', at)} is marked as resolved: {evidence}"
+                done.append(Done("drift/blocker-shipped", f"/blockers/{at}", said))
+                break
     return done
-
-
-def _find_resolution(blocker: dict[str, Any], facts: Facts) -> str | None:
-    text = blocker.get("proposed_resolution")
-    references = find_references(text) if isinstance(text, str) else []
-    proven = (one for one in references if one in facts.merged and is_resolved_by(str(text), one))
-    return next((facts.merged[one] for one in proven), None)
 
 
 # In the order in which they are made: what names items by their index goes first.

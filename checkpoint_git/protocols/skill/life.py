@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.outcome import Glyph, Style
 from checkpoint_git.core.terminal_text import shorten
-from checkpoint_git.protocols.skill.views import action_text, is_open, read_list, read_objects, text_field
+from checkpoint_git.protocols.skill.views import (
+    action_text,
+    open_blockers,
+    read_list,
+    read_objects,
+    read_primer,
+    text_field,
+)
 
 # kind of event, in the order in which they are shown -> (its name, sign, style)
 LOOKS: dict[str, tuple[str, Glyph, Style]] = {
@@ -157,45 +164,42 @@ def _compare_fields(before: dict[str, Any], after: dict[str, Any]) -> Events:
 
 
 def _compare_rows(before: dict[str, Any], after: dict[str, Any]) -> Events:
-    old, new = _rows_by_id(before), _rows_by_id(after)
-    for name, row in new.items():
-        then, now = _status_of(old.get(name)), _status_of(row)
+    """By id, each with its label and its status."""
+    old, new = (
+        {
+            row["id"]: (text_field(row, "label") or row["id"], str(row.get("status", "?")))
+            for row in read_objects(value, "progress_table")
+            if text_field(row, "id")
+        }
+        for value in (before, after)
+    )
+    for name, (label, now) in new.items():
+        then = old[name][1] if name in old else "new"
         if then != now:
-            label = text_field(row, "label") or name
             yield Event("completed" if now == "complete" else "row", name, label, then, now)
-    for name, row in old.items():
-        if name not in new:
-            yield Event("row_gone", name, text_field(row, "label") or name, _status_of(row))
-
-
-def _rows_by_id(value: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    return {row["id"]: row for row in read_objects(value, "progress_table") if text_field(row, "id")}
-
-
-def _status_of(row: dict[str, Any] | None) -> str:
-    return "new" if row is None else str(row.get("status", "?"))
+    yield from (Event("row_gone", name, label, then) for name, (label, then) in old.items() if name not in new)
 
 
 def _compare_actions(before: dict[str, Any], after: dict[str, Any]) -> Events:
     old, new = (_texts(read_list(value, "next_actions")) for value in (before, after))
-    known = dict.fromkeys(_texts(read_list(before, "recently_done")))
-    done = dict.fromkeys(text for text in _texts(read_list(after, "recently_done")) if text not in known or text in old)
-    done = {text: None for text in done if text not in new or text not in old}
-    was, stands = set(old), set(new)
+    known, recent = (_texts(read_list(value, "recently_done")) for value in (before, after))
+    was, stands, known_before = set(old), set(new), set(known)
+    # what was on the list is done once it is off it, what never was once it is recorded
+    done = dict.fromkeys(text for text in recent if (text not in stands if text in was else text not in known_before))
     yield from (Event("done", text, text) for text in done)
     yield from (Event("dropped", text, text) for text in old if text not in stands and text not in done)
     yield from (Event("queued", text, text) for text in new if text not in was)
 
 
 def _compare_blockers(before: dict[str, Any], after: dict[str, Any]) -> Events:
-    old, new = _open_blockers(before), _open_blockers(after)
+    old, new = dict[str, str](), dict[str, str]()
+    for found, value in ((old, before), (new, after)):
+        for blocker in open_blockers(value):
+            name, text = text_field(blocker, "id"), text_field(blocker, "description")
+            if name or text:
+                found[name or text] = text or name
     yield from (Event("opened", name, text) for name, text in new.items() if name not in old)
     yield from (Event("closed", name, text) for name, text in old.items() if name not in new)
-
-
-def _open_blockers(value: dict[str, Any]) -> dict[str, str]:
-    named = [(text_field(one, "id"), text_field(one, "description"), one) for one in read_objects(value, "blockers")]
-    return {name or text: text or name for name, text, one in named if is_open(one) and (name or text)}
 
 
 def describe_ticket(ref: dict[str, Any]) -> str:
@@ -212,8 +216,7 @@ def describe_handoff(item: Any) -> str:
 
 
 def _read_decisions(value: dict[str, Any]) -> Iterable[str]:
-    primer = value.get("context_primer")
-    return _texts(read_list(primer, "key_decisions")) if isinstance(primer, dict) else []
+    return _texts(read_primer(value, "key_decisions"))
 
 
 def _read_tickets(value: dict[str, Any]) -> Iterable[str]:

@@ -43,7 +43,7 @@ from checkpoint_git.protocols.skill.views import (
     action_text,
     open_blockers,
     outline,
-    read_list,
+    read_primer,
     waits_on_user,
 )
 
@@ -113,32 +113,22 @@ def _read_checkpoints(place: Place, now: int) -> tuple[list[Document], list[Stat
 def make_parts(facts: Facts) -> PageParts:
     """The page's parts. They are as long as they may be, however much there is to show."""
     names = [state.project for state in facts.states if state.project.strip()]
-    sections = (
-        _decisions(facts),
-        _next(facts),
-        _board(facts),
-        draw_timeline(facts.lives, facts.states),
-        _blockers(facts),
-    )
-    details = (_skills(facts), _tickets(facts))
+    waiting, counts = len(facts.decisions), Counter(map(_find_column, facts.states))
+    chips = [badge(f"{count_of(waiting, 'decision')} waiting on you", "bad" if waiting else "good")]
+    chips += [badge(f"{counts[title]} {title.lower()}", _TONE_OF[title]) for title in _ORDER[1:] if counts[title]]
+    stale = sum(state.stale for state in facts.states)
+    if stale:
+        chips.append(badge(f"{stale} stale", "warn"))
+    timeline = draw_timeline(facts.lives, facts.states)
+    sections = (_decisions(facts), _next(facts), _board(facts), timeline, _blockers(facts))
     return PageParts(
         title=shorten(max(dict.fromkeys(names), key=names.count), 60) if names else "",
         facts=[count_of(len(facts.states), "checkpoint")],
-        chips=list(_chips(facts)),
+        chips=chips,
         sections=[section for section in sections if section],
-        details=[section for section in details if section],
+        details=[section for section in (_skills(facts), _tickets(facts)) if section],
         notes=[facts.lives.trouble] if facts.lives.trouble else [],
     )
-
-
-def _chips(facts: Facts) -> Iterator[Markup]:
-    waiting = len(facts.decisions)
-    yield badge(f"{count_of(waiting, 'decision')} waiting on you", "bad" if waiting else "good")
-    counts = Counter(map(_find_column, facts.states))
-    yield from (badge(f"{counts[title]} {title.lower()}", _TONE_OF[title]) for title in _ORDER[1:] if counts[title])
-    stale = sum(state.stale for state in facts.states)
-    if stale:
-        yield badge(f"{stale} stale", "warn")
 
 
 # what waits, and what comes next
@@ -160,9 +150,8 @@ def _blockers(facts: Facts) -> Section | None:
     if not found:
         return None
     shown = [_blocker(state.skill, one, state.rows) for state, one in found[:_MOST_BLOCKERS]]
-    return Section(
-        "blockers", "Blockers", [items(shown, more=len(found) - len(shown))], count_of(len(found), "blocker")
-    )
+    block = items(shown, more=len(found) - len(shown))
+    return Section("blockers", "Blockers", [block], count_of(len(found), "blocker"))
 
 
 def _blocker(skill: str, blocker: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Markup:
@@ -176,9 +165,8 @@ def _blocker(skill: str, blocker: dict[str, Any], rows: Sequence[dict[str, Any]]
     if texts["needs"] and not waits_on_user(blocker):
         notes.append(f"Needs: {shorten(texts['needs'].replace('_', ' '), 60)}")
     text = texts["description"] or texts["id"] or "(no description)"
-    return item(
-        shorten(text, 800), badge(skill, "info") if skill else badge(shorten(texts["id"] or "?", 60), "warn"), notes
-    )
+    label = badge(skill, "info") if skill else badge(shorten(texts["id"] or "?", 60), "warn")
+    return item(shorten(text, 800), label, notes)
 
 
 def _words(value: Any) -> str:
@@ -191,11 +179,11 @@ def _next(facts: Facts) -> Section:
         words = "no checkpoint has an action left." if facts.states else "there is no checkpoint yet."
         return Section("next", "Next", [prose(f"Nothing is left to do: {words}", "good" if facts.states else "dim")])
     first, others = actions[0], actions[1 : 1 + _MOST_ACTIONS]
-    is_above = first.rank == "decision"
-    then = [f"Then: {first.then}"] if first.then else []
-    parts = [
-        items([item("Answer the decision above", badge(first.skill, "info"), then) if is_above else _action(first)])
-    ]
+    lead = _action(first)
+    if first.rank == "decision":
+        then = [f"Then: {first.then}"] if first.then else []
+        lead = item("Answer the decision above", badge(first.skill, "info"), then)
+    parts = [items([lead])]
     if others:
         rest = items([_action(one) for one in others], is_ordered=True, more=len(actions) - 1 - len(others))
         parts.append(fold(f"After that: {count_of(len(actions) - 1, 'skill')}", [rest], anchor="queue"))
@@ -248,9 +236,20 @@ def _find_column(state: State) -> str:
 
 def _card(at: int, state: State, trouble: str) -> Markup:
     badges = _badges(state)[_find_column(state) == "Not started" :]  # its status would say the contrary
+    age = ""
+    if state.age is not None:
+        said = age_text(state.age)
+        age = "written just now" if said == "now" else f"written {said} ago" if state.age > 0 else f"dated {said}"
     where = " / ".join(filter(None, (shorten(state.phase, 60), shorten(state.step, 60))))
-    facts = [html("<span>{}</span>", text) for text in (where, _age(state), shorten(state.tickets, 120)) if text]
-    lead = trouble or _first_blocker(state) or (f"Next: {state.actions[0][0]}" if state.actions else "")
+    facts = [html("<span>{}</span>", text) for text in (where, age, shorten(state.tickets, 120)) if text]
+    lead = trouble
+    if state.blockers and not lead:
+        waiting = [one for one in state.blockers if waits_on_user(one)]
+        one = (waiting or state.blockers)[0]
+        text = _words(one.get("description")) or _words(one.get("id")) or "(no description)"
+        lead = f"{'Decide' if waiting else 'Blocker'}: {text}"
+    elif state.actions and not lead:
+        lead = f"Next: {state.actions[0][0]}"
     parts = [html("<h4>{}</h4>", link(shorten(state.skill, 100), f"#skill-{at + 1}" if at < _MOST_SKILLS else ""))]
     if badges:
         parts.append(html('<p class="badges">{}</p>', [html("{} ", each) for each in badges]))
@@ -272,23 +271,6 @@ def _badges(state: State) -> list[Markup]:
     return found
 
 
-def _first_blocker(state: State) -> str:
-    """The first blocker, a question for the reader before all else."""
-    waiting = [one for one in state.blockers if waits_on_user(one)]
-    if not state.blockers:
-        return ""
-    one = (waiting or state.blockers)[0]
-    text = _words(one.get("description")) or _words(one.get("id")) or "(no description)"
-    return f"{'Decide' if waiting else 'Blocker'}: {text}"
-
-
-def _age(state: State) -> str:
-    if state.age is None:
-        return ""
-    said = age_text(state.age)
-    return "written just now" if said == "now" else f"written {said} ago" if state.age > 0 else f"dated {said}"
-
-
 # skill by skill, and tickets
 
 
@@ -296,48 +278,31 @@ def _skills(facts: Facts) -> Section | None:
     if not facts.states:
         return None
     documents = {document.path: document for document in facts.documents}
-    shown = facts.states[:_MOST_SKILLS]
-    parts = [_skill(at, one, documents[one.path], is_open=len(shown) <= _FEW) for at, one in enumerate(shown)]
+    shown, parts = facts.states[:_MOST_SKILLS], list[Markup]()
+    for number, state in enumerate(shown, 1):
+        content = list(_skill(state, documents[state.path])) or [prose("It says nothing more.", "dim")]
+        badges = _badges(state)
+        if state.rows:
+            badges.append(badge(f"{state.complete_rows} of {len(state.rows)} rows"))
+        name, is_open = shorten(state.skill, 100), len(shown) <= _FEW
+        parts.append(fold(name, content, badges, anchor=f"skill-{number}", level=3, is_open=is_open))
     more = len(facts.states) - len(shown)
     if more:
         parts.append(prose(f"and {count_of(more, 'more checkpoint')}, which this page leaves out", "dim"))
     return Section("skills", "Skill by skill", parts)
 
 
-def _skill(at: int, state: State, document: Document, *, is_open: bool) -> Markup:
-    parts = []
+def _skill(state: State, document: Document) -> Iterator[Markup]:
     if document.size > _LARGE:
         size = f"{document.size / (1 << 20):.1f} MB"
-        parts.append(prose(f"This checkpoint is large ({size}); what is shown of it is cut.", "warn"))
+        yield prose(f"This checkpoint is large ({size}); what is shown of it is cut.", "warn")
     if state.summary:
-        parts.append(prose(shorten(state.summary, 2_000)))
-    if document.value is None:
-        parts += [prose(finding.message, "bad") for finding in document.findings[:3]]
+        yield prose(shorten(state.summary, 2_000))
+    for finding in document.findings[:3] if document.value is None else ():
+        yield prose(finding.message, "bad")
     if state.rows:
         rows = [_row(row) for row in state.rows[:_MOST_ROWS]]
-        parts.append(grid("Progress", ("Row", "Status", "Id"), rows, len(state.rows) - len(rows)))
-    parts += _lists(state, document.value or {})
-    badges = _badges(state)
-    if state.rows:
-        badges.append(badge(f"{state.complete_rows} of {len(state.rows)} rows"))
-    title = shorten(state.skill, 100)
-    return fold(
-        title,
-        parts or [prose("It says nothing more.", "dim")],
-        badges,
-        anchor=f"skill-{at + 1}",
-        level=3,
-        is_open=is_open,
-    )
-
-
-def _row(row: dict[str, Any]) -> list[str]:
-    name, status = _words(row.get("label")) or _words(row.get("id")), _words(row.get("status")) or "?"
-    sign = badge(shorten(status.replace("_", " "), 40), TONES.get(status, ""))
-    return [shorten(name, 200) or "(no name)", sign, shorten(_words(row.get("id")), 80)]
-
-
-def _lists(state: State, value: dict[str, Any]) -> Iterator[Markup]:
+        yield grid("Progress", ("Row", "Status", "Id"), rows, len(state.rows) - len(rows))
     if state.blockers:
         shown = [_blocker("", one, state.rows) for one in state.blockers[:_MOST_BLOCKERS]]
         yield items(shown, title="Blockers", more=len(state.blockers) - len(shown))
@@ -347,12 +312,17 @@ def _lists(state: State, value: dict[str, Any]) -> Iterator[Markup]:
             for text, when in state.actions[:_MOST_ACTIONS]
         ]
         yield items(shown, title="Next actions", is_ordered=True, more=len(state.actions) - len(shown))
-    primer = value.get("context_primer")
-    decisions = [action_text(one) for one in read_list(primer, "key_decisions")] if isinstance(primer, dict) else []
+    decisions = map(action_text, read_primer(document.value or {}, "key_decisions"))
     decided = [text for text in decisions if text.strip()]
     if decided:
         shown = [item(shorten(text, 500)) for text in decided[-_MOST_ACTIONS:]]
         yield items(shown, title="Decided", more=len(decided) - len(shown))
+
+
+def _row(row: dict[str, Any]) -> list[str]:
+    name, status = _words(row.get("label")) or _words(row.get("id")), _words(row.get("status")) or "?"
+    sign = badge(shorten(status.replace("_", " "), 40), TONES.get(status, ""))
+    return [shorten(name, 200) or "(no name)", sign, shorten(_words(row.get("id")), 80)]
 
 
 def _tickets(facts: Facts) -> Section | None:
@@ -371,7 +341,5 @@ def _tickets(facts: Facts) -> Section | None:
         for ref in refs[:_MOST_TICKETS]
     ]
     headers = ("Ticket", "Skill", "Role", "Provider", "First seen")
-    table = grid("All tickets", headers, rows, len(refs) - len(rows))
-    return Section(
-        "tickets", "Tickets", [items(threads[:_MOST_SKILLS], title="The thread across skills", level=3), table]
-    )
+    thread = items(threads[:_MOST_SKILLS], title="The thread across skills", level=3)
+    return Section("tickets", "Tickets", [thread, grid("All tickets", headers, rows, len(refs) - len(rows))])

@@ -98,18 +98,17 @@ def _read_lives(place: Place, work_tree: str, skills: Sequence[str]) -> Lives:
             left -= len(content) if isinstance(content, bytes) else content or 0
             return content
 
+        def find_steps(skill: str) -> Iterator[Step]:
+            for step in steps:
+                touches = [touch for touch in step.touches if _is_of(touch, skill)]
+                if touches:
+                    yield step._replace(touches=touches)
+
         for skill in skills:
-            affordable = takewhile(lambda _: left >= 0, _find_steps(steps, skill))
+            affordable = takewhile(lambda _: left >= 0, find_steps(skill))
             entries = read_entries(affordable, Versions(load), skill, boundary)
             by_skill[skill] = [entry for entry in entries if entry.events]
     return Lives(by_skill, len(steps) == _MOST_STEPS or left < 0, bool(boundary))
-
-
-def _find_steps(steps: Sequence[Step], skill: str) -> Iterator[Step]:
-    for step in steps:
-        touches = [touch for touch in step.touches if _is_of(touch, skill)]
-        if touches:
-            yield step._replace(touches=touches)
 
 
 def _is_of(touch: Touch, skill: str) -> bool:
@@ -136,9 +135,8 @@ def draw_timeline(lives: Lives, states: Sequence[State]) -> Section | None:
     notes = ["from the history"]
     notes += [f"the newest {_MOST_STEPS} commits at most"] if lives.is_cut else []
     notes += ["this clone is shallow: older commits are not in it"] if lives.is_shallow else []
-    notes += (
-        [f"in the table alone: {count_of(len(order) - len(lanes), 'more skill')}"] if len(order) > len(lanes) else []
-    )
+    if len(order) > len(lanes):
+        notes.append(f"in the table alone: {count_of(len(order) - len(lanes), 'more skill')}")
     parts = [drawing, fold("The timeline as a table", [table], anchor="events")]
     return Section("timeline", "Timeline", parts, "; ".join(notes))
 
@@ -176,15 +174,8 @@ def draw_lanes(lanes: Mapping[str, Sequence[Mark]], description: str) -> Markup:
     start = end - span  # a short time ends where it ended: nothing is in the days to come
     height = _TOP + _LANE * len(lanes) + _AXIS
     used = {mark.kind for mark in marks}
-    legend = [
-        html(
-            '<li><svg width="16" height="16" viewBox="-8 -8 16 16" aria-hidden="true">{}</svg>{}</li>',
-            _shape(kind),
-            name,
-        )
-        for kind, (_, name) in _SHAPES.items()
-        if kind in used
-    ]
+    sample = '<li><svg width="16" height="16" viewBox="-8 -8 16 16" aria-hidden="true">{}</svg>{}</li>'
+    legend = [html(sample, _shape(kind), name) for kind, (_, name) in _SHAPES.items() if kind in used]
     drawn = [_draw_lane(name, lane, at, start, span) for at, (name, lane) in enumerate(lanes.items())]
     return html(_FIGURE, height, description, _draw_axis(start, span, height), drawn, legend)
 
@@ -194,14 +185,11 @@ def _share(part: float) -> str:
 
 
 def _draw_axis(start: int, span: int, height: int) -> Iterator[Markup]:
-    for quarter, (anchor, width) in enumerate(
-        (("start", ""), ("middle", " wide"), ("middle", ""), ("middle", " wide"), ("end", ""))
-    ):
-        x, at = _share(quarter / 4), _minute(start + span * quarter // 4)
+    line = '<line class="rule{}" x1="{}" x2="{}" y1="{}" y2="{}"></line>'
+    for quarter, anchor in enumerate(("start", "middle", "middle", "middle", "end")):
+        x, at, width = _share(quarter / 4), _minute(start + span * quarter // 4), " wide" if quarter % 2 else ""
         day = at[:10] if span > _FEW_DAYS else at[5:]  # of a few days, with the hour
-        yield html(
-            '<line class="rule{}" x1="{}" x2="{}" y1="{}" y2="{}"></line>', width, x, x, _TOP, height - _AXIS + 4
-        )
+        yield html(line, width, x, x, _TOP, height - _AXIS + 4)
         yield html('<text class="day{}" x="{}" y="{}" text-anchor="{}">{}</text>', width, x, height - 6, anchor, day)
 
 

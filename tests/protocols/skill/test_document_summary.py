@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import document_summary as summaries
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
@@ -72,11 +73,19 @@ def test_a_damaged_memory_costs_time_only(place: Place, damage: bytes) -> None:
 
 
 def test_a_clock_that_was_put_back_and_another_version_forget(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    summaries.read_summaries(place, NOW)
-    assert summaries._load_rows(str(memory(place)), NOW)
-    assert not summaries._load_rows(str(memory(place)), NOW - 1)
-    monkeypatch.setattr("checkpoint_git.version.__version__", "0.0.0")
-    assert not summaries._load_rows(str(memory(place)), NOW)
+    summarize, read = summaries.summarize_document, list[str]()
+
+    def summarize_and_note(document: Document) -> summaries.DocumentSummary:
+        read.append(document.skill)
+        return summarize(document)
+
+    monkeypatch.setattr(summaries, "summarize_document", summarize_and_note)
+    for now, version, expected in ((NOW, "", 31), (NOW, "", 1), (NOW - 1, "", 31), (NOW, "", 1), (NOW, "0.0.0", 31)):
+        if version:
+            monkeypatch.setattr("checkpoint_git.version.__version__", version)
+        read.clear()
+        summaries.read_summaries(place, now)
+        assert len(read) == expected
 
 
 def test_a_memory_that_cannot_be_written_hinders_nobody(place: Place) -> None:

@@ -13,7 +13,7 @@ from tests.support.samples import checkpoint
 MERGED = {"#12": "abc1234 (rule)", "#13": "def5678 (rule)", "ABC-7": "abc1234 (rule)"}
 AT = {"abc1234 (rule)": "2026-03-01T10:00:00Z", "def5678 (rule)": "2026-03-02T10:00:00Z"}
 FACTS = Facts(home="/here", merged=MERGED, shipped_at=AT)
-INSTALLED = {"install/missing", "driver/inert", "driver/broken", "hooks/unreachable"}
+INSTALLED = {"install/missing", "driver/inert", "driver/broken", "hooks/unreachable", "diff/textconv"}
 
 
 def mend(value: dict[str, Any], *findings: tuple[str, str], facts: Facts = FACTS) -> Fixed:

@@ -39,7 +39,6 @@ DEFAULT_LIMIT = 20
 _SHOWN_LETTERS = 200
 _SHOWN_EVENTS = 20  # of one commit
 _ON_DISK = "on disk"  # stands for the blob that the file in the work tree would be
-_SHORT_ID = 9
 _KIN = f":(top,glob)**/*{layout.SUFFIX}"
 
 
@@ -92,8 +91,9 @@ def log(
     for entry in read_life(place, skill, since, boundary):
         seen = True
         events = [event for event in entry.events if is_wanted(event, rows, decisions)]
-        if not events and not (silent_too and not entry.is_merge and not entry.events):
-            silent += not entry.events and not entry.is_merge
+        is_silent = not entry.events and not entry.is_merge
+        if not events and not (silent_too and is_silent):
+            silent += is_silent
         elif limit and len(kept) == limit:
             is_cut = True
             break
@@ -141,22 +141,19 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     place = find_place(invocation.cwd)
     skill = args.skill
     if not skill:
-        skill, *others = store.list_skills(place) or [""]
-        if not skill or others:
-            named = (
-                f"there are: {', '.join([skill, *others][:12])}"
-                if skill
-                else "there is none in the folder; name one that was"
+        skills = store.list_skills(place)
+        if len(skills) != 1:
+            known = (
+                f"there are: {', '.join(skills[:12])}" if skills else "there is none in the folder; name one that was"
             )
-            raise CheckpointError("which checkpoint? checkpoint log SKILL", named)
+            raise CheckpointError("which checkpoint? checkpoint log SKILL", known)
+        skill = skills[0]
     since = None if args.since is None else read_since(args.since)
     limit = args.limit if args.limit is not None else 0 if since is not None else DEFAULT_LIMIT
     if limit < 0:
         raise CheckpointError(f"-n {limit}: there is no such number of commits", "give 0 for all")
-    rows = None if args.rows is None else [row for row in args.rows if row] if all(args.rows) else []
-    result = log(
-        place, skill, limit=limit, since=since, rows=rows, decisions=args.decisions, silent_too=args.all
-    )  # fmt: skip
+    rows = None if args.rows is None else args.rows if all(args.rows) else []
+    result = log(place, skill, limit=limit, since=since, rows=rows, decisions=args.decisions, silent_too=args.all)
     data = {
         "skill": skill,
         "path": result.path,
@@ -174,10 +171,22 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 def _render(result: LogResult) -> Iterator[Block]:
     if not result.entries:
         yield Line(f"nothing to show of {result.skill}", "dim")
-    for at, entry in enumerate(result.entries):
-        if at:
+    for number, entry in enumerate(result.entries):
+        if number:
             yield Line("")
-        yield from _render_entry(entry)
+        title, commit = "not committed yet", entry.commit
+        if commit is not None:
+            at = write_instant(commit.at)
+            words = [commit.id[:9], f"{at[:10]} {at[11:16]}", commit.author, shorten(commit.subject, 80)]
+            title = "  ".join([*words, "(merge)"] if entry.is_merge else words)
+        yield Line(title, "strong" if commit else "warn", hang=2)
+        for event in entry.events[:_SHOWN_EVENTS]:
+            name, glyph, style = LOOKS[event.kind]
+            yield Line(f"  {name}: {shorten(describe_event(event), _SHOWN_LETTERS)}", style, glyph, 4)
+        if len(entry.events) > _SHOWN_EVENTS:
+            yield Line(f"  and {len(entry.events) - _SHOWN_EVENTS} more: --json has all of them", "dim")
+        if not entry.events:
+            yield Line("  only its summary, files or private state", "dim")
     if result.is_cut:
         yield Line("")
         yield Line("older commits: -n 0 shows them all", "dim")
@@ -187,45 +196,22 @@ def _render(result: LogResult) -> Iterator[Block]:
         yield Line(f"{count} changed only its summary, files or private state: --all", "dim")
 
 
-def _render_entry(entry: Entry) -> Iterator[Line]:
-    title, commit = "not committed yet", entry.commit
-    if commit is not None:
-        at = write_instant(commit.at)
-        words = [commit.id[:_SHORT_ID], f"{at[:10]} {at[11:16]}", commit.author, shorten(commit.subject, 80)]
-        title = "  ".join([*words, "(merge)"] if entry.is_merge else words)
-    yield Line(title, "strong" if commit else "warn", hang=2)
-    for event in entry.events[:_SHOWN_EVENTS]:
-        name, glyph, style = LOOKS[event.kind]
-        yield Line(f"  {name}: {shorten(describe_event(event), _SHOWN_LETTERS)}", style, glyph, 4)
-    if len(entry.events) > _SHOWN_EVENTS:
-        yield Line(f"  and {len(entry.events) - _SHOWN_EVENTS} more: --json has all of them", "dim")
-    if not entry.events:
-        yield Line("  only its summary, files or private state", "dim")
-
-
 # for a program
 
 
 def entry_data(entry: Entry) -> dict[str, Any]:
     """An entry as --json has it."""
-    commit = entry.commit
-    data: dict[str, Any] = {"commit": None, "at": None, "authored_at": None, "author": None, "subject": None}
-    if commit is not None:
-        data = {
-            "commit": commit.id,
-            "at": write_instant(commit.at),
-            "authored_at": write_instant(commit.authored_at),
-            "author": commit.author,
-            "subject": commit.subject,
-        }
-    events = [
-        {
-            "kind": event.kind,
-            "subject": event.subject,
-            "text": describe_event(event),
-            "from": event.before,
-            "to": event.after,
-        }
-        for event in entry.events
-    ]
-    return {**data, "path": entry.path, "merge": entry.is_merge, "events": events}
+    commit, events = entry.commit, []
+    for event in entry.events:
+        change = {"text": describe_event(event), "from": event.before, "to": event.after}
+        events.append({"kind": event.kind, "subject": event.subject, **change})
+    return {
+        "commit": commit.id if commit else None,
+        "at": write_instant(commit.at) if commit else None,
+        "authored_at": write_instant(commit.authored_at) if commit else None,
+        "author": commit.author if commit else None,
+        "subject": commit.subject if commit else None,
+        "path": entry.path,
+        "merge": entry.is_merge,
+        "events": events,
+    }

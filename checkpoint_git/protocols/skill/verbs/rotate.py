@@ -1,7 +1,7 @@
 """`checkpoint rotate`: move closed telemetry out of the active checkpoints into history."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from typing import NamedTuple
 
@@ -107,39 +107,36 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     skills = [chosen] if chosen else [name for name in store.list_skills(place) if not layout.find_name_trouble(name)]
     tell = say_waiting(invocation.stderr)
     results = [rotate(place, skill, invocation.now, dry_run=args.dry_run, on_wait=tell) for skill in skills]
-    data = {
-        "dry_run": args.dry_run,
-        "rotated": [
-            {
-                "skill": result.skill,
-                "history": result.history,
-                "moved": [{"where": part.where, "entries": len(part.items)} for part in result.moved],
-                "bytes_saved": result.saved,
-            }
-            for result in results
-            if result.moved
-        ],
-        "kept": [{"skill": result.skill, **kept._asdict()} for result in results for kept in result.kept],
-    }
+    rotated = [
+        {
+            "skill": result.skill,
+            "history": result.history,
+            "moved": [{"where": part.where, "entries": len(part.items)} for part in result.moved],
+            "bytes_saved": result.saved,
+        }
+        for result in results
+        if result.moved
+    ]
+    kept = [{"skill": result.skill, **each._asdict()} for result in results for each in result.kept]
+    data = {"dry_run": args.dry_run, "rotated": rotated, "kept": kept}
     blocks = [line for result in results for line in _lines(result, args.dry_run)]
     findings = [finding for result in results for finding in result.findings]
     return Outcome(data, blocks or [Line("nothing to rotate", "dim")], findings)
 
 
-def _lines(result: RotateResult, dry_run: bool) -> list[Block]:
-    if not (result.moved or result.kept):
-        return []
-    verb = "would move to" if dry_run else "moved to"
-    less = f"{result.saved} bytes less" if result.saved >= 0 else f"{-result.saved} bytes more"
-    lines: list[Block] = [Line(f"{result.skill}: {verb} {result.history} ({less})", "good")]
-    if not result.moved:
-        lines = [Line(f"{result.skill}: nothing to move", "dim")]
+def _lines(result: RotateResult, dry_run: bool) -> Iterator[Block]:
+    if result.moved:
+        verb = "would move to" if dry_run else "moved to"
+        less = f"{result.saved} bytes less" if result.saved >= 0 else f"{-result.saved} bytes more"
+        yield Line(f"{result.skill}: {verb} {result.history} ({less})", "good")
+    elif result.kept:
+        yield Line(f"{result.skill}: nothing to move", "dim")
     for part in result.moved:
         count = len(part.items)
         unread = sum(not is_reviewed(entry) for entry in part.items) if part.where == "/superseded" else 0
         note = f" ({unread} not marked as reviewed: read them there)" if unread else ""
-        lines.append(Line(f"  {part.where}: {count} {'entry' if count == 1 else 'entries'}{note}"))
+        yield Line(f"  {part.where}: {count} {'entry' if count == 1 else 'entries'}{note}")
     for kept in result.kept[:_MOST_SHOWN]:
-        lines.append(Line(f"  {kept.where}: {kept.entry} stays: {kept.why}", "warn"))
-    more = len(result.kept) - _MOST_SHOWN
-    return [*lines, Line(f"  {more} more stay", "warn")] if more > 0 else lines
+        yield Line(f"  {kept.where}: {kept.entry} stays: {kept.why}", "warn")
+    if len(result.kept) > _MOST_SHOWN:
+        yield Line(f"  {len(result.kept) - _MOST_SHOWN} more stay", "warn")
