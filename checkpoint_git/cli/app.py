@@ -40,16 +40,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Without argv the process's own arguments are used, and the process ends here.
     """
-    return _run_process([], _program_name()) if argv is None else _run_and_report(list(argv), _program_name())
+    name = os.path.basename(sys.argv[0] if sys.argv else "")
+    program = {"git-checkpoint": "git checkpoint", "__main__.py": "python -m checkpoint_git"}.get(name, "checkpoint")
+    return _start([], argv, program)
 
 
 def main_doctor(argv: Sequence[str] | None = None) -> int:
-    if argv is None:
-        return _run_process(["doctor"], "checkpoint-doctor")
-    return _run_and_report(["doctor", *argv], "checkpoint-doctor")
+    return _start(["doctor"], argv, "checkpoint-doctor")
 
 
-def _run_process(first: list[str], program: str) -> int:
+def _start(first: list[str], argv: Sequence[str] | None, program: str) -> int:
+    if argv is not None:
+        return _run_and_report([*first, *argv], program)
     # A process that lives for 50 ms needs no garbage collector, and os._exit saves it the teardown of its modules.
     gc.set_threshold(_MANY_OBJECTS)
     code = _run_and_report([*first, *sys.argv[1:]], program)
@@ -61,11 +63,6 @@ def _run_process(first: list[str], program: str) -> int:
         except (AttributeError, OSError, ValueError):  # closed, or the reader is gone
             continue
     os._exit(code)
-
-
-def _program_name() -> str:
-    name = os.path.basename(sys.argv[0] if sys.argv else "")
-    return {"git-checkpoint": "git checkpoint", "__main__.py": "python -m checkpoint_git"}.get(name, "checkpoint")
 
 
 def find_request(words: list[str], program: str = "checkpoint") -> Request:
@@ -112,8 +109,10 @@ def _run_and_report(words: list[str], program: str) -> int:
         return _report_interrupt(words)
     except CheckpointError as error:
         return _report_error(words, error)
-    except OSError as error:
-        return _report_error(words, _from_os_error(error))
+    except OSError as error:  # one that no command expected, such as a full disk
+        place = f"{error.filename}: " if isinstance(error.filename, str) else ""
+        message = f"{place}{error.strerror or error}"
+        return _report_error(words, CheckpointError(message, "fix that and try again"))
     except Exception as error:
         return _report_bug(words, error)
 
@@ -207,11 +206,14 @@ def _silence_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _find_verb(words: list[str]) -> str:
+    at = find_verb_at(words)
+    return DEFAULT_VERB if at is None else words[at]
+
+
 def _find_error_renderer(words: list[str]) -> Callable[[list[str], CheckpointError], Answer] | None:
     """How a verb renders errors whose output has a form of its own; None where the verb was not even loaded."""
-    at = find_verb_at(words)
-    home = VERBS.get(words[at] if at is not None else DEFAULT_VERB, ("", ""))[0]
-    return getattr(sys.modules.get(home), "tell_error", None)
+    return getattr(sys.modules.get(VERBS.get(_find_verb(words), ("", ""))[0]), "tell_error", None)
 
 
 def _report_error(words: list[str], error: CheckpointError, code: int = COULD_NOT_RUN, **more: Any) -> int:
@@ -224,12 +226,11 @@ def _report_error(words: list[str], error: CheckpointError, code: int = COULD_NO
             return _print_error(error, answer.code)
     if not _wants_json(words):
         return _print_error(error, code)
-    from checkpoint_git.cli.render.json import render_error
+    from checkpoint_git.cli.render import json
 
-    at = find_verb_at(words)
-    verb = words[at] if at is not None else DEFAULT_VERB
     try:
-        _write(_stream("stdout"), render_error(verb, error.message, error.hint, **more))
+        document = json.make_error(_find_verb(words), error.message, error.hint, **more)
+        _write(_stream("stdout"), json.write(document))
     except OSError:
         _silence_stdout()
     return code
@@ -250,12 +251,6 @@ def _print_error(error: CheckpointError, code: int) -> int:
     except OSError:
         _silence_stdout()
     return code
-
-
-def _from_os_error(error: OSError) -> CheckpointError:
-    """An error of the file system that no command expected, such as a full disk."""
-    place = f"{error.filename}: " if isinstance(error.filename, str) else ""
-    return CheckpointError(f"{place}{error.strerror or error}", "fix that and try again")
 
 
 def _report_bug(words: list[str], error: Exception) -> int:

@@ -23,8 +23,4 @@ def render(command: str, outcome: Outcome, format_name: str, screen: Screen) -> 
 
 
 def render_pieces(command: str, outcome: Outcome, format_name: str, screen: Screen) -> Iterable[str]:
-    renderer = import_module(FORMATS[format_name])
-    in_pieces = getattr(renderer, "render_pieces", None)
-    if in_pieces is not None:
-        return cast(Iterable[str], in_pieces(command, outcome, screen))
-    return (cast(str, renderer.render(command, outcome, screen)),)
+    return cast(Iterable[str], import_module(FORMATS[format_name]).render(command, outcome, screen))

@@ -11,7 +11,7 @@ _IN_DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _IN_PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
 
 
-def render(command: str, outcome: Outcome, screen: Screen) -> str:
+def render(command: str, outcome: Outcome, screen: Screen) -> list[str]:
     """One annotation a finding. Nothing else is printed: the log's reader obeys every line that begins with ::.
 
     What weighs most comes first: of one step, ten errors, ten warnings and ten notices become annotations. The others
@@ -24,7 +24,7 @@ def render(command: str, outcome: Outcome, screen: Screen) -> str:
             told = f"{len(found)} of these; {_SHOWN - 1} are shown beside their lines, and the job's log has all"
             lines.append(f"::{command_name} title=checkpoint {_property(command)}::{told}")
         lines += found
-    return "".join(f"{line}\n" for line in lines)
+    return [f"{line}\n" for line in lines]
 
 
 def annotate(finding: Finding) -> str:

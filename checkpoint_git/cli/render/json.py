@@ -12,21 +12,13 @@ from checkpoint_git.core.outcome import Outcome
 SCHEMA_VERSION = 1
 
 
-def render(command: str, outcome: Outcome, screen: Screen) -> str:
-    return write(make_document(command, outcome))
-
-
-def render_pieces(command: str, outcome: Outcome, screen: Screen) -> list[str]:
+def render(command: str, outcome: Outcome, screen: Screen) -> list[str]:
     return _write_pieces(make_document(command, outcome))
 
 
 def make_document(command: str, outcome: Outcome) -> dict[str, Any]:
     findings = [finding._asdict() for finding in outcome.findings]
     return {"schema_version": SCHEMA_VERSION, "command": command, **outcome.data, "findings": findings}
-
-
-def render_error(command: str, message: str, hint: str, **more: Any) -> str:
-    return write(make_error(command, message, hint, **more))
 
 
 def make_error(command: str, message: str, hint: str, **more: Any) -> dict[str, Any]:
@@ -40,16 +32,17 @@ def write(document: dict[str, Any]) -> str:
 def _write_pieces(document: dict[str, Any]) -> list[str]:
     """All are made before the first is shown: what comes late may be impossible to write."""
     try:
-        return [*_join_pieces(_ENCODER.iterencode(document)), "\n"]
+        return [*_join_pieces(document), "\n"]
     except ValueError:  # a number like 1e999, which JSON can spell and a float cannot hold
-        return [*_join_pieces(_ENCODER.iterencode(_without_infinities(document))), "\n"]
+        return [*_join_pieces(_without_infinities(document)), "\n"]
 
 
 _ENCODER = json.JSONEncoder(indent=2, allow_nan=False)
 _PIECE = 10_000  # of the encoder's, which are a few letters each
 
 
-def _join_pieces(small: Iterator[str]) -> Iterator[str]:
+def _join_pieces(document: Any) -> Iterator[str]:
+    small = _ENCODER.iterencode(document)
     while piece := "".join(islice(small, _PIECE)):
         yield piece
 

@@ -12,20 +12,20 @@ from checkpoint_git.core.terminal_text import escape_controls
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]|#~!])")
 _MENTION = re.compile(r"@(?=\w)")
-_MARKER = re.compile(
-    r"^(?:[-+=](?=[-=\s]|$)|\d{1,9}(?=[.)](?:\s|$)))"
-)  # what begins a list, a rule or a heading in a line
+# what begins a list, a rule or a heading in a line
+_MARKER = re.compile(r"^(?:[-+=](?=[-=\s]|$)|\d{1,9}(?=[.)](?:\s|$)))")
 
 
-def render(command: str, outcome: Outcome, screen: Screen) -> str:
+def render(command: str, outcome: Outcome, screen: Screen) -> list[str]:
     """Paragraphs, lists of what is indented, and tables; the findings are a table of their own."""
     show = _render_source if command in _SHOWING_SOURCE else _render_blocks
     parts = [] if screen.quiet else list(show(outcome.blocks))
     if outcome.findings:
         headers = ("level", "place", "message", "hint", "code")
-        parts.append(_render_table(Table(headers, [_row(finding) for finding in outcome.findings])))
+        rows = [(one.level, _place(one), one.message, one.hint, one.code) for one in outcome.findings]
+        parts.append(_render_table(Table(headers, rows)))
     parts += [] if screen.quiet else list(_render_blocks(outcome.summary))
-    return "\n".join(parts)
+    return ["\n".join(parts)]
 
 
 _PAGE = 1_000_000  # bytes: of a longer one than 1 MiB, GitHub shows nothing at all
@@ -40,13 +40,13 @@ def cut_page(text: bytes, written: int) -> bytes:
     return text[: text.rfind(b"\n", 0, room) + 1] + _CUT if room > 0 else b""
 
 
-def _row(finding: Finding) -> tuple[str, ...]:
-    place = ":".join([finding.path, *(str(number) for number in (finding.line, finding.column) if number)])
-    return finding.level, place, finding.message, finding.hint, finding.code
+def _place(finding: Finding) -> str:
+    return ":".join([finding.path, *(str(number) for number in (finding.line, finding.column) if number)])
 
 
 def _render_blocks(blocks: Sequence[Block]) -> Iterator[str]:
-    for is_list, group in groupby((block for block in blocks if _is_said(block)), key=_is_item):
+    said = (block for block in blocks if isinstance(block, Table) or block.text.strip())
+    for is_list, group in groupby(said, key=lambda block: isinstance(block, Line) and block.text.startswith("  ")):
         if is_list:
             yield "".join(f"{item}\n" for item in _list_items(cast("list[Line]", list(group))))
         else:
@@ -66,14 +66,6 @@ def _render_source(blocks: Sequence[Block]) -> Iterator[str]:
         else:
             fence = "`" * max(3, 1 + max(len(run) for text in texts for run in re.findall("`*", text)))
             yield "\n".join([f"{fence}json", *texts, fence]) + "\n"
-
-
-def _is_said(block: Block) -> bool:
-    return isinstance(block, Table) or bool(block.text.strip())
-
-
-def _is_item(block: Block) -> bool:
-    return isinstance(block, Line) and block.text.startswith("  ")
 
 
 def _list_items(lines: Sequence[Line]) -> Iterator[str]:

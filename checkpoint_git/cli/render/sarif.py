@@ -17,10 +17,12 @@ _ROOT = "%SRCROOT%"  # what services take for the repository's root
 _FINGERPRINT = "checkpointFinding/v1"
 
 
-def render(command: str, outcome: Outcome, screen: Screen) -> str:
+def render(command: str, outcome: Outcome, screen: Screen) -> list[str]:
     """One run of one tool; every code that occurs is a rule. What is suppressed is there with its reason."""
-    suppressed = [_split_reason(one) for one in outcome.data.get("suppressed", ())]
-    findings = [(finding, "") for finding in outcome.findings] + suppressed
+    findings = [(finding, "") for finding in outcome.findings]
+    for entry in outcome.data.get("suppressed", ()):
+        suppressed = Finding(**{key: value for key, value in entry.items() if key != "reason"})
+        findings.append((suppressed, str(entry["reason"])))
     codes = sorted({finding.code for finding, _ in findings})
     known = {rule.code: rule for rule in outcome.rules}
     seen: Counter[str] = Counter()
@@ -33,11 +35,7 @@ def render(command: str, outcome: Outcome, screen: Screen) -> str:
             for finding, reason in findings
         ],
     }
-    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
-
-
-def _split_reason(entry: Mapping[str, Any]) -> tuple[Finding, str]:
-    return Finding(**{key: value for key, value in entry.items() if key != "reason"}), str(entry["reason"])
+    return [json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"]
 
 
 def _describe_rule(code: str, known: Mapping[str, Rule]) -> dict[str, Any]:
@@ -62,16 +60,14 @@ def describe(finding: Finding, reason: str = "") -> dict[str, Any]:
     }
     if reason:
         result["suppressions"] = [{"kind": "external", "justification": escape_controls(reason)}]
-    return {**result, "locations": [_locate(finding)]} if finding.path else result
-
-
-def _locate(finding: Finding) -> dict[str, Any]:
-    address = quote(finding.path.encode("utf-8", "surrogateescape"))
-    place: dict[str, Any] = {"artifactLocation": {"uri": address, "uriBaseId": _ROOT}}
-    if finding.line:
-        columns = {"startColumn": finding.column} if finding.column else {}
-        place["region"] = {"startLine": finding.line, **columns}
-    return {"physicalLocation": place}
+    if finding.path:
+        address = quote(finding.path.encode("utf-8", "surrogateescape"))
+        place: dict[str, Any] = {"artifactLocation": {"uri": address, "uriBaseId": _ROOT}}
+        if finding.line:
+            columns = {"startColumn": finding.column} if finding.column else {}
+            place["region"] = {"startLine": finding.line, **columns}
+        result["locations"] = [{"physicalLocation": place}]
+    return result
 
 
 # What changes from day to day though the finding is the same: ages, sizes, counts; and commits, after a rebase.

@@ -52,7 +52,10 @@ class Screen(NamedTuple):
 
 def read_screen(stream: TextIO, env: Mapping[str, str], *, colour: bool = True, quiet: bool = False) -> Screen:
     """What the stream can show. colour: False when the user asked for none."""
-    is_terminal = _is_terminal(stream)
+    try:
+        is_terminal = stream.isatty()
+    except ValueError:  # it is closed
+        is_terminal = False
     rich = (is_terminal and env.get("TERM") != "dumb") or bool(env.get("FORCE_COLOR"))
     return Screen(
         width=_read_width(stream, env) if is_terminal else 0,
@@ -78,13 +81,6 @@ def read_theme(wished: str) -> Mapping[str, str]:
         elif name in theme and len(code) <= _LONGEST_CODE and not code.strip("0123456789;"):
             theme[name] = code
     return theme
-
-
-def _is_terminal(stream: TextIO) -> bool:
-    try:
-        return stream.isatty()
-    except ValueError:  # it is closed
-        return False
 
 
 def _read_width(stream: TextIO, env: Mapping[str, str]) -> int:

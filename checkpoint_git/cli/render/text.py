@@ -1,6 +1,7 @@
 """Outcomes as text for people. All text is untrusted: nothing reaches the terminal unescaped."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from checkpoint_git.cli.render.screen import GAP, GLYPHS, Screen, join, measure, paint
 from checkpoint_git.core.finding import Finding
@@ -11,24 +12,11 @@ _LEVEL_STYLES: dict[str, Style] = {"error": "bad", "warning": "warn", "note": "d
 _PIECE = 2_000  # lines
 
 
-def render(command: str, outcome: Outcome, screen: Screen) -> str:
+def render(command: str, outcome: Outcome, screen: Screen) -> Iterator[str]:
     """Blocks, findings, summary; a quiet screen gets the findings alone."""
-    return "".join(render_pieces(command, outcome, screen))
-
-
-def render_pieces(command: str, outcome: Outcome, screen: Screen) -> Iterator[str]:
-    lines: list[str] = []
-    for line in _render_lines(outcome, screen):
-        lines.append(line)
-        if len(lines) == _PIECE:
-            yield _end_lines(lines)
-            lines.clear()
-    if lines:
-        yield _end_lines(lines)
-
-
-def _end_lines(lines: Sequence[str]) -> str:
-    return "\n".join(lines) + "\n"
+    lines = _render_lines(outcome, screen)
+    while piece := list(islice(lines, _PIECE)):
+        yield "\n".join(piece) + "\n"
 
 
 def _render_lines(outcome: Outcome, screen: Screen) -> Iterator[str]:

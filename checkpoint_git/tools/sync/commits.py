@@ -7,7 +7,7 @@ leaves all of it or nothing.
 import os
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.git.objects import Entry
@@ -37,10 +37,10 @@ class Identity(NamedTuple):
 
 def write_commits(cwd: str, drafts: Sequence[Draft], ref: str, who: Identity, env: Mapping[str, str]) -> list[str]:
     """Makes the commits, and lets the ref name the last one; their ids."""
+    words = ["fast-import", "--quiet", "--force", "--done"]
     with tempfile.TemporaryFile() as stream:
-        stream.write(b"".join(_describe(drafts, ref.encode(), who)))
+        stream.writelines(_describe(drafts, ref.encode(), who))
         stream.seek(0)
-        words = ["fast-import", "--quiet", "--force", "--done"]
         with start_git(words, cwd, env=env, stdin=stream.fileno()) as process:
             out, err = process.communicate()
     ids = out.decode("ascii", "replace").split()
@@ -49,38 +49,33 @@ def write_commits(cwd: str, drafts: Sequence[Draft], ref: str, who: Identity, en
     return ids
 
 
-def _describe(drafts: Sequence[Draft], ref: bytes, who: Identity) -> list[bytes]:
+def _describe(drafts: Sequence[Draft], ref: bytes, who: Identity) -> Iterator[bytes]:
     """In fast-import's language. Drafts are marked from 1 on, new contents after them."""
-    words: list[bytes] = []
     contents = {content for draft in drafts for _, content in draft.changes if isinstance(content, bytes)}
     marks = {content: mark for mark, content in enumerate(sorted(contents), len(drafts) + 1)}
     for content, mark in marks.items():
-        words += [b"blob\nmark :%d\n" % mark, _data(content)]
-    person = f"{_plain(who.name)} <{_plain(who.email)}> {who.now} +0000".encode("utf-8", "replace")
+        yield b"blob\nmark :%d\ndata %d\n%b\n" % (mark, len(content), content)
+    name, email = (
+        "".join(letter for letter in text if letter.isprintable() and letter not in "<>").strip() for text in who[:2]
+    )
+    person = f"{name} <{email}> {who.now} +0000".encode("utf-8", "replace")
     for number, draft in enumerate(drafts, 1):
-        words += [b"reset %s\n" % ref, b"commit %s\nmark :%d\n" % (ref, number)]
-        words += [b"committer %s\n" % person, _data(draft.message.encode("utf-8", "replace"))]
+        message = draft.message.encode("utf-8", "replace")
+        yield b"reset %b\ncommit %b\nmark :%d\ncommitter %b\n" % (ref, ref, number, person)
+        yield b"data %d\n%b\n" % (len(message), message)
         for at, parent in enumerate(draft.parents):
             named = parent.encode() if isinstance(parent, str) else b":%d" % (parent + 1)
-            words.append((b"merge " if at else b"from ") + named + b"\n")
+            yield b"%b %b\n" % (b"merge" if at else b"from", named)
         for path, become in draft.changes:
-            name = quote_path(os.fsencode(path))
+            quoted = quote_path(os.fsencode(path))
             if become is None:
-                words.append(b"D %s\n" % name)
+                yield b"D %b\n" % quoted
             elif isinstance(become, bytes):
-                words.append(b"M 100644 :%d %s\n" % (marks[become], name))
+                yield b"M 100644 :%d %b\n" % (marks[become], quoted)
             else:
-                words.append(b"M %s %s %s\n" % (become.mode.encode(), become.blob.encode(), name))
-        words.append(b"\nget-mark :%d\n" % number)
-    return [*words, b"done\n"]
-
-
-def _data(content: bytes) -> bytes:
-    return b"data %d\n" % len(content) + content + b"\n"
-
-
-def _plain(name: str) -> str:
-    return "".join(letter for letter in name if letter.isprintable() and letter not in "<>").strip()
+                yield b"M %b %b %b\n" % (become.mode.encode(), become.blob.encode(), quoted)
+        yield b"\nget-mark :%d\n" % number
+    yield b"done\n"
 
 
 def stage_files(cwd: str, files: Sequence[tuple[str, Entry | None]], env: Mapping[str, str]) -> bool:

@@ -9,6 +9,7 @@ import selectors
 import signal
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -58,13 +59,11 @@ def network_env(env: Mapping[str, str], ssh_is_chosen: bool) -> dict[str, str]:
 
 def fetch_branch(cwd: str, remote: str, branch: str, into: str, env: Mapping[str, str], timeout: float) -> bool:
     """Brings the branch's tip into the ref `into`; False where there is no such branch. Raises UnreachableError."""
-    words = [*_QUIET, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"]
-    ends = time.monotonic() + timeout
+    words = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--end-of-options"]
+    ends = time.monotonic() + min(timeout, _PATIENCE)
     while True:
-        result = _run(
-            ["-C", cwd, *words, "--end-of-options", remote, f"+refs/heads/{branch}:{into}"], cwd, env, timeout
-        )
-        if result.code == 0 or not _LOST.search(result.err) or time.monotonic() > min(ends, ends - timeout + _PATIENCE):
+        result = _run([*words, remote, f"+refs/heads/{branch}:{into}"], cwd, env, timeout)
+        if result.code == 0 or not _LOST.search(result.err) or time.monotonic() > ends:
             break
         time.sleep(_NAP)  # the fetch of a sync that was killed still holds the ref
     if result.code == 0:
@@ -76,8 +75,8 @@ def fetch_branch(cwd: str, remote: str, branch: str, into: str, env: Mapping[str
 
 def look_at_branch(cwd: str, remote: str, branch: str, env: Mapping[str, str], timeout: float) -> str:
     """The commit that the branch names on the remote; "" for no branch or no answer."""
-    words = [*_QUIET, "ls-remote", "--quiet", "--refs", "--end-of-options", remote, f"refs/heads/{branch}"]
-    result = _run(["-C", cwd, *words], cwd, env, timeout)
+    words = ["ls-remote", "--quiet", "--refs", "--end-of-options", remote, f"refs/heads/{branch}"]
+    result = _run(words, cwd, env, timeout)
     return result.out.partition(b"\t")[0].decode("ascii", "replace") if result.code == 0 else ""
 
 
@@ -86,10 +85,9 @@ def push_commit(
     *, hooks: bool = True,
 ) -> Reply:  # fmt: skip
     """Makes the remote's branch name the commit if it still names `expected`, "" for one that must not exist yet."""
-    words = [*_QUIET, "push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no"]
+    words = ["push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no"]
     words += [f"--force-with-lease=refs/heads/{branch}:{expected}", *([] if hooks else ["--no-verify"])]
-    result = _run(["-C", cwd, *words, "--end-of-options", remote, f"{commit}:refs/heads/{branch}"], cwd, env, timeout)
-    return read_reply(result)
+    return read_reply(_run([*words, "--end-of-options", remote, f"{commit}:refs/heads/{branch}"], cwd, env, timeout))
 
 
 def read_reply(result: GitResult) -> Reply:
@@ -123,16 +121,16 @@ def _shown(text: bytes) -> str:
 
 
 def _run(words: Sequence[str], cwd: str, env: Mapping[str, str], timeout: float) -> GitResult:
-    with start_git(words, cwd, env=env, own_group=True) as process:
+    with start_git([*_QUIET, *words], cwd, env=env, own_group=True) as process:
         try:
             assert process.stdin is not None
             process.stdin.close()
             out, err, trouble = _collect(process, timeout)
         except BaseException:
-            _end(process)
+            _end_group(process.pid)
             raise
         if trouble:
-            _end(process)
+            _end_group(process.pid)
             return GitResult(-signal.SIGKILL, out, b"fatal: " + trouble.encode() + b"\n" + err)
         return GitResult(process.wait(), out, err)
 
@@ -161,8 +159,6 @@ def _collect(process: "subprocess.Popen[bytes]", timeout: float) -> tuple[bytes,
     return said[process.stdout], said[process.stderr], ""
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return
+def _end_group(leader: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
