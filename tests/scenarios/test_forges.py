@@ -75,7 +75,7 @@ def surroundings(tmp_path: Path, more: Mapping[str, str]) -> dict[str, str]:
 def read_file(forge: str, ending: str) -> Any:
     """One of the files that `init --ci` writes."""
     files = forge_files("github" if forge == "github" else "gitlab", "main", "0.1.0")
-    return yaml.safe_load(next(file.data for file in files if file.path.endswith(ending)))
+    return yaml.safe_load(next(data for path, data in files.items() if path.endswith(ending)))
 
 
 def run_steps(

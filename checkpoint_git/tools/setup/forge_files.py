@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
@@ -47,26 +47,18 @@ _MARK = re.compile(rb"\A# Written by `checkpoint init --ci [a-z]+`, mark ([0-9a-
 _PLAIN_BRANCH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,200}")
 
 
-class ForgeFile(NamedTuple):
-    path: str
-    data: bytes
-
-
-def forge_files(forge: Forge, base: str, version: str) -> list[ForgeFile]:
+def forge_files(forge: Forge, base: str, version: str) -> dict[str, bytes]:
+    """Contents by their paths in the work tree; each has a first line by which an unedited one is recognised."""
     values = {"BASE": base, "VERSION": version, "CHECKOUT": _CHECKOUT, **COMMANDS}
-    files = []
+    files = {}
     for path, name in _TEMPLATES[forge].items():
         with open(os.path.join(os.path.dirname(__file__), "templates", name), encoding="utf-8") as stream:
             text = re.sub(r"@([A-Za-z]+)@", lambda found: values[found[1]], stream.read())
-        files.append(ForgeFile(path, sign_file(forge, text)))
+        body = text.encode()
+        more = "While nobody edits it, `checkpoint init` renews it and `checkpoint uninstall` takes it away."
+        first = f"# Written by `checkpoint init --ci {forge}`, mark {_digest(body)}. {more}\n"
+        files[path] = first.encode() + body
     return files
-
-
-def sign_file(forge: Forge, text: str) -> bytes:
-    """A file with a first line of ours, by which an unchanged one is recognised."""
-    body = text.encode()
-    more = "While nobody edits it, `checkpoint init` renews it and `checkpoint uninstall` takes it away."
-    return f"# Written by `checkpoint init --ci {forge}`, mark {_digest(body)}. {more}\n".encode() + body
 
 
 def is_unedited(data: bytes) -> bool:
@@ -95,9 +87,11 @@ def plan_forges(work_tree: str, wanted: Sequence[str], env: Mapping[str, str]) -
         shown = escape_controls(shorten(base, 100))
         hint = "give it a name of plain letters, or write the jobs yourself: docs/forges.md"
         raise CheckpointError(f"--ci: the default branch {shown} cannot stand in a forge's list of branches", hint)
-    steps = [_plan_file(work_tree, file) for forge in asked for file in forge_files(forge, base, __version__)]
-    renewed = [_plan_file(work_tree, file) for forge in there for file in forge_files(forge, base, __version__)]
-    return steps + [step for step in renewed if step.deed == "update"]
+    steps = []
+    for forge in (*asked, *there):
+        planned = [_plan_file(work_tree, path, data) for path, data in forge_files(forge, base, __version__).items()]
+        steps += [step for step in planned if forge in asked or step.deed == "update"]
+    return steps
 
 
 def plan_forges_removal(work_tree: str) -> list[Step]:
@@ -122,25 +116,21 @@ def _is_there(work_tree: str, forge: Forge) -> bool:
     return any(is_unedited(data) for data in states if data)
 
 
-def _plan_file(work_tree: str, file: ForgeFile) -> Step:
-    path = os.path.join(work_tree, *file.path.split("/"))
+def _plan_file(work_tree: str, name: str, data: bytes) -> Step:
+    path = os.path.join(work_tree, *name.split("/"))
     found = read_file(path)
-    needs_include = file.path == ".gitlab-ci.yml"  # another file of that name can include ours
+    needs_include = name == ".gitlab-ci.yml"  # another file of that name can include ours
     instead = f"add to it: include: [{{local: {_INCLUDED}}}]" if needs_include else _FOREIGN
-    if found.blocked or _leads_elsewhere(work_tree, path):
-        return Step("skip", file.path, f"{found.blocked or 'its folder is a symbolic link'}; {instead}")
-    if found.data is None or found.data == file.data or is_unedited(found.data):
-        return write_step(file.path, path, found.data, file.data, _TRACKED)
+    # a symbolic link on the way would take what is written somewhere else
+    folder, top = os.path.dirname(path), os.path.realpath(work_tree)
+    is_led_away = os.path.realpath(folder) != os.path.normpath(os.path.join(top, os.path.relpath(folder, work_tree)))
+    if found.blocked or is_led_away:
+        return Step("skip", name, f"{found.blocked or 'its folder is a symbolic link'}; {instead}")
+    if found.data is None or found.data == data or is_unedited(found.data):
+        return write_step(name, path, found.data, data, _TRACKED)
     if needs_include and _INCLUDED.encode() in found.data:
-        return Step("keep", file.path)
-    return Step("skip", file.path, instead)
-
-
-def _leads_elsewhere(work_tree: str, path: str) -> bool:
-    """Whether a folder on the way is a symbolic link: what is written would land somewhere else."""
-    folder = os.path.dirname(path)
-    meant = os.path.join(os.path.realpath(work_tree), os.path.relpath(folder, work_tree))
-    return os.path.realpath(folder) != os.path.normpath(meant)
+        return Step("keep", name)
+    return Step("skip", name, instead)
 
 
 def _read_base(work_tree: str, env: Mapping[str, str]) -> str:

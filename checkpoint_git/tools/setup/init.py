@@ -64,49 +64,29 @@ class InitResult(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--hooks",
-        choices=get_args(HookChoice),
-        default="auto",
-        help="where hooks go: git's own (native), the pre-commit framework's configuration, or nowhere; default: auto. "
-        "In a bare repository: native is pre-receive, update refuses ref by ref",
+    help_text = (
+        "where hooks go: git's own (native), the pre-commit framework's configuration, or nowhere; default: auto"
     )
-    parser.add_argument(
-        "--narrative",
-        choices=get_args(driver_settings.Narrative),
-        help="when both sides changed phase, step, status or summary: a conflict (default), or the newer side whole",
+    help_text += ". In a bare repository: native is pre-receive, update refuses ref by ref"
+    parser.add_argument("--hooks", choices=get_args(HookChoice), default="auto", help=help_text)
+    help_text = "when both sides changed phase, step, status or summary: a conflict (default), or the newer side whole"
+    parser.add_argument("--narrative", choices=get_args(driver_settings.Narrative), help=help_text)
+    help_text = (
+        """a JSON Schema with x-merge rules for your private skill_state, outside any work tree; "" forgets it"""
     )
-    parser.add_argument(
-        "--merge-schema",
-        metavar="PATH",
-        help='a JSON Schema with x-merge rules for your private skill_state, outside any work tree; "" forgets it',
-    )
-    parser.add_argument(
-        "--agent",
-        metavar="NAME",
-        action="append",
-        nargs="?",
-        const=agents.AUTO,
-        help=f"set up a coding agent: {', '.join(agents.CHOICES)} (auto, or no name: those that left signs); "
-        "several allowed",
-    )
-    parser.add_argument(
-        "--agent-guard",
-        action="store_true",
-        help="with --agent: a hook that stops a tool call unless a restore point covers what it changes",
-    )
+    parser.add_argument("--merge-schema", metavar="PATH", help=help_text)
+    names = ", ".join(agents.CHOICES)
+    help_text = f"set up a coding agent: {names} (auto, or no name: those that left signs); several allowed"
+    parser.add_argument("--agent", metavar="NAME", action="append", nargs="?", const=agents.AUTO, help=help_text)
+    help_text = "with --agent: a hook that stops a tool call unless a restore point covers what it changes"
+    parser.add_argument("--agent-guard", action="store_true", help=help_text)
     parser.add_argument("--adopt", action="store_true", help="replace the merge driver opchain-checkpoint")
-    parser.add_argument(
-        "--schemas",
-        action="store_true",
-        help="write JSON Schemas to .checkpoints/schemas, and a $schema into every checkpoint that leads there",
+    help_text = "write JSON Schemas to .checkpoints/schemas, and a $schema into every checkpoint that leads there"
+    parser.add_argument("--schemas", action="store_true", help=help_text)
+    help_text = (
+        "write jobs for this forge that check pull requests and merge them by meaning; may be given several times"
     )
-    parser.add_argument(
-        "--ci",
-        choices=forge_files.FORGES,
-        action="append",
-        help="write jobs for this forge that check pull requests and merge them by meaning; may be given several times",
-    )
+    parser.add_argument("--ci", choices=forge_files.FORGES, action="append", help=help_text)
     parser.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
 
 
@@ -125,14 +105,9 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if args.schemas and not result.bare:
         place = _find_or_plan_place(invocation.cwd)
         result.steps.extend(schema.add_schemas(place, invocation.now, dry_run=args.dry_run))
-    data = {
-        "root": result.root,
-        "work_tree": result.work_tree,
-        "bare": result.bare,
-        "dry_run": options.dry_run,
-        "steps": steps_data(result.steps),
-    }
-    return Outcome(data, _describe(result, options), result.findings)
+    steps = steps_data(result.steps)
+    data = {"root": result.root, "work_tree": result.work_tree, "bare": result.bare, "dry_run": options.dry_run}
+    return Outcome({**data, "steps": steps}, _describe(result, options), result.findings)
 
 
 def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
@@ -205,29 +180,24 @@ def _check_schema(path: str, cwd: str) -> str:
     full = os.path.realpath(os.path.join(cwd, os.path.expanduser(path)))
     if not os.path.isfile(full):
         raise CheckpointError(f"--merge-schema: {full} is not a file", "give the path of a JSON Schema")
-    _lint_schema(full)
+    from checkpoint_git.core.jsontext import JsonTextError, decode, load
+    from checkpoint_git.merge.lint import lint_schema
+    from checkpoint_git.protocols.merge_schema import load_merge_schema
+
+    try:
+        with open(full, "rb") as stream:
+            found = lint_schema(load(decode(stream.read())), load_merge_schema(".checkpoints/x.checkpoint.json"))
+    except (OSError, JsonTextError) as error:
+        raise CheckpointError(f"--merge-schema: {full} cannot be read: {error}", "give a JSON Schema") from None
+    wrong = next((finding for finding in found if finding.level == "error"), None)
+    if wrong:  # better now than at the next merge
+        raise CheckpointError(f"--merge-schema: {full}: {wrong.where or '/'}: {wrong.message}", wrong.hint)
     if find_repository(os.path.dirname(full)):
         raise CheckpointError(
             f"--merge-schema: {full} lies in a work tree, where a branch can change how it is merged",
             "put the schema outside any repository, such as in ~/.config/checkpoint",
         )
     return full
-
-
-def _lint_schema(path: str) -> None:
-    """Refuses a schema that could not be merged by: better now than at the next merge."""
-    from checkpoint_git.core.jsontext import JsonTextError, decode, load
-    from checkpoint_git.merge.lint import lint_schema
-    from checkpoint_git.protocols.merge_schema import load_merge_schema
-
-    try:
-        with open(path, "rb") as stream:
-            found = lint_schema(load(decode(stream.read())), load_merge_schema(".checkpoints/x.checkpoint.json"))
-    except (OSError, JsonTextError) as error:
-        raise CheckpointError(f"--merge-schema: {path} cannot be read: {error}", "give a JSON Schema") from None
-    wrong = [finding for finding in found if finding.level == "error"]
-    if wrong:
-        raise CheckpointError(f"--merge-schema: {path}: {wrong[0].where or '/'}: {wrong[0].message}", wrong[0].hint)
 
 
 def _find_interpreter() -> str:

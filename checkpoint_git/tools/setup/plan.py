@@ -111,20 +111,18 @@ def _plan_attributes_file(label: str, state: FileState) -> Step:
     lines = "; ".join(attributes.attribute_lines())
     if state.blocked:
         return Step("skip", label, f"{state.blocked}; add to it: {lines}")
-    text = lines if state.lost is None else "it was deleted: as git has it, with our lines"
+    data = state.lost if state.data is None else state.data
     try:
-        return write_step(label, state.path, state.data, _write_attributes(state), text)
+        if data is None:
+            after = attributes.add_attributes(None, ("new folder",) if state.missing_folders else ())
+        else:
+            after = attributes.adopt_lines(data)
+            if has_block(data) or not attributes.has_attributes(data):  # else they were written by hand
+                after = attributes.add_attributes(after)
     except CheckpointError as error:
         return Step("skip", label, f"{error.message}: {error.hint}")
-
-
-def _write_attributes(state: FileState) -> bytes:
-    data = state.lost if state.data is None else state.data
-    if data is None:
-        return attributes.add_attributes(None, ("new folder",) if state.missing_folders else ())
-    adopted = attributes.adopt_lines(data)
-    by_hand = attributes.has_attributes(data) and not has_block(data)
-    return adopted if by_hand else attributes.add_attributes(adopted)
+    text = lines if state.lost is None else "it was deleted: as git has it, with our lines"
+    return write_step(label, state.path, state.data, after, text)
 
 
 def _plan_attributes_removal(label: str, state: FileState) -> list[Step]:

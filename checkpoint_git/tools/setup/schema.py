@@ -32,7 +32,7 @@ FOLDER = "schemas"  # in .checkpoints
 _COMMENT = "Written by `checkpoint init --schemas`, which also brings it up to date. sha256:"
 # what `checkpoint validate` and `checkpoint doctor` print, and the groups in it
 _LINE = r"^(.+?):(\d+):(\d+): (error|warning): (.*) \[([\w/-]+)\]$"
-_PLACES = {"file": 1, "line": 2, "column": 3, "severity": 4, "message": 5, "code": 6}
+_PATTERN = {"regexp": _LINE, "file": 1, "line": 2, "column": 3, "severity": 4, "message": 5, "code": 6}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,42 +67,40 @@ def _document(value: dict[str, Any]) -> Answer:
 
 def settings_of_vscode(schemas: "list[Exported]") -> dict[str, Any]:
     urls = {one.name: f"./.checkpoints/{FOLDER}/{one.file}" for one in schemas}
-    json_schemas = [{"fileMatch": [one.files], "url": urls[one.name]} for one in schemas if not one.is_yaml]
-    yaml_schemas = {urls[one.name]: one.files for one in schemas if one.is_yaml}
-    return {
-        "settings.json": {"json.schemas": json_schemas, "yaml.schemas": yaml_schemas},
-        "tasks.json": {"version": "2.0.0", "tasks": [_task("validate"), _task("doctor")]},
-    }
-
-
-def _task(verb: str) -> dict[str, Any]:
+    json_schemas = [{"fileMatch": [one.files], "url": urls[one.name]} for one in schemas if one.files.endswith(".json")]
+    yaml_schemas = {urls[one.name]: one.files for one in schemas if one.files.endswith(".yaml")}
     matcher = {
         "owner": "checkpoint",
         "source": "checkpoint",
         "fileLocation": ["relative", "${workspaceFolder}"],
-        "pattern": {"regexp": _LINE, **_PLACES},
+        "pattern": _PATTERN,
     }
-    return {"label": f"checkpoint {verb}", "type": "shell", "command": f"checkpoint {verb}", "problemMatcher": matcher}
+    return {
+        "settings.json": {"json.schemas": json_schemas, "yaml.schemas": yaml_schemas},
+        "tasks.json": {
+            "version": "2.0.0",
+            "tasks": [
+                {"label": command, "type": "shell", "command": command, "problemMatcher": matcher}
+                for command in ("checkpoint validate", "checkpoint doctor")
+            ],
+        },
+    }
 
 
 def github_matcher() -> dict[str, Any]:
     """What `::add-matcher::` takes in a GitHub workflow; `--format github` needs none."""
-    return {"problemMatcher": [{"owner": "checkpoint", "pattern": [{"regexp": _LINE, **_PLACES}]}]}
+    return {"problemMatcher": [{"owner": "checkpoint", "pattern": [_PATTERN]}]}
 
 
 # the schemas themselves
 
 
 class Exported(NamedTuple):
-    """The schema of one kind of file. files: which paths it is for, as a glob. is_yaml: they are YAML, not JSON."""
+    """The schema of one kind of file. files: which paths it is for, as a glob. file: its own name."""
 
     name: str
     files: str
     document: dict[str, Any]
-
-    @property
-    def is_yaml(self) -> bool:
-        return self.files.endswith(".yaml")
 
     @property
     def file(self) -> str:

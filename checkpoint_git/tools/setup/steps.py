@@ -198,7 +198,7 @@ def find_folders(steps: Sequence[Step]) -> list[str]:
 
 
 def clear_folders(folders: Sequence[str]) -> None:
-    """Removes the temporary files of killed writers from the folders, and those of our folders that are empty."""
+    # the temporary files of killed writers go, and those of our folders that are empty
     for folder in sorted(folders, key=len, reverse=True):  # the inner ones first
         remove_stray_files(folder[1:])
         if folder.startswith(_OURS):

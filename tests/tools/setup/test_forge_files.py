@@ -25,7 +25,7 @@ from tests.support.command import run_here
 from tests.support.repos import GitRepo
 from tests.support.snapshot import take_snapshot
 
-FILES = {file.path: file.data for forge in FORGES for file in forge_files(forge, "main", "1.2.3")}
+FILES = {path: data for forge in FORGES for path, data in forge_files(forge, "main", "1.2.3").items()}
 ACTION = ROOT / "action.yml"
 
 
@@ -60,7 +60,7 @@ def test_every_command_is_one_that_the_command_line_takes(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_stands_in_a_file_of_each_forge(name: str) -> None:
     for forge in FORGES:
-        assert any(COMMANDS[name].encode() in file.data for file in forge_files(forge, "main", "1")), (
+        assert any(COMMANDS[name].encode() in data for data in forge_files(forge, "main", "1").values()), (
             f"{forge} lacks {name}"
         )
 
@@ -130,7 +130,7 @@ def test_the_version_that_is_installed_is_the_one_that_wrote_the_file() -> None:
 
 def test_a_file_is_ours_until_somebody_changes_a_byte_of_it() -> None:
     now = FILES[".gitlab-ci.yml"]
-    older = forge_files("gitlab", "main", "1.2.2")[0].data
+    older = next(iter(forge_files("gitlab", "main", "1.2.2").values()))
     assert is_unedited(now)
     assert is_unedited(older)
     assert not is_unedited(now + b"# mine\n")
@@ -198,8 +198,8 @@ def test_a_default_branch_that_no_list_can_hold_is_refused(repo: GitRepo) -> Non
 
 
 def test_what_an_older_release_wrote_is_renewed_without_asking_again(repo: GitRepo) -> None:
-    for file in forge_files("github", "main", "0.0.1"):
-        repo.write(file.path, file.data)
+    for path, data in forge_files("github", "main", "0.0.1").items():
+        repo.write(path, data)
     assert [line.split()[0] for line in set_up(repo)] == ["update", "update"]
     assert "==0.0.1" not in repo.read(CHECKS)
 
