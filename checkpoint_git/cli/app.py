@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, TextIO
 
 from checkpoint_git.cli import render
-from checkpoint_git.cli.parser import Request, UsageError, find_verb_at, list_formats, parse
+from checkpoint_git.cli.parser import Request, UsageError, find_near, find_verb_at, list_formats, parse
 from checkpoint_git.cli.render.screen import encode_text, read_screen
 from checkpoint_git.cli.verbs import DEFAULT_VERB, SHORT_VERBS, VERBS
 from checkpoint_git.core.errors import CheckpointError
@@ -82,10 +82,8 @@ def find_request(words: list[str], program: str = "checkpoint") -> Request:
 
 
 def _unknown_verb(verb: str, program: str) -> UsageError:
-    from difflib import get_close_matches
-
-    near = get_close_matches(verb, [name for name, (_, summary) in VERBS.items() if summary], 1, 0.5)
-    meant = f"did you mean {near[0]}? " if near else ""
+    near = find_near(verb, [name for name, (_, summary) in VERBS.items() if summary], 0.5)
+    meant = f"did you mean {near}? " if near else ""
     shown = escape_controls(shorten(verb, 60))
     return UsageError(f'"{shown}" is not a command', f"{meant}`{program} --help` lists the commands")
 

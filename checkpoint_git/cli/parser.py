@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
@@ -72,21 +73,16 @@ def find_meant(message: str, options: Sequence[str]) -> str:
     """
     _, is_strange, rest = message.partition("unrecognized arguments: ")
     if is_strange:
-        return _find_near(rest.split(" ")[0].split("=")[0], options)
+        return find_near(rest.split(" ")[0].split("=")[0], options)
     _, is_choice, rest = message.partition("invalid choice: ")
     word, _, names = rest.partition(" (choose from ")
-    return _find_near(word.strip("'"), [name.strip(" ')") for name in names.split(",")]) if is_choice else ""
+    return find_near(word.strip("'"), [name.strip(" ')") for name in names.split(",")]) if is_choice else ""
 
 
-def _find_near(word: str, known: Sequence[str]) -> str:
+def find_near(word: str, known: Sequence[str], likeness: float = 0.6) -> str:
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(word[:60], known, 1, 0.6)), "")
-
-
-def _formatter(prog: str) -> argparse.HelpFormatter:
-    # a width of our own keeps argparse from importing shutil for every option that is added
-    return argparse.RawDescriptionHelpFormatter(prog, width=HELP_WIDTH)
 
 
 def list_formats(verb: str, module: ModuleType, every: Sequence[str]) -> Sequence[str]:
@@ -103,7 +99,8 @@ def build_parser(
         prog=request.program,
         description=module.SUMMARY,
         epilog=f"examples:\n{module.EXAMPLES}\n\n{getattr(module, 'EXIT_CODES', exit_codes)}",
-        formatter_class=_formatter,
+        # a width of our own keeps argparse from importing shutil for every option that is added
+        formatter_class=partial(argparse.RawDescriptionHelpFormatter, width=HELP_WIDTH),
         add_help=False,
         allow_abbrev=False,
     )

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
-from checkpoint_git.protocols import contract
+from checkpoint_git.protocols import contract, fix
 from checkpoint_git.protocols.registry import KINDS, PROTOCOLS, schema_path
 from tests.architecture.imports import ROOT
 
@@ -59,6 +59,12 @@ def test_the_merge_driver_finds_the_schema_of_a_kind(name: str, folder: str, par
     found = schema_path(f"{folder}/{'some'.join(parts)}")
     assert found is not None
     assert json.loads(Path(found).read_text("utf-8")) == contract.open_room(name).schema.document
+
+
+def test_repairs_are_offered_as_the_doctor_asks_for_them() -> None:
+    fixers = fix.list_fixers()
+    assert fixers
+    assert [find_broken_promises(fixer, fix.Fixer) for fixer in fixers] == [[] for _ in fixers]
 
 
 def test_every_room_is_in_the_registry() -> None:

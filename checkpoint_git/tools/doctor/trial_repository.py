@@ -97,12 +97,27 @@ def open_trial(env: Mapping[str, str], settings: Mapping[str, str], seconds: flo
 
     Raises CheckpointError where none can be made, because the temporary folder is full or must not be written.
     """
+    git = shutil.which("git", path=env.get("PATH"))
+    if git is None:
+        raise CheckpointError("git was not found", "install git, or put it on PATH")
+    place = os.path.dirname(git)
+    path = _PLAIN_PATH if place in _PLAIN_PATH.split(":") else f"{_PLAIN_PATH}:{place}"
     try:
         with (
             _tidied_when_ended(),
             tempfile.TemporaryDirectory(prefix="checkpoint-proof-", ignore_cleanup_errors=True) as folder,
         ):
-            trial = Trial(os.path.join(folder, "repository"), plain_environment(env, folder), seconds)
+            # What a program that was started from a desktop hands down. HOME stays: a desktop knows it, and Python
+            # finds there what was installed for one user.
+            quiet = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0"}
+            own = {
+                "PATH": path,
+                "HOME": env.get("HOME") or folder,
+                "XDG_CONFIG_HOME": folder,
+                "GIT_EDITOR": ":",
+                **quiet,
+            }
+            trial = Trial(os.path.join(folder, "repository"), own, seconds)
             os.mkdir(trial.work_tree)
             must(trial, ["init", "-q", "--template="])
             with open(os.path.join(trial.work_tree, ".git", "config"), "ab") as stream:
@@ -147,20 +162,6 @@ def check_room(trial: Trial) -> None:
         os.unlink(path)
     except OSError as error:
         raise _no_room(error) from error
-
-
-def plain_environment(env: Mapping[str, str], folder: str) -> dict[str, str]:
-    """What a program that was started from a desktop hands down. folder: an empty one, instead of settings.
-
-    HOME stays: a desktop knows it, and Python finds there what was installed for one user.
-    """
-    git = shutil.which("git", path=env.get("PATH"))
-    if git is None:
-        raise CheckpointError("git was not found", "install git, or put it on PATH")
-    place = os.path.dirname(git)
-    path = _PLAIN_PATH if place in _PLAIN_PATH.split(":") else f"{_PLAIN_PATH}:{place}"
-    quiet = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0"}
-    return {"PATH": path, "HOME": env.get("HOME") or folder, "XDG_CONFIG_HOME": folder, "GIT_EDITOR": ":", **quiet}
 
 
 def try_git(trial: Trial, words: Sequence[str], stdin: bytes = b"") -> Tried:

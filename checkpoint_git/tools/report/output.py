@@ -42,17 +42,15 @@ def write_page(path: str, text: str, *, force: bool) -> None:
     shown = escape_controls(path)
     if os.path.lexists(path) and not os.path.isfile(path):
         raise CheckpointError(f"{shown} is not a plain file", "name another one")
-    if os.path.exists(path) and not force and not _is_ours(path):
-        raise CheckpointError(f"{shown} is there already, and is not a report", "name another file, or use --force")
+    if os.path.exists(path) and not force:
+        try:
+            with open(path, "rb") as stream:
+                is_ours = _MARK in stream.read(_LOOKED_AT)
+        except OSError:
+            is_ours = False
+        if not is_ours:
+            raise CheckpointError(f"{shown} is there already, and is not a report", "name another file, or use --force")
     write_file(path, text.encode("utf-8"))
-
-
-def _is_ours(path: str) -> bool:
-    try:
-        with open(path, "rb") as stream:
-            return _MARK in stream.read(_LOOKED_AT)
-    except OSError:
-        return False
 
 
 def find_exposure(place: Place, path: str) -> list[Finding]:

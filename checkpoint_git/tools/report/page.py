@@ -1,7 +1,7 @@
 """The page of a report as one HTML file that needs nothing else: no network, no script but its own.
 
-Every protocol makes its own parts; here they are put together, with what the doctor found. The page's style and script
-are beside this module, and are allowed by their hashes alone.
+Every protocol makes its own parts; here they are put together, with what the doctor found. The page's frame, style
+and script are beside this module; style and script are allowed by their hashes alone.
 """
 
 import os
@@ -46,18 +46,6 @@ _SECRETS = (
     "What looks like a password, a token or a key is replaced by [redacted]; read the page before you share it all the "
     "same. Private state (skill_state) is left out."
 )
-_PAGE = """\
-<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="generator" content="{}">\
-<meta http-equiv="Content-Security-Policy" content="{}">\
-<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer">\
-<meta name="color-scheme" content="light dark"><title>{}</title><style>{}</style></head>\
-<body><a class="skip" href="#content">Skip to the content</a>\
-<header><div class="masthead"><h1>{}</h1><button id="theme" type="button" hidden="">Colours</button></div>\
-<p class="facts">{}</p><ul class="chips" aria-label="In short">{}</ul>\
-<nav aria-label="Sections"><ul>{}</ul></nav></header>\
-<main id="content" tabindex="-1">{}</main><footer>{}</footer><script>{}</script></body></html>
-"""
 _SECTION = """\
 <section id="{}" aria-labelledby="{}-title"{}><div class="heading"><h2 id="{}-title">{}</h2>{}</div>{}</section>"""
 
@@ -111,10 +99,10 @@ def _draw_blocks(summary: Summary) -> Iterator[Markup]:
 def _drift(findings: Sequence[Finding], *, is_asked: bool) -> Section:
     source = "by checkpoint doctor" if is_asked else "the doctor was not asked; broken files only"
     if not findings:
-        text = "Nothing differs: history, files and installation agree with the checkpoints."
-        return Section(
-            "drift", "Out of date", [prose(text if is_asked else "No checkpoint is broken.", "good")], source
-        )
+        text = "No checkpoint is broken."
+        if is_asked:
+            text = "Nothing differs: history, files and installation agree with the checkpoints."
+        return Section("drift", "Out of date", [prose(text, "good")], source)
     shown = sorted(findings, key=lambda one: [*_LEVELS].index(one.level))[:_MOST_FINDINGS]
     more = len(findings) - len(shown)
     counts = [(sum(one.level == level for one in findings), level) for level in _LEVELS]
@@ -122,20 +110,13 @@ def _drift(findings: Sequence[Finding], *, is_asked: bool) -> Section:
     if len(shown) <= _FEW_FINDINGS:
         parts = [items([_finding(one) for one in shown], more=more)]
     else:
-        parts = _group_findings(shown)
+        parts = []
+        for each in dict.fromkeys(one.code for one in shown):
+            members = [one for one in shown if one.code == each]
+            label = badge(f"{len(members)} x {members[0].level}", _LEVELS[members[0].level])
+            parts.append(fold(each, [items([_finding(one) for one in members])], [label]))
         parts += [prose(f"and {more} more: checkpoint doctor", "dim")] if more else []
     return Section("drift", "Out of date", parts, f"{counted}, {source}")
-
-
-def _group_findings(findings: Sequence[Finding]) -> list[Markup]:
-    groups: dict[str, list[Finding]] = {}
-    for finding in findings:
-        groups.setdefault(finding.code, []).append(finding)
-    folds = []
-    for finding_code, members in groups.items():
-        label = badge(f"{len(members)} x {members[0].level}", _LEVELS[members[0].level])
-        folds.append(fold(finding_code, [items([_finding(one) for one in members])], [label]))
-    return folds
 
 
 def _finding(finding: Finding) -> Markup:
@@ -146,19 +127,19 @@ def _finding(finding: Finding) -> Markup:
 
 def render(page: PageParts) -> str:
     style, script = _read_own("page.css"), _read_own("page.js")
+    sections = []
+    for one in page.sections:
+        note = html('<p class="note">{}</p>', one.note) if one.note else None
+        anchor = one.anchor
+        sections.append(html(_SECTION, anchor, anchor, classes(one.tone), anchor, one.title, note, one.parts))
     return html(
-        _PAGE,
+        _read_own("page.html"),
         GENERATOR, own_text(make_policy(style, script)), page.title, own_content(style),
         page.title, [html("<span>{}</span>", fact) for fact in page.facts if fact],
         [html("<li>{}</li>", chip) for chip in page.chips],
         [html('<li><a href="#{}">{}</a></li>', one.anchor, one.title) for one in page.sections],
-        map(_render_section, page.sections), [html("<p>{}</p>", note) for note in page.notes], own_content(script),
+        sections, [html("<p>{}</p>", note) for note in page.notes], own_content(script),
     )  # fmt: skip
-
-
-def _render_section(section: Section) -> Markup:
-    name, note = section.anchor, html('<p class="note">{}</p>', section.note) if section.note else None
-    return html(_SECTION, name, name, classes(section.tone), name, section.title, note, section.parts)
 
 
 def make_policy(style: str, script: str) -> str:

@@ -5,8 +5,8 @@ from typing import Any
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
+from checkpoint_git.core.finding import Finding, has_errors
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Style
 from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.protocols.write import say_waiting
 from checkpoint_git.tools.sync.context import ATTEMPTS, TIMEOUT, Wish, open_context
@@ -58,11 +58,8 @@ def _seconds(text: str) -> float:
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
-    wish = Wish(
-        args.remote, args.branch, args.attempts, args.timeout, args.take or "", not args.no_verify, args.keep_branch,
-        args.dry_run,
-        args.only,
-    )  # fmt: skip
+    wish = Wish(args.remote, args.branch, args.attempts, args.timeout, args.take or "", only=args.only)
+    wish = wish._replace(hooks=not args.no_verify, keep_branch=args.keep_branch, dry_run=args.dry_run)
     try:
         place = find_place(invocation.cwd)
     except CheckpointError:
@@ -70,17 +67,12 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     if args.status:
         return _show_status(place, wish, invocation)
     result = sync(place, wish, invocation.now, invocation.env, say_waiting(invocation.stderr))
-    return Outcome(_data(result), _blocks(result), result.findings)
-
-
-def _data(result: SyncResult) -> dict[str, Any]:
-    data = result._asdict()
+    data = {**result._asdict(), "commit": result.commit or None}
     del data["findings"]
-    data["commit"] = data["commit"] or None
-    return data
+    return Outcome(data, _blocks(result), result.findings)
 
 
-_TITLES = {
+_TITLES: dict[str, tuple[str, Style]] = {
     "synced": ("synced with", "good"),
     "current": ("nothing new on either side:", "dim"),
     "planned": ("a sync would exchange with", "strong"),
@@ -88,18 +80,17 @@ _TITLES = {
     "refused": ("not sent to", "bad"),
     "contended": ("not sent yet to", "warn"),
 }
-_LEFT_OPEN = ("nothing could be exchanged with", "warn")
-_WAYS = (("sent", "sent"), ("merged", "merged"), ("brought", "taken in"), ("waiting", "waits"))
 
 
 def _blocks(result: SyncResult) -> list[Block]:
-    is_open = result.state == "current" and any(one.level == "error" for one in result.findings)
-    what, style = _LEFT_OPEN if is_open else _TITLES[result.state]
+    what, style = _TITLES[result.state]
+    if result.state == "current" and has_errors(result.findings):
+        what, style = "nothing could be exchanged with", "warn"
     commit = f" at {result.commit[:12]}" if result.commit else ""
     races = f", after {result.lost} lost {'race' if result.lost == 1 else 'races'}" if result.lost else ""
-    lines: list[Block] = [Line(f"{what} {result.remote}/{result.branch}{commit}{races}", style)]  # type: ignore[arg-type]  # the table's words are styles
-    for field, word in _WAYS:
-        paths = getattr(result, field)
+    lines: list[Block] = [Line(f"{what} {result.remote}/{result.branch}{commit}{races}", style)]
+    ways = {"sent": result.sent, "merged": result.merged, "taken in": result.brought, "waits": result.waiting}
+    for word, paths in ways.items():
         lines += [Line(f"  {word}: {path}") for path in paths[:_MOST_SHOWN]]
         if len(paths) > _MOST_SHOWN:
             lines.append(Line(f"  {word}: {len(paths) - _MOST_SHOWN} more"))
