@@ -9,7 +9,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.skill import store
-from checkpoint_git.protocols.skill.changes import make_edits
+from checkpoint_git.protocols.skill.changes import Lists, make_edits
 from checkpoint_git.protocols.skill.read import iterate_documents
 from checkpoint_git.protocols.skill.since import read_since
 from checkpoint_git.protocols.skill.status import StatusResult, status
@@ -96,14 +96,22 @@ class Checkpoints:
     # writing
 
     def update(
-        self, skill: str, replace: Mapping[str, Any] | None = None, append: Mapping[str, Iterable[Any]] | None = None
+        self,
+        skill: str,
+        replace: Mapping[str, Any] | None = None,
+        append: Lists | None = None,
+        remove: Lists | None = None,
+        *,
+        new_field: bool = False,
     ) -> UpdateResult:
         """Changes fields, or starts a checkpoint; updated_at is stamped.
 
-        replace: path -> new value. append: path of a list -> items to add. Paths are "a.b", "rows.0.status",
-        "rows[id].status". written.refused: the new errors for which nothing was written.
+        replace: path -> new value. append: path of a list -> items to add. remove: path of a list -> items to remove,
+        by their text or id. Paths are "a.b", "rows.0.status", "rows[id].status". new_field: unknown names are written
+        as they are. written.refused: the new errors for which nothing was written.
         """
-        return update(self._own_place(skill), skill, make_edits(replace, append), self.now)
+        edits = make_edits(replace, append, remove)
+        return update(self._own_place(skill), skill, edits, self.now, new_field=new_field)
 
     def done(self, skill: str, *, next_action: str | None = None, complete: bool = False) -> DoneResult:
         """Moves the first next action to recently_done; never runs a done_when.

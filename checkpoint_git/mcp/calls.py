@@ -83,10 +83,10 @@ def run_verb(verb: str, options: Mapping[str, Any], operands: list[str], world: 
     return _make_reply(verb, module.run(args, world.invocation))
 
 
-def run_update(skill: str, replace: Mapping[str, Any] | None, append: Mapping[str, Any] | None, world: World) -> Reply:
+def run_update(asked: Mapping[str, Any], world: World) -> Reply:
     """`checkpoint update SKILL` with values of JSON in place of words."""
     module: Any = import_module(VERBS["update"][0])
-    return _make_reply("update", module.run_values(skill, replace, append, world.invocation))
+    return _make_reply("update", module.run_values(asked["skill"], asked, world.invocation))
 
 
 def _make_reply(verb: str, outcome: Any) -> Reply:

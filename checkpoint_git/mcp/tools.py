@@ -62,10 +62,6 @@ def show_checkpoint(asked: Arguments, world: World) -> Reply:
     return reply._replace(failed=skill is not None and skill not in reply.document["checkpoints"])
 
 
-def _update(asked: Arguments, world: World) -> Reply:
-    return run_update(asked["skill"], asked.get("replace"), asked.get("append"), world)
-
-
 def _done(asked: Arguments, world: World) -> Reply:
     options = {"--next": asked.get("next_action"), "--complete": asked.get("complete")}
     if all(options.values()):
@@ -106,7 +102,7 @@ _RUNS: dict[str, Run] = {
     "checkpoint_refs": _calls("refs", role="--role"),
     "checkpoint_validate": _calls("validate", strict="--strict", staged="--staged"),
     "checkpoint_doctor": _calls("doctor", checks="--check"),
-    "checkpoint_update": _update,
+    "checkpoint_update": run_update,
     "checkpoint_done": _done,
     "restore_point_create": _calls("restore-point", "create", operand="scope", reason="--reason", expiry="--expiry"),
     "restore_point_list": _calls("restore-point", "list"),

@@ -1,7 +1,7 @@
 """What the writing verbs do to a checkpoint's value: edits as they are typed, start, stamp, finish an action. Pure.
 
 Values are token values (jsontext): numbers are bytes, and whatever is not touched stays what it was. Edits are typed as
---a.b=text, --a.b+=text, --a.b:json=..., --rows[id].c=text.
+--a.b=text, --a.b+=text, --a.b-=text, --a.b:json=..., --rows[id].c=text.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,6 +11,7 @@ from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import names
 from checkpoint_git.protocols.skill.views import read_list
@@ -22,9 +23,11 @@ _FIRST_ACTION = (
 SCHEMA_FILE = "schemas/skill.schema.json"  # below .checkpoints, where a project keeps the schema for its editors
 
 # what stands after the path: what to do, and whether the value is JSON
-_OPERATORS: dict[str, tuple[Literal["replace", "append"], bool]] = {
+Action = Literal["replace", "append", "remove"]
+_OPERATORS: dict[str, tuple[Action, bool]] = {
     "": ("replace", False),
     "+": ("append", False),
+    "-": ("remove", False),
     ":json": ("replace", True),
     "+:json": ("append", True),
     ":json+": ("append", True),
@@ -46,7 +49,7 @@ class Edit(NamedTuple):
     """One change. value: a token value. word: as it was typed, for messages."""
 
     path: tuple[Step, ...]
-    action: Literal["replace", "append"]
+    action: Action
     value: Any
     word: str
 
@@ -57,24 +60,27 @@ class Edit(NamedTuple):
 
 def parse_edits(words: list[str]) -> list[Edit]:
     """The edits that command line words ask for. Raises CheckpointError, naming the word and what was meant."""
-    return [_parse_edit(word) for word in words]
+    return [_parse_edit(word, words[at - 1 : at], words[at + 1 : at + 2]) for at, word in enumerate(words)]
 
 
-def _parse_edit(word: str) -> Edit:
+def _parse_edit(word: str, before: list[str], after: list[str]) -> Edit:
     check_text(word)
     if not word.startswith("--"):
         hint = f"an edit begins with two dashes: --{_shown(word.lstrip('-'))}"
+        if before and before[0].endswith("="):
+            hint = f"write it as {_shown(before[0] + quote_word(word))}, with no space around ="
         raise CheckpointError(f"{quote(word)} is not an edit", hint)
     at = _find_outside_brackets(word, "=")
     if at < 0:
-        hint = f"write it as {_shown(word)}=VALUE, with no space before ="
+        value = "VALUE" if not after or after[0].startswith("-") else _shown(quote_word(after[0].lstrip("=")))
+        hint = f"write it as {_shown(word)}={value}, with no space around ="
         raise CheckpointError(f"{quote(word)} has no value", hint)
     key, text = word[2:at], word[at + 1 :]
-    end = _find_outside_brackets(key, _OPERATOR_LETTERS)
-    path_text, operator = (key, "") if end < 0 else (key[:end], key[end:])
+    end = len(key) - 1 if key.endswith("-") else _find_outside_brackets(key, _OPERATOR_LETTERS)
+    stem, operator = (key, "") if end < 0 else (key[:end], key[end:])
     if operator not in _OPERATORS:
-        raise _unknown_operator(path_text, operator)
-    path = _parse_path(path_text, word)
+        raise _unknown_operator(stem, operator)
+    path = _parse_path(stem, word)
     if path == (Step("field"),):
         raise CheckpointError(f"{quote(word)} names no field", "write the field's own name: --status=complete")
     action, is_json = _OPERATORS[operator]
@@ -88,16 +94,23 @@ def _parse_edit(word: str) -> Edit:
         raise CheckpointError(message, "quote it for the shell: --a:json='[\"x\", 1]'") from None
 
 
-def make_edits(replace: Mapping[str, Any] | None, append: Mapping[str, Iterable[Any]] | None) -> list[Edit]:
-    """The edits of callers without a command line: dotted path -> new value, and path of a list -> items to add.
+Lists = Mapping[str, Iterable[Any]]
+
+
+def make_edits(replace: Mapping[str, Any] | None, append: Lists | None, remove: Lists | None = None) -> list[Edit]:
+    """The edits of callers without a command line: dotted path -> new value, path of a list -> items to add or remove.
 
     Raises CheckpointError for values that cannot be JSON, and for a text, whose letters nobody means to append.
     """
     edits = [make_edit(path, "replace", _tokens(value)) for path, value in (replace or {}).items()]
-    for path, items in (append or {}).items():
-        if isinstance(items, str | bytes | Mapping):
-            raise CheckpointError("append takes a list of items for each path", 'write {"next_actions": ["..."]}')
-        edits += [make_edit(path, "append", _tokens(item)) for item in items]
+    actions: tuple[tuple[Action, Lists | None], ...] = (("append", append), ("remove", remove))
+    for action, lists in actions:
+        for path, items in (lists or {}).items():
+            if isinstance(items, str | bytes | Mapping):
+                raise CheckpointError(
+                    f"{action} takes a list of items for each path", 'write {"next_actions": ["..."]}'
+                )
+            edits += [make_edit(path, action, _tokens(item)) for item in items]
     return edits
 
 
@@ -110,7 +123,7 @@ def _tokens(value: Any) -> Any:
         raise CheckpointError(f"the value cannot be JSON: {error}", "give texts, numbers, lists and mappings") from None
 
 
-def make_edit(path: str, action: Literal["replace", "append"], value: Any) -> Edit:
+def make_edit(path: str, action: Action, value: Any) -> Edit:
     check_text(path)
     if _find_outside_brackets(path, _OPERATOR_LETTERS + "=") >= 0:
         raise CheckpointError(f"{quote(path)} is not a path", "give the path alone, such as progress_table.0.status")
@@ -137,14 +150,14 @@ def _find_outside_brackets(text: str, wanted: str) -> int:
     return -1
 
 
-def _unknown_operator(path_text: str, operator: str) -> CheckpointError:
+def _unknown_operator(stem: str, operator: str) -> CheckpointError:
     def distance(known: str) -> tuple[bool, int]:
         edits = names.count_edits(operator, known, len(operator) + len(known))
         return not known.startswith(operator), edits or 0
 
     meant = min((known for known in _OPERATORS if known), key=distance)
-    hint = f"did you mean --{_shown(path_text)}{meant}=...? There are =, +=, :json= and +:json="
-    return CheckpointError(f"{quote(operator)} after {quote(path_text)} is not an operator", hint)
+    hint = f"did you mean --{_shown(stem)}{meant}=...? There are =, +=, -=, :json= and +:json="
+    return CheckpointError(f"{quote(operator)} after {quote(stem)} is not an operator", hint)
 
 
 def _parse_path(text: str, word: str) -> tuple[Step, ...]:
@@ -184,17 +197,64 @@ def apply_edit(value: dict[str, Any], edit: Edit) -> None:
     if edit.action == "replace":
         container[key] = edit.value
         return
+    if edit.action == "remove":
+        _remove(container, key, edit)
+        return
     present = container.setdefault(key, []) if isinstance(container, dict) else container[key]
     if not isinstance(present, list):
-        path = _path_text(edit.path)
+        path = path_text(edit.path)
         message = f"{quote(edit.word)}: {path} is {quote(_plain(present))}, not a list to append to"
         raise CheckpointError(message, f"replace it: --{path}=... or --{path}:json=...")
     present.append(edit.value)
 
 
+def _remove(container: Any, key: Any, edit: Edit) -> None:
+    """Takes an item out of a list, or a member out of an object; without a value what the path itself names."""
+    path, wanted = path_text(edit.path), _plain(edit.value)
+    if isinstance(container, dict) and key not in container:
+        raise CheckpointError(f"{quote(edit.word)}: there is no {path}", "`checkpoint show` prints what there is")
+    if wanted == "":
+        del container[key]
+        return
+    present = container[key]
+    if isinstance(present, dict) and wanted in present:
+        del present[wanted]
+        return
+    at = find_index(present, wanted) if isinstance(present, list) else None
+    if at is None:
+        from difflib import get_close_matches
+
+        shown = [str(_plain(item)) for item in present if isinstance(item, str | bytes)] if present else []
+        meant = next(iter(get_close_matches(str(wanted), shown, 1, 0.4)), "")
+        hint = f"did you mean {quote(meant)}?" if meant else "name an item by its whole text or by its id"
+        if not isinstance(present, list | dict):
+            hint = f"it is not a list; replace it: --{path}=..."
+        raise CheckpointError(f"{quote(edit.word)}: {path} has no item {quote(wanted)}", hint)
+    del present[at]
+
+
+def find_index(items: list[Any], wanted: Any) -> int | None:
+    """Where the first item is that a text or number names: as it is, by its id, or by its text."""
+    for at, item in enumerate(items):
+        held = [item.get(name) for name in (*_ID_NAMES, "text")] if isinstance(item, dict) else [item]
+        if any(each == wanted for each in map(_plain, held)):
+            return at
+    return None
+
+
+def find_item(items: Any, name: str) -> Any:
+    """The item of a list that a step of a path names by its number or id, None where there is none."""
+    if not isinstance(items, list):
+        return None
+    if name.isascii() and name.isdecimal() and len(name) < _LONGEST_INDEX and int(name) < len(items):
+        return items[int(name)]
+    at = find_index(items, name)
+    return None if at is None else items[at]
+
+
 def _find_member(container: Any, edit: Edit, at: int) -> Any:
     """The key or index that a step of the path means in a container; a key may be new, an index may not."""
-    step, before = edit.path[at], _path_text(edit.path[:at])
+    step, before = edit.path[at], path_text(edit.path[:at])
     if isinstance(container, dict):
         return step.name
     if isinstance(container, list):
@@ -204,7 +264,7 @@ def _find_member(container: Any, edit: Edit, at: int) -> Any:
 
 
 def _find_item(items: list[Any], edit: Edit, at: int) -> int:
-    step, before = edit.path[at], _path_text(edit.path[:at])
+    step, before = edit.path[at], path_text(edit.path[:at])
     if not step.bracketed and step.name.isdecimal() and step.name.isascii():
         if len(step.name) < _LONGEST_INDEX and int(step.name) < len(items):
             return int(step.name)
@@ -216,7 +276,7 @@ def _find_item(items: list[Any], edit: Edit, at: int) -> int:
                 return index
             by_id = (*edit.path[:at], Step(step.name, bracketed=True), *edit.path[at + 1 :])
             raise CheckpointError(
-                f"{quote(edit.word)}: {before} is a list", f"by its id it is --{_path_text(by_id)}=..."
+                f"{quote(edit.word)}: {before} is a list", f"by its id it is --{path_text(by_id)}=..."
             )
     raise CheckpointError(
         f"{quote(edit.word)}: {before} has no item {quote(step.name)}",
@@ -228,7 +288,7 @@ def _plain(value: Any) -> Any:
     return value.decode() if isinstance(value, bytes) else value
 
 
-def _path_text(path: tuple[Step, ...]) -> str:
+def path_text(path: tuple[Step, ...]) -> str:
     shown = "".join(f"[{_shown(step.name)}]" if step.bracketed else f".{_shown(step.name)}" for step in path)
     return shown.removeprefix(".")
 

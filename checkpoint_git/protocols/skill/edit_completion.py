@@ -8,8 +8,8 @@ from checkpoint_git.core import jsontext
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.skill import store
+from checkpoint_git.protocols.skill.fields import Schema, child_rules, resolve
 
-Schema = Mapping[str, Any]
 _MOST_ITEMS = 200  # of one list
 _ID_NAMES = ("id", "number", "name")
 _TEXT_NAMES = ("label", "description", "text")
@@ -45,27 +45,11 @@ def _split(path: str) -> list[str]:
 
 def _descend(schema: Schema, document: Any, names: list[str]) -> tuple[Schema, Any]:
     """The schema and the value of a place; {} and None where they know nothing of it."""
-    rules, held = _resolve(schema, schema), document
+    rules, held = resolve(schema, schema), document
     for name in names:
-        inner = rules.get("properties", {}).get(name) or rules.get("items") or rules.get("additionalProperties")
-        rules = _resolve(schema, inner)
+        rules = child_rules(schema, rules, name)
         held = _find_child(held, name)
     return rules, held
-
-
-def _resolve(schema: Schema, rules: Any) -> Schema:
-    """Rules with the reference followed that they may consist of; of several alternatives the first that is a shape."""
-    for _ in range(10):
-        if not isinstance(rules, Mapping):
-            return {}
-        if str(rules.get("$ref", "")).startswith("#/$defs/"):
-            rules = schema.get("$defs", {}).get(rules["$ref"].removeprefix("#/$defs/"))
-        elif "anyOf" in rules or "oneOf" in rules:
-            options = [_resolve(schema, each) for each in rules.get("anyOf") or rules["oneOf"]]
-            rules = next((each for each in options if "properties" in each or "items" in each or "enum" in each), {})
-        else:
-            return rules
-    return {}
 
 
 def _find_child(held: Any, name: str) -> Any:
@@ -96,7 +80,7 @@ def _list_children(schema: Schema, rules: Schema, held: Any, head: str) -> Itera
     known: Mapping[str, Any] = rules.get("properties", {})
     own = held if isinstance(held, dict) else {}
     for name in [*known, *(name for name in own if name not in known)]:
-        inner, value = _resolve(schema, known.get(name, {})), own.get(name)
+        inner, value = resolve(schema, known.get(name, {})), own.get(name)
         text = known.get(name, {}).get("description") or inner.get("description") or inner.get("title") or ""
         if name == "$schema" or "." in name:
             continue

@@ -1,5 +1,6 @@
-"""The field names of a skill checkpoint, and which known name an unknown one was probably meant to be. Pure."""
+"""The names and words of a skill checkpoint, and which of them another one means or was probably meant to be. Pure."""
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 ROOT = frozenset(
@@ -16,12 +17,45 @@ ADDED_IN_1_1 = frozenset(
         "verified_for_sha", "record_updated_at",
     ]
 )  # fmt: skip
-ROW = frozenset(["id", "label", "status"])
+ROW = frozenset(["id", "label", "status", "estimate", "notes"])
 BLOCKER = frozenset(["id", "description", "blocking", "needs", "proposed_resolution", "resolved", "resolved_at"])
 ACTION = frozenset(["text", "done_when"])
 PM_REF = frozenset(["provider", "id", "url", "role", "created_by_skill", "first_seen_at"])
 CONTEXT_PRIMER = frozenset(["key_decisions", "generated_files", "user_preferences"])
 COST = frozenset(["total_usd", "budget_usd", "by_phase", "by_model", "currency"])
+EVAL_SCORE = frozenset(["rubric", "score", "max", "at", "dimensions"])
+TELEMETRY = frozenset(["enabled", "id", "sink", "since"])
+SKILL_STATE = frozenset(["last_run", "streak", "run_history", "merged_prs"])
+
+# the objects with names of their own, by their path without numbers and ids; all others are open to any name
+KNOWN = {
+    "": ROOT, "context_primer": CONTEXT_PRIMER, "cost": COST, "progress_table": ROW, "blockers": BLOCKER,
+    "next_actions": ACTION, "pm_refs": PM_REF, "eval_scores": EVAL_SCORE, "telemetry_handle": TELEMETRY,
+}  # fmt: skip
+# what is said at the root and is below it
+_BELOW = {
+    name: f"{parent}.{name}"
+    for parent, members in (("skill_state", SKILL_STATE), ("cost", COST), ("context_primer", CONTEXT_PRIMER))
+    for name in members
+}
+# words that people type
+_WORDS = {
+    "": {
+        "next": "next_actions", "todo": "next_actions", "rows": "progress_table", "tickets": "pm_refs",
+        "files": "context_primer.generated_files", "budget": "cost.budget_usd",
+    },
+    "progress_table": {"name": "label", "title": "label", "state": "status"},
+    "blockers": {"text": "description", "question": "description", "blocks": "blocking"},
+}  # fmt: skip
+_NO_SHORT_NAME = frozenset(["version", "state", "record", "skill"])  # parts of names that mean something else, too
+_SYNONYMS = {
+    "complete": ["done", "finished", "completed", "closed"],
+    "in_progress": ["wip", "doing", "started", "active", "running", "ongoing"],
+    "not_started": ["todo", "pending", "open", "planned", "new"],
+    "blocked": ["waiting", "stuck"],
+    "failed": ["error", "broken"],
+}
+_CHOICES = {word: choice for choice, words in _SYNONYMS.items() for word in words}
 
 _SHORTEST = 5  # letters
 _LONG = 8  # from here on, two wrong letters still say which name was meant
@@ -33,26 +67,71 @@ def is_misplaced_operator(key: str) -> bool:
     return key.endswith(("+", ":json")) or key.startswith("--") or "=" in key
 
 
-def find_near_miss(
-    key: str, known: frozenset[str], present: frozenset[str] = frozenset(), shortest: int = _SHORTEST
-) -> str | None:
+def find_meaning(name: str, parent: str = "") -> str:
+    """The known place that a name surely means in one of the KNOWN objects, as a path below it; "" for none.
+
+    In another spelling, in the singular, by the first or last words of the name, at the root by the name of what is
+    below, or by a word of the table.
+    """
+    short, forms = _short_names(parent), _list_forms(name)
+    return next((short[form] for form in forms if form in short), "")
+
+
+def find_nearest(name: str, parent: str) -> str:
+    """The place that a name resembles most, for a message; "" where it resembles none."""
+    from difflib import get_close_matches
+
+    short = _short_names(parent)
+    return next((short[each] for each in get_close_matches(_spell(name[:60]), short, 1, 0.7)), "")
+
+
+@lru_cache
+def _short_names(parent: str) -> dict[str, str]:
+    """Every word that means one place in an object."""
+    places = {**{name: name for name in KNOWN[parent]}, **(_BELOW if parent == "" else {})}
+    parts: dict[str, set[str]] = {}
+    for name, place in places.items():
+        words = name.split("_") if place.startswith(("context_primer.", name)) else []
+        for at in range(1, len(words)):
+            for part in ("_".join(words[:at]), "_".join(words[at:])):
+                parts.setdefault(part, set()).add(place)
+    short = {part: min(found) for part, found in parts.items() if len(found) == 1 and len(part) >= _SHORTEST}
+    return (
+        {name: place for name, place in short.items() if name not in _NO_SHORT_NAME} | _WORDS.get(parent, {}) | places
+    )
+
+
+def _spell(word: str) -> str:
+    return _split_humps(word).lower().replace("-", "_").replace(" ", "_").replace(".", "_")
+
+
+def _list_forms(name: str) -> tuple[str, ...]:
+    """A name as it is spelled here, in the singular and in the plural."""
+    spelled = _spell(name) if len(name) < _LONGEST else ""
+    return spelled, f"{spelled}s", spelled.removesuffix("s"), name.lower()
+
+
+def find_choice(text: str, choices: Iterable[str]) -> str:
+    """The one of the choices that a text surely means, "" for none: done -> complete, user-decision, external."""
+    known, spelled = list(choices), _spell(text)
+    if spelled in known or _CHOICES.get(spelled) in known:
+        return spelled if spelled in known else _CHOICES[spelled]
+    near = [each for each in known if spelled in each.split("_") or (len(spelled) > 3 and each.startswith(spelled))]
+    return near[0] if len(near) == 1 else ""
+
+
+def find_near_miss(key: str, known: frozenset[str], shortest: int = _SHORTEST) -> str | None:
     """The known name that an unknown key probably means, None where it is a name of its own.
 
-    present: the object's keys; a name that is there was not meant by another key. shortest: names with fewer letters
-    are one wrong letter away from too many words.
+    shortest: names with fewer letters are one wrong letter away from too many words.
     """
-    near = _find_near(key, known, shortest) if len(key) < _LONGEST else ()
-    return next((name for name in near if name not in present), None)
+    return _find_near(key, known, shortest) if len(key) < _LONGEST else None
 
 
 @lru_cache(maxsize=1_000)  # what one file calls its own, the next one mostly does too
-def _find_near(key: str, known: frozenset[str], shortest: int) -> tuple[str, ...]:
-    spelled = _split_humps(key).lower().replace("-", "_").replace(" ", "_").replace(".", "_")
-    return tuple(
-        name
-        for name in sorted(known)
-        if spelled in (name, name + "s") or spelled + "s" == name or _is_misspelt(spelled, name, shortest)
-    )
+def _find_near(key: str, known: frozenset[str], shortest: int) -> str | None:
+    forms = _list_forms(key)
+    return next((name for name in sorted(known) if name in forms or _is_misspelt(forms[0], name, shortest)), None)
 
 
 def _split_humps(key: str) -> str:

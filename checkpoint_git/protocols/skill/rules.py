@@ -40,12 +40,7 @@ _INSTANTS_IN_LISTS = (
     ("recently_done", "at"),
 )
 _TICKET_BODIES = frozenset(["body", "description", "content", "comments", "text", "summary"])
-_NAMES_IN_LISTS = (
-    ("progress_table", names.ROW),
-    ("blockers", names.BLOCKER),
-    ("next_actions", names.ACTION),
-    ("pm_refs", names.PM_REF),
-)
+_NAMES_IN_LISTS = ("progress_table", "blockers", "next_actions", "pm_refs")
 _MOST_SPELLED = 1_000  # unknown names of one object; nobody means that many
 _INSTANT_HINT = "write an instant as 2026-03-31T14:00:00Z"
 
@@ -327,19 +322,19 @@ def _check_names(value: dict[str, Any], has_plain_rows: bool) -> list[Finding]:
     found: list[Finding] = []
     if not value.keys() <= names.ROOT:
         found += _check_operators(value, "")
-        found += _check_spelling(value, "", names.ROOT)
+        found += _check_spelling(value, "", "")
     state = value.get("skill_state")
     if isinstance(state, dict):
         found += _check_operators(state, "/skill_state")
-    for key, known in (("context_primer", names.CONTEXT_PRIMER), ("cost", names.COST)):
+    for key in ("context_primer", "cost"):
         member = value.get(key)
-        if isinstance(member, dict) and not member.keys() <= known:
-            found += _check_spelling(member, f"/{key}", known)
-    for key, known in _NAMES_IN_LISTS:
+        if isinstance(member, dict) and not member.keys() <= names.KNOWN[key]:
+            found += _check_spelling(member, f"/{key}", key)
+    for key in _NAMES_IN_LISTS:
         if not (has_plain_rows and key == "progress_table"):
             for at, item in enumerate(read_list(value, key)):
-                if isinstance(item, dict) and not item.keys() <= known:
-                    found += _check_spelling(item, f"/{key}/{at}", known)
+                if isinstance(item, dict) and not item.keys() <= names.KNOWN[key]:
+                    found += _check_spelling(item, f"/{key}/{at}", key)
     return found
 
 
@@ -354,10 +349,12 @@ def _check_operators(value: dict[str, Any], where: str) -> Iterator[Finding]:
             yield _warning("skill/misplaced-operator", join_pointer(where, key), message, hint)
 
 
-def _check_spelling(value: dict[str, Any], where: str, known: frozenset[str]) -> Iterator[Finding]:
-    unknown, present = value.keys() - known, frozenset(value)
+def _check_spelling(value: dict[str, Any], where: str, parent: str) -> Iterator[Finding]:
+    """Names that mean or resemble a known one, be that there too or not; parent: the object, as names.KNOWN has it."""
+    known = names.KNOWN[parent]
+    unknown = value.keys() - known
     for key in unknown if len(unknown) <= _MOST_SPELLED else sorted(unknown)[:_MOST_SPELLED]:
-        meant = None if names.is_misplaced_operator(key) else names.find_near_miss(key, known, present)
-        if meant:
+        meant = names.find_meaning(key, parent) or names.find_near_miss(key, known)
+        if meant and not names.is_misplaced_operator(key):
             message = f"unknown field {quote(key)}"
             yield _warning("skill/unknown-field", join_pointer(where, key), message, f"did you mean {meant}?")

@@ -1,8 +1,10 @@
 """Which code and hint a break of the schema gets. Pure."""
 
+from typing import Any
+
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.schema import Mismatch
-from checkpoint_git.protocols.mismatch import explain_mismatch
+from checkpoint_git.protocols.mismatch import explain_mismatch, quote_where
 
 _INSTANT_HINT = "write an instant as 2026-03-31T14:00:00Z"
 
@@ -50,7 +52,20 @@ def describe(mismatch: Mismatch) -> Finding:
     if keyword == "minLength" and not code:
         return empty_field(where)
     code = code or _KEYWORDS.get(keyword, "skill/shape")
+    if keyword == "type":
+        hint = hint or _INCOMPLETE.get(_star_indices(where), ("", "", ""))[2] or _write_line(where, mismatch.expected)
     return Finding(code, "error", explain_mismatch(mismatch), where=where, hint=hint)
+
+
+_VALUES = {"array": ("+", "..."), "object": (":json", "'{...}'"), "number": ("", "5"), "boolean": ("", "true")}
+
+
+def _write_line(where: str, wanted: Any) -> str:
+    """The command that writes a value of the wanted type."""
+    if f"{where}/*" in _INCOMPLETE and where != "/next_actions":
+        return f"write each as checkpoint update SKILL --{quote_where(where)}+:json='{{...}}'"
+    operator, value = _VALUES.get(wanted if isinstance(wanted, str) else wanted[0], ("", "..."))
+    return f"write it as checkpoint update SKILL --{quote_where(where)}{operator}={value}"
 
 
 def empty_field(where: str) -> Finding:

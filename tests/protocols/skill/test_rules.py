@@ -61,14 +61,15 @@ def test_an_operator_as_a_field_is_a_mistyped_update(changes: dict[str, Any], wh
 
 def test_a_field_of_ones_own_is_fine_and_a_misspelt_one_is_not() -> None:
     assert find(my_notes=1, skill_state={"progres_table": 1, "field": 2}) == []
-    assert find(nextActions=[]) == []  # the known one is there, so another was not meant
+    assert find(nextActions=[]) == [("skill/unknown-field", "/nextActions")]  # the known one is there too
+    assert find(decisions=["x"]) == [("skill/unknown-field", "/decisions")]  # it belongs below context_primer
     assert find(handofs=[]) == [("skill/unknown-field", "/handofs")]
 
 
 def test_fields_inside_lists_are_spelled_too() -> None:
     row = {"id": "a", "label": "A", "status": "complete", "descripton": "x"}
-    assert find(blockers=[{"id": "b", "description": "x", "descripton": "y"}]) == []
-    assert find(blockers=[{"id": "b", "descripton": "y"}]) == [("skill/unknown-field", "/blockers/0/descripton")]
+    for blocker in ({"id": "b", "description": "x", "descripton": "y"}, {"id": "b", "descripton": "y"}):
+        assert find(blockers=[blocker]) == [("skill/unknown-field", "/blockers/0/descripton")]
     assert find(progress_table=[row]) == []
     assert find(progress_table=[{"id": "a", "lable": "A", "status": "complete"}]) == [
         ("skill/unknown-field", "/progress_table/0/lable")

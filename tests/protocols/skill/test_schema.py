@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 import checkpoint_git.protocols.skill as room
 from checkpoint_git.merge.strategy import STRATEGIES
-from checkpoint_git.protocols.skill import names
+from checkpoint_git.protocols.skill import fields, names
 
 SCHEMA = json.loads((Path(room.__file__).parent / "schema.json").read_text("utf-8"))
 OPTIONS = {
@@ -104,9 +104,8 @@ def test_private_state_is_never_constrained() -> None:
 def test_the_known_names_are_those_of_the_schema_and_the_ones_without_a_shape() -> None:
     without_shape = {"candidate", "verified_at", "verified_for_sha", "record_updated_at"}
     assert set(SCHEMA["properties"]) - {"$schema"} == names.ROOT - without_shape
-    assert set(SCHEMA["$defs"]["row"]["properties"]) == names.ROW
-    assert set(SCHEMA["$defs"]["blocker"]["properties"]) == names.BLOCKER
-    assert set(SCHEMA["$defs"]["action"]["properties"]) == names.ACTION
-    assert set(SCHEMA["$defs"]["pm_ref"]["properties"]) == names.PM_REF
-    assert set(SCHEMA["properties"]["cost"]["properties"]) == names.COST
-    assert set(SCHEMA["properties"]["context_primer"]["properties"]) == names.CONTEXT_PRIMER
+    assert set(SCHEMA["properties"]["skill_state"]["properties"]) == names.SKILL_STATE
+    for parent, known in names.KNOWN.items():
+        rules = fields.child_rules(SCHEMA, SCHEMA, parent) if parent else {}
+        rules = fields.child_rules(SCHEMA, rules, "") if rules.get("type") == "array" else rules
+        assert not parent or set(rules["properties"]) == known

@@ -10,14 +10,17 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.disk.discover import Place, find_place
-from checkpoint_git.protocols.skill import changes, names
+from checkpoint_git.protocols.contract import open_room
+from checkpoint_git.protocols.skill import changes
 from checkpoint_git.protocols.skill.changes import Edit, make_edits, parse_edits
+from checkpoint_git.protocols.skill.fields import Understood, understand
 from checkpoint_git.protocols.skill.layout import check_skill_name
 from checkpoint_git.protocols.skill.store import change_checkpoint, check_owner
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
 
 SUMMARY = "change fields of a skill's checkpoint, or start a new one"
 RAW = True  # the edits are words that argparse cannot know: cli hands them over as args.words
+NEW_FIELD = "--new-field"
 EXAMPLES = """\
   checkpoint update build --step=sprint-3 --progress_summary="Sprint 2 passed."
   checkpoint update build --context_primer.key_decisions+="SQLite for storage"
@@ -27,7 +30,12 @@ EXAMPLES = """\
 edits:
   --a.b=TEXT        replace            --a.b:json=JSON    replace, the value is JSON
   --a.b+=TEXT       append to a list   --a.b+:json=JSON   append, the value is JSON
+  --a.b-=TEXT       remove from a list --a.b-=            remove the field itself
   --rows.0.c=TEXT   an item by number  --rows[id].c=TEXT  an item by its id
+
+Short names and other spellings that mean one field are taken for it (--decision+=, --next+=, --summary=), and the
+answer says so; other unknown names are refused. A field of your own goes below skill_state, or anywhere with
+--new-field.
 
 A missing checkpoint is started. updated_at is stamped. A change that would bring a new error is refused, and
 nothing is written; errors that were there before do not keep you from fixing them one by one."""
@@ -40,14 +48,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class UpdateResult(NamedTuple):
-    """clock_behind: updated_at stayed ahead of this machine's clock."""
+    """clock_behind: updated_at stayed ahead of this machine's clock. fields: the root fields that were written.
+
+    understood: names and values that were taken for others.
+    """
 
     written: Written
     clock_behind: bool
+    fields: list[str]
+    understood: list[Understood]
 
 
-def update(place: Place, skill: str, edits: list[Edit], now: int, on_wait: Tell = lambda: None) -> UpdateResult:
-    """Applies edits to one checkpoint and stamps it. Raises CheckpointError where an edit leads nowhere."""
+def update(
+    place: Place, skill: str, edits: list[Edit], now: int, on_wait: Tell = lambda: None, *, new_field: bool = False
+) -> UpdateResult:
+    """Applies edits to one checkpoint and stamps it. new_field: unknown names are written as they are.
+
+    Raises CheckpointError for a name that nobody knows and where an edit leads nowhere.
+    """
+    fields: list[str] = []
+    understood: list[Understood] = []
 
     def change(value: dict[str, Any] | None) -> dict[str, Any]:
         changed = value
@@ -55,30 +75,32 @@ def update(place: Place, skill: str, edits: list[Edit], now: int, on_wait: Tell 
             changed = changes.scaffold(skill, os.path.basename(place.root) or "project", place.root, now)
             if os.path.isfile(os.path.join(place.directory, changes.SCHEMA_FILE)):
                 changed = {"$schema": f"./{changes.SCHEMA_FILE}", **changed}
-        changes.apply_edits(changed, edits, is_new=value is None)
-        if "updated_at" not in {edit.field for edit in edits}:
+        meant, taken = understand(changed, edits, open_room("skill").schema.document, new_field=new_field)
+        changes.apply_edits(changed, meant, is_new=value is None)
+        fields.extend(dict.fromkeys(edit.field for edit in meant))
+        understood.extend(taken)
+        if "updated_at" not in fields:
             changes.stamp(changed, now)
         return changed
 
     written = change_checkpoint(place, skill, change, now, on_wait)
     stamped = read_instant((written.document.value or {}).get("updated_at"))
-    return UpdateResult(written, stamped is not None and stamped[0] > now)
+    return UpdateResult(written, stamped is not None and stamped[0] > now, fields, understood)
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when the change is refused."""
-    return apply_edits(args.skill, parse_edits(args.words), invocation)
+    words = [word for word in args.words if word != NEW_FIELD]
+    return apply_edits(args.skill, parse_edits(words), invocation, new_field=NEW_FIELD in args.words)
 
 
-def run_values(
-    skill: str, replace: Mapping[str, Any] | None, append: Mapping[str, Any] | None, invocation: Invocation
-) -> Outcome:
-    """The verb for callers that have values of JSON in place of words."""
-    edits = make_edits(replace, append)
+def run_values(skill: str, asked: Mapping[str, Any], invocation: Invocation) -> Outcome:
+    """The verb for callers that have values of JSON in place of words: replace, append, remove, new_field."""
+    edits = make_edits(asked.get("replace"), asked.get("append"), asked.get("remove"))
     if not edits:
         hint = 'give replace {"step": "..."} or append {"next_actions": ["..."]}'
         raise CheckpointError("nothing to change was given", hint)
-    return apply_edits(skill, edits, invocation)
+    return apply_edits(skill, edits, invocation, new_field=bool(asked.get("new_field")))
 
 
 def complete_words(skill: str, typed: str, cwd: str) -> Iterator[tuple[str, str]]:
@@ -88,23 +110,20 @@ def complete_words(skill: str, typed: str, cwd: str) -> Iterator[tuple[str, str]
     return complete_edit(skill, typed, cwd)
 
 
-def apply_edits(skill: str, edits: list[Edit], invocation: Invocation) -> Outcome:
+def apply_edits(skill: str, edits: list[Edit], invocation: Invocation, *, new_field: bool) -> Outcome:
     """The verb once its words are understood."""
     check_skill_name(skill)
     check_owner(skill, invocation.env)
     place = find_place(invocation.cwd)
-    written, clock_behind = update(place, skill, edits, invocation.now, say_waiting(invocation.stderr))
-    fields = list(dict.fromkeys(edit.field for edit in edits))
-    lines: list[Block] = []
-    for field in fields if not written.refused else ():
-        # a field of one's own is allowed, so a misspelt one is written: then at least it is said
-        meant = None if field in names.ROOT else names.find_near_miss(field, names.ROOT, shortest=4)
-        if meant:
-            lines.append(Line(f"{field} is a field of your own; did you mean {meant}?", "warn"))
-    if clock_behind and not written.refused:
+    tell = say_waiting(invocation.stderr)
+    result = update(place, skill, edits, invocation.now, tell, new_field=new_field)
+    written = result.written
+    lines: list[Block] = [Line(f"took {typed} for {meant}", "warn") for typed, meant in result.understood]
+    if result.clock_behind and not written.refused:
         stamp, here = (written.document.value or {}).get("updated_at"), write_instant(invocation.now)
         lines.append(Line(f"updated_at stays {stamp}: this machine's clock ({here}) is behind it", "warn"))
-    return outcome_of_write(skill, "update", written, fields, lines)
+    outcome = outcome_of_write(skill, "update", written, result.fields, lines)
+    return outcome._replace(data={**outcome.data, "understood": [each._asdict() for each in result.understood]})
 
 
 def outcome_of_write(skill: str, verb: str, written: Written, fields: list[str], lines: list[Block]) -> Outcome:
@@ -113,7 +132,8 @@ def outcome_of_write(skill: str, verb: str, written: Written, fields: list[str],
     if written.refused:
         data = {"skill": skill, "path": document.path, "written": False}
         refusal = Line(f"{skill}: {verb} refused, nothing was written", "bad")
-        return Outcome(data, [refusal], written.refused, 1)
+        refused = [each._replace(hint=each.hint.replace("SKILL", quote_word(skill))) for each in written.refused]
+        return Outcome(data, [refusal, *lines], refused, 1)
     left = sum(finding.level == "error" for finding in document.findings)
     data = {
         "skill": skill,

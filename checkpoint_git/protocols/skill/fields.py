@@ -1,0 +1,171 @@
+"""What an edit means: the field that its path names, and its value as the schema wants it there. Pure.
+
+Only what is surely meant is taken; another name is refused where the protocol is not open to names of one's own.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from checkpoint_git.core import jsontext
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.protocols.mismatch import quote
+from checkpoint_git.protocols.skill import names
+from checkpoint_git.protocols.skill.changes import Edit, Step, find_item, path_text
+
+Schema = Mapping[str, Any]
+_GLOBAL_OPTIONS = frozenset(["format", "help", "json", "new-field", "no-color", "quiet", "version"])
+_BOOLEANS = {"true": True, "yes": True, "false": False, "no": False}
+_TYPES: dict[type, str] = {bytes: "number", bool: "boolean", list: "array", dict: "object", str: "string"}
+
+
+class Understood(NamedTuple):
+    """What was understood other than it was typed."""
+
+    typed: str
+    meant: str
+
+
+class _Reader(NamedTuple):
+    edit: Edit
+    schema: Schema
+    taken: list[Understood]
+    new_field: bool
+
+
+def understand(
+    value: Mapping[str, Any], edits: Iterable[Edit], schema: Schema, *, new_field: bool = False
+) -> tuple[list[Edit], list[Understood]]:
+    """The edits as they are meant for a document, and what differs from what was typed.
+
+    new_field: names that nobody knows are taken as they are. Raises CheckpointError for what is not understood.
+    """
+    taken: list[Understood] = []
+    edits = list(edits)
+    for at, edit in enumerate(edits):
+        if edit.action == "replace" and any(
+            edit.path == other.path and other.action == "replace" for other in edits[:at]
+        ):
+            raise CheckpointError(f"{quote(edit.word)}: {path_text(edit.path)} is set twice", "say it once")
+    return [_understand(value, _Reader(edit, schema, taken, new_field)) for edit in edits], taken
+
+
+def _understand(value: Any, reader: _Reader) -> Edit:
+    path: list[Step] = []
+    rules, held, where = resolve(reader.schema, reader.schema), value, ""
+    for step in reader.edit.path:
+        if isinstance(held, list) or rules.get("type") == "array":
+            path.append(step)
+            rules, held = child_rules(reader.schema, rules, ""), find_item(held, step.name)
+            continue
+        found = _find_name(step.name, where, frozenset(held if isinstance(held, dict) else ()), reader)
+        path += [step] if found == (step.name,) else [Step(name) for name in found]
+        for name in found:
+            rules, where = child_rules(reader.schema, rules, name), f"{where}.{name}".lstrip(".")
+            held = held.get(name) if isinstance(held, dict) else None
+    edit = reader.edit
+    if tuple(path) != edit.path:
+        reader.taken.append(Understood(path_text(edit.path), path_text(tuple(path))))
+    if edit.action == "remove":
+        return edit._replace(path=tuple(path))
+    rules = child_rules(reader.schema, rules, "") if edit.action == "append" else rules
+    return edit._replace(path=tuple(path), value=_read(edit.value, rules, held, where, reader))
+
+
+def _find_name(name: str, where: str, own: frozenset[str], reader: _Reader) -> tuple[str, ...]:
+    """The names that a name in an object means. own: those that the object has."""
+    known = names.KNOWN.get(where)
+    if known is None or name in known or reader.new_field or name == "$schema":
+        return (name,)
+    meant = names.find_meaning(name, where)
+    near = "" if meant else names.find_near_miss(name, known, shortest=4)
+    if name in own and (reader.edit.action == "remove" or not (meant or near)):
+        return (name,)
+    if meant:
+        return tuple(meant.split("."))
+    raise _unknown(name, where, reader.edit)
+
+
+def _unknown(name: str, where: str, edit: Edit) -> CheckpointError:
+    message = f"{quote(edit.word)}: unknown field {quote(name)}{f' in {where}' if where else ''}"
+    if name in _GLOBAL_OPTIONS and edit.word.startswith("--"):
+        return CheckpointError(message, f"--{name} is an option of its own and takes no value")
+    near = names.find_nearest(name, where)
+    dashes, flag = ("--", "--new-field") if edit.word.startswith("--") else ("", "new_field")
+    meant = f"did you mean {'' if where else dashes}{near}? " if near else ""
+    own = f"{dashes}skill_state.{quote(name)[1:-1]}"
+    return CheckpointError(message, f"{meant}A field of your own is {own}, or any name with {flag}")
+
+
+# values
+
+
+def _read(value: Any, rules: Schema, held: Any, where: str, reader: _Reader) -> Any:
+    """A token value as it is meant: texts by type and enum, names in objects."""
+    if isinstance(value, str):
+        value = _read_text(value, rules, reader)
+    if isinstance(value, list):
+        inner = child_rules(reader.schema, rules, "")
+        return [_read(item, inner, held, where, reader) for item in value]
+    if not isinstance(value, dict):
+        return value
+    there = held if isinstance(held, list) else [held]
+    own = frozenset(name for item in there if isinstance(item, dict) for name in item)
+    found: dict[str, Any] = {}
+    for name, member in value.items():
+        (meant,) = _find_name(name, where, own, reader)
+        if meant in found or (meant != name and meant in value):
+            raise CheckpointError(f"{quote(reader.edit.word)}: {where} has {meant} twice", "say it once")
+        if meant != name:
+            reader.taken.append(Understood(name, f"{where}.{meant}"))
+        held_member = held.get(meant) if isinstance(held, dict) else None
+        found[meant] = _read(member, child_rules(reader.schema, rules, meant), held_member, f"{where}.{meant}", reader)
+    return found
+
+
+def _read_text(text: str, rules: Schema, reader: _Reader) -> Any:
+    choices = rules.get("enum", ())
+    if choices:
+        meant = "" if text in choices else names.find_choice(text, choices)
+        if meant:
+            reader.taken.append(Understood(text, meant))
+        return meant or text
+    wanted = rules.get("type") or [_TYPES[type(example)] for example in rules.get("examples", ())]
+    if not wanted or "string" in wanted:
+        return text
+    try:
+        value: Any = jsontext.scan_tokens(text) if jsontext.load(text) is not None else None
+    except jsontext.JsonTextError:
+        value = text
+    value = _BOOLEANS.get(text.lower(), value) if "boolean" in wanted else value
+    if _TYPES.get(type(value)) in (wanted if isinstance(wanted, list) else [wanted]):
+        return value
+    if "type" in rules:
+        return text  # the check of the whole document says what is wrong
+    raise CheckpointError(
+        f"{quote(reader.edit.word)}: {quote(text)} is neither true nor false", "write =true or =false"
+    )
+
+
+# the schema
+
+
+def resolve(schema: Schema, rules: Any) -> Schema:
+    """Rules with the reference followed that they may consist of; of several alternatives the first that is a shape."""
+    for _ in range(10):
+        if not isinstance(rules, Mapping):
+            return {}
+        if str(rules.get("$ref", "")).startswith("#/$defs/"):
+            rules = schema.get("$defs", {}).get(rules["$ref"].removeprefix("#/$defs/"))
+        elif "anyOf" in rules or "oneOf" in rules:
+            options = [resolve(schema, each) for each in rules.get("anyOf") or rules["oneOf"]]
+            rules = next((each for each in options if "properties" in each or "items" in each or "enum" in each), {})
+        else:
+            return rules
+    return {}
+
+
+def child_rules(schema: Schema, rules: Schema, name: str) -> Schema:
+    """The rules of a member of an object, or of the items of a list; {} where the schema knows nothing of them."""
+    return resolve(
+        schema, rules.get("properties", {}).get(name) or rules.get("items") or rules.get("additionalProperties")
+    )

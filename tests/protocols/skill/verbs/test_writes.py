@@ -1,0 +1,77 @@
+"""Writes as people type them, mostly slightly wrong: each is refused, or `checkpoint show` prints what was typed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkpoint_git import CheckpointError, Checkpoints
+from tests.support.command import run_here
+from tests.support.samples import checkpoint_text
+
+WRITES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("writes.json").read_text("utf-8"))
+BLOCKER = {"id": "b1", "description": "Which region?", "needs": "user_decision"}
+IDS = [" ".join(write["typed"]) for write in WRITES]
+
+
+@pytest.fixture
+def build(project: Path) -> Path:
+    path = project / ".checkpoints/build.checkpoint.json"
+    path.write_text(checkpoint_text(blockers=[BLOCKER]), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("write", WRITES, ids=IDS)
+def test_nothing_typed_is_unfindable(build: Path, project: Path, write: dict[str, Any]) -> None:
+    before = build.read_bytes()
+    ran = run_here("update", "build", "--json", *write["typed"], cwd=project)
+    document = json.loads(ran.stdout)
+    if "refused" in write:
+        codes = [finding["code"] for finding in document.get("findings", [])]
+        assert (ran.returncode, codes) == ((2, []) if write["refused"] == "usage" else (1, [write["refused"]]))
+        hints = [document["error"]["hint"]] if "error" in document else [each["hint"] for each in document["findings"]]
+        assert write.get("hint", "") in hints[0]
+        assert build.read_bytes() == before
+        return
+    understood = [[each["typed"], each["meant"]] for each in document["understood"]]
+    assert (ran.returncode, understood) == (0, write.get("understood", []))
+    assert build.read_bytes() != before
+    assert write.get("written", document["fields"][0]) in document["fields"]
+    shown, asked = run_here("show", "build", cwd=project).stdout, " ".join(write["typed"])
+    assert ("zebra" in asked) == ("zebra" in shown)
+
+
+def test_no_write_goes_by_without_what_was_understood_being_printed(build: Path, project: Path) -> None:
+    ran = run_here("update", "build", "--decision+=zebra", "--status=in-progress", cwd=project)
+    assert "took decision for context_primer.key_decisions" in ran.stdout
+    assert "took in-progress for in_progress" in ran.stdout
+
+
+@pytest.mark.parametrize("write", [write for write in WRITES if ":json" not in write["typed"][0]], ids=lambda _: "")
+def test_the_api_gives_the_same_answers(build: Path, project: Path, write: dict[str, Any]) -> None:
+    word = write["typed"][-1].removeprefix("--")
+    path, equals, value = word.partition("=")
+    if not equals or not path.strip("+-. ") or len(write["typed"]) > 1 or not write["typed"][0].startswith("--"):
+        return
+    field, values = path.rstrip("+-"), {path.rstrip("+-"): [value]}
+    arguments: dict[str, Any] = {"replace": {field: value}} if field == path else {}
+    arguments |= {"append": values} if path.endswith("+") else {"remove": values} if path.endswith("-") else {}
+    before = build.read_bytes()
+    try:
+        result = Checkpoints(project).update("build", **arguments)
+    except CheckpointError:
+        assert write["refused"] == "usage"
+    else:
+        assert [found.code for found in result.written.refused] == ([write["refused"]] if "refused" in write else [])
+        assert [list(each) for each in result.understood] == write.get("understood", []) or result.written.refused
+    assert ("refused" in write) == (build.read_bytes() == before)
+
+
+def test_a_name_that_the_file_has_already_needs_no_flag(build: Path, project: Path) -> None:
+    build.write_text(checkpoint_text(mood="calm", blockers=[{**BLOCKER, "severity": "high"}]), "utf-8")
+    for word in ("--mood=zebra", "--blockers[b1].severity=low", '--blockers:json=[{"id": "x", "description": "y"}]'):
+        assert run_here("update", "build", word, cwd=project).returncode == 0
+    assert "zebra" in run_here("show", "build", cwd=project).stdout
+    assert run_here("update", "build", "--mood-=", cwd=project).returncode == 0
+    assert "mood" not in build.read_text("utf-8")
