@@ -266,7 +266,7 @@ def test_a_server_that_hangs_is_given_up(tmp_path: Path) -> None:
     lock = graph_lock(str(tmp_path), str(tmp_path))
     with (
         pytest.raises(UnavailableError, match="did not answer in time"),
-        open_server(words, os.environ, str(tmp_path), lock, start_timeout=0.5, call_timeout=0.5),
+        open_server(words, os.environ, str(tmp_path), lock, timeout=0.5),
     ):
         pass
 

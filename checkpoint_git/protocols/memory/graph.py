@@ -1,5 +1,6 @@
 """Which graph the verbs work on and how it is opened; questions and backups before something is deleted."""
 
+import argparse
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from checkpoint_git.protocols.memory.entity import Entity
 from checkpoint_git.protocols.memory.transports import Transport, UnavailableError, entity_json
 from checkpoint_git.protocols.memory.transports.jsonl import JsonlTransport, graph_lock
 
-TIMEOUT = 20.0  # seconds; node itself starts in 1 s, a cold `npx -y` in 13 s
+_TIMEOUT = 20.0  # seconds; node itself starts in 1 s, a cold `npx -y` in 13 s
 _LONGEST = 600
 _SETUP = "`checkpoint memory setup` installs one and asks first; or: git config checkpoint.memoryCommand COMMAND"
 
@@ -32,34 +33,25 @@ class Settings(NamedTuple):
     command: str
     file: str
     entity: str
-    on_commit: bool
-    timeout: float = TIMEOUT
+    timeout: float
 
 
 def read_settings(cwd: str, entity: str | None = None) -> Settings:
     out = run_git(["config", "-z", "--get-regexp", r"^checkpoint\.memory"], cwd, check=False).out
     texts = [entry.partition("\n") for entry in out.decode("utf-8", "surrogateescape").split("\0") if entry]
     found = {key.lower().removeprefix("checkpoint.memory"): value for key, _, value in texts}
-    name = entity if entity is not None else found.get("entity", "") or layout.ENTITY
-    on_commit = run_git(["config", "--type=bool", "checkpoint.memoryOnCommit"], cwd, check=False).out.strip() == b"true"
-    timeout = _read_timeout(found.get("timeout", ""))
-    return Settings(
-        found.get("command", "").strip(), found.get("file", ""), layout.check_entity_name(name), on_commit, timeout
-    )
-
-
-def _read_timeout(text: str) -> float:
-    if not text.strip():
-        return TIMEOUT
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if 1 <= seconds <= _LONGEST:
-        return seconds
-    shown = escape_controls(shorten(text, 40))
-    message = f'invalid checkpoint.memoryTimeout "{shown}": expected 1 to {_LONGEST} seconds'
-    raise CheckpointError(message, f"git config checkpoint.memoryTimeout {TIMEOUT:g}")
+    name = layout.check_entity_name(entity if entity is not None else found.get("entity", "") or layout.ENTITY)
+    timeout, text = _TIMEOUT, found.get("timeout", "")
+    if text.strip():
+        try:
+            timeout = float(text)
+        except ValueError:
+            timeout = 0.0
+        if not 1 <= timeout <= _LONGEST:
+            shown = escape_controls(shorten(text, 40))
+            message = f'invalid checkpoint.memoryTimeout "{shown}": expected 1 to {_LONGEST} seconds'
+            raise CheckpointError(message, f"git config checkpoint.memoryTimeout {_TIMEOUT:g}")
+    return Settings(found.get("command", "").strip(), found.get("file", ""), name, timeout)
 
 
 def find_graph(settings: Settings, env: Mapping[str, str]) -> str:
@@ -85,9 +77,16 @@ def open_graph(settings: Settings, cwd: str, env: Mapping[str, str], *, offline:
         raise UnavailableError("no memory server is configured", _SETUP)
     server = layout.read_command(settings.command, settings.file, env)
     lock = graph_lock(server.graph or settings.command, folder)
-    limits = (settings.timeout, settings.timeout)
-    with open_server(server.words, {**clean_env(env), **server.env}, cwd, lock, *limits) as transport:
+    with open_server(server.words, {**clean_env(env), **server.env}, cwd, lock, settings.timeout) as transport:
         yield transport
+
+
+@contextmanager
+def open_checkpoint(args: argparse.Namespace, invocation: Invocation) -> Iterator[tuple[Transport, str]]:
+    """The graph that a verb works on, and the checkpoint's name in it."""
+    settings = read_settings(invocation.cwd, args.entity)
+    with open_graph(settings, invocation.cwd, invocation.env, offline=args.offline) as transport:
+        yield transport, settings.entity
 
 
 def find_offline(offline: bool) -> list[Finding]:

@@ -4,18 +4,16 @@ import os
 import sys
 from collections.abc import Mapping
 
+SETTING = "checkpoint.memoryOnCommit"
 _LOG = os.path.join("checkpoint", "memory-on-commit.log")  # in the git directory
 
 
 def after_commit(cwd: str, env: Mapping[str, str]) -> None:
+    """`memory save --on commit` in a session of its own, because a hook must hold nobody up. Never raises."""
     from checkpoint_git.git.repository import read_flag
 
-    if read_flag("checkpoint.memoryOnCommit", cwd):
-        _start_save(cwd, env)
-
-
-def _start_save(cwd: str, env: Mapping[str, str]) -> None:
-    """`memory save --on commit` in a session of its own, because a hook must hold nobody up. Never raises."""
+    if not read_flag(SETTING, cwd):
+        return
     import subprocess
 
     from checkpoint_git.core.errors import CheckpointError

@@ -1,6 +1,5 @@
 """How an initiative checkpoint is named, and the folders and commands that belong to it. It touches no file."""
 
-import hashlib
 import os
 import shlex
 from collections.abc import Mapping
@@ -84,14 +83,5 @@ def _base(env: Mapping[str, str], variable: str, below_home: str) -> str:
     return named if os.path.isabs(named) else os.path.join(env.get("HOME") or os.path.expanduser("~"), below_home)
 
 
-def server_folder(env: Mapping[str, str]) -> str:
-    return os.path.join(cache_folder(env), "memory-server")
-
-
 def server_script(folder: str) -> str:
     return os.path.join(folder, "node_modules", *SERVER_PACKAGE.split("/"), "dist", "index.js")
-
-
-def lock_name(what: str) -> str:
-    """The lock file of a graph, below the cache folder. what: the graph's real path, else the server's command."""
-    return f"memory-{hashlib.sha256(what.encode('utf-8', 'surrogateescape')).hexdigest()[:32]}.lock"

@@ -115,28 +115,28 @@ def check_fields(fields: Mapping[str, str]) -> None:
 def write_fields(transport: Transport, name: str, changes: Fields) -> Saved:
     """Sets fields of an entity, or creates it; None removes a field. Raises CheckpointError where they do not stay."""
     created = False
+    wanted = {key: None if value is None else value.strip() for key, value in changes.items()}
     for _ in range(_TRIES):
         before = load_entity(transport, name)
         if before is None:
-            fields = {key: value for key, value in changes.items() if value is not None}
-            created |= transport.create_entities([Entity(name, ENTITY_TYPE, tuple(write_all(fields)))]) == [name]
+            texts = write_all({key: value for key, value in changes.items() if value is not None})
+            created |= transport.create_entities([Entity(name, ENTITY_TYPE, tuple(texts))]) == [name]
         else:
-            _update(transport, before, changes)
-        after = _read_settled(transport, name, changes)
-        if after is not None:
-            return Saved(after, created, changes)
+            check_ours(before)
+            steps = plan_update(before, changes)
+            if steps.leftovers:
+                transport.delete_observations(name, steps.leftovers)
+            if steps.add:
+                transport.add_observations(name, steps.add)
+            if steps.delete:
+                transport.delete_observations(name, steps.delete)
+        after = load_entity(transport, name)
+        if after is not None and holds(after, wanted):
+            time.sleep(_SETTLE)
+            after = load_entity(transport, name)
+            if after is not None and holds(after, wanted):
+                return Saved(after, created, changes)
     raise _lost(name)
-
-
-def _update(transport: Transport, before: Entity, changes: Fields) -> None:
-    check_ours(before)
-    steps = plan_update(before, changes)
-    if steps.leftovers:
-        transport.delete_observations(before.name, steps.leftovers)
-    if steps.add:
-        transport.add_observations(before.name, steps.add)
-    if steps.delete:
-        transport.delete_observations(before.name, steps.delete)
 
 
 def check_ours(entity: Entity) -> None:
@@ -144,16 +144,6 @@ def check_ours(entity: Entity) -> None:
     if read_entity(entity).state == "foreign":
         message = f'the entity "{entity.name}" is another client\'s: its type is not {ENTITY_TYPE}'
         raise CheckpointError(message, "choose another name: git config checkpoint.memoryEntity NAME")
-
-
-def _read_settled(transport: Transport, name: str, changes: Fields) -> Entity | None:
-    wanted = {key: None if value is None else value.strip() for key, value in changes.items()}
-    for wait in (0.0, _SETTLE):
-        time.sleep(wait)
-        found = load_entity(transport, name)
-        if found is None or not holds(found, wanted):
-            return None
-    return found
 
 
 def remove_entity(transport: Transport, name: str) -> None:

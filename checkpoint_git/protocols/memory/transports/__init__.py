@@ -7,6 +7,8 @@ from typing import Any, Protocol
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.memory.entity import Entity
 
+TOOLS = ("read_graph", "open_nodes", "create_entities", "add_observations", "delete_observations", "delete_entities")
+
 
 class UnavailableError(CheckpointError):
     """No server answers; work goes on without a checkpoint."""

@@ -3,6 +3,7 @@
 A server that runs meanwhile reads the file at every call, but may overwrite what is written here.
 """
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +15,7 @@ from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.lock import hold_lock
 from checkpoint_git.protocols.memory.entity import Entity
-from checkpoint_git.protocols.memory.layout import check_graph_path, lock_name
+from checkpoint_git.protocols.memory.layout import check_graph_path
 from checkpoint_git.protocols.memory.transports import GraphError, entity_json, read_entities
 
 MAX_BYTES = 256 * 1024 * 1024
@@ -39,7 +40,7 @@ class JsonlTransport:
 
     def __init__(self, path: str, lock_folder: str) -> None:
         self.path = check_graph_path(path)
-        self._lock = graph_lock(self.path, lock_folder)
+        self.exclusive = graph_lock(self.path, lock_folder)
 
     def read_graph(self) -> list[Entity]:
         return read_entities(line.value for line in self._load() if line.is_a("entity"))
@@ -69,16 +70,9 @@ class JsonlTransport:
 
     def delete_entities(self, names: Sequence[str]) -> None:
         keys = {"entity": ("name",), "relation": ("from", "to")}
-        self._write(
-            [
-                line
-                for line in self._load()
-                if not any(line.get(key) in names for key in keys.get(str(line.get("type")), ()))
-            ]
-        )
-
-    def exclusive(self) -> AbstractContextManager[None]:
-        return self._lock()
+        lines = self._load()
+        gone = [any(line.get(key) in names for key in keys.get(str(line.get("type")), ())) for line in lines]
+        self._write([line for line, is_gone in zip(lines, gone, strict=True) if not is_gone])
 
     def _change(self, name: str, change: Callable[[list[str]], list[str]]) -> bool:
         lines = self._load()
@@ -109,8 +103,9 @@ def graph_lock(what: str, lock_folder: str) -> Callable[[], AbstractContextManag
     @contextmanager
     def hold() -> Iterator[None]:
         atomic.make_folder(lock_folder)
-        name = lock_name(os.path.realpath(what) if os.path.isabs(what) else what)
-        with hold_lock(os.path.join(lock_folder, name)):
+        named = os.path.realpath(what) if os.path.isabs(what) else what
+        digest = hashlib.sha256(named.encode("utf-8", "surrogateescape")).hexdigest()
+        with hold_lock(os.path.join(lock_folder, f"memory-{digest[:32]}.lock")):
             yield
 
     return hold
@@ -129,15 +124,15 @@ def read_lines(path: str) -> list[GraphLine]:
     if len(data) > MAX_BYTES:
         raise CheckpointError(f"{escape_controls(path)} has more than {MAX_BYTES} bytes", "use a server for it")
     texts = data.decode("utf-8", "surrogateescape").split("\n")
-    return [GraphLine(text, _read_object(text)) for text in texts if text.strip()]
+    return [_read_line(text) for text in texts if text.strip()]
 
 
-def _read_object(text: str) -> dict[str, Any] | None:
+def _read_line(text: str) -> GraphLine:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+        value = None
+    return GraphLine(text, value if isinstance(value, dict) else None)
 
 
 def salvage(path: str, aside: str) -> tuple[int, int]:

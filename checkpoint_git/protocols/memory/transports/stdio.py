@@ -8,7 +8,7 @@ import json
 import logging
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from checkpoint_git.core.terminal_text import escape_controls, shorten
@@ -18,7 +18,6 @@ from checkpoint_git.protocols.memory.transports import GraphError, UnavailableEr
 if TYPE_CHECKING:
     from mcp.client.session import ClientSession
 
-TOOLS = ("read_graph", "open_nodes", "create_entities", "add_observations", "delete_observations", "delete_entities")
 _SHOWN = 300  # characters of a server's answer in a message
 _SHOWN_STDERR = 120  # and of the last line of its standard error
 _LATE = "it did not answer in time"
@@ -35,10 +34,8 @@ class StdioTransport:
     """call: runs one tool and returns its structured answer. server: the name and version that the server gave."""
 
     def __init__(self, call: Caller, server: str, tools: Sequence[str], lock: Lock) -> None:
-        self._call = call
-        self._lock = lock
-        self.server = server
-        self.tools = tuple(tools)
+        self._call, self.exclusive = call, lock
+        self.server, self.tools = server, tuple(tools)
 
     def read_graph(self) -> list[Entity]:
         return read_entities(_list(self._call("read_graph", {}), "entities"))
@@ -60,9 +57,6 @@ class StdioTransport:
     def delete_entities(self, names: Sequence[str]) -> None:
         self._call("delete_entities", {"entityNames": list(names)})
 
-    def exclusive(self) -> AbstractContextManager[None]:
-        return self._lock()
-
 
 def _list(answer: Any, key: str) -> list[Any]:
     found = answer.get(key) if isinstance(answer, dict) else None
@@ -71,14 +65,12 @@ def _list(answer: Any, key: str) -> list[Any]:
 
 @contextmanager
 def open_server(
-    words: Sequence[str],
-    env: Mapping[str, str],
-    cwd: str,
-    lock: Lock,
-    start_timeout: float,
-    call_timeout: float,
+    words: Sequence[str], env: Mapping[str, str], cwd: str, lock: Lock, timeout: float
 ) -> Iterator[StdioTransport]:
-    """Starts a server for a `with` block. env: its whole environment. Time-outs in seconds. Raises UnavailableError."""
+    """Starts a server for a `with` block. env: its whole environment. timeout: in seconds, to start and for each call.
+
+    Raises UnavailableError.
+    """
     try:
         from anyio.from_thread import start_blocking_portal
         from mcp.client.session import ClientSession  # noqa: F401 - its absence has a message of its own
@@ -87,27 +79,20 @@ def open_server(
     logging.getLogger("mcp").addHandler(logging.NullHandler())
     logging.getLogger("mcp").propagate = False
     with tempfile.TemporaryFile("w+", errors="replace") as stderr, start_blocking_portal() as portal:
-        session_manager = portal.wrap_async_context_manager(_open_session(words, env, cwd, stderr, start_timeout))
+        session_manager = portal.wrap_async_context_manager(_open_session(words, env, cwd, stderr, timeout))
         with _as_unavailable("started", words, stderr):
             session, server, tools = session_manager.__enter__()
 
         def call(tool: str, arguments: dict[str, Any]) -> Any:
             with _as_unavailable("asked", words, stderr):
-                return portal.call(_call_tool, session, tool, arguments, call_timeout)
+                return portal.call(_call_tool, session, tool, arguments, timeout)
 
-        failed: BaseException | None = None
         try:
             yield StdioTransport(call, server, tools, lock)
-        except BaseException as error:
-            failed = error
-            raise
         finally:
-            try:
+            # A server that dies while it is stopped is not the caller's trouble: every write was read back before.
+            with suppress(Exception):
                 session_manager.__exit__(None, None, None)
-            except Exception:
-                # A server that dies while it is stopped is not the caller's trouble: every write was read back before.
-                if isinstance(failed, KeyboardInterrupt | SystemExit):
-                    raise
 
 
 @asynccontextmanager

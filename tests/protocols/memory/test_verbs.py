@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.memory.verbs.save import read_commit_fields
+from checkpoint_git.protocols.memory.verbs import read_commit_fields
 from tests.support.command import answer_on_terminal, run_checkpoint, run_here
 from tests.support.memory import entity_line, others_are_whole, put_graph, read_observations
 from tests.support.repos import GitRepo

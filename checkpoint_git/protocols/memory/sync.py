@@ -57,30 +57,22 @@ def sync(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     data = _read_bytes(path)
     text, value = _parse(path, data)
     document = check_shape(value)
-    settings = graph.read_settings(invocation.cwd, args.entity)
-    with graph.open_graph(settings, invocation.cwd, invocation.env, offline=args.offline) as transport:
-        fields = _read_fields(transport, settings.entity)
+    with graph.open_checkpoint(args, invocation) as (transport, name):
+        fields = _read_fields(transport, name)
         differences = compare(fields, document, to_document=args.to_document)
         for_document = plan_document(document, differences)
         for_checkpoint = plan_checkpoint(differences)
         changed = yamledit.set_values(text, for_document) if for_document else text
         store.check_fields(for_checkpoint)
-        if not args.dry_run:
-            if for_checkpoint:
-                _write_checkpoint(transport, settings.entity, for_checkpoint, invocation.now, is_new=not fields)
-            if for_document:
-                _write_document(path, data, changed)
+        if for_checkpoint and not args.dry_run:
+            _write_checkpoint(transport, name, for_checkpoint, invocation.now, is_new=not fields)
+        if for_document and not args.dry_run:
+            _write_document(path, data, changed)
     return _describe(args, relative_path(path, invocation.cwd), differences)
 
 
 def _describe(args: argparse.Namespace, path: str, differences: list[Difference]) -> Outcome:
-    data = {
-        "action": "sync",
-        "available": True,
-        "document": path,
-        "dry_run": args.dry_run,
-        "differences": [found._asdict() for found in differences],
-    }
+    data = {"document": path, "dry_run": args.dry_run, "differences": [found._asdict() for found in differences]}
     hint = "without --to-document the file wins" if args.to_document else "--to-document makes the checkpoint win"
     conflicts = [
         Finding("memory/sync-differs", "warning", str(found), path, hint=hint) for found in differences if found.differs
@@ -107,15 +99,19 @@ def check_shape(document: Any) -> dict[str, Any]:
         raise CheckpointError(message, "sync needs active, sessions and resume; name such a file")
     for key, kind in (("active", dict), ("resume", dict), ("sessions", list)):
         if not isinstance(document.get(key), kind | None):
-            raise CheckpointError(f"{key} in the status file has an unknown form", "fix it by hand")
+            raise _unknown_form(key)
     return document
+
+
+def _unknown_form(place: str) -> CheckpointError:
+    return CheckpointError(f"{place} in the status file has an unknown form", "fix it by hand")
 
 
 def compare(fields: Mapping[str, str], document: Mapping[str, Any], *, to_document: bool) -> list[Difference]:
     """The fields that differ. to_document: where both are set the checkpoint wins, else the document."""
     found = []
     for field in FIELDS:
-        ours, theirs = fields.get(field, "").strip(), read_field(document, field)
+        ours, theirs = fields.get(field, "").strip(), _read_text(document, field)
         if _normal(field, ours) != _normal(field, theirs):
             from_document = theirs and not (to_document and ours)
             winner: Literal["document", "checkpoint"] = "document" if from_document else "checkpoint"
@@ -131,11 +127,11 @@ def _place(field: str) -> str:
     return "sessions[-1].completed" if field == "last_action" else ".".join(map(str, FIELDS[field]))
 
 
-def read_field(document: Mapping[str, Any], field: str) -> str:
+def _read_text(document: Mapping[str, Any], field: str) -> str:
     value = _find(document, field)
     items = value if isinstance(value, list) else []
     if isinstance(value, dict) or not all(isinstance(item, str | int | float) for item in items):
-        raise CheckpointError(f"{_place(field)} in the status file has an unknown form", "fix it by hand")
+        raise _unknown_form(_place(field))
     if isinstance(value, list):
         return _SEPARATORS.get(field, ", ").join(map(str, value)).strip()
     if isinstance(value, bool):
@@ -153,7 +149,7 @@ def _find(document: Mapping[str, Any], field: str) -> Any:
         elif isinstance(value, dict):
             value = value.get(step)
         else:
-            raise CheckpointError(f"{_place(field)} in the status file has an unknown form", "fix it by hand")
+            raise _unknown_form(_place(field))
     return value
 
 
@@ -208,21 +204,18 @@ def _write_checkpoint(transport: Transport, name: str, fields: dict[str, str], n
 
 
 def _find_document(cwd: str, named: str) -> str:
+    """The named file, else the nearest status file upward, no higher than the repository's root or this folder."""
     if named:
-        path = os.path.join(cwd, named)
-        if os.path.isfile(path):
+        if os.path.isfile(path := os.path.join(cwd, named)):
             return path
         raise CheckpointError(f"there is no file {escape_controls(named)}", "name the status file")
-    repository = find_repository(cwd)
-    top, folder = (repository[0] if repository else cwd), os.path.abspath(cwd)
-    while True:
-        path = os.path.join(folder, STATUS_FILE)
-        if os.path.isfile(path):
-            return path
-        if folder in (top, os.path.dirname(folder)):
+    repository, folder = find_repository(cwd), os.path.abspath(cwd)
+    while not os.path.isfile(path := os.path.join(folder, STATUS_FILE)):
+        if folder in (repository[0] if repository else cwd, os.path.dirname(folder)):
             message = f"there is no {STATUS_FILE} in {escape_controls(cwd)} or above it"
             raise CheckpointError(message, "name the file: checkpoint memory sync PATH")
         folder = os.path.dirname(folder)
+    return path
 
 
 def _read_bytes(path: str) -> bytes:

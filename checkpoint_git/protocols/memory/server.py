@@ -14,14 +14,14 @@ from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import find_repository
+from checkpoint_git.git.repository import read_flag
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.protocols.memory import graph, layout, rules, store
 from checkpoint_git.protocols.memory.entity import Entity
-from checkpoint_git.protocols.memory.hooks import read_log
-from checkpoint_git.protocols.memory.transports import GraphError, Transport, UnavailableError
+from checkpoint_git.protocols.memory.hooks import SETTING, read_log
+from checkpoint_git.protocols.memory.transports import TOOLS, GraphError, Transport, UnavailableError
 from checkpoint_git.protocols.memory.transports.jsonl import BROKEN_HINT, graph_lock, read_lines, salvage
 
-_PROBE = "checkpoint-git-probe"
 _INSTALL_TIMEOUT = 300.0  # seconds
 
 
@@ -33,9 +33,10 @@ def doctor(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         sound = CheckpointError("nothing to fix: the graph's file is missing, unknown or sound", "")
         return repair_graph(args, invocation, sound)
     settings = graph.read_settings(invocation.cwd, args.entity)
-    data: dict[str, Any] = {"action": "doctor", "entity": settings.entity, "available": False, "proved": False}
+    data: dict[str, Any] = {"entity": settings.entity, "available": False, "proved": False}
     findings = [*graph.find_offline(args.offline), *_examine(args, settings, invocation, data)]
-    if settings.on_commit and (log := read_log(invocation.cwd)) and "error" in log:
+    log = read_log(invocation.cwd) if read_flag(SETTING, invocation.cwd) else ""
+    if "error" in log:
         message = f"the last save after a commit failed: {shorten(log.splitlines()[0], 200)}"
         findings.append(Finding("memory/on-commit", "warning", message, hint="checkpoint memory save --on commit"))
     lines: list[Block] = []
@@ -75,8 +76,6 @@ def _examine(
 
 
 def _try(transport: Transport, name: str, now: int, data: dict[str, Any]) -> Iterator[Finding]:
-    from checkpoint_git.protocols.memory.transports.stdio import TOOLS
-
     data["server"] = getattr(transport, "server", "")
     missing = [tool for tool in TOOLS if tool not in getattr(transport, "tools", TOOLS)]
     if missing:
@@ -88,23 +87,18 @@ def _try(transport: Transport, name: str, now: int, data: dict[str, Any]) -> Ite
     if entity is not None:
         yield from rules.check(entity, now)
     data["exists"] = entity is not None
+    probe = f"checkpoint-git-probe-{os.urandom(6).hex()}"
     try:
-        _prove(transport)
+        with transport.exclusive():  # what a save does, under a name of its own
+            transport.create_entities([Entity(probe, layout.ENTITY_TYPE, ("initiative:probe", "phase:a"))])
+            store.write_fields(transport, probe, {"phase": "b"})
+            store.write_fields(transport, probe, {"phase": "a"})
+            store.remove_entity(transport, probe)
         data["proved"] = True
     except (UnavailableError, GraphError):
         raise
     except CheckpointError as error:
         yield Finding("memory/not-proved", "error", f"a trial write failed: {error.message}", hint=error.hint)
-
-
-def _prove(transport: Transport) -> None:
-    """Does what a save does, under a name of its own: writes an entity, reads it, changes it and deletes it again."""
-    name = f"{_PROBE}-{os.urandom(6).hex()}"
-    with transport.exclusive():
-        transport.create_entities([Entity(name, layout.ENTITY_TYPE, ("initiative:probe", "phase:a"))])
-        store.write_fields(transport, name, {"phase": "b"})
-        store.write_fields(transport, name, {"phase": "a"})
-        store.remove_entity(transport, name)
 
 
 def repair_graph(args: argparse.Namespace, invocation: Invocation, error: CheckpointError) -> Outcome:
@@ -117,19 +111,17 @@ def repair_graph(args: argparse.Namespace, invocation: Invocation, error: Checkp
         raise error
     question = f"{path}: {broken} of {len(lines)} lines cannot be read. Move the file aside and keep the other lines?"
     if not graph.is_confirmed(question, invocation, yes=args.yes):
-        return nothing_changed(args.action, settings.entity)
+        return nothing_changed(settings.entity)
     aside = f"{path}.broken-{graph.file_stamp(invocation.now)}-{os.getpid()}"
     with graph_lock(path, layout.cache_folder(invocation.env))():
         kept, lost = salvage(path, aside)
-    data = {"action": args.action, "available": True, "graph": path, "aside": aside, "kept": kept}
     message = f"the graph's file could not be read and was moved aside; {kept} lines were kept, {lost} not"
     finding = Finding("memory/graph-broken", "warning", message, path, hint=f"the whole of it: {aside}")
-    return Outcome(data, (), [finding], 0)
+    return Outcome({"graph": path, "aside": aside, "kept": kept}, (), [finding], 0)
 
 
-def nothing_changed(action: str, name: str) -> Outcome:
-    data = {"action": action, "available": True, "entity": name, "deleted": False}
-    return Outcome(data, [Line("nothing was changed")])
+def nothing_changed(name: str) -> Outcome:
+    return Outcome({"entity": name, "deleted": False}, [Line("nothing was changed")])
 
 
 # setup
@@ -139,11 +131,11 @@ def setup(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if not args.everywhere and find_repository(invocation.cwd) is None:
         raise CheckpointError("this is not a git repository, so the settings have no place", "or: --global")
     node, npm = (_find_program(name, invocation) for name in ("node", "npm"))
-    folder = layout.server_folder(invocation.env)
+    folder = os.path.join(layout.cache_folder(invocation.env), "memory-server")
     path = layout.check_graph_path(args.file or "") or os.path.join(layout.data_folder(invocation.env), "memory.jsonl")
     question = f"install {layout.SERVER_PACKAGE} with npm into {folder}, and keep the graph in {path}?"
     if not graph.is_confirmed(question, invocation, yes=args.yes):
-        return Outcome({"action": "setup", "available": False, "installed": False}, [Line("nothing was changed")])
+        return Outcome({"available": False, "installed": False}, [Line("nothing was changed")])
     _install(npm, folder, invocation)
     script = layout.server_script(folder)
     if not os.path.isfile(script):
@@ -154,7 +146,7 @@ def setup(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     run_git(["config", where, "checkpoint.memoryFile", path], invocation.cwd)
     args.fix = False
     found = doctor(args, invocation)
-    data = {**found.data, "action": "setup", "installed": True, "graph": path}
+    data = {**found.data, "installed": True, "graph": path}
     return found._replace(data=data, blocks=[Line(f"installed: {script}", "good"), *found.blocks])
 
 
@@ -168,15 +160,10 @@ def _find_program(name: str, invocation: Invocation) -> str:
 def _install(npm: str, folder: str, invocation: Invocation) -> None:
     atomic.make_folder(folder)
     words = [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", folder, layout.SERVER_PACKAGE]
+    env = clean_env(invocation.env)
     try:
         done = subprocess.run(
-            words,
-            cwd=folder,
-            env=clean_env(invocation.env),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_INSTALL_TIMEOUT,
-            check=False,
+            words, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=_INSTALL_TIMEOUT
         )
     except subprocess.TimeoutExpired:
         raise CheckpointError(f"npm was not done after {_INSTALL_TIMEOUT:g} seconds", "check your network") from None

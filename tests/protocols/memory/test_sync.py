@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.memory.verbs import sync
+from checkpoint_git.protocols.memory import sync
 
 DOCUMENT: dict[str, Any] = {
     "active": {"initiative": "i", "milestone": "M1", "phase": 2},

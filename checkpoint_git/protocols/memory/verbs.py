@@ -1,0 +1,405 @@
+"""`checkpoint memory`: where an initiative stands, kept in the graph of a memory server across sessions."""
+
+import argparse
+import json
+import os
+from functools import partial
+from typing import Any, NamedTuple
+
+from checkpoint_git.core.clock import age_text, read_instant, write_instant
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
+from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.git.objects import diff_parents
+from checkpoint_git.git.run import run_git
+from checkpoint_git.protocols.contract import open_exchange
+from checkpoint_git.protocols.memory import graph, rules, store
+from checkpoint_git.protocols.memory.entity import GIVEN_KEYS, KEYS, Entity, Reading, join_files, read_entity
+from checkpoint_git.protocols.memory.server import doctor, nothing_changed, repair_graph, setup
+from checkpoint_git.protocols.memory.sync import sync
+from checkpoint_git.protocols.memory.transports import GraphError, UnavailableError
+from checkpoint_git.protocols.memory.triggers import TRIGGERS, Request
+
+SUMMARY = """\
+keep where an initiative stands in the graph of a memory server, and take it up again in another session
+
+  save                 a checkpoint now, or on an occasion: --on milestone|phase|commit|idle|session-end|manual
+  load                 what the last session was working on, and how to go on
+  update [KEY=VALUE]   change fields of the checkpoint that is there
+  clear                delete the checkpoint, after asking; a copy is kept
+  archive              a last checkpoint, then the same
+  sync [FILE]          bring checkpoint and WORKFLOW-STATUS.yaml together; where they differ the file wins
+  doctor               does the server answer, can it write, is the checkpoint sound?
+  setup                install the reference server into a cache folder and configure it, after asking"""
+EXAMPLES = """\
+  checkpoint memory setup
+  checkpoint memory save --initiative login-2026 --milestone M1 --phase design --next-action "Write the tests"
+  checkpoint memory save --on milestone --summary "All of M1 is done" --next-milestone M2
+  checkpoint memory load --json
+  checkpoint memory load --continue
+  checkpoint memory update phase=validation --last-action "Ran the validators"
+  checkpoint memory sync --dry-run
+
+Without a server that answers, everything but doctor and setup warns and ends with 0; --strict makes that a 2."""
+
+
+class Option(NamedTuple):
+    """An option and the verbs that take it. more: what else add_argument is told."""
+
+    flags: str
+    verbs: str
+    help: str
+    more: dict[str, Any]
+
+
+def _value(flags: str, metavar: str, verbs: str, text: str, **more: Any) -> Option:
+    return Option(flags, verbs, text, {"metavar": metavar, **more})
+
+
+def _flag(flag: str, verbs: str, text: str, **more: Any) -> Option:
+    return Option(flag, verbs, text, {"action": "store_true", **more})
+
+
+_WRITING = "save update archive"
+_ALIASES = {"last_action": " --summary", "session_duration": " --duration"}
+_OPTIONS = (
+    *(
+        _value(f"--{name.replace('_', '-')}{_ALIASES.get(name, '')}", "TEXT", _WRITING, f"the field {name}", dest=name)
+        for name in GIVEN_KEYS
+    ),
+    _value("--set", "KEY=VALUE", _WRITING, "any field", action="append"),
+    _value("--fields", "FILE", _WRITING, "a JSON object of fields; - is standard input"),
+    Option("--on", "save", "the occasion (default: manual)", {"choices": list(TRIGGERS)}),
+    _value("--next-milestone", "NAME", "save", "the next action is to begin it"),
+    _value("--next-phase", "NAME", "save", "the next action is to begin it"),
+    _value("--interrupted", "TEXT", "save", "with --on idle: the action that was interrupted"),
+    _value("--commit", "COMMIT", "save", "with --on commit: which one (default: HEAD)"),
+    _value("--from-skill", "SKILL", "save", "take the fields from this skill's checkpoint"),
+    _value("--to-skill", "SKILL", "load", "write the fields into this skill's checkpoint"),
+    _flag("--continue", "load", "go on, and note when and on which commit", dest="resume"),
+    _flag("--fresh", "load", "start fresh; clears the checkpoint, after asking"),
+    _flag("--details", "load", "show all fields"),
+    _flag("--to-document", "sync", "where both differ, the checkpoint wins"),
+    _flag("--dry-run", "sync", "show what would change, and change nothing"),
+    _flag("--fix", "doctor", "move a broken graph aside, keep its readable lines; asks first"),
+    _value("--file", "PATH", "setup", "where the graph is kept; an absolute path"),
+    _flag("--global", "setup", "configure it for all your repositories", dest="everywhere"),
+    _flag("--yes", "load clear archive doctor setup", "do not ask"),
+    _flag("--offline", "save load update clear archive sync doctor", "use the graph's file without a server"),
+)
+_MANY = 4  # verbs; the help of an option that more verbs take does not list them
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("action", metavar="VERB", choices=list(VERBS), help=", ".join(VERBS))
+    add("words", metavar="WORD", nargs="*", help="update: KEY=VALUE; sync: the file")
+    for option in _OPTIONS:
+        verbs = option.verbs.split()
+        only = f"{', '.join(verbs)}: " if len(verbs) < _MANY else ""
+        add(*option.flags.split(), help=f"{only}{option.help}", **option.more)
+    add("--entity", metavar="NAME", help="the checkpoint's name (default: checkpoint.memoryEntity)")
+    add("--strict", action="store_true", help="end with 2 where no server answers")
+
+
+def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    act, most = VERBS[args.action]
+    if len(args.words) > most:
+        shown = escape_controls(shorten(" ".join(args.words[most:]), 60))
+        hint = "`checkpoint memory --help` shows what each verb takes"
+        raise CheckpointError(f"memory {args.action} does not take these words: {shown}", hint)
+    for option in _OPTIONS:
+        flag, verbs = option.flags.split()[0], option.verbs.split()
+        dest = option.more.get("dest") or flag[2:].replace("-", "_")
+        if getattr(args, dest) not in (None, False) and args.action not in verbs:
+            raise CheckpointError(f"memory {args.action} takes no {flag}", f"that is for {', '.join(verbs)}")
+    try:
+        outcome = act(args, invocation)
+    except UnavailableError as error:
+        if args.strict:
+            raise
+        finding = Finding("memory/unavailable", "warning", error.message, hint=error.hint)
+        outcome = Outcome({"available": False, "saved": False}, (), [finding], 0)
+    return outcome._replace(data={"action": args.action, "available": True, **outcome.data})
+
+
+# save and update
+
+
+def _save(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    trigger, given = args.on or "manual", dict[str, str]()
+    if args.from_skill:
+        fields = open_exchange().read_fields(invocation.cwd, args.from_skill, invocation.now)
+        given.update((key, join_files(value) if isinstance(value, list) else value) for key, value in fields.items())
+    if trigger == "commit":
+        given.update(read_commit_fields(invocation.cwd, args.commit or "HEAD"))
+    elif args.commit:
+        raise CheckpointError("--commit goes with --on commit", "checkpoint memory save --on commit")
+    given.update(_read_given(args, invocation))
+    request = Request(trigger, given, args.next_milestone or "", args.next_phase or "", args.interrupted or "")
+    keep = partial(graph.keep_copy, cwd=invocation.cwd, env=invocation.env, now=invocation.now)
+    with graph.open_checkpoint(args, invocation) as (transport, name):
+        saved = store.save_checkpoint(transport, name, request, invocation.now, keep)
+    outcome = _describe_saved(saved, args)
+    return outcome._replace(data={**outcome.data, "trigger": trigger})
+
+
+def _update(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    pairs = dict(_split(word) for word in args.words)
+    given: dict[str, str | None] = {key: value if value.strip() else None for key, value in pairs.items()}
+    given.update(_read_given(args, invocation))
+    if not given:
+        raise CheckpointError("update needs something to change", "checkpoint memory update phase=review")
+    if {"initiative", "timestamp"}.intersection(key for key, value in given.items() if value is None):
+        raise CheckpointError("a checkpoint keeps its initiative and its timestamp", "give them another value")
+    with graph.open_checkpoint(args, invocation) as (transport, name):
+        saved = store.update_checkpoint(transport, name, given, invocation.now)
+    return _describe_saved(saved, args)
+
+
+def read_commit_fields(cwd: str, commit: str) -> dict[str, str]:
+    named = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}"]
+    found = run_git(named, cwd, check=False)
+    if found.code:
+        shown = escape_controls(shorten(commit, 60))
+        raise CheckpointError(f'there is no commit "{shown}" here', "make a commit first, or name one: --commit")
+    commit_id = found.out.decode().strip()
+    subject = run_git(["show", "-s", "--format=%s", commit_id], cwd).out.decode("utf-8", "replace").strip()
+    changed = dict.fromkeys(change.path for change in diff_parents(cwd, [commit_id]))
+    paths = [os.fsencode(path).decode("utf-8", "replace") for path in changed]
+    fields = {
+        "last_commit": commit_id,
+        "last_action": f"Committed {commit_id[:12]}: {shorten(subject, 200) or 'no subject'}",
+        "files_modified": str(len(paths)),
+    }
+    return {**fields, "files_changed": join_files(paths[:100])} if paths else fields
+
+
+def _read_given(args: argparse.Namespace, invocation: Invocation) -> dict[str, str]:
+    """The fields on the command line."""
+    given = _read_file(args.fields, invocation) if args.fields else {}
+    given.update(_split(word) for word in args.set or [])
+    given.update((name, value) for name in GIVEN_KEYS if (value := getattr(args, name)) is not None)
+    return given
+
+
+def _split(word: str) -> tuple[str, str]:
+    key, equals, value = word.partition("=")
+    if not equals:
+        raise CheckpointError(f'"{escape_controls(shorten(word, 60))}" is not KEY=VALUE', "write it as phase=review")
+    return key.strip(), value
+
+
+def _read_file(path: str, invocation: Invocation) -> dict[str, str]:
+    try:
+        if path == "-":
+            text = invocation.stdin.read(8 * store.MAX_VALUE)
+        else:
+            with open(os.path.join(invocation.cwd, path), encoding="utf-8") as stream:
+                text = stream.read(8 * store.MAX_VALUE)
+        value = json.loads(text)
+    except (OSError, ValueError, RecursionError) as error:
+        message = f"--fields {escape_controls(shorten(path, 200))} could not be read: {escape_controls(str(error))}"
+        raise CheckpointError(message, 'a JSON object of texts: {"phase": "review"}') from None
+    if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
+        raise CheckpointError("--fields is not a JSON object of texts", 'for example {"phase": "review"}')
+    return value
+
+
+def _describe_saved(saved: store.Saved, args: argparse.Namespace) -> Outcome:
+    name, fields = saved.entity.name, saved.fields
+    data = {
+        "saved": True,
+        "entity": name,
+        "created": saved.created,
+        "fields": fields,
+        "changed": sorted(saved.changed),
+        "copy": saved.copy or None,
+    }
+    what = "created" if saved.created else "begun afresh" if saved.copy else "updated"
+    lines: list[Block] = [Line(f"{name}: {what}", "good")]
+    lines += [Line(f"  {key}: {shorten(fields[key], 100)}") for key in saved.changed if key in fields]
+    findings = graph.find_offline(args.offline)
+    if saved.copy:
+        message = "the checkpoint was corrupted; a backup was made, and a fresh one was begun"
+        findings.insert(0, Finding("memory/backup", "warning", message, name, hint=saved.copy))
+    instant = read_instant(saved.changed.get("timestamp")) or (0, "")
+    return Outcome(data, lines, [*findings, *rules.check(saved.entity, instant[0])], 0)
+
+
+# load
+
+_WIDTH = 200  # characters of a value in the summary
+_CHOICES = {"r": "resume", "f": "fresh", "d": "details"}
+_WAYS = (
+    ("resume", "Resume where I left off", "checkpoint memory load --continue"),
+    ("fresh", "Start fresh", "checkpoint memory load --fresh"),
+    ("details", "Show details", "checkpoint memory load --details"),
+)
+
+
+def _load(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    if args.resume + args.fresh + args.details > 1:
+        raise CheckpointError("--continue, --fresh and --details exclude one another", "choose one")
+    if args.fresh:
+        return _clear(args, invocation)
+    findings = graph.find_offline(args.offline)
+    with graph.open_checkpoint(args, invocation) as (transport, name):
+        entity = store.load_entity(transport, name)
+        if entity is None:
+            return _nothing(args, name)
+        reading = read_entity(entity)
+        findings += rules.check(entity, invocation.now)
+        # an outdated checkpoint is not the recommended start
+        advised = "fresh" if any(finding.code == "memory/outdated" for finding in findings) else "resume"
+        data: dict[str, Any] = {
+            "entity": entity.name,
+            "exists": True,
+            "state": reading.state,
+            "fields": reading.fields,
+            "notes": reading.loose,
+            "relations": [dict(relation) for relation in entity.relations],
+            "options": [],
+        }
+        if reading.state in ("corrupted", "foreign"):
+            return Outcome(data, (), findings)
+        data["options"] = [
+            {"id": way, "label": label, "recommended": way == advised, "command": command}
+            for way, label, command in _WAYS
+        ]
+        lines, choice = _summarize(reading, invocation.now), "resume" if args.resume else ""
+        if args.details:
+            lines += _list_details(entity, reading)
+        elif not args.resume and not args.to_skill:
+            lines += _offer(data["options"])
+            if invocation.interactive:
+                choice = _ask(lines, invocation)
+                lines = _list_details(entity, reading) if choice == "details" else []
+        if choice == "resume":
+            noted = {"resumed_at": write_instant(invocation.now), "resumed_on": _find_position(invocation.cwd)}
+            fields = store.update_checkpoint(transport, name, noted, invocation.now).fields
+            data |= {"fields": fields, "resumed": True, "options": []}
+            next_action = shorten(fields.get("next_action", "nothing was noted"), _WIDTH)
+            lines.append(Line(f"resumed; go on with: {next_action}", "good"))
+    if args.to_skill:
+        return _hand_over(args.to_skill, Outcome(data, lines, findings, 0), invocation)
+    if choice == "fresh":
+        args.yes = True
+        return _clear(args, invocation)
+    return Outcome(data, lines, findings, 0)
+
+
+def _nothing(args: argparse.Namespace, name: str) -> Outcome:
+    data = {"entity": name, "exists": False, "fields": {}, "options": []}
+    return Outcome(data, [Line("no checkpoint: nothing to resume", "dim")], graph.find_offline(args.offline))
+
+
+def _summarize(reading: Reading, now: int) -> list[Block]:
+    fields = {key: shorten(value, _WIDTH) for key, value in reading.fields.items()}
+    at = f"{fields['milestone']} of " if fields.get("milestone") else ""
+    instant = read_instant(reading.fields.get("timestamp"))
+    age = f" ({age_text(now - instant[0])} ago)" if instant and now - instant[0] >= 60 else ""
+    lines: list[Block] = [Line(f"Last session you were working on {at}{fields['initiative']}{age}", "strong")]
+    shown = {"Phase": "phase", "Last": "last_action", "Interrupted": "interrupted_action", "Next": "next_action"}
+    lines += [Line(f"  {title + ':':13}{fields[key]}") for title, key in shown.items() if fields.get(key)]
+    if fields.get("context_files"):
+        lines.append(Line(f"  {'Files:':13}{fields['context_files']}", "dim"))
+    return lines
+
+
+def _offer(options: list[dict[str, Any]]) -> list[Block]:
+    lines: list[Block] = [Line("Resume from checkpoint?")]
+    for option in options:
+        title = f"{option['label']} (recommended)" if option["recommended"] else option["label"]
+        lines.append(Line(f"  {title:40}{option['command']}", "" if option["recommended"] else "dim"))
+    return lines
+
+
+def _list_details(entity: Entity, reading: Reading) -> list[Block]:
+    order = [*KEYS, *(key for key in reading.fields if key not in KEYS)]
+    lines: list[Block] = [Line("")]
+    lines += [Line(f"  {key}: {reading.fields[key]}") for key in order if key in reading.fields]
+    lines += [Line(f"  {text}", "dim") for text in reading.loose]
+    for edge in entity.relations:
+        lines.append(Line(f"  relation: {edge.get('from')} {edge.get('relationType')} {edge.get('to')}", "dim"))
+    return lines
+
+
+def _ask(lines: list[Block], invocation: Invocation) -> str:
+    """What the user chooses at a terminal: one of _CHOICES or "nothing"."""
+    for line in lines:
+        if isinstance(line, Line):
+            invocation.stderr.write(f"{escape_controls(line.text)}\n")
+    invocation.stderr.write("[r]esume, start [f]resh, show [d]etails, anything else: nothing? ")
+    invocation.stderr.flush()
+    return _CHOICES.get(invocation.stdin.readline().strip().lower()[:1], "nothing")
+
+
+def _find_position(cwd: str) -> str | None:
+    commit = run_git(["rev-parse", "--short=12", "HEAD"], cwd, check=False)
+    if commit.code:
+        return None
+    branch = run_git(["symbolic-ref", "--short", "--quiet", "HEAD"], cwd, check=False)
+    return f"{branch.out.decode('utf-8', 'replace').strip() or 'no branch'} {commit.out.decode().strip()}"
+
+
+def _hand_over(skill: str, outcome: Outcome, invocation: Invocation) -> Outcome:
+    fields = outcome.data["fields"]
+    path, refused, arisen = open_exchange().write_fields(invocation.cwd, skill, fields, invocation.now, invocation.env)
+    data = {**outcome.data, "skill": skill, "written": not refused}
+    if refused:
+        line = Line(f"{skill}: nothing was written", "bad")
+        return Outcome(data, [line], [*outcome.findings, *refused], 1)
+    line = Line(f"{skill}: written into {path}", "good")
+    return Outcome(data, [*outcome.blocks, line], [*outcome.findings, *arisen], 0)
+
+
+# clear and archive
+
+
+def _clear(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    try:
+        return _delete(args, invocation)
+    except GraphError as error:
+        return repair_graph(args, invocation, error)
+
+
+def _archive(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    return _delete(args, invocation, Request("manual", _read_given(args, invocation)))
+
+
+def _delete(args: argparse.Namespace, invocation: Invocation, final: Request | None = None) -> Outcome:
+    keep = partial(graph.keep_copy, cwd=invocation.cwd, env=invocation.env, now=invocation.now)
+    with graph.open_checkpoint(args, invocation) as (transport, name):
+        entity = store.load_entity(transport, name)
+        if entity is None:
+            return _nothing(args, name)
+        store.check_ours(entity)
+        reading = read_entity(entity)
+        initiative = shorten(reading.fields.get("initiative", "no initiative"), 80)
+        question = f"delete the checkpoint {name} ({initiative}) from the graph?"
+        if not graph.is_confirmed(question, invocation, yes=args.yes):
+            return nothing_changed(name)
+        if final is not None and reading.state != "corrupted":
+            entity = store.save_checkpoint(transport, name, final, invocation.now, keep).entity
+        with transport.exclusive():
+            entity = store.load_entity(transport, name) or entity
+            copy = keep(entity)
+            store.remove_entity(transport, name)
+    data = {"entity": name, "deleted": True, "copy": copy, "final": read_entity(entity).fields}
+    lines: list[Block] = [Line(f"{name}: deleted", "good"), Line(f"  a copy is kept in {copy}", "dim")]
+    return Outcome(data, lines, graph.find_offline(args.offline))
+
+
+# verb -> (what it does, how many words may follow it)
+VERBS = {
+    "save": (_save, 0),
+    "load": (_load, 0),
+    "update": (_update, 1_000),
+    "clear": (_clear, 0),
+    "archive": (_archive, 0),
+    "sync": (sync, 1),
+    "doctor": (doctor, 0),
+    "setup": (setup, 0),
+}
