@@ -14,23 +14,18 @@ if TYPE_CHECKING:
     from checkpoint_git.merge.strategy import Schema
 
     class Ancestor(Protocol):
-        """A file as one of several merge bases has it, None where it has not; below: what its own bases have."""
+        """A file's bytes in one of several merge bases, None where it has none; and the same in that one's bases."""
 
         @property
-        def data(self) -> bytes | None:
-            """The file's bytes."""
+        def data(self) -> bytes | None: ...
 
         @property
-        def below(self) -> "Sequence[Ancestor]":
-            """The same of the bases below this one and those before it."""
+        def below(self) -> "Sequence[Ancestor]": ...
 
 
 class Merged:
-    """What a merge made.
-
-    text: the merged document; where there are conflicts, with markers. conflicts: the choices left to the user, one a
-    conflict (a group's members share one), empty for a clean merge. result and context: what the text was laid out
-    from; see conflicts.decide.
+    """text: with markers where there are conflicts. conflicts: the choices left to the user, one a conflict (a group's
+    members share one). result and context: what the text was laid out from; see conflicts.decide.
     """
 
     __slots__ = ("conflicts", "context", "result", "text")
@@ -63,19 +58,16 @@ def merge_file(
     and is not marked. Raises JsonTextError, which names the version, where one of the three is not JSON as we accept
     it: an unreadable base is never taken for an empty one, since that would bring removed items back.
     """
-    versions = (("base", base or None), ("ours", ours), ("theirs", theirs))
-    roots = [None if data is None else _parse_version(name, data) for name, data in versions]
+    roots: list[Node | None] = []
+    for name, data in (("base", base or None), ("ours", ours), ("theirs", theirs)):
+        try:
+            roots.append(None if data is None else parse(decode(data)))
+        except JsonTextError as error:
+            error.version = name
+            raise
     assert roots[1] is not None
     assert roots[2] is not None
     return merge_documents(roots[0], roots[1], roots[2], schema, narrative, marker_size, inner)
-
-
-def _parse_version(name: str, data: bytes) -> Node:
-    try:
-        return parse(decode(data))
-    except JsonTextError as error:
-        error.version = name
-        raise
 
 
 def merge_documents(
@@ -87,7 +79,6 @@ def merge_documents(
     marker_size: int = 7,
     inner: bool = False,
 ) -> Merged:
-    """merge_file for versions that are parsed already."""
     context = MergeContext(schema, base, ours, theirs, narrative)
     requirements = schema.get(REQUIRE) or ()
     if any("same" in each and _identity_diverged(each["same"][1:], context) for each in requirements):
@@ -123,14 +114,10 @@ def merge_bases(bases: "Sequence[Ancestor]", schema: "Schema") -> "bytes | None"
     return merged
 
 
-# writing
-
-
 def write_result(context: MergeContext, result: "Result", marker_size: int = 7, inner: bool = False) -> Merged:
-    """A result as text, read again before it is called clean."""
     writer = Writer(context.ours, context.base, context.theirs)
     segments = writer.lay_out(result, "")
-    before, after = _surroundings(context)
+    before, after = _surroundings(context)  # the whole text is read again before it is called clean
     if not inner and any(isinstance(segment, Alternatives) for segment in segments):
         from checkpoint_git.merge.markers import write_marked
 
@@ -145,7 +132,7 @@ def write_result(context: MergeContext, result: "Result", marker_size: int = 7, 
 
 
 def _surroundings(context: MergeContext) -> "tuple[str, str]":
-    """What is before and after the document's value, three-way: a byte order mark, the final newline."""
+    # what is before and after the document's value, three-way: a byte order mark, the final newline
     ours, base, theirs = [
         ("", "") if root is None else (root.text[: root.start], root.text[root.end :])
         for root in (context.ours, context.base, context.theirs)
@@ -156,7 +143,7 @@ def _surroundings(context: MergeContext) -> "tuple[str, str]":
 
 
 def _list_choices(result: "Any") -> "list[Choice]":
-    # every conflict in the result once, in the document's order; for a group the one at the place that names it
+    # every conflict once, in the document's order; for a group the choice at the place that names it
     found: dict[str, Choice] = {}
     for where, choice in placed_choices(result):
         if choice.group not in found or choice.where == where:
@@ -165,7 +152,7 @@ def _list_choices(result: "Any") -> "list[Choice]":
 
 
 def placed_choices(result: "Any") -> "list[tuple[str, Choice]]":
-    """The outermost choices of a result with their places, in the document's order."""
+    """(place, choice) of the outermost choices of a result, in the document's order."""
     found: list[tuple[str, Choice]] = []
     stack: list[tuple[str, Any]] = [("", result)]
     while stack:
@@ -183,7 +170,7 @@ def placed_choices(result: "Any") -> "list[tuple[str, Choice]]":
 
 
 def _identity_diverged(name: str, context: MergeContext) -> bool:
-    """Whether the sides are records of two things by now: both changed, and the member that names them differs."""
+    # the sides are records of two things by now: both changed, and the member that names them differs
     base, ours, theirs = context.base, context.ours, context.theirs
     if base is not None and (ours.value == base.value or theirs.value == base.value):
         return False
@@ -199,7 +186,6 @@ def _enforce(requirements: "Any", root: Built, context: MergeContext) -> None:
     {"same": "/field"} was looked at before the sides were merged.
     """
     entries = {entry.key: entry for entry in root.entries}
-    sides = [context.ours.value, context.theirs.value]
     for requirement in requirements:
         if "steps" in requirement:
             from checkpoint_git.merge.steps import enforce_steps
@@ -207,19 +193,19 @@ def _enforce(requirements: "Any", root: Built, context: MergeContext) -> None:
             enforce_steps(requirement, entries, context)
         if "where" not in requirement:
             continue
-        entry = entries.get(requirement["where"][1:])
-        if entry is None or not _is_empty(entry.result) or any(_breaks(requirement, side) for side in sides):
+        name = requirement["where"][1:]
+        conditions = [(field[1:], expected) for field, expected in requirement["non_empty_when"].items()]
+        entry = entries.get(name)
+        if entry is None or not _is_empty(entry.result):
+            continue
+        if any(
+            side.value.get(name) == [] and all(side.value.get(field) == expected for field, expected in conditions)
+            for side in (context.ours, context.theirs)
+        ):
             continue  # a side that breaks the requirement already is to blame, and not the merge
-        conditions = requirement["non_empty_when"].items()
-        if all(_may_be(entries.get(field[1:]), expected) for field, expected in conditions):
-            roots = context.ours, context.base, context.theirs
-            ours, base, theirs = [members_of(root).get(entry.key or "") for root in roots]
+        if all(_may_be(entries.get(field), expected) for field, expected in conditions):
+            ours, base, theirs = [members_of(root).get(name) for root in (context.ours, context.base, context.theirs)]
             entry.result = Choice(requirement["where"], ours, base, theirs)
-
-
-def _breaks(requirement: "Any", value: "Any") -> bool:
-    conditions = requirement["non_empty_when"].items()
-    return value.get(requirement["where"][1:]) == [] and all(value.get(field[1:]) == want for field, want in conditions)
 
 
 def _is_empty(result: "Result") -> bool:
@@ -227,7 +213,7 @@ def _is_empty(result: "Result") -> bool:
 
 
 def _may_be(entry: "Entry | None", expected: "Any") -> bool:
-    """Whether a member has a value, or would have it once its conflict is decided."""
+    # whether a member has a value, or would have it once its conflict is decided
     result = None if entry is None else entry.result
     sides = result.sides if isinstance(result, Choice) else (result,)
     return any(side is not None and getattr(side, "value", None) == expected for side in sides)

@@ -1,5 +1,6 @@
 """Items of lists: what makes two of them the same item, and the order of a merged list. Nothing is merged here."""
 
+from checkpoint_git.core.jsontext import CONTAINERS
 from checkpoint_git.core.jsonwrite import scalar_text
 
 TYPE_CHECKING = False
@@ -18,7 +19,7 @@ _START = object()  # what the first run of new items follows
 
 
 def canonical_text(value: "Any") -> str:
-    """The value as JSON with sorted keys and no spaces; numbers as they were written."""
+    # JSON with sorted keys and no spaces; numbers as they were written
     if type(value) is dict:
         return "{" + ",".join(scalar_text(key) + ":" + canonical_text(value[key]) for key in sorted(value)) + "}"
     if type(value) is list:
@@ -52,7 +53,7 @@ def item_key(value: "Any", names: "tuple[str, ...]") -> str:
 
 
 def identify(items: "list[Node]", names: "tuple[str, ...]") -> "Items":
-    """The items by (key, k): the k-th item of an equal key, so that a multiset keeps its duplicates."""
+    # by (key, k): the k-th item of an equal key, so that a multiset keeps its duplicates
     counts: dict[str, int] = {}
     found: Items = {}
     for item in items:
@@ -66,19 +67,15 @@ def identify(items: "list[Node]", names: "tuple[str, ...]") -> "Items":
 def find_natural_key(lists: "list[list[Node]]") -> str:
     """The first of the natural keys by which every item of every list is known and unique in its list, or ""."""
     for name in NATURAL_KEYS:
-        if all(_is_keyed_by(items, name) for items in lists):
+        if all(_is_keyed_by([item.value for item in items], name) for items in lists):
             return name
     return ""
 
 
-def _is_keyed_by(items: "list[Node]", name: str) -> bool:
-    seen = set()
-    for item in items:
-        value = item.value
-        if type(value) is not dict or name not in value or type(value[name]) in (dict, list):
-            return False
-        seen.add(value[name])
-    return len(seen) == len(items)
+def _is_keyed_by(values: "list[Any]", name: str) -> bool:
+    if not all(type(value) is dict and name in value and type(value[name]) not in CONTAINERS for value in values):
+        return False
+    return len({value[name] for value in values}) == len(values)
 
 
 # the order of a merged list, over identities alone
@@ -91,15 +88,12 @@ def merge_order(
     rank: "Callable[[Any], Any]",
     whole_runs: bool = False,
 ) -> "tuple[list[Any], list[Any] | None]":
-    """One order of all identities in ours and theirs; and, where both sides moved survivors differently, theirs' order.
+    """One order of all identities in ours and theirs; and theirs' order, where both sides moved survivors differently.
 
     Survivors are the items of base that both sides have: they keep the order of the side that moved them. A new item
     follows its nearest surviving predecessor. Two runs of new items behind one predecessor are combined by taking the
     smaller head by rank again and again, or kept as whole runs, so that a plan stays readable (symmetric, contiguous
     and associative at once is impossible, hence the two ways).
-
-    The second order is None unless both sides moved survivors: then the first has them as ours has them, the second as
-    theirs has them, and the caller decides.
     """
     ours_list, theirs_list = list(ours), list(theirs)
     in_ours, in_theirs = set(ours_list), set(theirs_list)

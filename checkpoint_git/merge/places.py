@@ -1,11 +1,16 @@
 """The recursion over places: what base, ours and theirs become at one place of a document.
 
-A result of None is absence. The rules are in the package's docstring.
+The rules are in the package's docstring. A node or a result of None is absence, which differs from null. Groups are
+members of an object that come from one side together, as their rule says: "rank" makes the group one thing whose
+versions are ordered by the places that its values have in lists; "newest" names an instant in it; "superseded" sets the
+older version aside under the policy "newest". An item of a list stays iff both sides have it, or one side has it and
+base has not; it is known by its key, and one key with two contents that both sides added is a conflict, an id
+collision, unless the rule says "added".
 """
 
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.jsontext import CONTAINERS, Node, join_pointer
-from checkpoint_git.core.jsonwrite import Built, Choice, Entry
+from checkpoint_git.core.jsonwrite import Built, Choice, Entry, shared_ends
 from checkpoint_git.merge.items import NATURAL_KEYS, canonical_rank, find_natural_key, identify, merge_order
 from checkpoint_git.merge.strategy import KEYED, KEYWORD, LEAF_STRATEGIES, NONE, Strategies, find_groups, key_names
 
@@ -26,10 +31,7 @@ NEWEST = "newest"
 
 
 class MergeContext:
-    """What holds for the whole of one merge: the strategies, the roots, the policy, and what was set aside.
-
-    superseded: by the name of a top-level list, the record that a group left behind (policy "newest").
-    """
+    """superseded: by the name of a top-level list, the record that a group left behind (policy "newest")."""
 
     __slots__ = ("base", "narrative", "ours", "strategies", "superseded", "theirs")
 
@@ -45,20 +47,17 @@ class MergeContext:
 
 
 def is_same(left: "Node | None", right: "Node | None") -> bool:
-    """Whether two places hold the same: absence is a value of its own, different from null."""
     if left is None or right is None:
         return left is right
     return bool(left.value == right.value)
 
 
 def members_of(node: "Node | None") -> "dict[str, Node]":
-    """An object's members; none for what is absent or is not an object."""
     members = None if node is None else node.members
     return members if type(members) is dict else {}
 
 
 def items_of(node: "Node | None") -> "list[Node]":
-    """A list's items; none for what is absent or is not a list."""
     members = None if node is None else node.members
     return members if type(members) is list else []
 
@@ -84,8 +83,15 @@ def merge_place(
     rule = schema.get(KEYWORD) or NONE
     name = rule.get("strategy")
     if is_same(ours, base):
-        if base is None or ours is None or theirs is None or not _is_laid_out_anew(base, ours, theirs, name):
+        if base is None or ours is None or theirs is None or name == "atomic":
             return theirs
+        if (
+            type(ours.value) not in CONTAINERS
+            or ours.source == base.source
+            or type(ours.value) is not type(theirs.value)
+        ):
+            return theirs
+        # ours has base's value in another layout: theirs' changes go into ours' layout
     elif name == NEWEST:
         return _merge_newest(context, rule, ours, theirs)
     elif ours is None or theirs is None:
@@ -98,12 +104,6 @@ def merge_place(
         if type(ours.value) is list and type(theirs.value) is list:
             return _merge_list(context, schema, where, base, ours, theirs)
     return Choice(where, ours, base, theirs)
-
-
-def _is_laid_out_anew(base: Node, ours: Node, theirs: Node, name: "str | None") -> bool:
-    """Whether ours has base's value in another layout: theirs' changes then go into ours' layout."""
-    reformatted = type(ours.value) in CONTAINERS and ours.source != base.source
-    return reformatted and type(ours.value) is type(theirs.value) and name != "atomic"
 
 
 def _merge_newest(context: MergeContext, rule: "Schema", ours: "Node | None", theirs: "Node | None") -> "Node | None":
@@ -122,7 +122,6 @@ def _merge_newest(context: MergeContext, rule: "Schema", ours: "Node | None", th
 def _merge_object(
     context: MergeContext, schema: "Schema", where: str, base: "Node | None", ours: Node, theirs: Node
 ) -> "Result":
-    # two objects, member by member; a new key lands after its predecessor
     old, left, right = members_of(base), members_of(ours), members_of(theirs)
     if _identity_diverged(old, left, right):
         return Choice(where, ours, base, theirs)
@@ -130,8 +129,7 @@ def _merge_object(
     grouped: dict[str, Result | None] = {}
     for keys in find_groups(schema, left, right).values():
         versions = [{key: side.get(key) for key in keys} for side in (old, left, right)]
-        rule = schema["properties"][keys[0]][KEYWORD]
-        grouped.update(_merge_group(context, rule, where, versions[0], versions[1], versions[2]))
+        grouped.update(_merge_group(context, schema["properties"][keys[0]][KEYWORD], where, *versions))
     entries = []
     for key in order:
         mine, yours = left.get(key), right.get(key)
@@ -148,7 +146,7 @@ def _merge_object(
 
 
 def _identity_diverged(old: "dict[str, Node]", left: "dict[str, Node]", right: "dict[str, Node]") -> bool:
-    """Whether the sides hold different records by now, each with an identity of its own: these are never mixed."""
+    # the sides hold different records by now, each with an identity of its own: these are never mixed
     name = next((name for name in NATURAL_KEYS if name in left and name in right), None)
     if name is None or is_same(left[name], right[name]):
         return False
@@ -156,25 +154,19 @@ def _identity_diverged(old: "dict[str, Node]", left: "dict[str, Node]", right: "
 
 
 def _assemble(ours: Node, entries: "list[Entry]", theirs: "Node | None") -> "Result":
-    # a container of these entries in ours' style: ours itself where nothing differs from it
-    children = ours.children
-    if len(children) == len(entries) and all(
-        entry.result is child for entry, child in zip(entries, children, strict=True)
-    ):
+    # ours itself where nothing differs from it, so that it is written with the bytes that it has
+    if [id(entry.result) for entry in entries] == [id(child) for child in ours.children]:
         return ours
     return Built(ours, entries, theirs)
 
 
-# groups: members of an object that must come from one side together
+# groups
 
 
 def _merge_group(
     context: MergeContext, rule: "Schema", where: str, old: "Leaves", left: "Leaves", right: "Leaves"
 ) -> "dict[str, Result | None]":
-    """Each leaf three-way; if one of them conflicts, the whole group is one conflict.
-
-    Whoever resolves it then picks a state that somebody had.
-    """
+    # each leaf three-way; if one conflicts, the whole group is one conflict: who resolves it picks what somebody had
     results: dict[str, Result | None] = {}
     undecided = False
     for key in left:
@@ -185,7 +177,7 @@ def _merge_group(
         else:
             undecided = True
     if "rank" in rule and any(not is_same(left[key], right[key]) for key in left):
-        # with a rank the group is one thing: where both sides touched it, none of the two is mixed with the other
+        # where both sides touched it, none of the two is mixed with the other
         undecided = all(any(not is_same(side[key], old[key]) for key in old) for side in (left, right))
     if not undecided:
         return results
@@ -204,7 +196,7 @@ def _merge_group(
 def _choose_side(
     context: MergeContext, rule: "Schema", old: "Leaves", left: "Leaves", right: "Leaves"
 ) -> "Leaves | None":
-    """The side that a rule lets win as a whole, or None for a conflict."""
+    # the side that the rule lets win as a whole, or None for a conflict
     if "rank" in rule:
         newer = _compare_ranks(rule["rank"], old, left, right)
     elif "newest" in rule:
@@ -227,24 +219,24 @@ def _compare_ranks(rank: "Any", old: "Leaves", left: "Leaves", right: "Leaves") 
 
     0 where they are equal, where one fell behind the base, and where a value is in no order: a conflict.
     """
-    start = _places_in_rank(rank, old) if any(old.values()) else []
-    ours, theirs = _places_in_rank(rank, left), _places_in_rank(rank, right)
+
+    def places(side: "Leaves") -> "list[int] | None":
+        found = []
+        for entry in rank:
+            node = side.get(entry["at"][1:])
+            if node is None or node.value not in entry["order"]:
+                return None
+            found.append(entry["order"].index(node.value))
+        return found
+
+    start = places(old) if any(old.values()) else []
+    ours, theirs = places(left), places(right)
     if start is None or ours is None or theirs is None or ours == theirs or min(ours, theirs) < start:
         return 0
     return 1 if ours > theirs else -1
 
 
-def _places_in_rank(rank: "Any", side: "Leaves") -> "list[int] | None":
-    places = []
-    for entry in rank:
-        node = side.get(entry["at"][1:])
-        if node is None or node.value not in entry["order"]:
-            return None
-        places.append(entry["order"].index(node.value))
-    return places
-
-
-# lists: an item stays iff it is in both sides, or in one side and not in base
+# lists
 
 
 def _merge_list(
@@ -255,7 +247,7 @@ def _merge_list(
     names = find_names(rule, whole)
     if names is None:
         return Choice(where, ours, base, theirs)
-    head, tail = _shared_ends(whole)
+    head, tail = shared_ends([[item.value for item in items] for items in whole])  # nothing to merge in those
     old, left, right = [identify(items[head : len(items) - tail], names) for items in whole]
     kept = {identity for identity in old if _stays(identity, old, left, right)}
     sides = [[identity for identity in side if identity not in old or identity in kept] for side in (left, right)]
@@ -266,11 +258,15 @@ def _merge_list(
     if other is not None and not is_queue:
         order = min(order, other, key=lambda identities: [rank(identity) for identity in identities])
     place = context.strategies.items(schema)
-    joins = "added" in rule
-    merged: dict[Identity, Result] = {}
+    merged: dict[Identity, Result | None] = {}
     for number, identity in enumerate(order, head):
-        versions = old.get(identity), left.get(identity), right.get(identity)
-        merged[identity] = _merge_item(context, place, f"{where}/{number}", versions, joins)
+        at, was, mine, yours = f"{where}/{number}", old.get(identity), left.get(identity), right.get(identity)
+        if was is not None or (mine is not None and yours is not None and "added" in rule):
+            merged[identity] = merge_place(context, place, at, was, mine, yours)
+        elif mine is not None and yours is not None and not is_same(mine, yours):
+            merged[identity] = Choice(at, mine, None, yours)
+        else:
+            merged[identity] = mine or yours
     own = [Entry(None, item, item) for item in whole[1]]
     most = max(len(whole[1]), len(whole[2]), int(rule["limit"])) if "limit" in rule else None
 
@@ -302,21 +298,8 @@ def find_names(rule: "Schema", lists: "list[list[Node]]") -> "tuple[str, ...] | 
     return None if edited_by_both and grown else ()
 
 
-def _shared_ends(lists: "list[list[Node]]") -> "tuple[int, int]":
-    """How many items all three lists begin with alike, and end with alike: there is nothing to merge in those."""
-    base, ours, theirs = lists
-    shortest = min(len(base), len(ours), len(theirs))
-    head = 0
-    while head < shortest and base[head].value == ours[head].value == theirs[head].value:
-        head += 1
-    tail = 0
-    while tail < shortest - head and base[-1 - tail].value == ours[-1 - tail].value == theirs[-1 - tail].value:
-        tail += 1
-    return head, tail
-
-
 def _stays(identity: "Identity", old: "Items", left: "Items", right: "Items") -> bool:
-    """Whether an item of base is in the result: not when a side that kept it as it was meets one that removed it."""
+    # whether an item of base is in the result: not when a side that kept it as it was meets one that removed it
     if identity in left and identity in right:
         return True
     holder = left if identity in left else right if identity in right else None
@@ -333,28 +316,7 @@ def _ranking(rule: "Schema", left: "Items", right: "Items") -> "Callable[[Identi
         return (newest_first, canonical_rank(node.value))
 
     def rank(identity: "Identity") -> "Any":
-        # Where the sides hold different content under one key, the smaller counts: neither side may decide.
+        # where the sides hold different content under one key, the smaller counts: neither side may decide
         return min([rank_item(side[identity]) for side in (left, right) if identity in side]), identity[1]
 
     return rank
-
-
-def _merge_item(
-    context: MergeContext,
-    schema: "Schema",
-    where: str,
-    versions: "tuple[Node | None, Node | None, Node | None]",
-    joins: bool,
-) -> "Result":
-    """One item. joins: what both sides added under one key is one thing, merged member by member.
-
-    Without that, one key added twice with different content is an id collision: a conflict, never a mixture.
-    """
-    base, ours, theirs = versions
-    if base is None and not (joins and ours is not None and theirs is not None):
-        if ours is not None and theirs is not None and not is_same(ours, theirs):
-            return Choice(where, ours, None, theirs)
-        return ours if ours is not None else theirs  # type: ignore[return-value]  # one of the two is there
-    result = merge_place(context, schema, where, base, ours, theirs)
-    assert result is not None  # an item that is removed never comes here
-    return result

@@ -14,7 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from checkpoint_git.core.jsontext import Node
     from checkpoint_git.core.jsonwrite import Entry
     from checkpoint_git.merge.places import MergeContext
     from checkpoint_git.merge.strategy import Schema
@@ -43,7 +42,13 @@ def enforce_steps(requirement: "Schema", entries: "dict[Any, Entry]", context: "
     ]
     if all(is_lawful(requirement, *pick) for pick in picks):
         return
-    _to_conflict(names, entries, sides)
+    ours, base, theirs = sides
+    differing = [name for name in names if name in entries and not is_same(ours.get(name), theirs.get(name))]
+    for name in names:
+        if name in entries:
+            mine, yours = ours.get(name), theirs.get(name)
+            old = mine if is_same(mine, yours) else base.get(name)
+            entries[name].result = Choice(f"/{differing[0]}", mine, old, yours, _GROUP)
 
 
 def is_lawful(requirement: "Schema", rows: "Any", current: "Any", status: "Any", begin: "Any", end: "Any") -> bool:
@@ -59,13 +64,3 @@ def is_lawful(requirement: "Schema", rows: "Any", current: "Any", status: "Any",
         return False
     number = order.index(current)
     return number == len(rows) or (number == len(rows) - 1 and bool(status == requirement["done"]))
-
-
-def _to_conflict(names: "list[str]", entries: "dict[Any, Entry]", sides: "list[dict[str, Node]]") -> None:
-    ours, base, theirs = sides
-    differing = [name for name in names if name in entries and not is_same(ours.get(name), theirs.get(name))]
-    for name in names:
-        if name in entries:
-            mine, yours = ours.get(name), theirs.get(name)
-            old = mine if is_same(mine, yours) else base.get(name)
-            entries[name].result = Choice(f"/{differing[0]}", mine, old, yours, _GROUP)

@@ -24,7 +24,7 @@ NONE: "Schema" = {}
 
 
 class Strategies:
-    """The strategies that one schema declares, looked up place by place from its root."""
+    """One schema's places, looked up from its root."""
 
     __slots__ = ("root",)
 
@@ -37,14 +37,11 @@ class Strategies:
             reference = schema.get("$ref")
             if type(reference) is not str or not reference.startswith("#/"):
                 return schema
-            schema = self._named(reference)
+            found: Any = self.root
+            for key in reference[2:].split("/"):
+                found = found.get(key) if type(found) is dict else None
+            schema = found if type(found) is dict else NONE
         return schema
-
-    def _named(self, reference: str) -> "Schema":
-        found: Any = self.root
-        for key in reference[2:].split("/"):
-            found = found.get(key) if type(found) is dict else None
-        return found if type(found) is dict else NONE
 
     def member(self, schema: "Schema", key: str) -> "Schema":
         properties = schema.get("properties")
@@ -62,7 +59,7 @@ class Strategies:
 
 
 def merge_rule(schema: "Schema") -> "Schema":
-    """The place's x-merge keyword: {"strategy": ..., ...}; {} where the structural default holds."""
+    """{"strategy": ..., ...}; {} where the structural default holds."""
     return schema.get(KEYWORD) or NONE
 
 
@@ -74,10 +71,10 @@ def key_names(rule: "Schema") -> "tuple[str, ...]":
 
 
 def find_groups(schema: "Schema", *versions: "dict[str, Node]") -> "dict[str, list[str]]":
-    """The members of an object that must come from one side together, by their group; those that a version has."""
+    """The members that must come from one side together, by their group; those that a version has."""
     groups: dict[str, list[str]] = {}
     for key, place in (schema.get("properties") or NONE).items():
-        rule = place.get(KEYWORD) or NONE
+        rule = merge_rule(place)
         if rule.get("strategy") == "group" and any(key in version for version in versions):
             groups.setdefault(rule["name"], []).append(key)
     return groups
@@ -87,21 +84,24 @@ def find_groups(schema: "Schema", *versions: "dict[str, Node]") -> "dict[str, li
 
 
 def _merge_instant(rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node") -> "Node | None":
-    # the later or earlier instant; of one instant in two spellings the shorter, then the smaller by code point
+    # the later or earlier instant
     left, right = read_instant(ours.value), read_instant(theirs.value)
     if left is None or right is None:
         return None
     if left == right:
-        return min(ours, theirs, key=lambda node: (len(node.value), node.value))
+        return _shorter(ours, theirs)
     return ours if (left > right) == (rule["strategy"] == "max-time") else theirs
+
+
+def _shorter(ours: "Node", theirs: "Node") -> "Node":
+    # of two spellings of one value the shorter, then the smaller by code point
+    return min(ours, theirs, key=lambda node: (len(node.value), node.value))
 
 
 def _merge_highest(rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node") -> "Node | None":
     # the later of two values in the rule's "order", where both sides moved forward from base
     order = rule.get("order") or ()
-    if type(ours.value) is not str or type(theirs.value) is not str:
-        return None
-    if ours.value not in order or theirs.value not in order:
+    if not all(type(side.value) is str and side.value in order for side in (ours, theirs)):
         return None
     left, right = order.index(ours.value), order.index(theirs.value)
     if base is not None and (base.value not in order or order.index(base.value) > min(left, right)):
@@ -110,27 +110,24 @@ def _merge_highest(rule: "Schema", base: "Node | None", ours: "Node", theirs: "N
 
 
 def _merge_greatest(rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node") -> "Node | None":
-    # the greater of two numbers; of one number in two spellings the shorter, then the smaller by its bytes
-    from checkpoint_git.core.decimals import read_decimal  # few merges come here
+    from checkpoint_git.core.decimals import compare_decimals  # few merges come here
 
-    left, right = read_decimal(ours.value), read_decimal(theirs.value)
-    if left is None or right is None:
+    difference = compare_decimals(ours.value, theirs.value)
+    if difference is None:
         return None
-    difference = left[0] * 10 ** right[1] - right[0] * 10 ** left[1]
-    if difference == 0:
-        return min(ours, theirs, key=lambda node: (len(node.value), node.value))
-    return ours if difference > 0 else theirs
+    return _shorter(ours, theirs) if difference == 0 else ours if difference > 0 else theirs
 
 
 def _merge_sum(rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node") -> "Fresh | None":
-    """Ours + theirs - base in exact decimals; None when a side fell below base (a reset) or is not a number."""
+    # ours + theirs - base in exact decimals; a side that fell below base was reset
     from checkpoint_git.core.decimals import decimal_token, read_decimal  # few merges come here
 
-    numbers = [read_decimal(node.value) if node is not None else (0, 0) for node in (base, ours, theirs)]
-    if None in numbers:
+    found = [read_decimal(node.value) if node is not None else (0, 0) for node in (base, ours, theirs)]
+    numbers = [number for number in found if number is not None]
+    if len(numbers) < 3:
         return None
-    scale = max(number[1] for number in numbers if number is not None)
-    start, left, right = [number[0] * 10 ** (scale - number[1]) for number in numbers if number is not None]
+    scale = max(number[1] for number in numbers)
+    start, left, right = [digits * 10 ** (scale - own) for digits, own in numbers]
     if left < start or right < start:
         return None
     return Fresh(decimal_token(left + right - start, scale))

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 def append_superseded(result: "Result", context: "MergeContext") -> "Result":
-    """The merged root with every record that a group left behind at the end of its list."""
     for name, record in context.superseded.items():
         root = result if type(result) is Built else Built(context.ours, _own_entries(context.ours), context.theirs)
         entry = next((entry for entry in root.entries if entry.key == name), None)
@@ -25,7 +24,7 @@ def append_superseded(result: "Result", context: "MergeContext") -> "Result":
 
 
 def _append(result: "Any", record: "dict[str, Any]", text: str) -> "Result":
-    """A list with one more item, wherever it came from. text: of the document that is written."""
+    # text: of the document that is written
     item = Entry(None, Fresh(record), None)
     if isinstance(result, Choice):
         ours, base, theirs = result.sides
