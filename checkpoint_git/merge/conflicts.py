@@ -8,27 +8,26 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from checkpoint_git.core.jsontext import JsonTextError, split_pointer
-from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS, Built, Choice, Entry, value_of
+from checkpoint_git.core.jsonwrite import BASE, OURS, SIDES, THEIRS, Built, Choice, Entry, value_of
 from checkpoint_git.merge.file import Merged, placed_choices, write_result
 from checkpoint_git.merge.markers import label_of, say_side, split_lines
 
 if TYPE_CHECKING:
     from checkpoint_git.core.jsonwrite import Result
 
+_ENDS = "\r\n"  # of a line
 _MOST_SEARCHED = 64  # conflicts that a text may have decided; each costs a few merges to find out
 
 
 class Held(NamedTuple):
-    """What a side holds at a place. value: numbers are tokens (bytes). A side that has nothing there is None."""
+    """What a side has at a place, where it has something. value: numbers are tokens (bytes)."""
 
     value: Any
 
 
 class Conflict(NamedTuple):
-    """One thing to decide.
-
-    where: JSON Pointer, its name. places: every place that is decided with it (a group has several). sides: what ours,
-    base and theirs hold; of a group an object of its members, as far as the sides disagree on them.
+    """where: JSON Pointer, its name. places: all that is decided with it (a group has several). sides: what ours, base
+    and theirs hold; of a group an object of its members, as far as the sides disagree on them.
     """
 
     where: str
@@ -37,7 +36,7 @@ class Conflict(NamedTuple):
 
 
 class Clash(NamedTuple):
-    """A conflict in words. where: a JSON Pointer. ours, theirs: what each side says."""
+    """A conflict in words. where: a JSON Pointer."""
 
     where: str
     ours: str
@@ -45,10 +44,7 @@ class Clash(NamedTuple):
 
 
 class Decided(NamedTuple):
-    """A merge with some of its conflicts decided.
-
-    conflicts: all there were to decide, those that only came up with a decision included. sides: by `where`.
-    """
+    """conflicts: all there were to decide, those that only came up with a decision included. sides: by `where`."""
 
     merged: Merged
     conflicts: list[Conflict]
@@ -72,7 +68,7 @@ def list_clashes(merged: Merged, limit: int = 200) -> tuple[Clash, ...]:
 
 
 def is_about(conflict: Conflict, where: str) -> bool:
-    """Whether a pointer names the conflict: one of its places, or something that holds one. "" and "/" name all."""
+    """Whether a pointer names one of the conflict's places, or something that holds one. "" and "/" name all."""
     return where in ("", "/") or any(f"{place}/".startswith(f"{where}/") for place in conflict.places)
 
 
@@ -119,16 +115,17 @@ def decide_all(merged: Merged, side: int, size: int = 7) -> Merged:
 
 
 def _describe(choice: Choice, placed: Sequence[tuple[str, Choice]]) -> Conflict:
-    ours, base, theirs = range(3)
     if not choice.group:
-        sides = (_held(choice, ours), _held(choice, base), _held(choice, theirs))
-        return Conflict(choice.where, (choice.where,), sides)
-    members = [(place, member) for place, member in placed if member.group == choice.group]
-    disputed = [(place, member) for place, member in members if _held(member, ours) != _held(member, theirs)]
-    places = tuple(dict.fromkeys([choice.where, *(place for place, _ in disputed)]))
-    return Conflict(
-        choice.where, places, (_held_all(disputed, ours), _held_all(disputed, base), _held_all(disputed, theirs))
-    )
+        ours, base, theirs = (_held(choice, side) for side in SIDES)
+        return Conflict(choice.where, (choice.where,), (ours, base, theirs))
+    disputed = [
+        (place, member)
+        for place, member in placed
+        if member.group == choice.group and _held(member, OURS) != _held(member, THEIRS)
+    ]
+    ours, base, theirs = (_held_all(disputed, side) for side in SIDES)
+    places = dict.fromkeys([choice.where, *(place for place, _ in disputed)])
+    return Conflict(choice.where, tuple(places), (ours, base, theirs))
 
 
 def _held_all(members: Sequence[tuple[str, Choice]], side: int) -> Held | None:
@@ -151,37 +148,28 @@ def find_choices(merged: Merged, text: str, size: int) -> dict[str, int] | None:
     A conflict that the text still marks, by its place behind the marker, is undecided.
     """
     start = "<" * size + " ours: "
-    labels = [line.removeprefix(start).rstrip("\r\n") for line in split_lines(text) if line.startswith(start)]
-    marked = [f" {label} " for label in labels]
+    marked = [f" {line.removeprefix(start).rstrip(_ENDS)} " for line in split_lines(text) if line.startswith(start)]
     sides: dict[str, int] = {}
     while merged.text != text:
         wheres = [choice.where for choice in merged.conflicts]
         missing = [where for where in wheres if not any(f" {label_of(where)} " in label for label in marked)]
         if not missing or len(sides) >= _MOST_SEARCHED:
             return None
-        found = _find_nearest(merged, missing[0], text, size)
-        if found is None:
+        wanted = split_sides(text, size).ours
+        candidates: list[tuple[tuple[int, int], int, Merged]] = []
+        for side in (OURS, THEIRS, BASE):
+            try:
+                decided = decide(merged, {missing[0]: side}, size)
+            except (ValueError, JsonTextError):  # that side has no document
+                continue
+            candidates.append((_compare_texts(split_sides(decided.text, size).ours, wanted), side, decided))
+        if not candidates:
             return None
-        sides[missing[0]], merged = found
+        _, sides[missing[0]], merged = max(candidates, key=lambda candidate: candidate[0])
     return sides
 
 
-def _find_nearest(merged: Merged, where: str, text: str, size: int) -> tuple[int, Merged] | None:
-    wanted = split_sides(text, size).ours
-    candidates: list[tuple[tuple[int, int], int, Merged]] = []
-    for side in (OURS, THEIRS, BASE):
-        try:
-            decided = decide(merged, {where: side}, size)
-        except (ValueError, JsonTextError):  # that side has no document
-            continue
-        candidates.append((_likeness(split_sides(decided.text, size).ours, wanted), side, decided))
-    if not candidates:
-        return None
-    _, side, decided = max(candidates, key=lambda candidate: candidate[0])
-    return side, decided
-
-
-def _likeness(one: str, other: str) -> tuple[int, int]:
+def _compare_texts(one: str, other: str) -> tuple[int, int]:
     """How many lines the texts begin and end with alike, and how many letters of the lines that then differ."""
     left, right = split_lines(one), split_lines(other)
     head, tail = _count_alike(left, right), _count_alike(left[::-1], right[::-1])
@@ -228,7 +216,7 @@ def split_sides(text: str, size: int) -> Sides:
 
 def _turn(line: str, size: int, part: int | None) -> tuple[int | None] | None:
     """(the part that begins with this line,), or None for a line that is not a marker where it is."""
-    bare = line.rstrip("\r\n")
+    bare = line.rstrip(_ENDS)
     if part is None:
         return (OURS,) if bare.startswith("<" * size + " ") else None
     if bare == "|" * size or bare.startswith("|" * size + " "):
@@ -241,10 +229,9 @@ def _turn(line: str, size: int, part: int | None) -> tuple[int | None] | None:
 def is_text_merge(text: str, base: str, with_ours: str, with_theirs: str, size: int) -> bool:
     """Whether a text is what a line merge made, with nothing else in it.
 
-    with_ours, with_theirs: the line merge with every conflict decided for one side. However a style and a level of
-    zeal cut the conflicts, keeping one side everywhere gives the same text.
+    with_ours, with_theirs: that merge with every conflict decided for one side; no style or level of zeal changes it.
     """
     sides = split_sides(text, size)
     pairs = ((sides.ours, with_ours), (sides.theirs, with_theirs))
-    same = all(one.rstrip("\r\n") == other.rstrip("\r\n") for one, other in pairs)
-    return same and all(part.rstrip("\r\n") in base for part in sides.base)
+    same = all(one.rstrip(_ENDS) == other.rstrip(_ENDS) for one, other in pairs)
+    return same and all(part.rstrip(_ENDS) in base for part in sides.base)

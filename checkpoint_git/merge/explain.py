@@ -32,9 +32,8 @@ def explain(
 ) -> Explanation:
     """What the merge of the parents `first` and `second` did, given what was committed as its result.
 
-    Files as git holds them; None where a version has no such file. schema: whose x-merge keywords say what a list's
-    items are known by and which rules replace a value. narrative: the policy for the comparison with our own merge.
-    Raises nothing: what is not JSON is in `unreadable`, and such a result is a failure.
+    None: a version has no such file. narrative: the policy for the comparison with our own merge. Raises nothing: what
+    is not JSON is in `unreadable`, and such a result is a failure.
     """
     nodes: list[Node | None] = []
     faults: dict[str, JsonTextError] = {}
@@ -45,8 +44,12 @@ def explain(
             faults[version] = error
     if faults:
         unreadable = tuple((version, fault.message) for version, fault in faults.items())
-        entries = [_broken_result(faults["result"])] if "result" in faults else []
-        return Explanation(tuple(entries), 0, unreadable, None)
+        fault = faults.get("result")
+        if fault is None:
+            return Explanation((), 0, unreadable, None)
+        verdict: Verdict = "doubled" if fault.code == "json/duplicate-key" else "blended"
+        note = f"the result cannot be read: line {fault.line}: {fault.message}"
+        return Explanation((Entry("", THE_FILE, verdict, "", note, None, None, None, None),), 0, unreadable, None)
     roots = Sides(*nodes)
     context = _explain_roots(schema, roots)
     ours, entries = None, context.entries
@@ -62,12 +65,6 @@ def _explain_roots(schema: "Schema", roots: Sides) -> ExplainContext:
     context = ExplainContext(schema, roots)
     explain_place(context, Place(context.strategies.resolve(schema), "", ""), roots)
     return context
-
-
-def _broken_result(fault: JsonTextError) -> Entry:
-    verdict: Verdict = "doubled" if fault.code == "json/duplicate-key" else "blended"
-    note = f"the result cannot be read: line {fault.line}: {fault.message}"
-    return Entry("", THE_FILE, verdict, "", note, None, None, None, None)
 
 
 # our own merge of the same versions

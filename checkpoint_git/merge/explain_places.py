@@ -4,7 +4,7 @@ Items are followed by what the merge itself knows them by. Beyond what happened 
 there twice and records made of two, which line-based merges produce.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.jsontext import Node, join_pointer, scan_tokens
@@ -19,7 +19,6 @@ from checkpoint_git.merge.verdict import (
     Judgement,
     Side,
     Sides,
-    Verdict,
     changed_by_both,
     is_two_records,
     is_unchanged,
@@ -31,6 +30,7 @@ from checkpoint_git.merge.verdict import (
 if TYPE_CHECKING:
     from checkpoint_git.merge.strategy import Schema
 
+_PARENTS: tuple[Literal["first"], Literal["second"]] = ("first", "second")
 MOST_COMPARED = 50  # items that are gone, and items written in the merge: more are not searched for likenesses
 
 
@@ -96,55 +96,44 @@ def _explain_group(context: ExplainContext, place: Place, leaves: dict[str, Side
             context.note(place.member(context.strategies, key), sides, found)
 
 
-def _find_whole_side(leaves: dict[str, Sides]) -> Side:
+def _find_whole_side(leaves: dict[str, Sides]) -> Literal["", "first", "second"]:
     # the parent that a group comes from as a whole, but for what was written in the merge; "" for neither
-    for side in ("first", "second"):
-        if all(is_same(sides.result, getattr(sides, side)) or judge(sides).verdict == "edited"
-               for sides in leaves.values()):  # fmt: skip
-            return "first" if side == "first" else "second"
+    for side in _PARENTS:
+        if all(is_same(one.result, getattr(one, side)) or judge(one).verdict == "edited" for one in leaves.values()):
+            return side
     return ""
 
 
 def _judge_group(
-    context: ExplainContext, rule: "Schema", leaves: dict[str, Sides], whole: Side, alone: Judgement
+    context: ExplainContext,
+    rule: "Schema",
+    leaves: dict[str, Sides],
+    whole: Literal["first", "second"],
+    alone: Judgement,
 ) -> Judgement:
-    """A leaf of which one parent's value is gone, in a group that comes from the other as a whole.
-
-    alone: what it would be called outside of its group.
-    """
+    # a leaf of which one parent's value is gone, in a group that comes from the other as a whole
     newer: Side = ""
     if "newest" in rule:
         name, _, rest = rule["newest"][1:].partition("/")
         found = newer_side(leaves[name].first, leaves[name].second, f"/{rest}") if name in leaves else 0
         newer = "first" if found > 0 else "second" if found < 0 else ""
     if not newer:
-        kept = _is_set_aside(context, rule, {key: getattr(sides, OTHER[whole]) for key, sides in leaves.items()})
-        if kept:
-            return Judgement(_taken(whole), whole, f"the other is kept in {rule['superseded']}")
+        other = {key: getattr(sides, OTHER[whole]) for key, sides in leaves.items()}
+        kept = items_of(members_of(context.roots.result).get(str(rule.get("superseded", ""))))
+        if any(all(is_same(members_of(record).get(key), leaf) for key, leaf in other.items()) for record in kept):
+            return Judgement(whole, whole, f"the other is kept in {rule['superseded']}")
         return Judgement("decided", whole, "" if alone.verdict == "decided" else f"with the rest of {rule['name']}")
     if newer == whole:
-        return Judgement(_taken(whole), whole, f"the newer {rule['name']}")
+        return Judgement(whole, whole, f"the newer {rule['name']}")
     return Judgement("lost", newer, f"the older {rule['name']} was taken")
 
 
-def _taken(side: Side) -> Verdict:
-    return "first" if side == "first" else "second"
-
-
-def _is_set_aside(context: ExplainContext, rule: "Schema", leaves: dict[str, Node | None]) -> bool:
-    aside = members_of(context.roots.result).get(str(rule.get("superseded", "")))
-    records = aside.members if aside is not None and type(aside.members) is list else []
-    return any(all(is_same(members_of(record).get(key), leaf) for key, leaf in leaves.items()) for record in records)
-
-
 def _note_blend(context: ExplainContext, place: Place, leaves: dict[str, Sides], contested: list[str]) -> None:
-    """A group whose parts contradict each other: some say what one parent said, some what the other said."""
-    taken: dict[Side, list[str]] = {"first": [], "second": []}
-    for key in contested:
-        found = judge(leaves[key])
-        if found.verdict == "decided":
-            taken[found.side].append(key)
-    note = f"{', '.join(taken['first'])} from the first parent, {', '.join(taken['second'])} from the second"
+    # the group's parts contradict each other: some say what one parent said, some what the other said
+    first, second = (
+        ", ".join(key for key in contested if judge(leaves[key])[:2] == ("decided", side)) for side in _PARENTS
+    )
+    note = f"{first} from the first parent, {second} from the second"
     for key, sides in leaves.items():
         if key == contested[0]:
             context.note(place.member(context.strategies, key), sides, Judgement("blended", "both", note))
@@ -178,7 +167,7 @@ def _explain_list(context: ExplainContext, place: Place, sides: Sides) -> None:
 
 
 def _judge_whole(sides: Sides, items: list[list[Node]]) -> Judgement:
-    """A list of records that nothing tells apart: one parent's, or at least nothing of either is missing."""
+    # a list of records that nothing tells apart: one parent's, or at least nothing of either is missing
     found = judge(sides)
     if found.verdict != "edited":
         return found
@@ -188,7 +177,7 @@ def _judge_whole(sides: Sides, items: list[list[Node]]) -> Judgement:
 
 
 def _had_to_be_refilled(context: ExplainContext, place: Place, sides: Sides, lists: Lists) -> bool:
-    """Whether the list must not be empty, both parents' removals would empty it, and the result is one parent's."""
+    # the list must not be empty, both parents' removals would empty it, and the result is one parent's
     requirements = context.strategies.root.get(REQUIRE) or ()
     if not any(requirement.get("where") == place.where for requirement in requirements):
         return False
@@ -228,7 +217,7 @@ def _item_place(context: ExplainContext, place: Place, lists: Lists, identity: I
 
 
 def item_name(name: str, value: Any, names: tuple[str, ...]) -> str:
-    """An item as people say it: the list, and what the item is known by."""
+    # an item as people say it: the list, and what the item is known by
     if type(value) is dict and names and all(key in value for key in names):
         known = " ".join(_said(value[key]) for key in names)
     else:
@@ -246,16 +235,15 @@ def _judge_new(context: ExplainContext, lists: Lists, identity: Identity) -> Jud
         known = max(sum(other == key for other, _ in version) for version in lists[1:3])
         return Judgement("doubled", "", f"{count + 1} times in the result, {known or 'not'} in a parent")
     item = lists.result[identity]
-    roots = context.roots
-    for side, root in (("first", roots.first), ("second", roots.second)):
-        if _is_left_behind(item, root):
-            return Judgement("first" if side == "first" else "second", "", "set aside")
+    for side in _PARENTS:
+        if _is_left_behind(item, getattr(context.roots, side)):
+            return Judgement(side, "", "set aside")
     mixture = find_mixture(lists, item)
     return Judgement("blended", "", mixture) if mixture else Judgement("edited")
 
 
 def _is_left_behind(item: Node, root: Node | None) -> bool:
-    """Whether the item is a record of how a parent's document stood, as the policy "newest" keeps it."""
+    # the item is a record of how a parent's document stood, as the policy "newest" keeps it
     members, known = members_of(item), members_of(root)
     return len(members) > 1 and all(is_same(leaf, known.get(key)) for key, leaf in members.items())
 
@@ -264,7 +252,7 @@ def _is_left_behind(item: Node, root: Node | None) -> bool:
 
 
 def _excuse(context: ExplainContext, rule: "Schema", found: list[Entry], lists: Lists) -> list[Entry]:
-    """The entries of a list, those lost looked at again: cut by a limit, written anew, or now in another place."""
+    # those lost are looked at again: cut by a limit, written anew, or now in another place
     written = [entry for entry in found if entry.verdict == "edited" and entry.first is entry.second is None]
     if max(len(written), sum(entry.verdict == "lost" for entry in found)) > MOST_COMPARED:
         written = []
@@ -288,7 +276,7 @@ def _excused(context: ExplainContext, rule: "Schema", entry: Entry, written: lis
 
 
 def _is_cut(rule: "Schema", missing: str, result: Items) -> bool:
-    """Whether the list is full, and the missing item (canonical JSON) is not newer than what it holds."""
+    # the list is full, and the missing item (canonical JSON) is not newer than what it holds
     if len(result) < int(rule["limit"]):
         return False
     at = str(rule.get("sort", ""))[1:]
@@ -303,7 +291,7 @@ def _is_cut(rule: "Schema", missing: str, result: Items) -> bool:
 
 
 def _explain_order(context: ExplainContext, place: Place, sides: Sides, lists: Lists) -> None:
-    """Whether an order that a parent gave to the items that all versions have is the result's."""
+    # whether an order that a parent gave to the items that all versions have is the result's
     common = {identity for identity in lists.base if all(identity in version for version in lists[1:4])}
     base, first, second, result = ([item for item in version if item in common] for version in lists[:4])
     name = place._replace(name=f"{place.name} (order)")

@@ -15,9 +15,7 @@ THE_FILE = "(the file)"
 
 
 class Entry(NamedTuple):
-    """One entry of a document and what the merge did to it.
-
-    where: a JSON Pointer into the result, or into the version that has it. name: the same as people say it, items of
+    """where: a JSON Pointer into the result, or into the version that has it. name: the same as people say it, items of
     lists by what identifies them. side and note: see verdict.Judgement. The four values are canonical JSON, None where
     the entry is absent.
     """
@@ -34,10 +32,10 @@ class Entry(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """What our own merge makes of the same versions.
+    """What our own merge makes of the same versions. same: whether the result holds the same.
 
-    same: whether the result holds the same. conflicts: the places that it would leave to the user; differences: the
-    places where the result holds something else, for a clean merge that is not the same.
+    conflicts: the places that it would leave to the user. differences: the places where the result holds something
+    else, for a clean merge that is not the same.
     """
 
     clean: bool
@@ -47,9 +45,7 @@ class Comparison(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """What a merge did to a document.
-
-    entries: what changed on either side or in the merge, in the result's order, without what both parents agree on.
+    """entries: what changed on either side or in the merge, in the result's order, without what both parents agree on.
     agreed: how many entries those are. unreadable: (version, what is wrong with it) of the versions that are not JSON;
     with one of them a parent or the base, there are no entries. ours: None where one side has no file.
     """
@@ -70,8 +66,6 @@ class Explanation(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A place that is explained: its schema, its pointer and its name."""
-
     schema: "Schema"
     where: str
     name: str
@@ -82,8 +76,6 @@ class Place(NamedTuple):
 
 
 class ExplainContext:
-    """What holds for one explanation: the strategies, the roots, and what was found so far."""
-
     __slots__ = ("_texts", "agreed", "entries", "roots", "strategies")
 
     def __init__(self, schema: "Schema", roots: Sides) -> None:
@@ -100,7 +92,6 @@ class ExplainContext:
         return self._texts.get(text, "")
 
     def note(self, place: Place, sides: Sides, found: Judgement) -> None:
-        """Keep what was found of an entry; what both parents agree on is only counted."""
         if found.verdict == "agreed":
             self.agreed += 1
         else:

@@ -18,10 +18,10 @@ MOST_RECORDS = 200  # longer lists are not searched for mixtures
 
 
 class Lists(NamedTuple):
-    """The items of a list in the four versions, by identity.
+    """A list's items in the four versions, by identity, which the members `names` give.
 
-    names: the members that identify an item. numbers: where an item is in the result, else in a version that has it,
-    the result's items first. owners: (member, its value) -> whose it is; find_foreign fills it when it first needs it.
+    numbers: where an item is in the result, else in a version that has it, the result's items first. owners: (member,
+    its value) -> whose it is; find_foreign fills it when it first needs it.
     """
 
     base: Items
@@ -33,7 +33,6 @@ class Lists(NamedTuple):
     owners: dict[tuple[str, str], set[Identity]]
 
     def sides(self, identity: Identity) -> Sides:
-        """One item in the four versions."""
         return Sides(*(version.get(identity) for version in self[:4]))
 
 
@@ -56,24 +55,20 @@ def is_telling(value: Any) -> bool:
 def find_foreign(lists: Lists, identity: Identity) -> str:
     """What a row of the result has of another row and of none of its own versions, in words; "" for nothing."""
     row = members_of(lists.result.get(identity))
-    own = [members_of(version.get(identity)) for version in (lists.base, lists.first, lists.second)]
+    own = [members_of(version.get(identity)) for version in lists[:3]]
     for key, node in row.items():
         if key in lists.names or not is_telling(node.value) or any(_holds(version, key, node) for version in own):
             continue
         if not lists.owners:
-            _index_owners(lists)
+            for version in lists[:3]:
+                for owner, item in version.items():
+                    for name, member in members_of(item).items():
+                        if is_telling(member.value):
+                            lists.owners.setdefault((name, canonical_text(member.value)), set()).add(owner)
         owners = lists.owners.get((key, canonical_text(node.value)), set()) - {identity}
         if len(owners) == 1:
             return f"its {key} is that of {owners.pop()[0][1:]}"
     return ""
-
-
-def _index_owners(lists: Lists) -> None:
-    for version in (lists.base, lists.first, lists.second):
-        for identity, item in version.items():
-            for key, node in members_of(item).items():
-                if is_telling(node.value):
-                    lists.owners.setdefault((key, canonical_text(node.value)), set()).add(identity)
 
 
 def _holds(members: dict[str, Node], key: str, node: Node) -> bool:
@@ -88,7 +83,8 @@ def find_mixture(lists: Lists, item: Node) -> str:
     if max(len(lists.first), len(lists.second), len(lists.result)) > MOST_RECORDS:
         return ""
     members = members_of(item)
-    records = _records_of(lists)
+    known = {canonical_text(each.value): members_of(each) for version in lists[:3] for each in version.values()}
+    records = [record for record in known.values() if record]
     givers: list[tuple[dict[str, Node], list[str]]] = []
     for record in records:
         mine = [key for key, node in members.items() if is_telling(node.value) and _holds(record, key, node)]
@@ -104,17 +100,8 @@ def find_mixture(lists: Lists, item: Node) -> str:
     return ""
 
 
-def _records_of(lists: Lists) -> list[dict[str, Node]]:
-    known = {
-        canonical_text(item.value): members_of(item)
-        for version in (lists.base, lists.first, lists.second)
-        for item in version.values()
-    }
-    return [members for members in known.values() if members]
-
-
 def is_like(left: dict[str, Node], right: dict[str, Node]) -> bool:
-    """Whether two records share at least half of what the smaller one holds: one is then an edit of the other."""
+    # one is an edit of the other: they share at least half of what the smaller one holds
     shared = sum(_holds(right, key, node) for key, node in left.items())
     return 2 * shared >= min(len(left), len(right))
 
@@ -126,7 +113,12 @@ def is_reworded(lost: str, written: str) -> bool:
         shared = [key for key, value in left.items() if key in right and right[key] == value]
         return 2 * len(shared) >= len(left) and any(is_telling(left[key]) for key in shared)
     old, new = _sentence(left), _sentence(right)
-    return bool(old and new) and (old in new or _ratio(old, new) >= ALIKE)
+    if not old or not new or old in new:
+        return bool(old and new)
+    from difflib import SequenceMatcher
+
+    matcher = SequenceMatcher(None, old[:LONGEST_TEXT], new[:LONGEST_TEXT], autojunk=False)
+    return matcher.quick_ratio() >= ALIKE and matcher.ratio() >= ALIKE
 
 
 def _sentence(value: Any) -> str:
@@ -134,21 +126,14 @@ def _sentence(value: Any) -> str:
     return text if type(text) is str else ""
 
 
-def _ratio(old: str, new: str) -> float:
-    from difflib import SequenceMatcher
-
-    matcher = SequenceMatcher(None, old[:LONGEST_TEXT], new[:LONGEST_TEXT], autojunk=False)
-    return min(matcher.quick_ratio(), matcher.ratio()) if matcher.quick_ratio() >= ALIKE else 0.0
-
-
 def list_texts(root: Node) -> Iterator[tuple[str, str]]:
     """Every sentence of a document, as canonical JSON, with its pointer."""
     stack = [("", root)]
     while stack:
         where, node = stack.pop()
-        if type(node.members) is dict:
-            stack += [(join_pointer(where, key), child) for key, child in node.members.items()]
-        elif type(node.members) is list:
-            stack += [(join_pointer(where, number), child) for number, child in enumerate(node.members)]
+        members = node.members
+        if members is not None:
+            pairs = members.items() if isinstance(members, dict) else enumerate(members)
+            stack += [(join_pointer(where, key), child) for key, child in pairs]
         elif type(node.value) is str and is_telling(node.value) and " " in node.value:
             yield canonical_text(node.value), where

@@ -1,8 +1,9 @@
 """What a merge did to one place, judged from the place's four versions alone."""
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from checkpoint_git.core.jsontext import Node
+from checkpoint_git.core.terminal_text import join_some
 from checkpoint_git.merge.items import NATURAL_KEYS, canonical_text
 from checkpoint_git.merge.places import NEWEST, is_same, members_of, newer_side
 from checkpoint_git.merge.strategy import LEAF_STRATEGIES
@@ -96,10 +97,7 @@ def _judge_foreign(base: Node | None, result: Node | None) -> Judgement:
 
 
 def judge_by_rule(rule: "Schema", sides: Sides, roots: Sides) -> Judgement:
-    """The verdict with the place's strategy, which decides where both parents changed the place.
-
-    roots: the whole documents, for "newest", which asks which of them is newer.
-    """
+    """The verdict where the place's strategy decides what both parents changed. roots: the whole documents."""
     name = str(rule.get("strategy", ""))
     if sides.first is None or sides.second is None or not changed_by_both(sides):
         return judge(sides)
@@ -109,36 +107,26 @@ def judge_by_rule(rule: "Schema", sides: Sides, roots: Sides) -> Judgement:
     if merge_leaf is None:
         return judge(sides)
     expected = merge_leaf(rule, sides.base, sides.first, sides.second)
-    return judge(sides) if expected is None else _judge_expected(name, sides, expected)
+    found = judge(sides)
+    if expected is None:
+        return found
+    from checkpoint_git.core.decimals import compare_decimals  # few merges come here
 
-
-def _judge_expected(name: str, sides: Sides, expected: Any) -> Judgement:
-    """expected: what the strategy makes of the two: a parent's Node, or a Fresh value of its own."""
-    result = sides.result
-    if result is not None and _is_value(result.value, expected.value):
+    value = None if sides.result is None else sides.result.value
+    if sides.result is not None and (value == expected.value or compare_decimals(value, expected.value) == 0):
         if expected is sides.first:
             return Judgement("first", "first", name)
         return Judgement("second", "second", name) if expected is sides.second else Judgement("combined", "", name)
-    found = judge(sides)
     return Judgement("lost", OTHER[found.side], f"against {name}") if found.verdict == "decided" else found
-
-
-def _is_value(found: Any, expected: Any) -> bool:
-    if found == expected:
-        return True
-    from checkpoint_git.core.decimals import read_decimal  # few merges come here
-
-    left, right = read_decimal(found), read_decimal(expected)
-    if left is None or right is None:
-        return False
-    return bool(left[0] * 10 ** right[1] == right[0] * 10 ** left[1])
 
 
 def _judge_newest(rule: "Schema", sides: Sides, roots: Sides) -> Judgement:
     found = judge(sides)
+    if found.verdict != "decided":
+        return found
     newer = newer_side(roots.first, roots.second, str(rule.get("by", "")))
-    if found.verdict != "decided" or (newer != 0 and (newer > 0) != (found.side == "first")):
-        return Judgement("lost", OTHER[found.side], "against newest") if found.verdict == "decided" else found
+    if newer != 0 and (newer > 0) != (found.side == "first"):
+        return Judgement("lost", OTHER[found.side], "against newest")
     return Judgement("first" if found.side == "first" else "second", found.side, "newest")
 
 
@@ -146,14 +134,14 @@ def _judge_newest(rule: "Schema", sides: Sides, roots: Sides) -> Judgement:
 
 
 def is_two_records(sides: Sides) -> bool:
-    """Whether the parents hold different records by now: each changed what the object is known by."""
+    # each parent changed what the object is known by
     base, first, second, _ = (members_of(node) for node in sides)
     name = next((name for name in NATURAL_KEYS if name in first and name in second), None)
     return name is not None and changed_by_both(Sides(base.get(name), first[name], second[name], None))
 
 
 def judge_record(sides: Sides) -> Judgement:
-    """The verdict on two different records at one place: the result is one of them, a mixture of both, or a new one."""
+    # two different records at one place: the result is one of them, a mixture of both, or a new one
     found = judge(sides)
     if found.verdict != "edited":
         return found
@@ -164,8 +152,8 @@ def judge_record(sides: Sides) -> Judgement:
     others = [leaf for leaf, value in result.items() if first.get(leaf) != value]
     if not mine or not others:
         return found
-    note = f"{_listed(mine)} from the first parent's record, {_listed(others)} from the second's"
-    return Judgement("blended", "both", note)
+    its, theirs = (join_some(leaves, 3) for leaves in (mine, others))
+    return Judgement("blended", "both", f"{its} from the first parent's record, {theirs} from the second's")
 
 
 def _leaves_of(node: Node | None, name: str = "") -> dict[str, str]:
@@ -176,7 +164,3 @@ def _leaves_of(node: Node | None, name: str = "") -> dict[str, str]:
     for key, child in node.members.items():
         found.update(_leaves_of(child, f"{name}.{key}" if name else key))
     return found
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
