@@ -4,11 +4,9 @@ The merge itself ignores what it does not understand, so that a mistake in a sch
 is where it is refused.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import join_pointer
@@ -25,18 +23,12 @@ _IGNORED = (
 _LITERAL = re.compile(r"\^[\w\s/:@#%&=!<>,;\"'~`-]*")  # "^" and letters that mean themselves
 
 
-class Rule(NamedTuple):
-    """What the keyword of one strategy may hold beside "strategy", and which of that it must."""
-
-    options: frozenset[str] = frozenset()
-    needed: frozenset[str] = frozenset()
+def _rule(options: str = "", needed: str = "") -> tuple[frozenset[str], frozenset[str]]:
+    # what the keyword of one strategy may hold beside "strategy", and which of that it must
+    return frozenset((*options.split(), *needed.split())), frozenset(needed.split())
 
 
-def _rule(options: str = "", needed: str = "") -> Rule:
-    return Rule(frozenset((*options.split(), *needed.split())), frozenset(needed.split()))
-
-
-_RULES: dict[str, Rule] = {
+_RULES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     **dict.fromkeys(STRATEGIES, _rule()),
     "max": _rule(needed="order"),
     "newest": _rule(needed="by"),
@@ -144,31 +136,28 @@ def _lint_rule(rule: Any, where: str) -> Iterator[Finding]:
         return
     name = rule["strategy"]
     if name not in _RULES:
-        yield _error("unknown-strategy", join_pointer(where, "strategy"), f"there is no strategy {name!r}", _near(name))
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, STRATEGIES, 1)
+        hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(STRATEGIES)}"
+        yield _error("unknown-strategy", join_pointer(where, "strategy"), f"there is no strategy {name!r}", hint)
         return
-    known = _RULES[name]
+    options, needed = _RULES[name]
     for option in rule:
-        if option != "strategy" and option not in known.options:
-            allowed = ", ".join(sorted(known.options)) or "nothing"
+        if option != "strategy" and option not in options:
+            allowed = ", ".join(sorted(options)) or "nothing"
             message = f"{name} knows no {option!r}"
             yield _error("unknown-option", join_pointer(where, option), message, f"it takes {allowed}")
-    for option in sorted(known.needed - rule.keys()):
+    for option in sorted(needed - rule.keys()):
         yield _error("missing-option", where, f'{name} needs "{option}"')
     for option, value in rule.items():
-        check = _CHECKS.get(option)
-        if check and option in known.options and not check[0](value):
-            yield _error("bad-option", join_pointer(where, option), f'"{option}" is {check[1]}')
-
-
-def _near(name: str) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, STRATEGIES, 1)
-    return f"did you mean {near[0]}?" if near else f"one of {', '.join(STRATEGIES)}"
+        is_right, expected = _CHECKS.get(option, (None, ""))
+        if is_right and option in options and not is_right(value):
+            yield _error("bad-option", join_pointer(where, option), f'"{option}" is {expected}')
 
 
 def _is_member(value: Any) -> bool:
-    """Whether a value is the pointer of a direct member: "/id". Escapes are not undone by the merge."""
+    # the pointer of a direct member: "/id"; the merge does not undo escapes
     return isinstance(value, str) and re.fullmatch(r"/[^/~]+", value) is not None
 
 
@@ -197,15 +186,15 @@ def _is_name(value: Any) -> bool:
 
 
 def _is_rank(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(map(_is_rank_entry, value))
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(one, dict) and one.keys() == {"at", "order"} for one in value)
+        and all(_is_member(one["at"]) and _is_order(one["order"]) for one in value)
+    )
 
 
-def _is_rank_entry(value: Any) -> bool:
-    known = isinstance(value, dict) and value.keys() == {"at", "order"}
-    return known and _is_member(value["at"]) and _is_order(value["order"])
-
-
-_CHECKS = {
+_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "key": (_is_key, 'the pointer of a member such as "/id", or a list of such without repetition'),
     "sort": (_is_member, 'the pointer of a member such as "/at"'),
     "limit": (_is_limit, "a positive whole number"),
@@ -229,15 +218,10 @@ def _lint_groups(schema: dict[str, Any], where: str) -> Iterator[Finding]:
         rule = below.get(KEYWORD) if isinstance(below, dict) else None
         if isinstance(rule, dict) and rule.get("strategy") == "group" and _is_name(rule.get("name")):
             groups.setdefault(rule["name"], []).append((key, rule))
-    for name, leaves in groups.items():
-        yield from _lint_group(name, leaves, join_pointer(where, "properties"))
-
-
-def _lint_group(name: str, leaves: list[tuple[str, dict[str, Any]]], where: str) -> Iterator[Finding]:
-    keys = [key for key, _ in leaves]
-    for key, rule in leaves:
-        pointer = join_pointer(join_pointer(where, key), KEYWORD)
-        if rule != leaves[0][1]:
+    for name, key, rule in [(name, *leaf) for name, leaves in groups.items() for leaf in leaves]:
+        keys = [each for each, _ in groups[name]]
+        pointer = join_pointer(join_pointer(f"{where}/properties", key), KEYWORD)
+        if rule != groups[name][0][1]:
             yield _error("group", pointer, f"{key} and {keys[0]} say different things of their group {name}")
         newest = rule.get("newest")
         if _is_pointer(newest) and str(newest).split("/")[1] not in keys:
@@ -256,19 +240,28 @@ def _lint_requirements(root: dict[str, Any]) -> Iterator[Finding]:
         yield _error("requirement", pointer, f"{REQUIRE} is a list")
         return
     for number, requirement in enumerate(requirements):
-        if isinstance(requirement, dict) and requirement.keys() & _OTHER_REQUIREMENTS.keys():
-            yield from _lint_other_requirement(requirement, join_pointer(pointer, number))
+        where = join_pointer(pointer, number)
+        if not isinstance(requirement, dict):
+            requirement = {}
+        form = next((name for name in _FORMS if name in requirement), "")
+        if form:
+            members = _FORMS[form]
+            known = requirement.keys() == members.keys()
+            message = (
+                f'a requirement by "{form}" has {", ".join(members)}: pointers of members, texts for done and order'
+            )
+            if not known or not all(check(requirement[name]) for name, check in members.items()):
+                yield _error("requirement", where, message)
             continue
-        conditions = requirement.get("non_empty_when") if isinstance(requirement, dict) else None
-        known = isinstance(requirement, dict) and requirement.keys() == {"where", "non_empty_when"}
-        if not (known and _is_member(requirement["where"]) and isinstance(conditions, dict)
-                and conditions and all(_is_member(one) for one in conditions)):  # fmt: skip
+        conditions = requirement.get("non_empty_when")
+        is_form = requirement.keys() == {"where", "non_empty_when"} and _is_member(requirement["where"])
+        if not is_form or not isinstance(conditions, dict) or not conditions or not all(map(_is_member, conditions)):
             message = 'a requirement is {"where": "/list", "non_empty_when": {"/field": value}}'
-            yield _error("requirement", join_pointer(pointer, number), message)
+            yield _error("requirement", where, message)
 
 
 # requirements of another form than non_empty_when: the member that tells the form -> what each of its members must be
-_OTHER_REQUIREMENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
+_FORMS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "same": {"same": _is_member},
     "steps": {
         **dict.fromkeys(("steps", "key", "at", "current", "status", "begin", "end"), _is_member),
@@ -276,11 +269,3 @@ _OTHER_REQUIREMENTS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "done": _is_name,
     },
 }
-
-
-def _lint_other_requirement(requirement: dict[str, Any], where: str) -> Iterator[Finding]:
-    form = next(name for name in _OTHER_REQUIREMENTS if name in requirement)
-    members = _OTHER_REQUIREMENTS[form]
-    if requirement.keys() != members.keys() or not all(check(requirement[name]) for name, check in members.items()):
-        message = f'a requirement by "{form}" has {", ".join(members)}: pointers of members, texts for done and order'
-        yield _error("requirement", where, message)

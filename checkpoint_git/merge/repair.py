@@ -23,6 +23,8 @@ from checkpoint_git.merge.verdict import FAILURES
 if TYPE_CHECKING:
     from checkpoint_git.merge.strategy import Schema
 
+_Step = tuple[list[Node | None], tuple[str, ...] | None]
+
 MOST_CONTAINERS = 100  # lists and objects of one file; for each the rest is looked for in a fresh explanation
 CONTRADICTED = "both sides changed it, and a person has to choose"
 TOUCHED = "it was changed since"
@@ -30,10 +32,7 @@ _NO_PLACE = "its place is not found any more"
 
 
 class Past(NamedTuple):
-    """The four versions of a document in a merge. base: None where the file was new on both sides.
-
-    result: None where it is not JSON.
-    """
+    """A merge's versions. base: None where the file was new on both sides. result: None where it is not JSON."""
 
     base: bytes | None
     first: bytes
@@ -49,10 +48,8 @@ class Repaired(NamedTuple):
 
 
 def repair(past: Past, later: bytes, schema: "Schema", is_wanted: Callable[[Entry], bool], *, whole: bool) -> Repaired:
-    """The later version with the damage of a merge repaired.
-
-    is_wanted: which damaged entries. whole: nobody had a say in the result, so that all of it may become what the rules
-    make of the same versions. Raises JsonTextError where one of the texts is not JSON, the result excepted.
+    """is_wanted: which damaged entries. whole: nobody had a say in the result, so that all of it may become what the
+    rules make of the same versions. Raises JsonTextError where one of the texts is not JSON, the result excepted.
     """
     variants = _merge_both_ways(past, schema)
     if past.result is None:
@@ -85,10 +82,7 @@ def _merge_both_ways(past: Past, schema: "Schema") -> list[bytes]:
 def _fix(
     past: Past, data: bytes, schema: "Schema", variants: Sequence[bytes], is_wanted: Callable[[Entry], bool]
 ) -> tuple[bytes, tuple[tuple[str, str], ...]]:
-    """A version with each damaged entry as the rules have it.
-
-    What is left is found anew for every container that is fixed, the inner ones first, because places move.
-    """
+    # what is left is found anew for every container that is fixed, the inner ones first, because places move
     roots = [None if version is None else parse(decode(version)) for version in past[:3]]
     right = [parse(decode(variant)) for variant in variants]
     refused: list[tuple[str, str]] = []
@@ -112,63 +106,56 @@ def _name(entry: Entry) -> tuple[str, str, str | None]:
     return (entry.name, entry.verdict, entry.result if entry.verdict == "doubled" else entry.first or entry.second)
 
 
-class _Step(NamedTuple):
-    """A container on the way to an entry. nodes: in base, first, second, the text and the right versions."""
-
-    nodes: list[Node | None]
-    names: tuple[str, ...] | None
-
-
 def _fix_container(
     nodes: list[Node | None], schema: "Schema", where: str, entries: Sequence[Entry]
 ) -> tuple[Any, list[tuple[str, str]]]:
-    """The whole document's value with these entries of one container fixed; and (place, why) of those that are not."""
+    """(the whole document's value with these entries of one container fixed, (place, why) of those that are not)."""
     text = nodes[3]
     assert text is not None  # it was parsed
     keys = split_pointer(where)
     found = _walk(nodes, schema, keys)
-    if found is None or found.nodes[3] is None or not all(entry.where for entry in entries):
+    if found is None or not all(entry.where for entry in entries):
         return text.value, [(entry.where, _NO_PLACE) for entry in entries]
     value = deepcopy(text.value)
     holder: Any = value
     for key in keys:
         holder = holder[int(key)] if type(holder) is list else holder[key]
-    fix = _fix_items if type(holder) is list else _fix_members
-    return value, fix(holder, found, entries)
+    if type(holder) is list:
+        return value, _fix_items(holder, *found, entries)
+    return value, _fix_members(holder, found[0], entries)
 
 
 def _walk(nodes: list[Node | None], schema: "Schema", keys: Sequence[str]) -> _Step | None:
-    """The container that keys of the text lead to, in every version: items are followed by what they are known by."""
+    """The container that keys of the text lead to, in every version, and what the items of a list are known by.
+
+    nodes: of base, first, second, the text and the right versions.
+    """
     strategies = Strategies(schema)
     place = strategies.resolve(schema)
-    for key in keys:
-        kind = type(nodes[3].members) if nodes[3] is not None else None
-        if kind is dict:
+    for key in (*keys, None):
+        members = None if nodes[3] is None else nodes[3].members
+        items = [items_of(node) for node in nodes]
+        names = find_names(merge_rule(place), items[:3]) if type(members) is list else None
+        if key is None:
+            return None if nodes[3] is None else (nodes, names)
+        if type(members) is dict:
             nodes = [members_of(node).get(key) for node in nodes]
             place = strategies.member(place, key)
-        elif kind is list:
-            names = _find_names(place, nodes)
-            known = [identify(items_of(node), names or ()) for node in nodes]
-            if names is None or int(key) >= len(known[3]):
-                return None
+        elif names is not None and int(key) < len(items[3]):
+            known = [identify(version, names) for version in items]
             identity = list(known[3])[int(key)]
             nodes = [version.get(identity) for version in known]
             place = strategies.items(place)
         else:
-            return None
-    kind = type(nodes[3].members) if nodes[3] is not None else None
-    return _Step(nodes, _find_names(place, nodes) if kind is list else None)
+            break
+    return None
 
 
-def _find_names(place: "Schema", nodes: Sequence[Node | None]) -> tuple[str, ...] | None:
-    return find_names(merge_rule(place), [items_of(node) for node in nodes[:3]])
-
-
-def _fix_members(holder: dict[str, Any], found: _Step, entries: Sequence[Entry]) -> list[tuple[str, str]]:
+def _fix_members(holder: dict[str, Any], nodes: list[Node | None], entries: Sequence[Entry]) -> list[tuple[str, str]]:
     troubles = []
     for entry in entries:
         key = split_pointer(entry.where)[-1]
-        wanted = [members_of(node).get(key) for node in found.nodes[4:]]
+        wanted = [members_of(node).get(key) for node in nodes[4:]]
         if len({None if node is None else canonical_text(node.value) for node in wanted}) > 1:
             troubles.append((entry.where, CONTRADICTED))
         elif wanted[0] is None:
@@ -178,14 +165,16 @@ def _fix_members(holder: dict[str, Any], found: _Step, entries: Sequence[Entry])
     return troubles
 
 
-def _fix_items(holder: list[Any], found: _Step, entries: Sequence[Entry]) -> list[tuple[str, str]]:
-    """Items of a list put back, removed or replaced, so that each is there as often and as the right versions have it.
+def _fix_items(
+    holder: list[Any], nodes: list[Node | None], names: tuple[str, ...] | None, entries: Sequence[Entry]
+) -> list[tuple[str, str]]:
+    """Items put back, removed or replaced, so that each is there as often and as the right versions have it.
 
     Returns what could not be fixed.
     """
-    names, items = found.names, [items_of(node) for node in found.nodes]
     if names is None:
         return [(entry.where, CONTRADICTED) for entry in entries]
+    items = [items_of(node) for node in nodes]
     present = list(identify(items[3], names))
     right = [_group(version, names) for version in items[4:]]
     wanted: dict[str, list[Node]] = {}
@@ -199,8 +188,8 @@ def _fix_items(holder: list[Any], found: _Step, entries: Sequence[Entry]) -> lis
             troubles.append((entry.where, _NO_PLACE))
         else:
             wanted[key] = versions[0]
-    kept = [(one, item) for one, item in zip(present, holder, strict=True)
-            if one[0] not in wanted or one[1] < len(wanted[one[0]])]  # fmt: skip
+    pairs = zip(present, holder, strict=True)
+    kept = [(one, item) for one, item in pairs if one[0] not in wanted or one[1] < len(wanted[one[0]])]
     merged = _put_in(kept, list(identify(items[4], names)), wanted)
     holder[:] = [deepcopy(wanted[key][count].value) if key in wanted else item for (key, count), item in merged]
     return troubles
@@ -223,9 +212,7 @@ def _key_of(entry: Entry, items: list[Node], names: tuple[str, ...]) -> str:
 def _put_in(
     kept: list[tuple[Identity, Any]], order: Sequence[Identity], wanted: dict[str, list[Node]]
 ) -> list[tuple[Identity, Any]]:
-    """The kept items and those that are wanted and missing, each of these behind the nearest one before it in `order`
-    that is there; at the front where there is none.
-    """
+    # what is wanted and missing goes behind the nearest one before it in `order` that is there, else to the front
     known = {one for one, _ in kept}
     behind: dict[Identity | None, list[Identity]] = {}
     last: Identity | None = None
