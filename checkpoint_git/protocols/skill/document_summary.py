@@ -91,9 +91,9 @@ def summarize_document(document: Document) -> DocumentSummary:
     ]
     due = set[str]()
     if long or document.size > MAX_SIZE:
-        from checkpoint_git.protocols.skill.rotation import find_due  # few checkpoints are that long
+        from checkpoint_git.protocols.skill.rotation import plan_rotation  # few checkpoints are that long
 
-        due = {one.where for one in find_due({key: value[key] for key in value if key != "superseded"})}
+        due = {part.where for part in plan_rotation(value).moved if part.where != "/superseded"}
     return DocumentSummary(
         path=document.path,
         skill=document.skill,

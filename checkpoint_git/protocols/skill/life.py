@@ -135,10 +135,10 @@ def read_history(path: str, value: Any, skill: str) -> History | None:
     """A history file by its content; None where it is another skill's, or tells nothing of this kind."""
     if not isinstance(value, dict) or value.get("skill") != skill:
         return None
-    parts = [part for part in read_objects(value, "entries") if isinstance(part.get("items"), list)]
     entries: dict[str, list[Any]] = {}
-    for part in parts:
-        entries.setdefault(str(part.get("where")), []).extend(part["items"])
+    for part in read_objects(value, "entries"):
+        if isinstance(part.get("items"), list):
+            entries.setdefault(str(part.get("where")), []).extend(part["items"])
     return History(path, entries) if entries or "protocol_version" in value else None
 
 
@@ -154,6 +154,7 @@ def is_wanted(event: Event, rows: Sequence[str] | None, decisions: bool) -> bool
 # comparisons
 
 Events = Iterator[Event]
+_Compare = Callable[[dict[str, Any], dict[str, Any]], Events]
 
 
 def _compare_fields(before: dict[str, Any], after: dict[str, Any]) -> Events:
@@ -215,21 +216,6 @@ def describe_handoff(item: Any) -> str:
     return ": ".join(filter(None, (text_field(item, key) for key in ("to", "text", "summary", "description"))))
 
 
-def _read_decisions(value: dict[str, Any]) -> Iterable[str]:
-    return _texts(read_primer(value, "key_decisions"))
-
-
-def _read_tickets(value: dict[str, Any]) -> Iterable[str]:
-    return map(describe_ticket, read_objects(value, "pm_refs"))
-
-
-def _read_handoffs(value: dict[str, Any]) -> Iterable[str]:
-    return map(describe_handoff, read_list(value, "handoffs"))
-
-
-_Compare = Callable[[dict[str, Any], dict[str, Any]], Events]
-
-
 def _compare_texts(read: Callable[[dict[str, Any]], Iterable[str]], added: str, removed: str = "") -> _Compare:
     """A comparison of what two versions list. removed: "" where what goes is not an event."""
 
@@ -241,17 +227,20 @@ def _compare_texts(read: Callable[[dict[str, Any]], Iterable[str]], added: str, 
     return compare
 
 
+def _texts(items: list[Any]) -> list[str]:
+    return [text for item in items if (text := action_text(item).strip())]
+
+
 # the fields that a comparison reads: where they are equal there is nothing to compare
 _COMPARISONS: tuple[tuple[tuple[str, ...], _Compare], ...] = (
     (("status", "phase", "step"), _compare_fields),
     (("progress_table",), _compare_rows),
     (("next_actions", "recently_done"), _compare_actions),
-    (("context_primer",), _compare_texts(_read_decisions, "decided", "withdrawn")),
+    (
+        ("context_primer",),
+        _compare_texts(lambda value: _texts(read_primer(value, "key_decisions")), "decided", "withdrawn"),
+    ),
     (("blockers",), _compare_blockers),
-    (("pm_refs",), _compare_texts(_read_tickets, "ticket")),
-    (("handoffs",), _compare_texts(_read_handoffs, "handed_over")),
+    (("pm_refs",), _compare_texts(lambda value: map(describe_ticket, read_objects(value, "pm_refs")), "ticket")),
+    (("handoffs",), _compare_texts(lambda value: map(describe_handoff, read_list(value, "handoffs")), "handed_over")),
 )
-
-
-def _texts(items: list[Any]) -> list[str]:
-    return [text for item in items if (text := action_text(item).strip())]

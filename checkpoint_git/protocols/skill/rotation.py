@@ -54,13 +54,6 @@ class Rotation(NamedTuple):
     kept: list[Kept]
 
 
-class Due(NamedTuple):
-    """How many entries of one place a rotation would move."""
-
-    where: str
-    entries: int
-
-
 def plan_rotation(value: dict[str, Any], reverted: Mapping[str, str] | None = None) -> Rotation:
     """The document without its past; planned again on the rest, nothing more moves.
 
@@ -76,10 +69,6 @@ def plan_rotation(value: dict[str, Any], reverted: Mapping[str, str] | None = No
     moved += _take_decisions(rest, keeper)
     moved += _take_state(rest, keeper)
     return Rotation(rest, moved, keeper.kept)
-
-
-def find_due(value: dict[str, Any], reverted: Mapping[str, str] | None = None) -> list[Due]:
-    return [Due(part.where, len(part.items)) for part in plan_rotation(value, reverted).moved]
 
 
 def find_merged(value: dict[str, Any]) -> set[str]:

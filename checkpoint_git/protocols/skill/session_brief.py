@@ -5,7 +5,6 @@ All text of checkpoints in it is untrusted, and its reader is an agent: every li
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from checkpoint_git.core.clock import DAY, age_text
 from checkpoint_git.core.untrusted_text import clean
@@ -26,19 +25,6 @@ _PLAIN = "in progress"  # the reason of what just goes on
 _SHORT, _MIDDLE, _LONG = 120, 240, 600  # letters
 
 
-class Facts(NamedTuple):
-    """What was read. queue: without what has shipped. plan, context: how the resumed skill goes on, what it must know.
-
-    gone: files that it lists and that are not there.
-    """
-
-    documents: Sequence[Document]
-    queue: Queue
-    plan: Plan | None
-    context: Context
-    gone: Sequence[str] = ()
-
-
 def summarize_for_session(question: Question) -> Summary:
     place, now = question.place, question.now
     documents = [
@@ -53,7 +39,7 @@ def summarize_for_session(question: Question) -> Summary:
     value = (resumed and resumed.value) or {}
     context, age = find_context(value, shipped), views.find_age(value, now)
     gone = list(_find_gone(place, context.generated_files)) if age is not None and age > LOOK_AFTER else []
-    return brief(Facts(documents, queue, plan, context, gone), now)
+    return brief(documents, queue, plan, context, gone, now)
 
 
 def _find_gone(place: Place, listed: Sequence[str]) -> Iterator[str]:
@@ -83,9 +69,14 @@ def find_resumable(documents: Sequence[Document], queue: Queue, now: int, shippe
     return first
 
 
-def brief(facts: Facts, now: int) -> Summary:
-    """The lines for the session, and the details that are left out first. now: seconds since 1970."""
-    documents, plan, queue = facts.documents, facts.plan, facts.queue
+def brief(
+    documents: Sequence[Document], queue: Queue, plan: Plan | None, context: Context, gone: Sequence[str], now: int
+) -> Summary:
+    """The lines for the session, and the details that are left out first.
+
+    queue: without what has shipped. plan, context: how the resumed skill goes on, and what it must know. gone: files
+    that it lists and that are not there. now: seconds since 1970.
+    """
     waiting = [
         f"{clean(document.skill, 60)}: {clean(describe_blocker(blocker), _MIDDLE)}"
         for document in documents
@@ -109,8 +100,8 @@ def brief(facts: Facts, now: int) -> Summary:
     lines += [f"Broken: {clean(f'{found.path}: {found.message}', _MIDDLE)}" for found in broken]
     merged = [f"{clean(part.skill, 60)}: {clean(part.action, _SHORT)}" for part in queue.skipped]
     lines += _listed("Next actions that the history shows as done", merged, 3)
-    lines += _listed("Listed files that are gone", [clean(path, _SHORT) for path in facts.gone], 3)
-    return Summary(lines=lines, details=[*_describe_context(facts.context), *_describe_others(facts, now)])
+    lines += _listed("Listed files that are gone", [clean(path, _SHORT) for path in gone], 3)
+    return Summary(lines=lines, details=[*_describe_context(context), *_describe_others(documents, queue, plan, now)])
 
 
 def _describe_context(context: Context) -> Iterator[str]:
@@ -126,10 +117,10 @@ def _describe_context(context: Context) -> Iterator[str]:
         yield from _listed(title, [f"- {clean(text, _MIDDLE)}" for text in texts], most)
 
 
-def _describe_others(facts: Facts, now: int) -> list[str]:
+def _describe_others(documents: Sequence[Document], queue: Queue, plan: Plan | None, now: int) -> list[str]:
     """In the order in which they matter; what asks for nothing comes last."""
-    asked = {action.skill: (at, action) for at, action in enumerate(facts.queue.actions)}
-    others = [one for one in facts.documents if facts.plan is None or one.skill != facts.plan.skill]
+    asked = {action.skill: (at, action) for at, action in enumerate(queue.actions)}
+    others = [one for one in documents if plan is None or one.skill != plan.skill]
     others.sort(key=lambda one: asked[one.skill][0] if one.skill in asked else len(asked))
     lines = [_describe_other(one, asked[one.skill][1] if one.skill in asked else None, now) for one in others]
     return _listed("Other checkpoints", lines, 12)

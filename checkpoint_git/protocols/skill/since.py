@@ -64,28 +64,21 @@ def read_changes(
     place: Place, documents: Sequence[Document], states: Sequence[State], since: int, now: int
 ) -> tuple[list[Change], list[Finding]]:
     """What changed since an instant, and why git could not be asked where it could not. since, now: since 1970."""
-    try:
-        versions, troubles = _read_versions(place, documents, since, now), list[Finding]()
-    except CheckpointError as error:
-        message = f"the versions of then could not be read: {error.message}"
-        versions, troubles = {}, [Finding("status/no-history", "note", message, hint=error.hint)]
+    versions: dict[str, dict[str, Any]] = {}  # without those that are broken, or that HEAD's own line did not have then
+    troubles = list[Finding]()
+    if place.work_tree is not None:
+        from checkpoint_git.git.history.history import read_commit_at
+        from checkpoint_git.git.staged import read_committed
+
+        try:
+            commit = read_commit_at(place.work_tree, since)
+            paths = {document.path for document in documents}
+            files = read_committed(place.work_tree, commit, paths).files if commit else ()
+            versions = {one.path: one.value for one in iterate_checked(files, now) if one.value is not None}
+        except CheckpointError as error:
+            message = f"the versions of then could not be read: {error.message}"
+            troubles.append(Finding("status/no-history", "note", message, hint=error.hint))
     return find_changes(documents, states, since, versions), troubles
-
-
-def _read_versions(place: Place, documents: Sequence[Document], since: int, now: int) -> dict[str, dict[str, Any]]:
-    """The documents as HEAD's own line had them at an instant, by path; without those it did not have or that are
-    broken.
-    """
-    if place.work_tree is None:
-        return {}
-    from checkpoint_git.git.history.history import read_commit_at
-    from checkpoint_git.git.staged import read_committed
-
-    commit = read_commit_at(place.work_tree, since)
-    if not commit:
-        return {}
-    files = read_committed(place.work_tree, commit, {document.path for document in documents}).files
-    return {document.path: document.value for document in iterate_checked(files, now) if document.value is not None}
 
 
 def find_changes(

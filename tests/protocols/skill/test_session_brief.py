@@ -9,7 +9,7 @@ from checkpoint_git.core.untrusted_text import CLOSING, MARK, OPENING, count_tok
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.next_action import plan_queue
 from checkpoint_git.protocols.skill.resume_brief import find_context
-from checkpoint_git.protocols.skill.session_brief import Facts, brief, find_resumable
+from checkpoint_git.protocols.skill.session_brief import brief, find_resumable
 from checkpoint_git.tools.session.prime import LEAST_TOKENS, MOST_LINES, MOST_TOKENS, fit
 from tests.support.documents import NOW, broken, decision, document
 
@@ -24,7 +24,7 @@ def tell(*documents: Document, now: int = NOW, tokens: int = MOST_TOKENS, **more
     queue = plan_queue(documents, shipped.get, now=now)
     plan = find_resumable(documents, queue, now, shipped)
     value = next((one.value for one in documents if plan and one.skill == plan.skill), None) or {}
-    summary = brief(Facts(documents, queue, plan, find_context(value, shipped), **more), now)
+    summary = brief(documents, queue, plan, find_context(value, shipped), more.get("gone", ()), now)
     return fit([*summary.lines, *summary.details], tokens)
 
 

@@ -11,7 +11,7 @@ from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill import views
 from checkpoint_git.protocols.skill.next_action import plan_queue
 from checkpoint_git.protocols.skill.resume_brief import find_context
-from checkpoint_git.protocols.skill.session_brief import Facts, brief, find_resumable
+from checkpoint_git.protocols.skill.session_brief import brief, find_resumable
 from checkpoint_git.protocols.skill.state import find_state
 from checkpoint_git.protocols.skill.views import (
     count_rows,
@@ -198,8 +198,8 @@ def test_the_outline_of_a_document_answers_what_is_asked_of_all_documents_as_the
         assert plan_queue([kept], shipped.get, now=NOW) == queue
         plan = find_resumable([whole], queue, NOW, shipped)
         assert find_resumable([kept], queue, NOW, shipped) == plan
-        facts = Facts([whole], queue, plan, find_context(whole.value or {}, shipped))
-        assert brief(facts._replace(documents=[kept]), NOW) == brief(facts, NOW)
+        context = find_context(whole.value or {}, shipped)
+        assert brief([kept], queue, plan, context, (), NOW) == brief([whole], queue, plan, context, (), NOW)
     state, full = find_state(kept, NOW), find_state(whole, NOW)
     assert state._replace(rows=[]) == full._replace(rows=[])
     assert [row.get("status") for row in state.rows] == [row.get("status") for row in full.rows]

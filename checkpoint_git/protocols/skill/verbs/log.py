@@ -43,7 +43,6 @@ _KIN = f":(top,glob)**/*{layout.SUFFIX}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """[SKILL] [-n N] [--since ISO] [--rows [ID]]... [--decisions] [--all]."""
     parser.add_argument("skill", metavar="SKILL", nargs="?", help="whose checkpoint; needed where there are several")
     help_text = f"how many commits to tell, the newest; 0 for all (default: {DEFAULT_LIMIT}, with --since all)"
     parser.add_argument("-n", "--limit", metavar="N", type=int, help=help_text)
@@ -137,7 +136,6 @@ def history_specs(paths: Sequence[str], skill: str) -> list[str]:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb."""
     place = find_place(invocation.cwd)
     skill = args.skill
     if not skill:

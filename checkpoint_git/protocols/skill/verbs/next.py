@@ -43,7 +43,6 @@ class NextResult(NamedTuple):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """[--all]."""
     parser.add_argument("--all", action="store_true", help="the whole queue, and what was passed over")
 
 

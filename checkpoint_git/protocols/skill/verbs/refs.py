@@ -21,7 +21,6 @@ _FIELDS = ("role", "provider", "id", "url", "created_by_skill", "first_seen_at")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """[--role ROLE]."""
     parser.add_argument("--role", choices=ROLES, help="only tickets in this role")
 
 

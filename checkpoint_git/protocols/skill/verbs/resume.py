@@ -46,7 +46,6 @@ changed; where status, step and progress_table do not fit together it always say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """SKILL [--continue]."""
     parser.add_argument("skill", metavar="SKILL", help="the skill to go on with")
     parser.add_argument(
         "--continue", dest="go_on", action="store_true", help="continue even if resume would stop and ask"

@@ -38,7 +38,6 @@ _MOST_SHOWN = 10  # entries that stay, of one checkpoint
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """[SKILL] [--dry-run]."""
     parser.add_argument("skill", metavar="SKILL", nargs="?", help="whose checkpoint (default: all)")
     parser.add_argument("--dry-run", action="store_true", help="show what would move, and change nothing")
 
