@@ -124,15 +124,6 @@ def _is_set(value: str) -> bool:
     return value.lower() not in ("", "false", "no", "off", "0")
 
 
-def read_driven(cwd: str, paths: list[str], env: Mapping[str, str]) -> frozenset[str]:
-    if not paths:
-        return frozenset()
-    stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
-    fields = run_git(["check-attr", "-z", "--stdin", "merge"], cwd, stdin=stdin, env=env).out.split(b"\0")
-    pairs = zip(fields[::3], fields[2::3], strict=False)
-    return frozenset(os.fsdecode(path) for path, value in pairs if value == b"checkpoint")
-
-
 def is_in_the_way(cwd: str, path: str, tracking: Tracking, settings: Settings, is_new: bool) -> bool:
     """Whether the work tree holds something at a path that git would not merge over. is_new: HEAD has no such file."""
     if path in tracking.dirty:

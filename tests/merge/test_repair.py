@@ -13,9 +13,8 @@ from checkpoint_git.git.merges.merges import Ancestor, Versions
 from checkpoint_git.merge.explanation import Entry
 from checkpoint_git.merge.repair import CONTRADICTED, TOUCHED, Past, Repaired, remake, repair
 from checkpoint_git.tools.merges.findings import Hit
-from checkpoint_git.tools.merges.judged import JudgedFile, key_of, list_damage
+from checkpoint_git.tools.merges.judged import JudgedFile, Parents, key_of, list_damage
 from checkpoint_git.tools.merges.line_merge import find_hits
-from checkpoint_git.tools.merges.sentences import Parents
 from tests.merge.operations import Operation, Value, apply_operations, histories, start, text_of
 from tests.merge.schemas import skill_schema
 from tests.support.merging import merge_texts

@@ -37,17 +37,15 @@ def read_base_ids(cwd: str, commits: Sequence[str], env: Env = None, *, octopus:
 
 
 def read_bases(cwd: str, parents: Sequence[str], env: Env = None) -> tuple[Base, ...]:
-    return _with_below(cwd, read_base_ids(cwd, parents, env, octopus=len(parents) > 2), 0, env)
+    return _add_below(cwd, read_base_ids(cwd, parents, env, octopus=len(parents) > 2), 0, env)
 
 
-def _with_below(cwd: str, ids: list[str], depth: int, env: Env) -> tuple[Base, ...]:
+def _add_below(cwd: str, ids: list[str], depth: int, env: Env) -> tuple[Base, ...]:
     # git merges the bases one after the other: each with the merge of those before it
-    bases: list[Base] = []
+    bases = []
     for number, one in enumerate(ids):
-        below: tuple[Base, ...] = ()
-        if number and depth < _DEEPEST:
-            below = _with_below(cwd, read_base_ids(cwd, [one, *ids[:number]], env), depth + 1, env)
-        bases.append(Base(one, below))
+        below = read_base_ids(cwd, [one, *ids[:number]], env) if number and depth < _DEEPEST else []
+        bases.append(Base(one, _add_below(cwd, below, depth + 1, env)))
     return tuple(bases)
 
 

@@ -5,7 +5,7 @@ It knows stages, blobs, filters and line merges, and nothing of what a checkpoin
 
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -60,23 +60,26 @@ class Conflicts(NamedTuple):
 
 
 class Top(NamedTuple):
-    """Where git works: the work tree's root and its own git directory, both absolute."""
+    """Where git works: the work tree's root, "" where there is none, and its own git directory, both absolute."""
 
     work_tree: str
     git_dir: str
 
 
+def find_top(cwd: str, env: Env = None) -> Top:
+    words = ["rev-parse", "--is-inside-work-tree", "--absolute-git-dir"]
+    inside, git_dir = os.fsdecode(run_git(words, cwd, env=env).out).split("\n")[:2]
+    top = run_git(["rev-parse", "--show-toplevel"], cwd, env=env).out if inside == "true" else b""
+    return Top(os.fsdecode(top).removesuffix("\n"), git_dir)
+
+
 def read_top(cwd: str) -> Top:
     """The work tree around a directory. Raises CheckpointError outside a repository and in a bare one."""
-    words = ["rev-parse", "--is-inside-work-tree", "--absolute-git-dir"]
-    inside, git_dir = os.fsdecode(run_git(words, cwd).out).split("\n")[:2]
-    if inside != "true":
-        raise CheckpointError(
-            "no files are checked out here: this is a bare repository or the inside of one",
-            "run it in a clone or a work tree",
-        )
-    top = run_git(["rev-parse", "--show-toplevel"], cwd).out
-    return Top(os.fsdecode(top).removesuffix("\n"), git_dir)
+    top = find_top(cwd)
+    if not top.work_tree:
+        message = "no files are checked out here: this is a bare repository or the inside of one"
+        raise CheckpointError(message, "run it in a clone or a work tree")
+    return top
 
 
 def read_operation(git_dir: str) -> str:
@@ -98,14 +101,12 @@ def read_conflicts(work_tree: str) -> Conflicts:
     paths = sorted(path for path in stages if is_merged(path))
     blobs = sorted({blob for path in paths for mode, blob, _ in stages[path] if mode != GITLINK})
     contents = dict(zip(blobs, read_blobs(work_tree, blobs), strict=True))
-    files = [_unmerged(path, stages[path], contents) for path in paths]
+    files = []
+    for path in paths:
+        versions = {stage: Version(mode, blob, contents.get(blob, b"")) for mode, blob, stage in stages[path]}
+        ours, base, theirs = (versions.get(stage) for stage in _STAGE_OF_SIDE)
+        files.append(Unmerged(path, (ours, base, theirs), stages[path]))
     return Conflicts(files, sorted(set(stages) - set(paths)))
-
-
-def _unmerged(path: str, stages: Stages, contents: Mapping[str, bytes]) -> Unmerged:
-    versions = {stage: Version(mode, blob, contents.get(blob, b"")) for mode, blob, stage in stages}
-    ours, base, theirs = (versions.get(stage) for stage in _STAGE_OF_SIDE)
-    return Unmerged(path, (ours, base, theirs), stages)
 
 
 def is_tracked(work_tree: str, path: str) -> bool:
@@ -118,10 +119,8 @@ def read_marker_sizes(work_tree: str, paths: Sequence[str]) -> dict[str, int]:
         return {}
     stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
     fields = run_git(["check-attr", "-z", "--stdin", "conflict-marker-size"], work_tree, stdin=stdin).out.split(b"\0")
-    sizes = {os.fsdecode(path): value for path, value in zip(fields[::3], fields[2::3], strict=False)}
-    return {
-        path: int(size) if size.isdigit() and int(size) > 0 else DEFAULT_MARKER_SIZE for path, size in sizes.items()
-    }
+    sizes = zip(map(os.fsdecode, fields[::3]), fields[2::3], strict=False)
+    return {path: int(size) if size.isdigit() and int(size) else DEFAULT_MARKER_SIZE for path, size in sizes}
 
 
 def read_choices(work_tree: str) -> Choices:

@@ -84,16 +84,15 @@ class Touched(NamedTuple):
 
 def read_commits(cwd: str, ids: Sequence[str], env: Env = None) -> list[Commit]:
     """Commits by their full ids, as they were made."""
-    return [_parse_commit(*pair) for pair in zip(ids, read_blobs(cwd, ids, env), strict=True)]
-
-
-def _parse_commit(commit: str, data: bytes) -> Commit:
-    header, _, message = data.partition(b"\n\n")
-    fields = [line.partition(b" ") for line in header.split(b"\n")]
-    tree = next(value.decode() for name, _, value in fields if name == b"tree")
-    parents = tuple(value.decode() for name, _, value in fields if name == b"parent")
-    subject = message.lstrip(b"\n").partition(b"\n")[0].decode("utf-8", "replace")
-    return Commit(commit, tree, parents, subject)
+    commits = []
+    for commit, data in zip(ids, read_blobs(cwd, ids, env), strict=True):
+        header, _, message = data.partition(b"\n\n")
+        fields = [line.partition(b" ") for line in header.split(b"\n")]
+        tree = next(value.decode() for name, _, value in fields if name == b"tree")
+        parents = tuple(value.decode() for name, _, value in fields if name == b"parent")
+        subject = message.lstrip(b"\n").partition(b"\n")[0].decode("utf-8", "replace")
+        commits.append(Commit(commit, tree, parents, subject))
+    return commits
 
 
 def read_merge(cwd: str, rev: str) -> Commit:
@@ -101,9 +100,8 @@ def read_merge(cwd: str, rev: str) -> Commit:
     (commit,) = read_commits(cwd, [read_commit(cwd, rev)])
     if len(commit.parents) < 2:
         count = "no parent" if not commit.parents else "one parent"
-        raise CheckpointError(
-            f"{escape_controls(rev)} is not a merge: it has {count}", "name a merge commit: git log --merges"
-        )
+        message = f"{escape_controls(rev)} is not a merge: it has {count}"
+        raise CheckpointError(message, "name a merge commit: git log --merges")
     missing = find_missing(cwd, commit.parents)
     if missing:
         parent = next(parent for parent in commit.parents if parent in missing)
@@ -116,11 +114,17 @@ def read_merges(cwd: str, revisions: str) -> list[Commit]:
     """The merges in a range such as "main~20..main", newest first, that could have done something to a checkpoint."""
     result = run_git(["rev-list", "--merges", "--end-of-options", revisions, "--"], cwd, check=False)
     if result.code != 0:
-        raise CheckpointError(
-            f"git knows no range {escape_controls(revisions)!r}", "give one such as main~20..main, or a branch"
-        )
+        message = f"git knows no range {escape_controls(revisions)!r}"
+        raise CheckpointError(message, "give one such as main~20..main, or a branch")
     merges = read_commits(cwd, result.out.decode().split())
-    return _keep_differing(cwd, merges)
+    parents = sorted({parent for merge in merges for parent in merge.parents})
+    trees = {commit.id: commit.tree for commit in read_commits(cwd, parents)}
+    pairs = {}
+    for merge in merges:
+        first, *others = (trees[parent] for parent in merge.parents)
+        pairs[merge.id] = {(first, tree) for tree in (*others, merge.tree)}
+    changes = diff_tree_pairs(cwd, {pair for some in pairs.values() for pair in some}, pathspecs())
+    return [merge for merge in merges if any(changes[pair] for pair in pairs[merge.id])]
 
 
 def read_cut_ends(cwd: str, revisions: str) -> list[Commit]:
@@ -134,58 +138,20 @@ def read_cut_ends(cwd: str, revisions: str) -> list[Commit]:
     return read_commits(cwd, [commit for commit in ids if commit in ends])
 
 
-def _keep_differing(cwd: str, merges: list[Commit]) -> list[Commit]:
-    parents = sorted({parent for merge in merges for parent in merge.parents})
-    trees = {commit.id: commit.tree for commit in read_commits(cwd, parents)}
-    pairs = {
-        merge.id: {(trees[merge.parents[0]], tree) for tree in (*map(trees.__getitem__, merge.parents[1:]), merge.tree)}
-        for merge in merges
-    }
-    changes = diff_tree_pairs(cwd, {pair for some in pairs.values() for pair in some}, pathspecs())
-    return [merge for merge in merges if any(changes[pair] for pair in pairs[merge.id])]
-
-
-# the files of one merge
+# the files of a merge
 
 
 def read_touched(cwd: str, merge: Commit, env: Env = None) -> Touched:
     """Every version of the checkpoint files that a parent or the merge itself changed.
 
-    A file beyond the size that a checkpoint may have is not read: NULs of that size stand for it.
-    Raises CheckpointError where a shallow clone lacks what the parents have in common.
+    A file beyond the size that a checkpoint may have is not read: NULs of that size stand for it. The merge's `tree`
+    may be "": its id then says what it holds. Raises CheckpointError where a shallow clone lacks what the parents have
+    in common.
     """
-    found = read_touched_all(cwd, [merge], env)[0]
+    (found,) = _read_touched_all(cwd, [merge], read_all_bases(cwd, [merge.parents], env), env)
     if isinstance(found, CheckpointError):
         raise found
     return found
-
-
-def read_touched_all(
-    cwd: str, merges: Sequence[Commit], env: Env = None, based: "Sequence[tuple[Base, ...]] | None" = None
-) -> list[Touched | CheckpointError]:
-    """read_touched for many merges, in as few processes; an error for a merge of which nothing is known.
-
-    All that they hold is in memory at once. A merge's `tree` may be "": its id then says what it holds. based: the
-    merge bases of each, where they are known.
-    """
-    based = read_all_bases(cwd, [merge.parents for merge in merges], env) if based is None else based
-    cut = not all(based) and is_shallow(cwd)
-    sources = _find_sources(cwd, merges, based, env)
-    renamed = {(one.reference, tree) for one in sources for tree in one.parents}
-    plain = {(one.reference, tree) for one in sources for tree in one.plain()}
-    records = {
-        True: diff_tree_pairs(cwd, renamed, pathspecs(), env, renames=True),
-        False: diff_tree_pairs(cwd, plain, pathspecs(), env),
-    }
-    readers = [source.open(records) for source in sources]
-    rows = [reader.list_rows() for reader in readers]
-    wanted = [blob for reader, some in zip(readers, rows, strict=True) for row in some for blob in reader.blobs(row)]
-    contents = read_contents(cwd, wanted, env)
-    lacking = CheckpointError("what its parents have in common is not in this clone", UNSHALLOW)
-    return [
-        lacking if cut and not reader.bases else reader.fill_all(some, contents)
-        for reader, some in zip(readers, rows, strict=True)
-    ]
 
 
 def read_touched_each(cwd: str, merges: Sequence[Commit], env: Env = None) -> Iterator[Touched | str]:
@@ -199,13 +165,14 @@ def read_touched_each(cwd: str, merges: Sequence[Commit], env: Env = None) -> It
 
 
 def _read_in_parts(cwd: str, merges: Sequence[Commit], env: Env) -> Iterator[Touched | CheckpointError]:
-    based: Sequence[tuple[Base, ...]] | None = None
+    based: Sequence[tuple[Base, ...]] = []
     with suppress(CheckpointError):
         based = read_all_bases(cwd, [merge.parents for merge in merges], env)
     for at in range(0, len(merges), AT_ONCE):
         some = merges[at : at + AT_ONCE]
         try:
-            yield from read_touched_all(cwd, some, env, None if based is None else based[at : at + AT_ONCE])
+            known = based[at : at + AT_ONCE] or read_all_bases(cwd, [merge.parents for merge in some], env)
+            yield from _read_touched_all(cwd, some, known, env)
         except CheckpointError:  # where one is damaged, it alone is an error
             for merge in some:
                 try:
@@ -214,38 +181,30 @@ def _read_in_parts(cwd: str, merges: Sequence[Commit], env: Env) -> Iterator[Tou
                     yield error
 
 
-Changes = dict[bool, dict[tuple[str, str], list[Change]]]  # with renames or not -> two trees -> how they differ
+def _read_touched_all(
+    cwd: str, merges: Sequence[Commit], based: Sequence[tuple[Base, ...]], env: Env
+) -> list[Touched | CheckpointError]:
+    """In as few processes; an error for a merge of which nothing is known. based: the merge bases of each.
+
+    All that they hold is in memory at once.
+    """
+    is_cut = not all(based) and is_shallow(cwd)
+    sources = _find_sources(cwd, merges, based, env)
+    renamed = {(one.reference, tree) for one in sources for tree in one.parents}
+    moves = diff_tree_pairs(cwd, renamed, pathspecs(), env, renames=True)
+    plain = {(one.reference, tree) for one in sources for tree in (one.result, *one.others.values())}
+    changes = diff_tree_pairs(cwd, plain, pathspecs(), env)
+    readers = [_Reader(one, moves, changes) for one in sources]
+    contents = read_contents(cwd, [blob for reader in readers for blob in reader.list_blobs()], env)
+    lacking = CheckpointError("what its parents have in common is not in this clone", UNSHALLOW)
+    return [lacking if is_cut and not reader.bases else reader.fill(contents) for reader in readers]
 
 
-class _Tree(NamedTuple):
-    """How a tree differs from the reference: path -> blob ("" for none), and old path -> new path of renames."""
-
-    blobs: dict[str, str]
-    renames: dict[str, str]
-
-
-def _make_tree(changes: list[Change], known: dict[str, str]) -> _Tree:
-    # known: path -> blob in the reference, as far as the trees differ from it; filled here
-    tree = _Tree({}, {})
-    for change in changes:
-        old_path = change.came_from or change.path
-        known.setdefault(old_path, _blob_of(change.old))
-        if change.came_from:
-            known.setdefault(change.path, "")
-            tree.blobs[old_path] = ""
-            tree.renames[old_path] = change.path
-        tree.blobs[change.path] = _blob_of(change.after)
-    for path in [path for path in tree.blobs if not is_merged(path)]:
-        del tree.blobs[path]
-    return tree
-
-
-def _blob_of(entry: Entry | None) -> str:
-    return entry.blob if entry is not None and entry.is_file else ""
+Changes = dict[tuple[str, str], list[Change]]  # two trees -> how they differ
 
 
 class _Source(NamedTuple):
-    """The trees of one merge, by their ids. others: of its merge bases, by the bases' ids."""
+    """The trees of one merge, by their ids. others: of all its merge bases, by the bases' ids."""
 
     reference: str
     parents: tuple[str, ...]
@@ -253,39 +212,26 @@ class _Source(NamedTuple):
     others: dict[str, str]
     bases: tuple[Base, ...]
 
-    def plain(self) -> list[str]:
-        return [self.result, *self.others.values()]
-
-    def open(self, records: Changes) -> "_Reader":
-        known: dict[str, str] = {}
-        parents = [_make_tree(records[True][self.reference, tree], known) for tree in self.parents]
-        result, *others = (_make_tree(records[False][self.reference, tree], known) for tree in self.plain())
-        return _Reader(parents, result, dict(zip(self.others, others, strict=True)), known, self.bases)
-
 
 def _find_sources(cwd: str, merges: Sequence[Commit], based: Sequence[tuple[Base, ...]], env: Env) -> list[_Source]:
     ids = {one for merge, bases in zip(merges, based, strict=True) for one in (*merge.parents, *list_ids(bases))}
-    trees = _read_trees(cwd, sorted(ids | {merge.id for merge in merges if not merge.tree}), env)
+    known = sorted(ids | {merge.id for merge in merges if not merge.tree})
+    headers = read_headers(cwd, [f"{one}^{{tree}}" for one in known], env)
+    trees = {one: header.id for one, header in zip(known, headers, strict=True)}
+    missing = next((one for one, tree in trees.items() if not tree), "")
+    if missing:
+        raise CheckpointError(f"commit {missing[:12]} is not in this repository", UNSHALLOW)
     empty = "" if all(based) else run_git(["hash-object", "-t", "tree", "--stdin"], cwd, env=env).out.decode().strip()
     return [
         _Source(
             trees[bases[0].id] if bases else empty,
             tuple(trees[parent] for parent in merge.parents),
             merge.tree or trees[merge.id],
-            {one: trees[one] for one in sorted({*list_ids(bases)})},
+            {one: trees[one] for one in list_ids(bases)},
             bases,
         )
         for merge, bases in zip(merges, based, strict=True)
     ]
-
-
-def _read_trees(cwd: str, ids: Sequence[str], env: Env) -> dict[str, str]:
-    headers = read_headers(cwd, [f"{one}^{{tree}}" for one in ids], env)
-    trees = {one: header.id for one, header in zip(ids, headers, strict=True)}
-    missing = next((one for one, tree in trees.items() if not tree), "")
-    if missing:
-        raise CheckpointError(f"commit {missing[:12]} is not in this repository", UNSHALLOW)
-    return trees
 
 
 class _Row(NamedTuple):
@@ -298,79 +244,87 @@ class _Row(NamedTuple):
     changed: tuple[int, ...]
 
 
-class _Reader(NamedTuple):
-    """The trees of one merge, all as differences from the same reference."""
+class _Reader:
+    """The files of one merge, from how each of its trees differs from the same reference. Blobs: "" for no file."""
 
-    parents: list[_Tree]
-    result: _Tree
-    others: dict[str, _Tree]
-    known: dict[str, str]
-    bases: tuple[Base, ...]
+    def __init__(self, source: _Source, moves: Changes, changes: Changes) -> None:
+        self.bases = source.bases
+        self._known: dict[str, str] = {}  # path -> blob in the reference, as far as a tree differs from it
+        self._renames: dict[str, str] = {}  # by a parent: old path -> new path
+        self._parents = [self._find_blobs(moves[source.reference, tree]) for tree in source.parents]
+        self._result = self._find_blobs(changes[source.reference, source.result])
+        self._others = {one: self._find_blobs(changes[source.reference, tree]) for one, tree in source.others.items()}
+        paths = {path for blobs in (*self._parents, self._result) for path in blobs} - set(self._renames.values())
+        self._rows = [self._make_row(path) for path in sorted(paths)]
 
-    def list_rows(self) -> list[_Row]:
-        """One row a file; a file renamed by a parent is one file."""
-        renames: dict[str, str] = {}
-        for tree in self.parents:
-            renames.update(tree.renames)
-        paths = {path for tree in (*self.parents, self.result) for path in tree.blobs} - set(renames.values())
-        return [self._row(path, renames.get(path, "")) for path in sorted(paths)]
+    def _find_blobs(self, changes: list[Change]) -> dict[str, str]:
+        blobs = {}
+        for change in changes:
+            self._known.setdefault(change.came_from or change.path, _blob_of(change.old))
+            if change.came_from:
+                self._known.setdefault(change.path, "")
+                self._renames[change.came_from] = change.path
+                blobs[change.came_from] = ""
+            blobs[change.path] = _blob_of(change.after)
+        return {path: blob for path, blob in blobs.items() if is_merged(path)}
 
-    def blob_in(self, tree: _Tree, path: str) -> str:
-        return tree.blobs.get(path, self.known.get(path, ""))
+    def _blob_in(self, blobs: dict[str, str], path: str) -> str:
+        return blobs.get(path, self._known.get(path, ""))
 
-    def blobs(self, row: _Row) -> list[str]:
-        """Every object to be read for a row."""
-        below = [self.blob_in(self.others[one], row.old_path) for one in list_ids(self.bases)]
-        return [blob for blob in (*row.parents, row.result, *below) if blob]
+    def _make_row(self, old: str) -> _Row:
+        new = self._renames.get(old, "")
+        found = [
+            (self._blob_in(blobs, new) if new else "") or self._blob_in(blobs, old)
+            for blobs in (*self._parents, self._result)
+        ]
+        *parents, result = found
+        before = self._known.get(old, "")
+        changed = tuple(number for number, blob in enumerate(parents) if blob != before)
+        return _Row(new or old, old, tuple(parents), result, changed)
 
-    def fill_all(self, rows: list[_Row], contents: dict[str, bytes]) -> Touched:
-        files = [self.fill(row, contents) for row in rows if len(row.changed) <= 2]
-        crowded = sorted(row.path for row in rows if len(row.changed) > 2)
+    def list_blobs(self) -> list[str]:
+        """Every object to be read."""
+        below = [self._blob_in(self._others[one], row.old_path) for row in self._rows for one in list_ids(self.bases)]
+        own = [blob for row in self._rows for blob in (*row.parents, row.result)]
+        return [blob for blob in (*own, *below) if blob]
+
+    def fill(self, contents: dict[str, bytes]) -> Touched:
+        files = [self._fill_row(row, contents) for row in self._rows if len(row.changed) <= 2]
+        crowded = sorted(row.path for row in self._rows if len(row.changed) > 2)
         open_files = sorted((file for file in files if not _is_whole(file)), key=lambda file: file.path)
         return Touched(open_files, len(files) - len(open_files), crowded, [base.id for base in self.bases])
 
-    def _row(self, old: str, new: str) -> _Row:
-        def find(tree: _Tree) -> str:
-            return (self.blob_in(tree, new) if new else "") or self.blob_in(tree, old)
-
-        before = self.known.get(old, "")
-        blobs = tuple(find(tree) for tree in self.parents)
-        changed = tuple(number for number, blob in enumerate(blobs) if blob != before)
-        return _Row(new or old, old, blobs, find(self.result), changed)
-
-    def fill(self, row: _Row, contents: dict[str, bytes]) -> Versions:
-        """A row with its contents. Of an octopus the two parents count that changed the file, or one and another."""
-        two = (0, 1)
+    def _fill_row(self, row: _Row, contents: dict[str, bytes]) -> Versions:
+        """Of an octopus the two parents count that changed the file, or one and another."""
+        one, other = 0, 1
         if len(row.parents) > 2 and row.changed:
-            other = next(number for number in range(len(row.parents)) if number not in row.changed[:1])
-            pair = row.changed if len(row.changed) == 2 else (row.changed[0], other)
-            two = (min(pair), max(pair))
-        first, second = (contents.get(row.parents[number]) for number in two)
+            unchanged = next(number for number in range(len(row.parents)) if number != row.changed[0])
+            one, other = sorted((row.changed[0], row.changed[1] if len(row.changed) == 2 else unchanged))
         old_path = row.old_path if row.old_path != row.path else ""
-        bases = self._ancestors(self.bases, row.old_path, contents)
-        parents = (two[0] + 1, two[1] + 1)
-        return Versions(row.path, old_path, bases, first, second, contents.get(row.result), parents)
+        bases = self._list_ancestors(self.bases, row.old_path, contents)
+        first, second = (contents.get(row.parents[number]) for number in (one, other))
+        return Versions(row.path, old_path, bases, first, second, contents.get(row.result), (one + 1, other + 1))
 
-    def _ancestors(self, bases: tuple[Base, ...], path: str, contents: dict[str, bytes]) -> tuple[Ancestor, ...]:
+    def _list_ancestors(self, bases: tuple[Base, ...], path: str, contents: dict[str, bytes]) -> tuple[Ancestor, ...]:
+        blobs = [self._blob_in(self._others[base.id], path) for base in bases]
         return tuple(
-            Ancestor(
-                contents.get(self.blob_in(self.others[base.id], path)),
-                self._ancestors(base.below, path, contents),
-            )
-            for base in bases
+            Ancestor(contents.get(blob), self._list_ancestors(base.below, path, contents))
+            for blob, base in zip(blobs, bases, strict=True)
         )
+
+
+def _blob_of(entry: Entry | None) -> str:
+    return entry.blob if entry is not None and entry.is_file else ""
 
 
 def _is_whole(file: Versions) -> bool:
     # whether the merge took a file as the only parent that changed it has it, or as both have it
-    if len(file.bases) > 1 and file.first != file.second:
-        return False
-    base = file.bases[0].data if file.bases else None
     if file.first == file.second:
         return file.result == file.first
-    if base in (file.first, file.second):
-        return file.result == (file.second if file.first == base else file.first)
-    return False
+    base = file.bases[0].data if file.bases else None
+    if len(file.bases) > 1 or base not in (file.first, file.second):
+        return False
+    return file.result == (file.second if file.first == base else file.first)
 
 
 def read_contents(cwd: str, blobs: Iterable[str], env: Env = None) -> dict[str, bytes]:

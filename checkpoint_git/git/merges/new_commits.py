@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.isolated_dir import OBJECTS, OTHER_OBJECTS, list_folders
+from checkpoint_git.git.merges.conflicts import find_top
 from checkpoint_git.git.objects import Env, read_blobs, read_commit, read_tree
 from checkpoint_git.git.run import run_git
 
@@ -33,15 +34,11 @@ class Site(NamedTuple):
 
 def read_site(cwd: str, env: Env = None) -> Site:
     """Where the commit would go. Raises CheckpointError where HEAD has no commit yet."""
-    words = ["rev-parse", "--is-inside-work-tree", "--absolute-git-dir"]
-    inside, git_dir = os.fsdecode(run_git(words, cwd, env=env).out).split("\n")[:2]
+    top = find_top(cwd, env)
     result = run_git(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], cwd, env=env, check=False)
     if result.code != 0:
         raise CheckpointError("HEAD has no commit yet", "there is nothing to repair")
-    top = ""
-    if inside == "true":
-        top = os.fsdecode(run_git(["rev-parse", "--show-toplevel"], cwd, env=env).out).removesuffix("\n")
-    return Site(top, git_dir, result.out.decode().strip())
+    return Site(top.work_tree, top.git_dir, result.out.decode().strip())
 
 
 def read_dirty(site: Site, paths: Sequence[str], env: Env = None) -> set[str]:
@@ -66,7 +63,11 @@ def write_repair(site: Site, contents: Mapping[str, bytes], message: str, env: E
         blob = run_git(["hash-object", "-w", "--stdin"], cwd, stdin=data, env=env).out.decode().strip()
         mode = known[path].mode if path in known else "100644"
         entries += f"{mode} {blob} 0\t".encode() + os.fsencode(path) + b"\0"
-    tree = _write_tree(cwd, site.head, entries, env)
+    with tempfile.TemporaryDirectory(prefix="checkpoint-") as folder:
+        own = {**(os.environ if env is None else env), "GIT_INDEX_FILE": os.path.join(folder, "index")}
+        run_git(["read-tree", site.head], cwd, env=own)
+        run_git(["update-index", "-z", "--index-info"], cwd, stdin=entries, env=own)
+        tree = run_git(["write-tree"], cwd, env=own).out.decode().strip()
     signed = run_git(["config", "--type=bool", "--get", "commit.gpgSign"], cwd, env=env, check=False).out.strip()
     words = ["commit-tree", *(["-S"] if signed == b"true" else []), "-p", site.head, "-F", "-", tree]
     commit = run_git(words, cwd, stdin=message.encode("utf-8", "replace"), env=env).out.decode().strip()
@@ -84,14 +85,6 @@ def write_repair(site: Site, contents: Mapping[str, bytes], message: str, env: E
     return commit
 
 
-def _write_tree(cwd: str, head: str, entries: bytes, env: Env) -> str:
-    with tempfile.TemporaryDirectory(prefix="checkpoint-") as folder:
-        own = {**(os.environ if env is None else env), "GIT_INDEX_FILE": os.path.join(folder, "index")}
-        run_git(["read-tree", head], cwd, env=own)
-        run_git(["update-index", "-z", "--index-info"], cwd, stdin=entries, env=own)
-        return run_git(["write-tree"], cwd, env=own).out.decode().strip()
-
-
 def read_repaired(cwd: str, rev: str, env: Env = None) -> list[str]:
     """The merges that a commit says it repaired, by their full ids; [] for any other commit."""
     (data,) = read_blobs(cwd, [read_commit(cwd, rev, env)], env)
@@ -106,19 +99,13 @@ def write_merge_commit(cwd: str, tree: str, parents: tuple[str, str], message: s
     """A merge commit's id. The names in it are those that git is configured with, else the fallback's."""
     words = ["-c", "i18n.commitEncoding=UTF-8", "commit-tree", "--no-gpg-sign", tree]
     words += [word for parent in parents for word in ("-p", parent)]
-    surroundings = {**env, **_read_identity(cwd, env)}
+    own = dict(env)
+    for who in ("AUTHOR", "COMMITTER"):  # git would guess from the machine what is not configured
+        asked = run_git(["-c", "user.useConfigOnly=true", "var", f"GIT_{who}_IDENT"], cwd, env=env, check=False)
+        if asked.code != 0:
+            own |= {f"GIT_{who}_NAME": FALLBACK_NAME, f"GIT_{who}_EMAIL": FALLBACK_EMAIL}
     stdin = message.encode("utf-8", "replace")
-    return run_git([*words, "-F", "-"], cwd, env=surroundings, stdin=stdin).out.decode().strip()
-
-
-def _read_identity(cwd: str, env: Mapping[str, str]) -> dict[str, str]:
-    # author and committer, where they are not configured: git would guess from the machine
-    said: dict[str, str] = {}
-    for who in ("AUTHOR", "COMMITTER"):
-        words = ["-c", "user.useConfigOnly=true", "var", f"GIT_{who}_IDENT"]
-        if run_git(words, cwd, env=env, check=False).code != 0:
-            said |= {f"GIT_{who}_NAME": FALLBACK_NAME, f"GIT_{who}_EMAIL": FALLBACK_EMAIL}
-    return said
+    return run_git([*words, "-F", "-"], cwd, env=own, stdin=stdin).out.decode().strip()
 
 
 @contextmanager

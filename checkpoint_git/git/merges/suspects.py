@@ -65,29 +65,30 @@ def read_suspects(cwd: str, ids: Sequence[str], env: Env = None) -> list[Commit]
     """Of these merges, those in which a checkpoint did not simply come from the only parent that changed it."""
     merges = read_commits(cwd, ids, env)
     changes = _read_changes(cwd, merges, env)
-    suspects = {merge.id for merge in merges if any(_is_open(change) for change in changes[merge.id])}
-    questions: dict[str, list[tuple[str, str]]] = {}  # merge -> (BASE:PATH, the blob that must stand there)
+    # What no parent has, and an octopus, calls for a look without a question to the merge base.
+    suspects = {
+        merge.id
+        for merge in merges
+        for change in changes[merge.id]
+        if len(change.parents) != 2 or change.result not in change.parents or "\n" in change.path
+    }
     open_merges = [merge for merge in merges if merge.id not in suspects and changes[merge.id]]
+    questions: dict[str, dict[str, str]] = {}  # merge -> BASE:PATH -> the blob that must stand there
     found = read_bases_of_all(cwd, [merge.parents for merge in open_merges], env)
     for merge, bases in zip(open_merges, found, strict=True):
-        if len(bases) == 1:
-            questions[merge.id] = [(f"{bases[0]}:{change.path}", _other(change)) for change in changes[merge.id]]
-        else:
+        if len(bases) != 1:
             suspects.add(merge.id)
-    names = sorted({name for asked in questions.values() for name, _ in asked})
+            continue
+        questions[merge.id] = {
+            f"{bases[0]}:{change.path}": change.parents[1 if change.result == change.parents[0] else 0]
+            for change in changes[merge.id]
+        }
+    names = sorted({name for asked in questions.values() for name in asked})
     known = {name: header.id for name, header in zip(names, read_headers(cwd, names, env), strict=True)}
-    suspects |= {merge for merge, asked in questions.items() if any(known[name] != blob for name, blob in asked)}
+    for one, asked in questions.items():
+        if any(known[name] != blob for name, blob in asked.items()):
+            suspects.add(one)
     return [merge for merge in merges if merge.id in suspects]
-
-
-def _is_open(change: _Change) -> bool:
-    """Whether a path's fate calls for a look without a question to the merge base: no parent's, or of an octopus."""
-    return len(change.parents) != 2 or change.result not in change.parents or "\n" in change.path
-
-
-def _other(change: _Change) -> str:
-    first, second = change.parents
-    return second if change.result == first else first
 
 
 def _read_changes(cwd: str, merges: list[Commit], env: Env) -> dict[str, list[_Change]]:

@@ -1,11 +1,36 @@
-"""`checkpoint ci`: what a job of a forge runs, because no forge's merge button runs a merge driver."""
+"""`checkpoint ci`: what a job of a forge runs, because no forge's merge button runs a merge driver.
+
+Here is `ci verify`: whether a line-based merge, or a merge queue's candidate, corrupts anything. It fetches nothing.
+"""
 
 import argparse
-from collections.abc import Callable
-from importlib import import_module
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation, Outcome
+from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.git.merges.conflicts import read_choices
+from checkpoint_git.git.merges.merges import Commit, read_commits, read_touched
+from checkpoint_git.git.merges.squashes import read_squashes
+from checkpoint_git.git.merges.suspects import read_suspects
+from checkpoint_git.git.merges.trees import Plain, open_plain
+from checkpoint_git.git.objects import read_commit
+from checkpoint_git.git.run import clean_env, run_git
+from checkpoint_git.git.staged import pathspecs
+from checkpoint_git.tools.merges import premerge_verb
+from checkpoint_git.tools.merges.findings import (
+    NOT_AUDITED,
+    AuditedMerge,
+    count_kinds,
+    describe,
+    list_findings,
+    list_rules,
+    merge_data,
+    summarize,
+)
+from checkpoint_git.tools.merges.judged import Schemas
+from checkpoint_git.tools.merges.line_merge import audit_merge, audit_merges, find_event, predict_line_merge
+from checkpoint_git.tools.merges.tree_merge import read_checked_bases
 
 SUMMARY = """\
 what a forge's jobs do for pull requests, because no forge's merge button runs a merge driver
@@ -20,28 +45,20 @@ EXAMPLES = """\
   checkpoint ci verify --base origin/main --candidate HEAD"""
 
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"  # the variable that names the file of a job's page; cli writes it
-Verb = Callable[[argparse.Namespace, Invocation], Outcome]
-
-# verb -> the module whose run() it is
-VERBS = {
-    "premerge": "checkpoint_git.tools.merges.premerge_verb",
-    "verify": "checkpoint_git.tools.merges.verify",
-}
-# option -> the verbs that take it; those that all verbs take are not here
+# option -> the verb that takes it; those that both take are not here
 _OPTIONS = {
-    "remote": ("premerge",),
-    "branch": ("premerge",),
-    "push": ("premerge",),
-    "dry_run": ("premerge",),
-    "retries": ("premerge",),
-    "candidate": ("verify",),
+    "remote": "premerge",
+    "branch": "premerge",
+    "push": "premerge",
+    "dry_run": "premerge",
+    "retries": "premerge",
+    "candidate": "verify",
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """VERB --base REF --head REF and the options of all verbs."""
     add = parser.add_argument
-    add("action", metavar="VERB", choices=list(VERBS), help=", ".join(VERBS))
+    add("action", metavar="VERB", choices=["premerge", "verify"], help="premerge, verify")
     add("--base", metavar="REF", help="the branch that the pull request goes into, as this clone knows it")
     add(
         "--head",
@@ -57,10 +74,88 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb that was named; its module is imported only now."""
-    for option, verbs in _OPTIONS.items():
-        if getattr(args, option) not in (None, False) and args.action not in verbs:
+    for option, verb in _OPTIONS.items():
+        if getattr(args, option) not in (None, False) and args.action != verb:
             spelled = option.replace("_", "-")
-            raise CheckpointError(f"ci {args.action} takes no --{spelled}", f"that is for {', '.join(verbs)}")
-    verb: Verb = import_module(VERBS[args.action]).run
-    return verb(args, invocation)
+            raise CheckpointError(f"ci {args.action} takes no --{spelled}", f"that is for {verb}")
+    return premerge_verb.run(args, invocation) if args.action == "premerge" else _verify(args, invocation)
+
+
+def _verify(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    """The verb: exit code 1 where a line-based merge stops, or does what no rule would."""
+    cwd, env = invocation.cwd, clean_env(invocation.env)
+    schemas = Schemas(read_choices(cwd))
+    singles: list[Commit] = []
+    with open_plain(cwd, env) as plain:
+        if args.candidate is None:
+            audited = [_predict(plain, args.base, args.head or "HEAD", schemas)]
+        else:
+            (commit,) = read_commits(cwd, [_read_named(plain, args.candidate)], env)
+            if args.head is None and args.base is not None:
+                audited, singles = _verify_chain(plain, _read_named(plain, args.base), commit.id, schemas)
+            else:
+                audited = [_verify_one(plain, commit, args.base, args.head, schemas)]
+    hint = "name both sides (--base REF --head REF), or fetch the heads of pull requests: refs/pull/*/head"
+    findings = list_findings(audited)
+    for commit in singles:
+        message = f"commit {commit.id[:12]} names one parent only: of a squash nothing is known of the other side"
+        findings.append(Finding(NOT_AUDITED, "note", message, hint=hint))
+    data = {"candidate": args.candidate, "merges": [merge_data(one) for one in audited], "counts": count_kinds(audited)}
+    return Outcome(data, [describe(one) for one in audited], findings, None, [summarize(audited)], list_rules())
+
+
+def _read_named(plain: Plain, name: str) -> str:
+    """The full id of a commit that the words name. Raises CheckpointError where it is not here: nothing is fetched."""
+    try:
+        return read_commit(plain.cwd, name, plain.env)
+    except CheckpointError as error:
+        hint = "fetch it first (git fetch origin '+refs/heads/*:refs/remotes/origin/*'): a job has one branch as a rule"
+        raise CheckpointError(error.message, hint) from None
+
+
+def _predict(plain: Plain, base: str | None, head: str, schemas: Schemas) -> AuditedMerge:
+    if not base:
+        hint = "checkpoint ci verify --base origin/main --head HEAD, or --candidate COMMIT"
+        raise CheckpointError("it is not said what is to be merged into what", hint)
+    first, second = (_read_named(plain, name) for name in (base, head))
+    read_checked_bases(plain.cwd, first, second, plain.env)
+    return predict_line_merge(plain, first, second, (base, head), schemas)
+
+
+def _verify_one(plain: Plain, commit: Commit, base: str | None, head: str | None, schemas: Schemas) -> AuditedMerge:
+    """A merge commit; with a head, a squash of it upon the base."""
+    if head is None:
+        if len(commit.parents) < 2:
+            hint = "of a squash name both sides: --base REF --head REF"
+            raise CheckpointError(f"{escape_controls(commit.id[:12])} is not a merge", hint)
+        return next(audit_merges(plain, [(commit, find_event(commit))], schemas))
+    if not base:
+        raise CheckpointError("of a squash both sides must be named", "add --base REF")
+    sides = (_read_named(plain, base), _read_named(plain, head))
+    squash = commit._replace(parents=sides)
+    event = find_event(squash, True, dict(zip(sides, (base, head), strict=True)))
+    return audit_merge(plain, squash, event, schemas, read_touched(plain.cwd, squash, plain.env))
+
+
+def _verify_chain(plain: Plain, base: str, candidate: str, schemas: Schemas) -> tuple[list[AuditedMerge], list[Commit]]:
+    """What each merge of a candidate did; and the commits of it of whose other side nothing is known."""
+    cwd, env = plain.cwd, plain.env
+    if run_git(["merge-base", "--is-ancestor", base, candidate], cwd, env=env, check=False).code != 0:
+        hint = "name the commit that it was built upon; a shallow clone may lack it"
+        raise CheckpointError("the candidate is not built upon the base", hint)
+    words = ["rev-list", "--first-parent", "--reverse", f"{base}..{candidate}", "--"]
+    chain = read_commits(cwd, run_git(words, cwd, env=env).out.decode().split(), env)
+    suspects = read_suspects(cwd, [commit.id for commit in chain if len(commit.parents) > 1], env)
+    squashes = read_squashes(cwd, [candidate, f"^{base}"], candidate, env)
+    words = ["rev-list", "--first-parent", "--no-merges", f"{base}..{candidate}", "--", *pathspecs()]
+    touching = set(run_git(words, cwd, env=env).out.decode().split())
+    events = [(commit, find_event(commit)) for commit in suspects]
+    events += [(squash, find_event(squash, True)) for squash in squashes]
+    found = {one.event.commit: one for one in audit_merges(plain, events, schemas)}
+    audited, singles = [], []
+    for commit in chain:
+        if commit.id in found or len(commit.parents) > 1:
+            audited.append(found.get(commit.id) or AuditedMerge(find_event(commit), []))
+        elif commit.id in touching:
+            singles.append(commit)
+    return audited, singles

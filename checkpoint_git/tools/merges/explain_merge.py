@@ -24,8 +24,7 @@ from checkpoint_git.git.merges.merges import (
 from checkpoint_git.git.merges.new_commits import read_repaired
 from checkpoint_git.merge.explanation import Explanation
 from checkpoint_git.merge.verdict import FAILURES, Verdict
-from checkpoint_git.tools.merges.judged import JudgedFile, Schemas
-from checkpoint_git.tools.merges.sentences import Parents, describe_ours, file_data, say_entry
+from checkpoint_git.tools.merges.judged import JudgedFile, Parents, Schemas, describe_ours, file_data, say_entry
 
 SUMMARY = "what a past merge did to each entry of each checkpoint: taken from whom, combined, lost"
 EXAMPLES = """\

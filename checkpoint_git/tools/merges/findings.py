@@ -8,8 +8,7 @@ from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.outcome import Line, Rule
 from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.merge.explanation import Entry
-from checkpoint_git.tools.merges.judged import JudgedFile
-from checkpoint_git.tools.merges.sentences import file_data
+from checkpoint_git.tools.merges.judged import JudgedFile, file_data
 
 Kind = Literal["conflict", "not-json", "duplicate-key", "lost", "doubled", "blended", "undecided", "differs"]
 How = Literal["foreseen", "lines", "hand", "changed", "dropped", "unknown"]

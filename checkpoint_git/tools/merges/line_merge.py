@@ -19,8 +19,7 @@ from checkpoint_git.merge.explanation import THE_FILE, Entry
 from checkpoint_git.merge.file import merge_bases, merge_file
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.tools.merges.findings import AuditedFile, AuditedMerge, Event, Hit, How, Kind
-from checkpoint_git.tools.merges.judged import JudgedFile, Schemas, key_of, list_damage, place_of
-from checkpoint_git.tools.merges.sentences import Parents, say_entry
+from checkpoint_git.tools.merges.judged import JudgedFile, Parents, Schemas, key_of, list_damage, place_of, say_entry
 
 _SIDES = ("the base branch", "the head branch")  # of a merge that is foreseen, and of a squash
 _KINDS: dict[str, Kind] = {"lost": "lost", "doubled": "doubled", "blended": "blended"}

@@ -19,7 +19,7 @@ from checkpoint_git.git.objects import read_commit
 from checkpoint_git.git.run import offline_env
 
 if TYPE_CHECKING:
-    from checkpoint_git.tools.merges.judged import Schemas
+    from checkpoint_git.tools.merges.judged import Parents, Schemas, say_entry
 
 _CACHE = ("checkpoint", "merges")  # in git's common directory
 _MOST_CACHED = 5_000  # merges
@@ -101,7 +101,9 @@ def read_audit(
     open_ids = _find_open(place.top, own, recent.ids, verdicts, present)
     waiting = frozenset[str]()
     if open_ids:
-        from checkpoint_git.tools.merges.judged import Schemas  # explains documents, which few runs need
+        from checkpoint_git.tools.merges.judged import (  # explains documents, which few runs need
+            Schemas,
+        )
 
         suspects = {merge.id: merge for merge in read_suspects(place.top, open_ids, own)}
         waiting = frozenset(list(suspects)[MOST_JUDGED:])  # the newest come first, and the next run goes on from there
@@ -170,7 +172,6 @@ def _judge_all(
 def _judge(cwd: str, env: Mapping[str, str], merge: Commit, schemas: "Schemas", present: Present) -> dict[str, Verdict]:
     """What is still there of the damage, in HEAD and in the work tree, and was not repaired in between."""
     from checkpoint_git.tools.merges.judged import key_of, place_of
-    from checkpoint_git.tools.merges.sentences import Parents, say_entry
 
     verdicts = {}
     for file in read_touched(cwd, merge, env).files:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.git import upstream
+from checkpoint_git.git.attributes import DRIVER, read_merge_attributes
 from checkpoint_git.git.run import offline_env
 
 if TYPE_CHECKING:
@@ -59,11 +60,12 @@ def read_upstream(
     from checkpoint_git.tools.merges.preview import preview_files
 
     settings = upstream.read_settings(top, tracking.branch, own)
-    driven = upstream.read_driven(top, [file.path for file in files], own) if settings.installed else frozenset[str]()
+    paths = [file.path for file in files] if settings.installed else []
+    attributes = read_merge_attributes(top, paths, own) if paths else {}
     previews = tuple(
         preview._replace(
             in_the_way=upstream.is_in_the_way(top, file.old_path or file.path, tracking, settings, file.first is None),
-            driven=file.path in driven,
+            driven=attributes.get(file.path) == DRIVER,
         )
         for file, preview in zip(files, preview_files(top, files, settings.choices, now), strict=True)
     )
