@@ -109,10 +109,7 @@ def find_run_trouble(run_id: str) -> str:
 
 
 def _is_text(text: str) -> bool:
-    try:
-        return bool(text.encode())
-    except UnicodeEncodeError:
-        return False
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def find_base_trouble(base: str) -> str:

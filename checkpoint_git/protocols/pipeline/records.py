@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
@@ -84,24 +84,21 @@ def write_record(run: Run, draft: Draft, attempt: int | None, now: int) -> Writt
     """Attempt None takes the next free number, whoever else is writing. Raises CheckpointError, nothing written."""
     check_phase(draft.phase, writing=True)
     value = make_value(run, draft, attempt or 1, now)
-    warnings = _check(run, value, now)
+    warnings = _check(value, now)
     store.prepare_folder(run.base, run.ticket_id, run.run_id)
-    if attempt is None:
-        while True:
-            if name := _create(run, value, next_attempt(run, draft.phase)):
-                return Written(name.path, value, warnings)
+    while attempt is None:
+        value["attempt_number"] = next_attempt(run, draft.phase)
+        if _create(run.base, value):
+            return Written(_path(value), value, warnings)
     taken = run.attempts(draft.phase)
-    name = None if attempt in taken else _create(run, value, attempt)
-    if name is None:
+    if attempt in taken or not _create(run.base, value):
         following = max([attempt, *run.attempts(draft.phase)]) + 1
-        raise CheckpointError(
-            f"the checkpoint {_name(run, value).path} already exists, and checkpoints are never overwritten",
-            f"increment the attempt number: --attempt {following}, or --attempt auto",
-        )
+        message = f"the checkpoint {_path(value)} already exists, and checkpoints are never overwritten"
+        raise CheckpointError(message, f"increment the attempt number: --attempt {following}, or --attempt auto")
     newest = max(taken, default=0)
     if attempt < newest:
         warnings.append(f"attempt {newest} exists already: read goes on returning that one")
-    return Written(name.path, value, warnings)
+    return Written(_path(value), value, warnings)
 
 
 def make_value(run: Run, draft: Draft, attempt: int, now: int) -> dict[str, Any]:
@@ -123,8 +120,8 @@ def make_value(run: Run, draft: Draft, attempt: int, now: int) -> dict[str, Any]
     }
 
 
-def _check(run: Run, value: dict[str, Any], now: int) -> list[str]:
-    findings = check_value(value, _name(run, value).path, 0, now)
+def _check(value: dict[str, Any], now: int) -> list[str]:
+    findings = check_value(value, _path(value), 0, now)
     errors = [finding for finding in findings if finding.level == "error"]
     if errors:
         message = "; ".join(finding.message for finding in errors)
@@ -133,26 +130,27 @@ def _check(run: Run, value: dict[str, Any], now: int) -> list[str]:
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:  # JSON can spell halves of surrogate pairs, which no file can hold
-        raise CheckpointError(
-            "invalid checkpoint: it holds text that is not Unicode", "fix it and write again"
-        ) from None
+        message = "invalid checkpoint: it holds text that is not Unicode"
+        raise CheckpointError(message, "fix it and write again") from None
     return [finding.message for finding in findings]
 
 
-def _name(run: Run, value: dict[str, Any]) -> RecordName:
+def _path(value: dict[str, Any]) -> str:
     phase = value["phase"]
-    return RecordName(run.ticket_id, run.run_id, layout.PHASES[phase], phase, value["attempt_number"])
+    name = (value["ticket_id"], value["run_id"], layout.PHASES[phase], phase, value["attempt_number"])
+    return RecordName(*name).path
 
 
-def _create(run: Run, value: dict[str, Any], attempt: int) -> RecordName | None:
-    value["attempt_number"] = attempt
+def _create(base: str, value: dict[str, Any]) -> bool:
+    """Writes a record whole and on the disk; False where its name is taken."""
+    from checkpoint_git.disk import atomic  # `pipeline list`, the hot verb, writes nothing
+
     data = write_block(value).encode()
     if len(data) > MAX_BYTES:
         raise CheckpointError(f"the checkpoint would have {len(data)} bytes, and {MAX_BYTES} is the limit", "list less")
     if data.count(b"\n") > MAX_VALUES // 2:
         raise CheckpointError(f"the checkpoint would have more than {MAX_VALUES // 2} lines", "list less")
-    name = _name(run, value)
-    return name if store.create_record(run.base, name, data) else None
+    return atomic.create_file(os.path.join(base, _path(value)), data, layout.FILE_MODE)
 
 
 def next_attempt(run: Run, phase: str) -> int:
@@ -184,15 +182,13 @@ def read_newest(run: Run, phase: str, now: int, *, attempt: int | None = None, f
     if not names:
         raise _missing(run, phase, attempt)
     names.sort(key=lambda name: (name.attempt, name.ordinal), reverse=True)
-    newest, skipped = None, list[Skipped]()
+    broken: list[Record] = []
     for name in names if fallback else names[:1]:
         record = check_record(name.path, store.read_content(run.base, name.path), now=now)
         if record.is_valid:
-            return Found(record, skipped)
-        newest = newest or record
-        skipped.append(_skip(record))
-    assert newest is not None
-    return Found(newest, [])
+            return Found(record, [_skip(each) for each in broken])
+        broken.append(record)
+    return Found(broken[0], [])
 
 
 def _skip(record: Record) -> Skipped:
@@ -204,8 +200,8 @@ def _missing(run: Run, phase: str, attempt: int | None) -> CheckpointError:
     if attempts:
         message = f"there is no attempt {attempt} at {phase} in run {run.run_id} of {run.ticket_id}"
         return CheckpointError(message, f"there are attempts {', '.join(map(str, attempts[-_MOST_NAMED:]))}")
-    there = list(dict.fromkeys(name.phase for name in run.names()))
-    hint = f"this run has: {', '.join(there)}" if there else f"this run has no records below {run.base}"
+    there = ", ".join(dict.fromkeys(name.phase for name in run.names()))
+    hint = f"this run has: {there}" if there else f"this run has no records below {run.base}"
     return CheckpointError(f"there is no checkpoint of {phase} in run {run.run_id} of {run.ticket_id}", hint)
 
 
@@ -239,20 +235,27 @@ class PhaseState(NamedTuple):
 
     phase: str
     record: Record | None
-    state: str  # "valid", "missing" or "invalid"
     errors: list[str]
+
+    @property
+    def state(self) -> Literal["valid", "missing", "invalid"]:
+        return "missing" if self.record is None else "invalid" if self.errors else "valid"
 
 
 class Resumption(NamedTuple):
-    """Whether a run can go on at a phase. run_from: the first phase that has to be run, the wished one if all is well.
+    """Whether a run can go on at a phase. phases: the earlier ones in order.
 
-    phases: the earlier ones in order. passed: what was passed over for an older record, one sentence each.
+    warnings: what is odd about the records, and no reason to stop; what was passed over for an older record first.
     """
 
     phase: str
-    run_from: str
     phases: list[PhaseState]
-    passed: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+
+    @property
+    def run_from(self) -> str:
+        """The first phase that has to be run, the wished one if all is well."""
+        return next((each.phase for each in self.phases if each.errors), self.phase)
 
     @property
     def is_possible(self) -> bool:
@@ -260,17 +263,7 @@ class Resumption(NamedTuple):
 
     @property
     def records(self) -> list[Record]:
-        return [each.record for each in self.phases if each.record is not None and each.state == "valid"]
-
-    @property
-    def warnings(self) -> list[str]:
-        """What is odd about the records, and no reason to stop."""
-        return [*self.passed] + [
-            f"{each.phase}: {message}"
-            for each in self.phases
-            if each.record is not None
-            for message in each.record.messages("warning")
-        ]
+        return [each.record for each in self.phases if each.record is not None and not each.errors]
 
 
 def plan_resume(
@@ -283,15 +276,14 @@ def plan_resume(
 ) -> Resumption:
     """compare: adds what else is known of a record, such as whether a repository has its commits."""
     present = {name.phase for name in run.names()}
-    phases, passed = [], list[str]()
+    phases, passed, odd = [], list[str](), list[str]()
     for earlier in layout.earlier_phases(phase, present):
         if earlier not in present:
-            phases.append(PhaseState(earlier, None, "missing", ["it has no checkpoint"]))
+            phases.append(PhaseState(earlier, None, ["it has no checkpoint"]))
             continue
         found = read_newest(run, earlier, now, fallback=fallback)
-        passed += found.warnings
         record = compare(found.record)
-        errors = record.messages("error")
-        phases.append(PhaseState(earlier, record, "invalid" if errors else "valid", errors))
-    run_from = next((each.phase for each in phases if each.state != "valid"), phase)
-    return Resumption(phase, run_from, phases, passed)
+        passed += found.warnings
+        odd += [f"{earlier}: {message}" for message in record.messages("warning")]
+        phases.append(PhaseState(earlier, record, record.messages("error")))
+    return Resumption(phase, phases, [*passed, *odd])

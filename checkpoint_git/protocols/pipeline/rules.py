@@ -22,7 +22,6 @@ SCHEMA_VERSION = "1.0.0"
 COMMIT_FIELDS = ("commit_sha", "last_clean_sha", "head_sha", "last_review_sha")
 CLOCK_TOLERANCE = 60  # seconds
 MISPLACED = "pipeline/misplaced"
-_INSTANT_HINT = "write it with its offset: 2026-03-31T14:00:00Z"
 _LARGEST = 10**15  # of whole numbers
 _LAST_SECOND = 253_402_300_799  # of the year 9999
 
@@ -87,8 +86,10 @@ _TYPE_NAMES = {
 
 def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Finding]:
     """skill: the last three parts of the record's path, unknown folders left empty. now: seconds since 1970."""
-    found = [*_check_version(value), *_check_ticket(value), *_check_times(value, now), *_check_paths(value)]
-    found += [*_check_repositories(value), *_check_payload_phase(value), *_check_whole_numbers(value)]
+    payload = value.get("phase_payload")
+    payload = payload if isinstance(payload, dict) else {}
+    found = [*_check_identity(value), *_check_times(value, payload, now), *_check_paths(value, payload)]
+    found += [*_check_repositories(value), *_check_payload(value, payload)]
     name = layout.parse_path(skill)
     return [*found, *_check_name(value, name)] if name else found
 
@@ -98,55 +99,45 @@ def _error(code: str, message: str, where: str, hint: str = "") -> Finding:
 
 
 def _warning(code: str, message: str, where: str, hint: str = "") -> Finding:
-    return Finding(f"pipeline/{code}", "warning", message, where=where, hint=hint)
+    return _error(code, message, where, hint)._replace(level="warning")
 
 
-def _check_version(value: dict[str, Any]) -> Iterator[Finding]:
-    version = value.get("schema_version")
+def _check_identity(value: dict[str, Any]) -> Iterator[Finding]:
+    version, ticket = value.get("schema_version"), value.get("ticket_id")
     if isinstance(version, str) and version and version != SCHEMA_VERSION:
         message = f"schema_version is {quote(version)}; this tool knows {SCHEMA_VERSION}"
         yield _warning("schema-version", message, "/schema_version", "a newer checkpoint-git may know it")
-
-
-def _check_ticket(value: dict[str, Any]) -> Iterator[Finding]:
-    ticket = value.get("ticket_id")
     trouble = layout.find_ticket_trouble(ticket) if isinstance(ticket, str) and ticket else ""
     if trouble:
         yield _error("ticket-id", f"ticket_id is {quote(ticket)}: {trouble}", "/ticket_id")
 
 
-def _check_times(value: dict[str, Any], now: int) -> Iterator[Finding]:
-    payload = value.get("phase_payload")
-    label = payload.get("label_applied_at") if isinstance(payload, dict) else None
+def _check_times(value: dict[str, Any], payload: dict[str, Any], now: int) -> Iterator[Finding]:
+    label = payload.get("label_applied_at")
     for where, text in (("/timestamp_utc", value.get("timestamp_utc")), ("/phase_payload/label_applied_at", label)):
         if not isinstance(text, str):
             continue
         instant = read_timestamp(text)
-        name = where[1:]
         if instant is None:
-            message = f"{name} is {quote(text)}: invalid timestamp, or one without an offset"
-            yield _error("timestamp", message, where, _INSTANT_HINT)
+            message = f"{where[1:]} is {quote(text)}: invalid timestamp, or one without an offset"
+            yield _error("timestamp", message, where, "write it with its offset: 2026-03-31T14:00:00Z")
         elif instant[0] > now + CLOCK_TOLERANCE:
-            message = f"{name} is {quote(text)}, which is in the future"
+            message = f"{where[1:]} is {quote(text)}, which is in the future"
             yield _warning("future", message, where, "look at the clock of the machine that wrote it")
 
 
-def _check_paths(value: dict[str, Any]) -> Iterator[Finding]:
-    payload = value.get("phase_payload")
-    changed = payload.get("files_changed") if isinstance(payload, dict) else None
-    for where, paths in (("/artifact_paths", value.get("artifact_paths")), ("/phase_payload/files_changed", changed)):
+def _check_paths(value: dict[str, Any], payload: dict[str, Any]) -> Iterator[Finding]:
+    changed = payload.get("files_changed")
+    for member, paths in (("/artifact_paths", value.get("artifact_paths")), ("/phase_payload/files_changed", changed)):
         for at, path in enumerate(paths if isinstance(paths, list) else ()):
-            if isinstance(path, str) and path:
-                yield from _check_path(path, f"{where}/{at}")
-
-
-def _check_path(path: str, where: str) -> Iterator[Finding]:
-    trouble = find_path_trouble(path)
-    if trouble:
-        hint = "write it relative to the repository's root, with / between its parts"
-        yield _error("path", f"{where[1:]} is {quote(path)}: {trouble}", where, hint)
-    elif path != "/".join(part for part in path.split("/") if part not in ("", ".")):
-        yield _warning("path-not-normal", f"{where[1:]} is {quote(path)}, which can be written shorter", where)
+            if not isinstance(path, str) or not path:
+                continue
+            where, trouble = f"{member}/{at}", find_path_trouble(path)
+            if trouble:
+                hint = "write it relative to the repository's root, with / between its parts"
+                yield _error("path", f"{where[1:]} is {quote(path)}: {trouble}", where, hint)
+            elif path != "/".join(part for part in path.split("/") if part not in ("", ".")):
+                yield _warning("path-not-normal", f"{where[1:]} is {quote(path)}, which can be written shorter", where)
 
 
 def find_path_trouble(path: str) -> str:
@@ -173,30 +164,21 @@ def _check_repositories(value: dict[str, Any]) -> Iterator[Finding]:
 
 def find_payload_phase(value: dict[str, Any]) -> str:
     """The phase whose payload a record should have; "" where the record and its payload do not agree on one."""
-    phase = value.get("phase")
-    is_known = isinstance(phase, str) and phase in layout.READ_PHASES
-    return phase if is_known and phase == _claimed_phase(value) else ""
-
-
-def _claimed_phase(value: dict[str, Any]) -> Any:
     phase, payload = value.get("phase"), value.get("phase_payload")
-    return payload.get("phase", phase) if isinstance(payload, dict) else phase
+    claimed = payload.get("phase", phase) if isinstance(payload, dict) else phase
+    return phase if isinstance(phase, str) and phase in layout.READ_PHASES and claimed == phase else ""
 
 
-def _check_payload_phase(value: dict[str, Any]) -> Iterator[Finding]:
-    phase, claimed = value.get("phase"), _claimed_phase(value)
+def _check_payload(value: dict[str, Any], payload: dict[str, Any]) -> Iterator[Finding]:
+    phase = value.get("phase")
+    claimed = payload.get("phase", phase)
     if isinstance(phase, str) and claimed != phase:
         message = f"phase_payload/phase is {quote(claimed)}, but the record's phase is {quote(phase)}"
         hint = "both name the same phase; a payload that is being written may leave it out"
         yield _error("payload-phase", message, "/phase_payload/phase", hint)
-
-
-def _check_whole_numbers(value: dict[str, Any]) -> Iterator[Finding]:
-    """JSON Schema takes YAML's 1.0 for a whole number; readers of records do not."""
-    payload = value.get("phase_payload")
-    members = payload.items() if isinstance(payload, dict) else ()
-    numbers = [("/attempt_number", value.get("attempt_number")), *((f"/phase_payload/{key}", n) for key, n in members)]
-    for where, number in numbers:
+    numbers = {"/attempt_number": value.get("attempt_number")}
+    for where, number in {**numbers, **{f"/phase_payload/{key}": member for key, member in payload.items()}}.items():
+        # JSON Schema takes YAML's 1.0 for a whole number; readers of records do not
         if isinstance(number, float) and number.is_integer():
             yield _error("wrong-type", f"{where[1:]} is {number} and must be a whole number", where)
         elif isinstance(number, int) and number > _LARGEST:

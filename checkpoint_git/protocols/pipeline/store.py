@@ -174,10 +174,3 @@ def prepare_folder(base: str, ticket_id: str, run_id: str) -> None:
 def _refuse_outside(folder: str, base: str) -> None:
     if not is_inside(folder, base):
         raise CheckpointError(f"{folder} leads out of {base} by a symbolic link", "put a real folder in its place")
-
-
-def create_record(base: str, name: RecordName, data: bytes) -> bool:
-    """Writes a record whole and on the disk; False where its name is taken. Raises CheckpointError."""
-    from checkpoint_git.disk import atomic  # `pipeline list`, the hot verb, writes nothing
-
-    return atomic.create_file(os.path.join(base, name.path), data, layout.FILE_MODE)

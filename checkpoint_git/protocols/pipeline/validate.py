@@ -1,7 +1,7 @@
 """Whether a file is a valid pipeline record: YAML, shape and meaning in turn, then against a repository."""
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from checkpoint_git.core import yamltext
@@ -130,59 +130,41 @@ def _locate_all(findings: list[Finding], path: str, text: str, *, brief: bool) -
 
 def compare_with_repository(record: Record, path: str) -> list[Finding]:
     """What is missing in the repository around a folder. record: a valid one. Raises CheckpointError."""
+    from checkpoint_git.git.paths import find_state
+
     repository = find_repository(path) if os.path.isdir(path) else None
     if repository is None:
         raise CheckpointError(f"--repo {escape_controls(path)} is not inside a git repository", "name a work tree")
     assert record.value is not None
-    work_tree = repository[0]
-    # A repository goes by its folder's name, that of the folder that it is a linked work tree of, and its remotes'.
-    commits, unchecked = _find_commits(record.value, _read_names(*repository))
+    commit_map, payload = record.value["repo_commit_map"], record.value["phase_payload"]
+    work_tree, names = repository[0], _read_names(*repository)
+    commits: dict[str, str] = {}
     found = []
-    for name in unchecked:
-        message = f"{rules.quote(name)} is another repository: its commit was not looked for"
-        found.append(Finding("pipeline/other-repository", "warning", message, where="/repo_commit_map"))
+    for name, commit in commit_map.items():
+        if len(commit_map) == 1 or name.removesuffix(".git").rpartition("/")[2].lower() in names:
+            commits[join_pointer("/repo_commit_map", name)] = commit
+        else:
+            message = f"{rules.quote(name)} is another repository: its commit was not looked for"
+            found.append(Finding("pipeline/other-repository", "warning", message, where="/repo_commit_map"))
+    commits |= {f"/phase_payload/{field}": payload[field] for field in rules.COMMIT_FIELDS if field in payload}
     found += _compare_commits(work_tree, commits)
-    found += _compare_artifacts(work_tree, record.value["artifact_paths"])
+    for at, artifact in enumerate(record.value["artifact_paths"]):
+        if find_state(artifact, work_tree, work_tree) != "there":
+            message = f"artifact_paths/{at} is {rules.quote(artifact)}, which is not in {work_tree}"
+            hint = "restore it, or run the phase again"
+            found.append(
+                Finding("pipeline/artifact-missing", "error", message, where=f"/artifact_paths/{at}", hint=hint)
+            )
     return [finding._replace(path=record.path) for finding in found]
 
 
 def _read_names(work_tree: str, git_dir: str) -> frozenset[str]:
+    """What a repository goes by: its folder, that of the folder that it is a linked work tree of, and its remotes."""
     from checkpoint_git.git.refs import read_own_names
 
     main, found, _ = git_dir.rpartition("/.git/worktrees/")
     folders = (work_tree, main) if found else (work_tree,)
     return read_own_names(work_tree).union(os.path.basename(folder).removesuffix(".git").lower() for folder in folders)
-
-
-def _find_commits(value: dict[str, object], names: Collection[str]) -> tuple[dict[str, str], list[str]]:
-    """(JSON Pointer -> commit that the repository must have, names of other repositories). names: in lower case."""
-    commit_map, payload = value["repo_commit_map"], value["phase_payload"]
-    assert isinstance(commit_map, dict)
-    assert isinstance(payload, dict)
-    ours = [
-        name
-        for name in commit_map
-        if len(commit_map) == 1 or name.removesuffix(".git").rpartition("/")[2].lower() in names
-    ]
-    commits = {join_pointer("/repo_commit_map", name): commit_map[name] for name in ours}
-    commits.update({f"/phase_payload/{field}": payload[field] for field in rules.COMMIT_FIELDS if field in payload})
-    return commits, [name for name in commit_map if name not in ours]
-
-
-def _compare_commits(work_tree: str, commits: dict[str, str]) -> list[Finding]:
-    from checkpoint_git.git.history.history import is_shallow, read_strangers
-
-    strangers = read_strangers(work_tree, sorted(set(commits.values())))
-    cut_off = bool(strangers) and is_shallow(work_tree)
-    found = []
-    for where, commit in commits.items():
-        if commit not in strangers:
-            continue
-        code, says, hint = _STRANGERS[strangers[commit]]
-        level: Level = "warning" if cut_off else "error"
-        hint = "the history of this clone is cut off: git fetch --unshallow" if cut_off else hint
-        found.append(Finding(code, level, f"{where[1:]} is {commit}, {says}", where=where, hint=hint))
-    return found
 
 
 _STRANGERS = {
@@ -195,11 +177,15 @@ _STRANGERS = {
 }
 
 
-def _compare_artifacts(work_tree: str, artifacts: list[str]) -> Iterator[Finding]:
-    from checkpoint_git.git.paths import find_state
+def _compare_commits(work_tree: str, commits: dict[str, str]) -> Iterator[Finding]:
+    """commits: by JSON Pointer, those that the repository must have."""
+    from checkpoint_git.git.history.history import is_shallow, read_strangers
 
-    for at, path in enumerate(artifacts):
-        if find_state(path, work_tree, work_tree) != "there":
-            message = f"artifact_paths/{at} is {rules.quote(path)}, which is not in {work_tree}"
-            hint = "restore it, or run the phase again"
-            yield Finding("pipeline/artifact-missing", "error", message, where=f"/artifact_paths/{at}", hint=hint)
+    strangers = read_strangers(work_tree, sorted(set(commits.values())))
+    cut_off = bool(strangers) and is_shallow(work_tree)
+    level: Level = "warning" if cut_off else "error"
+    for where, commit in commits.items():
+        if commit in strangers:
+            code, says, hint = _STRANGERS[strangers[commit]]
+            hint = "the history of this clone is cut off: git fetch --unshallow" if cut_off else hint
+            yield Finding(code, level, f"{where[1:]} is {commit}, {says}", where=where, hint=hint)

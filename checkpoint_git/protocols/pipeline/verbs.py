@@ -4,7 +4,7 @@ import json
 import os
 import uuid
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext
@@ -91,13 +91,13 @@ class Request(NamedTuple):
 
 class Reply(NamedTuple):
     """members: of the document, beside success and correlation_id. streamed: the items of `checkpoints`, each made when
-    it is written; after the last one the members of `closing` are known.
+    it is written. closing: the last members, which are complete after the last item.
     """
 
     success: bool
     members: dict[str, Any]
     streamed: Iterable[dict[str, Any]] | None = None
-    closing: Callable[[], dict[str, Any]] = dict
+    closing: Mapping[str, Any] = {}
 
 
 class Action(NamedTuple):
@@ -194,16 +194,16 @@ def _list(request: Request) -> Reply:
     args = request.args
     records.check_ticket(request.base, args.ticket_id)
     run_id = request.run.run_id if args.run_id is not None else ""
-    skipped: list[Skipped] = []
-    count = 0
+    closing: dict[str, Any] = {"count": 0}
 
     def items() -> Iterator[dict[str, Any]]:
-        nonlocal count
+        skipped: list[Skipped] = []
         for record in records.read_records(request.base, args.ticket_id, run_id, request.now, skipped):
-            count += 1
+            closing["count"] += 1
             yield {**(record.value or {}), "checkpoint_path": record.path}
+        closing["skipped"] = _skipped(skipped)
 
-    return Reply(True, {}, items(), lambda: {"count": count, "skipped": _skipped(skipped)})
+    return Reply(True, {}, items(), closing)
 
 
 def _skipped(skipped: list[Skipped]) -> list[dict[str, str]]:
@@ -218,30 +218,25 @@ def _resume(request: Request) -> Reply:
     args = request.args
     phase = records.check_phase(args.skip_to)
     plan = records.plan_resume(request.run, phase, request.now, fallback=args.fallback, compare=request.compare)
-    if not plan.is_possible:
-        return Reply(False, _refusal(plan, request))
     values = [record.value or {} for record in plan.records]
-    return Reply(
-        True,
-        {
+    if plan.is_possible:
+        restored = {
+            value["phase"]: {key: member for key, member in value["phase_payload"].items() if key != "phase"}
+            for value in values
+        }
+        members = {
             "resume_from": phase,
             "completed_phases": [value["phase"] for value in values],
-            "restored": {
-                value["phase"]: {key: member for key, member in value["phase_payload"].items() if key != "phase"}
-                for value in values
-            },
+            "restored": restored,
             "checkpoints": values,
             "warnings": plan.warnings,
-        },
-    )
-
-
-def _refusal(plan: records.Resumption, request: Request) -> dict[str, Any]:
-    lacking = [each for each in plan.phases if each.state != "valid"]
+        }
+        return Reply(True, members)
+    lacking = [each for each in plan.phases if each.errors]
     reasons = "; ".join(f"{each.phase}: {error}" for each in lacking for error in each.errors)
-    again = f"--ticket-id {request.args.ticket_id} --run-id {request.args.run_id}"
-    return {
-        "error": f"the pipeline cannot skip to {plan.phase}: {reasons}",
+    again = f"--ticket-id {args.ticket_id} --run-id {args.run_id}"
+    members = {
+        "error": f"the pipeline cannot skip to {phase}: {reasons}",
         "hint": f"run {plan.run_from} first and go on from there; "
         f"`checkpoint pipeline resume {again} --skip-to {plan.run_from}` restores what is over",
         "run_from": plan.run_from,
@@ -250,6 +245,7 @@ def _refusal(plan: records.Resumption, request: Request) -> dict[str, Any]:
         "completed_phases": [record.name.phase for record in plan.records],
         "warnings": plan.warnings,
     }
+    return Reply(False, members)
 
 
 def _next_attempt(request: Request) -> Reply:
@@ -301,5 +297,5 @@ def _document(reply: Reply) -> Iterator[str]:
         if size > _CHUNK:
             yield "".join(piece)
             piece, size = [], 0
-    closing = "".join(f',\n  "{name}": {json.dumps(member)}' for name, member in reply.closing().items())
+    closing = "".join(f',\n  "{name}": {json.dumps(member)}' for name, member in reply.closing.items())
     yield "".join([*piece, "\n  ]", closing, "\n}\n"])
