@@ -33,7 +33,6 @@ from checkpoint_git.core.outcome import Table
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.protocols.contract import Summary
 
-GENERATOR = "checkpoint-git report"  # how a file is known as ours
 _MOST_FINDINGS = 120
 _FEW_FINDINGS = 8  # that need no grouping
 _LEVELS: dict[str, Tone] = {"error": "bad", "warning": "warn", "note": ""}
@@ -134,7 +133,7 @@ def render(page: PageParts) -> str:
         sections.append(html(_SECTION, anchor, anchor, classes(one.tone), anchor, one.title, note, one.parts))
     return html(
         _read_own("page.html"),
-        GENERATOR, own_text(make_policy(style, script)), page.title, own_content(style),
+        own_text(make_policy(style, script)), page.title, own_content(style),
         page.title, [html("<span>{}</span>", fact) for fact in page.facts if fact],
         [html("<li>{}</li>", chip) for chip in page.chips],
         [html('<li><a href="#{}">{}</a></li>', one.anchor, one.title) for one in page.sections],
