@@ -3,6 +3,7 @@
 A bare PATH, no virtual environment, no language, nobody's settings. What hangs is ended, with all that it started.
 """
 
+import json
 import os
 import shutil
 import signal
@@ -16,54 +17,20 @@ from checkpoint_git.git.run import start_git
 
 SECONDS = 10.0  # for one answer of git's with all that it starts
 FILE = ".checkpoints/proof.checkpoint.json"
-SAMPLE: dict[str, Any] = {
-    "protocol_version": "1.0",
-    "skill": "proof",
-    "project": "proof",
-    "project_dir": "/proof",
-    "created_at": "2026-01-01T08:00:00Z",
-    "updated_at": "2026-01-01T08:00:00Z",
-    "phase": "prove",
-    "step": "one",
-    "status": "in_progress",
-    "progress_summary": "Two branches go their ways.",
-    "progress_table": [
-        {"id": "a", "label": "First", "status": "in_progress"},
-        {"id": "b", "label": "Second", "status": "not_started"},
-    ],
-    "context_primer": {"key_decisions": ["one"]},
-    "next_actions": ["do the first", "do the second"],
-    "skill_state": {"left": 1, "right": 1},
-}
 _PLAIN_PATH = "/usr/bin:/bin"
 _LAST_WORDS = 0.5  # seconds
 _ROOM = 1 << 18  # bytes that the temporary folder must still hold when something went wrong
 
-# Over what git before 2.32 reads from the user's own configuration, whatever we say. What runs in the background
-# would outlive the trial.
-_SETTINGS = b"""\
-[user]
-	name = proof
-	email = proof@localhost
-[commit]
-	gpgSign = false
-[push]
-	gpgSign = false
-[core]
-	autocrlf = false
-	fsmonitor = false
-	hooksPath = .git/hooks
-[gc]
-	auto = 0
-[maintenance]
-	auto = false
-[merge]
-	verifySignatures = false
-"""
-
-
 # branch -> the files of its one commit, in ASCII, and the branches it comes from
 Branches = Mapping[str, tuple[Mapping[str, str], tuple[str, ...]]]
+
+
+def _read_own(name: str) -> bytes:
+    with open(os.path.join(os.path.dirname(__file__), name), "rb") as stream:
+        return stream.read()
+
+
+SAMPLE: dict[str, Any] = json.loads(_read_own("trial_checkpoint.json"))
 
 
 class Trial(NamedTuple):
@@ -121,7 +88,7 @@ def open_trial(env: Mapping[str, str], settings: Mapping[str, str], seconds: flo
             os.mkdir(trial.work_tree)
             must(trial, ["init", "-q", "--template="])
             with open(os.path.join(trial.work_tree, ".git", "config"), "ab") as stream:
-                stream.write(_SETTINGS)
+                stream.write(_read_own("trial.gitconfig"))
                 stream.writelines(_write_setting(key, value) for key, value in settings.items())
             yield trial
     except OSError as error:

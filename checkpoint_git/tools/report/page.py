@@ -37,14 +37,6 @@ _MOST_FINDINGS = 120
 _FEW_FINDINGS = 8  # that need no grouping
 _LEVELS: dict[str, Tone] = {"error": "bad", "warning": "warn", "note": ""}
 _HERE = os.path.dirname(os.path.abspath(__file__))
-_ORIGIN = (
-    "Made by checkpoint report from the checkpoints and the history of this repository. It loads nothing, and what is "
-    "in a checkpoint is shown as text."
-)
-_SECRETS = (
-    "What looks like a password, a token or a key is replaced by [redacted]; read the page before you share it all the "
-    "same. Private state (skill_state) is left out."
-)
 _SECTION = """\
 <section id="{}" aria-labelledby="{}-title"{}><div class="heading"><h2 id="{}-title">{}</h2>{}</div>{}</section>"""
 
@@ -81,7 +73,7 @@ def make_page(
         facts=[*facts, *(fact for part in parts for fact in part.facts)],
         chips=chips,
         sections=sections,
-        notes=[_ORIGIN, _SECRETS, *(note for part in parts for note in part.notes), *trouble],
+        notes=[*(note for part in parts for note in part.notes), *trouble],
     )
 
 
