@@ -1,57 +1,23 @@
-"""The pre-commit framework: what .pre-commit-hooks.yaml offers it, and our entry in a .pre-commit-config.yaml."""
+"""The pre-commit framework: which files its hooks are for, and our entry in a .pre-commit-config.yaml."""
 
+import os
 import re
 
 from checkpoint_git.core.managed_block import find_block, put_block, take_block
 from checkpoint_git.protocols.registry import KINDS
 
 FILE = ".pre-commit-config.yaml"
-MANIFEST = ".pre-commit-hooks.yaml"
-
-
-# what we offer
 
 
 def files_pattern() -> str:
-    """A regular expression for the paths of every protocol's files, as pre-commit searches for it."""
+    """A regular expression for the paths of every protocol's files, as the framework searches for it."""
     endings = [
         (f"{re.escape(kind.folder)}/" if kind.folder else "") + "[^/]+".join(map(re.escape, kind.parts))
         for kind in KINDS
     ]
-    return f"(^|/)({'|'.join(endings)})$" if len(endings) > 1 else f"(^|/){endings[0]}$"
+    return f"(^|/)({'|'.join(endings)})$"
 
 
-def manifest_text() -> str:
-    return f"""\
-# Made from checkpoint_git/tools/setup/framework.py; a test compares the two.
-- id: checkpoint-validate
-  name: checkpoints are valid
-  description: Checks every changed checkpoint file against its protocol.
-  entry: checkpoint validate
-  language: python
-  files: {yaml_quoted(files_pattern())}
-- id: checkpoint-doctor
-  name: checkpoints match the repository
-  description: Compares all checkpoints with the history and the files, and looks after the merge driver and the hooks.
-  entry: checkpoint-doctor
-  language: python
-  always_run: true
-  pass_filenames: false
-"""
-
-
-def yaml_quoted(text: str) -> str:
-    """A text as a single-quoted YAML scalar; it must not hold a newline."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-# our entry
-
-# The interpreter recorded by init first: a program with a window starts hooks with a bare PATH.
-_ENTRY = (
-    'sh -c \'p=$(git config checkpoint.install.python) && [ -x "$p" ] && exec "$p" -P -m checkpoint_git validate "$@"; '
-    'exec checkpoint validate "$@"\' checkpoint'
-)
 _NEW_FILE = b"repos:\n"
 _REPOS = re.compile(rb"^repos:[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 _ITEM = re.compile(rb"^( *)- ")
@@ -59,16 +25,11 @@ _OWN_ID = re.compile(rb"^[ \t]*(?:-[ \t]+)?id:[ \t]*['\"]?checkpoint-validate['\
 
 
 def entry_body(indent: str = "") -> bytes:
-    lines = [
-        "- repo: local",
-        "  hooks:",
-        "  - id: checkpoint-validate",
-        "    name: checkpoints are valid",
-        "    language: system",
-        f"    entry: {yaml_quoted(_ENTRY)}",
-        f"    files: {yaml_quoted(files_pattern())}",
-    ]
-    return "".join(f"{indent}{line}\n" for line in lines).encode()
+    # It starts the interpreter recorded by init first: a program with a window starts hooks with a bare PATH.
+    path = os.path.join(os.path.dirname(__file__), "templates", "pre-commit-entry.yaml")
+    with open(path, encoding="utf-8") as stream:
+        text = stream.read().replace("@FILES@", files_pattern())
+    return "".join(f"{indent}{line}\n" for line in text.splitlines()).encode()
 
 
 def has_entry(data: bytes) -> bool:
