@@ -275,7 +275,6 @@ def _write_log(words: list[str], error: Exception) -> str | None:
 
 
 def _answer_without_verb(words: list[str], program: str) -> str:
-    """The overview or the version where no verb is named, else ""."""
     if words == ["help"]:
         return overview(program)
     for word in words if find_verb_at(words) is None else ():

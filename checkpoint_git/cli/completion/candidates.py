@@ -50,7 +50,6 @@ def shorten_help(text: str | None) -> str:
 
 
 def find_wanted(parser: argparse.ArgumentParser, words: Sequence[str], typed: str) -> Wanted:
-    """What may stand after some words of a verb. typed: what of the last word is there already."""
     # argparse has no public way to ask for its actions
     options = {name: action for action in parser._actions for name in action.option_strings}
     positionals = [action for action in parser._actions if not action.option_strings]

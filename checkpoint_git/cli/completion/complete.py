@@ -74,7 +74,6 @@ def split_line(line: str) -> list[str]:
 
 
 def complete(words: Sequence[str], cwd: str) -> Completed:
-    """What may stand in place of the last of some words, which follow the program's name."""
     earlier, typed = list(words[:-1]), words[-1] if words else ""
     at = find_verb_at(earlier)
     if at is not None:

@@ -22,7 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
-    """The verb: the script itself, whatever the format, for a shell to read."""
     return Answer([read_script(args.shell)], 0)
 
 

@@ -102,7 +102,6 @@ def _lines_with_tail(row: Sequence[Line], widths: Sequence[int], screen: Screen,
 
 
 def _stack(header: Sequence[Line], row: Sequence[Line], screen: Screen) -> Iterator[str]:
-    """The first cell, and the others below it with their headers."""
     room = max(measure(name.text) for name in header[1:]) if header[1:] else 0
     title = wrap(row[0].text, screen.width, len(_INDENT), breaks=True)
     yield from (paint(line, row[0].style or "strong", screen) for line in title)

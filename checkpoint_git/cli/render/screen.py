@@ -127,7 +127,6 @@ def join(row: Sequence[Line], widths: Sequence[int], screen: Screen) -> str:
 
 
 def measure(text: str) -> int:
-    """How many columns of a terminal a text takes."""
     if text.isascii():
         return len(text)
     from unicodedata import category, east_asian_width

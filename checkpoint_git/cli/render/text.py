@@ -52,7 +52,6 @@ def render_finding(finding: Finding, screen: Screen) -> list[str]:
 
 
 def _said(line: Line, screen: Screen) -> str:
-    """The line's text, its sign in front of what is indented."""
     text = escape_controls(line.text)
     if not (line.glyph and screen.glyphs):
         return text

@@ -154,7 +154,6 @@ _BRANCHES: Branches = {
 
 
 def _judge(result: Tried, trial: Trial, *, is_valid: bool) -> str:
-    """What is wrong with a hook's answer to a checkpoint, "" where it is right."""
     if result.hung:
         return f"it did not end in {trial.seconds:g} seconds"
     if is_valid:

@@ -121,7 +121,6 @@ def _list_checks(checks: Sequence[Check]) -> Outcome:
 def _diagnose_bare(
     bare: Repository, args: argparse.Namespace, checks: Sequence[Check], invocation: Invocation
 ) -> Outcome:
-    """Would it merge and check what is pushed to it, and is what it has valid?"""
     if args.skill or args.fix or args.dry_run or args.since or args.online:
         hint = "`checkpoint doctor` looks at it, `checkpoint init` fixes it"
         raise CheckpointError("a bare repository has no work tree for that", hint)

@@ -54,7 +54,6 @@ def write_page(path: str, text: str, *, force: bool) -> None:
 
 
 def find_exposure(place: Place, path: str) -> list[Finding]:
-    """A note where the next `git add` would take the page along."""
     work_tree = place.work_tree
     if work_tree is None or not is_inside(path, work_tree) or (place.git_dir and is_inside(path, place.git_dir)):
         return []

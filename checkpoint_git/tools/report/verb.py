@@ -34,7 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb: exit code 0 whatever the page tells."""
     place = find_place(invocation.cwd)
     path = None if args.output == "-" else plan_path(place, args.output, invocation.cwd)
     tell = make_teller(invocation)

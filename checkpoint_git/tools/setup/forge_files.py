@@ -62,7 +62,6 @@ def forge_files(forge: Forge, base: str, version: str) -> dict[str, bytes]:
 
 
 def is_unedited(data: bytes) -> bool:
-    """Whether init wrote the file and nobody changed a byte of it."""
     mark = _MARK.match(data)
     return mark is not None and mark[1].decode() == _digest(data[mark.end() :])
 
@@ -77,7 +76,6 @@ def is_plain_branch(name: str) -> bool:
 
 
 def plan_forges(work_tree: str, wanted: Sequence[str], env: Mapping[str, str]) -> list[Step]:
-    """The files of the wanted forges, and what an earlier init wrote for others renewed. wanted: of FORGES."""
     asked = [forge for forge in FORGES if forge in wanted]
     there = [forge for forge in FORGES if forge not in asked and _is_there(work_tree, forge)]
     if not asked and not there:

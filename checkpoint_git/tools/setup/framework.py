@@ -33,7 +33,6 @@ def entry_body(indent: str = "") -> bytes:
 
 
 def has_entry(data: bytes) -> bool:
-    """Whether the file runs our hook already, through our block or an entry written by hand."""
     return _OWN_ID.search(data) is not None
 
 

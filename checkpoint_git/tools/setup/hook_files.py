@@ -99,7 +99,6 @@ def is_framework_hook(hook: HookFile) -> bool:
 
 
 def is_own_script(data: bytes) -> bool:
-    """Whether a hook is the script that we made, whatever its first line names by now."""
     block = find_block(data)
     return block is not None and "new file" in block.notes and not remove_block(data)[_first_line_end(data) :]
 

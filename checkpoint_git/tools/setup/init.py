@@ -111,7 +111,6 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
-    """Sets up the repository around a directory, or just the folder outside git."""
     repository = read_repository(cwd, env)
     bare = repository is not None and repository.bare
     _refuse_misplaced(options, repository)

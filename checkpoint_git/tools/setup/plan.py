@@ -88,7 +88,6 @@ def _plan_setting(survey: Survey, key: str, value: str) -> Step:
 
 
 def plan_attributes(survey: Survey, wanted: Wanted) -> list[Step]:
-    """The lines in .gitattributes and in info/attributes."""
     # git reads .gitattributes from the side that it stands on: on a branch older than our lines it would never start
     # the driver (measured). info/attributes counts on every branch and in every linked worktree.
     files = _attribute_files(survey)

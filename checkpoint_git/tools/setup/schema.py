@@ -88,7 +88,6 @@ def settings_of_vscode(schemas: "list[Exported]") -> dict[str, Any]:
 
 
 def github_matcher() -> dict[str, Any]:
-    """What `::add-matcher::` takes in a GitHub workflow; `--format github` needs none."""
     return {"problemMatcher": [{"owner": "checkpoint", "pattern": [_PATTERN]}]}
 
 
@@ -142,7 +141,6 @@ def is_own_text(data: bytes) -> bool:
 
 
 def add_schemas(place: Place, now: int, *, dry_run: bool) -> list[Step]:
-    """Writes what is missing of the schemas beside the checkpoints, and lets every checkpoint name its own."""
     steps = [_plan_file(place, schema) for schema in list_schemas()]
     unnamed = [path for listed in find_hooks("list_schema_references") for path in listed(place, present=False)]
     if not dry_run:

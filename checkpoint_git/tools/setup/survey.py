@@ -198,7 +198,6 @@ class Installation(NamedTuple):
 
     @property
     def is_there(self) -> bool:
-        """Whether anything of ours is registered in this clone: configuration or a hook."""
         return bool(self.driver) or any(hook.state not in ("missing", "foreign") for hook in self.hooks)
 
 

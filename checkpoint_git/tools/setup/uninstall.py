@@ -98,7 +98,6 @@ def _plan_locks(folder: str) -> list[Step]:
 
 
 def _plan_git_dirs(repository: Repository) -> list[Step]:
-    """What other commands left in the git directories: locks and caches go; backups stay, and are named."""
     steps, kept = _plan_locks(repository.git_dir), list[Step]()
     for folder in dict.fromkeys((repository.common_dir, repository.git_dir)):
         for name in _CACHES:

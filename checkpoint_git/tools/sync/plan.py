@@ -27,7 +27,6 @@ class Trees(NamedTuple):
     like: str
 
     def find_id(self, side: Side) -> str:
-        """The id of a side's blob, "" for no file."""
         if isinstance(side, bytes):
             return blob_id(side, self.like)
         return side.blob if side else ""
@@ -49,7 +48,6 @@ class Plan(NamedTuple):
 
 
 def find_clean(work: Work, trees: Trees) -> dict[str, str]:
-    """Files that are as HEAD has them and not as the base has them, each with its blob's id."""
     names = {path: trees.find_id(data) for path, data in work.contents.items() if path in trees.head}
     return {
         path: name

@@ -74,7 +74,6 @@ def fetch_branch(cwd: str, remote: str, branch: str, into: str, env: Mapping[str
 
 
 def look_at_branch(cwd: str, remote: str, branch: str, env: Mapping[str, str], timeout: float) -> str:
-    """The commit that the branch names on the remote; "" for no branch or no answer."""
     words = ["ls-remote", "--quiet", "--refs", "--end-of-options", remote, f"refs/heads/{branch}"]
     result = _run(words, cwd, env, timeout)
     return result.out.partition(b"\t")[0].decode("ascii", "replace") if result.code == 0 else ""
