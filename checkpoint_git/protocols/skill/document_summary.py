@@ -78,7 +78,6 @@ class DocumentSummary(NamedTuple):
 
 
 def summarize_document(document: Document) -> DocumentSummary:
-    """The summary of a document; the value may break the schema."""
     value, findings = document.value, tuple(document.findings)
     if value is None:
         return DocumentSummary(document.path, document.skill, document.size, findings)
@@ -94,6 +93,8 @@ def summarize_document(document: Document) -> DocumentSummary:
         from checkpoint_git.protocols.skill.rotation import plan_rotation  # few checkpoints are that long
 
         due = {part.where for part in plan_rotation(value).moved if part.where != "/superseded"}
+    text = document.text or ""
+    may_record = any(word in text and sign.search(text) for word, sign in _SIGNS)
     return DocumentSummary(
         path=document.path,
         skill=document.skill,
@@ -105,7 +106,7 @@ def summarize_document(document: Document) -> DocumentSummary:
         listed=tuple(map(listed_path, read_primer(value, "generated_files"))),
         actions=_find_passages("/next_actions/{}", map(action_text, read_list(value, "next_actions"))),
         resolutions=_find_passages("/blockers/{}/proposed_resolution", map(_proposal, read_list(value, "blockers"))),
-        recorded=tuple(find_recorded_commits(value)) if _may_record(document.text or "") else (),
+        recorded=tuple(find_recorded_commits(value)) if may_record else (),
         unreviewed=sum(not is_reviewed(entry) for entry in read_list(value, "superseded")),
         merged=tuple((where, length) for where, length in long if where in due),
         rotates=bool(due),
@@ -145,20 +146,14 @@ _OTHER_KEY = re.compile(
 _MAX_DEPTH = 50
 # Such a key ends like this in the file's text; a document without any need not be walked. Two patterns that each begin
 # with plain letters are found ten times as fast as one that may begin with either.
-_SHA_SIGN = re.compile(r'sha\+?"')
-_COMMIT_SIGN = re.compile(r'commit(?:\+?"|_id|_hash|Id|Hash)')
-_CAPITAL_SIGNS = (
+_SIGNS = (
+    ("sha", re.compile(r'sha\+?"')),
+    ("commit", re.compile(r'commit(?:\+?"|_id|_hash|Id|Hash)')),
     ("Sha", re.compile(r'Sha\+?"')),
     ("SHA", re.compile(r'SHA\+?"')),
     ("Commit", re.compile(r'Commit(?:\+?"|Id|Hash)')),
 )
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-
-
-def _may_record(text: str) -> bool:
-    if ("sha" in text and _SHA_SIGN.search(text)) or ("commit" in text and _COMMIT_SIGN.search(text)):
-        return True
-    return any(word in text and sign.search(text) for word, sign in _CAPITAL_SIGNS)
 
 
 def find_recorded_commits(value: Any) -> list[Recorded]:

@@ -152,7 +152,6 @@ def fix_value(value: dict[str, Any], findings: Sequence[Finding], facts: Facts) 
 
 
 def _indexes(findings: list[Finding], place: str, items: Sequence[Any]) -> list[int]:
-    """The items of a list that the findings are about, each once. place: of the list."""
     parts = [one.where.removeprefix(f"{place}/").partition("/")[0] for one in findings if one.where.startswith(place)]
     return sorted({int(part) for part in parts if part.isdecimal() and int(part) < len(items)})
 

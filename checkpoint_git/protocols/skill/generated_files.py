@@ -21,7 +21,7 @@ _GONE = re.compile(  # "(deleted)", "[removed in #12]"; "(removed dead code)" is
     r"(?:[:,;][^()\[\]]*|\s+(?:in|by|with|at|on|since)\b[^()\[\]]*)?[)\]]",
     re.IGNORECASE,
 )
-_NOTHING = re.compile(r"n/?a\.?|none|-+|tbd", re.IGNORECASE)
+_NO_FILE = re.compile(r"n/?a\.?|none|-+|tbd|[a-z][\w+.-]*://.*", re.IGNORECASE)  # nothing, or an address
 _MAX_EXPANDED = 64
 _MAX_ENTRY = 1_000  # characters
 
@@ -33,14 +33,12 @@ def find_readings(entry: str) -> list[list[str]]:
     that is said to be gone is read as it stands, and with its blank nobody misses it.
     """
     entry = entry.strip()
-    if not entry or len(entry) > _MAX_ENTRY or "\n" in entry or re.match(r"[A-Za-z][\w+.-]*://", entry):
-        return []
-    if _NOTHING.fullmatch(entry):
+    if not entry or len(entry) > _MAX_ENTRY or "\n" in entry or _NO_FILE.fullmatch(entry):
         return []
     if _GONE.search(entry):
         return [[entry]]
     bare = _PLACE.sub("", _NOTES.sub("", entry).strip("`"))
-    readings = [[entry], [bare], *(read(bare) for read in _SPLITS)]
+    readings = [[entry], [bare], _split_joints(bare), _cut_comment(bare), _first_word(bare)]
     readings = [[path for part in reading for path in expand_braces(part)] for reading in readings if reading]
     return [reading for at, reading in enumerate(readings) if reading not in readings[:at]]
 
@@ -102,6 +100,3 @@ def _first_word(bare: str) -> list[str]:
     # such as "a/b.ts updated with x"; "Branch refs/x" is prose
     word = (bare.split(None, 1) or [""])[0].rstrip(",;:")
     return [word] if word != bare and "/" in word and is_path_like(word) else []
-
-
-_SPLITS: tuple[Callable[[str], list[str]], ...] = (_split_joints, _cut_comment, _first_word)

@@ -55,7 +55,6 @@ def add_schema_references(place: Place, now: int) -> None:
 
 
 def remove_schema_references(place: Place, now: int) -> None:
-    """Removes the $schema that add_schema_references wrote."""
 
     def without(value: dict[str, Any] | None) -> dict[str, Any]:
         return {key: inner for key, inner in (value or {}).items() if key != "$schema"}

@@ -6,7 +6,7 @@ It knows no skill_state: what it tells is what other skills may read. Values may
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from checkpoint_git.core.outcome import Glyph, Style
+from checkpoint_git.core.outcome import Glyph, Line, Style
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.protocols.skill.views import (
     action_text,
@@ -82,6 +82,15 @@ class History(NamedTuple):
 
     path: str
     entries: Mapping[str, Sequence[Any]]
+
+
+def event_lines(events: Sequence[tuple[str, str]], most: int, letters: int) -> Iterator[Line]:
+    """For people, from (kind, text): so many events at most, and so many letters of each."""
+    for kind, text in events[:most]:
+        name, glyph, style = LOOKS[kind]
+        yield Line(f"  {name}: {shorten(text, letters)}", style, glyph, 4)
+    if len(events) > most:
+        yield Line(f"  and {len(events) - most} more: --json has all of them", "dim")
 
 
 def find_events(before: dict[str, Any], after: dict[str, Any]) -> list[Event]:

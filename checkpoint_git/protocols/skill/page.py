@@ -111,7 +111,6 @@ def _read_checkpoints(place: Place, now: int) -> tuple[list[Document], list[Stat
 
 
 def make_parts(facts: Facts) -> PageParts:
-    """The page's parts. They are as long as they may be, however much there is to show."""
     names = [state.project for state in facts.states if state.project.strip()]
     waiting, counts = len(facts.decisions), Counter(map(_find_column, facts.states))
     chips = [badge(f"{count_of(waiting, 'decision')} waiting on you", "bad" if waiting else "good")]
@@ -119,8 +118,9 @@ def make_parts(facts: Facts) -> PageParts:
     stale = sum(state.stale for state in facts.states)
     if stale:
         chips.append(badge(f"{stale} stale", "warn"))
+    decisions, blockers = _blockers(facts, waiting=True), _blockers(facts, waiting=False)
     timeline = draw_timeline(facts.lives, facts.states)
-    sections = (_decisions(facts), _next(facts), _board(facts), timeline, _blockers(facts))
+    sections = (decisions, _next(facts), _board(facts), timeline, blockers)
     return PageParts(
         title=shorten(max(dict.fromkeys(names), key=names.count), 60) if names else "",
         facts=[count_of(len(facts.states), "checkpoint")],
@@ -134,23 +134,15 @@ def make_parts(facts: Facts) -> PageParts:
 # what waits, and what comes next
 
 
-def _decisions(facts: Facts) -> Section | None:
-    found = facts.decisions
-    if not found:
-        return None
-    rows = {state.skill: state.rows for state in facts.states}
-    shown = [_blocker(one.skill, one.blocker, rows[one.skill]) for one in found[:_MOST_BLOCKERS]]
-    block = items(shown, more=len(found) - len(shown))
-    return Section("decisions", "Decisions waiting on you", [block], count_of(len(found), "decision"), "bad")
-
-
-def _blockers(facts: Facts) -> Section | None:
-    """Those that are not decisions of the reader's, which are at the top."""
-    found = [(state, one) for state in facts.states for one in state.blockers if not waits_on_user(one)]
+def _blockers(facts: Facts, *, waiting: bool) -> Section | None:
+    """The decisions that wait on the reader, which are at the top of the page, or all other blockers."""
+    found = [(state, one) for state in facts.states for one in state.blockers if waits_on_user(one) == waiting]
     if not found:
         return None
     shown = [_blocker(state.skill, one, state.rows) for state, one in found[:_MOST_BLOCKERS]]
     block = items(shown, more=len(found) - len(shown))
+    if waiting:
+        return Section("decisions", "Decisions waiting on you", [block], count_of(len(found), "decision"), "bad")
     return Section("blockers", "Blockers", [block], count_of(len(found), "blocker"))
 
 

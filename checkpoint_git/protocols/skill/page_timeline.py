@@ -167,7 +167,6 @@ def _event_row(skill: str, entry: Entry) -> list[str]:
 
 
 def draw_lanes(lanes: Mapping[str, Sequence[Mark]], description: str) -> Markup:
-    """The marks of each skill over one span of time, and what the marks mean."""
     marks = [mark for lane in lanes.values() for mark in lane]
     end = max((mark.at for mark in marks), default=0)
     span = max(end - min((mark.at for mark in marks), default=0), DAY)

@@ -113,7 +113,6 @@ class Action(NamedTuple):
 
 
 def find_actions(value: dict[str, Any], shipped: Shipped) -> list[Action]:
-    """The next actions without those that have shipped."""
     items = enumerate(read_list(value, "next_actions"))
     actions = [Action(at, views.action_text(item), views.action_done_when(item)) for at, item in items]
     return [action for action in actions if action.text not in shipped]

@@ -145,6 +145,5 @@ def _describe_other(document: Document, action: NextAction | None, now: int) -> 
 
 
 def _listed(title: str, lines: Sequence[str], most: int) -> list[str]:
-    """The first of some lines under their title, which counts them; [] for none."""
     more = [f"  and {len(lines) - most} more"] if len(lines) > most else []
     return [f"{title}: {len(lines)}", *(f"  {line}" for line in lines[:most]), *more] if lines else []

@@ -145,15 +145,11 @@ def describe_changes(changes: Sequence[Change], checkpoints: int, since: str) ->
     title = f"{len(changes)} of {checkpoints} {noun} changed since {since}{f': {told}' if told else ''}"
     blocks: list[Block] = [Line(title, hang=2)]
     for change in changes:
-        state, more = change.state, len(change.events) - _SHOWN_EVENTS
+        state = change.state
         progress = f", {state.complete_rows}/{len(state.rows)} rows complete" if state.rows else ""
         text = f"{state.skill}: {state.status}, {state.step}{progress}, written {state.updated_at}"
         blocks += [Line(""), Line(text, "strong", hang=2)]
         if change.is_compared and not change.events:
             blocks.append(Line("  only its summary, files or private state changed", "dim"))
-        for event in change.events[:_SHOWN_EVENTS]:
-            name, glyph, style = life.LOOKS[event.kind]
-            blocks.append(Line(f"  {name}: {shorten(event.text, _SHOWN_LETTERS)}", style, glyph, 4))
-        if more > 0:
-            blocks.append(Line(f"  and {more} more: --json has all of them", "dim"))
+        blocks += life.event_lines(change.events, _SHOWN_EVENTS, _SHOWN_LETTERS)
     return blocks

@@ -103,8 +103,11 @@ def summarize_status(question: Question) -> Summary:
         shown = states[:1] if question.brief else states
         data = data | {"skills": [state_data(state) for state in shown]} if question.form not in ("text", "md") else {}
         if question.form != "json":
-            blocks = _brief_blocks(shown) if question.brief else _blocks(shown, in_full=question.skill is not None)
-            blocks += [Line("")] if result.findings and not question.brief else []
+            if question.brief:
+                blocks = [block for state in shown for block in (_headline(state), *_lines(state, 1))]
+            else:
+                blocks = _blocks(shown, in_full=question.skill is not None)
+                blocks += [Line("")] if result.findings else []
     if not states:
         blocks = [Line(f"no checkpoints in {place.directory} yet: checkpoint update SKILL starts one", "dim")]
     lead: list[Block] = []
@@ -130,7 +133,10 @@ def _blocks(states: list[State], *, in_full: bool) -> list[Block]:
     else:
         blocks = [Table(headers[:-1], [row[:-1] for row in rows], _FIRM)]
     for state in states:
-        lines = _shown_in_full(state) if in_full else _shown_in_short(state)
+        if in_full:
+            lines = [*_progress_blocks(state), *_lines(state, len(state.actions), with_proofs=True)]
+        else:  # of what is complete one action is enough
+            lines = list(_lines(state, 1 if state.status == "complete" else _SHOWN_ACTIONS, in_short=True))
         blocks += [Line(""), Line(state.skill, "strong"), *lines] if lines else []
     return blocks
 
@@ -150,59 +156,41 @@ def _age_cell(state: State) -> Line:
     return Line(age_text(state.age))
 
 
-def _shown_in_short(state: State) -> list[Block]:
-    """The first next actions, cut short, and all blockers; of what is complete one action is enough."""
-    count = 1 if state.status == "complete" else _SHOWN_ACTIONS
-    lines: list[Block] = [*_action_lines([shorten(text, _SHOWN_LETTERS) for text, _ in state.actions[:count]])]
-    more = len(state.actions) - count
-    if more > 0:
-        lines.append(Line(f"  and {more} more: checkpoint status {quote_word(state.skill)}", "dim", hang=4))
-    return lines + _blocker_lines(state)
+def _headline(state: State) -> Line:
+    words = filter(None, (state.status, state.phase, state.step, _age_cell(state).text))
+    return Line(f"{state.skill}: {', '.join(words)}", "strong", _status_cell(state).glyph, 2)
 
 
-def _shown_in_full(state: State) -> list[Block]:
-    """Everything but the context: summary, rows, actions with their proofs, blockers."""
+def _progress_blocks(state: State) -> list[Block]:
     rows = []
     for row in state.rows:
         text = str(row.get("status", "?"))
         glyph, style = _LOOKS.get(text, ("", ""))
         rows.append((str(row.get("id", "")), str(row.get("label", "")), Line(text, style, glyph)))
     blocks: list[Block] = [Line(f"  {state.summary}", hang=2)] if state.summary else []
-    blocks += [Line(""), Table(("row", "label", "status"), rows, (2,)), Line("")] if rows else []
-    lines = _action_lines([text for text, _ in state.actions])
-    for line, (_, done_when) in zip(lines, state.actions, strict=True):
-        blocks += [line, Line(f"        done when: {done_when}", "dim", hang=10)] if done_when else [line]
-    return blocks + _blocker_lines(state)
+    return blocks + ([Line(""), Table(("row", "label", "status"), rows, (2,)), Line("")] if rows else [])
 
 
-def _brief_blocks(states: list[State]) -> list[Block]:
-    blocks: list[Block] = []
-    for state in states:
-        words = filter(None, (state.status, state.phase, state.step, _age_cell(state).text))
-        blocks.append(Line(f"{state.skill}: {', '.join(words)}", "strong", _status_cell(state).glyph, 2))
-        blocks += [*_action_lines([text for text, _ in state.actions[:1]]), *_blocker_lines(state)]
-    return blocks
-
-
-def _action_lines(texts: list[str]) -> list[Line]:
-    return [Line(f"  {'then' if at else 'next'}: {text}", hang=8) for at, text in enumerate(texts)]
-
-
-def _blocker_lines(state: State) -> list[Block]:
-    lines: list[Block] = []
+def _lines(state: State, most: int, *, in_short: bool = False, with_proofs: bool = False) -> Iterator[Line]:
+    """The first next actions, and all blockers."""
+    for at, (text, done_when) in enumerate(state.actions[:most]):
+        yield Line(f"  {'then' if at else 'next'}: {shorten(text, _SHOWN_LETTERS) if in_short else text}", hang=8)
+        if with_proofs and done_when:
+            yield Line(f"        done when: {done_when}", "dim", hang=10)
+    if in_short and len(state.actions) > most:
+        more = f"  and {len(state.actions) - most} more: checkpoint status {quote_word(state.skill)}"
+        yield Line(more, "dim", hang=4)
     for blocker in state.blockers:
         name, needs = blocker.get("id", "?"), blocker.get("needs")
         text = f"  blocker {name}: {describe_blocker(blocker)}{f' [needs {needs}]' if needs else ''}"
         is_decision = waits_on_user(blocker)
-        lines.append(Line(text, "bad" if is_decision else "warn", "decision" if is_decision else "blocked", 4))
-    return lines
+        yield Line(text, "bad" if is_decision else "warn", "decision" if is_decision else "blocked", 4)
 
 
 # for programs
 
 
 def state_data(state: State) -> dict[str, Any]:
-    """A state as `status --json` and the MCP server show it."""
     return {
         "skill": state.skill,
         "path": state.path,

@@ -60,12 +60,10 @@ def read_list(value: dict[str, Any], key: str) -> list[Any]:
 
 
 def read_objects(value: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    """The objects in the list under a key, without items of other types."""
     return [item for item in read_list(value, key) if isinstance(item, dict)]
 
 
 def read_primer(value: dict[str, Any], key: str) -> list[Any]:
-    """A list in context_primer."""
     primer = value.get("context_primer")
     return read_list(primer, key) if isinstance(primer, dict) else []
 
@@ -97,7 +95,6 @@ def describe_blocker(blocker: dict[str, Any]) -> str:
 
 
 def is_reviewed(superseded: Any) -> bool:
-    """Whether a narrative that a merge set aside is marked as read."""
     return isinstance(superseded, dict) and (superseded.get("reviewed") is True or bool(superseded.get("reviewed_at")))
 
 

@@ -18,7 +18,7 @@ from checkpoint_git.git.history.steps import Commit, Step, Touch, read_blob_at_h
 from checkpoint_git.git.objects import Blobs
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.history import Entry, Version, Versions, read_entries
-from checkpoint_git.protocols.skill.life import LOOKS, describe_event, is_different, is_wanted
+from checkpoint_git.protocols.skill.life import describe_event, event_lines, is_different, is_wanted
 from checkpoint_git.protocols.skill.read import missing_checkpoint
 from checkpoint_git.protocols.skill.since import read_since
 
@@ -108,7 +108,6 @@ def log(
 
 
 def read_life(place: Place, skill: str, since: int | None, boundary: frozenset[str]) -> Iterator[Entry]:
-    """All entries of one skill, newest first, what is not committed yet before them."""
     assert place.work_tree
     path = layout.relative_checkpoint_path(place, skill)
     on_disk = store.read_skill(place, skill)
@@ -178,11 +177,8 @@ def _render(result: LogResult) -> Iterator[Block]:
             words = [commit.id[:9], f"{at[:10]} {at[11:16]}", commit.author, shorten(commit.subject, 80)]
             title = "  ".join([*words, "(merge)"] if entry.is_merge else words)
         yield Line(title, "strong" if commit else "warn", hang=2)
-        for event in entry.events[:_SHOWN_EVENTS]:
-            name, glyph, style = LOOKS[event.kind]
-            yield Line(f"  {name}: {shorten(describe_event(event), _SHOWN_LETTERS)}", style, glyph, 4)
-        if len(entry.events) > _SHOWN_EVENTS:
-            yield Line(f"  and {len(entry.events) - _SHOWN_EVENTS} more: --json has all of them", "dim")
+        events = [(event.kind, describe_event(event)) for event in entry.events]
+        yield from event_lines(events, _SHOWN_EVENTS, _SHOWN_LETTERS)
         if not entry.events:
             yield Line("  only its summary, files or private state", "dim")
     if result.is_cut:
@@ -198,7 +194,6 @@ def _render(result: LogResult) -> Iterator[Block]:
 
 
 def entry_data(entry: Entry) -> dict[str, Any]:
-    """An entry as --json has it."""
     commit, events = entry.commit, []
     for event in entry.events:
         change = {"text": describe_event(event), "from": event.before, "to": event.after}

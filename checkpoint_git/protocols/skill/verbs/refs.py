@@ -35,7 +35,6 @@ def find_refs(documents: Iterable[Document], role: str | None = None) -> list[di
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb. Files that cannot be read are findings."""
     refs, findings = list[dict[str, Any]](), list[Finding]()
     for document in iterate_documents(find_place(invocation.cwd), invocation.now):
         refs += find_refs([document], args.role)

@@ -83,7 +83,6 @@ def rotate(place: Place, skill: str, now: int, *, dry_run: bool = False, on_wait
 
 
 def _read_reverted(place: Place, document: Document) -> tuple[Mapping[str, str], list[Finding]]:
-    """The merged pull requests that would move although the history reverted them, with the evidence."""
     references = find_merged(document.value or {})
     if not references or place.work_tree is None:
         return {}, []

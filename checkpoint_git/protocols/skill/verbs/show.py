@@ -31,7 +31,6 @@ def show(place: Place, skill: str | None, now: int) -> list[Document]:
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
-    """The verb. Only what keeps a file from being shown is a finding here."""
     contents, blocks, findings = dict[str, Any](), list[Block](), list[Finding]()
     for document in show(find_place(invocation.cwd), args.skill, invocation.now):
         if document.value is None:
