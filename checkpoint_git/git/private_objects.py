@@ -72,8 +72,7 @@ def write_commit(work_tree: str, files: Mapping[str, Entry], message: str, env: 
 
 def create_ref(work_tree: str, ref: str, commit: str, env: Mapping[str, str]) -> bool:
     """Returns False, nothing changed, where the ref is there already."""
-    zero = "0" * len(commit)
-    words = [*_LASTING, *_NO_HOOKS, "update-ref", "--no-deref", ref, commit, zero]
+    words = [*_LASTING, *_NO_HOOKS, "update-ref", "--no-deref", ref, commit, "0" * len(commit)]
     result = run_git(words, work_tree, env={**quiet_env(env), **_AUTHOR}, check=False)
     if result.code == 0:
         return True
@@ -85,8 +84,7 @@ def create_ref(work_tree: str, ref: str, commit: str, env: Mapping[str, str]) ->
 def remove_ref(work_tree: str, ref: str, commit: str, env: Mapping[str, str]) -> bool:
     """Returns False where the ref names another commit, or is gone."""
     words = [*_LASTING, *_NO_HOOKS, "update-ref", "--no-deref", "-d", ref, commit]
-    result = run_git(words, work_tree, env=quiet_env(env), check=False)
-    return result.code == 0
+    return run_git(words, work_tree, env=quiet_env(env), check=False).code == 0
 
 
 def read_ref(work_tree: str, ref: str, env: Mapping[str, str]) -> str:
@@ -99,8 +97,7 @@ def read_refs(work_tree: str, prefix: str, env: Mapping[str, str]) -> dict[str, 
     """Name without the prefix -> commit. prefix: ends in "/"."""
     words = ["for-each-ref", "--format=%(objectname) %(refname)", prefix]
     lines = run_git(words, work_tree, env=quiet_env(env)).out.decode("utf-8", "replace").splitlines()
-    pairs = (line.partition(" ") for line in lines)
-    return {name.removeprefix(prefix): commit for commit, _, name in pairs}
+    return {name.removeprefix(prefix): commit for commit, _, name in (line.partition(" ") for line in lines)}
 
 
 def read_ignored(work_tree: str, env: Mapping[str, str]) -> list[str]:

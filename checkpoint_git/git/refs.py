@@ -15,7 +15,7 @@ from checkpoint_git.git.run import clean_env, offline_env, run_git, stream_git
 
 _REMOTE = r"^(?:\w[\w+.-]*://(?!/)[^/]+/|[^/\s]+@?[^/\s]*:(?!//)).*?(?P<name>[^/]+?)(?:\.git)?/*$"
 _ID = re.compile(r"[0-9a-f]{7,64}")
-_ID_FIRST = re.compile(r"[0-9a-f]{7,64}(?![\w])")
+_ID_FIRST = re.compile(r"[0-9a-f]{7,64}(?!\w)")
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+/-]*")
 
 
@@ -32,14 +32,11 @@ def read_own_names(work_tree: str) -> frozenset[str]:
 
 
 class Tag(NamedTuple):
-    """when: seconds since 1970: it was made, of a lightweight one its commit."""
-
     name: str
-    when: int
+    when: int  # seconds since 1970: it was made, of a lightweight one its commit
 
 
 def read_newest_tag(work_tree: str, env: Mapping[str, str]) -> Tag | None:
-    """The tag that was made last, None where there is none that says when."""
     words = ["for-each-ref", "--sort=-creatordate", "--count=1", "--format=%(creatordate:unix) %(refname:lstrip=2)"]
     out = run_git([*words, "refs/tags"], work_tree, env=env, check=False).out
     when, _, name = out.decode("utf-8", "replace").rstrip("\n").partition("\n")[0].partition(" ")
@@ -69,15 +66,11 @@ def read_default_branch(work_tree: str, file: str, env: Mapping[str, str]) -> De
 
 
 class Standing(NamedTuple):
-    """head: HEAD's commit, "" for none yet. id: the commit that was meant, "" where this clone knows none. behind,
-    ahead: how many commits only HEAD has, only the other. ambiguous: several commits begin with those digits.
-    """
-
-    head: str
-    id: str = ""
-    behind: int = 0
-    ahead: int = 0
-    ambiguous: bool = False
+    head: str  # HEAD's commit, "" for none yet
+    id: str = ""  # the commit that was meant, "" where this clone knows none
+    behind: int = 0  # how many commits only HEAD has
+    ahead: int = 0  # and only the other
+    ambiguous: bool = False  # several commits begin with those digits
 
 
 def read_standing(work_tree: str, start: str, tags: Sequence[str]) -> Standing:
@@ -86,7 +79,12 @@ def read_standing(work_tree: str, start: str, tags: Sequence[str]) -> Standing:
     if not has_commit(work_tree, "HEAD", env):
         return Standing("")
     head = read_commit(work_tree, "HEAD", env)
-    commits = _read_commits(start, work_tree, env) if _ID.fullmatch(start) else []
+    commits = []
+    if _ID.fullmatch(start):
+        # `--disambiguate` knows ids only: a branch with such a name is not asked
+        found = run_git(["rev-parse", f"--disambiguate={start}"], work_tree, env=env, check=False)
+        headers = read_headers(work_tree, found.out.decode().split(), env)
+        commits = [header.id for header in headers if header.kind == "commit"]
     if len(commits) > 1:
         return Standing(head, ambiguous=True)
     names = [f"refs/tags/{tag}^{{commit}}" for tag in tags if _TAG.fullmatch(tag) and ".." not in tag]
@@ -96,13 +94,6 @@ def read_standing(work_tree: str, start: str, tags: Sequence[str]) -> Standing:
     words = ["rev-list", "--left-right", "--count", f"{head}...{commits[0]}"]
     behind, ahead = run_git(words, work_tree, env=env).out.split()
     return Standing(head, commits[0], int(behind), int(ahead))
-
-
-def _read_commits(start: str, work_tree: str, env: Mapping[str, str]) -> list[str]:
-    """The commits whose ids begin so. `--disambiguate` knows ids only: a branch with such a name is not asked."""
-    found = run_git(["rev-parse", f"--disambiguate={start}"], work_tree, env=env, check=False)
-    headers = read_headers(work_tree, found.out.decode().split(), env)
-    return [header.id for header in headers if header.kind == "commit"]
 
 
 def read_evidence_times(work_tree: str, sentences: Iterable[str]) -> dict[str, int]:

@@ -2,19 +2,14 @@
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.git.run import check_git_version, clean_env, git_error, run_git
 
-if TYPE_CHECKING:
-    from git import Git
 
-
-class Repository(NamedTuple):
-    """Absolute paths."""
-
+class Repository(NamedTuple):  # absolute paths
     work_tree: str  # the repository itself where it is bare
     git_dir: str  # this work tree's own
     common_dir: str  # shared by all linked worktrees; holds the configuration
@@ -23,10 +18,7 @@ class Repository(NamedTuple):
 
 
 def read_repository(start: str, env: Mapping[str, str]) -> Repository | None:
-    """The repository around a directory, None outside git. Raises CheckpointError inside a .git folder.
-
-    A GIT_DIR that names another repository than the one around `start` is refused: which one was meant is a guess.
-    """
+    """The repository around a directory, None outside git. Raises CheckpointError inside a .git folder."""
     check_git_version(start)
     # A hook runs with GIT_DIR set; in another repository git would then work on the hook's own (measured: a commit on
     # the user's real branch). "not a git repository" is recognised below, so git must not translate it.
@@ -75,24 +67,24 @@ def read_flag(key: str, cwd: str) -> bool:
 
 def read_settings(place: Repository) -> dict[str, str]:
     """The repository's own configuration (not the user's or the system's); of several values the last."""
-    return _parse_settings(_run(_git(place), "--local", "--null", "--list"))
+    return _parse_settings(_config(place, "--null", "--list"))
 
 
 def write_setting(place: Repository, key: str, value: str) -> None:
-    _run(_git(place), "--local", "--replace-all", key, value)
+    _config(place, "--replace-all", key, value)
 
 
 def remove_settings(place: Repository, keys: Iterable[str]) -> None:
-    """Removes keys; a section that held nothing else goes with its heading, so that no byte of ours stays."""
-    ours, present = set(keys), set(read_settings(place))
-    git = _git(place)
-    for section in sorted({_section(key) for key in ours & present}):
-        inside = {key for key in present if _section(key) == section}
+    """A section that held nothing else goes with its heading, so that no byte of ours stays."""
+    ours, sections = set(keys), dict[str, set[str]]()
+    for key in sorted(read_settings(place)):
+        sections.setdefault(key.rpartition(".")[0], set()).add(key)
+    for section, inside in sections.items():
         if inside <= ours:
-            _run(git, "--local", "--remove-section", section)
+            _config(place, "--remove-section", section)
             continue
         for key in sorted(inside & ours):
-            _run(git, "--local", "--unset-all", key)
+            _config(place, "--unset-all", key)
 
 
 def config_path(place: Repository) -> str:
@@ -104,31 +96,22 @@ def _parse_settings(out: bytes) -> dict[str, str]:
     return {key: value for key, _, value in pairs}
 
 
-def _section(key: str) -> str:
-    return key.rpartition(".")[0]
-
-
-def _git(place: Repository) -> "Git":
-    from git import Git  # 0.1 s to load, which the doctor, who only looks, does without
+def _config(place: Repository, *words: str) -> bytes:
+    """`git config --local WORDS`, in the repository's own configuration."""
+    from git import Git, GitCommandError  # 0.1 s to load, which the doctor, who only looks, does without
 
     git = Git(place.work_tree)
     git.update_environment(GIT_DIR=place.git_dir, GIT_WORK_TREE=place.work_tree, GIT_COMMON_DIR=place.common_dir)
-    return git
-
-
-def _run(git: "Git", *words: str) -> bytes:
-    from git import GitCommandError
-
     try:
-        return bytes(git.config(*words, strip_newline_in_stdout=False, stdout_as_string=False))
+        return bytes(git.config("--local", *words, strip_newline_in_stdout=False, stdout_as_string=False))
     except GitCommandError as error:
         said = escape_controls(str(error.stderr).strip().removeprefix("stderr: ").strip("'\n "))
-        raise CheckpointError(
-            f"git config failed: {said}", "is another git running, or the configuration read-only?"
-        ) from error
+        hint = "is another git running, or the configuration read-only?"
+        raise CheckpointError(f"git config failed: {said}", hint) from error
 
 
 def _refuse_other_git_dir(env: Mapping[str, str], start: str, git_dir: str) -> None:
+    # where GIT_DIR names another repository than the one around `start`, which one was meant is a guess
     named = env.get("GIT_DIR", "")
     if named and os.path.realpath(os.path.join(start, named)) != os.path.realpath(git_dir or os.devnull):
         found = f"this directory belongs to {escape_controls(git_dir)}" if git_dir else "this directory is in none"

@@ -13,34 +13,27 @@ from checkpoint_git.git.run import run_git
 from checkpoint_git.git.staged import pathspecs
 
 _STATUS = ("status", "--porcelain=v2", "--branch", "--ahead-behind", "-z", "--untracked-files=no", "--no-renames")
+_FIELDS_BEFORE_PATH = {b"1 ": 8, b"u ": 10}  # of its records on a changed and on an unmerged file
 
 
 class Tracking(NamedTuple):
-    """head, commit: full ids, commit "" where the upstream is configured and not in this clone. name: "origin/main".
-    tracked: it is the branch's upstream, else the remote's default branch. ahead, behind: commits that only one has.
-    dirty: checkpoint paths whose index or work tree differs from HEAD.
-    """
-
     branch: str
-    head: str
-    name: str
-    commit: str
-    tracked: bool
+    head: str  # full id
+    name: str  # such as "origin/main"
+    commit: str  # full id, "" where the upstream is configured and not in this clone
+    tracked: bool  # it is the branch's upstream, else the remote's default branch
     ahead: int
     behind: int
-    dirty: frozenset[str]
+    dirty: frozenset[str]  # checkpoint paths whose index or work tree differs from HEAD
 
 
 class Settings(NamedTuple):
-    """What git would merge by. installed: our driver is configured. rebases: a pull of this branch rebases.
+    """What git would merge by."""
 
-    stashes: a pull puts aside what is not committed, and brings it back afterwards.
-    """
-
-    installed: bool
+    installed: bool  # our driver is configured
     choices: Choices
-    rebases: bool
-    stashes: bool
+    rebases: bool  # a pull of this branch rebases
+    stashes: bool  # a pull puts aside what is not committed, and brings it back afterwards
 
 
 def read_tracking(cwd: str, git_dir: str, env: Mapping[str, str]) -> Tracking | None:
@@ -50,7 +43,14 @@ def read_tracking(cwd: str, git_dir: str, env: Mapping[str, str]) -> Tracking | 
     """
     if read_operation(git_dir):
         return None
-    headers, dirty = _read_status(cwd, env)
+    headers, changed = dict[str, str](), set[str]()
+    for record in run_git([*_STATUS, "--", *pathspecs()], cwd, env=env).out.split(b"\0"):
+        if record.startswith(b"# "):
+            name, _, value = os.fsdecode(record[2:]).partition(" ")
+            headers[name] = value
+        elif fields := _FIELDS_BEFORE_PATH.get(record[:2]):
+            changed.add(os.fsdecode(record.split(b" ", fields)[-1]))
+    dirty = frozenset(changed)
     head, branch = headers.get("branch.oid", ""), headers.get("branch.head", "")
     if branch == "(detached)" or head == "(initial)" or not head:
         return None
@@ -65,30 +65,15 @@ def read_tracking(cwd: str, git_dir: str, env: Mapping[str, str]) -> Tracking | 
     return Tracking(branch, head, name, commit, True, ahead, behind, dirty)
 
 
-def _read_status(cwd: str, env: Mapping[str, str]) -> tuple[dict[str, str], frozenset[str]]:
-    records = run_git([*_STATUS, "--", *pathspecs()], cwd, env=env).out.split(b"\0")
-    headers, dirty = {}, set()
-    for record in records:
-        if record.startswith(b"# "):
-            name, _, value = os.fsdecode(record[2:]).partition(" ")
-            headers[name] = value
-        elif record[:2] in _FIELDS_BEFORE_PATH:
-            dirty.add(os.fsdecode(record.split(b" ", _FIELDS_BEFORE_PATH[record[:2]])[-1]))
-    return headers, frozenset(dirty)
-
-
-_FIELDS_BEFORE_PATH = {b"1 ": 8, b"u ": 10}
-
-
 def _read_default(cwd: str, branch: str, head: str, dirty: frozenset[str], env: Mapping[str, str]) -> Tracking | None:
     """The default branch of origin, or of the only remote, for a branch that follows nothing."""
     words = ["for-each-ref", "--format=%(refname) %(objectname) %(symref)", "refs/remotes/*/HEAD"]
     rows = [row.split(" ") for row in os.fsdecode(run_git(words, cwd, env=env).out).splitlines()]
     known = {row[0]: (row[1], row[2]) for row in rows if len(row) == 3}
-    found = known.get("refs/remotes/origin/HEAD") or (next(iter(known.values())) if len(known) == 1 else None)
-    if found is None:
+    only = next(iter(known)) if len(known) == 1 else ""
+    commit, target = known.get("refs/remotes/origin/HEAD") or known.get(only, ("", ""))
+    if not commit:
         return None
-    commit, target = found
     words = ["rev-list", "--left-right", "--count", f"{head}...{commit}", "--"]
     ahead, behind = run_git(words, cwd, env=env).out.decode().split()
     name = target.removeprefix("refs/remotes/")
@@ -104,15 +89,10 @@ def read_diverged_files(cwd: str, tracking: Tracking, env: Mapping[str, str]) ->
 
 
 def read_settings(cwd: str, branch: str, env: Mapping[str, str]) -> Settings:
-    words = [
-        "config",
-        "-z",
-        "--get-regexp",
-        r"^(merge\.checkpoint\.driver|pull\.rebase|branch\..*\.rebase|(merge|rebase)\.autostash)$",
-    ]
-    records = os.fsdecode(run_git(words, cwd, env=env, check=False).out).split("\0")
-    # a name without "=" means true
-    known = {record.partition("\n")[0]: record.partition("\n")[2] if "\n" in record else "true" for record in records}
+    keys = r"^(merge\.checkpoint\.driver|pull\.rebase|branch\..*\.rebase|(merge|rebase)\.autostash)$"
+    out = run_git(["config", "-z", "--get-regexp", keys], cwd, env=env, check=False).out
+    records = (record.partition("\n") for record in os.fsdecode(out).split("\0"))
+    known = {key: value if equals else "true" for key, equals, value in records}  # a name alone means true
     driver = read_driver_command(known.get(DRIVER, ""))
     rebases = _is_set(known.get(f"branch.{branch}.rebase", known.get("pull.rebase", "")))
     stashes = _is_set(known.get("rebase.autostash" if rebases else "merge.autostash", ""))
@@ -120,7 +100,7 @@ def read_settings(cwd: str, branch: str, env: Mapping[str, str]) -> Settings:
 
 
 def _is_set(value: str) -> bool:
-    """As git reads a boolean that may be another word too."""
+    # as git reads a boolean that may be another word too
     return value.lower() not in ("", "false", "no", "off", "0")
 
 
