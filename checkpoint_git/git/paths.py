@@ -19,6 +19,8 @@ State = Literal["there", "missing", "outside"]
 Kind = Literal["renamed", "deleted", "uncommitted", "ignored", "unknown"]
 
 _GLOB = re.compile(r"[*?\[]")
+_PLAIN_PATH = re.compile(r"[\w.-][\w./ -]*[\w-]", re.ASCII).fullmatch
+_ODD_PART = re.compile(r"(?:^|/)\.{0,2}(?:/|$)").search  # "", "." or ".." between two slashes
 _MAX_WALK = 200_000  # folder entries that one pattern may look at
 _MAX_FOLLOWED = 5  # renames in a row
 _DEEPEST = 100  # folders of a path that are looked at one by one
@@ -26,12 +28,10 @@ _FEW = 100  # paths that git itself looks for; more of them it compares one by o
 
 
 class Fate(NamedTuple):
-    """renamed: detail is the new path, which exists. deleted: detail is the commit, shortened. uncommitted: HEAD has
-    it, only the work tree does not. ignored: .gitignore covers it. unknown: git never had it.
-    """
+    """uncommitted: HEAD has it, the work tree does not. ignored: .gitignore covers it. unknown: git never had it."""
 
     kind: Kind
-    detail: str = ""
+    detail: str = ""  # renamed: the new path, which exists. deleted: the commit, shortened
 
 
 def find_state(path: str, root: str, top: str) -> State:
@@ -39,15 +39,62 @@ def find_state(path: str, root: str, top: str) -> State:
 
     root: the folder that holds .checkpoints. Relative paths are tried from there and from the top.
     """
-    states = [_find_state_from(base, path, top) for base in dict.fromkeys((root, top))]
-    return next((state for state in _ORDER if state in states), "missing")
+    states = {_find_state_from(base, path, top) for base in {root, top}}
+    return "there" if "there" in states else "missing" if "missing" in states else "outside"
 
 
-_ORDER: tuple[State, ...] = ("there", "missing", "outside")
+def _find_state_from(base: str, path: str, top: str) -> State:
+    full = _inside(base, path, top)
+    if full is None:
+        return "outside"
+    if os.path.lexists(full):
+        real, wall = os.path.realpath(full), os.path.realpath(top)
+        if real != wall and not real.startswith(wall.rstrip(os.sep) + os.sep):
+            return "outside"
+        return "there" if os.path.exists(real) else "missing"
+    if not _GLOB.search(path):
+        return "missing"
+    parts = re.sub(r"(?:\*\*/)+", "**/", os.path.relpath(full, top).replace(os.sep, "/")).split("/")
+    return next(_walk(top, parts, iter(range(_MAX_WALK))), "missing")
+
+
+def _walk(folder: str, parts: list[str], budget: Iterator[int]) -> Iterator[State]:
+    """Says "there" for whatever matches. ** stands for any folders; symbolic links to folders are not entered."""
+    if not parts:
+        yield "there"
+        return
+    head, rest = parts[0], parts[1:]
+    if head == "**":
+        yield from _walk(folder, rest, budget)
+    fits = re.compile(translate(head)).match
+    try:
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if next(budget, None) is None:
+            return
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if head == "**" and is_folder and entry.name != ".git":
+            yield from _walk(entry.path, parts, budget)
+        elif fits(entry.name) and (is_folder or not rest):
+            yield from _walk(entry.path, rest, budget)
+
+
+def _inside(base: str, path: str, top: str) -> str | None:
+    """None where it is not in top or could not be a path."""
+    try:
+        os.fsencode(path)  # JSON can spell halves of characters, which no file system holds
+    except UnicodeEncodeError:
+        return None
+    full = os.path.normpath(os.path.join(base, path))
+    is_path = "\0" not in path and not path.startswith("~")
+    return full if is_path and (full == top or full.startswith(top.rstrip(os.sep) + os.sep)) else None
 
 
 def relative_to_top(path: str, root: str, top: str) -> list[str]:
-    """What a path as written may be called in git: relative to top, "/" between its parts; [] where it lies outside."""
+    """What a path as written may be called in git: relative to top, "/" between its parts; [] where it is outside."""
     found = (_inside(base, path, top) for base in dict.fromkeys((root, top)))
     return list(dict.fromkeys(os.path.relpath(full, top).replace(os.sep, "/") for full in found if full))
 
@@ -62,19 +109,16 @@ class Lookup:
         self._plain: dict[str, bool] = {top: True}  # folder -> whether it is one, reached through no symbolic link
 
     def find_state(self, path: str) -> State:
-        known = self._states.get(path)
-        if known is None:
-            known = "there" if self._is_plainly_there(path) else find_state(path, self._root, self._top)
-            self._states[path] = known
-        return known
+        if path not in self._states:
+            is_plain = self._is_plainly_there(path)
+            self._states[path] = "there" if is_plain else find_state(path, self._root, self._top)
+        return self._states[path]
 
     def find_names(self, path: str) -> tuple[str, ...]:
-        known = self._names.get(path)
-        if known is None:
+        if path not in self._names:
             is_plain = self._root == self._top and _PLAIN_PATH(path) and not _ODD_PART(path)
-            known = (path,) if is_plain else tuple(relative_to_top(path, self._root, self._top))
-            self._names[path] = known
-        return known
+            self._names[path] = (path,) if is_plain else tuple(relative_to_top(path, self._root, self._top))
+        return self._names[path]
 
     def _is_plainly_there(self, path: str) -> bool:
         """Whether it is a file of the project by an ordinary name, reached through no symbolic link."""
@@ -87,15 +131,10 @@ class Lookup:
             return False
 
     def _is_plain_folder(self, folder: str) -> bool:
-        known = self._plain.get(folder)
-        if known is None:
-            known = self._is_plain_folder(folder.rpartition("/")[0]) and S_ISDIR(os.lstat(folder).st_mode)
-            self._plain[folder] = known
-        return known
-
-
-_PLAIN_PATH = re.compile(r"[\w.-][\w./ -]*[\w-]", re.ASCII).fullmatch
-_ODD_PART = re.compile(r"(?:^|/)\.{0,2}(?:/|$)").search  # "", "." or ".." between two slashes
+        if folder not in self._plain:
+            is_plain = self._is_plain_folder(folder.rpartition("/")[0]) and S_ISDIR(os.lstat(folder).st_mode)
+            self._plain[folder] = is_plain
+        return self._plain[folder]
 
 
 def read_fates(top: str, paths: Sequence[str]) -> dict[str, Fate]:
@@ -104,12 +143,14 @@ def read_fates(top: str, paths: Sequence[str]) -> dict[str, Fate]:
     """
     if not paths:
         return {}
+    env, few = clean_env(os.environ), paths if len(paths) <= _FEW else ()
     fates = dict.fromkeys(paths, Fate("unknown"))
-    fates.update(dict.fromkeys(_read_ignored(top, paths), Fate("ignored")))
+    stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
+    ignored = run_git(["check-ignore", "-z", "--stdin"], top, stdin=stdin, env=env, check=False).out
+    fates.update((os.fsdecode(name), Fate("ignored")) for name in ignored.split(b"\0") if name)
     if not has_commits(top):
         return fates
     fates.update(_read_removed(top, paths))
-    env, few = clean_env(os.environ), paths if len(paths) <= _FEW else ()
     files = read_tree(top, "HEAD", env, few)
     kept = {*files, *(folder for file in files for folder in folders_of(file))}
     listed = run_git(["--literal-pathspecs", "ls-files", "-t", "-z", "--", *few], top, env=env, check=False).out
@@ -119,71 +160,6 @@ def read_fates(top: str, paths: Sequence[str]) -> dict[str, Fate]:
         if path.rstrip("/") in kept:
             fates[path] = Fate("uncommitted")
     return {path: fate for path, fate in fates.items() if path.rstrip("/") not in sparse}
-
-
-def _find_state_from(base: str, path: str, top: str) -> State:
-    full = _inside(base, path, top)
-    if full is None:
-        return "outside"
-    if os.path.lexists(full):
-        return _exists_inside(full, top)
-    return "there" if _GLOB.search(path) and _matches(full, top) else "missing"
-
-
-def _exists_inside(full: str, top: str) -> State:
-    real, wall = os.path.realpath(full), os.path.realpath(top)
-    if real != wall and not real.startswith(wall.rstrip(os.sep) + os.sep):
-        return "outside"
-    return "there" if os.path.exists(real) else "missing"
-
-
-def _inside(base: str, path: str, top: str) -> str | None:
-    """None where it is not in top or could not be a path."""
-    if "\0" in path or path.startswith("~") or not _is_encodable(path):
-        return None
-    full = os.path.normpath(os.path.join(base, path))
-    return full if full == top or full.startswith(top.rstrip(os.sep) + os.sep) else None
-
-
-def _is_encodable(path: str) -> bool:
-    """Whether the file system could hold such a name; JSON can spell halves of characters."""
-    try:
-        return bool(os.fsencode(path)) or not path
-    except UnicodeEncodeError:
-        return False
-
-
-def _matches(pattern: str, top: str) -> bool:
-    """Whether something matches a pattern. ** stands for any folders; symbolic links to folders are not entered."""
-    parts = re.sub(r"(?:\*\*/)+", "**/", os.path.relpath(pattern, top).replace(os.sep, "/")).split("/")
-    budget = iter(range(_MAX_WALK))
-    return next(_walk(top, parts, budget), None) is not None
-
-
-def _walk(folder: str, parts: list[str], budget: Iterator[int]) -> Iterator[str]:
-    if not parts:
-        yield folder
-        return
-    head, rest = parts[0], parts[1:]
-    if head == "**":
-        yield from _walk(folder, rest, budget)
-    fits = re.compile(translate(head)).match
-    for entry in _entries(folder):
-        if next(budget, None) is None:
-            return
-        is_folder = entry.is_dir(follow_symlinks=False)
-        if head == "**" and is_folder and entry.name != ".git":
-            yield from _walk(entry.path, parts, budget)
-        elif fits(entry.name) and (is_folder or not rest):
-            yield from _walk(entry.path, rest, budget)
-
-
-def _entries(folder: str) -> list["os.DirEntry[str]"]:
-    try:
-        with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
-    except OSError:
-        return []
 
 
 def _read_removed(top: str, paths: Sequence[str]) -> dict[str, Fate]:
@@ -206,9 +182,3 @@ def _read_removed(top: str, paths: Sequence[str]) -> dict[str, Fate]:
             break
         names = following
     return fates
-
-
-def _read_ignored(top: str, paths: Sequence[str]) -> list[str]:
-    stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
-    result = run_git(["check-ignore", "-z", "--stdin"], top, stdin=stdin, env=clean_env(os.environ), check=False)
-    return [os.fsdecode(name) for name in result.out.split(b"\0") if name]

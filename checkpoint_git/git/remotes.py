@@ -32,17 +32,10 @@ _LONGEST_SAID = 300  # characters of what a server says
 
 
 class Pushed(NamedTuple):
-    """The result of a push.
-
-    arrived: the remote has the commit on the branch. now: what the branch is at, "" where it is gone, None where the
-    remote does not answer any more. said: the server's reason, one line, not escaped. refused: the server said no to
-    the branch; else the push has ended before it said anything.
-    """
-
-    arrived: bool
-    now: str | None
-    said: str
-    refused: bool = False
+    arrived: bool  # the remote has the commit on the branch
+    now: str | None  # what the branch is at, "" where it is gone, None where the remote does not answer any more
+    said: str  # the server's reason, one line, not escaped
+    refused: bool = False  # the server said no to the branch; else the push has ended before it said anything
 
 
 def quiet_env(env: Mapping[str, str]) -> dict[str, str]:
@@ -50,9 +43,7 @@ def quiet_env(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_branch(cwd: str, name: str) -> str:
-    """The full ref of a branch, named "x" or "refs/heads/x". Raises CheckpointError for what git allows no branch to
-    be called.
-    """
+    """The full ref of a branch, named "x" or "refs/heads/x". Raises CheckpointError for what cannot be one."""
     short = name.removeprefix(HEADS)
     fits = bool(short) and short.isprintable() and not short.startswith("refs/")
     if not fits or run_git(["check-ref-format", f"{HEADS}{short}"], cwd, check=False).code != 0:
@@ -62,7 +53,6 @@ def check_branch(cwd: str, name: str) -> str:
 
 
 def check_remote(cwd: str, remote: str, env: Env = None) -> None:
-    """Raises CheckpointError where a remote is neither configured nor an address."""
     known = run_git(["remote"], cwd, env=env).out.decode("utf-8", "replace").splitlines()
     if remote in (*known, ".") or (remote and not remote.startswith("-") and re.search("[/:\\\\]", remote)):
         return
@@ -119,15 +109,13 @@ def _is_cut(cwd: str, ours: str, theirs: str, env: Env) -> bool:
 
 
 def push_commit(cwd: str, remote: str, commit: str, ref: str, expected: str, env: Env = None) -> Pushed:
-    """Moves a branch (its full ref) from one commit to another. A connection may die after the push, so then it is
-    asked.
-    """
+    """Moves a branch (its full ref) from one commit to another."""
     words = ["push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no"]
     lease = f"--force-with-lease={ref}:{expected}"
     result = run_git([*_ALONE, *words, lease, "--", remote, f"{commit}:{ref}"], cwd, env=env, check=False)
     if result.code == 0:
         return Pushed(True, commit, "")
-    now = read_remote_branch(cwd, remote, ref, env)
+    now = read_remote_branch(cwd, remote, ref, env)  # the connection may have died after the push
     return Pushed(now == commit, now, find_reason(result), b"\n!\t" in b"\n" + result.out)
 
 
