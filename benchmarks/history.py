@@ -22,7 +22,7 @@ DENSE = 60_000
 ROUNDS = 9
 ASK = """
 import sys
-from checkpoint_git.git.history.history import read_merged
+from checkpoint_git.git.history.merged import read_merged
 first, count = int(sys.argv[1]), int(sys.argv[2])
 read_merged(".", {f"#{number}" for number in range(first, first + 7 * count, 7)} | {"ABC-70"})
 """

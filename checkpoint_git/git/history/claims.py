@@ -13,22 +13,18 @@ from checkpoint_git.git.history.reference_scan import REVERTED_IDS
 
 
 class Commit(NamedTuple):
-    """One commit as the rules see it. id: its full hash. parents: how many. body: the message below the subject."""
+    """One commit as the rules see it."""
 
-    id: str
-    parents: int
+    id: str  # its full hash
+    parents: int  # how many
     subject: str
-    body: str
+    body: str  # the message below the subject
 
 
 class Claims(NamedTuple):
-    """merged: reference -> the rule that makes it evidence. reverted: what it takes back. undone: ids (whole or
-    shortened) of commits that it reverts.
-    """
-
-    merged: dict[str, str]
-    reverted: frozenset[str]
-    undone: tuple[str, ...]
+    merged: dict[str, str]  # reference -> the rule that makes it evidence
+    reverted: frozenset[str]  # references that it takes back
+    undone: tuple[str, ...]  # ids (whole or shortened) of commits that it reverts
 
 
 MERGE_RULE = "the subject of a merge commit"
@@ -93,7 +89,9 @@ _BOT = r"(?im)dependabot|renovate(?:\[bot\]|-bot)|^Bumps \["
 
 
 def find_claims(commit: Commit) -> Claims:
-    undone = _find_reverted_ids(commit)
+    texts = (commit.subject[:MAX_TEXT], commit.body[:MAX_TEXT])
+    listed = [match["ids"] for text in texts if "evert" in text for match in re.finditer(_UNDONE, text)]
+    undone = tuple(dict.fromkeys(one.lower() for ids in listed for one in re.findall(r"[0-9a-fA-F]{7,64}", ids)))
     depth, quoted, rest = _read_revert(commit.subject)
     merged = _find_in_subject(commit, rest)
     reverted: set[str] = set()
@@ -105,20 +103,16 @@ def find_claims(commit: Commit) -> Claims:
     elif depth:
         merged.update(dict.fromkeys(find_references(quoted), "a revert of its revert"))
     if commit.body and not re.search(_BOT, commit.body):
-        merged = {**_find_in_body(commit.body), **merged}
+        found = _find_closed(commit, commit.body)
+        for match in re.finditer(_TRAILERS, commit.body):
+            found.update(dict.fromkeys(find_references(match["what"] or match["seen"]), TRAILER_RULE))
+        merged = {**found, **merged}
     return Claims({ref: rule for ref, rule in merged.items() if ref not in reverted}, frozenset(reverted), undone)
-
-
-def _find_reverted_ids(commit: Commit) -> tuple[str, ...]:
-    if "evert" not in commit.subject and "evert" not in commit.body:
-        return ()
-    ids = (match["ids"] for text in (commit.subject, commit.body) for match in re.finditer(_UNDONE, text[:MAX_TEXT]))
-    return tuple(dict.fromkeys(one.lower() for listed in ids for one in re.findall(r"[0-9a-fA-F]{7,64}", listed)))
 
 
 def _read_revert(subject: str) -> tuple[int, str, str]:
     """(how often it reverts: odd takes back, even brings back, 0 is none; what it quotes; the rest of the subject)."""
-    if not subject.lower().startswith(_REVERTING):
+    if not subject.lower().startswith(("revert", "reapply", "re-apply", "reland", "re-land", "back", "roll")):
         return 0, "", subject
     quoted = re.match(_QUOTED, subject)
     if quoted:
@@ -133,17 +127,11 @@ def _read_revert(subject: str) -> tuple[int, str, str]:
     return 0, "", subject
 
 
-_REVERTING = ("revert", "reapply", "re-apply", "reland", "re-land", "back", "roll")
-
-
 def _find_in_subject(commit: Commit, subject: str) -> dict[str, str]:
     if _is_unfinished(subject):
         return {}
-    for find in _SUBJECT_RULES:
-        found = find(commit, subject)
-        if found:
-            return {**_find_suffix(commit, subject), **found}
-    return _find_suffix(commit, subject)
+    found = next(filter(None, (find(commit, subject) for find in _SUBJECT_RULES)), dict[str, str]())
+    return {**_find_suffix(commit, subject), **found}
 
 
 def _is_unfinished(subject: str) -> bool:
@@ -215,10 +203,6 @@ def _find_told_by_merge(commit: Commit, subject: str) -> dict[str, str]:
     return dict.fromkeys((mention.reference for mention in whole), MERGE_RULE)
 
 
-def _find_closed_by_subject(commit: Commit, subject: str) -> dict[str, str]:
-    return _find_closed(subject)
-
-
 def _find_leading_ticket(commit: Commit, subject: str) -> dict[str, str]:
     """Such as "ABC-12: search", "feat(ABC-12): search", "search [ABC-12]", unless it says that more is to come."""
     matches = (re.match(pattern, subject) for pattern in (_SCOPE, _LEADING, _TAGGED) if "-" in subject)
@@ -237,25 +221,7 @@ def _find_suffix(commit: Commit, subject: str) -> dict[str, str]:
     return dict.fromkeys((reference for item in named for reference in find_references(item)), SQUASH_RULE)
 
 
-_SUBJECT_RULES = (
-    _find_merged_number,
-    _find_merged_in,
-    _find_numbered_title,
-    _find_merged_branch,
-    _find_told_by_merge,
-    _find_closed_by_subject,
-    _find_leading_ticket,
-)
-
-
-def _find_in_body(body: str) -> dict[str, str]:
-    found = _find_closed(body)
-    for match in re.finditer(_TRAILERS, body):
-        found.update(dict.fromkeys(find_references(match["what"] or match["seen"]), TRAILER_RULE))
-    return found
-
-
-def _find_closed(text: str) -> dict[str, str]:
+def _find_closed(_: Commit, text: str) -> dict[str, str]:
     """Such as "Closes #12 and #13", "Fixes: ABC-3", "resolves acme/app#4"; not "does not fix #12"."""
     text = text[:MAX_TEXT]
     spans = (keyword.span() for keyword in re.finditer(_CLOSED_BELOW, text))
@@ -275,3 +241,14 @@ def _listed_after(text: str, at: int, mentions: list[Mention]) -> list[str]:
             listed.append(mention.reference)
         at, joint = mention.end, _BETWEEN
     return listed
+
+
+_SUBJECT_RULES = (
+    _find_merged_number,
+    _find_merged_in,
+    _find_numbered_title,
+    _find_merged_branch,
+    _find_told_by_merge,
+    _find_closed,
+    _find_leading_ticket,
+)

@@ -10,6 +10,7 @@ import time
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import NamedTuple
 from zlib import crc32
 
@@ -36,12 +37,12 @@ CREATE TABLE names (line INTEGER, bucket INTEGER, run INTEGER, postings BLOB, PR
 
 
 class Line(NamedTuple):
-    """A history that the database has. size: commits. last: the highest number of a run that was added to it."""
+    """A history that the database has."""
 
     number: int
     tip: str
-    size: int
-    last: int
+    size: int  # commits
+    last: int  # the highest number of a run that was added to it
 
 
 class Database:
@@ -59,7 +60,7 @@ class Database:
         self._sql.close()  # from Python 3.13 on a connection that nobody closed is warned of
 
     def list_lines(self, state: str) -> list[Line]:
-        """Those that were read in a state of the clone, the newest first."""
+        """The newest first. state: of the clone, in which they were read."""
         query = "SELECT line, tip, size, last FROM line WHERE state = ? ORDER BY line DESC"
         return [Line(*row) for row in self._sql.execute(query, (state,))]
 
@@ -68,8 +69,7 @@ class Database:
 
     def read_ids(self, line: int, run: int) -> bytes:
         query = "SELECT ids FROM commits WHERE line = ? AND run = ?"
-        row: tuple[bytes] = self._sql.execute(query, (line, run)).fetchone()
-        return row[0]
+        return bytes(*self._sql.execute(query, (line, run)).fetchone())
 
     def find(self, line: int, keys: range) -> list[tuple[int, "array[int]"]]:
         """(run, sorted postings), among which those of some keys are."""
@@ -80,7 +80,7 @@ class Database:
         return self._rows[buckets]
 
     def add_line(self, tip: str, state: str, size: int) -> int:
-        """Begins a line; the oldest ones go. Its number."""
+        """The number of a new line; the oldest ones go."""
         query = "INSERT INTO line (tip, size, last, state) VALUES (?, ?, 0, ?)"
         number = self._sql.execute(query, (tip, size, state)).lastrowid
         assert number is not None
@@ -117,7 +117,9 @@ class Database:
             os.makedirs(os.path.dirname(self._path), exist_ok=True)
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         except OSError:
-            _remove_old(temporary)
+            with suppress(OSError):
+                if time.time() - os.stat(temporary).st_mtime > _OLD:
+                    os.unlink(temporary)
             return
         try:
             with open(descriptor, "wb") as stream:
@@ -130,21 +132,11 @@ class Database:
 def _read_whole(path: str) -> bytes | None:
     """The file, None where there is none or where a byte of it is not as it was written."""
     try:
-        with open(
-            path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
-        ) as stream:
+        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
             data = stream.read()
     except OSError:
         return None
     return data if len(data) >= _SMALLEST and data[_CHECKSUM] == _find_checksum(data) else None
-
-
-def _remove_old(temporary: str) -> None:
-    try:
-        if time.time() - os.stat(temporary).st_mtime > _OLD:
-            os.unlink(temporary)
-    except OSError:
-        return
 
 
 def _find_checksum(data: bytes | bytearray) -> bytes:

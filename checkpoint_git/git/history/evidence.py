@@ -109,7 +109,8 @@ def _find_undone(told: Sequence[Told]) -> set[str]:
     reverters: dict[str, list[str]] = {}
     for commit, claims in told:
         for named in claims.undone:
-            for whole in _starting_with(ids, named):
+            first = bisect_left(ids, named)
+            for whole in ids[first : bisect_left(ids, f"{named}g", first)]:
                 reverters.setdefault(whole, []).append(commit.id)
     undone: dict[str, bool] = {}
     for start in reverters:
@@ -129,8 +130,3 @@ def _settle(start: str, reverters: dict[str, list[str]], undone: dict[str, bool]
             continue
         undone[commit] = any(not undone.get(one, False) for one in reverters.get(commit, ()))
         waiting.pop()
-
-
-def _starting_with(ids: list[str], start: str) -> list[str]:
-    first = bisect_left(ids, start)
-    return ids[first : bisect_left(ids, start + "g", first)]

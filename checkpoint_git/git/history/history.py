@@ -17,27 +17,6 @@ _MAX_DEPTH = 20_000  # commits behind HEAD in which a path that is gone is looke
 _FEW = 100  # paths that git itself looks for; more of them it compares one by one with every name it meets
 
 
-def read_merged(work_tree: str, references: set[str]) -> dict[str, str]:
-    """Reference -> a sentence of evidence, for those that HEAD's history merged and did not take back.
-
-    references: in the spellings of core.references. In a shallow clone it is right as far as it goes (see is_shallow).
-    """
-    if not references:
-        return {}
-    from checkpoint_git.git.history import merged
-
-    return merged.read_merged(work_tree, references)
-
-
-def read_taken_back(work_tree: str, references: set[str]) -> dict[str, str]:
-    """Reference -> the evidence, for those that HEAD's history reverted and did not merge again."""
-    if not references:
-        return {}
-    from checkpoint_git.git.history import merged
-
-    return merged.read_taken_back(work_tree, references)
-
-
 def is_shallow(work_tree: str) -> bool:
     return run(["rev-parse", "--is-shallow-repository"], work_tree, check=False).out.strip() == b"true"
 
@@ -51,20 +30,19 @@ def read_commit_at(work_tree: str, instant: int) -> str:
 
 
 class Change(NamedTuple):
-    """One step of HEAD's own line. when: seconds since 1970. paths: what it changed, with "/"."""
+    """One step of HEAD's own line."""
 
     id: str
-    when: int
+    when: int  # seconds since 1970
     subject: str
-    paths: frozenset[str]
+    paths: frozenset[str]  # what it changed, with "/"
 
 
 _STEP = rb"(?s)\n?\x01(?P<id>[0-9a-f]{40,64}) (?P<when>\d+) (?P<subject>.*)"
 
 
 def read_changes(work_tree: str, since: int, paths: frozenset[str]) -> list[Change]:
-    """The last 20,000 steps of HEAD's own line since an instant, newest first; a merge is one step with all it brought
-    in.
+    """HEAD's own line since an instant, newest first; a merge is one step with all it brought in.
 
     paths: relative to the work tree; only steps that touch one of them are kept, and of those only these paths.
     """
@@ -101,10 +79,10 @@ def read_strangers(work_tree: str, ids: Sequence[str]) -> dict[str, str]:
 
 
 class Removal(NamedTuple):
-    """How a path left HEAD's history: in which commit, and what the file is called since, "" where it was deleted."""
+    """How a path left HEAD's history."""
 
     commit: str
-    new_name: str = ""
+    new_name: str = ""  # what the file is called since, "" where it was deleted
 
 
 _HEADER = rb"\n?\x01(?P<id>[0-9a-f]{40,64})"
@@ -140,7 +118,8 @@ def _find_renamed_folders(
 def _read_removed_in(work_tree: str, paths: Sequence[str]) -> dict[str, str]:
     """The commit for each path. A folder counts as removed where its last file went; reading ends once all is known."""
     words = ["--literal-pathspecs", *PLAIN_LOG, "--diff-filter=D", "--no-renames", "--name-only", "--no-ext-diff"]
-    words += ["--no-relative", "--format=%x01%H", "HEAD", *_too_deep(work_tree), "--"]
+    too_deep = read_words(work_tree, ["rev-list", f"--skip={_MAX_DEPTH}", "--max-count=1", "HEAD", "--"])
+    words += ["--no-relative", "--format=%x01%H", "HEAD", *(f"^{commit}" for commit in too_deep), "--"]
     wanted = {path.rstrip("/") for path in paths}
     removed: dict[str, str] = {}
     commit = ""
@@ -155,12 +134,6 @@ def _read_removed_in(work_tree: str, paths: Sequence[str]) -> dict[str, str]:
         if len(removed) == len(wanted):
             break
     return removed
-
-
-def _too_deep(work_tree: str) -> list[str]:
-    """Leaves out what lies behind the last _MAX_DEPTH commits, where there is more."""
-    words = ["rev-list", f"--skip={_MAX_DEPTH}", "--max-count=1", "HEAD", "--"]
-    return [f"^{commit}" for commit in read_words(work_tree, words)]
 
 
 def folders_of(path: str) -> Iterator[str]:

@@ -8,6 +8,7 @@ from array import array
 from binascii import unhexlify
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,25 +35,21 @@ Place = tuple[int, int]  # a run's number, negated, and a commit's in it: the ne
 
 
 class Run(NamedTuple):
-    """Some commits, the newest first. ids: one after another. postings: see reference_scan, sorted."""
+    """Some commits, the newest first."""
 
-    ids: bytes
-    postings: "array[int]"
+    ids: bytes  # one after another
+    postings: "array[int]"  # see reference_scan, sorted
 
 
 class History(NamedTuple):
-    """A history as look-ups. tip: the id of its last commit. runs: by number, the newest have the highest.
+    """A history as look-ups."""
 
-    size: commits. database: what has the other runs, under `line`. excluded: ids of commits that are among the runs
-    and, most of them, not part of the history.
-    """
-
-    tip: str
-    runs: dict[int, Run]
-    size: int
-    database: "Database | None" = None
+    tip: str  # the id of its last commit
+    runs: dict[int, Run]  # by number, the newest have the highest
+    size: int  # commits
+    database: "Database | None" = None  # what has the other runs, under `line`
     line: int = 0
-    excluded: frozenset[bytes] = frozenset()
+    excluded: frozenset[bytes] = frozenset()  # ids among the runs that are, most of them, not part of the history
 
     def find(self, keys: range) -> Iterator[tuple[int, Place]]:
         """The names from some keys on, and where the commits are that hold them."""
@@ -71,9 +68,6 @@ class History(NamedTuple):
                 kept[-negated] = self.database.read_ids(self.line, -negated)
             ids.add(kept[-negated][at * width : (at + 1) * width].hex())
         return ids
-
-    def find_doubtful(self, commits: Iterable[str]) -> list[str]:
-        return sorted(one for one in commits if bytes.fromhex(one) in self.excluded) if self.excluded else []
 
 
 def read_history(work_tree: str, smallest: int = SMALLEST, *, anew: bool = False) -> History | None:
@@ -163,7 +157,8 @@ def _extend(work_tree: str, database: "Database", line: "Line", tip: str, *, is_
 
 def _read_runs(work_tree: str, revisions: Sequence[str], left: list[bytes]) -> Iterator[Run]:
     """The commits that `git log` lists, in runs; those of the left side only as ids, added to `left`."""
-    ids, postings, width = bytearray(), _no_postings(), 0
+    ids, width = bytearray(), 0
+    postings: list[list[int]] = [[] for _ in range(KINDS)]
     for block in read_blocks(work_tree, [*PLAIN_LOG, _FORMAT, *revisions, "--"]):
         records = block.split(b"\0")[:-1]
         width = records[0].index(b"\n") // 2
@@ -175,18 +170,10 @@ def _read_runs(work_tree: str, revisions: Sequence[str], left: list[bytes]) -> I
             kept += found
         ids += _hex_to_ids(records, width)
         if len(ids) >= _RUN * width:
-            yield _make_run(ids, postings)
-            ids, postings = bytearray(), _no_postings()
+            yield Run(bytes(ids), array("Q", sorted(chain.from_iterable(postings))))
+            ids, postings = bytearray(), [[] for _ in range(KINDS)]
     if ids:
-        yield _make_run(ids, postings)
-
-
-def _make_run(ids: bytearray, postings: list[list[int]]) -> Run:
-    return Run(bytes(ids), array("Q", sorted(chain.from_iterable(postings))))
-
-
-def _no_postings() -> list[list[int]]:
-    return [[] for _ in range(KINDS)]
+        yield Run(bytes(ids), array("Q", sorted(chain.from_iterable(postings))))
 
 
 def _hex_to_ids(records: Sequence[bytes], width: int) -> bytes:
@@ -199,10 +186,9 @@ def _find_common_dir(work_tree: str) -> str:
     if os.path.isfile(os.path.join(common, "HEAD")) and os.path.isdir(os.path.join(common, "objects")):
         return common
     words = ["rev-parse", "--path-format=absolute", "--git-common-dir"]  # a linked work tree, a bare repository
-    try:
+    with suppress(CheckpointError):
         return os.fsdecode(b"".join(stream_git(words, work_tree, env=environment())).removesuffix(b"\n"))
-    except CheckpointError:
-        return ""
+    return ""
 
 
 def _read_depth(common: str) -> str:
@@ -222,12 +208,10 @@ def has_index(path: str) -> bool:
 
 
 def remove_index(path: str) -> None:
-    """Removes the index and what killed processes left of one, and the folder around it once that is empty."""
+    """With what killed processes left of one, and the folder around it once that is empty."""
     folder, old = os.path.dirname(path), path.removesuffix(".sqlite")  # an index was a folder before it was a database
     layers = [os.path.join(old, name) for name in os.listdir(old)] if os.path.isdir(old) else []
     for remove, gone in ((os.unlink, (path, f"{path}.tmp", *layers)), (os.rmdir, (old, folder))):
         for one in gone:
-            try:
+            with suppress(OSError):
                 remove(one)
-            except OSError:
-                continue

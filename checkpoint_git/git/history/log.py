@@ -6,6 +6,7 @@ a shallow clone ends is respected.
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from time import sleep
 
 from checkpoint_git.core.errors import CheckpointError
@@ -76,11 +77,9 @@ def read_boundary(work_tree: str, env: Mapping[str, str] | None = None) -> froze
 
 def read_words(work_tree: str, words: Sequence[str]) -> list[str]:
     """Split at blanks; [] where git fails. For short answers."""
-    try:
-        out = b"".join(stream_git(words, work_tree, env=environment()))
-    except CheckpointError:
-        return []
-    return out.decode("utf-8", "surrogateescape").split()
+    with suppress(CheckpointError):
+        return os.fsdecode(b"".join(stream_git(words, work_tree, env=environment()))).split()
+    return []
 
 
 def run(words: Sequence[str], work_tree: str, stdin: bytes = b"", check: bool = True) -> GitResult:

@@ -26,11 +26,16 @@ _WORTH = 5_000  # commits that git walks through in the time in which it starts
 
 
 def read_merged(work_tree: str, references: set[str], smallest: int = SMALLEST) -> dict[str, str]:
-    """See history.read_merged. smallest: commits from which on an index is kept."""
+    """Reference -> a sentence of evidence, for those that HEAD's history merged and did not take back.
+
+    references: in the spellings of core.references. In a shallow clone it is right as far as it goes. smallest:
+    commits from which on an index is kept.
+    """
     return _answer(work_tree, references, evidence.decide_merged, smallest)
 
 
 def read_taken_back(work_tree: str, references: set[str], smallest: int = SMALLEST) -> dict[str, str]:
+    """Reference -> the evidence, for those that HEAD's history reverted and did not merge again."""
     return _answer(work_tree, references, evidence.decide_taken_back, smallest)
 
 
@@ -54,7 +59,7 @@ def _weigh(work_tree: str, history: History | None, wanted: frozenset[str], deci
     told = [Told(commit, find_claims(commit)) for commit in _read_commits(work_tree, sorted(ids))]
     if evidence.names_repositories(told):
         told = evidence.unqualify_all(told, read_own_names(work_tree))
-    pairs = read_pairs(work_tree, history.tip, evidence.find_questions(told, wanted), history.size)
+    pairs = read_pairs(work_tree, history, evidence.find_questions(told, wanted))
     return decide(told, wanted, pairs)
 
 
@@ -63,8 +68,8 @@ def _find_candidates(work_tree: str, history: History, wanted: Collection[str]) 
     most = max(_MOST_READ // len(wanted), _FEWEST)
     fresh: set[Place] = set()
     for reference in wanted:
-        named = {place for key in find_keys(reference) for _, place in history.find(range(key, key + 1))}
-        fresh.update(_choose(named, most))
+        named = sorted({place for key in find_keys(reference) for _, place in history.find(range(key, key + 1))})
+        fresh.update(named if len(named) <= most else (*named[: most - most // 3], *named[-(most // 3) :]))
     reverts: dict[int, list[Place]] = {}
     for key, place in history.find(REVERTS) if fresh else ():
         reverts.setdefault(key, []).append(place)
@@ -72,21 +77,13 @@ def _find_candidates(work_tree: str, history: History, wanted: Collection[str]) 
     found: set[str] = set()
     while fresh := fresh - places:
         places |= fresh
-        ids = _without_strangers(work_tree, history, history.read_ids(fresh) - found)
+        ids = history.read_ids(fresh) - found
+        doubtful = [(commit, history.tip) for commit in sorted(ids) if bytes.fromhex(commit) in history.excluded]
+        strangers = {*doubtful} - read_pairs(work_tree, history, doubtful)
+        ids -= {commit for commit, _ in strangers}
         found |= ids
         fresh = {place for commit in ids for place in reverts.get(find_revert_key(commit), ())}
     return found
-
-
-def _choose(places: Collection[Place], most: int) -> list[Place]:
-    ordered = sorted(places)
-    return ordered if len(ordered) <= most else [*ordered[: most - most // 3], *ordered[-(most // 3) :]]
-
-
-def _without_strangers(work_tree: str, history: History, commits: set[str]) -> set[str]:
-    doubtful = history.find_doubtful(commits)
-    pairs = read_pairs(work_tree, history.tip, [(commit, history.tip) for commit in doubtful], history.size)
-    return commits.difference(doubtful).union(commit for commit, _ in pairs)
 
 
 def _read_commits(work_tree: str, ids: list[str]) -> list[Commit]:
@@ -95,28 +92,23 @@ def _read_commits(work_tree: str, ids: list[str]) -> list[Commit]:
     for at in range(0, len(ids), _AT_ONCE):
         words = [*PLAIN_LOG, "--no-walk=unsorted", "--format=%H %ct %P%n%s%n%b", *ids[at : at + _AT_ONCE], "--"]
         for block in read_blocks(work_tree, words):
-            found += [_parse_commit(record[:MAX_MESSAGE]) for record in block.split(b"\0")[:-1]]
+            for record in block.split(b"\0")[:-1]:
+                header, _, message = record[:MAX_MESSAGE].decode("utf-8", "replace").partition("\n")
+                subject, _, body = message.partition("\n")
+                commit, when, *parents = header.split()
+                found.append((int(when), Commit(commit, len(parents), subject[:_MAX_SUBJECT], body)))
     found.sort(key=lambda dated: (-dated[0], -dated[1].parents, dated[1].id))
     return [commit for _, commit in found]
-
-
-def _parse_commit(record: bytes) -> tuple[int, Commit]:
-    header, _, message = record.decode("utf-8", "replace").partition("\n")
-    subject, _, body = message.partition("\n")
-    commit, when, *parents = header.split()
-    return int(when), Commit(commit, len(parents), subject[:_MAX_SUBJECT], body)
 
 
 # which commits are in which others' history, whatever their clocks said
 
 
-def read_pairs(work_tree: str, tip: str, pairs: Collection[Pair], count: int) -> Pairs:
-    """The pairs whose first commit is in the second's history. tip: its history has all of them; count: of about so
-    many.
-    """
-    if len(pairs) <= _SINGLE + count // _WORTH:
+def read_pairs(work_tree: str, history: History, pairs: Collection[Pair]) -> Pairs:
+    """The pairs whose first commit is in the second's history."""
+    if len(pairs) <= _SINGLE + history.size // _WORTH:
         return frozenset(pair for pair in pairs if _is_ancestor(work_tree, pair))
-    return _walk(work_tree, tip, pairs)
+    return _walk(work_tree, history.tip, pairs)
 
 
 def _is_ancestor(work_tree: str, pair: Pair) -> bool:

@@ -59,7 +59,8 @@ def find_postings(block: bytes, messages: Sequence[bytes], first: int) -> list[l
     block: the messages, each ended by a NUL. Long ones are read by themselves and within bounds. The numbers come in
     KINDS lists, one for each way to spell a name: those of many blocks are sorted faster when they are kept apart.
     """
-    if not _has_long(block):
+    half = _LONG // 2
+    if all(block.find(b"\0", at, at + half) >= 0 for at in range(0, len(block) - half, half)):  # none is long
         return _find_short(block, first)
     postings: list[list[int]] = [[] for _ in range(KINDS)]
     done = 0
@@ -73,11 +74,6 @@ def find_postings(block: bytes, messages: Sequence[bytes], first: int) -> list[l
             postings[-1] += [key << NUMBER_BITS | (first + at) for key in find_bounded(messages[at][:MAX_MESSAGE])]
         done = at + 1
     return postings
-
-
-def _has_long(block: bytes) -> bool:
-    half = _LONG // 2
-    return any(block.find(b"\0", at, at + half) < 0 for at in range(0, len(block) - half, half))
 
 
 def _find_short(block: bytes, first: int) -> list[list[int]]:
@@ -97,8 +93,7 @@ def _find_short(block: bytes, first: int) -> list[list[int]]:
 
 def _split(pattern: bytes, block: bytes, parts: int) -> list[list[bytes]]:
     """What stands before each match, and the match's groups: lists of one length. No loop in Python is as fast."""
-    compiled = _compiled(pattern)
-    pieces = compiled.split(block) if compiled.search(block) else [block]
+    pieces = re.split(pattern, block) if re.search(pattern, block) else [block]
     return [pieces[part:-1:parts] for part in range(parts)]
 
 
@@ -108,7 +103,7 @@ def _places(between: Sequence[bytes], first: int) -> Iterator[int]:
 
 
 def _find_reverts(block: bytes) -> Iterator[tuple[int, int]]:
-    for spot in _compiled(_REVERTS).finditer(block):
+    for spot in re.finditer(_REVERTS, block):
         for commit in re.finditer(rb"[0-9a-fA-F]{7,}", spot["ids"]):
             yield spot.start(), _REVERTED | int(commit[0][:_ID_DIGITS], 16)
 
@@ -122,10 +117,10 @@ def find_bounded(message: bytes) -> list[int]:
 
 def _find_named(message: bytes) -> Iterator[tuple[int, int]]:
     for pattern in _NUMBERS:
-        for spot in _compiled(pattern).finditer(message):
+        for spot in re.finditer(pattern, message):
             yield spot.start(), int(spot[1])
     for pattern, encode in _CODED:
-        for spot in _compiled(pattern).finditer(message):
+        for spot in re.finditer(pattern, message):
             yield spot.start(), encode(spot[1], int(spot[2]))
 
 
@@ -139,7 +134,3 @@ def _ticket_key(ending: bytes, number: int) -> int:
 
 _CODED = ((_PATH_NUMBER, _path_key), (_TICKET_NUMBER, _ticket_key))
 KINDS = len(_NUMBERS) + len(_CODED) + 1
-
-
-def _compiled(pattern: bytes) -> re.Pattern[bytes]:
-    return re.compile(pattern)

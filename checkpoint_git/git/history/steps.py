@@ -21,23 +21,21 @@ _HEADER = re.compile(rb"\n?\x01([0-9a-f]{40,64})")
 
 
 class Commit(NamedTuple):
-    """parents: full ids. at, authored_at: seconds since 1970. author: as .mailmap has it. Texts are untrusted."""
+    """Texts are untrusted."""
 
     id: str
-    parents: tuple[str, ...]
-    at: int
+    parents: tuple[str, ...]  # full ids
+    at: int  # seconds since 1970
     authored_at: int
-    author: str
+    author: str  # as .mailmap has it
     subject: str
 
 
 class Touch(NamedTuple):
-    """before: its blob in each parent; after: its blob now; "" for none. came_from: the path before a rename."""
-
     path: str
-    before: tuple[str, ...]
-    after: str
-    came_from: str = ""
+    before: tuple[str, ...]  # its blob in each parent, "" for none
+    after: str  # its blob now
+    came_from: str = ""  # the path before a rename
 
 
 class Step(NamedTuple):
@@ -71,7 +69,7 @@ def read_life_steps(
     """
     paths, asked, told = [path], set[tuple[str, str]](), set[str]()
     while True:
-        steps = read_steps(work_tree, [*map(_literal, paths), *more(paths)], since)
+        steps = read_steps(work_tree, [*(f":(top,literal){one}" for one in paths), *more(paths)], since)
         for step in steps if len(paths) == 1 else _keep_own(list(steps), paths):
             origin = next(_read_origins(work_tree, step, paths, asked, kin), "") if len(asked) < _MOST_ORIGINS else ""
             if origin:
@@ -82,10 +80,6 @@ def read_life_steps(
                 yield step
         else:
             return
-
-
-def _literal(path: str) -> str:
-    return f":(top,literal){path}"
 
 
 def _read_origins(
@@ -135,24 +129,17 @@ def _parse(fields: Iterator[bytes]) -> Iterator[Step]:
         if header:
             if step and step.touches:
                 yield step
-            step = Step(_read_commit(header[1], fields), [])
+            parents, at, authored, author, subject = (next(fields, b"").decode("utf-8", "replace") for _ in range(5))
+            whens = [int(text) if text.isdecimal() else 0 for text in (at, authored)]
+            names = tuple(parents.split())
+            commit = Commit(header[1].decode(), names, whens[0], whens[1], author[:_MAX_NAME], subject[:_MAX_SUBJECT])
+            step = Step(commit, [])
         elif step and (facts := field.removeprefix(b"\n")).startswith(b":"):
             change = parse_change(facts, fields)
             before = tuple(one.blob if one else "" for one in change.before)
             step.touches.append(Touch(change.path, before, change.after.blob if change.after else "", change.came_from))
     if step and step.touches:
         yield step
-
-
-def _read_commit(name: bytes, fields: Iterator[bytes]) -> Commit:
-    parents, at, authored, author, subject = (next(fields, b"") for _ in range(5))
-    names = parents.decode("ascii", "replace").split()
-    said = (author.decode("utf-8", "replace")[:_MAX_NAME], subject.decode("utf-8", "replace")[:_MAX_SUBJECT])
-    return Commit(name.decode(), tuple(names), _read_number(at), _read_number(authored), *said)
-
-
-def _read_number(text: bytes) -> int:
-    return int(text) if text.isdigit() else 0
 
 
 # where the history ends

@@ -126,7 +126,9 @@ class SkillFacts:
     @fact("the whole history", {})
     def merged(self) -> Mapping[str, str]:
         """Reference -> evidence."""
-        return history.read_merged(self.context.place.top, self.references)
+        from checkpoint_git.git.history.merged import read_merged  # pushes of checkpoints without references do without
+
+        return read_merged(self.context.place.top, self.references)
 
     @fact("the recorded commits", {})
     def foreign_commits(self) -> Mapping[str, str]:

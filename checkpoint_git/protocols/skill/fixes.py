@@ -79,7 +79,7 @@ def _plan_file(
     reverted: Mapping[str, str] = {}  # they stay, as `checkpoint rotate` keeps them
     references = find_merged(before.value)
     if references and place.work_tree is not None:
-        from checkpoint_git.git.history.history import read_taken_back
+        from checkpoint_git.git.history.merged import read_taken_back
 
         reverted = read_taken_back(place.work_tree, references)
     root = jsontext.parse(before.text)

@@ -19,7 +19,7 @@ _REFERENCE = f"./{SCHEMA_FILE}"
 
 def check_push(files: Sequence[tuple[str, bytes]], cwd: str, now: int, env: Mapping[str, str]) -> list[Finding]:
     """What the pushed checkpoints tell a future session to do although it is merged, as warnings."""
-    from checkpoint_git.git.history.history import read_merged  # the other hooks look at no history
+    from checkpoint_git.git.history.merged import read_merged  # the other hooks look at no history
     from checkpoint_git.protocols.check import locate_all
     from checkpoint_git.protocols.skill.checks import find_shipped_actions, find_shipped_resolutions
     from checkpoint_git.protocols.skill.facts import make_facts

@@ -63,7 +63,7 @@ def read_evidence(place: Place, documents: Sequence[Document]) -> tuple[dict[str
     references = {reference for text in naming for reference in find_references(text)}
     if not references:
         return {}, []
-    from checkpoint_git.git.history.history import read_merged
+    from checkpoint_git.git.history.merged import read_merged
 
     try:
         return read_merged(place.work_tree, references), []

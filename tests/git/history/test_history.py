@@ -10,11 +10,11 @@ from checkpoint_git.git.history.history import (
     Removal,
     is_shallow,
     read_changes,
-    read_merged,
     read_removals,
     read_strangers,
 )
 from checkpoint_git.git.history.log import has_commits
+from checkpoint_git.git.history.merged import read_merged
 from checkpoint_git.git.refs import read_own_names
 from tests.support.repos import GitRepo
 

@@ -277,7 +277,7 @@ def test_a_full_disk_is_no_trouble(repo: GitRepo) -> None:
     code = (
         "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000));"
-        "from checkpoint_git.git.history.history import read_merged; print(read_merged('.', {'#150'}))"
+        "from checkpoint_git.git.history.merged import read_merged; print(read_merged('.', {'#150'}))"
     )
     done = repo.run(sys.executable, "-c", code)
     assert b"#150" in done.stdout, done.stderr.decode()
@@ -297,7 +297,7 @@ def test_a_process_without_a_free_descriptor_is_told_so(repo: GitRepo) -> None:
 
 def test_two_processes_at_once_do_no_harm(repo: GitRepo) -> None:
     commit_many(repo, 3_000)
-    code = "from checkpoint_git.git.history.history import read_merged; print(sorted(read_merged('.', {'#150', '#9'})))"
+    code = "from checkpoint_git.git.history.merged import read_merged; print(sorted(read_merged('.', {'#150', '#9'})))"
     both = [
         subprocess.Popen([sys.executable, "-c", code], cwd=repo.path, stdout=subprocess.PIPE, text=True)
         for _ in range(3)
@@ -323,7 +323,7 @@ def test_a_file_that_a_killed_process_left_is_in_the_way_for_ten_minutes_only(re
 
 def test_a_process_that_is_killed_leaves_an_answer_and_an_index_that_is_whole(repo: GitRepo) -> None:
     commit_many(repo, 3_000)
-    code = "from checkpoint_git.git.history.history import read_merged; print(read_merged('.', {'#150'}))"
+    code = "from checkpoint_git.git.history.merged import read_merged; print(read_merged('.', {'#150'}))"
     for milliseconds in range(20, 400, 45):
         process = subprocess.Popen([sys.executable, "-c", code], cwd=repo.path, stdout=subprocess.DEVNULL)
         time.sleep(milliseconds / 1000)

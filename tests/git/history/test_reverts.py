@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.git.history.history import read_taken_back
+from checkpoint_git.git.history.merged import read_taken_back
 from tests.support.repos import GitRepo
 
 

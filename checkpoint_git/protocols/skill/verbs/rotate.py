@@ -86,7 +86,7 @@ def _read_reverted(place: Place, document: Document) -> tuple[Mapping[str, str],
     references = find_merged(document.value or {})
     if not references or place.work_tree is None:
         return {}, []
-    from checkpoint_git.git.history.history import read_taken_back
+    from checkpoint_git.git.history.merged import read_taken_back
 
     try:
         return read_taken_back(place.work_tree, references), []
