@@ -55,7 +55,6 @@ def read_settings(cwd: str, entity: str | None = None) -> Settings:
 
 
 def find_graph(settings: Settings, env: Mapping[str, str]) -> str:
-    """The path of the graph's file, "" where it is not known."""
     if settings.command:
         return layout.read_command(settings.command, settings.file, env).graph
     return layout.check_graph_path(settings.file or env.get(layout.FILE_VARIABLE, ""))
@@ -107,7 +106,6 @@ def file_stamp(now: int) -> str:
 
 
 def is_confirmed(question: str, invocation: Invocation, *, yes: bool) -> bool:
-    """Whether the user says yes. Raises CheckpointError where the user cannot be asked."""
     if yes:
         return True
     if not invocation.interactive:

@@ -177,7 +177,6 @@ def read_commit_fields(cwd: str, commit: str) -> dict[str, str]:
 
 
 def _read_given(args: argparse.Namespace, invocation: Invocation) -> dict[str, str]:
-    """The fields on the command line."""
     given = _read_file(args.fields, invocation) if args.fields else {}
     given.update(_split(word) for word in args.set or [])
     given.update((name, value) for name in GIVEN_KEYS if (value := getattr(args, name)) is not None)

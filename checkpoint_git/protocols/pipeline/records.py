@@ -27,7 +27,6 @@ class Run(NamedTuple):
     run_id: str
 
     def names(self, phase: str = "") -> list[RecordName]:
-        """The records of the run, or of one phase, by their files' names, in order."""
         names = store.list_names(self.base, self.ticket_id, self.run_id, [])
         return [name for name in names if phase in ("", name.phase)]
 
@@ -172,7 +171,6 @@ class Found(NamedTuple):
 
     @property
     def warnings(self) -> list[str]:
-        """What was passed over, a sentence each."""
         return [f"{skipped.path} is newer, and broken: {skipped.reason}" for skipped in self.skipped]
 
 

@@ -150,11 +150,9 @@ def compare_with_repository(record: Record, path: str) -> list[Finding]:
     found += _compare_commits(work_tree, commits)
     for at, artifact in enumerate(record.value["artifact_paths"]):
         if find_state(artifact, work_tree, work_tree) != "there":
-            message = f"artifact_paths/{at} is {rules.quote(artifact)}, which is not in {work_tree}"
-            hint = "restore it, or run the phase again"
-            found.append(
-                Finding("pipeline/artifact-missing", "error", message, where=f"/artifact_paths/{at}", hint=hint)
-            )
+            where, hint = f"/artifact_paths/{at}", "restore it, or run the phase again"
+            message = f"{where[1:]} is {rules.quote(artifact)}, which is not in {work_tree}"
+            found.append(Finding("pipeline/artifact-missing", "error", message, where=where, hint=hint))
     return [finding._replace(path=record.path) for finding in found]
 
 
@@ -178,7 +176,6 @@ _STRANGERS = {
 
 
 def _compare_commits(work_tree: str, commits: dict[str, str]) -> Iterator[Finding]:
-    """commits: by JSON Pointer, those that the repository must have."""
     from checkpoint_git.git.history.history import is_shallow, read_strangers
 
     strangers = read_strangers(work_tree, sorted(set(commits.values())))

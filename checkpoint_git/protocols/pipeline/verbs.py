@@ -59,8 +59,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 class Request(NamedTuple):
-    """What an action works with."""
-
     args: Namespace
     base: str
     now: int

@@ -188,7 +188,6 @@ class Writer(NamedTuple):
 
 
 def _apply(state: State, now: int, change: Change) -> Changed:
-    """Changes and writes a state; one that has errors is left alone and reported."""
     errors = [finding for document in state.documents for finding in document.findings if finding.level == "error"]
     if errors or state.phase is None:
         return Changed(state, errors)
@@ -269,7 +268,7 @@ def _find_result(place: Place, value: Value, execution: Value, wished: str | Non
         trouble = _refusal("workflow/tasks-open", why, hint, "/tasks") if why else None
         return layout.relative_state_path(layout.EXECUTION), trouble
     found = find_output(place, phase, find_beginning(value))
-    if found.condition == "valid":
+    if found.state == "good":
         return found.path, None
     return "", _refusal("workflow/output-missing", f"{phase}: {explain_missing(phase, found)}", hint)
 

@@ -1,10 +1,10 @@
 """What the doctor checks of a workflow."""
 
-import os
 from collections.abc import Iterable
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.protocols.check import Context, check
+from checkpoint_git.protocols.workflow.summary import is_present
 
 
 @check("workflow", "error", remedy="`checkpoint workflow resume`")
@@ -13,9 +13,8 @@ def find_workflow_trouble(context: Context) -> Iterable[Finding]:
 
     ([list](workflow.md#findings))
     """
-    root = context.place.root
-    if context.skill or not os.path.lexists(os.path.join(root, "memory/state/phase.json")):
+    if context.skill or not is_present(context.place):
         return []
     from checkpoint_git.protocols.workflow.state import find_state, find_trouble
 
-    return find_trouble(find_state(root, context.now), context.now)
+    return find_trouble(find_state(context.place.root, context.now), context.now)

@@ -5,20 +5,9 @@ from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.terminal_text import plural
 from checkpoint_git.protocols.workflow.layout import LAST, TABLE, next_phase
-from checkpoint_git.protocols.workflow.tasks import task_name
+from checkpoint_git.protocols.workflow.tasks import OutputFile, task_name
 
 Action = Literal["advance", "spawn", "ask_approval", "continue_tasks", "complete", "ask"]
-
-
-class Output(NamedTuple):
-    """A phase's result on disk. path: relative to the project, "" where it is missing. why: what is wrong with it.
-
-    condition: "valid", "missing", "invalid" (it cannot be read as JSON), "older" (it is from before this workflow).
-    """
-
-    condition: Literal["valid", "missing", "invalid", "older"]
-    path: str = ""
-    why: str = ""
 
 
 class Plan(NamedTuple):
@@ -40,7 +29,7 @@ class Facts(NamedTuple):
     tasks: the rows of execution.json, recovery done. approvals: the phases that need an approval.
     """
 
-    output: Output
+    output: OutputFile
     drafts: tuple[str, ...] = ()
     tasks: Sequence[Mapping[str, Any]] = ()
     approvals: Collection[str] = ()
@@ -74,9 +63,9 @@ def plan_resume(state: Mapping[str, Any], facts: Facts) -> Plan:
         plan = Plan("advance", f"{phase} is complete, and {next_phase(phase)} was not begun")
     elif phase == "IMPLEMENTATION":
         plan = _plan_tasks(facts.tasks)
-    elif phase == "ARCHITECTURE" and facts.output.condition != "valid":
+    elif phase == "ARCHITECTURE" and facts.output.state != "good":
         plan = _plan_design(facts, is_approved=not needs_approval(phase, state, facts.approvals))
-    elif facts.output.condition != "valid":
+    elif facts.output.state != "good":
         plan = Plan("spawn", explain_missing(phase, facts.output), TABLE[phase].agent)
     elif phase == LAST:
         plan = Plan("complete", f"{facts.output.path} is there")
@@ -116,9 +105,9 @@ def _plan_tasks(tasks: Sequence[Mapping[str, Any]]) -> Plan:
     return Plan("ask", f"no task can go on by itself: {shown}", tasks=tuple(task_name(task) for task in rest))
 
 
-def explain_missing(phase: str, output: Output) -> str:
-    if output.condition == "invalid":
-        return f"{output.path} is not valid: {output.why}"
-    if output.condition == "older":
+def explain_missing(phase: str, output: OutputFile) -> str:
+    if output.state == "missing":
+        return f"there is no {' and no '.join(TABLE[phase].outputs[: 1 if phase == 'ARCHITECTURE' else None])}"
+    if output.state == "older":
         return f"{output.path} is from before this workflow began"
-    return f"there is no {' and no '.join(TABLE[phase].outputs[: 1 if phase == 'ARCHITECTURE' else None])}"
+    return f"{output.path} is not valid: {output.why}"

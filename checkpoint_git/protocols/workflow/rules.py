@@ -103,7 +103,6 @@ def _check_instants(value: dict[str, Any], now: int) -> Iterator[Finding]:
 
 
 def _check_phases(value: dict[str, Any]) -> Iterator[Finding]:
-    """Completed phases are in order, none twice and none left out, and the current one comes behind them."""
     done: list[Any] = []
     for where, row in _read_rows(value, "completed_phases"):
         phase, place = row.get("phase"), f"{where}/phase"

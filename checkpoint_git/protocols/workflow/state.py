@@ -12,7 +12,7 @@ from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.validate import check_document, unreadable_document
 from checkpoint_git.protocols.workflow import layout, rules, store
 from checkpoint_git.protocols.workflow.layout import DEFAULT_APPROVALS, TABLE, parse_approvals
-from checkpoint_git.protocols.workflow.resume import Facts, Output, Plan, is_finished, phases_in, plan_resume
+from checkpoint_git.protocols.workflow.resume import Facts, Plan, is_finished, phases_in, plan_resume
 from checkpoint_git.protocols.workflow.tasks import OutputFile, Step, plan_recovery
 
 _GRACE = 2  # seconds: file systems round what a clock says
@@ -156,20 +156,18 @@ def find_beginning(value: Mapping[str, Any]) -> int:
     return started[0] - _GRACE if started else 0
 
 
-def find_output(place: Place, phase: str, since: int) -> Output:
+def find_output(place: Place, phase: str, since: int) -> OutputFile:
     """A phase's result on disk, a good one before any other. since: what was written earlier is from another run."""
     seen = []
-    for pattern in TABLE[phase].outputs:
-        for path in store.list_files(place, pattern):
-            found = store.read_output(place, path)
-            if found.state == "missing":
-                seen.append(Output("invalid", path, "it is not there any more"))
-            elif found.state != "outside" and found.written < since:
-                seen.append(Output("older", path))
-            else:
-                seen.append(Output("valid" if found.state == "good" else "invalid", path, found.why))
-    order = ("valid", "invalid", "older")
-    return min(seen, key=lambda output: order.index(output.condition)) if seen else Output("missing")
+    for path in (path for pattern in TABLE[phase].outputs for path in store.list_files(place, pattern)):
+        found = store.read_output(place, path)
+        if found.state == "missing":
+            found = found._replace(state="unreadable", why="it is not there any more")
+        elif found.state != "outside" and found.written < since:
+            found = found._replace(state="older")
+        seen.append(found)
+    rank = {"good": 0, "older": 2}
+    return min(seen, key=lambda output: rank.get(output.state, 1), default=OutputFile())
 
 
 def find_recovery(state: State) -> list[Step]:

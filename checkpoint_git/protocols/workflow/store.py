@@ -3,6 +3,7 @@
 import os
 import stat
 from contextlib import suppress
+from fnmatch import fnmatchcase
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
@@ -111,15 +112,14 @@ def _full_path(place: Place, path: str) -> str:
 
 def list_files(place: Place, pattern: str) -> list[str]:
     folder, _, name = pattern.rpartition("/")
-    before, star, after = name.partition("*")
-    if not star:
+    if "*" not in name:
         return [pattern] if os.path.lexists(os.path.join(place.root, *pattern.split("/"))) else []
     try:
         names = sorted(os.listdir(_full_path(place, folder)))
     except (OSError, ValueError):
         return []
-    fitting = [each for each in names if each.startswith(before) and each.endswith(after) and each[:1] != "."]
-    return [f"{folder}/{each}" for each in fitting[:_MOST_LISTED] if len(each) >= len(before) + len(after)]
+    fitting = [each for each in names if fnmatchcase(each, name) and not each.startswith(".")]
+    return [f"{folder}/{each}" for each in fitting[:_MOST_LISTED]]
 
 
 def is_movable(place: Place, path: str) -> bool:

@@ -134,12 +134,13 @@ def _finding(code: str, message: str, hint: str = "") -> Finding:
 class OutputFile(NamedTuple):
     """A file that a phase or a task leaves behind. path: relative to the project, "" for none named.
 
-    state: "good", "missing", "outside" the project or "unreadable" (why says how). value: the content of one that is
-    JSON by its name. written: when, seconds since 1970; never too early where the file could not be read.
+    state: "good", "missing", "outside" the project, "unreadable" (why says how), or "older" than the workflow. value:
+    the content of one that is JSON by its name. written: when, seconds since 1970; never too early where the file could
+    not be read.
     """
 
     path: str = ""
-    state: Literal["good", "missing", "outside", "unreadable"] = "missing"
+    state: Literal["good", "missing", "outside", "unreadable", "older"] = "missing"
     why: str = ""
     value: Any = None
     written: float = 0

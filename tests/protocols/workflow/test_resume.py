@@ -5,17 +5,19 @@ from typing import Any
 import pytest
 
 from checkpoint_git.protocols.workflow.layout import DEFAULT_APPROVALS, PHASES
-from checkpoint_git.protocols.workflow.resume import Facts, Output, Plan, plan_resume
+from checkpoint_git.protocols.workflow.resume import Facts, Plan, plan_resume
 from checkpoint_git.protocols.workflow.rules import STALE_AFTER, check_age
+from checkpoint_git.protocols.workflow.tasks import OutputFile
 from tests.support.verbs import seconds
 from tests.support.workflows import OUTPUTS, phase, task
 
-MISSING, INVALID, OLDER = Output("missing"), Output("invalid", "x.json", "line 1: broken"), Output("older", "x.json")
+MISSING, OLDER = OutputFile(), OutputFile("x.json", "older")
+INVALID = OutputFile("x.json", "unreadable", "line 1: broken")
 DRAFTS = ("memory/reports/designs/a.json", "memory/reports/designs/b.md")
 
 
-def valid(name: str) -> Output:
-    return Output("valid", OUTPUTS[name])
+def valid(name: str) -> OutputFile:
+    return OutputFile(OUTPUTS[name], "good")
 
 
 def plan(state: dict[str, Any], facts: Facts) -> Plan:
