@@ -14,16 +14,12 @@ _FIRST, _SECOND, _OLD = 1, 2, 4
 
 
 class Base(NamedTuple):
-    """A merge base. below: the merge bases between this one and those before it, of which git makes a virtual one."""
-
     id: str
-    below: "tuple[Base, ...]"
+    below: "tuple[Base, ...]"  # the bases between this one and those before it, of which git makes a virtual one
 
 
 class Graph(NamedTuple):
-    """A history. parents: of every commit in it. places: a commit's place in an order where none comes before its
-    children.
-    """
+    """A history. places: a commit's place in an order where none comes before its children."""
 
     parents: Mapping[str, tuple[str, ...]]
     places: Mapping[str, int]
@@ -79,7 +75,6 @@ def read_bases_of_all(cwd: str, sides: Sequence[tuple[str, ...]], env: Env = Non
 
 
 def read_graph(cwd: str, tips: Sequence[str], env: Env = None) -> Graph:
-    """The history of some commits. Raises CheckpointError where git does not know one of them."""
     stdin = "".join(f"{tip}\n" for tip in tips).encode()
     result = run_git(["rev-list", "--topo-order", "--parents", "--stdin"], cwd, stdin=stdin, env=env, check=False)
     if result.code != 0:

@@ -30,11 +30,11 @@ _OPERATIONS = (
 
 
 class Version(NamedTuple):
-    """One stage of a file. mode: "100644". blob: the object's id. data: its content; empty for a submodule."""
+    """One stage of a file."""
 
-    mode: str
+    mode: str  # "100644"
     blob: str
-    data: bytes
+    data: bytes  # empty for a submodule
 
     @property
     def is_file(self) -> bool:
@@ -45,25 +45,19 @@ Stages = tuple[tuple[str, str, int], ...]  # (mode, blob, stage) in the index's 
 
 
 class Unmerged(NamedTuple):
-    """One unmerged file. path: relative to the work tree, "/". sides: ours, base, theirs; None where it has none."""
-
-    path: str
-    sides: tuple[Version | None, Version | None, Version | None]
+    path: str  # relative to the work tree, "/"
+    sides: tuple[Version | None, Version | None, Version | None]  # ours, base, theirs; None where it has none
     stages: Stages
 
 
 class Conflicts(NamedTuple):
-    """What a merge has left. files: checkpoints, sorted by path. others: the paths of files that are none."""
-
-    files: list[Unmerged]
-    others: list[str]
+    files: list[Unmerged]  # checkpoints, sorted by path
+    others: list[str]  # the paths of files that are none
 
 
 class Top(NamedTuple):
-    """Where git works: the work tree's root, "" where there is none, and its own git directory, both absolute."""
-
-    work_tree: str
-    git_dir: str
+    work_tree: str  # its root, absolute; "" where there is none
+    git_dir: str  # its own, absolute
 
 
 def find_top(cwd: str, env: Env = None) -> Top:
@@ -88,7 +82,6 @@ def read_operation(git_dir: str) -> str:
 
 
 def read_stages(work_tree: str) -> dict[str, Stages]:
-    """Every unmerged path with its stages."""
     found: dict[str, Stages] = {}
     for path, mode, blob, stage in read_index(work_tree, unmerged=True):
         found[path] = (*found.get(path, ()), (mode, blob, stage))
@@ -164,9 +157,7 @@ def merge_lines(
 
 
 class TextMerge(NamedTuple):
-    """data: with conflict markers unless clean; None for what git calls binary."""
-
-    data: bytes | None
+    data: bytes | None  # with conflict markers unless clean; None for what git calls binary
     is_clean: bool
 
 
@@ -198,5 +189,4 @@ def stage_file(work_tree: str, path: str) -> None:
 
 
 def stage_removal(work_tree: str, path: str) -> None:
-    """No file in place of the stages."""
     run_git(["update-index", "--force-remove", "-z", "--stdin"], work_tree, stdin=os.fsencode(path) + b"\0")

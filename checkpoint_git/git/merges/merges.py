@@ -34,49 +34,36 @@ AT_ONCE = 64  # merges whose files are in memory at once
 
 
 class Commit(NamedTuple):
-    """A commit object. parents: as it was made, also where this clone was cut off before them."""
-
     id: str
     tree: str
-    parents: tuple[str, ...]
+    parents: tuple[str, ...]  # as it was made, also where this clone was cut off before them
     subject: str
 
 
 class Ancestor(NamedTuple):
-    """A file as a merge base has it, None where it has not; below: the same of the bases below that base."""
+    """A file as a merge base has it; below: the same of the bases below that base."""
 
     data: bytes | None
     below: "tuple[Ancestor, ...]"
 
 
 class Versions(NamedTuple):
-    """One file in a merge.
+    """One file in a merge; None where there is no such file."""
 
-    path: in the merge, else in the parent that has it; old_path: in the base, where a parent renamed it. bases: one a
-    merge base, () where the parents have no common ancestor. first, second, result: None where there is no such file.
-    parents: which parents, counted from 1, are first and second.
-    """
-
-    path: str
-    old_path: str
-    bases: tuple[Ancestor, ...]
+    path: str  # in the merge, else in the parent that has it
+    old_path: str  # in the base, where a parent renamed it
+    bases: tuple[Ancestor, ...]  # one a merge base, () where the parents have no common ancestor
     first: bytes | None
     second: bytes | None
     result: bytes | None
-    parents: tuple[int, int]
+    parents: tuple[int, int]  # which of them, counted from 1, are first and second
 
 
 class Touched(NamedTuple):
-    """What a merge found of checkpoint files.
-
-    files: those that call for a word, sorted by path. whole: how many more came from the only parent that changed
-    them. crowded: the paths that more than two parents of an octopus changed. bases: the ids of the merge bases.
-    """
-
-    files: list[Versions]
-    whole: int
-    crowded: list[str]
-    bases: list[str]
+    files: list[Versions]  # those that call for a word, sorted by path
+    whole: int  # how many more came from the only parent that changed them
+    crowded: list[str]  # the paths that more than two parents of an octopus changed
+    bases: list[str]  # the ids of the merge bases
 
 
 # finding merges
@@ -204,12 +191,12 @@ Changes = dict[tuple[str, str], list[Change]]  # two trees -> how they differ
 
 
 class _Source(NamedTuple):
-    """The trees of one merge, by their ids. others: of all its merge bases, by the bases' ids."""
+    """The trees of one merge, by their ids."""
 
     reference: str
     parents: tuple[str, ...]
     result: str
-    others: dict[str, str]
+    others: dict[str, str]  # of all its merge bases, by the bases' ids
     bases: tuple[Base, ...]
 
 
@@ -235,13 +222,11 @@ def _find_sources(cwd: str, merges: Sequence[Commit], based: Sequence[tuple[Base
 
 
 class _Row(NamedTuple):
-    """One file: its path, that in the reference, the blob of every parent and of the merge; changed: which parents."""
-
     path: str
-    old_path: str
-    parents: tuple[str, ...]
-    result: str
-    changed: tuple[int, ...]
+    old_path: str  # in the reference
+    parents: tuple[str, ...]  # blobs
+    result: str  # blob
+    changed: tuple[int, ...]  # which parents
 
 
 class _Reader:
@@ -283,7 +268,6 @@ class _Reader:
         return _Row(new or old, old, tuple(parents), result, changed)
 
     def list_blobs(self) -> list[str]:
-        """Every object to be read."""
         below = [self._blob_in(self._others[one], row.old_path) for row in self._rows for one in list_ids(self.bases)]
         own = [blob for row in self._rows for blob in (*row.parents, row.result)]
         return [blob for blob in (*own, *below) if blob]

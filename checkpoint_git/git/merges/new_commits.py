@@ -8,12 +8,10 @@ index or work tree, and runs no hook.
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.git.isolated_dir import OBJECTS, OTHER_OBJECTS, list_folders
 from checkpoint_git.git.merges.conflicts import find_top
 from checkpoint_git.git.objects import Env, read_blobs, read_commit, read_tree
 from checkpoint_git.git.run import run_git
@@ -25,15 +23,14 @@ _TRAILERS = re.compile(rf"^{TRAILER}: ([0-9a-f]{{40}}(?:[0-9a-f]{{24}})?)$", re.
 
 
 class Site(NamedTuple):
-    """Where a commit can be made. work_tree: "" in a bare repository. git_dir: absolute. head: a full id."""
+    """Where a commit can be made."""
 
-    work_tree: str
-    git_dir: str
-    head: str
+    work_tree: str  # "" in a bare repository
+    git_dir: str  # absolute
+    head: str  # a full id
 
 
 def read_site(cwd: str, env: Env = None) -> Site:
-    """Where the commit would go. Raises CheckpointError where HEAD has no commit yet."""
     top = find_top(cwd, env)
     result = run_git(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], cwd, env=env, check=False)
     if result.code != 0:
@@ -106,13 +103,3 @@ def write_merge_commit(cwd: str, tree: str, parents: tuple[str, str], message: s
             own |= {f"GIT_{who}_NAME": FALLBACK_NAME, f"GIT_{who}_EMAIL": FALLBACK_EMAIL}
     stdin = message.encode("utf-8", "replace")
     return run_git([*words, "-F", "-"], cwd, env=own, stdin=stdin).out.decode().strip()
-
-
-@contextmanager
-def open_aside(cwd: str, env: Env = None) -> Iterator[dict[str, str]]:
-    """Surroundings in which new objects go to a temporary folder: the repository gets none. env: of the repository."""
-    own = dict(os.environ if env is None else env)
-    words = ["rev-parse", "--path-format=absolute", "--git-path", "objects"]
-    objects = os.fsdecode(run_git(words, cwd, env=own).out).removesuffix("\n")
-    with tempfile.TemporaryDirectory(prefix="checkpoint-", ignore_cleanup_errors=True) as folder:
-        yield {**own, OBJECTS: folder, OTHER_OBJECTS: list_folders(objects, own.get(OTHER_OBJECTS))}

@@ -59,13 +59,18 @@ def read_squashes(cwd: str, revisions: Sequence[str], head: str, env: Env = None
     if not first:
         return []
     inside = set(run_git(["rev-list", "--no-merges", *revisions, "--"], cwd, env=env).out.decode().split())
-    times = _read_times(cwd, heads.values(), env)
-    found = [
-        Commit(commit.id, commit.tree, (commit.parents[0], heads[number]), commit.message.partition("\n")[0])
-        for number, commit in first.items()
-        if commit.id in inside and times.get(heads[number], commit.time + 1) <= commit.time
-    ]
-    return [one for one in reversed(found) if _is_apart(cwd, one.parents, env)]
+    words = [*_LOG, "--no-walk=unsorted", "--stdin", "--format=%H %ct"]
+    stdin = "".join(f"{one}\n" for one in sorted(set(heads.values()))).encode()
+    rows = (line.split() for line in run_git(words, cwd, stdin=stdin, env=env).out.decode().splitlines())
+    times = {row[0]: int(row[1]) for row in rows if len(row) == 2}
+    found = []
+    for number, commit in first.items():
+        sides = (commit.parents[0], heads[number])
+        if commit.id in inside and times.get(sides[1], commit.time + 1) <= commit.time:
+            bases = read_base_ids(cwd, sides, env)
+            if bases and sides[1] not in bases:
+                found.append(Commit(commit.id, commit.tree, sides, commit.message.partition("\n")[0]))
+    return found[::-1]
 
 
 def read_pull_heads(cwd: str, env: Env = None) -> dict[tuple[str, str], str]:
@@ -94,18 +99,6 @@ def _parse_log(out: bytes) -> Iterable[_Logged]:
     for at in range(0, len(fields) - 4, 6):  # the last field of a record is the empty one before -z's own NUL
         one, parents, time, tree, message = fields[at : at + 5]
         yield _Logged(one, tuple(parents.split()), int(time or 0), tree, message)
-
-
-def _read_times(cwd: str, ids: Iterable[str], env: Env) -> dict[str, int]:
-    words = [*_LOG, "--no-walk=unsorted", "--stdin", "--format=%H %ct"]
-    stdin = "".join(f"{one}\n" for one in sorted(set(ids))).encode()
-    rows = (line.split() for line in run_git(words, cwd, stdin=stdin, env=env).out.decode().splitlines())
-    return {row[0]: int(row[1]) for row in rows if len(row) == 2}
-
-
-def _is_apart(cwd: str, sides: Sequence[str], env: Env) -> bool:
-    bases = read_base_ids(cwd, sides, env)
-    return bool(bases) and not set(bases) & set(sides[1:])
 
 
 def read_reverts(cwd: str, ids: Iterable[str], head: str, env: Env = None) -> dict[str, str]:

@@ -24,10 +24,8 @@ _MOST_VERSIONS = 20  # of a file after a merge are looked at
 
 
 class Recent(NamedTuple):
-    """The merges to audit, newest first, by their full ids. left_out: there are more, beyond the bounds."""
-
-    ids: list[str]
-    left_out: bool
+    ids: list[str]  # of the merges to audit, newest first
+    left_out: bool  # there are more, beyond the bounds
 
 
 def read_recent_merges(cwd: str, now: int, since: str = "", env: Env = None) -> Recent:

@@ -33,36 +33,25 @@ _USAGE_ERROR = 129
 
 
 class Unsettled(NamedTuple):
-    """A path that git could not merge. sides: ours, base, theirs, each None where it has nothing there.
-
-    kinds: git's short words for why, such as "contents", "binary", "modify/delete"; may be empty.
-    """
-
     path: str
-    sides: tuple[Entry | None, Entry | None, Entry | None]
-    kinds: tuple[str, ...]
+    sides: tuple[Entry | None, Entry | None, Entry | None]  # ours, base, theirs; None for nothing there
+    kinds: tuple[str, ...]  # git's short words for why: "contents", "binary", "modify/delete"; may be empty
 
 
 class Note(NamedTuple):
-    """A conflict in git's words. kind: as "contents". paths: those it is about."""
-
-    kind: str
+    kind: str  # of a conflict, in git's words: "contents"
     paths: tuple[str, ...]
     text: str
 
 
 class TreeMerge(NamedTuple):
-    """What git made of two commits. tree: with conflict markers or one side's content at what is unsettled.
+    """What git made of two commits. clean: nothing is left to anybody."""
 
-    unsettled: sorted by path. notes: every conflict, also those that concern no single path. texts: the paths whose
-    content was merged line by line, or was tried to. clean: nothing is left to anybody.
-    """
-
-    tree: str
+    tree: str  # with conflict markers or one side's content at what is unsettled
     clean: bool
-    unsettled: list[Unsettled]
-    notes: list[Note]
-    texts: frozenset[str]
+    unsettled: list[Unsettled]  # sorted by path
+    notes: list[Note]  # every conflict, also those that concern no single path
+    texts: frozenset[str]  # the paths whose content was merged line by line, or was tried to
 
 
 def merge_trees(sealed: Sealed, ours: str, theirs: str) -> TreeMerge:
@@ -144,13 +133,11 @@ def read_versions(sealed: Sealed, tree: str, paths: Sequence[str]) -> dict[str, 
 
 
 class RenameLoss(NamedTuple):
-    """A checkpoint that one side changed, and the other moved to where none is. mover: "ours" or "theirs". target: ""
-    where that is not known.
-    """
+    """A checkpoint that one side changed, and the other moved to where none is."""
 
     path: str
-    mover: str
-    target: str
+    mover: str  # "ours" or "theirs"
+    target: str  # "" where that is not known
 
 
 def read_rename_losses(sealed: Sealed, bases: Sequence[str], tree: str) -> list[RenameLoss]:
@@ -182,11 +169,12 @@ def read_rename_losses(sealed: Sealed, bases: Sequence[str], tree: str) -> list[
 
 
 class Plain(NamedTuple):
-    """A place to merge in. cwd: the repository; env: surroundings in which git there reads what was made here too."""
+    """A place to merge in."""
 
     sealed: Sealed
-    cwd: str
-    env: Env
+    cwd: str  # the repository
+    env: Env  # in which git there reads what was made here too
+    aside: Env  # in which git there also writes here, so that the repository gets no object
 
 
 @contextmanager
@@ -196,9 +184,9 @@ def open_plain(cwd: str, env: Env = None) -> Iterator[Plain]:
     with open_sealed(cwd, env=env) as sealed:
         objects = os.path.join(sealed.env["GIT_DIR"], "objects")
         known = list_folders(sealed.env[OBJECTS], sealed.env.get(OTHER_OBJECTS))
-        apart = {**sealed.env, OBJECTS: objects, OTHER_OBJECTS: known}
-        more = list_folders(objects, own.get(OTHER_OBJECTS))
-        yield Plain(sealed._replace(env=apart), cwd, {**own, OTHER_OBJECTS: more})
+        apart = {OBJECTS: objects, OTHER_OBJECTS: known}
+        more = {OTHER_OBJECTS: list_folders(objects, own.get(OTHER_OBJECTS))}
+        yield Plain(sealed._replace(env={**sealed.env, **apart}), cwd, {**own, **more}, {**own, **apart})
 
 
 def merge_by_lines(plain: Plain, first: str, second: str) -> TreeMerge:

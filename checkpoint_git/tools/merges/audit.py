@@ -54,30 +54,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class AuditRange(NamedTuple):
-    """What is to be looked at. revisions: as rev-list takes them, no option among them. head: a full id, with which
-    what the merges did is compared. ahead: the range is no part of HEAD's history. squash: one commit, its sides its
-    parents.
-    """
+    """What is to be looked at."""
 
-    revisions: str
-    head: str
-    ahead: bool = False
-    squash: Commit | None = None
+    revisions: str  # as rev-list takes them, no option among them
+    head: str  # with which what the merges did is compared
+    ahead: bool = False  # the range is no part of HEAD's history
+    squash: Commit | None = None  # one commit, its sides its parents
     names: tuple[str, str] = ("", "")
 
 
 class AuditResult(NamedTuple):
-    """merges, squashes: how many there are in the range. audited: those with something to report, newest first.
-
-    reverted: how many damaging ones a later commit reverted as a whole. end: a commit before which a shallow clone
-    knows nothing of the range, "" for none.
-    """
-
-    merges: int
+    merges: int  # in the range
     squashes: int
-    audited: list[AuditedMerge]
-    reverted: int
-    end: str
+    audited: list[AuditedMerge]  # those with something to report, newest first
+    reverted: int  # damaging ones that a later commit reverted as a whole
+    end: str  # a commit before which a shallow clone knows nothing of the range, "" for none
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:

@@ -27,21 +27,17 @@ _MOST_REFUSED = 10  # places of one file that are reported
 
 
 class FileRepair(NamedTuple):
-    """One file. before, after: its bytes in HEAD and in the repair. merges: whose damage is repaired, oldest first."""
-
     path: str
-    before: bytes
+    before: bytes  # in HEAD
     after: bytes
-    merges: tuple[str, ...]
+    merges: tuple[str, ...]  # whose damage is repaired, oldest first
 
 
 class Plan(NamedTuple):
-    """What a repair would change, and why not more. refused: findings. env: surroundings to write in."""
-
     site: Site
     files: list[FileRepair]
     refused: list[Finding]
-    env: dict[str, str]
+    env: dict[str, str]  # to write in
 
     @property
     def merges(self) -> list[str]:
@@ -127,7 +123,6 @@ def _plan_file(
 
 
 def _repair(file: AuditedFile, data: bytes, schema: Schema) -> Repaired | str:
-    """The file with one merge's damage repaired, or why that cannot be."""
     judged, versions = file.judged, file.judged.file
     if versions.first is None or versions.second is None:
         return "one side has no such file, and a person has to choose"
@@ -143,7 +138,6 @@ def _repair(file: AuditedFile, data: bytes, schema: Schema) -> Repaired | str:
 
 
 def _list_left(file: AuditedFile, after: bytes) -> Iterator[tuple[str, str]]:
-    """The (place, why) of the damage that a repair leaves."""
     wanted = {key_of(hit.entry) for hit in file.hits if hit.entry and not hit.meant}
     for entry in list_damage(file.judged.explain(after)):
         if key_of(entry) in wanted:

@@ -22,11 +22,11 @@ _MOST_LINES = 12  # of one side's value
 
 
 class Request(NamedTuple):
-    """What to decide. paths: as typed, none for every unmerged checkpoint. wheres: JSON Pointers, none for all."""
+    """What to decide."""
 
-    paths: Sequence[str] = ()
+    paths: Sequence[str] = ()  # as typed, none for every unmerged checkpoint
     take: Take | None = None
-    wheres: Sequence[str] = ()
+    wheres: Sequence[str] = ()  # JSON Pointers, none for all
     dry_run: bool = False
 
     def covers(self, conflict: Conflict) -> bool:
@@ -34,19 +34,15 @@ class Request(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """The result for one file.
-
-    conflicts: all it had. sides: those decided, by `where`. data: what it becomes, None to remove it. action: "stage"
-    where it is clean and valid. kept_copy: where an edited file was put, relative to the work tree, or "".
-    """
+    """The result for one file."""
 
     case: Case
-    conflicts: Sequence[Conflict] = ()
-    sides: Mapping[str, int] = MappingProxyType({})
+    conflicts: Sequence[Conflict] = ()  # all it had
+    sides: Mapping[str, int] = MappingProxyType({})  # of those decided, by `where`
     findings: Sequence[Finding] = ()
-    data: bytes | None = None
-    action: Literal["leave", "write", "stage"] = "leave"
-    kept_copy: str = ""
+    data: bytes | None = None  # what it becomes, None to remove it
+    action: Literal["leave", "write", "stage"] = "leave"  # "stage" where it is clean and valid
+    kept_copy: str = ""  # where an edited file was put, relative to the work tree
 
     @property
     def is_staged(self) -> bool:
@@ -126,7 +122,6 @@ class Asker:
 
 
 def _show_value(held: Held | None) -> list[str]:
-    """A value in a few lines: one a leaf for what has parts."""
     if held is None:
         return ["(nothing)"]
     if not isinstance(held.value, dict | list) or not held.value:

@@ -18,34 +18,26 @@ MOST_TOLD = 20  # hits of one kind in one file
 
 
 class Hit(NamedTuple):
-    """One entry that a merge did not treat by the rules.
-
-    where: a JSON Pointer. name: of the entry, "" for the file. said: what happened. side: whose entry it is ("first",
-    "second", "both" or ""). meant: somebody seems to have wanted it so. line: in the file, from 1; 0 where unknown.
-    entry: None where the whole result is compared.
-    """
+    """One entry that a merge did not treat by the rules."""
 
     kind: Kind
     path: str
-    where: str
-    name: str
-    said: str
-    side: str = ""
-    meant: bool = False
-    line: int = 0
-    entry: Entry | None = None
+    where: str  # a JSON Pointer
+    name: str  # of the entry, "" for the file
+    said: str  # what happened
+    side: str = ""  # whose entry it is: "first", "second", "both" or ""
+    meant: bool = False  # somebody seems to have wanted it so
+    line: int = 0  # in the file, from 1; 0 where unknown
+    entry: Entry | None = None  # None where the whole result is compared
 
 
 class Event(NamedTuple):
-    """The merge that is reported. commit: its id, "" for one that is only predicted. names: of its two sides.
+    """The merge that is reported."""
 
-    squash: a commit that holds another branch's work and does not name it as a parent. parents: commit ids.
-    """
-
-    commit: str
-    names: tuple[str, str]
+    commit: str  # "" for one that is only predicted
+    names: tuple[str, str]  # of its two sides
     subject: str = ""
-    squash: bool = False
+    squash: bool = False  # it holds another branch's work and does not name it as a parent
     parents: tuple[str, ...] = ()
 
     @property
@@ -56,28 +48,21 @@ class Event(NamedTuple):
 
 
 class AuditedFile(NamedTuple):
-    """One file of a merge. how: who made its result. hits: what the rules would not have."""
-
     judged: JudgedFile
-    how: How
+    how: How  # it was made
     hits: list[Hit]
 
 
 class AuditedMerge(NamedTuple):
-    """One merge. whole: files that came from the only side that changed them. crowded: paths of an octopus that more
-    than two parents changed. others: files that are not checkpoints and stop the merge. reason: why nothing is known.
-    """
-
     event: Event
     files: list[AuditedFile]
-    whole: int = 0
-    crowded: tuple[str, ...] = ()
-    others: int = 0
-    reason: str = ""
+    whole: int = 0  # files that came from the only side that changed them
+    crowded: tuple[str, ...] = ()  # paths of an octopus that more than two parents changed
+    others: int = 0  # files that are not checkpoints and stop the merge
+    reason: str = ""  # why nothing is known
 
     @property
     def hits(self) -> list[Hit]:
-        """All of its files'."""
         return [hit for file in self.files for hit in file.hits]
 
 
@@ -127,7 +112,6 @@ def list_rules() -> list[Rule]:
 
 
 def list_findings(audited: Sequence[AuditedMerge]) -> list[Finding]:
-    """The findings of all merges: what they did first, then what is not known of them."""
     known = [finding for one in audited for finding in find_hit_findings(one.event, one.hits, _find_hint(one.event))]
     return [*known, *(finding for one in audited for finding in _list_unknown(one))]
 

@@ -138,7 +138,6 @@ class Parents(NamedTuple):
     names: tuple[str, str] = ("", "")
 
     def name(self, side: str) -> str:
-        """A parent as the sentences call it."""
         if side == "both":
             return "both sides" if self.names[0] else "both parents"
         name = self.names[0] if side == "first" else self.names[1]
@@ -149,7 +148,6 @@ class Parents(NamedTuple):
 
 
 def say_entry(entry: Entry, parents: Parents) -> str:
-    """One sentence: the entry's name, what happened to it, why."""
     note = f" ({entry.note})" if entry.note else ""
     return f"{entry.name}: {_say_verdict(entry, parents)}{note}"
 

@@ -260,7 +260,6 @@ def _is_still(result: bytes | None, data: bytes | None, where: str) -> bool:
 
 
 def _find_value(data: bytes, where: str) -> tuple[Any] | None:
-    """What a document has at a JSON Pointer, None where it has nothing there or is none."""
     try:
         value = scan_tokens(decode(data))
         for key in split_pointer(where):

@@ -6,7 +6,6 @@ or asked how it wants to be merged.
 
 import re
 from collections.abc import Iterable, Mapping
-from contextlib import nullcontext
 from typing import Literal, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -14,7 +13,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
 from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.git.merges.merges import read_contents
-from checkpoint_git.git.merges.new_commits import open_aside, write_merge_commit
+from checkpoint_git.git.merges.new_commits import write_merge_commit
 from checkpoint_git.git.merges.trees import merge_by_lines, open_plain
 from checkpoint_git.git.objects import Change, diff_trees
 from checkpoint_git.git.remotes import Pushed, push_commit, read_full_bases
@@ -65,8 +64,7 @@ def premerge(request: Request, now: int, env: Env) -> Premerge:
     if not bases:
         names = f"{show_name(request.head_name)} and {show_name(request.base_name)}"
         raise UnrelatedError(f"{names} have no common ancestor", "they are unrelated histories: merge them by hand")
-    with open_aside(request.cwd, env) if request.dry_run else nullcontext(env) as surroundings:
-        done = _merge(request, now, surroundings)
+    done = _merge(request, now, env)
     if done.state != "merged" or request.dry_run or done.merged is None:
         return done
     message = _make_message(request, len(done.merged.files))
@@ -79,7 +77,7 @@ def premerge(request: Request, now: int, env: Env) -> Premerge:
 def _merge(request: Request, now: int, env: Env) -> Premerge:
     with open_plain(request.cwd, env) as plain:
         by_lines = merge_by_lines(plain, request.head, request.base)
-        merged = merge_commits(request.cwd, request.head, request.base, env=env)
+        merged = merge_commits(request.cwd, request.head, request.base, env=plain.aside if request.dry_run else env)
         changes = diff_trees(request.cwd, by_lines.tree, merged.tree, (), plain.env)
         differing = _read_differing(request.cwd, changes, {file.path for file in merged.files}, plain.env)
     conflicts = tuple(one.path for one in by_lines.unsettled)

@@ -70,7 +70,6 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def describe_premerge(request: Request, done: Premerge) -> Outcome:
-    """The answer of the verb: exit code 1 where something is left to the user."""
     findings: list[Finding] = []
     if done.merged:
         documents = {file.path: file.sides[0] for file in done.merged.files}
@@ -87,7 +86,6 @@ def describe_premerge(request: Request, done: Premerge) -> Outcome:
 
 
 def _find_remaining(request: Request, remaining: Remaining, ours: bytes | None) -> Iterator[Finding]:
-    """One finding for each place that is left to the user."""
     code, hint = _WAYS[remaining.kind]
     path = shlex.quote(f"./{remaining.path}" if remaining.path.startswith("-") else remaining.path)
     places = _locate(ours, [clash.where for clash in remaining.clashes])

@@ -16,20 +16,16 @@ LONGEST_NAME = 100  # characters
 
 
 class Request(NamedTuple):
-    """A pull request.
+    """A pull request."""
 
-    cwd: in the repository. remote: its name or address. base_name, head_name: as people call them. base, head: full
-    commit ids. ref: the full ref of its branch on the remote, "" where nobody said. push, dry_run: what may be done.
-    """
-
-    cwd: str
-    remote: str
-    base_name: str
+    cwd: str  # in the repository
+    remote: str  # its name or address
+    base_name: str  # as people call it
     head_name: str
-    base: str
+    base: str  # full commit ids
     head: str
-    ref: str
-    push: bool
+    ref: str  # the full ref of its branch on the remote, "" where nobody said
+    push: bool  # may be done
     dry_run: bool
 
 

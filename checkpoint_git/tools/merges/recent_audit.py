@@ -19,7 +19,7 @@ from checkpoint_git.git.objects import read_commit
 from checkpoint_git.git.run import offline_env
 
 if TYPE_CHECKING:
-    from checkpoint_git.tools.merges.judged import Parents, Schemas, say_entry
+    from checkpoint_git.tools.merges.judged import Schemas
 
 _CACHE = ("checkpoint", "merges")  # in git's common directory
 _MOST_CACHED = 5_000  # merges
@@ -31,45 +31,35 @@ Present = Callable[[str], bytes | None]
 
 
 class Hurt(NamedTuple):
-    """where: a JSON Pointer, into the version that has the entry. said: what happened to it."""
-
-    where: str
-    said: str
+    where: str  # a JSON Pointer, into the version that has the entry
+    said: str  # what happened to it
 
 
 class Damage(NamedTuple):
-    """parents: the two that count, as commit ids. keeper: the one that still has what was lost, "" for neither."""
-
     commit: str
-    parents: tuple[str, str]
+    parents: tuple[str, str]  # the two that count
     subject: str
     path: str
     harm: Harm
     entries: tuple[Hurt, ...]
-    keeper: str = ""
+    keeper: str = ""  # the parent that still has what was lost, "" for neither
 
 
 class Audit(NamedTuple):
-    """merges: how many were looked at. left_out: older ones are beyond the bound. cut: how many could not be judged, in
-    a shallow or partial clone. waiting: how many come next time.
-    """
-
-    merges: int = 0
-    left_out: bool = False
-    cut: int = 0
+    merges: int = 0  # how many were looked at
+    left_out: bool = False  # older ones are beyond the bound
+    cut: int = 0  # how many could not be judged, in a shallow or partial clone
     damages: tuple[Damage, ...] = ()
-    waiting: int = 0
+    waiting: int = 0  # how many come next time
 
 
 class Verdict(NamedTuple):
-    """What is left of the damage that a merge did to one file.
+    """What is left of the damage that a merge did to one file."""
 
-    mark: of the file when that was judged. repaired: a commit by which nothing was left, or "". What was repaired once
-    in HEAD's history is not damage any more, whatever the file becomes.
-    """
-
-    mark: str
+    mark: str  # of the file when that was judged
     damages: list[Damage]
+    # A commit by which nothing was left. What was repaired once in HEAD's history is not damage any more, whatever the
+    # file becomes.
     repaired: str = ""
 
 
@@ -101,9 +91,8 @@ def read_audit(
     open_ids = _find_open(place.top, own, recent.ids, verdicts, present)
     waiting = frozenset[str]()
     if open_ids:
-        from checkpoint_git.tools.merges.judged import (  # explains documents, which few runs need
-            Schemas,
-        )
+        # It explains documents, which few runs need.
+        from checkpoint_git.tools.merges.judged import Schemas
 
         suspects = {merge.id: merge for merge in read_suspects(place.top, open_ids, own)}
         waiting = frozenset(list(suspects)[MOST_JUDGED:])  # the newest come first, and the next run goes on from there
@@ -170,8 +159,7 @@ def _judge_all(
 
 
 def _judge(cwd: str, env: Mapping[str, str], merge: Commit, schemas: "Schemas", present: Present) -> dict[str, Verdict]:
-    """What is still there of the damage, in HEAD and in the work tree, and was not repaired in between."""
-    from checkpoint_git.tools.merges.judged import key_of, place_of
+    from checkpoint_git.tools.merges.judged import Parents, key_of, place_of, say_entry
 
     verdicts = {}
     for file in read_touched(cwd, merge, env).files:

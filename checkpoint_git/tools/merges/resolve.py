@@ -41,16 +41,11 @@ _OPERATIONS = {
 
 
 class ResolveResult(NamedTuple):
-    """operation: git's, "" for none of those known. explained: the user was told already what its sides are.
-
-    skipped: paths that are not unmerged. left: paths that are unmerged afterwards.
-    """
-
-    operation: str
-    explained: bool
+    operation: str  # git's, "" for none of those known
+    explained: bool  # the user was told already what its sides are
     files: list[Resolved]
-    skipped: list[str]
-    left: list[str]
+    skipped: list[str]  # paths that are not unmerged
+    left: list[str]  # paths that are unmerged afterwards
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -142,7 +137,6 @@ def _find_names(path: str, cwd: str, top: Top) -> list[str]:
 
 
 def _check_wheres(cases: Sequence[Case], request: Request) -> None:
-    """Raises CheckpointError for a pointer that names no conflict of any of the files."""
     if not request.wheres or not cases:
         return
     known = [conflict for case in cases for conflict in list_conflicts(case)]

@@ -72,28 +72,24 @@ class Remaining(NamedTuple):
 
 
 class MergedFile(NamedTuple):
-    """A checkpoint that both sides changed. sides: ours, base, theirs as bytes; base is None where both added it.
-
-    data: what came of it, None where nothing could; with conflict markers where it is in `remaining`.
-    """
+    """A checkpoint that both sides changed."""
 
     path: str
-    sides: tuple[bytes | None, bytes | None, bytes | None]
-    data: bytes | None
+    sides: tuple[bytes | None, bytes | None, bytes | None]  # ours, base, theirs; no base where both added it
+    data: bytes | None  # None where nothing could be made; with conflict markers where it is in `remaining`
 
 
 class MergedTree(NamedTuple):
     """Two commits merged.
 
-    tree: the id of a tree in the repository. Where something remains it holds conflict markers or one side's content
-    there, and must not be committed. bases: full commit ids; several after a criss-cross. files: the checkpoints that
-    both sides changed, sorted by path. remaining: sorted by path; empty for a clean merge.
+    tree: an id. Where something remains it holds conflict markers or one side's content there, and must not be
+    committed.
     """
 
     tree: str
-    bases: tuple[str, ...]
-    files: tuple[MergedFile, ...]
-    remaining: tuple[Remaining, ...]
+    bases: tuple[str, ...]  # several after a criss-cross
+    files: tuple[MergedFile, ...]  # the checkpoints that both sides changed, sorted by path
+    remaining: tuple[Remaining, ...]  # sorted by path; empty for a clean merge
 
     @property
     def is_clean(self) -> bool:

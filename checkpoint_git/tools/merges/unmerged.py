@@ -35,24 +35,18 @@ _LONGEST_LEAF = 60
 
 
 class Case(NamedTuple):
-    """One unmerged file.
-
-    typed: its path as a word of a command. size: of its conflict markers. blocked: why it must not be touched, or "".
-    merged: the merge made again; None where the file is decided as a whole, `reason` then says why it could not be
-    merged. raw: the work tree's file, stored: the same as git would store it; None where there is none. chosen: the
-    decisions that this file holds already. edited: it holds something that neither the merge nor decisions put there.
-    """
+    """One unmerged file."""
 
     unmerged: Unmerged
-    typed: str
-    size: int
-    blocked: str = ""
-    merged: Merged | None = None
-    reason: str = ""
-    raw: bytes | None = None
-    stored: bytes | None = None
-    chosen: Mapping[str, int] = MappingProxyType({})
-    edited: bool = False
+    typed: str  # its path as a word of a command
+    size: int  # of its conflict markers
+    blocked: str = ""  # why it must not be touched
+    merged: Merged | None = None  # the merge made again; None where the file is decided as a whole
+    reason: str = ""  # why it could not be merged
+    raw: bytes | None = None  # the work tree's file
+    stored: bytes | None = None  # the same as git would store it
+    chosen: Mapping[str, int] = MappingProxyType({})  # the decisions that the file holds already
+    edited: bool = False  # it holds something that neither the merge nor decisions put there
 
     @property
     def path(self) -> str:
@@ -149,7 +143,6 @@ def find_newest(case: Case) -> int | None:
 
 
 def describe_sides(case: Case) -> str:
-    """Of a file that is decided as a whole."""
     ours, base, theirs = case.unmerged.sides
     return case.reason or f"ours {_describe_change(base, ours)}, theirs {_describe_change(base, theirs)}"
 
@@ -170,7 +163,6 @@ def _describe_change(base: Version | None, side: Version | None) -> str:
 
 
 def _read_value(version: Version) -> Any:
-    """The document, its text where it is not JSON."""
     try:
         return scan_tokens(decode(version.data))
     except JsonTextError:

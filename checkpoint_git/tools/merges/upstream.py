@@ -14,19 +14,15 @@ if TYPE_CHECKING:
 
 
 class Upstream(NamedTuple):
-    """name: such as "origin/main". tracked: it is the branch's own upstream, else the remote's default branch. state:
-    "there"; "gone" (configured, and not in this clone); "cut" (this clone lacks what a merge would need; detail says
-    what); "unrelated" (nothing in common). ahead, behind: commits that only this branch has, and only the upstream.
-    rebases: a pull rebases here. previews: of checkpoints, sorted by path.
-    """
-
-    name: str
-    tracked: bool = True
+    name: str  # such as "origin/main"
+    tracked: bool = True  # it is the branch's own upstream, else the remote's default branch
+    # "gone": configured, and not in this clone. "cut": this clone lacks what a merge would need; detail says what.
+    # "unrelated": nothing in common.
     state: Literal["there", "gone", "cut", "unrelated"] = "there"
-    ahead: int = 0
+    ahead: int = 0  # commits that only this branch has
     behind: int = 0
-    rebases: bool = False
-    previews: "tuple[FilePreview, ...]" = ()
+    rebases: bool = False  # a pull does, here
+    previews: "tuple[FilePreview, ...]" = ()  # of checkpoints, sorted by path
     detail: str = ""
 
 

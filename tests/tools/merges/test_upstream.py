@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -258,3 +260,15 @@ def test_a_path_may_have_a_line_end_in_it(fork: Fork) -> None:
     path = ".checkpoints/a\nb.checkpoint.json"
     clone = fork(text(), text(step="sprint-3"), text(step="sprint-4"), path)
     assert (preview(clone).path, preview(clone).kind) == (path, "conflict")
+
+
+def test_a_clone_without_an_upstream_does_not_even_load_the_merge(repo: GitRepo) -> None:
+    repo.write(PATH, text())
+    repo.commit("base")
+    code = (
+        "import os, sys; from checkpoint_git.disk.discover import find_place; "
+        "from checkpoint_git.tools.merges.upstream import read_upstream; "
+        "print(read_upstream(find_place('.'), 0, os.environ), 'checkpoint_git.merge' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=repo.path, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["None", "False"]
