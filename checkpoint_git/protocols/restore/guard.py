@@ -8,6 +8,7 @@ stops it with the reason on stderr.
 import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import tee
 from typing import Any, NamedTuple
 
@@ -50,14 +51,8 @@ _READING = frozenset(
     )
 )  # fmt: skip
 # Tools that change one file, and the member of their input that names it.
-_CHANGING = {
-    "Edit": "file_path",
-    "MultiEdit": "file_path",
-    "Write": "file_path",
-    "NotebookEdit": "notebook_path",
-    "replace": "file_path",
-    "write_file": "file_path",
-}
+_CHANGING = dict.fromkeys(("Edit", "MultiEdit", "Write", "replace", "write_file"), "file_path")
+_CHANGING["NotebookEdit"] = "notebook_path"
 _SHELLS = frozenset(("Bash", "Shell", "run_shell_command"))
 # Programs that only look, whatever their arguments.
 _LOOKING = frozenset(
@@ -128,31 +123,25 @@ def _judge(call: Call, invocation: Invocation) -> Answer:
     path = os.path.realpath(call.path) if call.path else ""  # what a tool writes through a link must be covered
     here = call.cwd if os.path.isdir(call.cwd) else invocation.cwd
     repository = find_repository(os.path.dirname(path) if path and os.path.isdir(os.path.dirname(path)) else here)
-    root = os.path.realpath(repository[0] if repository else _find_root(here))
+    root, git_dir = repository or (here, "")
+    if repository is None:
+        with suppress(CheckpointError):
+            root = find_place(here).root
+    root = os.path.realpath(root)
     # read no further than needed, and once: a manifest of thousands of files takes its time
-    covers, again = tee(_read_covers(root, repository[1] if repository else "", invocation.now))
+    covers, again = tee(_read_covers(root, git_dir, invocation.now))
     verdict = decide(call._replace(path=path), root, covers)
-    if verdict.allowed and path and repository and _is_left_out(root, path, again, invocation.env):
-        return _stop(f"git ignores {path}, so no restore point holds it (name it in the scope)", "SCOPE")
-    return Answer((), ALLOWED) if verdict.allowed else _stop(verdict.reason, verdict.needs)
-
-
-def _find_root(cwd: str) -> str:
-    try:
-        return find_place(cwd).root
-    except CheckpointError:
-        return cwd
-
-
-def _is_left_out(root: str, path: str, covers: Iterable[Cover], env: Mapping[str, str]) -> bool:
-    # a file that is there already and that git ignores is in no point, unless it was named
+    if not verdict.allowed:
+        return _stop(verdict.reason, verdict.needs)
     relative = path[len(root.rstrip("/")) + 1 :]
-    if not os.path.lexists(path) or any(relative in cover.paths for cover in covers):
-        return False
-    from checkpoint_git.git.run import clean_env, run_git
+    # a file that is there already and that git ignores is in no point, unless it was named
+    if repository and path and os.path.lexists(path) and not any(relative in cover.paths for cover in again):
+        from checkpoint_git.git.run import clean_env, run_git
 
-    words = ["check-ignore", "-q", "--no-index", "--", relative]
-    return run_git(words, root, env=clean_env(env), check=False).code != 1
+        words = ["check-ignore", "-q", "--no-index", "--", relative]
+        if run_git(words, root, env=clean_env(invocation.env), check=False).code != 1:
+            return _stop(f"git ignores {path}, so no restore point holds it (name it in the scope)", "SCOPE")
+    return Answer((), ALLOWED)
 
 
 # what a call does
@@ -192,28 +181,25 @@ def is_looking(command: str) -> bool:
         return False
     if not words or "=" in words[0]:
         return False
-    program, rest = words[0], words[1:]
-    if program == "git" and rest[:1] != ["checkpoint"]:
-        return bool(rest) and rest[0] in _GIT_LOOKING and not any(word.startswith(_GIT_WRITING) for word in rest[1:])
-    if program in ("checkpoint", "git"):
-        return _is_ours(rest if program == "checkpoint" else rest[1:])
-    return program in _LOOKING
-
-
-def _is_ours(words: list[str]) -> bool:
-    # making a restore point must never need one, and going back makes one
-    if words[:1] in (["restore-point"], ["rp"]):
-        return len(words) > 1 and words[1] in _OURS_PROVING
-    if words[:1] == ["doctor"]:
-        return not any(word.startswith("--f") for word in words)
-    return not words or words[0] in _OURS_LOOKING
+    if words[:2] == ["git", "checkpoint"]:
+        del words[0]
+    program, verb, rest = words[0], words[1] if len(words) > 1 else "", words[2:]
+    if program == "git":
+        return verb in _GIT_LOOKING and not any(word.startswith(_GIT_WRITING) for word in rest)
+    if program != "checkpoint":
+        return program in _LOOKING
+    if verb in ("restore-point", "rp"):  # making a restore point must never need one, and going back makes one
+        return bool(rest) and rest[0] in _OURS_PROVING
+    if verb == "doctor":
+        return not any(word.startswith("--f") for word in rest)
+    return len(words) == 1 or verb in _OURS_LOOKING
 
 
 # what points cover
 
 
 def decide(call: Call, root: str, covers: Iterable[Cover]) -> Verdict:
-    """Whether the call may go on. root: the workspace, absolute, its links followed, as the call's path is."""
+    """root: the workspace, absolute, its links followed, as the call's path is."""
     if call.reads:
         return Verdict(True)
     if not call.path:
@@ -229,15 +215,10 @@ def decide(call: Call, root: str, covers: Iterable[Cover]) -> Verdict:
         return Verdict(False, f"{path} belongs to git or to the restore points themselves")
     if is_sensitive(path):
         return Verdict(False, f"{path} holds secrets by its name, which no restore point ever keeps")
-    if any(is_covered(path, cover) for cover in covers):
-        return Verdict(True)
+    for cover in covers:
+        if path in cover.paths or any(scope in ("", path) or path.startswith(f"{scope}/") for scope in cover.asked):
+            return Verdict(True)
     return Verdict(False, f"no live restore point covers {path}", "SCOPE")
-
-
-def is_covered(path: str, cover: Cover) -> bool:
-    if path in cover.paths:
-        return True
-    return any(scope == "" or path == scope or path.startswith(f"{scope}/") for scope in cover.asked)
 
 
 def _read_covers(root: str, git_dir: str, now: int) -> Iterator[Cover]:
@@ -260,10 +241,9 @@ def find_cover(value: Any, point: str, now: int) -> Cover | None:
         return None
     if is_expired(value.get("expires_at"), now):
         return None
-    paths = frozenset(
-        entry["path"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("path"), str)
-    )
-    return Cover(tuple(one for one in scope["asked"] if isinstance(one, str)), paths, value.get("type") == "git_stash")
+    paths = [entry.get("path") for entry in entries if isinstance(entry, dict)]
+    held = frozenset(path for path in paths if isinstance(path, str))
+    return Cover(tuple(one for one in scope["asked"] if isinstance(one, str)), held, value.get("type") == "git_stash")
 
 
 def _is_kept(git_dir: str, point: str) -> bool:

@@ -23,28 +23,23 @@ MAX_MANIFEST = 64 << 20  # bytes
 _MARK = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
+Progress = Callable[[int], None]  # called with the bytes done so far
+
+
 class Workspace(NamedTuple):
     root: str  # absolute
     cwd: str  # what relative paths start from
     now: int  # seconds since 1970
     env: Mapping[str, str]
     git_dir: str | None
-    progress: Callable[[int], None] = lambda size: None  # called with the bytes done so far
+    progress: Progress = lambda size: None
 
 
-def open_workspace(
-    cwd: str, now: int, env: Mapping[str, str], progress: Callable[[int], None] = lambda size: None
-) -> Workspace:
-    root = find_workspace(cwd)
-    repository = find_repository(root)
-    return Workspace(root, cwd, now, env, repository[1] if repository else None, progress)
-
-
-def find_workspace(cwd: str) -> str:
-    """The repository's root; outside git the nearest folder upward that holds .checkpoints, else cwd itself."""
+def open_workspace(cwd: str, now: int, env: Mapping[str, str], progress: Progress = lambda size: None) -> Workspace:
+    """At the repository's root; outside git the nearest folder upward that holds .checkpoints, else cwd itself."""
     repository = find_repository(cwd)
     if repository is not None:
-        return repository[0]
+        return Workspace(repository[0], cwd, now, env, repository[1], progress)
     folder = os.path.abspath(cwd)
     while folder != os.path.dirname(folder):
         if all(os.path.exists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs")):
@@ -52,9 +47,10 @@ def find_workspace(cwd: str) -> str:
             raise CheckpointError(f"{escape_controls(folder)} is a repository without a work tree", hint)
         folder = os.path.dirname(folder)
     try:
-        return find_place(cwd).root
+        root = find_place(cwd).root
     except CheckpointError:
-        return plan_place(cwd).root
+        root = plan_place(cwd).root
+    return Workspace(root, cwd, now, env, None, progress)
 
 
 @contextmanager

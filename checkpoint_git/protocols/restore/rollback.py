@@ -10,13 +10,14 @@ Whoever runs a rollback again after a crash finishes it, with the first safety p
 
 import json
 import os
-from collections.abc import Sequence
+import stat
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.atomic import remove_file, write_file
-from checkpoint_git.protocols.restore import artifacts, audit, file_writes, layout, points, rollback_preflight, store
+from checkpoint_git.protocols.restore import artifacts, audit, file_writes, layout, points, store
 from checkpoint_git.protocols.restore.contents import (
     Artifact,
     Difference,
@@ -31,6 +32,7 @@ from checkpoint_git.protocols.restore.scope import look_at, read_entry_at, read_
 
 _JOURNAL = "rollback.json"
 _NO_MEANS = Means()
+Version = tuple[int, ...] | None  # what distinguishes one state of a path from another, None where nothing is there
 
 
 class Plan(NamedTuple):
@@ -102,8 +104,8 @@ def roll_back(
     plan = _plan(job)
     changed = [*plan.remove, *(one.path for one in plan.restore)]
     kept = store.load_manifest(workspace.root, safety) if safety else None
-    rollback_preflight.check_kept(plan.present, changed, store.read_entries(kept) if kept else [])
-    rollback_preflight.check_ways(workspace.root, plan.remove, plan.restore, plan.present)
+    check_kept(plan.present, changed, store.read_entries(kept) if kept else [])
+    check_ways(workspace.root, plan.remove, plan.restore, plan.present)
     # first: databases alone may refuse
     told = artifacts.restore(job.location, [one for one in plan.parts if one.kind != "state"], means)
     _change_files(job, plan)
@@ -181,7 +183,7 @@ def _matches(root: str, pattern: str) -> bool:
 def _change_files(job: _Job, plan: Plan) -> None:
     # each path only while it is as it was planned with
     root = job.workspace.root
-    watch = rollback_preflight.Watch(root, plan.found)
+    watch = Watch(root, plan.found)
     other_kinds = sorted((one.path for one in plan.restore if one.how == "kind"), reverse=True)
     for path in [*plan.remove, *other_kinds]:
         file_writes.remove_path(root, path, watch.check)
@@ -194,7 +196,7 @@ def _change_files(job: _Job, plan: Plan) -> None:
 def _check_result(job: _Job, safety: str) -> list[str]:
     """Sentences on what stays although it was made since. Raises CheckpointError where anything is not as captured."""
     left = _plan(job)
-    staying = rollback_preflight.find_staying(job.workspace.root, left.remove)
+    staying = find_staying(job.workspace.root, left.remove)
     others = [one.name for one in left.parts if one.kind != "state" or job.means.hand_over is None]
     wrong = [*(path for path in left.remove if path not in staying), *(one.path for one in left.restore), *others]
     if wrong:
@@ -248,8 +250,99 @@ def _find_resumed(job: _Job) -> str:
     if kept is None or kept.trouble or kept.value["state"] == "dropped":
         return ""
     plan = _plan(job)
-    if not rollback_preflight.is_half_way(plan.present, plan.entries, store.read_entries(kept)):
+    if not is_half_way(plan.present, plan.entries, store.read_entries(kept)):
         return ""
     location, before = store.locate(job.workspace, safety), artifacts.read_artifacts(kept.value)
     changed = artifacts.find_differing(location, before, job.means)
     return "" if {one.name for one in changed} & {one.name for one in plan.parts} else safety
+
+
+# when it must not go on: what somebody writes meanwhile, what no point keeps, what is in the way
+
+
+def is_half_way(present: Iterable[Entry], wanted: Iterable[Entry], before: Iterable[Entry]) -> bool:
+    """Whether a state is on the way between two, as a rollback that was cut off leaves it."""
+    # in any other state somebody has worked since, so it must be kept first
+    known = {_outline(entry) for entry in (*wanted, *before)}
+    return all(
+        _outline(entry) in known or entry.kind == "absent" or file_writes.is_part(entry.path) for entry in present
+    )
+
+
+def _outline(entry: Entry) -> tuple[str, ...]:
+    mode = f"{entry.mode:o}" if entry.kind == "file" else ""  # folders are opened on the way
+    return entry.path, entry.kind, mode, entry.sha256
+
+
+def check_kept(present: Iterable[Entry], changing: Iterable[str], safety: Iterable[Entry]) -> None:
+    """Raises CheckpointError where something that will be changed or removed is not what the safety point holds."""
+    kept, changed = {_outline(entry) for entry in safety}, frozenset(changing)
+    for entry in present:
+        is_known = entry.kind == "absent" or _outline(entry) in kept or file_writes.is_part(entry.path)
+        if entry.path in changed and not is_known:
+            raise _written_error(entry.path)
+
+
+def _written_error(path: str) -> CheckpointError:
+    hint = "stop what writes there, then run the same command again"
+    return CheckpointError(f"{escape_controls(path)} was changed during the rollback, which stopped before it", hint)
+
+
+class Watch:
+    """The paths as they were when the rollback was planned. `check` is called right before one is changed."""
+
+    def __init__(self, root: str, found: Iterable[ScopePath]) -> None:
+        self._root = root
+        self._versions = {one.path: _version(one.status) for one in found}
+
+    def check(self, path: str) -> None:
+        if _read_version(self._root, path) != self._versions.get(path):
+            raise _written_error(path)
+
+    def forget(self, path: str) -> None:
+        self._versions[path] = _read_version(self._root, path)
+
+
+def _version(status: os.stat_result | None) -> Version:
+    if status is None:
+        return None
+    if stat.S_ISDIR(status.st_mode):
+        return status.st_ino, stat.S_IFDIR
+    return status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _read_version(root: str, path: str) -> Version:
+    return _version(layout.read_status(os.path.join(root, path)))
+
+
+def check_ways(root: str, remove: Sequence[str], restore: Sequence[Difference], present: Iterable[Entry]) -> None:
+    """Raises CheckpointError where a rollback could not be done as a whole, before anything is changed."""
+    kinds = {entry.path: entry.kind for entry in present}
+    gone = frozenset(remove)
+    # a link that is itself replaced by a folder is not a blocker for what was below that folder
+    replaced = tuple(f"{one.path}/" for one in restore if one.how == "kind" and kinds.get(one.path) == "link")
+    for path, how in restore:
+        if not path.startswith(replaced):
+            file_writes.check_way(root, path)
+            if how == "missing" and _read_version(root, path) is not None:
+                hint = "no restore point keeps pipes, sockets or devices: move it away, then run the same command again"
+                raise CheckpointError(f"what stands where {escape_controls(path)} belongs is not a file", hint)
+        if how != "kind" or kinds.get(path) != "folder":
+            continue
+        for folder, folders, files in os.walk(os.path.join(root, path)):
+            for below in (os.path.relpath(os.path.join(folder, name), root) for name in (*folders, *files)):
+                if below not in gone:
+                    hint = f"no restore point keeps {escape_controls(below)}: move it away, "
+                    hint += "then run the same command again"
+                    file_writes.check_not_folder(root, path, hint)
+
+
+def find_staying(root: str, added: Sequence[str]) -> list[str]:
+    """Those added folders that hold only what no restore point keeps (ignored, secret, another's .git): they stay."""
+    folders = [path for path in added if layout.is_folder(root, path)]
+    files = set(added).difference(folders)
+    return [
+        path
+        for path in folders
+        if os.listdir(os.path.join(root, path)) and not any(file.startswith(f"{path}/") for file in files)
+    ]

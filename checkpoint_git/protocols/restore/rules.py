@@ -4,7 +4,6 @@ A manifest can come with an untrusted branch: whatever it names is checked here,
 """
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from checkpoint_git.core.clock import DAY, HOUR, MINUTE, read_instant
@@ -107,7 +106,25 @@ def is_connection(value: Any) -> bool:
 
 def check(value: dict[str, Any], point: str) -> list[Finding]:
     """Everything beyond its shape that is wrong with a manifest. point: the id that its folder says."""
-    troubles = [*_find_troubles(value, point)]
+    troubles = list[tuple[str, str, str]]()  # code, message, JSON Pointer
+    if value.get("id") != point:
+        troubles.append(("restore/manifest-id", "the manifest is of another restore point", "/id"))
+    for key in ("created_at", "expires_at"):
+        if value.get(key) is not None and read_instant(value[key]) is None:
+            troubles.append(("restore/manifest-time", f"{key} is not a valid timestamp", f"/{key}"))
+    leads_out = "a path that leads out of the workspace, or into git"
+    for at, entry in enumerate(value["entries"]):
+        if not is_plain_path(entry["path"]):
+            troubles.append(("restore/manifest-path", leads_out, f"/entries/{at}/path"))
+    for at, part in enumerate(value.get("parts", [])):
+        where, details, content = f"/parts/{at}", part["details"], str(part["content"]).split("/")
+        paths = [details[key] for key in ("file", "path") if details.get(key) is not None]
+        if not all(isinstance(path, str) and is_plain_path(path) for path in paths):
+            troubles.append(("restore/manifest-path", leads_out, where))
+        if part["content"] and not (len(content) == 2 and content[0] == layout.PARTS and content[1] not in _FORBIDDEN):
+            troubles.append(("restore/manifest-path", "a part is kept outside the point's own folder", where))
+        if not _has_whole_details(part["kind"], details):
+            troubles.append(("restore/manifest-shape", "the details of a part are not whole", where))
     if not troubles:
         # The guard reads these rules at every tool call, and hashlib with its OpenSSL is no part of that.
         from checkpoint_git.protocols.restore.contents import hash_contents, read_artifact, read_entry
@@ -116,28 +133,6 @@ def check(value: dict[str, Any], point: str) -> list[Finding]:
         if value["hash"] != hash_contents([read_entry(one) for one in value["entries"]], artifacts):
             troubles.append(("restore/manifest-hash", "the hash is not that of the entries", "/hash"))
     return [Finding(code, "error", text, where=where, hint=_HINT) for code, text, where in troubles]
-
-
-def _find_troubles(value: dict[str, Any], point: str) -> Iterator[tuple[str, str, str]]:
-    """(code, message, JSON Pointer)."""
-    if value.get("id") != point:
-        yield "restore/manifest-id", "the manifest is of another restore point", "/id"
-    for key in ("created_at", "expires_at"):
-        if value.get(key) is not None and read_instant(value[key]) is None:
-            yield "restore/manifest-time", f"{key} is not a valid timestamp", f"/{key}"
-    leads_out = "a path that leads out of the workspace, or into git"
-    for at, entry in enumerate(value["entries"]):
-        if not is_plain_path(entry["path"]):
-            yield "restore/manifest-path", leads_out, f"/entries/{at}/path"
-    for at, part in enumerate(value.get("parts", [])):
-        where, details, content = f"/parts/{at}", part["details"], str(part["content"]).split("/")
-        paths = [details[key] for key in ("file", "path") if details.get(key) is not None]
-        if not all(isinstance(path, str) and is_plain_path(path) for path in paths):
-            yield "restore/manifest-path", leads_out, where
-        if part["content"] and not (len(content) == 2 and content[0] == layout.PARTS and content[1] not in _FORBIDDEN):
-            yield "restore/manifest-path", "a part is kept outside the point's own folder", where
-        if not _has_whole_details(part["kind"], details):
-            yield "restore/manifest-shape", "the details of a part are not whole", where
 
 
 _DETAILS = {
@@ -152,10 +147,8 @@ def _has_whole_details(kind: str, details: dict[str, Any]) -> bool:
         return False
     if kind != "postgresql":
         return kind == "state" or isinstance(details["path"], str)
-    tables, held = details["tables"], details["held"]
-    if not (tables is None or isinstance(tables, list)) or not isinstance(held, list):
+    lists = [details["held"], [] if details["tables"] is None else details["tables"]]
+    if not all(isinstance(rows, list) for rows in lists) or not is_connection(details["connection"]):
         return False
-    return is_connection(details["connection"]) and all(
-        isinstance(row, list) and len(row) == 3 and all(isinstance(text, str) for text in row)
-        for row in (*(tables or ()), *held)
-    )
+    rows = [row for rows in lists for row in rows]
+    return all(isinstance(row, list) and [type(text) for text in row] == [str, str, str] for row in rows)

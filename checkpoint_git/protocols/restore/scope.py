@@ -7,6 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from fnmatch import translate
 from hashlib import file_digest, sha256
 from typing import NamedTuple
@@ -44,7 +45,13 @@ def read_scope(root: str, scopes: Sequence[str], cwd: str | None = None, plain: 
     for scope in scopes:
         path = _place(root, scope, cwd or root)
         asked.append(path)
-        for each in _walk(root, path) if scope in plain else _expand(root, path, scope):
+        starts = [path]
+        if scope not in plain and _MAGIC.intersection(path) and not os.path.lexists(os.path.join(root, path)):
+            starts = _match(root, path)
+        if not starts:
+            message = f"nothing matches {escape_controls(shorten(scope, 100))}"
+            raise CheckpointError(message, "a pattern must match something; `**/` reaches below folders")
+        for each in (found for start in starts for found in _walk(root, start)):
             if each.status and stat.S_IFMT(each.status.st_mode) not in _KINDS:
                 special.add(each.path)
             elif each.kind in ("file", "link") and is_sensitive(each.path):
@@ -60,28 +67,14 @@ def _place(root: str, scope: str, cwd: str) -> str:
         raise CheckpointError(f'"{shown}" is not a path', "name files, folders or patterns inside the workspace")
     path = layout.path_below(root, os.path.normpath(os.path.join(cwd, scope)))
     if path is None:
-        message = f"{shown} lies outside the workspace {escape_controls(root)}"
-        raise CheckpointError(message, "restore points stay inside it")
-    if path and not is_plain_path(path):
-        message = f"{shown} belongs to git or to the restore points themselves"
-        raise CheckpointError(message, "name the files you work on")
-    link = layout.find_link_above(root, path)
-    if link is not None:
-        message = f"{shown} lies behind the symbolic link {escape_controls(link)}"
-        raise CheckpointError(message, "name the place it leads to")
-    return path
-
-
-def _expand(root: str, path: str, scope: str) -> Iterator[ScopePath]:
-    if os.path.lexists(os.path.join(root, path)) or not _MAGIC.intersection(path):
-        yield from _walk(root, path)
-        return
-    matches = _match(root, path)
-    if not matches:
-        message = f"nothing matches {escape_controls(shorten(scope, 100))}"
-        raise CheckpointError(message, "a pattern must match something; `**/` reaches below folders")
-    for match in matches:
-        yield from _walk(root, match)
+        message, hint = f"lies outside the workspace {escape_controls(root)}", "restore points stay inside it"
+    elif path and not is_plain_path(path):
+        message, hint = "belongs to git or to the restore points themselves", "name the files you work on"
+    elif (link := layout.find_link_above(root, path)) is not None:
+        message, hint = f"lies behind the symbolic link {escape_controls(link)}", "name the place it leads to"
+    else:
+        return path
+    raise CheckpointError(f"{shown} {message}", hint)
 
 
 def _walk(root: str, path: str) -> Iterator[ScopePath]:
@@ -117,31 +110,22 @@ def _match(root: str, pattern: str) -> list[str]:
     parts = pattern.split("/")
     level = {""}
     for at, part in enumerate(parts):
+        before, level = level, set[str]()
         if part == "**":
-            level = {below for start in level for below in _folders_below(root, start)}
-            if at == len(parts) - 1:
-                level.discard("")
+            for start in before:
+                level.update(one.path for one in _walk(root, start) if one.kind == "folder")
+            if "" in before and at < len(parts) - 1:
+                level.add("")
         elif _MAGIC.intersection(part):
-            level = {_join(start, name) for start in level for name in _names_matching(root, start, part)}
+            matches = re.compile(translate(part)).match
+            for start in before:
+                names = _list_folder(root, start) if not start or layout.is_folder(root, start) else []
+                found = [name for name in names if matches(name) and (part[0] == "." or name[0] != ".")]
+                level.update(_join(start, name) for name in found)
         else:
-            level = {path for start in level if os.path.lexists(os.path.join(root, path := _join(start, part)))}
+            paths = [_join(start, part) for start in before]
+            level.update(path for path in paths if os.path.lexists(os.path.join(root, path)))
     return sorted(level)
-
-
-def _names_matching(root: str, start: str, part: str) -> list[str]:
-    if start and not layout.is_folder(root, start):
-        return []
-    matches = re.compile(translate(part)).match
-    return [name for name in _list_folder(root, start) if matches(name) and (part[0] == "." or name[0] != ".")]
-
-
-def _folders_below(root: str, start: str) -> Iterator[str]:
-    waiting = [start]
-    while waiting:
-        current = waiting.pop()
-        yield current
-        below = [_join(current, name) for name in _list_folder(root, current)]
-        waiting += [path for path in below if look_at(root, path).kind == "folder"]
 
 
 def _join(start: str, name: str) -> str:
@@ -168,42 +152,29 @@ def read_entry_at(root: str, found: ScopePath) -> Entry:
             raise read_error(found.path, error) from None
         return Entry(found.path, "link", 0o777, len(target), sha256(target).hexdigest())
     for _ in range(_TRIES):
-        try:
+        with suppress(ChangedError):
             return read_file(root, found.path)
-        except ChangedError:
-            continue
     raise changing_error(found.path)
 
 
 def read_file(root: str, path: str, keep: Callable[[bytes], object] = lambda chunk: None) -> Entry:
     """A file, chunk by chunk. keep: called with each. Raises ChangedError; CheckpointError where it cannot be read."""
+    digest, size = sha256(), 0
     try:
-        descriptor = layout.open_plain(os.path.join(root, path))
+        with open(layout.open_plain(os.path.join(root, path)), "rb", buffering=0) as stream:
+            before = os.fstat(stream.fileno())
+            # where somebody appends, perhaps faster than this reads, it stops
+            while stat.S_ISREG(before.st_mode) and size <= before.st_size and (chunk := stream.read(_CHUNK)):
+                digest.update(chunk)
+                keep(chunk)
+                size += len(chunk)
+            after = os.fstat(stream.fileno())
     except OSError as error:
         raise read_error(path, error) from None
-    try:
-        before = os.fstat(descriptor)
-        if not stat.S_ISREG(before.st_mode):
-            raise ChangedError
-        digest, size = sha256(), 0
-        while chunk := os.read(descriptor, _CHUNK):
-            digest.update(chunk)
-            keep(chunk)
-            size += len(chunk)
-            if size > before.st_size:  # somebody appends, perhaps faster than this reads
-                raise ChangedError
-        after = os.fstat(descriptor)
-    except OSError as error:
-        raise read_error(path, error) from None
-    finally:
-        os.close(descriptor)
-    if _version(before) != _version(after) or size != after.st_size:
+    versions = {(status.st_size, status.st_mtime_ns, status.st_mode) for status in (before, after)}
+    if len(versions) > 1 or size != after.st_size or not stat.S_ISREG(after.st_mode):
         raise ChangedError
     return Entry(path, "file", after.st_mode & _PERMISSIONS, size, digest.hexdigest())
-
-
-def _version(status: os.stat_result) -> tuple[int, int, int]:
-    return status.st_size, status.st_mtime_ns, status.st_mode
 
 
 def changing_error(path: str) -> CheckpointError:

@@ -56,28 +56,23 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     unknown = sorted(name for name in options if getattr(args, name) not in (None, False) and name not in takes)
     if unknown:
         raise CheckpointError(f"{args.action} takes no --{unknown[0].replace('_', '-')}", _HELP)
-    progress = _make_progress(invocation)
-    args.stdin = invocation.stdin
-    try:
-        return action(args, open_workspace(invocation.cwd, invocation.now, invocation.env, progress))
-    finally:
-        progress(-1)
-
-
-_HELP = "`checkpoint restore-point --help` shows what each action takes"
-_MUCH = 8 << 20  # bytes between two lines of progress
-
-
-def _make_progress(invocation: Invocation) -> Callable[[int], None]:
     show, shown = make_teller(invocation), 0
 
     def progress(size: int) -> None:
         nonlocal shown
-        if size < 0 or size - shown > _MUCH:
-            show("" if size < 0 else f"kept {size >> 20} MB...")
-            shown = max(size, 0)
+        if size - shown > _MUCH:
+            show(f"kept {size >> 20} MB...")
+            shown = size
 
-    return progress
+    args.stdin = invocation.stdin
+    try:
+        return action(args, open_workspace(invocation.cwd, invocation.now, invocation.env, progress))
+    finally:
+        show("")
+
+
+_HELP = "`checkpoint restore-point --help` shows what each action takes"
+_MUCH = 8 << 20  # bytes between two lines of progress
 
 
 def _one(args: argparse.Namespace) -> str:
