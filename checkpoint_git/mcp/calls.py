@@ -39,10 +39,10 @@ _CUTS = (
 
 
 class World(NamedTuple):
-    """Where and as whom a tool works. owner: the only skill that may be written, "" where each call names its own."""
+    """Where and as whom a tool works."""
 
     cwd: str
-    owner: str
+    owner: str  # the only skill that may be written, "" where each call names its own
 
     @property
     def invocation(self) -> Invocation:
@@ -52,17 +52,15 @@ class World(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """document: what --json prints. failed: nothing was done, and the document says why."""
-
-    document: dict[str, Any]
-    failed: bool = False
+    document: dict[str, Any]  # what --json prints
+    failed: bool = False  # nothing was done, and the document says why
 
 
 class Answer(NamedTuple):
-    """An answer that can be sent. text: the value as JSON, with everything escaped that a reader cannot see."""
+    """An answer that can be sent."""
 
     value: dict[str, Any]
-    text: str
+    text: str  # the value as JSON, with everything escaped that a reader cannot see
     failed: bool = False
 
 

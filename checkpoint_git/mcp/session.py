@@ -44,17 +44,13 @@ _FORM = {
 
 
 class Wish(NamedTuple):
-    """How a server is to be. project: a folder, "" for the one it was started in. owner: see World."""
-
     cwd: str
-    project: str
-    owner: str
+    project: str  # a folder, "" for the one it was started in
+    owner: str  # see World
     read_only: bool
 
 
 class Agent:
-    """The handlers that answer a session, and where it works."""
-
     def __init__(self, wish: Wish) -> None:
         self._wish = wish
         self._world = World(wish.project or wish.cwd, wish.owner)
@@ -114,19 +110,20 @@ class Agent:
         """Work that only reads is given up when it takes too long or is cancelled."""
         if self._alive >= _MOST_ALIVE:
             return fail(verb, CheckpointError("too many calls that were given up still run", "try again in a moment"))
+
+        def run() -> Answer:
+            with self._count:
+                self._alive += 1
+            try:
+                return work()
+            finally:
+                with self._count:
+                    self._alive -= 1
+
         with anyio.move_on_after(READ_TIMEOUT):
-            return await anyio.to_thread.run_sync(self._counted, work, abandon_on_cancel=True, limiter=self._readers)
+            return await anyio.to_thread.run_sync(run, abandon_on_cancel=True, limiter=self._readers)
         message = f"{verb} took longer than {READ_TIMEOUT:g} seconds and was given up"
         return fail(verb, CheckpointError(message, "ask for less, or run the command line"))
-
-    def _counted(self, work: Callable[[], Answer]) -> Answer:
-        with self._count:
-            self._alive += 1
-        try:
-            return work()
-        finally:
-            with self._count:
-                self._alive -= 1
 
     # resources
 

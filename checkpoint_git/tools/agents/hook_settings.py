@@ -162,21 +162,20 @@ def _read(text: str, hooks: Hooks) -> dict[str, Any]:
         value = deepcopy(parse(text).value)
     except JsonTextError as error:
         raise Unfit(f"it is no plain JSON (line {error.line}: {error.message})") from None
-    if not isinstance(value, dict) or not isinstance(value.get("hooks", {}), dict):
+    events = value.get("hooks", {}) if isinstance(value, dict) else None
+    if not isinstance(value, dict) or not isinstance(events, dict):
         raise Unfit("its hooks are no object")
-    wrong = [name for name in hooks.events.values() if not isinstance(value.get("hooks", {}).get(name, []), list)]
-    if wrong:
-        raise Unfit(f"its hooks for {wrong[0]} are no list")
+    for name in hooks.events.values():
+        if not isinstance(events.get(name, []), list):
+            raise Unfit(f"its hooks for {name} are no list")
     return value
 
 
 def _commands(entries: Sequence[Any]) -> list[dict[str, Any]]:
     """The hooks among an event's entries, in groups or not, that have a command."""
-    groups = [entry for entry in entries if isinstance(entry, dict)]
-    lists = [group["hooks"] for group in groups if isinstance(group.get("hooks"), list)]
-    inner = [hook for hooks in lists for hook in hooks]
-    found = [hook for hook in (*groups, *inner) if isinstance(hook, dict)]
-    return [hook for hook in found if isinstance(hook.get("command"), str)]
+    groups = [entry["hooks"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("hooks"), list)]
+    found = [*entries, *(hook for hooks in groups for hook in hooks)]
+    return [hook for hook in found if isinstance(hook, dict) and isinstance(hook.get("command"), str)]
 
 
 def _find_ours(entries: Sequence[Any], moment: Moment) -> list[dict[str, Any]]:

@@ -55,19 +55,19 @@ def read_agent_steps(place: Place, wanted: Sequence[str], env: Mapping[str, str]
         path = os.fsdecode(field[2:])
         if field.startswith(b"S ") and path in files:  # a sparse checkout leaves it out
             files[path] = files[path]._replace(blocked="git tracks it, but it is not checked out")
-    return _label(plan_agents(named, files, guard=guard), place.root, place.top)
+    return [_label(step, place.root, place.top) for step in plan_agents(named, files, guard=guard)]
 
 
 def read_agent_removal(folders: Sequence[str], top: str) -> list[Step]:
     steps = []
     for folder in folders:
-        planned = plan_agents_removal({path: _read_file(folder, path) for path in list_paths()})
-        steps += _label(planned, folder, top)
+        files = {path: _read_file(folder, path) for path in list_paths()}
+        steps += [_label(step, folder, top) for step in plan_agents_removal(files)]
     return steps
 
 
-def _label(steps: Sequence[Step], folder: str, top: str) -> list[Step]:
-    return [step._replace(what=relative_path(os.path.join(folder, step.what), top)) for step in steps]
+def _label(step: Step, folder: str, top: str) -> Step:
+    return step._replace(what=relative_path(os.path.join(folder, step.what), top))
 
 
 def list_paths() -> list[str]:

@@ -13,15 +13,10 @@ _NAMELESS = "default"
 
 
 class HookInput(NamedTuple):
-    """session: a name that can be a file's; _NAMELESS where it has none. source: why it starts ("startup", "resume",
-    "clear", "compact"), "" where that is not said. active: an earlier answer of a stop hook keeps the session going
-    already. ended: the turn was broken off, so nothing is to be asked.
-    """
-
-    session: str = _NAMELESS
-    source: str = ""
-    active: bool = False
-    ended: bool = False
+    session: str = _NAMELESS  # a name that can be a file's
+    source: str = ""  # why it starts ("startup", "resume", "clear", "compact"), "" where that is not said
+    active: bool = False  # an earlier answer of a stop hook keeps the session going already
+    ended: bool = False  # the turn was broken off, so nothing is to be asked
 
     @property
     def is_new(self) -> bool:
@@ -84,16 +79,12 @@ Shape = Callable[[str], dict[str, Any]]
 
 
 class Shapes(NamedTuple):
-    """How an agent is answered, as JSON on stdout. None: it has no way to hear of it at that moment.
+    """How an agent is answered, as JSON on stdout. None: it has no way to hear of it at that moment."""
 
-    prime: context for the model at the start. remind: a line for the user when a turn ends. block: a line for the model
-    that keeps it going. compact: a line before the context is made shorter.
-    """
-
-    prime: Shape
-    remind: Shape | None
-    block: Shape
-    compact: Shape | None
+    prime: Shape  # context for the model at the start
+    remind: Shape | None  # a line for the user when a turn ends
+    block: Shape  # a line for the model that keeps it going
+    compact: Shape | None  # a line before the context is made shorter
 
 
 _CLAUDE = Shapes(

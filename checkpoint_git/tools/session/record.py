@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import Place, find_place, plan_place
+from checkpoint_git.disk.replace import remove_quietly
 
 FOLDER = "checkpoint/sessions"  # in a work tree's own git directory
 _REMINDED = ".told"
@@ -34,28 +35,29 @@ def find_quietly(cwd: str) -> Place | None:
 
 def read_session(git_dir: str, name: str) -> Session:
     path = os.path.join(git_dir, FOLDER, name)
-    return Session(_read_time(path), _read_time(path + _REMINDED))
+    return Session(read_time(path), read_time(path + _REMINDED))
 
 
 def write_start(git_dir: str, name: str, *, anew: bool) -> None:
-    """Note that a session starts now. anew: even where it is known already. A full disk is no reason to fail."""
+    """Note that a session starts now. anew: even where it is known already."""
     folder = os.path.join(git_dir, FOLDER)
     path = os.path.join(folder, name)
-    if not anew and _read_time(path) is not None:
+    if not anew and read_time(path) is not None:
         return
     try:
-        os.makedirs(folder, exist_ok=True)
-        _touch(path)
-        _remove_old(folder, _read_time(path) or 0)
-    except OSError:
+        now = _touch(path)
+        times = {other: read_time(os.path.join(folder, other)) or 0 for other in os.listdir(folder)}
+    except OSError:  # a full disk is no reason to fail
         return
-    _remove(path + _REMINDED)
+    for at, other in enumerate(sorted(times, key=lambda each: times[each], reverse=True)):
+        if at >= _MOST_KEPT or now - times[other] > _KEPT_FOR:
+            remove_quietly(os.path.join(folder, other))
+    remove_quietly(path + _REMINDED)
 
 
 def write_told(git_dir: str, name: str) -> None:
     """Note that a session was reminded now."""
     try:
-        os.makedirs(os.path.join(git_dir, FOLDER), exist_ok=True)
         _touch(os.path.join(git_dir, FOLDER, name + _REMINDED))
     except OSError:
         return
@@ -63,35 +65,23 @@ def write_told(git_dir: str, name: str) -> None:
 
 def remove_session(git_dir: str, name: str) -> None:
     path = os.path.join(git_dir, FOLDER, name)
-    _remove(path)
-    _remove(path + _REMINDED)
+    remove_quietly(path)
+    remove_quietly(path + _REMINDED)
 
 
-def _touch(path: str) -> None:
+def _touch(path: str) -> int:
+    """The time that it has now."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
     try:
         os.utime(descriptor)
+        return os.fstat(descriptor).st_mtime_ns
     finally:
         os.close(descriptor)
 
 
-def _read_time(path: str) -> int | None:
+def read_time(path: str) -> int | None:
     try:
         return os.lstat(path).st_mtime_ns
     except OSError:
         return None
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        return
-
-
-def _remove_old(folder: str, now: int) -> None:
-    times = {name: _read_time(os.path.join(folder, name)) or 0 for name in os.listdir(folder)}
-    newest_first = sorted(times, key=lambda name: times[name], reverse=True)
-    for at, name in enumerate(newest_first):
-        if at >= _MOST_KEPT or now - times[name] > _KEPT_FOR:
-            _remove(os.path.join(folder, name))

@@ -5,7 +5,6 @@ It reminds when work went on and no checkpoint was written. It never fails a ses
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation
@@ -38,13 +37,6 @@ _PAUSE = 15 * 60  # seconds between two reminders at the end of a turn
 _EVENTS = ("start", "stop", "precompact", "end")
 
 
-class Reminder(NamedTuple):
-    """text: "" for nothing. block: it is to keep the session going."""
-
-    text: str = ""
-    block: bool = False
-
-
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("event", choices=_EVENTS, help="what happens to the session")
     parser.add_argument("--block", action="store_true", help="keep the session going until a checkpoint is written")
@@ -53,8 +45,18 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def answer(args: Namespace, invocation: Invocation) -> Answer:
     told = read_hook_input(invocation.stdin)
-    reminder = remind(args.event, invocation.cwd, invocation.now, invocation.env, told, block=args.block)
-    return Answer(_render(reminder, args.event, args.format), 0)
+    text, block = remind(args.event, invocation.cwd, invocation.now, invocation.env, told, block=args.block)
+    if args.format == "json":
+        about = {"schema_version": 1, "command": "session", "event": args.event, "reminder": text, "block": block}
+        return Answer([render_shape(about), "\n"], 0)
+    if not text:
+        return Answer((), 0)
+    text = f"checkpoint-git: {text}"
+    if args.format not in SHAPES:
+        return Answer([text, "\n"], 0)
+    ways = SHAPES[args.format]
+    shape = ways.compact if args.event == "precompact" else ways.block if block else ways.remind
+    return Answer([render_shape(shape(text)), "\n"] if shape else (), 0)
 
 
 def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
@@ -62,18 +64,23 @@ def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
     return Answer((), _COULD_NOT_TELL if "--strict" in words else 0, f"checkpoint session: {message}")
 
 
-def remind(event: str, cwd: str, now: int, env: Mapping[str, str], told: HookInput, *, block: bool = False) -> Reminder:
-    """What an event calls for. The start, the end and the reminders of a session are noted in the git directory."""
+def remind(
+    event: str, cwd: str, now: int, env: Mapping[str, str], told: HookInput, *, block: bool = False
+) -> tuple[str, bool]:
+    """The reminder that an event calls for, "" for none, and whether it is to keep the session going.
+
+    The start, the end and the reminders of a session are noted in the git directory.
+    """
     place = find_quietly(cwd)
     if place is None or place.git_dir is None:
-        return Reminder()
+        return "", False
     if event == "start":
         write_start(place.git_dir, told.session, anew=told.is_new)
     elif event == "end":
         remove_session(place.git_dir, told.session)
     elif event == "precompact":
         work = find_work(place, told.session, env)
-        return Reminder(describe_work(work)) if work else Reminder()
+        return describe_work(work) if work else "", False
     else:
         earlier = read_session(place.git_dir, told.session).told or 0
         # once in a while at most, and never because of what it said itself
@@ -81,19 +88,5 @@ def remind(event: str, cwd: str, now: int, env: Mapping[str, str], told: HookInp
             work = find_work(place, told.session, env, earlier)
             if work:
                 write_told(place.git_dir, told.session)
-                return Reminder(describe_work(work), block or may_block(place, env))
-    return Reminder()
-
-
-def _render(reminder: Reminder, event: str, form: str) -> list[str]:
-    if form == "json":
-        about: dict[str, Any] = {"schema_version": 1, "command": "session", "event": event}
-        return [render_shape({**about, "reminder": reminder.text, "block": reminder.block}), "\n"]
-    if not reminder.text:
-        return []
-    text = f"checkpoint-git: {reminder.text}"
-    if form not in SHAPES:
-        return [text, "\n"]
-    ways = SHAPES[form]
-    shape = ways.compact if event == "precompact" else ways.block if reminder.block else ways.remind
-    return [render_shape(shape(text)), "\n"] if shape else []
+                return describe_work(work), block or may_block(place, env)
+    return "", False

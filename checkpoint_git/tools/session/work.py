@@ -11,7 +11,7 @@ from checkpoint_git.disk.discover import Place
 from checkpoint_git.git.run import clean_env, stream_git
 from checkpoint_git.protocols.contract import find_files
 from checkpoint_git.protocols.registry import own_folders
-from checkpoint_git.tools.session.record import read_session
+from checkpoint_git.tools.session.record import read_session, read_time
 
 # the folders in which nothing is work
 _OURS = tuple(own_folders())
@@ -51,7 +51,7 @@ def find_work(place: Place, session: str, env: Mapping[str, str], since: int = 0
     if started is None or place.work_tree is None:
         return None
     try:
-        wrote = max(map(_read_time, find_files(place.root)), default=0)
+        wrote = max((read_time(path) or 0 for path in find_files(place.root)), default=0)
     except CheckpointError:  # the folder cannot be read
         wrote = 0
     after = max(started, wrote, since)
@@ -60,9 +60,10 @@ def find_work(place: Place, session: str, env: Mapping[str, str], since: int = 0
     status = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all"]
     changed = [field[3:] for field in _ask(status, top, own) if len(field) > 3]
     paths = {*changed, *_read_committed(top, moves, own)}
-    younger = [path for path in paths if not path.startswith(_OURS) and _read_time(os.path.join(top, path)) > after]
+    work = [os.path.join(top, path) for path in paths if not path.startswith(_OURS)]
+    younger = sum((read_time(path) or 0) > after for path in work)
     commits = sum(move.seconds * _SECOND > after for move in moves)
-    return Work(len(younger), commits, after, wrote > started) if younger else None
+    return Work(younger, commits, after, wrote > started) if younger else None
 
 
 def describe_work(work: Work) -> str:
@@ -74,13 +75,6 @@ def describe_work(work: Work) -> str:
         f"{files} changed{commits} {when}. Record progress before stopping: "
         "checkpoint update SKILL --step=... --next_actions+=..., or checkpoint done SKILL."
     )
-
-
-def _read_time(path: str) -> int:
-    try:
-        return os.lstat(path).st_mtime_ns
-    except OSError:
-        return 0
 
 
 def _read_moves(git_dir: str, after: int) -> list[_Move]:
