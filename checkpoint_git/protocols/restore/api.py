@@ -79,8 +79,8 @@ class RestorePoints:
         workspace = self._workspace
         within = None if scope is None else [operations.find_below(workspace, text) for text in _texts(scope)]
         files = {key: artifacts.place_target(self._root, os.fspath(file)) for key, file in (state_to or {}).items()}
-        passwords = artifacts.find_passwords(artifacts.request_databases(workspace, list(databases)))
-        means = Means(files, on_state, passwords)
+        requests = artifacts.request_databases(workspace, list(databases))
+        means = Means(files, on_state, {one.name: str(one.details.get("password") or "") for one in requests})
         return operations.roll_back_point(workspace, checkpoint_id, within, means, dry_run=dry_run, force=force)
 
     def list(self) -> Objects:

@@ -142,10 +142,6 @@ def request_databases(workspace: Workspace, urls: Sequence[str], tables: Sequenc
     return requests
 
 
-def find_passwords(requests: Iterable[Request]) -> dict[str, str]:
-    return {one.name: str(one.details["password"]) for one in requests if one.details.get("password")}
-
-
 # together
 
 

@@ -1,6 +1,7 @@
 """Points made and proven: content captured, read back, restored in a rehearsal, and only then given its name."""
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -11,11 +12,11 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.disk.atomic import create_file
 from checkpoint_git.git import private_objects
 from checkpoint_git.git.objects import find_missing
-from checkpoint_git.protocols.restore import artifacts, file_mechanisms, file_writes, layout, script, store
+from checkpoint_git.protocols.restore import artifacts, file_mechanisms, file_writes, layout, store
 from checkpoint_git.protocols.restore.contents import (
     Artifact,
     Entry,
@@ -32,6 +33,9 @@ from checkpoint_git.protocols.restore.scope import Scope, changing_error, list_s
 
 _MAX_REASON = 500
 _TRIES = 3
+_TEMPLATE = os.path.join(os.path.dirname(__file__), "restore.sh")
+_AT_ONCE = 1000  # names on one command line of restore.sh
+_SOURCES = {"git_stash": ("use_git", "take_blob"), "file_backup": ("use_copies", "take_copy")}
 
 
 class Capture(NamedTuple):
@@ -134,7 +138,7 @@ def create(
         location = Location(workspace.root, folder, workspace.env)
         entries = _capture_proven(location, kind, captured.found, workspace.progress)
         kept = artifacts.capture(location, requests, workspace.progress)
-        text = os.fsencode(script.write_script(location.root, point, kind, entries, kept))
+        text = os.fsencode(_write_script(location.root, point, kind, entries, kept))
         value: dict[str, Any] = {
             "schema_version": store.SCHEMA_VERSION,
             "id": point,
@@ -216,6 +220,51 @@ def _keep_in_git(
         private_objects.remove_ref(location.root, ref, commit, location.env)
         raise CheckpointError("git threw content away while it was kept", "run it again once no `git gc` runs")
     return commit
+
+
+# restore.sh: the way back for a machine without this package
+
+
+def _write_script(root: str, point: str, mechanism: str, entries: Sequence[Entry], kept: Sequence[Artifact]) -> str:
+    # plain POSIX sh: every name is quoted, so nothing in one is run; nothing that is not in the point is removed
+    with open(_TEMPLATE, encoding="ascii") as stream:
+        text = stream.read()
+    notes = "".join(f"#  - {ascii(line)[1:-1]}\n" for line in artifacts.find_prerequisites(kept))
+    lines = [(one.kind, artifacts.open_mechanism(one.kind).write_lines(one)) for one in kept if one.content]
+    databases = [line for kind, line in lines if kind != "state"]
+    states = [line for kind, line in lines if kind == "state"]
+    files = _write_lines(root, mechanism, entries) if entries else []
+    values = {
+        "@POINT@": point,
+        "@FOLDER@": quote_word(f"./{layout.FOLDER}/{point}"),
+        "# @PREREQUISITES@\n": f"# Before you run it:\n{notes}" if notes else "",
+        "# @LINES@\n": "".join([*databases, *files, *states]),
+    }
+    # in one pass: a file may be called @LINES@
+    return re.sub("|".join(values), lambda match: values[match[0]], text)
+
+
+def _write_lines(root: str, mechanism: str, entries: Sequence[Entry]) -> list[str]:
+    # first everything is taken to a folder of our own and compared there, then each file is moved to its place
+    use, take = _SOURCES[mechanism]
+    ordered = [(entry, quote_word(f"./{entry.path}")) for entry in sorted(entries, key=lambda entry: entry.path)]
+    folders = [(entry, name) for entry, name in ordered if entry.kind == "folder"]
+    files = list(enumerate(((entry, name) for entry, name in ordered if entry.kind == "file"), 1))
+    lines = [f"{use}\n", *(f"{take} {number} {entry.blob or name}\n" for number, (entry, name) in files)]
+    if files:
+        sums = "".join(f"{entry.sha256}  {number}\n" for number, (entry, _) in files)
+        lines.append(f"sums <<'SUMS'\n{sums}SUMS\n")
+    for mode in sorted({entry.mode for _, (entry, _) in files}):
+        numbers = [str(number) for number, (entry, _) in files if entry.mode == mode]
+        for at in range(0, len(numbers), _AT_ONCE):
+            chosen = " ".join(numbers[at : at + _AT_ONCE])
+            lines.append(f'(cd -- "$work" && chmod {mode:04o} {chosen}) 2>/dev/null\n')
+    lines += [f"folder {name}\n" for _, name in folders]
+    lines += [f"put {number} {name}\n" for number, (_, name) in files]
+    for entry, name in ordered:
+        if entry.kind == "link":
+            lines.append(f"link {quote_word(os.readlink(os.path.join(root, entry.path)))} {name}\n")
+    return lines + [f"chmod {entry.mode:04o} -- {name} || fail {name}\n" for entry, name in reversed(folders)]
 
 
 # proving and restoring files
