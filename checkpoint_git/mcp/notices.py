@@ -29,15 +29,13 @@ _MOST_SUBSCRIPTIONS = 1_000
 
 
 class Notices:
-    """The subscriptions of one session, in both ways that the protocol knows.
-
-    session: of a client of the older way that said it is ready. listen: the handler of the newer way.
-    """
+    """The subscriptions of one session, in both ways that the protocol knows."""
 
     def __init__(self) -> None:
-        self.session: ServerSession | None = None
+        self.session: ServerSession | None = None  # of a client of the older way that said it is ready
         self._subscribed: dict[str, str] = {}  # URI as the client spells it -> skill
         self._bus = InMemorySubscriptionBus()
+        # the handler of the newer way
         self.listen = ListenHandler(self._bus, max_subscriptions=16, max_buffered_events=256)
 
     async def subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:

@@ -16,20 +16,15 @@ Run = Callable[[Arguments, World], Reply]
 
 
 class Tool(NamedTuple):
-    """One tool. takes: argument -> its JSON Schema. needs: the required ones. writes: it changes files.
-
-    destructive: it can replace what was there. again: a second call with the same arguments changes nothing more.
-    """
-
     name: str
     title: str
     description: str
     run: Run
-    takes: Mapping[str, Any]
-    needs: Sequence[str] = ()
-    writes: bool = False
-    destructive: bool = False
-    again: bool = False
+    takes: Mapping[str, Any]  # argument -> its JSON Schema
+    needs: Sequence[str] = ()  # the required ones
+    writes: bool = False  # it changes files
+    destructive: bool = False  # it can replace what was there
+    again: bool = False  # a second call with the same arguments changes nothing more
 
     @property
     def verb(self) -> str:

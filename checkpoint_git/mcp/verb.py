@@ -30,15 +30,12 @@ _INSTALL = "pip install 'checkpoint-git[mcp]'"
 
 
 class Client(NamedTuple):
-    """How one client is told to start the server. file: where the snippet belongs. table: the member that it is in.
+    """How one client is told to start the server."""
 
-    project: the words for the project's folder, () where the client starts us there. has_type: whether "type" is named.
-    """
-
-    file: str
-    table: str = "mcpServers"
-    project: tuple[str, ...] = ()
-    has_type: bool = True
+    file: str  # where the snippet belongs
+    table: str = "mcpServers"  # the member that it is in
+    project: tuple[str, ...] = ()  # the words for the project's folder, () where the client starts us there
+    has_type: bool = True  # whether "type" is named
 
     @property
     def language(self) -> str:
