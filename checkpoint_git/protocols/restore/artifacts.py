@@ -136,10 +136,22 @@ def request_databases(workspace: Workspace, urls: Sequence[str], tables: Sequenc
         elif tables:
             raise CheckpointError("an SQLite database is kept whole, and not by tables", "leave --table out")
         else:
-            from checkpoint_git.protocols.restore import sqlite
-
-            requests.append(sqlite.request_database(workspace.root, workspace.cwd, url))
+            requests.append(_request_sqlite(workspace, url))
     return requests
+
+
+def _request_sqlite(workspace: Workspace, url: str) -> Request:
+    shown = escape_controls(shorten(url, 100))
+    rest = url.partition(":")[2]
+    named = rest.removeprefix("///")
+    if not rest.startswith("///") or not named or named == ":memory:" or "?" in named:
+        hint = "sqlite:///app.db; sqlite:////srv/work/app.db with an absolute path"
+        raise CheckpointError(f"{shown} names no database file", hint)
+    path = layout.path_below(workspace.root, os.path.normpath(os.path.join(workspace.cwd, named)))
+    if path is None or not is_plain_path(path):
+        raise CheckpointError(f"{shown} lies outside the workspace", "restore points stay inside it")
+    check_not_sensitive(path, url)
+    return Request("sqlite", f"sqlite:///{path}", {"path": path})
 
 
 # together

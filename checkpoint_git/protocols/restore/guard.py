@@ -82,7 +82,6 @@ class Call(NamedTuple):
 class Cover(NamedTuple):
     asked: tuple[str, ...]  # its scopes below the workspace, "" for all of it
     paths: frozenset[str]  # what it holds
-    in_git: bool = False  # a ref keeps its content
 
 
 class Verdict(NamedTuple):
@@ -228,22 +227,17 @@ def _read_covers(root: str, git_dir: str, now: int) -> Iterator[Cover]:
             value = load(decode(layout.read_manifest(root, point)))
         except (OSError, JsonTextError):
             continue
-        cover = find_cover(value, point, now)
-        if cover is not None and (not cover.in_git or _is_kept(git_dir, point)):
-            yield cover
-
-
-def find_cover(value: Any, point: str, now: int) -> Cover | None:
-    if not isinstance(value, dict) or value.get("id") != point or value.get("state") not in ("active", "restored"):
-        return None
-    scope, entries = value.get("scope"), value.get("entries")
-    if not isinstance(scope, dict) or not isinstance(scope.get("asked"), list) or not isinstance(entries, list):
-        return None
-    if is_expired(value.get("expires_at"), now):
-        return None
-    paths = [entry.get("path") for entry in entries if isinstance(entry, dict)]
-    held = frozenset(path for path in paths if isinstance(path, str))
-    return Cover(tuple(one for one in scope["asked"] if isinstance(one, str)), held, value.get("type") == "git_stash")
+        if not isinstance(value, dict) or value.get("id") != point or value.get("state") not in ("active", "restored"):
+            continue
+        scope, entries = value.get("scope"), value.get("entries")
+        asked = scope.get("asked") if isinstance(scope, dict) else None
+        if not isinstance(asked, list) or not isinstance(entries, list) or is_expired(value.get("expires_at"), now):
+            continue
+        if value.get("type") == "git_stash" and not _is_kept(git_dir, point):
+            continue
+        paths = [entry.get("path") for entry in entries if isinstance(entry, dict)]
+        held = frozenset(path for path in paths if isinstance(path, str))
+        yield Cover(tuple(one for one in asked if isinstance(one, str)), held)
 
 
 def _is_kept(git_dir: str, point: str) -> bool:

@@ -13,11 +13,10 @@ from hashlib import sha256
 from urllib.parse import quote as quote_uri
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
+from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.disk.atomic import sync_folder
 from checkpoint_git.protocols.restore import file_writes, layout
 from checkpoint_git.protocols.restore.contents import SQLITE_SIDES, Artifact, Location, Means, Progress, Request
-from checkpoint_git.protocols.restore.rules import check_not_sensitive, is_plain_path
 from checkpoint_git.protocols.restore.scope import hash_file
 
 _ASIDE = "aside"  # below the point's folder: what was in the way
@@ -28,20 +27,6 @@ _CHUNK = 1 << 20
 # What passes, or says nothing about the database, is no reason to keep less than all of it.
 _PASSING = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL)
 _PRIVATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-
-
-def request_database(root: str, cwd: str, url: str) -> Request:
-    shown = escape_controls(shorten(url, 100))
-    rest = url.partition(":")[2]
-    named = rest.removeprefix("///")
-    if not rest.startswith("///") or not named or named == ":memory:" or "?" in named:
-        hint = "sqlite:///app.db; sqlite:////srv/work/app.db with an absolute path"
-        raise CheckpointError(f"{shown} names no database file", hint)
-    path = layout.path_below(root, os.path.normpath(os.path.join(cwd, named)))
-    if path is None or not is_plain_path(path):
-        raise CheckpointError(f"{shown} lies outside the workspace", "restore points stay inside it")
-    check_not_sensitive(path, url)
-    return Request("sqlite", f"sqlite:///{path}", {"path": path})
 
 
 def capture(location: Location, request: Request, content: str, progress: Progress) -> Artifact:

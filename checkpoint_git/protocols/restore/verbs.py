@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
@@ -51,11 +51,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    action, takes = ACTIONS[args.action]
-    options = {name for _, names in ACTIONS.values() for name in names}
+    action, operands, takes = ACTIONS[args.action]
+    options = {name for _, _, names in ACTIONS.values() for name in names}
     unknown = sorted(name for name in options if getattr(args, name) not in (None, False) and name not in takes)
     if unknown:
         raise CheckpointError(f"{args.action} takes no --{unknown[0].replace('_', '-')}", _HELP)
+    if operands == "none" and args.operands:
+        raise CheckpointError(f"{args.action} takes no operands", _HELP)
+    if operands == "id" and len(args.operands) != 1:
+        hint = "`checkpoint restore-point list` shows them"
+        raise CheckpointError(f"{args.action} needs the id of one restore point", hint)
     show, shown = make_teller(invocation), 0
 
     def progress(size: int) -> None:
@@ -73,18 +78,6 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 _HELP = "`checkpoint restore-point --help` shows what each action takes"
 _MUCH = 8 << 20  # bytes between two lines of progress
-
-
-def _one(args: argparse.Namespace) -> str:
-    if len(args.operands) != 1:
-        hint = "`checkpoint restore-point list` shows them"
-        raise CheckpointError(f"{args.action} needs the id of one restore point", hint)
-    return str(args.operands[0])
-
-
-def _none(args: argparse.Namespace) -> None:
-    if args.operands:
-        raise CheckpointError(f"{args.action} takes no operands", _HELP)
 
 
 # the actions
@@ -110,7 +103,6 @@ def _create(args: argparse.Namespace, workspace: Workspace) -> Outcome:
 
 
 def _list(args: argparse.Namespace, workspace: Workspace) -> Outcome:
-    _none(args)
     points = store.list_points(workspace)
     data = {"restore_points": [operations.outline(one, workspace.now) for one in points]}
     if not points:
@@ -127,7 +119,7 @@ def _list(args: argparse.Namespace, workspace: Workspace) -> Outcome:
 
 
 def _show(args: argparse.Namespace, workspace: Workspace) -> Outcome:
-    manifest = store.load_point(workspace, _one(args))
+    manifest = store.load_point(workspace, args.operands[0])
     if manifest.trouble:
         hint = "`checkpoint restore-point verify` tells more"
         raise CheckpointError(f"{manifest.id} is damaged: {manifest.trouble}", hint)
@@ -142,7 +134,7 @@ def _show(args: argparse.Namespace, workspace: Workspace) -> Outcome:
 
 
 def _verify(args: argparse.Namespace, workspace: Workspace) -> Outcome:
-    point = _one(args)
+    point = args.operands[0]
     findings = operations.verify_point(workspace, point)
     good = not any(finding.level == "error" for finding in findings)
     text = f"{point}: everything is as it was captured" if good else f"{point}: do not rely on it"
@@ -151,7 +143,7 @@ def _verify(args: argparse.Namespace, workspace: Workspace) -> Outcome:
 
 
 def _rollback(args: argparse.Namespace, workspace: Workspace) -> Outcome:
-    point = _one(args)
+    point = args.operands[0]
     within = None if args.scope is None else [operations.find_below(workspace, path) for path in args.scope]
     means = Means(artifacts.read_targets(workspace.cwd, args.state_to or ()))
     done = operations.roll_back_point(workspace, point, within, means, dry_run=args.dry_run, force=args.force)
@@ -186,7 +178,6 @@ _HOW = {"missing": "brought back", "changed": "restored", "mode": "given its mod
 
 
 def _gc(args: argparse.Namespace, workspace: Workspace) -> Outcome:
-    _none(args)
     if not args.expired:
         raise CheckpointError("gc clears nothing unasked", "say which: checkpoint restore-point gc --expired")
     gone = operations.collect_expired(workspace, dry_run=args.dry_run)
@@ -197,7 +188,7 @@ def _gc(args: argparse.Namespace, workspace: Workspace) -> Outcome:
 
 
 def _drop(args: argparse.Namespace, workspace: Workspace) -> Outcome:
-    manifest = operations.drop_point(workspace, _one(args))
+    manifest = operations.drop_point(workspace, args.operands[0])
     return Outcome({"dropped": manifest.id}, [Line(f"{manifest.id}: dropped", "good")])
 
 
@@ -217,13 +208,14 @@ def _audit(args: argparse.Namespace, workspace: Workspace) -> Outcome:
 
 _AUDIT_COLUMNS = ("at", "operation", "outcome", "checkpoint_id")
 Action = Callable[[argparse.Namespace, Workspace], Outcome]
-ACTIONS: dict[str, tuple[Action, tuple[str, ...]]] = {
-    "create": (_create, ("reason", "type", "expiry", "state", "database", "table")),
-    "list": (_list, ()),
-    "show": (_show, ()),
-    "verify": (_verify, ()),
-    "rollback": (_rollback, ("scope", "state_to", "dry_run", "force")),
-    "gc": (_gc, ("expired", "dry_run")),
-    "drop": (_drop, ()),
-    "audit": (_audit, ()),
+# name -> what it does, its operands, its options
+ACTIONS: dict[str, tuple[Action, Literal["any", "id", "none"], tuple[str, ...]]] = {
+    "create": (_create, "any", ("reason", "type", "expiry", "state", "database", "table")),
+    "list": (_list, "none", ()),
+    "show": (_show, "id", ()),
+    "verify": (_verify, "id", ()),
+    "rollback": (_rollback, "id", ("scope", "state_to", "dry_run", "force")),
+    "gc": (_gc, "none", ("expired", "dry_run")),
+    "drop": (_drop, "id", ()),
+    "audit": (_audit, "any", ()),
 }
