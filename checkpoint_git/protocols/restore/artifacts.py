@@ -16,7 +16,6 @@ from checkpoint_git.protocols.restore.contents import (
     ArtifactMechanism,
     Location,
     Means,
-    Progress,
     Request,
     read_artifact,
 )
@@ -206,7 +205,7 @@ def choose_type(requests: Iterable[Request]) -> str:
     return "database_savepoint" if "database_savepoint" in types else "state_snapshot"
 
 
-def capture(location: Location, requests: Sequence[Request], progress: Progress) -> list[Artifact]:
+def capture(location: Location, requests: Sequence[Request]) -> list[Artifact]:
     names = [one.name for one in requests]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -216,7 +215,7 @@ def capture(location: Location, requests: Sequence[Request], progress: Progress)
     artifacts = []
     for number, one in enumerate(sorted(requests, key=lambda each: each.kind == "state")):
         content = f"{layout.PARTS}/{number:02d}.{_ENDINGS[one.kind]}"
-        artifacts.append(open_mechanism(one.kind).capture(location, one, content, progress))
+        artifacts.append(open_mechanism(one.kind).capture(location, one, content))
     return artifacts
 
 

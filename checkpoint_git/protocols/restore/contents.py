@@ -7,7 +7,6 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 Kind = Literal["file", "link", "folder", "absent"]
 Chunks = Iterator[bytes]
-Progress = Callable[[int], None]
 
 HASH_VERSION = b"checkpoint-restore-point 1\n"
 TYPES = {"state": "state_snapshot", "sqlite": "database_savepoint", "postgresql": "database_savepoint"}
@@ -21,6 +20,7 @@ class Location(NamedTuple):
     folder: str  # the point's own, absolute; while a point is made it has another name
     env: Mapping[str, str]
     commit: str = ""  # what keeps the content in git
+    progress: Callable[[int], None] = lambda size: None  # called with the bytes done so far
 
 
 # paths
@@ -108,7 +108,7 @@ class Means(NamedTuple):
 
 
 class ArtifactMechanism(Protocol):
-    def capture(self, location: Location, request: Request, content: str, progress: Progress) -> Artifact:
+    def capture(self, location: Location, request: Request, content: str) -> Artifact:
         """Keeps it, and proves that it can be restored. content: the file's path below the point's folder."""
 
     def check_ready(self, location: Location, artifact: Artifact, means: Means) -> None: ...

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from checkpoint_git.git import objects, private_objects
 from checkpoint_git.protocols.restore import layout
-from checkpoint_git.protocols.restore.contents import Chunks, Entry, Location, Progress, ScopePath
+from checkpoint_git.protocols.restore.contents import Chunks, Entry, Location, ScopePath
 from checkpoint_git.protocols.restore.file_writes import reporting
 from checkpoint_git.protocols.restore.scope import ChangedError, changing_error, read_entry_at, read_error, read_file
 
@@ -19,17 +19,17 @@ _CHUNK = 1 << 20
 _PLAIN, _EXECUTABLE = objects.FILE_MODES
 
 
-def capture(kind: str, location: Location, found: Sequence[ScopePath], progress: Progress) -> list[Entry]:
+def capture(kind: str, location: Location, found: Sequence[ScopePath]) -> list[Entry]:
     """kind: of the point. Raises CheckpointError: the disk is full, a file keeps changing."""
     if kind == "git_stash":
-        return _write_blobs(location, found, progress)
+        return _write_blobs(location, found)
     entries, size = [], 0
     for one in found:
         target = copy_path(location.folder, one.path)
         with reporting(target):
             entries.append(_copy(location.root, one, target))
         size += entries[-1].size
-        progress(size)
+        location.progress(size)
     return entries
 
 
@@ -50,7 +50,7 @@ def read_contents(kind: str, location: Location, entries: Sequence[Entry]) -> It
 # in git
 
 
-def _write_blobs(location: Location, found: Sequence[ScopePath], progress: Progress) -> list[Entry]:
+def _write_blobs(location: Location, found: Sequence[ScopePath]) -> list[Entry]:
     # each is read twice, for its hash and by git: the caller compares, since a file may change in between
     root, env = location.root, location.env
     for _ in range(_TRIES):
@@ -64,7 +64,7 @@ def _write_blobs(location: Location, found: Sequence[ScopePath], progress: Progr
         except private_objects.CutShortError:
             continue
         blobs = dict(zip([*files, *links], written, strict=True))
-        progress(sum(entry.size for entry in entries))
+        location.progress(sum(entry.size for entry in entries))
         return [entry._replace(blob=blobs.get(entry.path, "")) for entry in entries]
     changed = next((one for one in found if _is_changed(root, one)), found[0])
     raise changing_error(changed.path)

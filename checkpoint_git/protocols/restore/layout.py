@@ -23,23 +23,20 @@ MAX_MANIFEST = 64 << 20  # bytes
 _MARK = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
-Progress = Callable[[int], None]  # called with the bytes done so far
-
-
 class Workspace(NamedTuple):
     root: str  # absolute
     cwd: str  # what relative paths start from
     now: int  # seconds since 1970
     env: Mapping[str, str]
     git_dir: str | None
-    progress: Progress = lambda size: None
+    progress: Callable[[int], None] = lambda size: None  # called with the bytes done so far
 
 
-def open_workspace(cwd: str, now: int, env: Mapping[str, str], progress: Progress = lambda size: None) -> Workspace:
+def open_workspace(cwd: str, now: int, env: Mapping[str, str]) -> Workspace:
     """At the repository's root; outside git the nearest folder upward that holds .checkpoints, else cwd itself."""
     repository = find_repository(cwd)
     if repository is not None:
-        return Workspace(repository[0], cwd, now, env, repository[1], progress)
+        return Workspace(repository[0], cwd, now, env, repository[1])
     folder = os.path.abspath(cwd)
     while folder != os.path.dirname(folder):
         if all(os.path.exists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs")):
@@ -50,7 +47,7 @@ def open_workspace(cwd: str, now: int, env: Mapping[str, str], progress: Progres
         root = find_place(cwd).root
     except CheckpointError:
         root = plan_place(cwd).root
-    return Workspace(root, cwd, now, env, None, progress)
+    return Workspace(root, cwd, now, env, None)
 
 
 @contextmanager

@@ -21,7 +21,6 @@ from checkpoint_git.protocols.restore.contents import (
     Artifact,
     Entry,
     Location,
-    Progress,
     Request,
     ScopePath,
     compare_entries,
@@ -135,9 +134,9 @@ def create(
     point = layout.make_id(workspace.root, workspace.now)
     folder = store.begin_folder(workspace.root, point)
     try:
-        location = Location(workspace.root, folder, workspace.env)
-        entries = _capture_proven(location, kind, captured.found, workspace.progress)
-        kept = artifacts.capture(location, requests, workspace.progress)
+        location = Location(workspace.root, folder, workspace.env, progress=workspace.progress)
+        entries = _capture_proven(location, kind, captured.found)
+        kept = artifacts.capture(location, requests)
         text = os.fsencode(_write_script(location.root, point, kind, entries, kept))
         value: dict[str, Any] = {
             "schema_version": store.SCHEMA_VERSION,
@@ -183,12 +182,12 @@ def create(
     return CreatedPoint(manifest, entries, location, captured.warnings, proofs, uncommitted, kept)
 
 
-def _capture_proven(location: Location, kind: str, found: Sequence[ScopePath], progress: Progress) -> list[Entry]:
+def _capture_proven(location: Location, kind: str, found: Sequence[ScopePath]) -> list[Entry]:
     """The scope's content kept, restored in a rehearsal and compared. Raises CheckpointError."""
     kept = {one.path: Entry(one.path, "absent") for one in found}
     waiting = list(found)
     for _ in range(_TRIES):
-        entries = file_mechanisms.capture(kind, location, waiting, progress)
+        entries = file_mechanisms.capture(kind, location, waiting)
         kept.update((entry.path, entry) for entry in entries)
         lost = rehearse(location, kind, entries)
         # what differs was written to in between: it is captured again

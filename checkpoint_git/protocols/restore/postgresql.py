@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.protocols.restore import file_writes
-from checkpoint_git.protocols.restore.contents import Artifact, Location, Means, Progress, Request
+from checkpoint_git.protocols.restore.contents import Artifact, Location, Means, Request
 from checkpoint_git.protocols.restore.rules import CONNECTION, is_connection
 from checkpoint_git.protocols.restore.scope import hash_file
 
@@ -245,7 +245,7 @@ def _hash_relations(query: Query, relations: Sequence[Relation], *, with_owned: 
 # keeping
 
 
-def capture(location: Location, request: Request, content: str, progress: Progress) -> Artifact:
+def capture(location: Location, request: Request, content: str) -> Artifact:
     """Dumps the tables as of one instant, hashes them as of the same, and reads the dump through."""
     connection, target = request.details["connection"], os.path.join(location.folder, content)
     env = _make_env(location.env, connection, request.details["password"])
@@ -281,7 +281,7 @@ def capture(location: Location, request: Request, content: str, progress: Progre
         return Artifact("postgresql", request.name, "", 0, "", details)
     run_tool("pg_restore", ["--file", os.devnull, target], env)  # reads all of it
     size = os.path.getsize(target)
-    progress(size)
+    location.progress(size)
     return Artifact("postgresql", request.name, content, size, hash_file(target), details)
 
 

@@ -16,7 +16,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.disk.atomic import sync_folder
 from checkpoint_git.protocols.restore import file_writes, layout
-from checkpoint_git.protocols.restore.contents import SQLITE_SIDES, Artifact, Location, Means, Progress, Request
+from checkpoint_git.protocols.restore.contents import SQLITE_SIDES, Artifact, Location, Means, Request
 from checkpoint_git.protocols.restore.scope import hash_file
 
 _ASIDE = "aside"  # below the point's folder: what was in the way
@@ -29,7 +29,7 @@ _PASSING = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL)
 _PRIVATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
-def capture(location: Location, request: Request, content: str, progress: Progress) -> Artifact:
+def capture(location: Location, request: Request, content: str) -> Artifact:
     # SQLite's own backup is consistent whoever writes
     path = str(request.details["path"])
     source, target = os.path.join(location.root, path), os.path.join(location.folder, content)
@@ -44,7 +44,7 @@ def capture(location: Location, request: Request, content: str, progress: Progre
         raise CheckpointError(f"{shown} is not a file", "name the database itself, and no link to it")
     try:
         _back_up(source, target, shown)
-        progress(os.path.getsize(target))
+        location.progress(os.path.getsize(target))
         logical = hash_content(target, frozen=True)
     except sqlite3.DatabaseError as error:
         if not request.may_lack or getattr(error, "sqlite_errorcode", None) in _PASSING:

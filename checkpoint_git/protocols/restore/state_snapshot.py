@@ -10,7 +10,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.disk.atomic import create_file
 from checkpoint_git.protocols.restore import file_writes
-from checkpoint_git.protocols.restore.contents import Artifact, Entry, Location, Means, Progress, Request
+from checkpoint_git.protocols.restore.contents import Artifact, Entry, Location, Means, Request
 from checkpoint_git.protocols.restore.layout import open_plain
 from checkpoint_git.protocols.restore.rules import check_not_sensitive
 
@@ -51,7 +51,7 @@ def _key_of(artifact: Artifact) -> str:
     return artifact.name.removeprefix(PREFIX)
 
 
-def capture(location: Location, request: Request, content: str, progress: Progress) -> Artifact:
+def capture(location: Location, request: Request, content: str) -> Artifact:
     data, file, mode = (request.details[name] for name in ("data", "file", "mode"))
     details = {"file": file, "mode": f"{mode:04o}"}
     if data is None:
@@ -61,7 +61,7 @@ def capture(location: Location, request: Request, content: str, progress: Progre
     with open(path, "rb") as stream:
         if stream.read() != data:
             raise CheckpointError(f"{request.name} was not kept as it is", "is the disk healthy? try again")
-    progress(len(data))
+    location.progress(len(data))
     return Artifact("state", request.name, content, len(data), sha256(data).hexdigest(), details)
 
 

@@ -61,6 +61,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if operands == "id" and len(args.operands) != 1:
         hint = "`checkpoint restore-point list` shows them"
         raise CheckpointError(f"{args.action} needs the id of one restore point", hint)
+    workspace = open_workspace(invocation.cwd, invocation.now, invocation.env)
     show, shown = make_teller(invocation), 0
 
     def progress(size: int) -> None:
@@ -71,7 +72,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
     args.stdin = invocation.stdin
     try:
-        return action(args, open_workspace(invocation.cwd, invocation.now, invocation.env, progress))
+        return action(args, workspace._replace(progress=progress))
     finally:
         show("")
 
