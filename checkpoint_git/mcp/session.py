@@ -186,7 +186,15 @@ class Agent:
     async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         if params.name != _PROMPT:
             raise unknown("prompt", params.name)
-        text = write_prompt((params.arguments or {}).get("skill", ""))
+        skill = (params.arguments or {}).get("skill", "")
+        is_skill = not skill_layout().find_name_trouble(skill)
+        which = f'the skill "{skill}"' if is_skill else "the skill that checkpoint_next names"
+        text = (
+            f"Take up the work of {which}. Call checkpoint_resume for it, and tell me in a few lines where it stands. "
+            "If its decision is ask, put its question with its answers to me and wait. If it is continue, first ask me "
+            "what ask_first holds, then start with next_action. Look at the findings before you rely on a file they "
+            "name. Call checkpoint_update after each step, and checkpoint_done when the action is finished."
+        )
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(description=_PROMPT_TEXT, messages=[message])
 
@@ -262,18 +270,6 @@ def _read_checkpoint(skill: str, world: World) -> Reply:
         return Reply(document["checkpoints"][skill])
     found = [Finding(**finding) for finding in document["findings"]]
     raise CheckpointError(f"{found[0].path}: {found[0].message}", found[0].hint)
-
-
-def write_prompt(skill: str) -> str:
-    """The prompt for a skill, or for the most urgent one where the text is not a skill's name."""
-    is_skill = not skill_layout().find_name_trouble(skill)
-    which = f'the skill "{skill}"' if is_skill else "the skill that checkpoint_next names"
-    return (
-        f"Take up the work of {which}. Call checkpoint_resume for it, and tell me in a few lines where it stands. "
-        "If its decision is ask, put its question with its answers to me and wait. If it is continue, first ask me "
-        "what ask_first holds, then start with next_action. Look at the findings before you rely on a file they name. "
-        "Call checkpoint_update after each step, and checkpoint_done when the action is finished."
-    )
 
 
 def _has_place(folder: str) -> bool:

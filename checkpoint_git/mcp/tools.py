@@ -70,17 +70,13 @@ def _roll_back(asked: Arguments, world: World) -> Reply:
         raise CheckpointError("confirm names another restore point, so nothing was changed", f"confirm with {point}")
     scope, words = {"--scope": asked.get("scope")}, ["rollback", point]
     plan = run_verb("restore-point", {**scope, "--dry-run": True}, words, world)
-    _check_owned([*(each["path"] for each in plan.document["restored"]), *plan.document["removed"]], world.owner)
+    # no other skill's checkpoint is written, nor its history
+    find_skill = skill_layout().find_skill
+    for path in [*(each["path"] for each in plan.document["restored"]), *plan.document["removed"]]:
+        if world.owner and KINDS[0].folder in path.split("/") and find_skill(path) != world.owner:
+            message = f"this would write {path}, and this session works as {world.owner}"
+            raise CheckpointError(message, "name the paths that are yours in scope, or let the user roll back")
     return plan if confirm is None else run_verb("restore-point", scope, words, world)
-
-
-def _check_owned(paths: list[str], owner: str) -> None:
-    """Raises CheckpointError where a rollback would write another skill's checkpoint, or its history."""
-    ours, find_skill = KINDS[0].folder, skill_layout().find_skill
-    foreign = [path for path in paths if owner and ours in path.split("/") and find_skill(path) != owner]
-    if foreign:
-        message = f"this would write {foreign[0]}, and this session works as {owner}"
-        raise CheckpointError(message, "name the paths that are yours in scope, or let the user roll back")
 
 
 def needs_consent(tool: Tool, asked: Arguments) -> bool:
