@@ -4,7 +4,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
@@ -180,11 +180,8 @@ def _open_connection(connection: Any) -> tuple[Any, Execute]:
         raise CheckpointError(f"a {type(connection).__name__} is not a database connection", hint)
 
     def execute(sql: str) -> None:
-        cursor = connection.cursor()
-        try:
+        with closing(connection.cursor()) as cursor:
             cursor.execute(sql)
-        finally:
-            cursor.close()
 
     return connection, execute
 
@@ -200,10 +197,10 @@ def _begin(driver: Any, execute: Execute) -> bool:
         return False
     # psycopg's word for being in a transaction that was opened by hand; 0 is idle
     status = getattr(getattr(driver, "info", None), "transaction_status", 0)
-    if getattr(driver, "autocommit", False) is not True or status != 0:
-        return False
-    execute("BEGIN")
-    return True
+    opens = getattr(driver, "autocommit", False) is True and status == 0
+    if opens:
+        execute("BEGIN")
+    return opens
 
 
 def _end(driver: Any, execute: Execute, statements: tuple[str, ...], error: BaseException | None) -> None:

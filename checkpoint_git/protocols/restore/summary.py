@@ -3,7 +3,6 @@
 import os
 from typing import TYPE_CHECKING
 
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import Question, Summary
@@ -40,10 +39,7 @@ def _draw(question: Question) -> "PageParts":
     from checkpoint_git.core.html import PageParts, badge, code, grid
     from checkpoint_git.protocols.restore.store import find_state, read_manifests
 
-    try:
-        points = list(read_manifests(question.place.top))
-    except CheckpointError:
-        return PageParts()
+    points = list(read_manifests(question.place.top))
     rows: list[list[str]] = []
     for manifest in reversed(points[-_MOST_SHOWN:]):
         state = find_state(manifest, question.now)

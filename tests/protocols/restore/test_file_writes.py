@@ -6,9 +6,7 @@ from typing import Any
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore import (
-    file_writes,
-)
+from checkpoint_git.protocols.restore import file_writes
 from checkpoint_git.protocols.restore.contents import Entry
 
 

@@ -6,11 +6,7 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore import (
-    layout,
-    points,
-    store,
-)
+from checkpoint_git.protocols.restore import layout, points, store
 from tests.support.repos import GitRepo
 from tests.support.restore_points import NOW, load, workspace_of
 
