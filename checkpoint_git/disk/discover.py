@@ -37,7 +37,10 @@ def find_place(start: str) -> Place:
             return place
         if folder == top:
             break
-    raise CheckpointError(f"there is no {_DIRECTORY} folder in {start} or above it{_bounds(top)}", _MISSING_HINT)
+    is_sparse = repository is not None and os.path.isfile(os.path.join(repository[1], "info", "sparse-checkout"))
+    hint = f"is it left out of this sparse checkout? git sparse-checkout add {_DIRECTORY}; else {_MISSING_HINT}"
+    message = f"there is no {_DIRECTORY} folder in {start} or above it{_bounds(top)}"
+    raise CheckpointError(message, hint if is_sparse else _MISSING_HINT)
 
 
 def plan_place(start: str) -> Place:

@@ -71,11 +71,11 @@ def driver_command(python: str, package: str, choices: Choices, *, base: bool = 
     options += ["--merge-schema", _quoted(choices.schema)] if choices.schema else []
     driver = _quoted(f"{package}/driver.py").replace("%", "%%")
     start = _quoted(python).replace("%", "%%")
-    chosen = " ".join(options).replace("%", "%%")
+    chosen = " ".join([*options, ""]).replace("%", "%%")
     return (
-        f"test -x {start} && test -f {driver} && {{ {start} -I -S {driver} {chosen} %O %A %B %L %P; "
+        f"test -x {start} && test -f {driver} && {{ {start} -I -S {driver} {chosen}%O %A %B %L %P; "
         "case $? in 0) exit 0;; 3) exit 1;; esac; }; "
-        f"command -v checkpoint >/dev/null 2>&1 && {{ checkpoint merge-driver {chosen} -- %O %A %B %L %P; "
+        f"command -v checkpoint >/dev/null 2>&1 && {{ checkpoint merge-driver {chosen}-- %O %A %B %L %P; "
         f"case $? in 0) exit 0;; {CONFLICT_ON_PATH}) exit 1;; esac; }}; {_FALLBACK}"
     )
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from checkpoint_git.core.clock import write_instant
+from tests.scenarios.driven import drive
 from tests.support.records import TICKET, put_record
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
@@ -92,6 +93,7 @@ def make_repository(path: Path) -> GitRepo:
     A pipeline record lies in the home.
     """
     repo = GitRepo.create(path)
+    drive(repo)
     repo.write("docs/plan.md", "# Plan\n")
     sample = {"project_dir": str(path), "updated_at": write_instant(int(time.time()))}
     repo.write(".checkpoints/build.checkpoint.json", checkpoint_text(**sample))

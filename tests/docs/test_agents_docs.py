@@ -7,6 +7,7 @@ from typing import Any
 from checkpoint_git.tools.agents.table import TABLE
 from checkpoint_git.tools.session.prime import LEAST_TOKENS, MOST_LINES, MOST_TOKENS, prime
 from tests.architecture.imports import ROOT
+from tests.scenarios.driven import drive
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 from tests.support.verbs import NOON, seconds
@@ -21,6 +22,7 @@ def write(folder: Path, skill: str, **changes: Any) -> None:
 
 
 def test_the_example_of_prime_is_what_it_prints(repo: GitRepo) -> None:
+    drive(repo)
     decisions = {"key_decisions": ["SQLite for storage", "Passkeys only"]}
     write(repo.path, "build", next_actions=["Write the notes API"], context_primer=decisions)
     row = {"label": "x", "status": "not_started"}

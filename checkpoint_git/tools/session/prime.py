@@ -9,6 +9,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.core.untrusted_text import clean, count_tokens, quote
+from checkpoint_git.git.clone import find_gaps
 from checkpoint_git.protocols.contract import Question, read_summaries
 from checkpoint_git.tools.session import agent_hooks
 from checkpoint_git.tools.session.agent_hooks import SHAPES, HookInput, read_hook_input, render_shape
@@ -93,6 +94,9 @@ def prime(
         lines += [clean(describe_work(work), 240)] if work else []
     lines += [line for summary in summaries[1:] for line in summary.lines]
     lines += [line for summary in summaries for line in summary.details]
+    if lines:
+        gaps = find_gaps(place.work_tree, place.git_dir, env)
+        lines += [clean(f"{gap.message} (fix: {gap.fix})", 240) for gap in gaps]
     if told is not None and place.git_dir:
         write_start(place.git_dir, told.session, anew=told.is_new)
     return fit(lines, tokens)

@@ -7,6 +7,7 @@ from typing import Any
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Outcome
 from checkpoint_git.disk.discover import Place, find_place, plan_place
+from checkpoint_git.git.clone import add_gaps
 from checkpoint_git.protocols.contract import Question, is_any_present, read_summaries
 
 SUMMARY = "show where everything stands: decisions that wait on you, a table, next actions, blockers"
@@ -35,7 +36,8 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         data |= summary.data
     blocks = [block for summary in summaries for block in summary.lead]
     blocks += [block for summary in summaries for block in summary.blocks]
-    return Outcome(data, blocks, [finding for summary in summaries for finding in summary.findings])
+    findings = [finding for summary in summaries for finding in summary.findings]
+    return add_gaps(Outcome(data, blocks, findings), place.work_tree, place.git_dir, invocation.env)
 
 
 def _find_project(cwd: str) -> Place:

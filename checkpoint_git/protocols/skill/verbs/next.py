@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Glyph, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.git.clone import add_gaps
 from checkpoint_git.protocols.document import find_broken
 from checkpoint_git.protocols.skill.next_action import NextAction, Queue, Skipped, plan_queue
 from checkpoint_git.protocols.skill.read import iterate_documents
@@ -56,7 +57,8 @@ def next_actions(place: Place, now: int) -> NextResult:
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when a checkpoint is broken, which may hide what matters more."""
-    (actions, skipped), findings = next_actions(find_place(invocation.cwd), invocation.now)
+    place = find_place(invocation.cwd)
+    (actions, skipped), findings = next_actions(place, invocation.now)
     data: dict[str, Any] = actions[0]._asdict() if actions else dict.fromkeys(NextAction._fields)
     data["skipped"] = len(skipped)
     data["skipped_actions"] = [part._asdict() for part in skipped]
@@ -66,7 +68,8 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     for action in actions if args.all else actions[:1]:
         blocks += _lines(action)
     blocks = blocks or [Line("nothing to do: no checkpoint has an action left", "good")]
-    return Outcome(data, [*blocks, *_skipped_lines(skipped, in_full=args.all)], findings)
+    outcome = Outcome(data, [*blocks, *_skipped_lines(skipped, in_full=args.all)], findings)
+    return add_gaps(outcome, place.work_tree, place.git_dir, invocation.env)
 
 
 def _lines(action: NextAction) -> list[Block]:

@@ -10,6 +10,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.disk.discover import Place, find_place, plan_place
+from checkpoint_git.git.clone import add_gaps
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.read import check_files
@@ -127,7 +128,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     result = result._replace(plan=plan)
     errors = [finding for finding in result.document.findings if finding.level == "error"] if result.document else []
     stops = plan.decision == "ask" or (errors and not args.go_on) or plan.reasons in (("corrupt",), ("incompatible",))
-    return Outcome(_data(result), _blocks(result, others), [*errors, *result.drift], 1 if stops else 0)
+    outcome = Outcome(_data(result), _blocks(result, others), [*errors, *result.drift], 1 if stops else 0)
+    return add_gaps(outcome, place.work_tree, place.git_dir, invocation.env)
 
 
 # for a person

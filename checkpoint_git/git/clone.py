@@ -1,0 +1,104 @@
+"""What a clone lacks: the merge driver, older history, files of ours that are not checked out.
+
+Every look at where the work is asks this, so it reads git's files first, and starts git only where those leave a doubt.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.outcome import Line, Outcome
+from checkpoint_git.core.terminal_text import plural, quote_word
+
+_LONGEST_CONFIG = 1 << 20  # bytes
+# The call that driver_settings writes: what it starts, in quotes. git writes a configuration's value in quotes, with
+# escapes, where it holds ";", as ours does.
+_DRIVER = re.compile(rb"^\s*driver = \"test -x '([^'\"\\%]+)' && test -f '([^'\"\\%]+)' ", re.MULTILINE)
+_SPARSE = re.compile(rb"^\s*sparsecheckout\s*=\s*true\s*$", re.MULTILINE | re.IGNORECASE)
+
+
+class Gap(NamedTuple):
+    """code: of the doctor's finding about the same. fix: a command."""
+
+    code: str
+    message: str
+    fix: str
+
+
+def add_gaps(outcome: Outcome, work_tree: str | None, git_dir: str | None, env: Mapping[str, str]) -> Outcome:
+    """The outcome with a line for each gap below it, and as `clone` in its JSON."""
+    gaps = find_gaps(work_tree, git_dir, env)
+    lines = [Line(f"{gap.message} (fix: {gap.fix})", "warn", hang=2) for gap in gaps]
+    data = {**outcome.data, "clone": [gap._asdict() for gap in gaps]}
+    return outcome._replace(data=data, summary=[*outcome.summary, *lines])
+
+
+def find_gaps(work_tree: str | None, git_dir: str | None, env: Mapping[str, str]) -> list[Gap]:
+    """[] outside git. git_dir: of this worktree."""
+    if git_dir is None or work_tree is None:
+        return []
+    common = find_common_dir(git_dir)
+    config = _read(os.path.join(common, "config"))
+    return [
+        *_find_missing_driver(work_tree, config, env),
+        *_find_shallow(common),
+        *_find_hidden(work_tree, config + _read(os.path.join(git_dir, "config.worktree")), env),
+    ]
+
+
+def find_common_dir(git_dir: str) -> str:
+    """What all worktrees of a repository share."""
+    link = _read(os.path.join(git_dir, "commondir"))
+    return os.path.normpath(os.path.join(git_dir, os.fsdecode(link.strip()))) if link else git_dir
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(_LONGEST_CONFIG)
+    except OSError:
+        return b""
+
+
+def _find_missing_driver(work_tree: str, config: bytes, env: Mapping[str, str]) -> Iterator[Gap]:
+    found = _DRIVER.search(config)
+    if found and os.access(found[1], os.X_OK) and os.path.isfile(found[2]):
+        return
+    from checkpoint_git.git import driver_settings
+    from checkpoint_git.git.repository import read_all_settings
+    from checkpoint_git.git.run import clean_env
+
+    try:
+        command = read_all_settings(work_tree, clean_env(env)).get(driver_settings.DRIVER, "")
+    except CheckpointError:  # without git nobody merges; what needs git says so
+        return
+    installed = driver_settings.read_driver_command(command)
+    if not command:
+        message = "this clone is not set up: git merges checkpoints as text, and no hook checks them"
+        yield Gap("install/missing", message, "checkpoint init")
+    elif installed and not (os.access(installed.python, os.X_OK) and os.path.isfile(installed.driver)):
+        message = f"the merge driver's Python is gone: {installed.python}"
+        yield Gap("driver/broken", message, "checkpoint init")
+
+
+def _find_shallow(common: str) -> Iterator[Gap]:
+    if os.path.exists(os.path.join(common, "shallow")):
+        message = "this clone is shallow: what was merged before it begins is unknown"
+        yield Gap("drift/history-partial", message, "git fetch --unshallow")
+
+
+def _find_hidden(work_tree: str, config: bytes, env: Mapping[str, str]) -> Iterator[Gap]:
+    if not _SPARSE.search(config):
+        return
+    from checkpoint_git.git.run import clean_env, run_git
+    from checkpoint_git.git.staged import pathspecs
+
+    listed = run_git(["ls-files", "-t", "-z", "--", *pathspecs()], work_tree, env=clean_env(env), check=False).out
+    hidden = [os.fsdecode(line[2:]) for line in listed.split(b"\0") if line.startswith(b"S ")]
+    if hidden:
+        folders = sorted({os.path.dirname(path) for path in hidden})
+        message = f"the sparse checkout leaves out {plural(len(hidden), 'file')} of ours, in {folders[0]}"
+        fix = f"git sparse-checkout add {' '.join(map(quote_word, folders))}"
+        yield Gap("clone/sparse", message, fix)

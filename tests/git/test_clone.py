@@ -1,0 +1,68 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.disk.discover import find_place
+from checkpoint_git.git.clone import find_gaps
+from checkpoint_git.git.driver_settings import Choices, plan_settings
+from checkpoint_git.tools.setup.init import Options, init
+from tests.support.repos import GitRepo
+from tests.support.samples import checkpoint_text
+
+PATH = ".checkpoints/build.checkpoint.json"
+
+
+@pytest.fixture
+def shared(repo: GitRepo) -> GitRepo:
+    repo.write(PATH, checkpoint_text())
+    repo.write("docs/page.md", "a page\n")
+    repo.commit("one")
+    repo.commit("two")
+    return repo
+
+
+def gaps(folder: Path) -> list[tuple[str, str]]:
+    place = find_place(str(folder))
+    return [(gap.code, gap.fix) for gap in find_gaps(place.work_tree, place.git_dir, os.environ)]
+
+
+def test_a_clone_without_driver_is_told_to_run_init_and_one_with_it_nothing(shared: GitRepo) -> None:
+    assert gaps(shared.path) == [("install/missing", "checkpoint init")]
+    init(str(shared.path), Options(hooks="none"), os.environ)
+    assert gaps(shared.path) == []
+    shared.git("worktree", "add", "-q", "../other")
+    assert gaps(shared.path.parent / "other") == []
+
+
+def test_another_driver_under_our_name_is_not_missing(shared: GitRepo) -> None:
+    shared.git("config", "merge.checkpoint.driver", "mine %A")
+    assert gaps(shared.path) == []
+
+
+def test_a_driver_whose_python_is_gone_is_named(shared: GitRepo) -> None:
+    for key, value in plan_settings("/gone/python", "/gone/package", Choices()).items():
+        shared.git("config", key, value)
+    assert gaps(shared.path) == [("driver/broken", "checkpoint init")]
+
+
+def test_a_shallow_clone_says_how_to_get_the_rest(shared: GitRepo, tmp_path: Path) -> None:
+    shared.git("clone", "-q", "--depth=1", f"file://{shared.path}", str(tmp_path / "shallow"))
+    assert ("drift/history-partial", "git fetch --unshallow") in gaps(tmp_path / "shallow")
+
+
+def test_what_a_sparse_checkout_leaves_out_is_named(shared: GitRepo) -> None:
+    shared.write("pkg/.checkpoints/api.checkpoint.json", checkpoint_text(skill="api"))
+    shared.commit("three")
+    shared.git("sparse-checkout", "set", ".checkpoints", "docs")
+    assert ("clone/sparse", "git sparse-checkout add pkg/.checkpoints") in gaps(shared.path)
+    shared.git("sparse-checkout", "set", "docs")
+    with pytest.raises(CheckpointError) as raised:
+        find_place(str(shared.path))
+    assert "git sparse-checkout add .checkpoints" in raised.value.hint
+
+
+def test_outside_git_nothing_is_missing(tmp_path: Path) -> None:
+    (tmp_path / ".checkpoints").mkdir()
+    assert gaps(tmp_path) == []
