@@ -58,7 +58,7 @@ def _item_leaves(name: str, item: "Any") -> "Iterator[str]":
 
 def _leaf_text(value: "Any") -> str:
     if isinstance(value, str):
-        return value
+        return f'"{value}"' if value in ("true", "false", "null", "[]", "{}") else value
     if isinstance(value, bytes):
         return value.decode()
     if value is None or isinstance(value, bool):

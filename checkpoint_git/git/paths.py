@@ -14,6 +14,7 @@ from checkpoint_git.git.history.history import folders_of, read_removals
 from checkpoint_git.git.history.log import has_commits
 from checkpoint_git.git.objects import read_tree
 from checkpoint_git.git.run import clean_env, run_git
+from checkpoint_git.git.worktree import read_ignored
 
 State = Literal["there", "missing", "outside"]
 Kind = Literal["renamed", "deleted", "uncommitted", "ignored", "unknown"]
@@ -145,9 +146,7 @@ def read_fates(top: str, paths: Sequence[str]) -> dict[str, Fate]:
         return {}
     env, few = clean_env(os.environ), paths if len(paths) <= _FEW else ()
     fates = dict.fromkeys(paths, Fate("unknown"))
-    stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
-    ignored = run_git(["check-ignore", "-z", "--stdin"], top, stdin=stdin, env=env, check=False).out
-    fates.update((os.fsdecode(name), Fate("ignored")) for name in ignored.split(b"\0") if name)
+    fates.update(dict.fromkeys(read_ignored(top, paths, env), Fate("ignored")))
     if not has_commits(top):
         return fates
     fates.update(_read_removed(top, paths))

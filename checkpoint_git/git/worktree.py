@@ -24,6 +24,20 @@ def read_uncommitted(work_tree: str, paths: Iterable[str], env: Mapping[str, str
     return {path for path in paths if _is_among(path.rstrip("/"), found)}
 
 
+def read_untracked(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -> dict[str, bool]:
+    """Which of the paths are here and not given to git, and whether git ignores each. paths: of files, few."""
+    words = ["--literal-pathspecs", "ls-files", "--others", "-z", "--full-name", "--", *paths]
+    found = [os.fsdecode(name) for name in run_git(words, work_tree, env=env).out.split(b"\0") if name]
+    ignored = read_ignored(work_tree, found, env) if found else []
+    return {path: path in ignored for path in found}
+
+
+def read_ignored(work_tree: str, paths: Iterable[str], env: Mapping[str, str]) -> list[str]:
+    stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
+    out = run_git(["check-ignore", "-z", "--stdin"], work_tree, stdin=stdin, env=env, check=False).out
+    return [os.fsdecode(name) for name in out.split(b"\0") if name]
+
+
 def _is_among(path: str, found: set[str]) -> bool:
     if path in found or path + "/" in found:
         return True

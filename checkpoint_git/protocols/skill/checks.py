@@ -35,6 +35,18 @@ def find_byte_order_marks(facts: SkillFacts) -> Iterator[Finding]:
     return (finding for finding in find_invalid(facts) if finding.code == "json/byte-order-mark")
 
 
+@check("git/ignored", "warning", remedy="take it out of `.gitignore`")
+def find_ignored(facts: SkillFacts) -> Iterator[Finding]:
+    """A checkpoint that git ignores: no other clone has it."""
+    return (finding for finding in facts.not_in_git if finding.code == "git/ignored")
+
+
+@check("git/untracked", "note", remedy="`git add` it")
+def find_untracked(facts: SkillFacts) -> Iterator[Finding]:
+    """A checkpoint that was never added to git: no other clone has it."""
+    return (finding for finding in facts.not_in_git if finding.code == "git/untracked")
+
+
 @check("drift/project-dir", "warning", remedy="`checkpoint update SKILL --project_dir=PATH`", fix="by name")
 def find_lost_projects(facts: SkillFacts) -> Iterator[Finding]:
     """`project_dir` is not a folder of this machine, or not absolute."""

@@ -8,9 +8,11 @@ from typing import NamedTuple
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.git import paths, refs, worktree
 from checkpoint_git.git.history import history
+from checkpoint_git.git.history.log import has_commits
 from checkpoint_git.git.merges.conflicts import read_operation
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.protocols.check import Context, fact
@@ -93,6 +95,13 @@ class SkillFacts:
         listing = {path: files for path, files in only_here.items() if files}
         in_work = worktree.read_changed(top, list(listing)[:_MOST_ASKED], env)
         return {path: files for path, files in listing.items() if path not in in_work}
+
+    @fact("the index", ())
+    def not_in_git(self) -> Sequence[Finding]:
+        place = self.context.place
+        if place.work_tree is None or not has_commits(place.work_tree):
+            return []
+        return store.find_untracked(place, [one.path for one in self.summaries][:_MOST_ASKED], self.context.env)
 
     @fact("the newest tag", None)
     def newest_tag(self) -> refs.Tag | None:

@@ -1,20 +1,25 @@
 """Skill checkpoints on disk: reading them all, and the writes that happen under the lock. It judges no content."""
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import Place, is_inside, relative_path
 from checkpoint_git.disk.read import FileContent, read_content
+from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import layout
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
+    from typing import Any
 
     from checkpoint_git.protocols.write import Change, Tell, Written
 
+VERSIONS = ("1.0", "1.1")
 _HEAD = 1 << 16  # bytes of a misnamed file that are looked at
 
 
@@ -96,13 +101,51 @@ def change_checkpoint(
 
     path = layout.checkpoint_path(place, skill)
     shown = relative_path(path, place.top)
+
+    def change_known(value: "dict[str, Any] | None") -> "dict[str, Any] | Finding":
+        changed = change(value)
+        version = changed.get("protocol_version") if isinstance(changed, dict) else None
+        if value is None or version is None or version in VERSIONS:
+            return changed
+        message = f"protocol_version is {quote(version)}: this release writes {' and '.join(VERSIONS)} only"
+        hint = "upgrade checkpoint-git; if the version is a mistake: checkpoint update SKILL --protocol_version=1.0"
+        return Finding("skill/protocol-version", "error", message, where="/protocol_version", hint=hint)
+
     with writing(place, on_wait):
         content = read_content(path, place.top) if os.path.lexists(path) else None
+        if content is None:
+            _refuse_twin(place, skill)
         before = None if content is None else next(iterate_checked([(shown, content)], now))
-        written = plan_write(shown, before, change, now)
+        written = plan_write(shown, before, change_known, now)
         if not written.refused:
             _replace(place, path, skill, (written.document.text or "").encode())
     return written
+
+
+def _refuse_twin(place: Place, skill: str) -> None:
+    # they would be one file on macOS and Windows
+    for twin in list_skills(place):
+        if twin.casefold() == skill.casefold() and twin != skill:
+            message = f"{twin} has a checkpoint here, and {skill} differs from it by capital letters only"
+            raise CheckpointError(message, f"write to {twin}, or choose another name")
+
+
+def find_untracked(place: Place, paths: Sequence[str], env: Mapping[str, str]) -> list[Finding]:
+    """The checkpoints that the next clone will not have. paths: relative to place.top."""
+    if place.work_tree is None or not paths:
+        return []
+    from checkpoint_git.git.run import clean_env
+    from checkpoint_git.git.worktree import read_untracked
+
+    found = []
+    for path, is_ignored in read_untracked(place.top, paths, clean_env(env)).items():
+        message, hint = "not in git yet", f"git add {quote_word(path)}"
+        if is_ignored:
+            message = "git ignores the checkpoint, so no other clone will have it"
+            hint = f"take .checkpoints out of .gitignore, or git add -f {quote_word(path)}"
+        code = "git/ignored" if is_ignored else "git/untracked"
+        found.append(Finding(code, "warning" if is_ignored else "note", message, path, hint=hint))
+    return found
 
 
 def write_checkpoint(place: Place, skill: str, data: bytes) -> None:

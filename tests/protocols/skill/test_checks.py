@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.references import find_references
+from checkpoint_git.disk.discover import find_place
 from checkpoint_git.git.history.history import Change
 from checkpoint_git.protocols.check import Context, run_checks
 from checkpoint_git.protocols.skill import checks
@@ -18,6 +19,7 @@ from checkpoint_git.protocols.skill.facts import NamedFile, SkillFacts
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.tools.doctor.catalog import choose_checks
 from tests.support.contexts import found, give, make_context
+from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint, checkpoint_text
 
 WRITTEN = read_instant("2026-03-02T09:30:00Z")
@@ -36,6 +38,7 @@ def world(
     summaries = [document()] if documents is None else documents
     nothing: dict[str, Any] = {"absent_dirs": frozenset(), "files": {}, "newest_tag": None, "steps": (), "merged": {}}
     nothing |= {"foreign_commits": {}, "is_shallow": False, "unmerged": (), "operation": "", "untracked": {}}
+    nothing["not_in_git"] = ()
     return give(make_context(now, codes=codes), SkillFacts, summaries=summaries, **{**nothing, **facts})
 
 
@@ -327,3 +330,17 @@ def test_unmerged_files_and_markers_are_errors_and_an_operation_a_note() -> None
     assert told(read(marked)) == [error]
     assert told(read(marked, unmerged=[PATH])) == [error]
     assert told(read(checkpoint_text())) == []
+
+
+def test_a_checkpoint_that_only_this_clone_has_is_told(repo: GitRepo) -> None:
+    repo.commit("Start")
+    repo.write(PATH, checkpoint_text())
+    context = Context(find_place(str(repo.path)), THEN, {})
+    assert found(checks.find_untracked, context)[0].hint == f"git add {PATH}"
+    repo.write(".gitignore", "*.json\n")
+    context = Context(find_place(str(repo.path)), THEN, {})
+    assert [each.code for each in found(checks.find_ignored, context)] == ["git/ignored"]
+    assert found(checks.find_untracked, context) == []
+    repo.git("add", "-f", PATH)
+    context = Context(find_place(str(repo.path)), THEN, {})
+    assert found(checks.find_ignored, context) == found(checks.find_untracked, context) == []

@@ -116,7 +116,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         lines.append(Line(f"next: {following}", "strong"))
     elif args.complete:
         lines.append(Line("nothing is left to do: the status is complete", "good"))
-    outcome = outcome_of_write(args.skill, "done", written, ["next_actions", "recently_done"], lines)
+    outcome = outcome_of_write(place, invocation, args.skill, "done", written, ["next_actions", "recently_done"], lines)
     extra = {"verified": bool(args.verify), "done": action_done or None, "next": following or None}
     return outcome._replace(data={**outcome.data, **extra})
 

@@ -15,7 +15,7 @@ from checkpoint_git.protocols.skill import changes
 from checkpoint_git.protocols.skill.changes import Edit, make_edits, parse_edits
 from checkpoint_git.protocols.skill.fields import Understood, understand
 from checkpoint_git.protocols.skill.layout import check_skill_name
-from checkpoint_git.protocols.skill.store import change_checkpoint, check_owner
+from checkpoint_git.protocols.skill.store import change_checkpoint, check_owner, find_untracked
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
 
 SUMMARY = "change fields of a skill's checkpoint, or start a new one"
@@ -122,11 +122,13 @@ def apply_edits(skill: str, edits: list[Edit], invocation: Invocation, *, new_fi
     if result.clock_behind and not written.refused:
         stamp, here = (written.document.value or {}).get("updated_at"), write_instant(invocation.now)
         lines.append(Line(f"updated_at stays {stamp}: this machine's clock ({here}) is behind it", "warn"))
-    outcome = outcome_of_write(skill, "update", written, result.fields, lines)
+    outcome = outcome_of_write(place, invocation, skill, "update", written, result.fields, lines)
     return outcome._replace(data={**outcome.data, "understood": [each._asdict() for each in result.understood]})
 
 
-def outcome_of_write(skill: str, verb: str, written: Written, fields: list[str], lines: list[Block]) -> Outcome:
+def outcome_of_write(
+    place: Place, invocation: Invocation, skill: str, verb: str, written: Written, fields: list[str], lines: list[Block]
+) -> Outcome:
     """The answer of a writing verb: the fields that changed, findings that arose, errors that are left."""
     document = written.document
     if written.refused:
@@ -134,6 +136,7 @@ def outcome_of_write(skill: str, verb: str, written: Written, fields: list[str],
         refusal = Line(f"{skill}: {verb} refused, nothing was written", "bad")
         refused = [each._replace(hint=each.hint.replace("SKILL", quote_word(skill))) for each in written.refused]
         return Outcome(data, [refusal, *lines], refused, 1)
+    unseen = find_untracked(place, [document.path], invocation.env)
     left = sum(finding.level == "error" for finding in document.findings)
     data = {
         "skill": skill,
@@ -143,10 +146,12 @@ def outcome_of_write(skill: str, verb: str, written: Written, fields: list[str],
         "fields": fields,
         "updated_at": (document.value or {}).get("updated_at"),
         "errors_left": left,
+        "git": unseen[0].code.removeprefix("git/") if unseen else None,
     }
     what = "started" if written.created else "updated"
     changed = f" ({', '.join(fields)})" if fields else ""
     blocks: list[Block] = [Line(f"{skill}: {what}{changed} in {document.path}", "good"), *lines]
+    blocks += [Line(f"{each.message}: {each.hint}", "warn") for each in unseen]
     if left:
         hint = f"see checkpoint validate {quote_word(document.path)}"
         blocks.append(Line(f"errors left from before: {left} ({hint})", "warn"))

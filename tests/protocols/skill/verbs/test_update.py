@@ -297,3 +297,31 @@ def test_no_edits_only_stamp(build: Path, project: Path) -> None:
     ran = run_verb(update, "build", cwd=project)
     assert ran.outcome.data["fields"] == []
     assert seconds(read(build)["updated_at"]) == seconds(NOON)
+
+
+def test_a_checkpoint_that_the_next_clone_will_not_have_is_told(repo: GitRepo) -> None:
+    path = ".checkpoints/build.checkpoint.json"
+    repo.write(".checkpoints/README.md", "")
+    assert run_verb(update, "build", cwd=repo.path).outcome.data["git"] == "untracked"
+    repo.write(".gitignore", ".checkpoints\n")
+    ran = run_verb(update, "build", "--step=x", cwd=repo.path)
+    assert ran.outcome.data["git"] == "ignored"
+    assert f"git add -f {path}" in ran.text
+    repo.git("add", "-f", path)
+    assert run_verb(update, "build", "--step=y", cwd=repo.path).outcome.data["git"] is None
+
+
+def test_a_file_of_another_version_is_not_written(build: Path, project: Path) -> None:
+    build.write_text(checkpoint_text(protocol_version="2.0"), "utf-8")
+    before = build.read_bytes()
+    ran = run_verb(update, "build", "--step=x", cwd=project)
+    assert (ran.codes, ran.outcome.exit_code) == (["skill/protocol-version"], 1)
+    assert "--protocol_version=1.0" in ran.outcome.findings[0].hint
+    assert build.read_bytes() == before
+    assert run_verb(update, "build", "--protocol_version=1.0", cwd=project).outcome.exit_code == 0
+
+
+def test_two_names_that_differ_in_capital_letters_are_refused(build: Path, project: Path) -> None:
+    with pytest.raises(CheckpointError, match="capital letters"):
+        run_verb(update, "Build", "--step=x", cwd=project)
+    assert names_in(build.parent) == ["build.checkpoint.json"]
