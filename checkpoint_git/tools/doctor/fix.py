@@ -15,6 +15,7 @@ from checkpoint_git.disk.backup import Copy, write_backup
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.disk.read import read_content, read_if_there
 from checkpoint_git.git.repository import Repository, config_path
+from checkpoint_git.protocols.contract import skill_layout
 from checkpoint_git.protocols.fix import FileFix, Fixer, FixPlan, list_fixers
 from checkpoint_git.protocols.write import Tell, hold_place, say_waiting
 from checkpoint_git.tools.doctor.catalog import list_checks
@@ -172,7 +173,8 @@ def fix(
 def apply_plan(place: Place, plan: Plan, now: int, on_wait: Tell) -> Applied:
     """Make the changes under the lock: first a copy of every file that changes, then each file whole or not at all."""
     stamp = write_instant(now).replace("-", "").replace(":", "")
-    with hold_place(place, (place.directory,), on_wait):
+    folders = (place.directory, os.path.join(place.directory, skill_layout().HISTORY))
+    with hold_place(place, folders, on_wait):
         files = [one for one in plan.files if read_content(os.path.join(place.top, one.path), place.top) == one.before]
         ready = [(fixer, [one for one in own.files if one in files]) for fixer, own in plan.documents]
         if place.git_dir is None:
