@@ -14,15 +14,7 @@ from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import names
 from checkpoint_git.protocols.skill.shape import describe, empty_field
-from checkpoint_git.protocols.skill.views import (
-    is_open,
-    open_blockers,
-    read_list,
-    read_objects,
-    read_primer,
-    text_field,
-    waits_on_user,
-)
+from checkpoint_git.protocols.skill.views import is_open, open_blockers, read_objects, waits_on_user
 
 __all__ = ["check", "describe"]
 
@@ -69,14 +61,18 @@ def _warning(code: str, where: str, message: str, hint: str = "") -> Finding:
 
 def _objects(value: dict[str, Any], field: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """(where, item) of the objects in a list."""
-    for at, item in enumerate(read_list(value, field)):
+    items = value.get(field)
+    for at, item in enumerate(items if isinstance(items, list) else ()):
         if isinstance(item, dict):
             yield f"/{field}/{at}", item
 
 
 def _find_blank(value: dict[str, Any], where: str, keys: Iterable[str]) -> Iterator[Finding]:
     """The texts of spaces alone; an empty one is the schema's business."""
-    return (empty_field(f"{where}/{key}") for key in keys if text_field(value, key).isspace())
+    for key in keys:
+        text = value.get(key)
+        if isinstance(text, str) and text.isspace():
+            yield empty_field(f"{where}/{key}")
 
 
 def _are_plain_texts(texts: Iterable[Any]) -> bool:
@@ -175,7 +171,8 @@ def _describe_fault(text: str) -> str:
 
 def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
     """Single fields, nearly all of them: how long they are, and what they must not say."""
-    path = text_field(value, "project_dir")
+    path, summary, handle = (value.get(key) for key in ("project_dir", "progress_summary", "telemetry_handle"))
+    path = path if isinstance(path, str) else ""
     is_windows = path[1:3] in (":\\", ":/") and path[0].isalpha()
     if path.strip() and not path.startswith(("/", "\\\\")) and not is_windows:
         message = f"project_dir is {quote(path)}, which is not an absolute path"
@@ -189,13 +186,13 @@ def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
             "with the release that wrote it: checkpoint migrate --layout single; or restore the file from before in git"
         )
         yield _error("layout", "/layout", message, back)
-    summary = text_field(value, "progress_summary")
-    if len(summary) > MAX_SUMMARY:
+    if isinstance(summary, str) and len(summary) > MAX_SUMMARY:
         message = f"progress_summary has {len(summary)} characters; {MAX_SUMMARY} are the limit of what is read gladly"
         hint = "keep a few sentences; detail goes into progress_table"
         yield _warning("skill/summary-too-long", "/progress_summary", message, hint)
-    decisions = read_primer(value, "key_decisions")
-    if len(decisions) > MAX_DECISIONS:
+    primer = value.get("context_primer")
+    decisions = primer.get("key_decisions") if isinstance(primer, dict) else None
+    if isinstance(decisions, list) and len(decisions) > MAX_DECISIONS:
         message = f"there are {len(decisions)} key decisions; more than {MAX_DECISIONS} are not read"
         hint = "sum up the older ones, or move them into history: checkpoint rotate"
         yield _warning("skill/too-many-decisions", "/context_primer/key_decisions", message, hint)
@@ -203,7 +200,7 @@ def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
     if isinstance(cost, dict) and _is_above(cost.get("total_usd"), cost.get("budget_usd")):
         message = f"the cost of {quote(cost['total_usd'])} USD is over the budget of {quote(cost['budget_usd'])}"
         yield _warning("skill/over-budget", "/cost/total_usd", message, "stop and ask, or raise budget_usd")
-    if text_field(value, "telemetry_handle").isspace():
+    if isinstance(handle, str) and handle.isspace():
         hint = "name it, or leave it out"
         yield _error("skill/telemetry-handle", "/telemetry_handle", "telemetry_handle is empty", hint)
 
@@ -269,8 +266,8 @@ def _check_running(value: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _check_lists(value: dict[str, Any]) -> Iterator[Finding]:
-    actions = read_list(value, "next_actions")
-    for at, action in enumerate(() if _are_plain_texts(actions) else actions):
+    actions = value.get("next_actions")
+    for at, action in enumerate(actions if isinstance(actions, list) and not _are_plain_texts(actions) else ()):
         if isinstance(action, str) and action.isspace():
             hint = "say what to do, or remove it"
             yield _error("skill/action-shape", f"/next_actions/{at}", "the action is empty", hint)
@@ -331,10 +328,9 @@ def _check_names(value: dict[str, Any], has_plain_rows: bool) -> list[Finding]:
         if isinstance(member, dict) and not member.keys() <= names.KNOWN[key]:
             found += _check_spelling(member, f"/{key}", key)
     for key in _NAMES_IN_LISTS:
-        if not (has_plain_rows and key == "progress_table"):
-            for at, item in enumerate(read_list(value, key)):
-                if isinstance(item, dict) and not item.keys() <= names.KNOWN[key]:
-                    found += _check_spelling(item, f"/{key}/{at}", key)
+        for where, item in () if has_plain_rows and key == "progress_table" else _objects(value, key):
+            if not item.keys() <= names.KNOWN[key]:
+                found += _check_spelling(item, where, key)
     return found
 
 
