@@ -108,11 +108,16 @@ def _is_cut(cwd: str, ours: str, theirs: str, env: Env) -> bool:
 # pushing
 
 
+def push_words(remote: str, commit: str, ref: str, expected: str, options: Sequence[str]) -> list[str]:
+    """A push under a lease. ref: of a branch, in full. expected: where it must be, "" for one that is not there."""
+    words = ["push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no", *options]
+    return [*words, f"--force-with-lease={ref}:{expected}", "--end-of-options", remote, f"{commit}:{ref}"]
+
+
 def push_commit(cwd: str, remote: str, commit: str, ref: str, expected: str, env: Env = None) -> Pushed:
     """Moves a branch (its full ref) from one commit to another."""
-    words = ["push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no"]
-    lease = f"--force-with-lease={ref}:{expected}"
-    result = run_git([*_ALONE, *words, lease, "--", remote, f"{commit}:{ref}"], cwd, env=env, check=False)
+    words = push_words(remote, commit, ref, expected, ("--no-verify", "--no-signed"))
+    result = run_git([*_ALONE, *words], cwd, env=env, check=False)
     if result.code == 0:
         return Pushed(True, commit, "")
     now = read_remote_branch(cwd, remote, ref, env)  # the connection may have died after the push

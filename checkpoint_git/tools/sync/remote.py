@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.git.remotes import push_words
 from checkpoint_git.git.run import GitResult, clean_env, start_git
 
 if TYPE_CHECKING:
@@ -84,9 +85,8 @@ def push_commit(
     *, hooks: bool = True,
 ) -> Reply:  # fmt: skip
     """Makes the remote's branch name the commit if it still names `expected`, "" for one that must not exist yet."""
-    words = ["push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no"]
-    words += [f"--force-with-lease=refs/heads/{branch}:{expected}", *([] if hooks else ["--no-verify"])]
-    return read_reply(_run([*words, "--end-of-options", remote, f"{commit}:refs/heads/{branch}"], cwd, env, timeout))
+    words = push_words(remote, commit, f"refs/heads/{branch}", expected, () if hooks else ("--no-verify",))
+    return read_reply(_run(words, cwd, env, timeout))
 
 
 def read_reply(result: GitResult) -> Reply:
