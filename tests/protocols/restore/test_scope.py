@@ -41,6 +41,12 @@ def test_a_pattern_names_files(workspace: Path) -> None:
     assert names(workspace, "**/*.py") == ["lib/d.py", "src/a.py", "src/deep/c.py"]
 
 
+def test_a_pattern_leads_through_folders_alone(workspace: Path) -> None:
+    (workspace / "README").write_text("x")
+    (workspace / "away").symlink_to("../outside")
+    assert names(workspace, "*/**/[cx]*") == ["src/deep/c.py"]
+
+
 def test_the_whole_workspace_leaves_git_alone(workspace: Path) -> None:
     found = names(workspace, ".")
     assert "lib/d.py" in found
