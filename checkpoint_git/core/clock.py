@@ -18,9 +18,8 @@ DAY = 86_400
 def read_instant(text: object) -> "tuple[int, str] | None":
     """An RFC 3339 timestamp as (seconds since 1970 in UTC, decimals without trailing zeros), else None.
 
-    Two results compare as the instants do: the decimals are text, so no precision is lost. A date that is not on the
-    calendar, an hour of 24, or a missing offset is None; so is anything that is not a string. A leap second
-    (:60) is the instant one second after :59.
+    Results compare as the instants do: the decimals are text, so no precision is lost. A leap second (:60) is the
+    instant one second after :59. A missing offset is None.
     """
     if not isinstance(text, str) or len(text) < 20 or not text.isascii():
         return None
@@ -66,17 +65,16 @@ def _read_fraction_and_offset(rest: str) -> "tuple[str, int] | None":
         fraction, rest = rest[1:end], rest[end:]
         if not fraction:
             return None
+    sign, colon, digits = rest[:1], rest[3:4], rest[1:3] + rest[4:]
     if rest in ("Z", "z"):
         return fraction.rstrip("0"), 0
-    if len(rest) != 6 or rest[0] not in "+-" or rest[3] != ":":
+    if len(rest) != 6 or sign not in "+-" or colon != ":" or not digits.isdigit():
         return None
-    if not (rest[1:3].isdigit() and rest[4:].isdigit()):
-        return None
-    hours, minutes = int(rest[1:3]), int(rest[4:])
+    hours, minutes = int(digits[:2]), int(digits[2:])
     if hours > 23 or minutes > 59:
         return None
     offset = hours * HOUR + minutes * MINUTE
-    return fraction.rstrip("0"), -offset if rest[0] == "-" else offset
+    return fraction.rstrip("0"), -offset if sign == "-" else offset
 
 
 def write_instant(seconds: int) -> str:

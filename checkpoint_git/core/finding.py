@@ -6,9 +6,7 @@ Level = Literal["error", "warning", "note"]
 
 
 class Finding(NamedTuple):
-    """What is wrong, where, and what to do.
-
-    code: stable and searchable, "room/what" ("skill/next-actions-empty"). path: the file, relative to the
+    """code: stable and searchable, "room/what" ("skill/next-actions-empty"). path: the file, relative to the
     repository or to the directory that holds .checkpoints, with "/" between its parts. where: a JSON Pointer
     (RFC 6901), "" for the whole document. line and column count from 1; 0 means unknown. hint: what to do.
     """

@@ -73,7 +73,7 @@ def find_link(address: str) -> str:
 
 
 class Section(NamedTuple):
-    """A part of the page with a heading. parts: in order. note: a word beside the heading."""
+    """note: a word beside the heading."""
 
     anchor: str
     title: str
@@ -83,10 +83,8 @@ class Section(NamedTuple):
 
 
 class PageParts(NamedTuple):
-    """What a protocol has for the page. title: the project's name. facts, chips: below the first heading.
-
-    sections: what matters now. details: what comes after what is out of date. beside: pieces of a section that all
-    protocols share. notes: for the foot of the page.
+    """title: the project's name. facts, chips: below the first heading. sections: what matters now. details: what comes
+    after what is out of date. beside: pieces of a section that all protocols share. notes: for the foot of the page.
     """
 
     title: str = ""
@@ -120,19 +118,16 @@ def code(text: str) -> Markup:
 
 
 def link(text: str, address: str) -> Markup:
-    """A link, or the text alone where the address can be none."""
     found = find_link(address)
     outside = Markup("" if found.startswith("#") else ' rel="noreferrer noopener external"')
     return html('<a href="{}"{}>{}</a>', found, outside, text) if found else html("{}", text)
 
 
 def prose(text: str, tone: Tone = "") -> Markup:
-    """A paragraph; its line ends stay."""
     return html("<p{}>{}</p>", classes("prose", tone), text)
 
 
 def bar(part: int, whole: int, what: str) -> Markup:
-    """So many of so many, drawn. what: of what, in the plural."""
     said = f"{part} of {whole} {what}"
     return html(
         '<span class="bar"><progress value="{}" max="{}" aria-label="{}">{}</progress>'
@@ -151,7 +146,7 @@ def item(text: str, label: Markup | None = None, notes: Iterable[Markup | str] =
 def items(
     rows: Sequence[Markup], *, title: str = "", level: int = 4, is_ordered: bool = False, more: int = 0
 ) -> Markup:
-    """A list under a title. is_ordered: its order means something. more: how many are not shown."""
+    """is_ordered: its order means something. more: how many are not shown."""
     heading = html("<h{}>{}</h{}>", level, title, level) if title else None
     shape = "<ol>{}</ol>" if is_ordered else '<ul role="list">{}</ul>'
     return html('<div class="items">{}{}{}</div>', heading, html(shape, rows), _left_out(more))
@@ -162,9 +157,9 @@ def _left_out(count: int) -> Markup:
 
 
 def grid(caption: str, headers: Sequence[str], rows: Sequence[Sequence[str]], more: int = 0) -> Markup:
-    """A table; columns without any content but the first are left out. Each row's first cell is the row's header.
+    """Columns without any content are left out, but for the first, whose cells are the rows' headers.
 
-    The others carry their column's name, for where columns are below each other.
+    The other cells carry their column's name, for where columns are below each other.
     """
     kept = [at for at in range(len(headers)) if not at or not rows or any(row[at] for row in rows)]
     head = [html('<th scope="col">{}</th>', headers[at]) for at in kept]
@@ -180,7 +175,7 @@ def grid(caption: str, headers: Sequence[str], rows: Sequence[Sequence[str]], mo
 
 
 def _width(cell: str) -> Markup:
-    """What is so short that it need not be broken says so: dates, states, names."""
+    # what is so short that it need not be broken says so: dates, states, names
     text = unescape(_TAG.sub("", cell)) if isinstance(cell, Markup) else cell
     return classes("short" if 0 < len(text) <= _SHORT else "")
 
@@ -194,7 +189,7 @@ def fold(
     level: int = 0,
     is_open: bool = False,
 ) -> Markup:
-    """Parts that can be folded away under a title. level: of the heading that the title is, 0 for none."""
+    """level: of the heading that the title is, 0 for none."""
     heading = html("<h{}>{}</h{}>", level, title, level) if level else html('<span class="title">{}</span>', title)
     return html(
         '<details{}{}><summary>{}{}</summary><div class="folded">{}</div></details>',

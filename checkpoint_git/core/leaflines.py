@@ -41,10 +41,8 @@ def _leaves(name: str, value: "Any") -> "Iterator[str]":
 
 
 def _item_leaves(name: str, item: "Any") -> "Iterator[str]":
-    if not isinstance(item, dict):
-        yield from _leaves(f"{name}[]", item)
-        return
-    key = next((key for key in ROW_KEYS if isinstance(item.get(key), (str, bytes))), None)
+    known = ROW_KEYS if isinstance(item, dict) else ()
+    key = next((key for key in known if isinstance(item.get(key), (str, bytes))), None)
     if key is None:
         yield from _leaves(f"{name}[]", item)
         return

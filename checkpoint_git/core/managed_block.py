@@ -104,11 +104,10 @@ def has_new_folder(data: bytes) -> bool:
 
 
 def _render(data: bytes, body: bytes, notes: tuple[Note, ...], indent: bytes, comment: Comment) -> bytes:
-    """The block's lines with the line ends of the file that they go into."""
     written = f" ({', '.join(notes)})".encode() if notes else b""
     before, after = indent + comment[0], comment[1] + b"\n"
-    text = b"".join(
-        (before, b">>> checkpoint-git", written, b" >>>", after, body, before, b"<<< checkpoint-git <<<", after)
+    text = (
+        before + b">>> checkpoint-git" + written + b" >>>" + after + body + before + b"<<< checkpoint-git <<<" + after
     )
     return text.replace(b"\n", b"\r\n") if _has_crlf(data) else text
 

@@ -12,7 +12,7 @@ Glyph = Literal["", "complete", "in_progress", "not_started", "blocked", "failed
 class Invocation(NamedTuple):
     """The world as a command may see it: fetched once, in cli, and handed down.
 
-    cwd: absolute path. now: seconds since 1970, UTC. interactive: a person sits at a terminal and can be asked.
+    now: seconds since 1970, UTC. interactive: a person sits at a terminal and can be asked.
     """
 
     cwd: str
@@ -62,11 +62,9 @@ class Rule(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a command found out.
-
-    data: the JSON document of --json, without schema_version, command and findings (the report adds them). blocks: the
-    same for a person, before the findings; summary: what stands after them. exit_code: None means 1 when a finding is
-    an error, else 0. rules: what the findings' codes mean, as far as the command can say.
+    """data: the JSON document of --json, to which the report adds schema_version, command and findings. blocks: the
+    same for a person, before the findings; summary: what is after them. exit_code: None means 1 when a finding is an
+    error, else 0. rules: what the findings' codes mean, as far as the command can say.
     """
 
     data: dict[str, Any]
@@ -78,7 +76,6 @@ class Outcome(NamedTuple):
 
     @property
     def code(self) -> int:
-        """The process's exit code."""
         return int(has_errors(list(self.findings))) if self.exit_code is None else self.exit_code
 
 

@@ -56,12 +56,11 @@ _WORDS_BEFORE = 12
 
 
 def find_references(text: str) -> list[str]:
-    """Everything that a text names, in the order named, each once."""
     return list(dict.fromkeys(mention.reference for mention in find_mentions(text)))
 
 
 def find_mentions(text: str) -> list[Mention]:
-    """Every place in a text that names a pull request or a ticket, in order, none inside another."""
+    """In order, none inside another."""
     rest, found = text[:MAX_TEXT], list[Mention]()
     for signs, pattern, read in _READERS:
         if not any(sign in rest for sign in signs):
@@ -71,13 +70,13 @@ def find_mentions(text: str) -> list[Mention]:
 
 
 def _take(match: re.Match[str], references: list[str], found: list[Mention]) -> str:
-    """Notes the mentions and answers what stays in the text for the patterns to come: blanks of the same length."""
+    # blanks of the same length stay in the text for the patterns to come
     found += [Mention(reference, *match.span()) for reference in references]
     return " " * len(match[0]) if references else match[0]
 
 
 def unqualify(reference: str, own: frozenset[str]) -> str:
-    """A reference without the repository it names, where that is ours; unchanged where it is another.
+    """A reference without the repository it names, where that is ours.
 
     own: the names of this repository, without their owners (a fork keeps the name), lower case; empty when unknown,
     and then every repository counts as ours.
@@ -116,7 +115,7 @@ def _read_ticket(match: re.Match[str]) -> list[str]:
 
 
 def _numbers(match: re.Match[str]) -> list[str]:
-    """12 and 13 of "#12/13"."""
+    # 12 and 13 of "#12/13"
     return [match["number"], *match["more"].split("/")[1:]]
 
 

@@ -13,9 +13,7 @@ Check = Callable[[Any], bool]
 
 
 class Schema:
-    """A schema (draft 2020-12) and its quick check; each is made when it is first asked for, because most who need the
-    one never need the other.
-    """
+    """A schema (draft 2020-12) and its quick check, each made when first asked for: most who need one need it alone."""
 
     def __init__(self, load_document: Callable[[], Any], check: Check | None = None) -> None:
         self._load_document = load_document
@@ -24,7 +22,6 @@ class Schema:
 
     @property
     def document(self) -> Any:
-        """The schema as data."""
         if self._document is None:
             self._document = self._load_document()
         return self._document
@@ -38,10 +35,9 @@ class Schema:
 
 
 class Mismatch(NamedTuple):
-    """One place where a value breaks its schema.
+    """One place where a value breaks its schema. message: jsonschema's words.
 
-    where: JSON Pointer of the value, or of the member that is missing. keyword: the schema's keyword that failed.
-    expected: what that keyword asks for. value: what stands there. message: jsonschema's words.
+    where: JSON Pointer of the value, or of the member that is missing. expected: what the keyword asks for.
     """
 
     where: str
@@ -63,15 +59,11 @@ def _make_check(document: Any) -> Check:
     try:
         source = compile(write_check(document), "<schema>", "exec")
     except (NotSureError, SyntaxError, RecursionError, MemoryError):  # unknown, or nested deeper than Python's own code
-        return _never
+        return lambda value: False
     names: dict[str, Any] = {}
     exec(source, names)  # noqa: S102 (our own text: of the schema's it holds literals alone, spelled by repr)
     check: Check = names["check"]
     return check
-
-
-def _never(value: Any) -> bool:
-    return False
 
 
 def is_surely_valid(schema: Schema, value: Any) -> bool:
@@ -89,13 +81,10 @@ def explain(schema: Schema, value: Any) -> list[Mismatch]:
         for key in error.absolute_path:
             where = jsontext.join_pointer(where, key)
         if error.validator == "required":
-            found += [
-                _missing(where, name, error.message) for name in error.validator_value if name not in error.instance
-            ]
+            for name in error.validator_value:
+                if name not in error.instance:
+                    missing = jsontext.join_pointer(where, name)
+                    found.append(Mismatch(missing, "required", name, None, error.message))
         else:
             found.append(Mismatch(where, str(error.validator), error.validator_value, error.instance, error.message))
     return list({(mismatch.where, mismatch.keyword): mismatch for mismatch in found}.values())
-
-
-def _missing(where: str, name: str, message: str) -> Mismatch:
-    return Mismatch(jsontext.join_pointer(where, name), "required", name, None, message)

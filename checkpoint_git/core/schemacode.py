@@ -67,7 +67,7 @@ def write_check(document: Any) -> str:
 
 
 def _join_tests(lines: Lines) -> Lines:
-    """Tests that follow one another and refuse alike as one test."""
+    # tests that follow one another and refuse alike as one test
     joined = Lines()
     for line in lines:
         joined.append(line)
@@ -101,9 +101,10 @@ def _indent(lines: Lines) -> Lines:
 
 
 class _Writer:
-    """Writes one schema; it keeps what stands in front of the check: sets, patterns, definitions that name themselves.
+    """Writes one schema; it keeps what is in front of the check: sets, patterns, definitions that name themselves.
 
-    Every write_ method answers lines that return False where a value breaks the schema, and go on where it does not.
+    Every write_ method returns lines that return False where a value breaks the schema, and go on where it does not.
+    `value` is the name of a variable, and depth keeps the names of variables apart.
     """
 
     def __init__(self, document: Any) -> None:
@@ -114,7 +115,6 @@ class _Writer:
         self._inside: list[str] = []
 
     def write_value(self, schema: Any, value: str, depth: int) -> Lines:
-        """Lines that check the variable named `value`; depth: keeps the names of variables apart."""
         if schema is True or schema == {}:
             return []
         if schema is False:
@@ -130,19 +130,18 @@ class _Writer:
     def _write_types(self, schema: dict[str, Any], value: str, depth: int) -> Lines:
         types = _read_types(schema)
         texts = _read_texts(schema)
+        by_type: dict[str, Lines] = {}
         if texts is not None:  # texts alone are allowed: nothing but a text passes
             types = ["string"] if types is None or "string" in types else []
+            by_type["string"] = [f"if {value} not in {self._name(_write_set(texts))}:", "    return False"]
         if types == []:
             return ["return False"]
-        by_type: dict[str, Lines] = {}
-        if texts is not None:
-            by_type["string"] = [f"if {value} not in {self._name(_write_set(texts))}:", "    return False"]
-        for name in _APPLIES_TO.keys() & schema.keys():
-            by_type.setdefault(_APPLIES_TO[name], [])
-        for kind in by_type:
-            by_type[kind] += _WRITERS[kind](self, schema, value, depth)
+        for kind in {_APPLIES_TO[name] for name in _APPLIES_TO.keys() & schema.keys()}:
+            by_type[kind] = by_type.get(kind, []) + _WRITERS[kind](self, schema, value, depth)
         if types is not None and len(types) == 1:
-            return _write_one_type(types[0], by_type, value)
+            test = _IS_TYPE[types[0]].format(value)
+            wrong = test.replace(" is ", " is not ") if " or " not in test else f"not ({test})"
+            return [f"if {wrong}:", "    return False", *by_type.get(_family(types[0]), [])]
         return _write_branches(types, by_type, value)
 
     # references
@@ -159,15 +158,13 @@ class _Writer:
         return [f"if not {function}({value}):", "    return False"]
 
     def _resolve(self, reference: Any) -> str:
-        if not isinstance(reference, str) or not reference.startswith("#/$defs/"):
-            raise NotSureError
-        name = reference.removeprefix("#/$defs/")
-        if name not in self._definitions:
+        name = reference.removeprefix("#/$defs/") if isinstance(reference, str) else ""
+        if reference != f"#/$defs/{name}" or name not in self._definitions:
             raise NotSureError
         return name
 
     def _names_itself(self, name: str) -> bool:
-        """Whether a definition leads back to itself: written out, it would have no end."""
+        # a definition that leads back to itself would have no end when it is written out
         seen, ahead = set[str](), [name]
         while ahead:
             for found in _find_references(self._definitions[ahead.pop()]):
@@ -263,28 +260,21 @@ _WRITERS = {
 
 
 def _write_loop(test: str, inner: Lines, value: str, depth: int) -> Lines:
-    """The inner lines for each member that passes a test, for all where that is empty."""
+    # the inner lines for each member that passes a test, for all where that is empty
     if test:
         inner = [f"if {test}:", *_indent(inner)]
     return [f"for key{depth}, member{depth} in {value}.items():", *_indent(inner)]
 
 
-def _write_one_type(kind: str, by_type: dict[str, Lines], value: str) -> Lines:
-    wrong = _write_is_not(kind, value)
-    lines = by_type.get("number" if kind == "integer" else kind, [])
-    return [f"if {wrong}:", "    return False", *lines]
-
-
-def _write_is_not(kind: str, value: str) -> str:
-    test = _IS_TYPE[kind].format(value)
-    return test.replace(" is ", " is not ") if " or " not in test else f"not ({test})"
+def _family(kind: str) -> str:
+    return "number" if kind == "integer" else kind
 
 
 def _write_branches(types: "list[str] | None", by_type: dict[str, Lines], value: str) -> Lines:
-    """One branch a type; without types a value of another one passes."""
+    # one branch a type; without types a value of another one passes
     lines, word, passing = Lines(), "if", list[str]()
     for kind in types or by_type:
-        inner, test = by_type.get("number" if kind == "integer" else kind, []), _IS_TYPE[kind].format(value)
+        inner, test = by_type.get(_family(kind), []), _IS_TYPE[kind].format(value)
         if inner:
             lines += [f"{word} {test}:", *_indent(inner)]
             word = "elif"
@@ -308,7 +298,6 @@ def _write_sizes(schema: dict[str, Any], keywords: tuple[str, ...], value: str) 
 
 
 def _write_set(names: list[str]) -> str:
-    """A set of texts as source, the same on every run."""
     return f"frozenset({sorted(set(names))!r})"
 
 
@@ -322,7 +311,7 @@ def _read_types(schema: dict[str, Any]) -> "list[str] | None":
 
 
 def _read_texts(schema: dict[str, Any]) -> "list[str] | None":
-    """The texts that enum and const leave, None where neither stands there."""
+    # the texts that enum and const leave, None where there is neither
     if "const" in schema and "enum" in schema:
         raise NotSureError
     texts = [schema["const"]] if "const" in schema else schema.get("enum")
@@ -346,7 +335,7 @@ def _read_object(schema: dict[str, Any], keyword: str) -> dict[str, Any]:
 
 
 def _find_references(schema: Any) -> list[Any]:
-    """Every $ref below a schema; one that is no reference, in an example or an annotation, does no harm."""
+    # every $ref below a schema; one that is no reference, in an example or an annotation, does no harm
     if isinstance(schema, list):
         return [found for item in schema for found in _find_references(item)]
     if not isinstance(schema, dict):

@@ -49,11 +49,9 @@ def say_value(text: "str | None", limit: int = 60) -> str:
 
 
 def plural(count: int, word: str) -> str:
-    """Such as "1 checkpoint" or "3 checkpoints"."""
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def join_some(items: "Sequence[str]", most: int = 5, separator: str = ", ") -> str:
-    """The first few of some items, and how many more there are."""
     more = f"{separator if separator != ', ' else ' '}and {len(items) - most} more" if len(items) > most else ""
     return separator.join(items[:most]) + more

@@ -34,7 +34,7 @@ def quote(lines: Iterable[str]) -> list[str]:
 
 
 def count_tokens(text: str) -> int:
-    """About how many tokens a text has: a quarter of its bytes in UTF-8, rounded up."""
+    # about a quarter of the bytes in UTF-8, rounded up
     return -(-len(text.encode("utf-8", "replace")) // 4)
 
 
@@ -47,9 +47,7 @@ def _is_shown(letter: str) -> bool:
 
 
 def _disarm(text: str) -> str:
-    """What looks like a tag or like an end of the fence, written with other brackets."""
-    if "<" not in text and ">>>" not in text:
-        return text
+    # what looks like a tag or like an end of the fence is written with other brackets
     letters = list(text.replace(">>>", "\u203a\u203a\u203a"))
     for at, letter in enumerate(letters):
         after = letters[at + 1] if at + 1 < len(letters) else ""

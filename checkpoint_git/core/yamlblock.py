@@ -61,7 +61,7 @@ def _mapping_lines(value: dict[str, Any], indent: str) -> Iterator[str]:
 
 
 def key_text(key: str) -> str:
-    """How a key is spelled. One that takes more than MAX_KEY characters cannot be written."""
+    # one that takes more than MAX_KEY characters cannot be written
     return key if _is_plain_key(key) and key.lower() not in _WORDS else _quoted(key)
 
 
@@ -110,8 +110,8 @@ def _read_mapping(lines: list[str], at: int, indent: str) -> tuple[dict[str, Any
             raise _OtherFormError
         if match["indent"] != indent:
             break
-        key = _read_key(match["key"])
-        if key in value:
+        key = _read_text(match["key"])
+        if key in value or len(match["key"]) > MAX_KEY:
             raise _OtherFormError
         at += 1
         if match.lastgroup == "key":
@@ -124,32 +124,22 @@ def _read_mapping(lines: list[str], at: int, indent: str) -> tuple[dict[str, Any
 
 
 def _read_nested(lines: list[str], at: int, indent: str) -> tuple[Any, int]:
-    """What stands below a key: a list in the key's own column or two further, or a mapping two further."""
+    # a list in the key's own column or two further, or a mapping two further
     line = lines[at] if at < len(lines) else ""
     deeper = indent + "  "
     for column in (indent, deeper):
-        if line.startswith(f"{column}- "):
-            return _read_list(lines, at, column)
+        items = []
+        while at < len(lines) and lines[at].startswith(f"{column}- "):
+            match = _ITEM(lines[at])
+            if match is None:
+                raise _OtherFormError
+            items.append(_read_scalar(match))
+            at += 1
+        if items:
+            return items, at
     if line.startswith(deeper):
         return _read_mapping(lines, at, deeper)
     raise _OtherFormError
-
-
-def _read_list(lines: list[str], at: int, indent: str) -> tuple[list[Any], int]:
-    items = []
-    while at < len(lines) and lines[at].startswith(f"{indent}- "):
-        match = _ITEM(lines[at])
-        if match is None:
-            raise _OtherFormError
-        items.append(_read_scalar(match))
-        at += 1
-    return items, at
-
-
-def _read_key(text: str) -> str:
-    if len(text) > MAX_KEY:
-        raise _OtherFormError
-    return _read_text(text)
 
 
 def _read_text(text: str) -> str:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from functools import reduce
 from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
@@ -39,7 +40,7 @@ def set_values(text: str, changes: Mapping[tuple[str | int, ...], Value]) -> str
 
 
 def is_blank(text: str) -> bool:
-    """Whether a text holds no value: nothing, or comments alone."""
+    # nothing, or comments alone
     return all(not line.strip() or line.lstrip().startswith("#") for line in text.split("\n"))
 
 
@@ -78,10 +79,7 @@ def _set(text: str, path: Path, value: Value) -> str:
 
 
 def _pointer(path: Path) -> str:
-    where = ""
-    for step in path:
-        where = join_pointer(where, step)
-    return where
+    return reduce(join_pointer, path, "")
 
 
 def _line_after(text: str, end: int) -> int:
@@ -100,12 +98,12 @@ def _replace(text: str, path: Path, span: Span, value: Value) -> str:
     if span.kind != "scalar" and not span.is_flow:
         raise _cannot_change(path, "is not a text in the document")
     old = text[span.start : span.end]
-    tail = "\n" if old.endswith("\n") else ""
-    return f"{text[: span.start]}{_lead(text, span, old)}{_inline(value, old)}{tail}{text[span.end :]}"
+    return _put_text(text, span, old, _inline(value, old) + ("\n" if old.endswith("\n") else ""))
 
 
-def _lead(text: str, span: Span, old: str) -> str:
-    return " " if not old and text[span.start - 1 : span.start] not in (" ", "\n") else ""
+def _put_text(text: str, span: Span, old: str, new: str) -> str:
+    lead = " " if not old and text[span.start - 1 : span.start] not in (" ", "\n") else ""
+    return text[: span.start] + lead + new + text[span.end :]
 
 
 def _cannot_change(path: Path, why: str) -> CheckpointError:
@@ -135,14 +133,14 @@ def _fill_empty(text: str, path: Path, span: Span, rest: Path, value: Value) -> 
     old = text[span.start : span.end].strip()
     if old not in ("", "null", "~") and not span.is_flow:
         raise _cannot_change(path, "is a text in the document, not a group")
-    return f"{text[: span.start]}{_lead(text, span, old)}{_flow(rest, value)}{text[span.end :]}"
+    return _put_text(text, span, old, _flow(rest, value))
 
 
 # writing
 
 
 def _block(rest: Path, value: Value, column: int) -> str:
-    """The lines of a new member and what it holds, the first at a column."""
+    # the lines of a new member and what it holds, the first at a column
     head, below = rest[0], rest[1:]
     blanks = " " * column
     start = f"{blanks}- " if isinstance(head, int) else f"{blanks}{_inline(head)}:"
@@ -165,7 +163,7 @@ def _flow(rest: Path, value: Value) -> str:
 
 
 def _inline(value: Value, old: str = "", *, in_flow: bool = False) -> str:
-    """A value on one line: plain where that is surely a text and the old one was plain too, else in quotes."""
+    # on one line: plain where that is surely a text and the old one was plain too, else in quotes
     if isinstance(value, list):
         return f"[{', '.join(_inline(item, in_flow=True) for item in value)}]"
     if old[:1] not in ("'", '"') and _PLAIN.fullmatch(value) and value.lower() not in _WORDS and not in_flow:

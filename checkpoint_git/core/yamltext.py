@@ -16,7 +16,6 @@ MAX_DEPTH = 20
 MAX_VALUES = 50_000  # keys counted
 _MAX_NUMBER = 64  # characters; a number of a million digits takes minutes to read
 _MARKER = re.compile(r"^(?:<{7}(?: |$)|>{7}(?: |$))", re.MULTILINE)
-_BYTE_ORDER_MARK = "\ufeff"
 
 
 class YamlTextError(Exception):
@@ -31,10 +30,9 @@ class YamlTextError(Exception):
 
 
 class Span(NamedTuple):
-    """Where a value is in a text: from start to end, characters. column: of its start, from 0.
-
-    kind: "scalar", "list" or "map". is_flow: written in brackets or braces. end: of the last text in it, so that
-    neither a comment nor an empty line behind it counts. at: line and column, from 1, of its key, else of itself.
+    """Where a value is in a text: from start to end, characters; end is that of the last text in it, so that no comment
+    behind it counts. column: of its start, from 0. kind: "scalar", "list" or "map". is_flow: written in brackets or
+    braces. at: line and column, from 1, of its key, else of itself.
     """
 
     start: int
@@ -56,7 +54,7 @@ def decode(data: bytes) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise YamlTextError("yaml/not-utf8", "it is not UTF-8 text", line) from None
-    return text.removeprefix(_BYTE_ORDER_MARK).replace("\r\n", "\n")
+    return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
 def load(text: str) -> Any:
@@ -66,7 +64,6 @@ def load(text: str) -> Any:
 
 
 def load_by_library(text: str) -> Any:
-    """The same by the YAML library alone, whatever form the text has."""
     marker = _MARKER.search(text)
     if marker:
         message = "it has conflict markers: two different records took one name"
@@ -106,7 +103,6 @@ def _build(text: str, spans: dict[str, Span] | None) -> Any:
 
 
 def _document_events(text: str) -> Iterator[Any]:
-    """The events of the one document, checked. Raises YamlTextError."""
     import yaml
 
     parser: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -192,6 +188,13 @@ def _read_key(event: Any, members: dict[str, Any]) -> str:
     return key
 
 
+@cache
+def _make_resolver() -> Any:
+    import yaml
+
+    return yaml.resolver.Resolver()
+
+
 def _read_scalar(event: Any) -> Any:
     """A scalar's value: quoted ones are texts, plain ones what YAML 1.1 takes them for, timestamps excepted."""
     import yaml
@@ -199,7 +202,7 @@ def _read_scalar(event: Any) -> Any:
     text: str = event.value
     if not event.implicit[0]:
         return text
-    tag = _resolver().resolve(yaml.ScalarNode, text, (True, False))
+    tag = _make_resolver().resolve(yaml.ScalarNode, text, (True, False))
     kind = tag.rpartition(":")[2]
     if kind not in ("null", "bool", "int", "float"):
         return text
@@ -210,10 +213,3 @@ def _read_scalar(event: Any) -> Any:
         return construct(yaml.ScalarNode(tag, text))
     except ValueError:
         raise _error_at("yaml/syntax", f'"{text}" is not a number', event) from None
-
-
-@cache
-def _resolver() -> Any:
-    from yaml.resolver import Resolver
-
-    return Resolver()

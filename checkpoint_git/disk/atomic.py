@@ -1,6 +1,12 @@
-"""Whole file or not at all, and on the disk: every lasting write of the package goes through here."""
+"""Whole file or not at all, and on the disk: every lasting write of the package goes through here.
+
+What cannot be done raises CheckpointError and leaves nothing behind: a full disk, a folder that cannot be written, a
+symbolic link where a file should be.
+"""
 
 import os
+import stat
+from contextlib import suppress
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.replace import TEMPORARY_ENDING, remove_quietly, write_temporary
@@ -9,12 +15,14 @@ _TRIES = 5
 
 
 def write_file(path: str, data: bytes) -> None:
-    """Replaces a file's content at once, and returns when the disk has it; a file that exists keeps its mode.
-
-    Raises CheckpointError, and leaves nothing behind: a full disk, a folder that cannot be written, a symbolic link.
-    """
+    """Replaces a file's content at once, and returns when the disk has it; a file that exists keeps its mode."""
     try:
-        before = _read_status(path)
+        before = None
+        with suppress(FileNotFoundError):
+            before = os.lstat(path)
+        if before is not None and stat.S_ISLNK(before.st_mode):
+            what = f"{path} is a symbolic link, and writing would follow it"
+            raise CheckpointError(what, "put a real file in its place")
         temporary = write_temporary(path, data, before, sync=True)
         try:
             os.replace(temporary, path)
@@ -52,18 +60,16 @@ def create_file(path: str, data: bytes, mode: int = 0o666, *, sync_name: bool = 
 
 
 def _name_new(temporary: str, path: str, data: bytes, mode: int) -> None:
-    """Gives a finished file its name. Raises FileExistsError where the name is taken, which os.replace would not."""
+    # raises FileExistsError where the name is taken, which os.replace would not
     try:
         os.link(temporary, path)
         return
-    except FileExistsError:
-        raise
     except OSError as error:
         import errno
 
         if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
             raise
-    # A file system without hard links: the name is claimed first, so a kill may leave a part under a name of its own.
+    # a file system without hard links: the name is claimed first, so a kill may leave a part under a name of its own
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     os.close(descriptor)
     write_file(path, data)
@@ -107,19 +113,9 @@ def _is_stray(name: str) -> bool:
         os.kill(int(process), 0)
     except ProcessLookupError:
         return True
-    except (OSError, OverflowError):
-        return False
+    except (OSError, OverflowError):  # somebody else's process
+        pass
     return False
-
-
-def _read_status(path: str) -> "os.stat_result | None":
-    try:
-        status = os.lstat(path)
-    except FileNotFoundError:
-        return None
-    if os.path.islink(path):
-        raise CheckpointError(f"{path} is a symbolic link, and writing would follow it", "put a real file in its place")
-    return status
 
 
 def sync_folder(folder: str) -> None:
@@ -141,13 +137,10 @@ def write_error(path: str, error: OSError) -> CheckpointError:
         errno.EDQUOT: "your quota is used up: make room, then run the same command again",
         errno.EFBIG: "a limit on file sizes is in force (ulimit -f)",
         errno.EROFS: "the file system is mounted read-only",
-        errno.EACCES: "check who owns the folder and whether you may write in it",
-        errno.EPERM: "check who owns the folder and whether you may write in it",
-        errno.ENOTDIR: "a file stands where a folder should be",
-        errno.EEXIST: "a file stands where a folder should be",
+        **dict.fromkeys((errno.EACCES, errno.EPERM), "check who owns the folder and whether you may write in it"),
+        **dict.fromkeys((errno.ENOTDIR, errno.EEXIST), "a file stands where a folder should be"),
         errno.EISDIR: "a folder stands where the file should be",
         errno.ENOENT: "its folder does not exist",
     }
-    reason = error.strerror or str(error)
-    hint = hints.get(error.errno or 0, "nothing was changed")
-    return CheckpointError(f"{path} could not be written: {reason}", hint)
+    message = f"{path} could not be written: {error.strerror or error}"
+    return CheckpointError(message, hints.get(error.errno or 0, "nothing was changed"))

@@ -19,10 +19,10 @@ class Copy(NamedTuple):
 
 
 def write_backup(git_dir: str, stamp: str, copies: Sequence[Copy]) -> str:
-    """Writes the copies into a new folder named by the stamp; its path. Only its owner may read it: settings hold
-    secrets.
-    """
-    folder = _make_folder(os.path.join(git_dir, FOLDER), stamp)
+    """The path of a new folder with the copies. Only its owner may read it: settings hold secrets."""
+    above = os.path.join(git_dir, FOLDER)
+    atomic.make_folder(above)
+    folder = _make_folder(above, stamp)
     for name, data in copies:
         path = os.path.join(folder, *name.split("/"))
         atomic.make_folder(os.path.dirname(path))
@@ -31,14 +31,13 @@ def write_backup(git_dir: str, stamp: str, copies: Sequence[Copy]) -> str:
 
 
 def _make_folder(above: str, stamp: str) -> str:
-    atomic.make_folder(above)
     for number in range(_MOST_OF_ONE_SECOND):
         path = os.path.join(above, f"{stamp}-{number}" if number else stamp)
         try:
             os.mkdir(path, 0o700)
+            return path
         except FileExistsError:
             continue
         except OSError as error:
             raise atomic.write_error(path, error) from None
-        return path
     raise CheckpointError(f"{above} holds a hundred backups of this second", "try again in a second")

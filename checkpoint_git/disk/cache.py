@@ -30,7 +30,7 @@ def load_cache(path: str, rules: str) -> Any:
 
 
 def write_cache(path: str, rules: str, value: Any) -> None:
-    """Whole or not at all; of two processes at once the later wins."""
+    # whole or not at all; of two processes at once the later wins
     body = json.dumps(value, separators=(",", ":")).encode()
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -39,12 +39,13 @@ def find_place(start: str) -> Place:
             break
     is_sparse = repository is not None and os.path.isfile(os.path.join(repository[1], "info", "sparse-checkout"))
     hint = f"is it left out of this sparse checkout? git sparse-checkout add {_DIRECTORY}; else {_MISSING_HINT}"
-    message = f"there is no {_DIRECTORY} folder in {start} or above it{_bounds(top)}"
+    bounds = f", up to the repository's root {top}" if top else ""
+    message = f"there is no {_DIRECTORY} folder in {start} or above it{bounds}"
     raise CheckpointError(message, hint if is_sparse else _MISSING_HINT)
 
 
 def plan_place(start: str) -> Place:
-    """Where a new .checkpoints belongs: the repository's root, else the folder itself. It need not exist."""
+    """Where a new .checkpoints belongs: the repository's root, else the folder itself."""
     start = os.path.abspath(start)
     repository = find_repository(start)
     return _place_at(repository[0] if repository else start, repository)
@@ -67,10 +68,7 @@ def is_inside(path: str, boundary: str) -> bool:
 
 def relative_path(path: str, top: str) -> str:
     """The path relative to top, with "/" between its parts; unchanged where it does not lie below top."""
-    wall = top.rstrip(os.sep) + os.sep
-    if not path.startswith(wall):
-        return path.replace(os.sep, "/")
-    return path[len(wall) :].replace(os.sep, "/")
+    return path.removeprefix(top.rstrip(os.sep) + os.sep).replace(os.sep, "/")
 
 
 def _place_at(folder: str, repository: tuple[str, str] | None) -> Place:
@@ -86,10 +84,6 @@ def _refuse_link(place: Place) -> None:
         raise CheckpointError(f"{place.directory} is a symbolic link that leads out of {place.top}", hint)
     if place.work_tree:
         raise CheckpointError(f"{place.directory} is a symbolic link, and git sees no files behind one", hint)
-
-
-def _bounds(top: str | None) -> str:
-    return f", up to the repository's root {top}" if top else ""
 
 
 def _folders_upward(start: str) -> list[str]:

@@ -59,19 +59,13 @@ def _lock(path: str, timeout: float, on_wait: Callable[[], None]) -> int:
         descriptor = _open_lock(path)
         try:
             _wait_for_lock(descriptor, path, timeout, on_wait)
-            if _is_still_there(descriptor, path):  # else it was removed while we waited for it: a new one counts
-                return descriptor
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                    return descriptor
         except BaseException:
             os.close(descriptor)
             raise
-        os.close(descriptor)
-
-
-def _is_still_there(descriptor: int, path: str) -> bool:
-    try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(path))
-    except FileNotFoundError:
-        return False
+        os.close(descriptor)  # the file was removed while we waited for its lock: a new one counts
 
 
 def _open_lock(path: str) -> int:

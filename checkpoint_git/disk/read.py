@@ -15,7 +15,20 @@ def read_content(path: str, boundary: str) -> FileContent:
     for what is not a file. Nothing is opened that could block.
     """
     data = _read_plain_file(path)
-    return _read_carefully(path, boundary) if data is None else data
+    if data is not None:
+        return data
+    try:
+        if os.path.islink(path) and not is_inside(path, boundary):
+            return OSError(errno.ELOOP, f"it is a symbolic link that leads out of {boundary}")
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            return OSError(errno.EISDIR, "it is not a regular file")
+        if status.st_size > MAX_BYTES:
+            return OSError(errno.EFBIG, f"it has {status.st_size} bytes, and {MAX_BYTES} is the limit")
+        with open(path, "rb") as stream:
+            return stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        return error
 
 
 def read_if_there(path: str) -> bytes | None:
@@ -31,6 +44,7 @@ _PLAIN = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTT
 
 
 def _read_plain_file(path: str) -> bytes | None:
+    # what nearly every file is, read with three calls
     try:
         descriptor = os.open(path, _PLAIN)
     except OSError:
@@ -45,18 +59,3 @@ def _read_plain_file(path: str) -> bytes | None:
         return None
     finally:
         os.close(descriptor)
-
-
-def _read_carefully(path: str, boundary: str) -> FileContent:
-    try:
-        if os.path.islink(path) and not is_inside(path, boundary):
-            return OSError(errno.ELOOP, f"it is a symbolic link that leads out of {boundary}")
-        status = os.stat(path)
-        if not stat.S_ISREG(status.st_mode):
-            return OSError(errno.EISDIR, "it is not a regular file")
-        if status.st_size > MAX_BYTES:
-            return OSError(errno.EFBIG, f"it has {status.st_size} bytes, and {MAX_BYTES} is the limit")
-        with open(path, "rb") as stream:
-            return stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        return error

@@ -16,7 +16,7 @@ _NEW_FILE_MODE = 0o666  # what the user's umask leaves of it
 
 
 def replace_file(path: str, data: bytes) -> None:
-    """Replaces an existing file's content at once, without waiting for the disk. Raises OSError: the old one stays."""
+    """Does not wait for the disk. Raises OSError: the old file stays."""
     temporary = write_temporary(path, data, system.lstat(path), sync=False)
     try:
         system.replace(temporary, path)
@@ -39,7 +39,9 @@ def write_temporary(
         try:
             if like is not None:
                 _copy_status(descriptor, like)
-            _write_all(descriptor, data)
+            rest = memoryview(data)
+            while rest:
+                rest = rest[system.write(descriptor, rest) :]
             if sync:
                 system.fsync(descriptor)
         finally:
@@ -57,12 +59,6 @@ def _copy_status(descriptor: int, like: "system.stat_result") -> None:
             system.fchown(descriptor, like.st_uid, like.st_gid)
         except OSError:
             return  # only root may give files away; the content is what matters
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[system.write(descriptor, view) :]
 
 
 def remove_quietly(path: str) -> None:

@@ -24,10 +24,9 @@ T = TypeVar("T")
 
 
 class Context:
-    """now: seconds since 1970. env: the environment that git is asked in. skill: the only one asked for, "" for all.
-    since: the commit after which merges are audited, "" for the latest ones. codes: of the checks that run, for a check
-    that leaves something to another one. limits: status -> days after which it is stale, where the project wants
-    others. is_complete: all checks run that always do. troubles: what could not be looked at.
+    """env: what git is asked in. skill: the only one asked for, "" for all. since: the commit after which merges are
+    audited, "" for the latest ones. codes: of the checks that run. limits: status -> days after which it is
+    stale, where the project wants others. is_complete: all checks run that always do. troubles: what was not looked at.
     """
 
     def __init__(
@@ -61,7 +60,7 @@ class _Facts(Protocol):
 
 
 def fact(what: str, default: Any, *, needs_git: bool = True) -> Callable[[Callable[[Any], T]], "cached_property[T]"]:
-    """Make a method of a facts class a property that is read once.
+    """A method of a facts class as a property that is read once.
 
     what: for progress and for the finding where it cannot be read; the checks then see the default, as they do for
     what needs git outside a repository.
@@ -92,11 +91,10 @@ Find = TypeVar("Find", bound=Callable[..., Iterable[Finding]])
 
 
 class Check(NamedTuple):
-    """code: of its findings, or their part before the slash. level: of its findings, at worst. looks_at: one line;
-    details: more of it, in Markdown, for the page. remedy: what a user does about a finding. fix: whether
-    `doctor --fix` does it ("safe"), only `doctor --fix=CODE` ("by name"), or neither; a finding may still need a user.
-    when: "named" ones take long and "online" ones ask a server, so they run only where they are asked for. in_bare:
-    whether it runs in a bare repository too. kind: of the facts that find takes, by its annotation.
+    """code: of its findings, or their part before the slash. level: at worst. looks_at: one line; details: more, in
+    Markdown. remedy: what a user does about a finding. fix: whether `doctor --fix` does it ("safe"), only
+    `doctor --fix=CODE` ("by name"), or neither. when: "named" ones take long and "online" ones ask a server, so they
+    run only where they are asked for. in_bare: also in a bare repository. kind: of the facts that find takes.
     """
 
     code: str
@@ -124,10 +122,7 @@ _checks: dict[str, list[Check]] = {}  # by the module that they are defined in
 def check(
     code: str, level: Level, *, remedy: str, fix: Fix = "no", when: When = "always", in_bare: bool = False
 ) -> Callable[[Find], Find]:
-    """Register a function as a check; its docstring is what people read of it.
-
-    The function takes facts of one kind, which its annotation names, or the context itself.
-    """
+    """Register a function as a check; its docstring is what people read of it, its annotation names the facts."""
 
     def register(find: Find) -> Find:
         looks_at, _, details = (find.__doc__ or "").partition("\n")

@@ -31,7 +31,7 @@ class Layout(Protocol):
     SUFFIX: str
 
     def find_skill(self, file_name: str) -> str:
-        """The owner that a file's name says, "" where the name is not one of this protocol's."""
+        """The owner that a file's name says, "" where it is no name of the protocol's."""
 
 
 class SkillLayout(Layout, Protocol):
@@ -47,7 +47,7 @@ class SkillLayout(Layout, Protocol):
         """Why a text cannot be a skill's name, "" where it can."""
 
     def check_skill_name(self, name: str) -> None:
-        """Raises CheckpointError where a text cannot be a skill's name."""
+        """Raises CheckpointError where find_name_trouble has an answer."""
 
 
 class Rules(Protocol):
@@ -57,10 +57,7 @@ class Rules(Protocol):
         """A break of the schema in the protocol's own words."""
 
     def check(self, value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Finding]:
-        """Everything beyond shape that is wrong with a document; the value may break the schema.
-
-        skill: the name that the file's name says. size: of the file, bytes. now: seconds since 1970.
-        """
+        """Everything beyond shape; the value may break the schema. skill: from the file's name. size: bytes."""
 
 
 class CheckFile(Protocol):
@@ -69,10 +66,7 @@ class CheckFile(Protocol):
 
 
 def find_files(folder: str) -> list[str]:
-    """The files of every kind with a folder of its own, in a project's folder: absolute paths, by kind and name.
-
-    Raises CheckpointError where a folder cannot be read.
-    """
+    """Absolute paths of the files of every kind with a folder of its own, by kind and name. Raises CheckpointError."""
     found = []
     for kind in KINDS:
         inner = os.path.join(folder, kind.folder)
@@ -88,7 +82,7 @@ def find_files(folder: str) -> list[str]:
 
 
 def find_scattered_files(folder: str) -> list[str]:
-    """The files of kinds without a folder of their own, as their protocols find them: in a project, or below it."""
+    """The files of kinds without a folder of their own, as their protocols find them, below a folder too."""
     parts = [load_part(row.package, "validate") for row in PROTOCOLS]
     return [path for part in parts if part is not None for path in part.find_files(folder)]
 
@@ -99,10 +93,8 @@ Reader = Literal["status", "prime", "report", "completion"]
 
 
 class Question(NamedTuple):
-    """What a tool wants to know of every protocol.
-
-    now: seconds since 1970. form: the --format, so that nothing is made that it does not show. skill, brief, since (as
-    it was typed): what `status` was narrowed down to.
+    """form: the --format, so that nothing is made that it does not show. skill, brief, since (as it was typed): what
+    `status` was narrowed down to.
     """
 
     place: Place
@@ -120,7 +112,7 @@ class Question(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What there is of one protocol in a project. The protocol writes its own part, and the tool puts them together.
+    """What there is of one protocol in a project, which a tool puts together with the others'.
 
     data: members of the JSON document. findings: the first error of each broken file. For `status`: lead, what is shown
     above everything else, and blocks. For `prime`, as clean() returns them: lines, and details that are left out first.
@@ -152,7 +144,7 @@ class Exchange(Protocol):
     """exchange.py: what one of its files says, as the fields of an initiative, for a protocol that keeps those."""
 
     def read_fields(self, cwd: str, name: str, now: int) -> dict[str, str | list[str]]:
-        """The fields of the file with that name. Raises CheckpointError where it cannot be read."""
+        """Raises CheckpointError where the file with that name cannot be read."""
 
     def write_fields(
         self, cwd: str, name: str, fields: Mapping[str, str], now: int, env: Mapping[str, str]
@@ -165,11 +157,8 @@ def open_exchange() -> Exchange:
 
 
 def read_summaries(question: Question) -> Iterator[Summary]:
-    """What there is of every protocol that is present, in the order of the registry.
-
-    The first protocol is always asked, since that there are no checkpoints yet is worth saying too, and it alone where
-    the question is narrow. For completion all are asked: some names do not depend on the project.
-    """
+    # The first protocol is always asked, since that there are no checkpoints yet is worth saying too, and it alone
+    # where the question is narrow. For completion all are asked: some names do not depend on the project.
     for row in PROTOCOLS[:1] if question.is_narrow else PROTOCOLS:
         module = cast("Summarizer | None", load_part(row.package, "summary"))
         if module and (row is PROTOCOLS[0] or question.reader == "completion" or module.is_present(question.place)):
@@ -212,7 +201,7 @@ def find_hooks(name: Hook) -> Iterator[Callable[..., Any]]:
 
 
 class Room(NamedTuple):
-    """The modules of a kind of file as far as checks need them. check_file: None where files are JSON."""
+    """check_file: None where files are JSON."""
 
     layout: Layout
     rules: Rules
@@ -228,20 +217,17 @@ _opened: dict[str, Room] = {}
 
 
 def open_room(kind: str) -> Room:
-    """What documents of a kind in the registry are checked with, opened once a process."""
+    """kind: a name in the registry. Opened once a process."""
     if kind not in _opened:
         row = next(each for each in KINDS if each.name == kind)
-        _opened[kind] = _load_room(row.package, row.schema)
+        layout, rules = (cast(Any, import_module(f"{row.package}.{name}")) for name in ("layout", "rules"))
+        path = os.path.join(os.path.dirname(str(rules.__file__)), row.schema)
+        quick = load_part(row.package, row.schema.removesuffix(".json") + "_check")  # made from the schema, beside it
+        check: Check | None = quick.check if quick else None
+        own = load_part(row.package, "validate")
+        schema = Schema(lambda: _load_document(path), check)
+        _opened[kind] = Room(layout, rules, schema, own.check_file if own else None)
     return _opened[kind]
-
-
-def _load_room(package: str, schema_file: str) -> Room:
-    layout, rules = (cast(Any, import_module(f"{package}.{name}")) for name in ("layout", "rules"))
-    path = os.path.join(os.path.dirname(str(rules.__file__)), schema_file)
-    quick = load_part(package, schema_file.removesuffix(".json") + "_check")  # made from the schema, beside it
-    check: Check | None = quick.check if quick else None
-    own = load_part(package, "validate")
-    return Room(layout, rules, Schema(lambda: _load_document(path), check), own.check_file if own else None)
 
 
 def _load_document(path: str) -> Any:

@@ -7,12 +7,9 @@ from checkpoint_git.core.finding import Finding, has_errors
 
 
 class Document(NamedTuple):
-    """One checkpoint file and everything that is wrong with it.
-
-    path: relative, with "/" between its parts. skill: from the file's name. value: the decoded object, None where the
-    file is unreadable, not JSON or not an object; a value may still break the schema, so read it with care. text: the
-    file's text, None where it could not be read. size: of the file itself, bytes. findings: with path, line and column
-    filled in.
+    """path: relative, with "/" between its parts. skill: from the file's name. value: the decoded object, None where
+    the file is unreadable, not JSON or not an object; it may break the schema, so read it with care. text: of the
+    file, None where it could not be read. size: bytes. findings: with path, line and column.
     """
 
     path: str

@@ -45,5 +45,4 @@ def quote(value: Any) -> str:
 
 
 def quote_where(where: str) -> str:
-    """A JSON Pointer as a message shows it."""
     return escape_controls(shorten(where.removeprefix("/").replace("/", "."), 80)) or "the document"

@@ -8,9 +8,7 @@ _PACKAGES = "checkpoint_git.protocols."
 
 
 class Kind:
-    """One kind of file.
-
-    schema: a file of the protocol's package. folder: where the files are ("" for any). parts: the fixed parts of a
+    """schema: a file of the protocol's package. folder: where the files are ("" for any). parts: the fixed parts of a
     file's name, with something between each two of them. noun: what one file is called. is_merged: by our merge driver.
     is_append_only: a file that was committed is never changed.
     """
@@ -38,7 +36,7 @@ class Kind:
         return f"**/{self.folder}/{name}" if self.folder else f"**/{name}"
 
     def owns(self, path: str) -> bool:
-        """Whether a path is of this kind. path: any, with "/" between its parts."""
+        """path: any, with "/" between its parts."""
         folder, _, name = path.rpartition("/")
         return self._has_name(name) and (self.folder in ("", folder) or folder.endswith(f"/{self.folder}"))
 
@@ -128,7 +126,7 @@ def find_row(name: str) -> Row:
 
 
 def protocol_of(path: str) -> "str | None":
-    """The name of the kind that a path belongs to, or None. path: any path with "/" between its parts."""
+    """The name of a path's kind. path: any, with "/" between its parts."""
     kind = find_kind(path)
     return None if kind is None else kind.name
 
@@ -154,23 +152,22 @@ def path_patterns() -> "list[str]":
 
 
 def append_only_patterns() -> "list[str]":
-    """The patterns of the files that are never changed once they are committed."""
     return [kind.pattern for kind in KINDS if kind.is_append_only]
 
 
 def fixed_paths() -> "list[str]":
-    """The files whose folder and name are fixed, relative to the project that they are in."""
+    # relative to the project that they are in
     return [f"{kind.folder}/{kind.parts[0]}" for kind in KINDS if len(kind.parts) == 1]
 
 
 def own_folders() -> "list[str]":
-    """The folders that hold files of ours alone, with "/" at their end, relative to the project that they are in."""
+    """Those with files of ours alone, "/" at their end, relative to the project that they are in."""
     local = [path for row in PROTOCOLS for path in row.local if path.endswith("/")]
     return [*(f"{kind.folder}/" for kind in KINDS if kind.folder), *local]
 
 
 def schema_path(path: str) -> "str | None":
-    """The file of the schema that says how a path of the repository merges, or None where no protocol owns it."""
+    """The schema that says how a path of the repository merges."""
     kind = find_kind(path)
     return None if kind is None else _schema_file(kind)
 

@@ -28,7 +28,9 @@ def check_document(path: str, data: bytes, *, now: int) -> Document:
         text = jsontext.decode(data)
         value = jsontext.load(text)
     except jsontext.JsonTextError as error:
-        return Document(path, skill, None, data.decode("utf-8", "replace"), len(data), [_text_finding(path, error)])
+        message = escape_controls(error.message)
+        finding = Finding(error.code, "error", message, path, "", error.line, error.column, error.hint)
+        return Document(path, skill, None, data.decode("utf-8", "replace"), len(data), [finding])
     findings = _check_value(room, value, skill, len(data), now)
     if text.startswith(jsontext.BYTE_ORDER_MARK):
         findings.append(_BYTE_ORDER_MARK)
@@ -37,13 +39,13 @@ def check_document(path: str, data: bytes, *, now: int) -> Document:
 
 
 def iterate_checked(files: Iterable[tuple[str, FileContent]], now: int) -> Iterator[Document]:
-    """Documents from (relative path, content or the error of reading it), one by one."""
+    """files: (relative path, content or the error of reading it)."""
     for path, data in files:
         yield unreadable_document(path, data) if isinstance(data, OSError) else check_document(path, data, now=now)
 
 
 def unreadable_document(path: str, error: OSError) -> Document:
-    """A document for a file that could not be read at all, its one finding saying why."""
+    """Its one finding says why the file could not be read."""
     code, hint = _READ_ERRORS.get(error.errno or 0, ("file/unreadable", "check the file's permissions"))
     message = f"the file cannot be read: {error.strerror or error}"
     skill = open_room(protocol_of(path) or "skill").layout.find_skill(path)
@@ -65,32 +67,20 @@ _BYTE_ORDER_MARK = Finding(
 )
 
 
-def _text_finding(path: str, error: jsontext.JsonTextError) -> Finding:
-    message = escape_controls(error.message)
-    return Finding(error.code, "error", message, path, "", error.line, error.column, error.hint)
-
-
 def _check_value(room: Room, value: Any, skill: str, size: int, now: int) -> list[Finding]:
     if not isinstance(value, dict):
-        return [_not_an_object(value)]
+        shown = {list: "a list", type(None): "null", str: "a text", bool: str(value).lower()}.get(
+            type(value), "a number"
+        )
+        message = f"the document is {shown}, and a checkpoint is an object {{...}}"
+        return [Finding("json/not-an-object", "error", message, hint="restore it from git, or start afresh")]
     findings = room.rules.check(value, skill=skill, size=size, now=now)
     if not is_surely_valid(room.schema, value):
-        findings += [room.rules.describe(mismatch) for mismatch in _first_per_place(explain(room.schema, value))]
+        first: dict[str, Mismatch] = {}  # a value of the wrong type is also none of the allowed ones: once is enough
+        for mismatch in explain(room.schema, value):
+            first.setdefault(mismatch.where, mismatch)
+        findings += map(room.rules.describe, first.values())
     return findings
-
-
-def _first_per_place(mismatches: list[Mismatch]) -> list[Mismatch]:
-    """A value of the wrong type is also none of the allowed ones: once is enough."""
-    first: dict[str, Mismatch] = {}
-    for mismatch in mismatches:
-        first.setdefault(mismatch.where, mismatch)
-    return list(first.values())
-
-
-def _not_an_object(value: Any) -> Finding:
-    shown = {list: "a list", type(None): "null", str: "a text", bool: str(value).lower()}.get(type(value), "a number")
-    message = f"the document is {shown}, and a checkpoint is an object {{...}}"
-    return Finding("json/not-an-object", "error", message, hint="restore it from git, or start afresh")
 
 
 def _locate_all(findings: list[Finding], path: str, text: str) -> list[Finding]:

@@ -24,9 +24,7 @@ Check = Callable[[str, bytes, int], Document]
 
 
 class Written(NamedTuple):
-    """The result of a write.
-
-    document: as it is on disk now; when refused, as it would have been. refused: the new errors, or why the change
+    """document: as it is on disk now; when refused, as it would have been. refused: the new errors, or why the change
     cannot be made; nothing was written when there are any. arisen: findings that were not there before.
     """
 
@@ -54,7 +52,7 @@ def hold_place(place: Place, folders: Iterable[str], on_wait: Tell = lambda: Non
 
 
 def plan_write(path: str, before: Document | None, change: Change, now: int) -> Written:
-    """A document changed and checked, not written yet; the caller holds the lock and writes what is not refused.
+    """The caller holds the lock, and writes what is not refused.
 
     before: None where there is no file; one that cannot be read is refused with what is wrong with it. change: gets the
     document as a token value of its own (None without a file), and returns the new one, or a Finding that says why not.
@@ -70,7 +68,7 @@ def plan_write(path: str, before: Document | None, change: Change, now: int) -> 
 
 
 def plan_value(path: str, before: Document | None, value: dict[str, Any], now: int) -> Written:
-    """A document with a new token value in the style of the text that it had, checked, not written yet."""
+    """value: numbers are tokens. The document is written in the style of the text that it had."""
     root = None if before is None else jsontext.parse(before.text or "")
     text = jsonwrite.render(value) if root is None else jsonwrite.rewrite(root, value)
     after = check_document(path, text.encode(), now=now)
@@ -79,7 +77,6 @@ def plan_value(path: str, before: Document | None, value: dict[str, Any], now: i
 
 
 def find_new(before: Iterable[Finding], after: Iterable[Finding]) -> list[Finding]:
-    """The findings that were not there before."""
     known = Counter(_identity(finding) for finding in before)
     new = []
     for finding in after:
