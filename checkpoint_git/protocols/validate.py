@@ -88,7 +88,11 @@ def _locate_all(findings: list[Finding], path: str, text: str) -> list[Finding]:
         return []
     from checkpoint_git.core import jsonplace  # what is valid is never looked up
 
-    places = jsonplace.locate_all(text, [finding.where for finding in findings])
+    return place_findings(findings, path, jsonplace.locate_all(text, [finding.where for finding in findings]))
+
+
+def place_findings(findings: list[Finding], path: str, places: list[tuple[int, int]]) -> list[Finding]:
+    """The findings in the order of a file. places: line and column of each."""
     located = [
         finding._replace(path=path, line=line, column=column)
         for finding, (line, column) in zip(findings, places, strict=True)

@@ -4,7 +4,7 @@ import argparse
 import json
 import os
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from checkpoint_git.core.clock import age_text, read_instant, write_instant
 from checkpoint_git.core.errors import CheckpointError
@@ -44,21 +44,15 @@ EXAMPLES = """\
 Without a server that answers, everything but doctor and setup warns and ends with 0; --strict makes that a 2."""
 
 
-class Option(NamedTuple):
-    """An option and the verbs that take it. more: what else add_argument is told."""
-
-    flags: str
-    verbs: str
-    help: str
-    more: dict[str, Any]
+Option = tuple[str, str, str, dict[str, Any]]  # its flags, the verbs that take it, its help, what else argparse is told
 
 
 def _value(flags: str, metavar: str, verbs: str, text: str, **more: Any) -> Option:
-    return Option(flags, verbs, text, {"metavar": metavar, **more})
+    return flags, verbs, text, {"metavar": metavar, **more}
 
 
 def _flag(flag: str, verbs: str, text: str, **more: Any) -> Option:
-    return Option(flag, verbs, text, {"action": "store_true", **more})
+    return flag, verbs, text, {"action": "store_true", **more}
 
 
 _WRITING = "save update archive"
@@ -70,7 +64,7 @@ _OPTIONS = (
     ),
     _value("--set", "KEY=VALUE", _WRITING, "any field", action="append"),
     _value("--fields", "FILE", _WRITING, "a JSON object of fields; - is standard input"),
-    Option("--on", "save", "the occasion (default: manual)", {"choices": list(TRIGGERS)}),
+    ("--on", "save", "the occasion (default: manual)", {"choices": list(TRIGGERS)}),
     _value("--next-milestone", "NAME", "save", "the next action is to begin it"),
     _value("--next-phase", "NAME", "save", "the next action is to begin it"),
     _value("--interrupted", "TEXT", "save", "with --on idle: the action that was interrupted"),
@@ -95,10 +89,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("action", metavar="VERB", choices=list(VERBS), help=", ".join(VERBS))
     add("words", metavar="WORD", nargs="*", help="update: KEY=VALUE; sync: the file")
-    for option in _OPTIONS:
-        verbs = option.verbs.split()
-        only = f"{', '.join(verbs)}: " if len(verbs) < _MANY else ""
-        add(*option.flags.split(), help=f"{only}{option.help}", **option.more)
+    for flags, verbs, text, more in _OPTIONS:
+        only = verbs.split() if len(verbs.split()) < _MANY else []
+        add(*flags.split(), help=f"{', '.join(only)}: {text}" if only else text, **more)
     add("--entity", metavar="NAME", help="the checkpoint's name (default: checkpoint.memoryEntity)")
     add("--strict", action="store_true", help="end with 2 where no server answers")
 
@@ -109,11 +102,11 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         shown = escape_controls(shorten(" ".join(args.words[most:]), 60))
         hint = "`checkpoint memory --help` shows what each verb takes"
         raise CheckpointError(f"memory {args.action} does not take these words: {shown}", hint)
-    for option in _OPTIONS:
-        flag, verbs = option.flags.split()[0], option.verbs.split()
-        dest = option.more.get("dest") or flag[2:].replace("-", "_")
-        if getattr(args, dest) not in (None, False) and args.action not in verbs:
-            raise CheckpointError(f"memory {args.action} takes no {flag}", f"that is for {', '.join(verbs)}")
+    for flags, verbs, _, more in _OPTIONS:
+        flag, takers = flags.split()[0], verbs.split()
+        dest = more.get("dest") or flag[2:].replace("-", "_")
+        if getattr(args, dest) not in (None, False) and args.action not in takers:
+            raise CheckpointError(f"memory {args.action} takes no {flag}", f"that is for {', '.join(takers)}")
     try:
         outcome = act(args, invocation)
     except UnavailableError as error:

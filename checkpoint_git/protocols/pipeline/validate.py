@@ -14,6 +14,7 @@ from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.pipeline import layout, rules
 from checkpoint_git.protocols.pipeline.layout import RecordName
+from checkpoint_git.protocols.validate import place_findings
 
 _DEEPEST = 3  # folders: tickets, their runs, and what is in a run
 _MOST_ENTRIES = 100_000  # that are looked at for records
@@ -117,12 +118,7 @@ def _locate_all(findings: list[Finding], path: str, text: str, *, brief: bool) -
     if len(findings) > _MOST_FINDINGS:
         more = f"{len(findings) - _MOST_FINDINGS} more things are wrong with it"
         findings = [*findings[:_MOST_FINDINGS], Finding("pipeline/shape", "error", more)]
-    places = yamltext.locate_all(text, [finding.where for finding in findings])
-    located = [
-        finding._replace(path=path, line=line, column=column)
-        for finding, (line, column) in zip(findings, places, strict=True)
-    ]
-    return sorted(located, key=lambda finding: (finding.line, finding.column))
+    return place_findings(findings, path, yamltext.locate_all(text, [finding.where for finding in findings]))
 
 
 # against a repository
