@@ -9,6 +9,7 @@ from typing import Any
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
+from checkpoint_git.core.terminal_text import plural
 from checkpoint_git.disk.discover import find_place, find_repository, relative_path
 from checkpoint_git.disk.read import FileContent, read_content
 from checkpoint_git.protocols.contract import find_files, find_scattered_files, open_room
@@ -50,14 +51,10 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     errors, warnings = (sum(finding.level == level for finding in findings) for level in ("error", "warning"))
     data = {"checked": checked, "errors": errors, "warnings": warnings, "strict": args.strict}
     is_failed = bool(errors or (args.strict and warnings))
-    counted = ", ".join(_count(*each) for each in nouns.items()) or _count(KINDS[0].noun, 0)
-    text = f"{counted}: {_count('error', errors)}, {_count('warning', warnings)}"
+    counted = ", ".join(plural(count, noun) for noun, count in nouns.items()) or plural(0, KINDS[0].noun)
+    text = f"{counted}: {plural(errors, 'error')}, {plural(warnings, 'warning')}"
     summary = Line(text, "bad" if is_failed else "warn" if warnings else "good")
     return Outcome(data, [summary], findings, int(is_failed))
-
-
-def _count(noun: str, count: int) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 # the work tree
