@@ -185,7 +185,7 @@ def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
         back = (
             "with the release that wrote it: checkpoint migrate --layout single; or restore the file from before in git"
         )
-        yield _error("layout", "/layout", message, back)
+        yield Finding("layout", "error", message, where="/layout", hint=back)
     if isinstance(summary, str) and len(summary) > MAX_SUMMARY:
         message = f"progress_summary has {len(summary)} characters; {MAX_SUMMARY} are the limit of what is read gladly"
         hint = "keep a few sentences; detail goes into progress_table"
