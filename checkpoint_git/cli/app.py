@@ -1,7 +1,4 @@
-"""Run one command: find its verb, parse its arguments, render its outcome, and turn every error into an exit code.
-
-Arguments, streams, time and environment are read here and handed down as one Invocation.
-"""
+"""Run one command: find its verb, parse its arguments, render its outcome, and turn every error into an exit code."""
 
 import atexit
 import gc
@@ -36,9 +33,8 @@ exit codes:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The `checkpoint` command. argv: without the program's name; returns the exit code and raises nothing.
-
-    Without argv the process's own arguments are used, and the process ends here.
+    """The `checkpoint` command. argv: without the program's name; returns the exit code and raises nothing. Without
+    argv the process's own arguments are used, and the process ends here.
     """
     name = os.path.basename(sys.argv[0] if sys.argv else "")
     program = {"git-checkpoint": "git checkpoint", "__main__.py": "python -m checkpoint_git"}.get(name, "checkpoint")
@@ -66,7 +62,7 @@ def _start(first: list[str], argv: Sequence[str] | None, program: str) -> int:
 
 
 def find_request(words: list[str], program: str = "checkpoint") -> Request:
-    """Splits the verb from its words: the first word that is not a global option names it. Raises UsageError."""
+    """The first word that is not a global option names the verb. Raises UsageError."""
     at = find_verb_at(words)
     if at is None:
         return Request(program, DEFAULT_VERB, words)
@@ -134,7 +130,7 @@ def _run(words: list[str], program: str) -> int:
 
 
 def _write_job_summary(verb: str, outcome: Outcome, invocation: Invocation) -> None:
-    """Append the outcome as Markdown to the GitHub job's summary, as far as that has room."""
+    """Append the outcome as far as the GitHub job's page has room."""
     path = invocation.env.get("GITHUB_STEP_SUMMARY", "")
     if path:
         from checkpoint_git.cli.render.markdown import cut_page
@@ -182,13 +178,12 @@ def _find_directory(wished: str) -> str:
 
 
 def _stream(name: str) -> TextIO:
-    """A standard stream; where the process was started without it, one that leads nowhere."""
+    """A standard stream; one that leads nowhere where the process was started without it."""
     stream: TextIO | None = getattr(sys, name)
     return stream if stream is not None else open(os.devnull, "r" if name == "stdin" else "w")
 
 
 def _write(stream: TextIO, text: str) -> None:
-    """Writes text in the stream's encoding; what that cannot spell is escaped."""
     buffer = getattr(stream, "buffer", None)
     stream.flush()
     if buffer is None:
@@ -210,7 +205,7 @@ def _find_verb(words: list[str]) -> str:
 
 
 def _find_error_renderer(words: list[str]) -> Callable[[list[str], CheckpointError], Answer] | None:
-    """How a verb renders errors whose output has a form of its own; None where the verb was not even loaded."""
+    """For a verb whose errors have a form of their own; None where it was not even loaded."""
     return getattr(sys.modules.get(VERBS.get(_find_verb(words), ("", ""))[0]), "tell_error", None)
 
 
@@ -259,7 +254,7 @@ def _report_bug(words: list[str], error: Exception) -> int:
 
 
 def _write_log(words: list[str], error: Exception) -> str | None:
-    """Write the traceback to a new file that only this user can read; returns its path."""
+    """Returns the path of a new file that only this user can read."""
     import tempfile
     import traceback
 

@@ -19,8 +19,6 @@ class UsageError(CheckpointError):
 
 
 class Request(NamedTuple):
-    """What the command line asks for, before its verb's own parser has seen it."""
-
     program: str
     verb: str
     words: list[str]
@@ -31,7 +29,7 @@ _GLOBAL_VALUES = ("-C", "--format")
 
 
 def global_span(words: list[str], at: int) -> int:
-    """How many words the global option at a place takes, 0 where none stands there."""
+    """How many words the option takes, 0 where none stands there."""
     word = words[at]
     if word in _GLOBAL_VALUES:
         return 2
@@ -39,7 +37,7 @@ def global_span(words: list[str], at: int) -> int:
 
 
 def find_verb_at(words: list[str]) -> int | None:
-    """Where the verb stands among the words: the first that is not a global option; None where there is none."""
+    """The first word that is not a global option."""
     at = 0
     while at < len(words):
         span = global_span(words, at)
@@ -67,10 +65,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def find_meant(message: str, options: Sequence[str]) -> str:
-    """The word that was probably meant by the one that argparse complains about, "" where none is near. Pure.
-
-    options: the verb's own. The choices of an argument stand in the message.
-    """
+    """The word probably meant by the one that argparse complains about, "" for none. options: the verb's own."""
     _, is_strange, rest = message.partition("unrecognized arguments: ")
     if is_strange:
         return find_near(rest.split(" ")[0].split("=")[0], options)
@@ -86,7 +81,7 @@ def find_near(word: str, known: Sequence[str], likeness: float = 0.6) -> str:
 
 
 def list_formats(verb: str, module: ModuleType, every: Sequence[str]) -> Sequence[str]:
-    """What a verb's --format takes: all there are for verbs with findings, else its own FORMATS or the plain ones."""
+    """All there are for verbs with findings, else its own FORMATS or the plain ones."""
     own: Sequence[str] = getattr(module, "FORMATS", PLAIN_FORMATS)
     return every if verb in WITH_FINDINGS else own
 
@@ -94,7 +89,6 @@ def list_formats(verb: str, module: ModuleType, every: Sequence[str]) -> Sequenc
 def build_parser(
     request: Request, module: ModuleType, formats: Sequence[str], exit_codes: str
 ) -> argparse.ArgumentParser:
-    """The parser of one verb: its own arguments and those of every command. formats: what --format takes."""
     parser = _Parser(
         prog=request.program,
         description=module.SUMMARY,
@@ -117,7 +111,7 @@ def build_parser(
 
 
 def parse(request: Request, module: ModuleType, formats: Sequence[str], exit_codes: str) -> argparse.Namespace:
-    """The verb's arguments. A RAW verb gets the words that its parser cannot know as args.words, as they were typed."""
+    """A RAW verb gets the words that its parser cannot know as args.words, as they were typed."""
     parser = build_parser(request, module, formats, exit_codes)
     if not getattr(module, "RAW", False):
         args, rest = parser.parse_known_args(request.words)

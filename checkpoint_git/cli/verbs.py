@@ -1,7 +1,4 @@
-"""The table of verbs, made of the tools' own and the protocols' rows: the command line and its completion read it.
-
-Strings alone: a verb's module is imported only when the verb is called.
-"""
+"""The table of verbs, made of the tools' own and the protocols' rows: the command line and its completion read it."""
 
 from checkpoint_git.protocols.registry import PROTOCOLS
 
@@ -33,8 +30,9 @@ _LAST = {
 }
 
 
+# Strings alone: a verb's module is imported only when the verb is called.
 def _list_verbs() -> dict[str, tuple[str, str]]:
-    """Verb -> (module, what it does), in the order of --help: the heart's verbs come before the tools' own."""
+    """Verb -> (module, what it does) in the order of --help: the heart's verbs come before the tools' own."""
     heart, *others = PROTOCOLS
     found: dict[str, tuple[str, str]] = {}
     for package, verbs in (

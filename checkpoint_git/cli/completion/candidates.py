@@ -7,18 +7,16 @@ from typing import NamedTuple
 
 
 class Candidate(NamedTuple):
-    """One word that could stand there. text: what it means, "" where the word says it."""
+    """text: what it means, "" where the word says it."""
 
     value: str
     text: str = ""
 
 
 class Wanted(NamedTuple):
-    """What the last word of a line may be.
-
-    given: words known from the parser alone. kind: what else may stand there, named as the parser's metavar does, or
-    "". prefix: what the last word already holds that no candidate repeats, such as `--rev=`. typed: the rest of it.
-    words: the positional words before it.
+    """What the last word of a line may be. given: words known from the parser alone. kind: what else may stand there,
+    named as the parser's metavar does, or "". prefix: what the last word already holds that no candidate repeats, such
+    as `--rev=`. typed: the rest of it. words: the positional words before it.
     """
 
     given: list[Candidate]
@@ -39,7 +37,7 @@ def is_safe(value: str) -> bool:
 
 
 def keep_fitting(candidates: Iterable[Candidate], typed: str) -> list[Candidate]:
-    """Those that begin with what is typed and that a shell takes as they stand; each value once, in order."""
+    """Each value once, in order."""
     kept = {one.value: one for one in reversed(list(candidates)) if one.value.startswith(typed) and is_safe(one.value)}
     return list(reversed(kept.values()))
 
@@ -86,7 +84,7 @@ def _read_words(
 
 
 def _name_options(options: dict[str, argparse.Action], words: Sequence[str]) -> Iterator[Candidate]:
-    """Every option in its long form that was not said yet, or may be said again."""
+    """In the long form, those not said yet or that may be said again."""
     for name, action in options.items():
         said = any(word.split("=", 1)[0] in action.option_strings for word in words)
         repeats = isinstance(action, argparse._AppendAction)

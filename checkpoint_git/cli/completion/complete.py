@@ -1,8 +1,4 @@
-"""`checkpoint complete`: what the scripts of `checkpoint completion` ask: a candidate a line, a tab, its text.
-
-A line that begins with a colon tells the shell to name files or folders itself. It never fails: a prompt is no place
-for errors.
-"""
+"""`checkpoint complete`: what the scripts of `checkpoint completion` ask: a candidate a line, a tab, its text."""
 
 import argparse
 import os
@@ -36,6 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--breaks", metavar="LETTERS", default="", help="where bash breaks a word in two")
 
 
+# A line that begins with a colon tells the shell to name files or folders itself. It never fails: a prompt is no place
+# for errors.
 def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     try:
         words = split_line(args.line)
@@ -55,9 +53,8 @@ def cut_at_breaks(completed: Completed, typed: str, breaks: str) -> Completed:
 
 
 def split_line(line: str) -> list[str]:
-    """A line's words without the program's own, as a shell would part them; the last one is what is being typed.
-
-    Quotes may be open still. A line of git's (`git -C x checkpoint next`) loses all up to the command's name.
+    """A line's words without the program's own, as a shell would part them; the last one is what is being typed. Quotes
+    may be open still. A line of git's (`git -C x checkpoint next`) loses all up to the command's name.
     """
     words = [line, ""]
     for end in ("x", "x'", 'x"'):

@@ -1,7 +1,4 @@
-"""The names that may stand in a command line and that only the project knows: skills, places, commits, ids.
-
-Each is read when a shell asks for it. Whatever goes wrong, the answer is shorter, never an error.
-"""
+"""The names that may stand in a command line and that only the project knows: skills, places, commits, ids."""
 
 import os
 import time
@@ -20,7 +17,7 @@ _MOST_REFS = 500
 
 
 class Asked(NamedTuple):
-    """What a shell asks for. verb: of the line; words: its positional words; typed: what is there of the last one."""
+    """verb: of the line; words: its positional words; typed: what is there of the last one."""
 
     verb: str
     words: list[str]
@@ -28,8 +25,9 @@ class Asked(NamedTuple):
     cwd: str
 
 
+# Each is read when a shell asks for it. Whatever goes wrong, the answer is shorter, never an error.
 def read_values(kind: str, asked: Asked) -> list[Candidate]:
-    """The candidates of one kind, named as the parser's metavar is; none where they cannot be read."""
+    """kind: as the parser's metavar names it."""
     if not kind or not os.path.isdir(asked.cwd):
         return []
     try:
@@ -54,7 +52,7 @@ def _read_names(kind: str, asked: Asked) -> Iterator[Candidate]:
 
 
 def _read_refs(asked: Asked) -> Iterator[Candidate]:
-    """Branches and tags, the newest first; in a range the part after its dots."""
+    """The newest first; in a range the part after its dots."""
     shape = ["--format=%(refname:short)%09%(contents:subject)", "--sort=-creatordate", f"--count={_MOST_REFS}"]
     words = ["for-each-ref", *shape, "refs/heads", "refs/tags", "refs/remotes"]
     listed = run_git(words, asked.cwd, check=False).out

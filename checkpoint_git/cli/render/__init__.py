@@ -18,7 +18,7 @@ FORMATS = {
 
 
 def render(command: str, outcome: Outcome, format_name: str, screen: Screen) -> str:
-    """The whole output of a command, "" for none, else ending in a newline. format_name: a key of FORMATS."""
+    """Text that is empty or ends in a newline. format_name: a key of FORMATS."""
     return "".join(render_pieces(command, outcome, format_name, screen))
 
 

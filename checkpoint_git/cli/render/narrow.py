@@ -1,7 +1,4 @@
-"""Lines and tables for a terminal that is narrower than they are: wrapped, cut, and in the end stacked.
-
-It knows widths and nothing of what the texts say; what fits already never comes here.
-"""
+"""Lines and tables for a terminal that is narrower than they are: wrapped, cut, and in the end stacked."""
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
@@ -16,10 +13,9 @@ _INDENT = "  "
 
 
 def wrap(text: str, width: int, hang: int, *, breaks: bool = False) -> list[str]:
-    """The text broken at its blanks; all lines but the first begin with `hang` blanks, or fewer where it is narrow.
-
-    A word that is too long stays whole, so that a command or an address can be copied, unless it has letters beyond
-    ASCII (there are scripts without blanks) or breaks is True.
+    """The text broken at its blanks; all lines but the first begin with `hang` blanks, or fewer where it is narrow. A
+    word that is too long stays whole, so that a command or an address can be copied, unless it has letters beyond ASCII
+    (there are scripts without blanks) or breaks is True.
     """
     indent = " " * min(hang, width // 2)
     lead = text[: len(text) - len(text.lstrip(" "))]
@@ -55,7 +51,6 @@ def _break(word: str, width: int) -> Iterator[str]:
 
 def squeeze(table: Table, rows: Sequence[Sequence[Line]], widths: Sequence[int], screen: Screen) -> Iterator[str]:
     """The lines of a table that is too wide. rows: as they are shown, the header first. widths: of what they hold.
-
     Columns become narrower, the widest first, and their texts are broken at blanks or cut; then the last column goes
     below its row, where it may; and when that is not enough, every cell has a line of its own.
     """

@@ -51,7 +51,7 @@ def _describe_rule(code: str, known: Mapping[str, Rule]) -> dict[str, Any]:
 
 
 def describe(finding: Finding, reason: str = "") -> dict[str, Any]:
-    """One finding as a SARIF result. reason: why it is suppressed, "" where it is not."""
+    """reason: why it is suppressed, "" where it is not."""
     text = f"{finding.message} ({finding.hint})" if finding.hint else finding.message
     result: dict[str, Any] = {
         "ruleId": finding.code,

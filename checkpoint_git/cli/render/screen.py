@@ -38,9 +38,8 @@ _WIDTHLESS = ("Mn", "Me", "Cf")  # Unicode categories of marks and joiners, whic
 
 
 class Screen(NamedTuple):
-    """How text is to be laid out. width: columns, 0 for as wide as it gets. quiet: findings only.
-
-    theme: a style's name -> the numbers of its SGR sequence, "" for none.
+    """How text is to be laid out. width: columns, 0 for as wide as it gets. quiet: findings only. theme: a style's name
+    -> the numbers of its SGR sequence, "" for none.
     """
 
     width: int = 0
@@ -51,7 +50,7 @@ class Screen(NamedTuple):
 
 
 def read_screen(stream: TextIO, env: Mapping[str, str], *, colour: bool = True, quiet: bool = False) -> Screen:
-    """What the stream can show. colour: False when the user asked for none."""
+    """colour: False when the user asked for none."""
     try:
         is_terminal = stream.isatty()
     except ValueError:  # it is closed
@@ -67,9 +66,8 @@ def read_screen(stream: TextIO, env: Mapping[str, str], *, colour: bool = True, 
 
 
 def read_theme(wished: str) -> Mapping[str, str]:
-    """A theme from what CHECKPOINT_COLORS says: a theme's name, `style=numbers` with colons between, or both.
-
-    What it does not understand leaves a style as it is: `light:bad=1;31` is the light theme with another red.
+    """A theme from what CHECKPOINT_COLORS says: a theme's name, `style=numbers` with colons between, or both. What it
+    does not understand leaves a style as it is: `light:bad=1;31` is the light theme with another red.
     """
     if not wished:
         return THEMES[_DEFAULT_THEME]
@@ -103,7 +101,7 @@ def _can_encode(text: str, encoding: str | None) -> bool:
 
 
 def encode_text(text: str, encoding: str | None) -> bytes:
-    """The text in a stream's encoding; what that lacks is spelled plainly, or escaped by its code point."""
+    """What the encoding lacks is spelled plainly, or escaped by its code point."""
     encoding = encoding or "utf-8"
     try:
         return text.encode(encoding)
@@ -117,7 +115,6 @@ def paint(text: str, style: Style, screen: Screen) -> str:
 
 
 def join(row: Sequence[Line], widths: Sequence[int], screen: Screen) -> str:
-    """One row; nothing is padded behind its last text."""
     last = max((at for at, cell in enumerate(row) if cell.text), default=0)
     parts = []
     for at, (cell, width) in enumerate(zip(row[: last + 1], widths, strict=False)):

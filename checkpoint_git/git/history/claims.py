@@ -1,8 +1,4 @@
-"""What one commit's message claims: which pull requests and tickets it merged, which it took back. Pure.
-
-A claim is what a tool or the user writes when work lands (a merge commit's subject, the number that a squash merge
-appends, a closing keyword); that a number is mentioned claims nothing.
-"""
+"""What one commit's message claims: which pull requests and tickets it merged, which it took back. Pure."""
 
 import re
 from bisect import bisect_left
@@ -13,8 +9,6 @@ from checkpoint_git.git.history.reference_scan import REVERTED_IDS
 
 
 class Commit(NamedTuple):
-    """One commit as the rules see it."""
-
     id: str  # its full hash
     parents: int  # how many
     subject: str
@@ -88,6 +82,8 @@ _NEAR = 60  # characters around a reference in which words decide about it
 _BOT = r"(?im)dependabot|renovate(?:\[bot\]|-bot)|^Bumps \["
 
 
+# A claim is what a tool or the user writes when work lands (a merge commit's subject, the number that a squash merge
+# appends, a closing keyword); that a number is mentioned claims nothing.
 def find_claims(commit: Commit) -> Claims:
     texts = (commit.subject[:MAX_TEXT], commit.body[:MAX_TEXT])
     listed = [match["ids"] for text in texts if "evert" in text for match in re.finditer(_UNDONE, text)]

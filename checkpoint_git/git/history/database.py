@@ -1,8 +1,4 @@
-"""The index of long histories: an SQLite database, one file in the git directory that all work trees share.
-
-The file is read whole and replaced whole, under a checksum; in between the database is worked on in memory. So a kill,
-a full disk, damage and several processes at once cost time and never an answer. It asks no git.
-"""
+"""The index of long histories: an SQLite database, one file in the git directory that all work trees share."""
 
 import os
 import sqlite3
@@ -37,14 +33,14 @@ CREATE TABLE names (line INTEGER, bucket INTEGER, run INTEGER, postings BLOB, PR
 
 
 class Line(NamedTuple):
-    """A history that the database has."""
-
     number: int
     tip: str
     size: int  # commits
     last: int  # the highest number of a run that was added to it
 
 
+# The file is read whole and replaced whole, under a checksum; in between the database is worked on in memory. So a
+# kill, a full disk, damage and several processes at once cost time and never an answer. It asks no git.
 class Database:
     def __init__(self, path: str) -> None:
         self._path = path
@@ -60,7 +56,7 @@ class Database:
         self._sql.close()  # from Python 3.13 on a connection that nobody closed is warned of
 
     def list_lines(self, state: str) -> list[Line]:
-        """The newest first. state: of the clone, in which they were read."""
+        """The newest first. state: of the clone in which they were read."""
         query = "SELECT line, tip, size, last FROM line WHERE state = ? ORDER BY line DESC"
         return [Line(*row) for row in self._sql.execute(query, (state,))]
 
@@ -95,7 +91,6 @@ class Database:
         self._sql.execute("VACUUM")
 
     def move_line(self, line: Line, excluded: Iterable[bytes]) -> None:
-        """Lets a line end in another commit."""
         number, *values = line
         self._sql.execute("UPDATE line SET tip = ?, size = ?, last = ? WHERE line = ?", (*values, number))
         self._sql.execute("DELETE FROM excluded WHERE line = ?", (number,))
@@ -109,7 +104,7 @@ class Database:
         self._sql.execute("COMMIT")
 
     def save(self) -> None:
-        """Replaces the file. Without an effect where that is not possible, or another process is doing it."""
+        """No effect where that is not possible, or another process is doing it."""
         data = bytearray(self._sql.serialize())
         data[_CHECKSUM] = _find_checksum(data)
         temporary = f"{self._path}.tmp"
@@ -130,7 +125,7 @@ class Database:
 
 
 def _read_whole(path: str) -> bytes | None:
-    """The file, None where there is none or where a byte of it is not as it was written."""
+    """None where there is no file, or a byte of it is not as it was written."""
     try:
         with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
             data = stream.read()

@@ -1,8 +1,4 @@
-"""What the claims of many commits prove: which pull requests and tickets a history merged, and which it took back.
-
-Pure: it looks at no repository. What a revert names is no longer merged, unless the revert was itself reverted. Which
-of two commits came later is never taken from their clocks: whoever asks says which lies in whose history.
-"""
+"""What the claims of many commits prove: which pull requests and tickets a history merged, and which it took back."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -25,12 +21,11 @@ Pairs = frozenset[Pair]
 
 
 def names_repositories(told: Iterable[Told]) -> bool:
-    """Whether anything is claimed of a reference that names a repository, ours or another."""
     return any("/" in reference for one in told for reference in (*one.claims.merged, *one.claims.reverted))
 
 
 def unqualify_all(told: Iterable[Told], own: frozenset[str]) -> list[Told]:
-    """The same with this repository's own references without its name. own: see core.references.unqualify."""
+    """own: see core.references.unqualify."""
     plain: list[Told] = []
     for commit, (merged, reverted, undone) in told:
         named = {unqualify(reference, own): rule for reference, rule in merged.items()}
@@ -39,8 +34,9 @@ def unqualify_all(told: Iterable[Told], own: frozenset[str]) -> list[Told]:
     return plain
 
 
+# Which of two commits came later is never taken from their clocks: whoever asks says which lies in whose history.
 def find_questions(told: Sequence[Told], wanted: frozenset[str]) -> Pairs:
-    """The pairs of commits of which `decide_...` must know whether the first lies in the history of the second."""
+    """The pairs of which `decide_...` must know whether the first lies in the history of the second."""
     questions: set[tuple[str, str]] = set()
     for merges, reverts, undone in _group(told, wanted).values():
         later = [one.commit.id for one in (*reverts, *undone)]
@@ -49,10 +45,7 @@ def find_questions(told: Sequence[Told], wanted: frozenset[str]) -> Pairs:
 
 
 def decide_merged(told: Sequence[Told], wanted: frozenset[str], pairs: Pairs) -> dict[str, str]:
-    """The first evidence for each wanted reference that a history merged and did not take back.
-
-    Such as: 1a2b3c4d5 "Merge pull request #12 from ada/search" (its merge commit).
-    """
+    """Reference -> its first evidence, such as: 1a2b3c4d5 "Merge pull request #12 from ada/search" (its merge)."""
     found: dict[str, str] = {}
     for reference, group in _group(told, wanted).items():
         if one := _find_standing(group, pairs):
@@ -61,7 +54,6 @@ def decide_merged(told: Sequence[Told], wanted: frozenset[str], pairs: Pairs) ->
 
 
 def decide_taken_back(told: Sequence[Told], wanted: frozenset[str], pairs: Pairs) -> dict[str, str]:
-    """The evidence for each wanted reference that a history took back and did not merge again."""
     found: dict[str, str] = {}
     for reference, group in _group(told, wanted).items():
         if not _find_standing(group, pairs):
@@ -75,8 +67,6 @@ def _say(commit: Commit) -> str:
 
 
 class _Group(NamedTuple):
-    """What tells about one reference: commits that merged it, that took it back, that merged it and were undone."""
-
     merges: list[Told]
     reverts: list[Told]
     undone: list[Told]
@@ -90,7 +80,6 @@ def _find_standing(group: _Group, pairs: Pairs) -> Told | None:
 
 
 def _group(told: Sequence[Told], wanted: frozenset[str]) -> dict[str, _Group]:
-    """What tells about each of the references; a revert that was taken back itself tells nothing."""
     undone = _find_undone(told)
     groups: dict[str, _Group] = {}
     for one in told:
@@ -103,8 +92,9 @@ def _group(told: Sequence[Told], wanted: frozenset[str]) -> dict[str, _Group]:
     return {reference: _Group(*(part[:_MOST] for part in group)) for reference, group in groups.items()}
 
 
+# What a revert names is no longer merged, unless the revert was itself reverted.
 def _find_undone(told: Sequence[Told]) -> set[str]:
-    """The ids of the commits that a revert names which nobody reverted in turn; this does not rely on dates."""
+    """Commits that a revert names which nobody reverted in turn; dates have no say."""
     ids = sorted(commit.id for commit, _ in told)
     reverters: dict[str, list[str]] = {}
     for commit, claims in told:

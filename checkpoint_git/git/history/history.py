@@ -1,7 +1,4 @@
-"""What a repository's history tells, read through one `git log` a question; it judges no checkpoint.
-
-Commit messages are untrusted text: they come in as bytes, whatever their encoding or length, and leave as values.
-"""
+"""What a repository's history tells, one `git log` a question; messages are untrusted bytes of any encoding and length."""
 
 import os
 import re
@@ -22,7 +19,7 @@ def is_shallow(work_tree: str) -> bool:
 
 
 def read_commit_at(work_tree: str, instant: int) -> str:
-    """The newest commit of HEAD's own line that is not after an instant (seconds since 1970); "" where none is."""
+    """The newest of HEAD's own line at an instant (seconds since 1970); "" for none."""
     if not has_commits(work_tree):
         return ""
     words = ["rev-list", "-1", "--first-parent", f"--before=@{max(instant, 0)} +0000", "HEAD", "--"]
@@ -30,8 +27,6 @@ def read_commit_at(work_tree: str, instant: int) -> str:
 
 
 class Change(NamedTuple):
-    """One step of HEAD's own line."""
-
     id: str
     when: int  # seconds since 1970
     subject: str
@@ -42,9 +37,8 @@ _STEP = rb"(?s)\n?\x01(?P<id>[0-9a-f]{40,64}) (?P<when>\d+) (?P<subject>.*)"
 
 
 def read_changes(work_tree: str, since: int, paths: frozenset[str]) -> list[Change]:
-    """HEAD's own line since an instant, newest first; a merge is one step with all it brought in.
-
-    paths: relative to the work tree; only steps that touch one of them are kept, and of those only these paths.
+    """HEAD's own line since an instant, newest first; a merge is one step with all it brought in. paths: relative to
+    the work tree; only steps that touch one of them are kept, and of those only these paths.
     """
     if not has_commits(work_tree):
         return []
@@ -66,7 +60,6 @@ def read_changes(work_tree: str, since: int, paths: frozenset[str]) -> list[Chan
 
 def read_strangers(work_tree: str, ids: Sequence[str]) -> dict[str, str]:
     """Which of the commit ids HEAD's history does not hold: id -> "unknown" to the repository, or "elsewhere" in it.
-
     ids: 7 hexadecimal digits or more. A tag counts as its commit; an id that several commits begin with is left out.
     """
     if not ids or not has_commits(work_tree):
@@ -79,8 +72,6 @@ def read_strangers(work_tree: str, ids: Sequence[str]) -> dict[str, str]:
 
 
 class Removal(NamedTuple):
-    """How a path left HEAD's history."""
-
     commit: str
     new_name: str = ""  # what the file is called since, "" where it was deleted
 
@@ -102,7 +93,7 @@ def read_removals(work_tree: str, paths: Sequence[str]) -> dict[str, Removal]:
 def _find_renamed_folders(
     renames: Mapping[tuple[str, str], str], asked: Collection[tuple[str, str]]
 ) -> dict[tuple[str, str], str]:
-    """What folders are called since, by commit and old name: where most of the files went that the commit renamed."""
+    """By commit and old name: where most of the files went that the commit renamed."""
     seen: dict[tuple[str, str], dict[str, int]] = {}
     for (commit, old), new in renames.items() if asked else ():
         for folder in folders_of(old):
@@ -116,7 +107,7 @@ def _find_renamed_folders(
 
 
 def _read_removed_in(work_tree: str, paths: Sequence[str]) -> dict[str, str]:
-    """The commit for each path. A folder counts as removed where its last file went; reading ends once all is known."""
+    """A folder counts as removed where its last file went; reading ends once all is known."""
     words = ["--literal-pathspecs", *PLAIN_LOG, "--diff-filter=D", "--no-renames", "--name-only", "--no-ext-diff"]
     too_deep = read_words(work_tree, ["rev-list", f"--skip={_MAX_DEPTH}", "--max-count=1", "HEAD", "--"])
     words += ["--no-relative", "--format=%x01%H", "HEAD", *(f"^{commit}" for commit in too_deep), "--"]
@@ -143,7 +134,7 @@ def folders_of(path: str) -> Iterator[str]:
 
 
 def _read_renames(work_tree: str, commits: Collection[str]) -> dict[tuple[str, str], str]:
-    """What some commits renamed, by commit and old name: all through one process."""
+    """New names by commit and old name, all through one process."""
     words = ["log", "-z", "--stdin", "--no-walk=unsorted", "--root", "-M", f"-l{_FEW * 10}", "--name-status"]
     words += ["--diff-filter=R", "--no-ext-diff", "--no-relative", "--no-show-signature", "--format=%x01%H"]
     stdin = "".join(f"{commit}\n" for commit in sorted(commits)).encode()

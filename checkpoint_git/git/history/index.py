@@ -1,7 +1,4 @@
-"""Which commits of HEAD's history name what: read with one `git log`, of a long history kept in a database.
-
-The database is a cache: missing, damaged, foreign, read-only or on a full disk it costs time, never an answer.
-"""
+"""Which commits of HEAD's history name what: read with one `git log`, of a long history kept in a database."""
 
 import os
 from array import array
@@ -35,15 +32,11 @@ Place = tuple[int, int]  # a run's number, negated, and a commit's in it: the ne
 
 
 class Run(NamedTuple):
-    """Some commits, the newest first."""
-
     ids: bytes  # one after another
     postings: "array[int]"  # see reference_scan, sorted
 
 
 class History(NamedTuple):
-    """A history as look-ups."""
-
     tip: str  # the id of its last commit
     runs: dict[int, Run]  # by number, the newest have the highest
     size: int  # commits
@@ -70,10 +63,10 @@ class History(NamedTuple):
         return ids
 
 
+# The database is a cache: missing, damaged, foreign, read-only or on a full disk it costs time, never an answer.
 def read_history(work_tree: str, smallest: int = SMALLEST, *, anew: bool = False) -> History | None:
-    """HEAD's history, None without commits.
-
-    smallest: commits from which on an index is kept. anew: the index goes, and the history is read without one.
+    """HEAD's history, None without commits. smallest: commits from which on an index is kept. anew: the index goes, and
+    the history is read without one.
     """
     common = _find_common_dir(work_tree)
     path = os.path.join(common, INDEX_FILE)
@@ -85,7 +78,7 @@ def read_history(work_tree: str, smallest: int = SMALLEST, *, anew: bool = False
 
 
 def _read_whole(work_tree: str, path: str, state: str, smallest: int) -> History | None:
-    """HEAD's history from its last commit to its first, and written down where it is long. state: "" for never."""
+    """state: "" for never to be written down."""
     tip = _read_tip(work_tree)
     runs = {-number: run for number, run in enumerate(_read_runs(work_tree, [tip], []))} if tip else {}
     size = sum(len(run.ids) for run in runs.values()) // (len(tip) // 2 or 1)
@@ -99,7 +92,7 @@ def _read_whole(work_tree: str, path: str, state: str, smallest: int) -> History
 
 
 def _read_indexed(work_tree: str, path: str, state: str) -> History | None:
-    """HEAD's history from the database, and from git what that does not have; None where that would not pay."""
+    """None where that would not pay."""
     database = _open_database(path)
     lines = {line.tip: line for line in reversed(database.list_lines(state))} if database else {}
     tip = _read_tip(work_tree) if lines else ""
@@ -130,7 +123,7 @@ def _open_database(path: str) -> "Database | None":
 
 
 def _extend(work_tree: str, database: "Database", line: "Line", tip: str, *, is_behind: bool) -> History | None:
-    """A line and what HEAD's history has beyond it; without what that lacks. is_behind: it lacks nothing, surely."""
+    """is_behind: the line surely lacks nothing."""
     left: list[bytes] = []
     words = [f"^{line.tip}", tip] if is_behind else ["--left-right", f"{line.tip}...{tip}"]
     try:
@@ -192,7 +185,6 @@ def _find_common_dir(work_tree: str) -> str:
 
 
 def _read_depth(common: str) -> str:
-    """Something that differs when a shallow clone ends elsewhere."""
     try:
         with open(os.path.join(common, "shallow"), "rb") as stream:
             ends = stream.read()
@@ -208,7 +200,7 @@ def has_index(path: str) -> bool:
 
 
 def remove_index(path: str) -> None:
-    """With what killed processes left of one, and the folder around it once that is empty."""
+    """Also what killed processes left of one, and the folder around it once that is empty."""
     folder, old = os.path.dirname(path), path.removesuffix(".sqlite")  # an index was a folder before it was a database
     layers = [os.path.join(old, name) for name in os.listdir(old)] if os.path.isdir(old) else []
     for remove, gone in ((os.unlink, (path, f"{path}.tmp", *layers)), (os.rmdir, (old, folder))):

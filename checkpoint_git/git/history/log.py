@@ -1,8 +1,4 @@
-"""How the history is read: one `git log` a question, as a stream of bounded blocks; it knows nothing of what they say.
-
-Replacement objects and grafts are left aside, so that a commit's id says for good which history lies behind it. Where
-a shallow clone ends is respected.
-"""
+"""One `git log` a question, read as a stream of bounded blocks; it knows nothing of what they say."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -58,14 +54,15 @@ def _read_chunks(work_tree: str, words: Sequence[str]) -> Iterator[bytes]:
             raise
 
 
+# Replacement objects and grafts are left aside, so that a commit's id says for good which history lies behind it. Where
+# a shallow clone ends is respected.
 def environment() -> dict[str, str]:
-    """Git's surroundings for reading: no other repository, no flush after every commit, no network, no translation."""
+    """No other repository, no flush after every commit, no network, no translation."""
     own = {"GIT_FLUSH": "0", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": os.devnull, "LC_ALL": "C"}
     return {**offline_env(os.environ), **own}
 
 
 def read_boundary(work_tree: str, env: Mapping[str, str] | None = None) -> frozenset[str]:
-    """The commits at which a shallow clone was cut off; none in a whole one."""
     words = ["rev-parse", "--path-format=absolute", "--git-path", "shallow"]
     result = run_git(words, work_tree, env=env or environment(), check=False)
     try:
@@ -87,7 +84,7 @@ def run(words: Sequence[str], work_tree: str, stdin: bytes = b"", check: bool = 
 
 
 def has_commits(work_tree: str) -> bool:
-    """Whether HEAD names a commit. Raises CheckpointError where git cannot tell: it does not trust the repository."""
+    """Raises CheckpointError where git cannot tell: it does not trust the repository."""
     words = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]
     result = run(words, work_tree, check=False)
     if result.code > 1 and b"not a git repository" not in result.err:

@@ -26,16 +26,14 @@ _WORTH = 5_000  # commits that git walks through in the time in which it starts
 
 
 def read_merged(work_tree: str, references: set[str], smallest: int = SMALLEST) -> dict[str, str]:
-    """Reference -> a sentence of evidence, for those that HEAD's history merged and did not take back.
-
-    references: in the spellings of core.references. In a shallow clone it is right as far as it goes. smallest:
-    commits from which on an index is kept.
+    """Reference -> a sentence of evidence, for those that HEAD's history merged and did not take back. references: in
+    the spellings of core.references. In a shallow clone it is right as far as it goes. smallest: commits from which on
+    an index is kept.
     """
     return _answer(work_tree, references, evidence.decide_merged, smallest)
 
 
 def read_taken_back(work_tree: str, references: set[str], smallest: int = SMALLEST) -> dict[str, str]:
-    """Reference -> the evidence, for those that HEAD's history reverted and did not merge again."""
     return _answer(work_tree, references, evidence.decide_taken_back, smallest)
 
 
@@ -87,7 +85,7 @@ def _find_candidates(work_tree: str, history: History, wanted: Collection[str]) 
 
 
 def _read_commits(work_tree: str, ids: list[str]) -> list[Commit]:
-    """The newest by their clocks first, of those of one second merge commits first."""
+    """The newest by their clocks first, of one second merge commits first."""
     found: list[tuple[int, Commit]] = []
     for at in range(0, len(ids), _AT_ONCE):
         words = [*PLAIN_LOG, "--no-walk=unsorted", "--format=%H %ct %P%n%s%n%b", *ids[at : at + _AT_ONCE], "--"]
@@ -105,7 +103,6 @@ def _read_commits(work_tree: str, ids: list[str]) -> list[Commit]:
 
 
 def read_pairs(work_tree: str, history: History, pairs: Collection[Pair]) -> Pairs:
-    """The pairs whose first commit is in the second's history."""
     if len(pairs) <= _SINGLE + history.size // _WORTH:
         return frozenset(pair for pair in pairs if _is_ancestor(work_tree, pair))
     return _walk(work_tree, history.tip, pairs)

@@ -1,8 +1,4 @@
-"""Where a commit's message may name a pull request, a ticket or a reverted commit; it knows no rule of evidence.
-
-Pure, and one place for two readers: what an index is made of, and what is looked up in it. More is found here than the
-rules of evidence accept, and less only where capitals are odd ("mr 12", "PULL REQUEST 12"): those cost a pass each.
-"""
+"""Where a commit's message may name a pull request, a ticket or a reverted commit; it knows no rule of evidence."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -40,7 +36,6 @@ _REVERTS = rb"vert(?<=[Rr]evert)" + REVERTED_IDS.encode()
 
 
 def find_keys(reference: str) -> list[int]:
-    """Under what a message that names a reference may be found."""
     at = max(reference.rfind(sign) for sign in "#!-")
     number = int(reference[at + 1 :])
     if reference[at] == "-":
@@ -53,9 +48,10 @@ def find_revert_key(commit: str) -> int:
     return _REVERTED | int(commit[:_ID_DIGITS], 16)
 
 
+# One place for two readers: what an index is made of, and what is looked up in it. More is found here than the rules of
+# evidence accept, and less only where capitals are odd ("mr 12", "PULL REQUEST 12"): those cost a pass each.
 def find_postings(block: bytes, messages: Sequence[bytes], first: int) -> list[list[int]]:
     """A number for every name in some messages: its key, and below that which message it is, counted from `first`.
-
     block: the messages, each ended by a NUL. Long ones are read by themselves and within bounds. The numbers come in
     KINDS lists, one for each way to spell a name: those of many blocks are sorted faster when they are kept apart.
     """

@@ -1,8 +1,4 @@
-"""Which commits changed some files, and what each was before and after, as blob ids: it reads no content.
-
-One `git log` streams the steps. A merge is a step only where a file differs from all its parents; what a file has
-from one parent alone is followed there, as git simplifies a history. Renames lead on to a file's older name.
-"""
+"""Which commits changed some files, and what each was before and after, as blob ids: it reads no content."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -43,10 +39,12 @@ class Step(NamedTuple):
     touches: list[Touch]
 
 
+# One `git log` streams the steps. A merge is a step only where a file differs from all its parents; what a file has
+# from one parent alone is followed there, as git simplifies a history. Renames lead on to a file's older name.
 def read_steps(
     work_tree: str, specs: Sequence[str], since: int | None = None, most: int | None = None
 ) -> Iterator[Step]:
-    """HEAD's steps that touch some pathspecs, newest first. since: seconds since 1970. most: steps."""
+    """Newest first. since: seconds since 1970. most: steps."""
     words = [*PLAIN_LOG, "--raw", "--root", "--no-abbrev", "-c", "-M"]
     words += ["--no-ext-diff", "--no-textconv", "--no-relative"]
     words += [f"--since=@{max(since, 0)} +0000"] if since is not None else []
@@ -62,10 +60,9 @@ def read_steps(
 def read_life_steps(
     work_tree: str, path: str, kin: str, more: Callable[[Sequence[str]], Sequence[str]], since: int | None = None
 ) -> Iterator[Step]:
-    """The steps of one file through its renames, newest first.
-
-    kin: the pathspec of what it may have been called. more: the pathspecs of what belongs to the file under each of its
-    names. A file that has had other names is read to its end before the first step under those is told.
+    """The steps of one file through its renames, newest first. kin: the pathspec of what it may have been called. more:
+    the pathspecs of what belongs to the file under each of its names. A file that has had other names is read to its
+    end before the first step under those is told.
     """
     paths, asked, told = [path], set[tuple[str, str]](), set[str]()
     while True:
@@ -112,7 +109,7 @@ def _keep_own(steps: list[Step], paths: Sequence[str]) -> list[Step]:
 
 
 def _split(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """The NUL-ended fields of a stream; one that is too long is cut."""
+    """The NUL-ended fields; one that is too long is cut."""
     rest = b""
     for chunk in chunks:
         *fields, rest = (rest + chunk).split(b"\0")

@@ -19,14 +19,14 @@ class Base(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """A history. places: a commit's place in an order where none comes before its children."""
+    """places: a commit's place in an order where none comes before its children."""
 
     parents: Mapping[str, tuple[str, ...]]
     places: Mapping[str, int]
 
 
 def read_base_ids(cwd: str, commits: Sequence[str], env: Env = None, *, octopus: bool = False) -> list[str]:
-    """The best common ancestors; several after a criss-cross, none for unrelated histories."""
+    """Several after a criss-cross, none for unrelated histories."""
     words = ["merge-base", *(["--octopus"] if octopus else []), "--all", *commits]
     result = run_git(words, cwd, env=env, check=False)
     return result.out.decode().split() if result.code == 0 else []
@@ -87,9 +87,8 @@ def read_graph(cwd: str, tips: Sequence[str], env: Env = None) -> Graph:
 
 
 def find_bases(graph: Graph, first: str, second: str) -> list[str]:
-    """The best common ancestors of two commits of the graph: those that are in no other one's history.
-
-    Commits are visited children first, so that whatever lies behind a base is known as such before its turn comes.
+    """The best common ancestors of two commits of the graph: those that are in no other one's history. Commits are
+    visited children first, so that whatever lies behind a base is known as such before its turn comes.
     """
     marks = {first: _FIRST}
     marks[second] = marks.get(second, 0) | _SECOND

@@ -1,7 +1,4 @@
-"""Unmerged checkpoint files: the versions that git's index holds of them, and how a result gets back into it.
-
-It knows stages, blobs, filters and line merges, and nothing of what a checkpoint means.
-"""
+"""Unmerged checkpoint files: the versions that git's index holds of them, and how a result gets back into it."""
 
 import os
 import tempfile
@@ -30,8 +27,6 @@ _OPERATIONS = (
 
 
 class Version(NamedTuple):
-    """One stage of a file."""
-
     mode: str  # "100644"
     blob: str
     data: bytes  # empty for a submodule
@@ -68,7 +63,7 @@ def find_top(cwd: str, env: Env = None) -> Top:
 
 
 def read_top(cwd: str) -> Top:
-    """The work tree around a directory. Raises CheckpointError outside a repository and in a bare one."""
+    """Raises CheckpointError outside a repository and in a bare one."""
     top = find_top(cwd)
     if not top.work_tree:
         message = "no files are checked out here: this is a bare repository or the inside of one"
@@ -77,7 +72,7 @@ def read_top(cwd: str) -> Top:
 
 
 def read_operation(git_dir: str) -> str:
-    """Which of git's operations waits here: "merge", "rebase", "cherry-pick", "revert", "am" or ""."""
+    """Which operation waits here: "merge", "rebase", "cherry-pick", "revert", "am" or ""."""
     return next((name for file, name in _OPERATIONS if os.path.exists(os.path.join(git_dir, file))), "")
 
 
@@ -117,7 +112,7 @@ def read_marker_sizes(work_tree: str, paths: Sequence[str]) -> dict[str, int]:
 
 
 def read_choices(work_tree: str) -> Choices:
-    """What was decided for this clone when the driver was set up; the defaults where it was not."""
+    """The defaults where the driver was not set up in this clone."""
     command = run_git(["config", "--get", DRIVER], work_tree, check=False).out
     installed = read_driver_command(os.fsdecode(command).removesuffix("\n"))
     return installed.choices if installed else Choices()
@@ -127,7 +122,7 @@ def read_choices(work_tree: str) -> Choices:
 
 
 def read_as_stored(work_tree: str, path: str, raw: bytes) -> bytes:
-    """A work-tree file's bytes as `git add` would store them: git's line ends, filters undone."""
+    """As `git add` would store it: git's line ends, filters undone."""
     blob = run_git(["hash-object", f"--path={path}", "--stdin"], work_tree, stdin=raw).out.decode().strip()
     for data in (raw, raw.replace(b"\r\n", b"\n")):
         if blob == blob_id(data, blob):
@@ -145,7 +140,7 @@ def read_as_checked_out(work_tree: str, path: str, data: bytes) -> bytes:
 def merge_lines(
     cwd: str, base: bytes, ours: bytes, theirs: bytes, *options: str, env: Env = None
 ) -> tuple[bytes, bool] | None:
-    """Git's line merge of three contents, and whether it is clean; None for what git calls binary."""
+    """The content, and whether it is clean; None for what git calls binary."""
     with tempfile.TemporaryDirectory(prefix="checkpoint-") as folder:
         paths = [os.path.join(folder, name) for name in ("ours", "base", "theirs")]
         for path, data in zip(paths, (ours, base, theirs), strict=True):
@@ -175,7 +170,7 @@ def merge_as_text(cwd: str, base: bytes | None, ours: bytes, theirs: bytes, env:
 
 
 def read_line_merges(cwd: str, base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bytes] | None:
-    """Git's line merge with every conflict decided for ours, and for theirs; None for what git calls binary."""
+    """Every conflict decided for ours, and for theirs; None for what git calls binary."""
     with_ours, with_theirs = (merge_lines(cwd, base, ours, theirs, option) for option in ("--ours", "--theirs"))
     return None if with_ours is None or with_theirs is None else (with_ours[0], with_theirs[0])
 
@@ -184,7 +179,7 @@ def read_line_merges(cwd: str, base: bytes, ours: bytes, theirs: bytes) -> tuple
 
 
 def stage_file(work_tree: str, path: str) -> None:
-    """The work tree's file in place of the stages. git keeps them aside: `git checkout --merge` brings them back."""
+    """The stages stay with git: `git checkout --merge` brings them back."""
     run_git(["update-index", "-z", "--stdin"], work_tree, stdin=os.fsencode(path) + b"\0")
 
 

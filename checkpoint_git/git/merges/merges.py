@@ -1,7 +1,4 @@
-"""Merge commits as git has them: their parents, merge bases, and every version of each checkpoint file they touched.
-
-It judges nothing and merges nothing. It works in bare repositories too, and never opens the work tree.
-"""
+"""Merge commits as git has them: parents, merge bases, every version of the checkpoint files they touched."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -70,7 +67,7 @@ class Touched(NamedTuple):
 
 
 def read_commits(cwd: str, ids: Sequence[str], env: Env = None) -> list[Commit]:
-    """Commits by their full ids, as they were made."""
+    """By full ids, with the parents that they were made with."""
     commits = []
     for commit, data in zip(ids, read_blobs(cwd, ids, env), strict=True):
         header, _, message = data.partition(b"\n\n")
@@ -83,7 +80,7 @@ def read_commits(cwd: str, ids: Sequence[str], env: Env = None) -> list[Commit]:
 
 
 def read_merge(cwd: str, rev: str) -> Commit:
-    """The merge that a revision names. Raises CheckpointError where it is none, or its parents are not here."""
+    """Raises CheckpointError where it is no merge, or its parents are not here."""
     (commit,) = read_commits(cwd, [read_commit(cwd, rev)])
     if len(commit.parents) < 2:
         count = "no parent" if not commit.parents else "one parent"
@@ -128,12 +125,11 @@ def read_cut_ends(cwd: str, revisions: str) -> list[Commit]:
 # the files of a merge
 
 
+# Bare repositories too: the work tree is never opened.
 def read_touched(cwd: str, merge: Commit, env: Env = None) -> Touched:
-    """Every version of the checkpoint files that a parent or the merge itself changed.
-
-    A file beyond the size that a checkpoint may have is not read: NULs of that size stand for it. The merge's `tree`
-    may be "": its id then says what it holds. Raises CheckpointError where a shallow clone lacks what the parents have
-    in common.
+    """Every version of the checkpoint files that a parent or the merge itself changed. A file beyond the size that a
+    checkpoint may have is not read: NULs of that size stand for it. The merge's `tree` may be "": its id then says what
+    it holds. Raises CheckpointError where a shallow clone lacks what the parents have in common.
     """
     (found,) = _read_touched_all(cwd, [merge], read_all_bases(cwd, [merge.parents], env), env)
     if isinstance(found, CheckpointError):
@@ -171,9 +167,8 @@ def _read_in_parts(cwd: str, merges: Sequence[Commit], env: Env) -> Iterator[Tou
 def _read_touched_all(
     cwd: str, merges: Sequence[Commit], based: Sequence[tuple[Base, ...]], env: Env
 ) -> list[Touched | CheckpointError]:
-    """In as few processes; an error for a merge of which nothing is known. based: the merge bases of each.
-
-    All that they hold is in memory at once.
+    """In as few processes; an error for a merge of which nothing is known. based: the merge bases of each. All that
+    they hold is in memory at once.
     """
     is_cut = not all(based) and is_shallow(cwd)
     sources = _find_sources(cwd, merges, based, env)
@@ -191,8 +186,6 @@ Changes = dict[tuple[str, str], list[Change]]  # two trees -> how they differ
 
 
 class _Source(NamedTuple):
-    """The trees of one merge, by their ids."""
-
     reference: str
     parents: tuple[str, ...]
     result: str
@@ -312,7 +305,7 @@ def _is_whole(file: Versions) -> bool:
 
 
 def read_contents(cwd: str, blobs: Iterable[str], env: Env = None) -> dict[str, bytes]:
-    """Blobs by their ids. One beyond the size that a checkpoint may have comes as NULs that are too many as well."""
+    """A blob beyond a checkpoint's size comes as NULs that are too many as well."""
     wanted = sorted(set(blobs))
     contents: dict[str, bytes] = {}
     if not wanted:
@@ -327,14 +320,14 @@ def read_contents(cwd: str, blobs: Iterable[str], env: Env = None) -> dict[str, 
 
 
 def read_blobs_at(cwd: str, paths: Sequence[str], env: Env = None, commit: str = "HEAD") -> dict[str, str]:
-    """The blobs that a commit or tree has at some paths; "" where it has no file."""
+    """The blobs of a commit or tree, "" for no file."""
     found = read_tree(cwd, commit, env, paths) if paths else {}
     known = {path: entry.blob for path, entry in found.items() if entry.mode.startswith("100")}
     return {path: known.get(path, "") for path in paths}
 
 
 def read_files_at(cwd: str, paths: Sequence[str], env: Env = None, commit: str = "HEAD") -> dict[str, bytes | None]:
-    """What a commit or tree has at some paths, None where it has no file."""
+    """The contents in a commit or tree, None for no file."""
     blobs = read_blobs_at(cwd, paths, env, commit)
     contents = read_contents(cwd, filter(None, blobs.values()), env)
     return {path: contents.get(blob) for path, blob in blobs.items()}

@@ -1,9 +1,4 @@
-"""New commits made beside index and work tree: one that repairs a few files on HEAD, and merges made of a tree.
-
-A repair writes objects, the index's entries of its files, the files and HEAD, so that what is staged stays staged;
-which merges it repaired is read from its message, where git itself would look for trailers. A merge touches no ref,
-index or work tree, and runs no hook.
-"""
+"""New commits made beside index and work tree: one that repairs a few files on HEAD, and merges made of a tree."""
 
 import os
 import re
@@ -23,8 +18,6 @@ _TRAILERS = re.compile(rf"^{TRAILER}: ([0-9a-f]{{40}}(?:[0-9a-f]{{24}})?)$", re.
 
 
 class Site(NamedTuple):
-    """Where a commit can be made."""
-
     work_tree: str  # "" in a bare repository
     git_dir: str  # absolute
     head: str  # a full id
@@ -39,7 +32,7 @@ def read_site(cwd: str, env: Env = None) -> Site:
 
 
 def read_dirty(site: Site, paths: Sequence[str], env: Env = None) -> set[str]:
-    """Of these paths, those whose index entry or file is not as HEAD has it."""
+    """Those whose index entry or file is not as HEAD has it."""
     if not site.work_tree or not paths:
         return set()
     words = ["--literal-pathspecs", "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--"]
@@ -47,11 +40,12 @@ def read_dirty(site: Site, paths: Sequence[str], env: Env = None) -> set[str]:
     return {os.fsdecode(record[3:]) for record in out.split(b"\0") if record}
 
 
+# Objects, the index's entries of its files, the files and HEAD, so that what is staged stays staged. Which merges it
+# repaired is read from its message, where git itself would look for trailers.
 def write_repair(site: Site, contents: Mapping[str, bytes], message: str, env: Env = None) -> str:
-    """A commit on HEAD in which these files hold these bytes; its id.
-
-    The files must be as HEAD has them. Index and work tree follow before HEAD does: who is cut off in between has the
-    repair staged. Raises CheckpointError where git refuses; where HEAD moved meanwhile the repair stays staged.
+    """A commit on HEAD in which these files hold these bytes; its id. The files must be as HEAD has them. Index and
+    work tree follow before HEAD does: who is cut off in between has the repair staged. Raises CheckpointError where git
+    refuses; where HEAD moved meanwhile the repair stays staged.
     """
     cwd = site.work_tree or site.git_dir
     known = read_tree(cwd, site.head, env, list(contents))
@@ -92,8 +86,9 @@ def read_repaired(cwd: str, rev: str, env: Env = None) -> list[str]:
 # merges
 
 
+# It touches no ref, index or work tree, and runs no hook.
 def write_merge_commit(cwd: str, tree: str, parents: tuple[str, str], message: str, env: Mapping[str, str]) -> str:
-    """A merge commit's id. The names in it are those that git is configured with, else the fallback's."""
+    """Returns its id. The names in it are those that git is configured with, else the fallback's."""
     words = ["-c", "i18n.commitEncoding=UTF-8", "commit-tree", "--no-gpg-sign", tree]
     words += [word for parent in parents for word in ("-p", parent)]
     own = dict(env)

@@ -1,8 +1,4 @@
-"""Squash merges and reverts as commit messages and refs name them.
-
-What they say is untrusted: it only leads to commits that are in this clone, and what is found there is looked at like
-any merge.
-"""
+"""Squash merges and reverts as commit messages and refs name them."""
 
 import os
 import re
@@ -40,9 +36,10 @@ class _Logged(NamedTuple):
     message: str
 
 
+# What they say is untrusted: it only leads to commits that are in this clone, and what is found there is looked at like
+# any merge.
 def read_squashes(cwd: str, revisions: Sequence[str], head: str, env: Env = None) -> list[Commit]:
     """The squash merges of a range whose other side is in this clone, newest first; their parents are both sides.
-
     revisions: what rev-list takes, ids alone. head: the commit in whose history a number's first commit is the squash.
     A number counts where the subject ends in it and a ref of that pull request is here; one that was merged otherwise,
     or whose ref has moved on since, does not.
@@ -74,7 +71,7 @@ def read_squashes(cwd: str, revisions: Sequence[str], head: str, env: Env = None
 
 
 def read_pull_heads(cwd: str, env: Env = None) -> dict[tuple[str, str], str]:
-    """The heads of pull requests in this clone: ("pull" or "merge", number) -> commit, where that is one alone."""
+    """("pull" or "merge", number) -> commit, where that is one alone."""
     out = run_git(["for-each-ref", "--format=%(objectname) %(objecttype) %(refname)", *_REFS], cwd, env=env).out
     heads: dict[tuple[str, str], set[str]] = {}
     for line in os.fsdecode(out).splitlines():
@@ -103,7 +100,6 @@ def _parse_log(out: bytes) -> Iterable[_Logged]:
 
 def read_reverts(cwd: str, ids: Iterable[str], head: str, env: Env = None) -> dict[str, str]:
     """Of these commits, those that a commit of `head`'s history takes back by name, and which; the last word counts.
-
     Only a commit that changes a checkpoint is heard.
     """
     wanted = set(ids)

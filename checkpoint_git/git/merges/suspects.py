@@ -1,8 +1,4 @@
-"""Which recent merges may have damaged a checkpoint, found with few git processes; it judges no document.
-
-A merge that took every checkpoint as the only parent that changed it has it is never a suspect, and as a rule that is
-nearly all of them.
-"""
+"""Which recent merges may have damaged a checkpoint, found with few git processes; it judges no document."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -29,10 +25,9 @@ class Recent(NamedTuple):
 
 
 def read_recent_merges(cwd: str, now: int, since: str = "", env: Env = None) -> Recent:
-    """The merges of HEAD's history after the commit that `since` names, else the latest ones.
-
-    The latest: of the last 90 days before `now`, among the newest 5,000 commits, 200 at most. One git process. Raises
-    CheckpointError where since names no commit.
+    """The merges of HEAD's history after the commit that `since` names, else the latest ones. The latest: of the last
+    90 days before `now`, among the newest 5,000 commits, 200 at most. One git process. Raises CheckpointError where
+    since names no commit.
     """
     if since:
         words = ["--merges", f"--max-count={MOST_SINCE + 1}", "HEAD", f"^{since}^{{commit}}"]
@@ -59,8 +54,9 @@ class _Change(NamedTuple):
     result: str
 
 
+# A merge that took every checkpoint as the only parent that changed it has it is never a suspect, and as a rule that is
+# nearly all of them.
 def read_suspects(cwd: str, ids: Sequence[str], env: Env = None) -> list[Commit]:
-    """Of these merges, those in which a checkpoint did not simply come from the only parent that changed it."""
     merges = read_commits(cwd, ids, env)
     changes = _read_changes(cwd, merges, env)
     # What no parent has, and an octopus, calls for a look without a question to the merge base.
@@ -117,7 +113,7 @@ def _read_changes(cwd: str, merges: list[Commit], env: Env) -> dict[str, list[_C
 
 
 def read_outside(cwd: str, ids: Iterable[str], env: Env = None) -> set[str]:
-    """Of these commits, those that are not part of HEAD's history; all of them where one is not here at all."""
+    """Those not in HEAD's history; all of them where one is not here at all."""
     asked = sorted(set(ids))
     if not asked:
         return set()

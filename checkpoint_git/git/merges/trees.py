@@ -1,8 +1,4 @@
-"""Two commits merged by git without index or work tree: the tree it makes, and the files that it leaves unmerged.
-
-With attributes of ours, or (`Plain`) as a server merges them: by lines alone, whatever attributes, drivers and settings
-this clone has. It needs git 2.38 (`git merge-tree --write-tree`), judges nothing, and knows no checkpoint's content.
-"""
+"""Two commits merged by git without index or work tree: the tree it makes, and the files that it leaves unmerged."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,7 +41,7 @@ class Note(NamedTuple):
 
 
 class TreeMerge(NamedTuple):
-    """What git made of two commits. clean: nothing is left to anybody."""
+    """clean: nothing is left to anybody."""
 
     tree: str  # with conflict markers or one side's content at what is unsettled
     clean: bool
@@ -54,11 +50,13 @@ class TreeMerge(NamedTuple):
     texts: frozenset[str]  # the paths whose content was merged line by line, or was tried to
 
 
+# With attributes of ours, or (`Plain`) as a server merges them: by lines alone, whatever attributes, drivers and
+# settings this clone has. It needs git 2.38 (`git merge-tree --write-tree`), judges nothing, and knows no checkpoint's
+# content.
 def merge_trees(sealed: Sealed, ours: str, theirs: str) -> TreeMerge:
-    """The merge of two commits (full ids) as git makes it by the sealed directory's attributes.
-
-    Renames are followed and several merge bases merged first, as `git merge` does. Raises CheckpointError where git
-    cannot merge them: no common ancestor, objects that are missing, a git before 2.38.
+    """The merge of two commits (full ids) as git makes it by the sealed directory's attributes. Renames are followed
+    and several merge bases merged first, as `git merge` does. Raises CheckpointError where git cannot merge them: no
+    common ancestor, objects that are missing, a git before 2.38.
     """
     name_commits(sealed, {"ours": ours, "theirs": theirs})
     words = ["merge-tree", "--write-tree", "--messages", "-z", "ours", "theirs"]
@@ -105,7 +103,7 @@ def fetch_missing(cwd: str, bases: Sequence[str], sides: Sequence[str], env: Env
 
 
 def write_blobs(sealed: Sealed, contents: Sequence[bytes]) -> list[str]:
-    """Contents as objects of the repository, their ids in order."""
+    """Returns their ids, in order."""
     if not contents:
         return []
     for number, data in enumerate(contents):
@@ -116,7 +114,7 @@ def write_blobs(sealed: Sealed, contents: Sequence[bytes]) -> list[str]:
 
 
 def write_tree(sealed: Sealed, tree: str, changes: Mapping[str, Entry | None]) -> str:
-    """The id of a tree that is as `tree` but for these paths; None takes a path away."""
+    """Returns the id. None takes a path away."""
     if not changes:
         return tree
     run_sealed(sealed, ["read-tree", tree])
@@ -141,9 +139,8 @@ class RenameLoss(NamedTuple):
 
 
 def read_rename_losses(sealed: Sealed, bases: Sequence[str], tree: str) -> list[RenameLoss]:
-    """The checkpoints that a merge of "ours" and "theirs" into a tree dropped by following a rename.
-
-    bases: the merge bases, full ids. What was moved to another place that a checkpoint may have is not among them.
+    """The checkpoints that a merge of "ours" and "theirs" into a tree dropped by following a rename. bases: the merge
+    bases, full ids. What was moved to another place that a checkpoint may have is not among them.
     """
     found = []
     for mover, other in (("ours", "theirs"), ("theirs", "ours")):
@@ -169,8 +166,6 @@ def read_rename_losses(sealed: Sealed, bases: Sequence[str], tree: str) -> list[
 
 
 class Plain(NamedTuple):
-    """A place to merge in."""
-
     sealed: Sealed
     cwd: str  # the repository
     env: Env  # in which git there reads what was made here too
@@ -190,7 +185,6 @@ def open_plain(cwd: str, env: Env = None) -> Iterator[Plain]:
 
 
 def merge_by_lines(plain: Plain, first: str, second: str) -> TreeMerge:
-    """The line-based merge of two commits (full ids). Raises CheckpointError where git cannot merge them."""
     if plain.sealed.partial:
         bases = read_base_ids(plain.cwd, (first, second), plain.env)
         fetch_missing(plain.cwd, bases[:1], (first, second), plain.env)
@@ -198,7 +192,7 @@ def merge_by_lines(plain: Plain, first: str, second: str) -> TreeMerge:
 
 
 def find_stopped(merged: TreeMerge) -> dict[str, tuple[str, ...]]:
-    """The checkpoint paths that a merge leaves to the user, with git's words for why."""
+    """Path -> git's words for why."""
     stopped = {one.path: one.kinds for one in merged.unsettled if is_merged(one.path)}
     for note in merged.notes:
         stopped.update({path: (note.kind,) for path in note.paths if is_merged(path) and path not in stopped})
@@ -206,10 +200,9 @@ def find_stopped(merged: TreeMerge) -> dict[str, tuple[str, ...]]:
 
 
 def is_dropped(cwd: str, commit: Commit, env: Env = None) -> bool:
-    """Whether a merge of two took nothing at all of one of them, as `git merge -s ours` does.
-
-    Only what is seen on other files than checkpoints counts: one side's checkpoints alone may have been thrown away by
-    whoever had to resolve them.
+    """Whether a merge of two took nothing at all of one of them, as `git merge -s ours` does. Only what is seen on
+    other files than checkpoints counts: one side's checkpoints alone may have been thrown away by whoever had to
+    resolve them.
     """
     trees = [parent.tree for parent in read_commits(cwd, commit.parents, env)]
     if len(trees) != 2 or trees[0] == trees[1] or commit.tree not in trees:

@@ -1,10 +1,4 @@
-"""What an entity means as a checkpoint, and how it is changed without ever losing a value. Pure.
-
-An observation is a text `key:value`, split at the first colon. An update is two calls: new values are added, then the
-old ones are deleted. A process that is killed between them leaves both, and every update changes the timestamp: so
-several timestamps mean an update that was cut off. What was added last then counts, and the next update deletes the
-rest before it adds anything.
-"""
+"""What an entity means as a checkpoint, and how it is changed without ever losing a value."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -41,7 +35,7 @@ class Observation(NamedTuple):
 
 
 def parse(text: str) -> Observation:
-    """An observation taken apart; `key: value` is the same as `key:value`, and an address is not a field."""
+    """`key: value` is the same as `key:value`, split at the first colon; an address is not a field."""
     key, colon, value = text.partition(":")
     is_field = bool(colon) and is_key(key) and not value.startswith("//")
     return Observation(text, key, value.strip()) if is_field else Observation(text, "", text)
@@ -56,13 +50,13 @@ def write(key: str, value: str) -> str:
 
 
 def write_all(fields: Mapping[str, str]) -> list[str]:
-    """The texts of fields: the known keys in their order, then the others as they come."""
+    """The known keys in their order, then the others as they come."""
     known = [key for key in KEYS if key in fields]
     return [write(key, fields[key]) for key in [*known, *(key for key in fields if key not in KEYS)]]
 
 
 def group(texts: Iterable[str]) -> dict[str, list[str]]:
-    """The different values of each key, in the order of the graph; what is not a field is left out."""
+    """The different values of each key in the order of the graph, without what is not a field."""
     values: dict[str, list[str]] = {}
     for each in map(parse, texts):
         if each.key and each.value not in values.setdefault(each.key, []):
@@ -88,10 +82,8 @@ class Entity(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """An entity as a checkpoint.
-
-    fields: one value a key. several: the values of each known key that has more than one. loose: observations that are
-    not fields. state: "good", "interrupted", "corrupted" or "foreign".
+    """An entity as a checkpoint. fields: one value a key. several: the values of each known key that has more than one.
+    loose: observations that are not fields. state: "good", "interrupted", "corrupted" or "foreign".
     """
 
     fields: dict[str, str]
@@ -101,7 +93,7 @@ class Reading(NamedTuple):
 
 
 def read_entity(entity: Entity) -> Reading:
-    """An entity's fields. Of several values the last counts, of several timestamps the newest."""
+    """Of several values the last counts, of several timestamps the newest."""
     values = group(entity.observations)
     fields = {key: found[-1] for key, found in values.items()}
     instants = [(read_instant(value), at, value) for at, value in enumerate(values.get("timestamp", ()))]
@@ -126,6 +118,10 @@ class Steps(NamedTuple):
     delete: list[str]
 
 
+# An observation is a text `key:value`. An update is two calls: new values are added, then the old ones deleted. A
+# process that is killed between them leaves both, and every update changes the timestamp: so several timestamps mean an
+# update that was cut off. What was added last then counts, and the next update deletes the rest before it adds
+# anything.
 def plan_update(entity: Entity, changes: Mapping[str, str | None]) -> Steps:
     """How fields get their new values; None removes a field. Observations that are not fields stay."""
     fields = read_entity(entity).fields

@@ -25,9 +25,8 @@ _SETUP = "`checkpoint memory setup` installs one and asks first; or: git config 
 
 
 class Settings(NamedTuple):
-    """What git's configuration says. command and file: "" where unset. entity: the checkpoint's name.
-
-    timeout: seconds that the server may take to start, and for each answer.
+    """What git's configuration says. command and file: "" where unset. entity: the checkpoint's name. timeout: seconds
+    that the server may take to start, and for each answer.
     """
 
     command: str
@@ -82,7 +81,6 @@ def open_graph(settings: Settings, cwd: str, env: Mapping[str, str], *, offline:
 
 @contextmanager
 def open_checkpoint(args: argparse.Namespace, invocation: Invocation) -> Iterator[tuple[Transport, str]]:
-    """The graph that a verb works on, and the checkpoint's name in it."""
     settings = read_settings(invocation.cwd, args.entity)
     with open_graph(settings, invocation.cwd, invocation.env, offline=args.offline) as transport:
         yield transport, settings.entity

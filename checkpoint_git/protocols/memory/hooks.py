@@ -43,7 +43,7 @@ def after_commit(cwd: str, env: Mapping[str, str]) -> None:
 
 
 def read_log(cwd: str) -> str:
-    """The end of what the last save after a commit printed; "" without one."""
+    """The end of what the last save after a commit printed."""
     from checkpoint_git.disk.discover import find_repository
 
     repository = find_repository(cwd)

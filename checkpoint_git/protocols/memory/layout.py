@@ -28,7 +28,7 @@ def check_entity_name(name: str) -> str:
 
 
 class Server(NamedTuple):
-    """How a server is started. words: its argv. env: what is added to the environment. graph: its file, "" unknown."""
+    """words: its argv. env: what is added to the environment. graph: its file, "" unknown."""
 
     words: tuple[str, ...]
     env: Mapping[str, str]

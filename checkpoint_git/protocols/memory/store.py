@@ -1,9 +1,4 @@
-"""Reading and changing the checkpoint's entity through a transport: every write is read back, or fails.
-
-The reference server (2026.8.31) acknowledges what a second writer then overwrites: of 20 entities created at once it
-acknowledged 20 and stored 1. So an acknowledgement counts for nothing here, only what is found in the graph afterwards,
-twice.
-"""
+"""Reading and changing the checkpoint's entity through a transport: every write is read back, or fails."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -32,9 +27,8 @@ Fields = Mapping[str, str | None]
 
 
 class Saved(NamedTuple):
-    """entity: as it was found in the graph after the write. created: it was not there before.
-
-    changed: the fields that were set or removed. copy: the folder of the backup of a corrupted checkpoint, "" without.
+    """entity: as it was found in the graph after the write. created: it was not there before. changed: the fields that
+    were set or removed. copy: the folder of the backup of a corrupted checkpoint, "" without.
     """
 
     entity: Entity
@@ -48,7 +42,7 @@ class Saved(NamedTuple):
 
 
 def load_entity(transport: Transport, name: str) -> Entity | None:
-    """The entity with a name, None without one; one that is there twice counts as one."""
+    """One that is there twice counts as one."""
     found = [entity for entity in transport.open_nodes([name]) if entity.name == name]
     if not found:
         return None
@@ -112,6 +106,8 @@ def check_fields(fields: Mapping[str, str]) -> None:
 # the entity
 
 
+# The reference server (2026.8.31) acknowledges what a second writer then overwrites: of 20 entities created at once it
+# acknowledged 20 and stored 1. So only what is found in the graph afterwards, twice, counts.
 def write_fields(transport: Transport, name: str, changes: Fields) -> Saved:
     """Sets fields of an entity, or creates it; None removes a field. Raises CheckpointError where they do not stay."""
     created = False
@@ -140,7 +136,7 @@ def write_fields(transport: Transport, name: str, changes: Fields) -> Saved:
 
 
 def check_ours(entity: Entity) -> None:
-    """Raises CheckpointError for an entity that another client made: it is neither changed nor deleted."""
+    """Raises CheckpointError for another client's entity: it is neither changed nor deleted."""
     if read_entity(entity).state == "foreign":
         message = f'the entity "{entity.name}" is another client\'s: its type is not {ENTITY_TYPE}'
         raise CheckpointError(message, "choose another name: git config checkpoint.memoryEntity NAME")

@@ -33,9 +33,8 @@ _SEPARATORS = {"last_action": "; ", "context_files": ","}  # of a list in the do
 
 
 class Difference(NamedTuple):
-    """One field that is not the same on both sides. ours, theirs: checkpoint's and document's value, "" for none.
-
-    place: in the document, as a person writes it. differs: both are set. winner: the side whose value both will have.
+    """ours, theirs: checkpoint's and document's value, "" for none. place: in the document, as a person writes it.
+    differs: both are set. winner: the side whose value both will have.
     """
 
     field: str
@@ -108,7 +107,7 @@ def _unknown_form(place: str) -> CheckpointError:
 
 
 def compare(fields: Mapping[str, str], document: Mapping[str, Any], *, to_document: bool) -> list[Difference]:
-    """The fields that differ. to_document: where both are set the checkpoint wins, else the document."""
+    """to_document: where both are set the checkpoint wins, else the document."""
     found = []
     for field in FIELDS:
         ours, theirs = fields.get(field, "").strip(), _read_text(document, field)

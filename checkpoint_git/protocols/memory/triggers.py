@@ -8,7 +8,6 @@ from checkpoint_git.core.errors import CheckpointError
 
 class Trigger(NamedTuple):
     """An occasion to save. needs: fields that must be there in the end. defaults: for fields that were not given.
-
     fresh: needed fields that have to be given anew, because an earlier checkpoint's value would be wrong now.
     """
 
@@ -52,7 +51,7 @@ class Request(NamedTuple):
 
 
 def plan_fields(request: Request, before: Mapping[str, str], stamp: str) -> dict[str, str | None]:
-    """The fields to set; None removes one. before: what the checkpoint holds now. Raises CheckpointError."""
+    """None removes a field. before: what the checkpoint holds now. Raises CheckpointError."""
     trigger = TRIGGERS[request.trigger]
     changes: dict[str, str | None] = dict(trigger.defaults)
     if following := request.next_milestone or request.next_phase:

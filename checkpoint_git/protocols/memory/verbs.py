@@ -319,7 +319,6 @@ def _list_details(entity: Entity, reading: Reading) -> list[Block]:
 
 
 def _ask(lines: list[Block], invocation: Invocation) -> str:
-    """What the user chooses at a terminal: one of _CHOICES or "nothing"."""
     for line in lines:
         if isinstance(line, Line):
             invocation.stderr.write(f"{escape_controls(line.text)}\n")

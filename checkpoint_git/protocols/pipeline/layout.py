@@ -42,7 +42,7 @@ class RecordName(NamedTuple):
 
 
 def parse_path(path: str) -> RecordName | None:
-    """What a path's last three parts say; None where the file's name is not one of a record."""
+    """From its last three parts; None where the file's name is not one of a record."""
     *folders, name = path.rsplit("/", 2)
     match = _FILE_NAME.fullmatch(name)
     if match is None or (match[2], int(match[1])) not in _PAIRS:

@@ -20,7 +20,7 @@ _MOST_NAMED = 10  # attempts in a hint
 
 
 class Run(NamedTuple):
-    """One run of a pipeline. base: absolute path. run_id: canonical UUID."""
+    """base: absolute path. run_id: canonical UUID."""
 
     base: str
     ticket_id: str
@@ -62,8 +62,6 @@ def check_phase(phase: str, *, writing: bool = False) -> str:
 
 
 class Draft(NamedTuple):
-    """What a new record is to say. timestamp: "" for now."""
-
     phase: str
     payload: Mapping[str, Any]
     commits: Mapping[str, str]
@@ -72,7 +70,7 @@ class Draft(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A record that is on the disk. path: relative to the base."""
+    """path: relative to the base."""
 
     path: str
     value: dict[str, Any]
@@ -141,7 +139,7 @@ def _path(value: dict[str, Any]) -> str:
 
 
 def _create(base: str, value: dict[str, Any]) -> bool:
-    """Writes a record whole and on the disk; False where its name is taken."""
+    """False where its name is taken."""
     from checkpoint_git.disk import atomic  # `pipeline list`, the hot verb, writes nothing
 
     data = write_block(value).encode()
@@ -153,7 +151,7 @@ def _create(base: str, value: dict[str, Any]) -> bool:
 
 
 def next_attempt(run: Run, phase: str) -> int:
-    """One more than the highest attempt at a phase, by the names of the files. Raises CheckpointError at the last."""
+    """By the names of the files. Raises CheckpointError at the last."""
     following = max(run.attempts(phase), default=0) + 1
     if following > layout.MAX_ATTEMPT:
         raise CheckpointError(f"{phase} has been attempted {layout.MAX_ATTEMPT} times", "start a new run")
@@ -164,7 +162,7 @@ def next_attempt(run: Run, phase: str) -> int:
 
 
 class Found(NamedTuple):
-    """The record that was asked for, and newer ones that were passed over because they are broken."""
+    """newer ones were passed over because they are broken."""
 
     record: Record
     skipped: list[Skipped]
@@ -241,9 +239,8 @@ class PhaseState(NamedTuple):
 
 
 class Resumption(NamedTuple):
-    """Whether a run can go on at a phase. phases: the earlier ones in order.
-
-    warnings: what is odd about the records, and no reason to stop; what was passed over for an older record first.
+    """Whether a run can go on at a phase. phases: the earlier ones in order. warnings: what is odd about the records,
+    and no reason to stop; what was passed over for an older record first.
     """
 
     phase: str

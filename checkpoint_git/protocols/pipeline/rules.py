@@ -1,7 +1,4 @@
-"""What a pipeline record must mean beyond its shape, and what a break of that is called. Pure: values in, findings out.
-
-Values may break the schema: every check looks before it reads, and leaves to the schema what the schema says.
-"""
+"""What a pipeline record must mean beyond its shape, and what a break of that is called."""
 
 import json
 import os
@@ -84,6 +81,7 @@ _TYPE_NAMES = {
 # meaning
 
 
+# Values may break the schema: every check looks before it reads, and leaves to the schema what the schema says.
 def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Finding]:
     """skill: the last three parts of the record's path, unknown folders left empty. now: seconds since 1970."""
     payload = value.get("phase_payload")
@@ -163,7 +161,7 @@ def _check_repositories(value: dict[str, Any]) -> Iterator[Finding]:
 
 
 def find_payload_phase(value: dict[str, Any]) -> str:
-    """The phase whose payload a record should have; "" where the record and its payload do not agree on one."""
+    """Empty where the record and its payload do not agree on one."""
     phase, payload = value.get("phase"), value.get("phase_payload")
     claimed = payload.get("phase", phase) if isinstance(payload, dict) else phase
     return phase if isinstance(phase, str) and phase in layout.READ_PHASES and claimed == phase else ""
@@ -202,7 +200,7 @@ def read_timestamp(text: str) -> tuple[int, str] | None:
 
 
 def to_utc(text: str) -> str | None:
-    """The same instant as RFC 3339 text in UTC, None for another text and outside the years 1 to 9999."""
+    """RFC 3339; None for another text and outside the years 1 to 9999."""
     instant = read_timestamp(text)
     if instant is None or not -62_135_596_800 <= instant[0] <= _LAST_SECOND:
         return None

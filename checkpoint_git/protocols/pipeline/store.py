@@ -1,7 +1,4 @@
-"""Pipeline records on disk: finding, reading, and creating them once and for all. It judges no content.
-
-Nothing that has a record's name is ever changed, replaced or removed here.
-"""
+"""Pipeline records on disk: nothing that has a record's name is ever changed, replaced or removed."""
 
 import errno
 import os
@@ -20,16 +17,15 @@ SETTING = "checkpoint.pipelineDir"
 
 
 class Skipped(NamedTuple):
-    """What was passed over, and why. path: relative to the base."""
+    """path: relative to the base."""
 
     path: str
     reason: str
 
 
 class RunState(NamedTuple):
-    """One run by the names of its files. phases: those that have a record, in order. attempts: all records.
-
-    folder: relative to the project where it is inside, else absolute.
+    """One run by the names of its files. phases: those that have a record, in order. attempts: all records. folder:
+    relative to the project where it is inside, else absolute.
     """
 
     ticket_id: str
@@ -54,7 +50,7 @@ def find_base(wished: str | None, cwd: str, env: Mapping[str, str]) -> str:
 
 
 def read_setting(cwd: str, env: Mapping[str, str]) -> str:
-    """What the setting names as the base of all records, "" where it is not set or git is missing."""
+    """Empty where it is not set or git is missing."""
     from checkpoint_git.git.run import GitMissingError, stream_git
 
     words = ["config", "--null", "--type=path", "--default", "", "--get", SETTING]
@@ -96,7 +92,7 @@ def list_tickets(base: str) -> list[str]:
 
 
 def list_runs(base: str, ticket_id: str, skipped: list[Skipped]) -> list[str]:
-    """The runs of a ticket that have a folder, sorted. Another folder that holds records is added to skipped."""
+    """Those that have a folder, sorted. Another folder that holds records is added to skipped."""
     runs = []
     for name in sorted(_list_folder(base, ticket_id, skipped)):
         if layout.is_run_folder(name):

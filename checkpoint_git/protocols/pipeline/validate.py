@@ -21,10 +21,9 @@ _MOST_ENTRIES = 100_000  # that are looked at for records
 
 
 class Record(NamedTuple):
-    """One record and everything that is wrong with it.
-
-    name: what its place says. value: the decoded mapping, None where there is none; it may break the schema where
-    findings say so. findings: with path, and line and column where they are known.
+    """One record and everything that is wrong with it. name: what its place says. value: the decoded mapping, None
+    where there is none; it may break the schema where findings say so. findings: with path, and line and column where
+    they are known.
     """
 
     path: str
@@ -100,7 +99,7 @@ _MOST_FINDINGS = 100
 
 
 def _cut(value: Any) -> Any:
-    """The value with only the first items of what is too long to be explained whole."""
+    """Only the first items of what is too long to be explained whole."""
     if isinstance(value, dict):
         return {key: _cut(value[key]) for key in list(value)[:_MOST_ITEMS]}
     return [_cut(item) for item in value[:_MOST_ITEMS]] if isinstance(value, list) else value
@@ -153,7 +152,7 @@ def compare_with_repository(record: Record, path: str) -> list[Finding]:
 
 
 def _read_names(work_tree: str, git_dir: str) -> frozenset[str]:
-    """What a repository goes by: its folder, that of the folder that it is a linked work tree of, and its remotes."""
+    """Its folder, that of the folder that it is a linked work tree of, and its remotes."""
     from checkpoint_git.git.refs import read_own_names
 
     main, found, _ = git_dir.rpartition("/.git/worktrees/")

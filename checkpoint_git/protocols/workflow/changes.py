@@ -1,8 +1,4 @@
-"""Everything that changes a workflow: read under the lock, change, check, write. It prints nothing and asks nobody.
-
-interruption_safe is false while the two files change, each at once: a kill in between leaves a state that can be
-resumed, and that says so.
-"""
+"""Everything that changes a workflow: read under the lock, change, check, write. It prints nothing and asks nobody."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +33,6 @@ Change = Callable[[Value, Value, int], "Finding | None"]
 
 class Changed(NamedTuple):
     """The result of a change. refused: why nothing was written, empty where it was. saved: the files, relative.
-
     following: the phase after an advance, "" after the last one. archive: where an old state was moved to, None where
     there was none. steps, kept_aside: of a recovery; (old path, new path) of outputs that are not trusted.
     """
@@ -51,6 +46,8 @@ class Changed(NamedTuple):
     kept_aside: Sequence[tuple[str, str]] = ()
 
 
+# interruption_safe is false while the two files change, each at once: a kill in between leaves a state that can be
+# resumed, and that says so.
 class Writer(NamedTuple):
     """Changes the workflow of a place. now: seconds since 1970. on_wait: called once when another process writes."""
 
@@ -59,10 +56,9 @@ class Writer(NamedTuple):
     on_wait: Tell = lambda: None
 
     def start(self, name: str, *, unasked: bool = False) -> Changed | None:
-        """The new workflow; what was there before is archived.
-
-        name: "" for that of the archived workflow; where that cannot be read, nothing is begun or saved. unasked: None,
-        and nothing done, where a workflow is unfinished, such as one that another process began a moment ago.
+        """The new workflow; what was there before is archived. name: "" for that of the archived workflow; where that
+        cannot be read, nothing is begun or saved. unasked: None, and nothing done, where a workflow is unfinished, such
+        as one that another process began a moment ago.
         """
         with self._hold() as before:
             if unasked and before.is_unfinished:

@@ -30,9 +30,8 @@ MAX_ATTEMPTS = 3
 
 
 class Phase(NamedTuple):
-    """One phase. outputs: where its result may be, the usual place first; a name may hold one "*".
-
-    drafts: a folder of preliminary results, "" for none. agent: who makes the result. drafter: who makes the drafts.
+    """One phase. outputs: where its result may be, the usual place first; a name may hold one "*". drafts: a folder of
+    preliminary results, "" for none. agent: who makes the result. drafter: who makes the drafts.
     """
 
     outputs: tuple[str, ...]
@@ -66,7 +65,7 @@ def check_phase(name: str) -> str:
 
 
 def parse_approvals(text: str) -> tuple[str, ...]:
-    """The phases of a list with commas or blanks; "none" for none. Raises CheckpointError for an unknown one."""
+    """With commas or blanks; "none" for none. Raises CheckpointError for an unknown phase."""
     return tuple(check_phase(name) for name in text.replace(",", " ").split() if name.lower() != "none")
 
 
@@ -74,7 +73,7 @@ def parse_approvals(text: str) -> tuple[str, ...]:
 
 
 def find_skill(file_name: str) -> str:
-    """Which of the two files a name (or path) means: "phase", "execution", "" for neither."""
+    """Returns "phase", "execution", "" for neither."""
     name = file_name.rpartition("/")[2].removesuffix(SUFFIX)
     return name if name in FILES and file_name.endswith(SUFFIX) else ""
 
@@ -88,7 +87,7 @@ def relative_state_path(file: str) -> str:
 
 
 def archive_name(workflow_id: str, instant: str, number: int = 1) -> str:
-    """{workflow_id}_{timestamp}, safe for a path, with a number where that is taken. instant: RFC 3339 in UTC."""
+    """{workflow_id}_{timestamp}, safe for a path. instant: RFC 3339 in UTC."""
     letters = re.sub(r"[^A-Za-z0-9._-]", "_", workflow_id)[:_MAX_SAFE]  # an id may hold anything, "../.." too
     safe = re.sub(r"^[.-]", "_", letters) or "workflow"
     return f"{safe}_{file_stamp(instant)}" + (f"-{number}" if number > 1 else "")

@@ -11,9 +11,8 @@ Action = Literal["advance", "spawn", "ask_approval", "continue_tasks", "complete
 
 
 class Plan(NamedTuple):
-    """What to do next. agent: who is to be started, for "spawn" and "continue_tasks"; "" for nobody.
-
-    options: what the user is to choose from, as paths relative to the project. tasks: the ids to go on with, in order.
+    """What to do next. agent: who is to be started, for "spawn" and "continue_tasks"; "" for nobody. options: what the
+    user is to choose from, as paths relative to the project. tasks: the ids to go on with, in order.
     """
 
     action: Action
@@ -24,9 +23,8 @@ class Plan(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What the table asks about. output: the current phase's result. drafts: of ARCHITECTURE, relative paths.
-
-    tasks: the rows of execution.json, recovery done. approvals: the phases that need an approval.
+    """What the table asks about. output: the current phase's result. drafts: of ARCHITECTURE, relative paths. tasks:
+    the rows of execution.json, recovery done. approvals: the phases that need an approval.
     """
 
     output: OutputFile
@@ -36,7 +34,7 @@ class Facts(NamedTuple):
 
 
 def is_finished(state: Mapping[str, Any]) -> bool:
-    """Whether nothing is left to resume: the last phase is complete, and noted as such."""
+    """The last phase is complete, and noted as such."""
     # Agents that go to the next phase and leave "complete" as the status have not done that phase. A resume that looks
     # for in_progress alone would read a crash between two phases as a fresh start, and overwrite the state.
     is_complete = state.get("current_phase") == LAST and state.get("phase_status") == "complete"
@@ -44,7 +42,7 @@ def is_finished(state: Mapping[str, Any]) -> bool:
 
 
 def phases_in(state: Mapping[str, Any], key: str) -> list[str]:
-    """The phases that the rows of a list name, in order. The value may break the schema."""
+    """The value may break the schema."""
     rows = state.get(key)
     return [str(row.get("phase")) for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 

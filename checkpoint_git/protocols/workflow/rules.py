@@ -1,7 +1,4 @@
-"""What a workflow's two files must mean beyond their shape, alone and together. Pure: values in, findings out.
-
-Values may break the schema: every check looks before it reads, and leaves to the schema what the schema says.
-"""
+"""What a workflow's two files must mean beyond their shape, alone and together."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -51,6 +48,7 @@ def describe(mismatch: Mismatch) -> Finding:
 # meaning
 
 
+# Values may break the schema: every check looks before it reads, and leaves to the schema what the schema says.
 def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Finding]:
     """skill: "phase" or "execution", as the file's name says. now: seconds since 1970."""
     found = list(_check_instants(value, now)) if skill else []
@@ -74,7 +72,7 @@ def _warning(code: str, message: str, where: str, hint: str = "") -> Finding:
 
 
 def _read_rows(value: Mapping[str, Any], key: str) -> list[tuple[str, dict[str, Any]]]:
-    """(where, row) of the objects in a list of the document; nothing where there is no such list."""
+    """(where, row) of the list's objects."""
     rows = value.get(key)
     items = enumerate(rows) if isinstance(rows, list) else ()
     return [(f"/{key}/{at}", row) for at, row in items if isinstance(row, dict)]
@@ -186,7 +184,7 @@ def list_outputs(phase: dict[str, Any], execution: dict[str, Any]) -> list[tuple
 
 
 def check_output(output: OutputFile, what: str, where: str, hint: str) -> Finding | None:
-    """What is wrong with an output that is said to be there. what: how a message calls it."""
+    """what: how a message calls it."""
     if output.state == "missing":
         return _error("workflow/output-missing", f"{what} is not there", where, hint)
     if output.state == "outside":

@@ -19,7 +19,7 @@ _GRACE = 2  # seconds: file systems round what a clock says
 
 
 class State(NamedTuple):
-    """The two files. phase is None where there is no phase.json, execution where there is no execution.json."""
+    """The two files' documents, None where a file is missing."""
 
     place: Place
     phase: Document | None
@@ -49,14 +49,14 @@ class State(NamedTuple):
 
     @property
     def last_activity(self) -> str | None:
-        """The later of the two files' last_updated; None where neither is a valid timestamp."""
+        """The later of the two files' last_updated; None where neither is valid."""
         texts = [(document.value or {}).get("last_updated") for document in self.documents]
         known = [(instant, text) for text in texts if (instant := read_instant(text)) is not None]
         return max(known)[1] if known else None
 
     @property
     def is_over(self) -> bool:
-        """Whether the workflow is complete, so that a new one may begin without a question."""
+        """Complete, so that a new one may begin without a question."""
         return bool(self.phase and self.phase.is_valid and is_finished(self.value))
 
     @property
@@ -157,7 +157,7 @@ def find_beginning(value: Mapping[str, Any]) -> int:
 
 
 def find_output(place: Place, phase: str, since: int) -> OutputFile:
-    """A phase's result on disk, a good one before any other. since: what was written earlier is from another run."""
+    """A good one before any other. since: what was written earlier is from another run."""
     seen = []
     for path in (path for pattern in TABLE[phase].outputs for path in store.list_files(place, pattern)):
         found = store.read_output(place, path)
@@ -199,7 +199,6 @@ class Prospect(NamedTuple):
 
 
 def look_ahead(place: Place, approvals: tuple[str, ...], now: int) -> Prospect:
-    """What there is to take up, once tasks are recovered. Nothing is written."""
     state = load_state(place, now)
     if state.phase is None:  # another process archived it a moment ago
         raise missing_workflow(place)

@@ -100,7 +100,7 @@ def written_at(place: Place, path: str) -> float | None:
 
 
 def _full_path(place: Place, path: str) -> str:
-    """The absolute path of a relative one that stays in the project. Raises ValueError for any other."""
+    """Raises ValueError for a path that leaves the project."""
     is_odd = not path or "\0" in path or os.path.isabs(path) or len(os.fsencode(path)) > 4_000
     full = "" if is_odd else os.path.normpath(os.path.join(place.root, path))
     if is_odd or not full.startswith(place.root.rstrip(os.sep) + os.sep) or not is_inside(full, place.top):
@@ -158,10 +158,9 @@ def write_state(place: Place, file: str, data: bytes) -> None:
 
 
 def archive_state(place: Place, workflow_id: str, instant: str) -> str | None:
-    """Moves what is in the places of the two files into an archive of its own; None where there is nothing.
-
-    Returns the archive's path relative to the project. instant: RFC 3339 in UTC. Nothing is deleted except archives
-    beyond the newest five. A kill in between leaves phase.json archived and execution.json in its place, or both.
+    """Moves what is in the places of the two files into an archive of its own; None where there is nothing. Returns the
+    archive's path relative to the project. instant: RFC 3339 in UTC. Nothing is deleted except archives beyond the
+    newest five. A kill in between leaves phase.json archived and execution.json in its place, or both.
     """
     present = [path for path in (layout.state_path(place, file) for file in layout.FILES) if os.path.lexists(path)]
     if not present:

@@ -1,7 +1,4 @@
-"""The tasks in execution.json: what the verbs change, and what recovery does with those whose session is gone. Pure.
-
-Values are token values (jsontext): numbers are bytes, and whatever is not touched stays what it was.
-"""
+"""The tasks in execution.json: what the verbs change, and what recovery does with those whose session is gone."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -12,6 +9,7 @@ from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.workflow.layout import MAX_ATTEMPTS
 
+# Token values (jsontext): numbers are bytes, and whatever is not touched stays what it was.
 Value = dict[str, Any]
 Verdict = Literal["orphan", "done", "failed"]
 
@@ -132,11 +130,9 @@ def _finding(code: str, message: str, hint: str = "") -> Finding:
 
 
 class OutputFile(NamedTuple):
-    """A file that a phase or a task leaves behind. path: relative to the project, "" for none named.
-
-    state: "good", "missing", "outside" the project, "unreadable" (why says how), or "older" than the workflow. value:
-    the content of one that is JSON by its name. written: when, seconds since 1970; never too early where the file could
-    not be read.
+    """A file that a phase or a task leaves behind. path: relative to the project, "" for none named. state: "good",
+    "missing", "outside" the project, "unreadable" (why says how), or "older" than the workflow. value: the content of
+    one that is JSON by its name. written: when, seconds since 1970; never too early where the file could not be read.
     """
 
     path: str = ""

@@ -106,7 +106,7 @@ def _open_writer(invocation: Invocation) -> Writer:
 
 
 def _report(changed: Changed, lines: list[Block], **more: Any) -> Outcome:
-    """What a change saved, or why it saved nothing. more: members of the answer where it saved something."""
+    """more: members of the answer where it saved something."""
     data = {**changed.state.data(), "saved": list(changed.saved)}
     if changed.refused:
         return Outcome(data, [], changed.refused, 1)

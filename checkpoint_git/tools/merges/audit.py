@@ -54,8 +54,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class AuditRange(NamedTuple):
-    """What is to be looked at."""
-
     revisions: str  # as rev-list takes them, no option among them
     head: str  # with which what the merges did is compared
     ahead: bool = False  # the range is no part of HEAD's history
@@ -72,7 +70,7 @@ class AuditResult(NamedTuple):
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb: exit code 1 where unrepaired damage remains."""
+    """Exit code 1 where unrepaired damage remains."""
     cwd, env = invocation.cwd, offline_env(invocation.env)
     asked = _read_asked(args, cwd, env)
     schemas = Schemas(read_choices(cwd))

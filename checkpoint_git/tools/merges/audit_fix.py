@@ -47,10 +47,9 @@ class Plan(NamedTuple):
 def plan_repair(
     plain: Plain, audited: Sequence[AuditedMerge], schemas: Schemas, now: int, env: Mapping[str, str]
 ) -> Plan:
-    """What repairs the damage that still shows. audited: newest first, as compared with HEAD.
-
-    env: the caller's; with CHECKPOINT_SKILL set, only that skill's checkpoint is repaired. Raises CheckpointError where
-    no commit can be made now.
+    """What repairs the damage that still shows. audited: newest first, as compared with HEAD. env: the caller's; with
+    CHECKPOINT_SKILL set, only that skill's checkpoint is repaired. Raises CheckpointError where no commit can be made
+    now.
     """
     own = clean_env(env)
     site = read_site(plain.cwd, own)
@@ -86,7 +85,6 @@ def _refuse(path: str, where: str, why: str, hint: str) -> Finding:
 
 
 def _refuse_gone(path: str, event: Event, file: AuditedFile) -> Finding:
-    """A file that a merge left out is not made again by itself: perhaps it was meant to go."""
     versions = file.judged.file
     hint = f"checkpoint explain-merge {event.commit[:12]} -- {shlex.quote(path)}"
     if versions.first is None or versions.second is None:
@@ -98,7 +96,6 @@ def _refuse_gone(path: str, event: Event, file: AuditedFile) -> Finding:
 def _plan_file(
     plan: Plan, path: str, before: bytes, files: Sequence[tuple[Event, AuditedFile]], schema: Schema, now: int
 ) -> None:
-    """Add one file to the plan: the damage of one merge after the other's, the oldest first."""
     data, merges = before, list[str]()
     for event, file in files:
         hint = f"checkpoint explain-merge {event.commit[:12]} -- {shlex.quote(path)}"
@@ -145,7 +142,7 @@ def _list_left(file: AuditedFile, after: bytes) -> Iterator[tuple[str, str]]:
 
 
 def write_plan(plan: Plan, on_wait: Callable[[], None]) -> str:
-    """The repair as a commit on HEAD; its id. Raises CheckpointError where the files changed meanwhile."""
+    """Returns the commit's id. Raises CheckpointError where the files changed meanwhile."""
     site = plan.site
     contents = {file.path: file.after for file in plan.files}
     # Paths are untrusted: what could end a line of the message or look like a trailer is escaped.
@@ -160,7 +157,7 @@ def write_plan(plan: Plan, on_wait: Callable[[], None]) -> str:
 
 
 def plan_data(plan: Plan, commit: str | None) -> dict[str, Any]:
-    """The JSON of a repair. commit: None for a dry run, and where nothing was to be done."""
+    """commit: None for a dry run, and where nothing was to be done."""
     return {
         "commit": commit,
         "merges": plan.merges,

@@ -1,7 +1,4 @@
-"""`checkpoint ci`: what a job of a forge runs, because no forge's merge button runs a merge driver.
-
-Here is `ci verify`: whether a line-based merge, or a merge queue's candidate, corrupts anything. It fetches nothing.
-"""
+"""`checkpoint ci`: what a job of a forge runs, because no forge's merge button runs a merge driver."""
 
 import argparse
 
@@ -81,8 +78,9 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return premerge_verb.run(args, invocation) if args.action == "premerge" else _verify(args, invocation)
 
 
+# Whether a line-based merge, or a merge queue's candidate, corrupts anything. It fetches nothing.
 def _verify(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb: exit code 1 where a line-based merge stops, or does what no rule would."""
+    """Exit code 1 where a line-based merge stops, or does what no rule would."""
     cwd, env = invocation.cwd, clean_env(invocation.env)
     schemas = Schemas(read_choices(cwd))
     singles: list[Commit] = []
@@ -105,7 +103,7 @@ def _verify(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def _read_named(plain: Plain, name: str) -> str:
-    """The full id of a commit that the words name. Raises CheckpointError where it is not here: nothing is fetched."""
+    """The full id. Raises CheckpointError where the commit is not here: nothing is fetched."""
     try:
         return read_commit(plain.cwd, name, plain.env)
     except CheckpointError as error:
@@ -138,7 +136,7 @@ def _verify_one(plain: Plain, commit: Commit, base: str | None, head: str | None
 
 
 def _verify_chain(plain: Plain, base: str, candidate: str, schemas: Schemas) -> tuple[list[AuditedMerge], list[Commit]]:
-    """What each merge of a candidate did; and the commits of it of whose other side nothing is known."""
+    """Returns also the commits of whose other side nothing is known."""
     cwd, env = plain.cwd, plain.env
     if run_git(["merge-base", "--is-ancestor", base, candidate], cwd, env=env, check=False).code != 0:
         hint = "name the commit that it was built upon; a shallow clone may lack it"

@@ -22,8 +22,6 @@ _MOST_LINES = 12  # of one side's value
 
 
 class Request(NamedTuple):
-    """What to decide."""
-
     paths: Sequence[str] = ()  # as typed, none for every unmerged checkpoint
     take: Take | None = None
     wheres: Sequence[str] = ()  # JSON Pointers, none for all
@@ -34,8 +32,6 @@ class Request(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """The result for one file."""
-
     case: Case
     conflicts: Sequence[Conflict] = ()  # all it had
     sides: Mapping[str, int] = MappingProxyType({})  # of those decided, by `where`
@@ -55,7 +51,6 @@ class Resolved(NamedTuple):
 
 class Asker:
     """The user at a terminal, asked about one conflict at a time; what is shown is untrusted text, so it is escaped.
-
     preface: what has to be known before the first question; it is said with that, once. has_quit: the user has had
     enough, and every further answer is "leave it".
     """
@@ -67,7 +62,6 @@ class Asker:
         self.has_quit = False
 
     def ask_side(self, case: Case, conflict: Conflict) -> int | None:
-        """The side to take, None to leave the conflict open."""
         if self.has_quit:
             return None
         self._say("", f"{case.path}: {', '.join(conflict.places) if conflict.where else 'the whole file'}")
@@ -90,7 +84,6 @@ class Asker:
 
     def ask_edited(self, case: Case, state: str, can_stage: bool) -> str:
         """What to do with a file that was edited since the merge: "s"tage it, "m"erge it anew, "e" or "q" to leave it.
-
         state: of the file, as the end of a sentence.
         """
         if self.has_quit:

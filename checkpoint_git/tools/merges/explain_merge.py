@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb: exit code 1 where something was lost, duplicated or mixed up."""
+    """Exit code 1 where something was lost, duplicated or mixed up."""
     schemas = Schemas(read_choices(invocation.cwd), strict=True)
     if args.range is None:
         merges = [_explain_merge(invocation.cwd, args.commit or "HEAD", args.paths, schemas)]
@@ -76,9 +76,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def _explain_merge(cwd: str, rev: str, paths: Sequence[str], schemas: Schemas) -> ExplainedMerge:
-    """What the merge that a revision names did. paths: only these files; () for all.
-
-    Raises CheckpointError where it is not a merge, is not all in this clone, or has nothing to report of a path.
+    """What the merge that a revision names did. paths: only these files; () for all. Raises CheckpointError where it is
+    not a merge, is not all in this clone, or has nothing to report of a path.
     """
     try:
         commit = read_merge(cwd, rev)
@@ -105,7 +104,6 @@ def _narrow(touched: Touched, paths: Sequence[str]) -> Touched:
 
 
 def _explain_range(cwd: str, revisions: str, schemas: Schemas) -> list[ExplainedMerge]:
-    """What every merge of a range did, newest first; those that touched no checkpoint are left out."""
     merges, explained = read_merges(cwd, revisions), []
     for commit, touched in zip(merges, read_touched_each(cwd, merges), strict=True):
         if isinstance(touched, str):

@@ -18,8 +18,6 @@ MOST_TOLD = 20  # hits of one kind in one file
 
 
 class Hit(NamedTuple):
-    """One entry that a merge did not treat by the rules."""
-
     kind: Kind
     path: str
     where: str  # a JSON Pointer
@@ -32,8 +30,6 @@ class Hit(NamedTuple):
 
 
 class Event(NamedTuple):
-    """The merge that is reported."""
-
     commit: str  # "" for one that is only predicted
     names: tuple[str, str]  # of its two sides
     subject: str = ""
@@ -126,7 +122,7 @@ def _find_hint(event: Event) -> str:
 
 
 def find_hit_findings(event: Event, hits: list[Hit], hint: str) -> list[Finding]:
-    """One finding a hit; of many of one kind in one file the first, and how many more there are."""
+    """One finding a hit; of many of one kind in one file the first, and how many more."""
     if event.commit:
         name = event.title + (f' ("{shorten(event.subject, _LONGEST_NAME)}")' if event.subject else "")
     else:
@@ -177,7 +173,7 @@ def describe(audited: AuditedMerge) -> Line:
 
 
 def count_kinds(audited: Sequence[AuditedMerge]) -> dict[str, int]:
-    """How many hits there are, by kind; those that seem to be meant count as "meant"."""
+    """Hits that seem to be meant count as "meant"."""
     return dict(Counter("meant" if hit.meant else hit.kind for one in audited for hit in one.hits))
 
 

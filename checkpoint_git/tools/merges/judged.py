@@ -55,10 +55,9 @@ class JudgedFile:
         return left
 
     def find_left(self, version: bytes | None) -> list[Entry] | None:
-        """The damage that a present version of the file still shows; none where the file was removed since.
-
-        None where that is unknown: the version is not JSON, and the merge's result was. What is missing in a later
-        one went missing in the repair.
+        """The damage that a present version of the file still shows; none where the file was removed since. None where
+        that is unknown: the version is not JSON, and the merge's result was. What is missing in a later one went
+        missing in the repair.
         """
         if self.file.result is not None and version is None:
             return []
@@ -71,9 +70,8 @@ class JudgedFile:
 
 
 class Schemas:
-    """The schemas that this clone's driver merges by, each read once.
-
-    strict: raise CheckpointError where the clone's private schema cannot be read; the driver merges without it.
+    """The schemas that this clone's driver merges by, each read once. strict: raise CheckpointError where the clone's
+    private schema cannot be read; the driver merges without it.
     """
 
     def __init__(self, choices: Choices, *, strict: bool = False) -> None:
@@ -101,14 +99,13 @@ def list_damage(found: Explanation) -> list[Entry]:
 
 
 def key_of(entry: Entry) -> Key:
-    """The same for an entry in any version: where it is may change."""
+    """Equal for an entry in any version: where it is may change."""
     if entry.verdict != "lost":
         return (entry.name, entry.verdict, entry.note, None)
     return (entry.name, entry.base, entry.first, entry.second)
 
 
 def place_of(entry: Entry) -> str:
-    """Where to look in the present document: for an item of a list that is gone, at the list."""
     is_gone_item = entry.verdict == "lost" and entry.result is None and entry.name.endswith("]")
     return entry.where.rpartition("/")[0] if is_gone_item else entry.where
 
@@ -128,9 +125,8 @@ _ORDINALS = {1: "first", 2: "second", 3: "third"}
 
 
 class Parents(NamedTuple):
-    """Which parents of the merge are meant by "first" and "second", counted from 1: of an octopus, two of many.
-
-    names: what they are called instead, where the sides are not parents of a commit.
+    """Which parents of the merge are meant by "first" and "second", counted from 1: of an octopus, two of many. names:
+    what they are called instead, where the sides are not parents of a commit.
     """
 
     first: int
@@ -207,7 +203,6 @@ def _say_lost(entry: Entry, parents: Parents) -> str:
 
 
 def _is_named(entry: Entry, value: str | None) -> bool:
-    """Whether the entry's name says the value already: an item of a list that is known by all that it holds."""
     known = entry.name.partition("[")[2].removesuffix("]").removesuffix("...")
     return bool(value and known) and (value or "").strip('"').startswith(known)
 

@@ -1,9 +1,4 @@
-"""Line-based merges that a server made or would make: each file compared with what the rules make of it.
-
-How a file was made is found by merging it by lines again. Where nobody had a say in it, whatever differs from the rules
-is reported; where the user resolved it, only what no rule allows, and what picking sides cannot explain is marked as
-meant.
-"""
+"""Line-based merges that a server made or would make: each file compared with what the rules make of it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -27,7 +22,6 @@ _KINDS_OF_TEXT: dict[str, Kind] = {"doubled": "duplicate-key", "blended": "not-j
 
 
 def predict_line_merge(plain: Plain, first: str, second: str, names: tuple[str, str], schemas: Schemas) -> AuditedMerge:
-    """What a server's merge of two commits (full ids) would do; nothing is kept of it."""
     made = merge_by_lines(plain, first, second)
     touched = read_touched(plain.cwd, Commit(made.tree, made.tree, (first, second), ""), plain.env)
     event = Event("", names)
@@ -72,7 +66,7 @@ def _say_kinds(kinds: Sequence[str]) -> str:
 
 
 def find_event(commit: Commit, squash: bool = False, names: Mapping[str, str] | None = None) -> Event:
-    """A merge that was made, as it is named to people. names: of commits; else they are called by their ids."""
+    """names: of commits; others are called by their ids."""
     known = names or {}
     first, second = (known.get(parent, parent[:8]) for parent in (*commit.parents, *commit.parents)[:2])
     more = len(commit.parents) - 2
@@ -85,7 +79,7 @@ def find_parents(file: Versions, event: Event) -> Parents:
 
 
 def audit_merges(plain: Plain, events: Sequence[tuple[Commit, Event]], schemas: Schemas) -> Iterator[AuditedMerge]:
-    """What some merges did; where this clone lacks something, that is the reason why nothing is known."""
+    """Where this clone lacks something, that is the reason why nothing is known."""
     touched = read_touched_each(plain.cwd, [commit for commit, _ in events], plain.env)
     for (commit, event), read in zip(events, touched, strict=True):
         if isinstance(read, str):
@@ -94,8 +88,11 @@ def audit_merges(plain: Plain, events: Sequence[tuple[Commit, Event]], schemas: 
             yield audit_merge(plain, commit, event, schemas, read)
 
 
+# How a file was made is found by merging it by lines again. Where nobody had a say in it, whatever differs from the
+# rules is reported; where the user resolved it, only what no rule allows, and what picking sides cannot explain is
+# marked as meant.
 def audit_merge(plain: Plain, commit: Commit, event: Event, schemas: Schemas, touched: Touched) -> AuditedMerge:
-    """What one merge did to every entry. commit: its parents are the sides, also of a squash that names only one."""
+    """commit: its parents are the sides, also of a squash that names only one."""
     judged = [schemas.judge(file) for file in touched.files if not _is_our_merge(file, schemas)]
     if event.squash:  # what the branch did not touch, the commit changed on its own account
         judged = [one for one in judged if one.file.second != one.base]
@@ -120,7 +117,7 @@ def _is_our_merge(file: Versions, schemas: Schemas) -> bool:
 
 
 def _find_ways(plain: Plain, commit: Commit, files: Sequence[Versions]) -> list[How]:
-    """How each file was made: unknown where git cannot make the merge again, or it has more than two parents."""
+    """Unknown where git cannot make the merge again, or it has more than two parents."""
     try:
         made = merge_by_lines(plain, *commit.parents) if files and len(commit.parents) == 2 else None
     except CheckpointError:
@@ -168,7 +165,6 @@ def find_hits(judged: JudgedFile, how: How, parents: Parents) -> list[Hit]:
 
 
 def _make_hit(judged: JudgedFile, entry: Entry, parents: Parents, is_meant: bool) -> Hit:
-    """One damaged entry. is_meant: a user made the file so, and not the line-based merge."""
     path = judged.file.path
     if entry.name == THE_FILE and not judged.is_readable:
         return Hit(_KINDS_OF_TEXT[entry.verdict], path, "", "", entry.note, entry=entry)
@@ -178,7 +174,6 @@ def _make_hit(judged: JudgedFile, entry: Entry, parents: Parents, is_meant: bool
 
 
 def _find_strange(judged: JudgedFile, parents: Parents, known: Sequence[Hit]) -> Iterator[Hit]:
-    """The places that are not as our own merge has them, and that no damaged entry explains."""
     ours = judged.found.ours
     if ours is None or ours.same:
         return
@@ -193,9 +188,8 @@ def _find_strange(judged: JudgedFile, parents: Parents, known: Sequence[Hit]) ->
 
 
 def _find_followed(judged: JudgedFile, parents: Parents) -> Iterator[Hit]:
-    """A checkpoint that one side moved to where none is, as an archive is, and the other changed.
-
-    Lines follow the rename: what the other side wrote is in the archive, and the checkpoint is gone.
+    """A checkpoint that one side moved to where none is, as an archive is, and the other changed. Lines follow the
+    rename: what the other side wrote is in the archive, and the checkpoint is gone.
     """
     file = judged.file
     if file.result is not None or (file.first is None) == (file.second is None):
@@ -226,7 +220,7 @@ def _place_lines(data: bytes | None, hits: list[Hit]) -> list[Hit]:
 
 
 def keep_remaining(plain: Plain, audited: AuditedMerge, head: str) -> AuditedMerge:
-    """The merge with only what a commit still shows, and what was not brought back in between. head: a full id."""
+    """Leaves out what was brought back before `head`, a full id."""
     contents = read_files_at(plain.cwd, [file.judged.file.path for file in audited.files], plain.env, head)
     files = []
     for file in audited.files:

@@ -1,8 +1,4 @@
-"""A pull request merged as its forge would and as our rules say.
-
-Where these differ, ours is made a commit and pushed. The pull request is untrusted: nothing of it is checked out, run,
-or asked how it wants to be merged.
-"""
+"""A pull request merged as its forge would and as our rules say."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -28,13 +24,11 @@ _UNSAFE_IN_NAME = re.compile(r"[^\w./+-]")
 
 
 class Premerge(NamedTuple):
-    """The result for a pull request.
-
-    state: "contained" (the base has all of it), "up-to-date" (it has all of the base), "mergeable" (a merge by lines
-    makes the same), "merged" (our merge is needed, and clean), "conflicts", "invalid" (the merge would break a
-    checkpoint that was valid). merged: None for the first two. plain_conflicts: the conflicts of a line-based merge.
-    blended: the checkpoints that it would merge without a word into something else. errors: for "invalid". commit: ""
-    where none was written.
+    """The result for a pull request. state: "contained" (the base has all of it), "up-to-date" (it has all of the
+    base), "mergeable" (a merge by lines makes the same), "merged" (our merge is needed, and clean), "conflicts",
+    "invalid" (the merge would break a checkpoint that was valid). merged: None for the first two. plain_conflicts: the
+    conflicts of a line-based merge. blended: the checkpoints that it would merge without a word into something else.
+    errors: for "invalid". commit: "" where none was written.
     """
 
     state: State
@@ -50,11 +44,12 @@ class MovedError(CheckpointError):
     """The branch is no longer where it was when its merge was made."""
 
 
+# Where these differ, ours is made a commit and pushed. The pull request is untrusted: nothing of it is checked out,
+# run, or asked how it wants to be merged.
 def premerge(request: Request, now: int, env: Env) -> Premerge:
-    """Merges a pull request, writes the commit where it is needed and pushes it where that was asked for.
-
-    Raises MovedError where the branch moved meanwhile, UnrelatedError for unrelated histories, CheckpointError where
-    a shallow clone cannot be deepened or the push was refused.
+    """Merges a pull request, writes the commit where it is needed and pushes it where that was asked for. Raises
+    MovedError where the branch moved meanwhile, UnrelatedError for unrelated histories, CheckpointError where a shallow
+    clone cannot be deepened or the push was refused.
     """
     bases = read_full_bases(request.cwd, request.remote, request.head, request.base, env)
     if request.head in bases:
@@ -98,7 +93,7 @@ def _merge(request: Request, now: int, env: Env) -> Premerge:
 
 
 def _read_differing(cwd: str, changes: Iterable[Change], documents: set[str], env: Env | None) -> set[str]:
-    """The paths of which two merges make something else; another spelling of the same document is none."""
+    """Paths on which the two merges differ; another spelling of the same document is no difference."""
     blobs = {one.path: [entry.blob for entry in (one.old, one.after) if entry] for one in changes}
     contents = read_contents(cwd, {blob for path in blobs.keys() & documents for blob in blobs[path]}, env)
     same = {path for path in blobs.keys() & documents if _is_same([contents[blob] for blob in blobs[path]])}
@@ -114,7 +109,7 @@ def _is_same(versions: list[bytes]) -> bool:
 
 
 def _make_message(request: Request, count: int) -> str:
-    """The merge commit's message. Names are untrusted: what services take for commands is left out of them."""
+    """Names are untrusted: what services take for commands is left out of them."""
     base, head = (
         _UNSAFE_IN_NAME.sub("?", shorten(name, LONGEST_NAME)) for name in (request.base_name, request.head_name)
     )

@@ -58,7 +58,7 @@ _SAID: dict[State, tuple[str, Style]] = {
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb: exit code 1 where something is left to the user."""
+    """Exit code 1 where something is left to the user."""
     env = quiet_env(invocation.env)
     request = read_request(args, invocation.cwd, env)
     for _ in range(args.retries or 0):

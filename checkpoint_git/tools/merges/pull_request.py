@@ -16,8 +16,6 @@ LONGEST_NAME = 100  # characters
 
 
 class Request(NamedTuple):
-    """A pull request."""
-
     cwd: str  # in the repository
     remote: str  # its name or address
     base_name: str  # as people call it
@@ -30,7 +28,7 @@ class Request(NamedTuple):
 
 
 def read_request(args: argparse.Namespace, cwd: str, env: Env) -> Request:
-    """The request that the words describe, what is not here fetched. Raises CheckpointError where it is not clear."""
+    """What is not here is fetched. Raises CheckpointError where the words are not clear."""
     if not args.base:
         raise CheckpointError("which branch the pull request goes into is not said", "give it: --base origin/main")
     remote, head_name = args.remote or "origin", args.head or "HEAD"
@@ -75,9 +73,8 @@ def _find_ref(branch: str | None, head: str, remote: str, cwd: str, env: Env) ->
 
 
 def _find_commit(name: str, remote: str, cwd: str, env: Env) -> str:
-    """The commit of a name; a branch that this clone does not have is fetched from the remote.
-
-    "origin/main" is the remote's branch, also where somebody has pushed a tag of that name.
+    """The commit of a name; a branch that this clone does not have is fetched from the remote. "origin/main" is the
+    remote's branch, also where somebody has pushed a tag of that name.
     """
     for spelled in ([f"refs/remotes/{name}"] if name.startswith(f"{remote}/") else []) + [name]:
         try:
@@ -108,7 +105,7 @@ def _is_id(name: str) -> bool:
 
 
 def follow(request: Request, env: Env) -> Request:
-    """The request with the head that its branch has by now. Raises CheckpointError where it cannot be fetched."""
+    """With the head that its branch has by now. Raises CheckpointError where it cannot be fetched."""
     commit = read_remote_branch(request.cwd, request.remote, request.ref, env)
     if not commit or not fetch_commits(request.cwd, request.remote, [request.ref], env):
         raise CheckpointError(f"{show_name(request.head_name)} cannot be fetched again", "run it once more")

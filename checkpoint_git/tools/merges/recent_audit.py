@@ -1,7 +1,4 @@
-"""What recent merges did to checkpoints and nobody repaired since.
-
-What a merge did never changes, so it is cached in git's common directory; without that file it is found out again.
-"""
+"""What recent merges did to checkpoints and nobody repaired since."""
 
 import os
 import zlib
@@ -54,8 +51,6 @@ class Audit(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What is left of the damage that a merge did to one file."""
-
     mark: str  # of the file when that was judged
     damages: list[Damage]
     # A commit by which nothing was left. What was repaired once in HEAD's history is not damage any more, whatever the
@@ -66,6 +61,7 @@ class Verdict(NamedTuple):
 Verdicts = dict[str, dict[str, Verdict]]  # merge -> path of a file that it damaged -> what is left of that
 
 
+# What a merge did never changes, so it is cached in git's common directory; without that file it is found out again.
 def read_audit(
     place: Place,
     now: int,
@@ -74,11 +70,10 @@ def read_audit(
     present: Present = lambda path: None,
     is_asked: Callable[[str], bool] = lambda path: True,
 ) -> Audit:
-    """What recent merges of HEAD's history did to checkpoints and is not repaired.
-
-    now: seconds since 1970. since: a commit after which merges are audited, "" for the latest ones. present: the bytes
-    of a checkpoint in the work tree, None where it has none. is_asked: whether a path is to be reported. Raises
-    CheckpointError where since names no commit.
+    """What recent merges of HEAD's history did to checkpoints and is not repaired. now: seconds since 1970. since: a
+    commit after which merges are audited, "" for the latest ones. present: the bytes of a checkpoint in the work tree,
+    None where it has none. is_asked: whether a path is to be reported. Raises CheckpointError where since names no
+    commit.
     """
     own = offline_env(env)
     recent = read_recent_merges(place.top, now, since, own)
@@ -128,7 +123,7 @@ def _parse_verdicts(cached: Any) -> Verdicts:
 
 
 def _find_open(cwd: str, env: Mapping[str, str], ids: list[str], verdicts: Verdicts, present: Present) -> list[str]:
-    """The merges to judge: those never seen, and those that damaged a file which differs by now."""
+    """Those never seen, and those that damaged a file which differs by now."""
     known = [(one, path, verdict) for one in ids for path, verdict in verdicts.get(one, {}).items()]
     blobs = read_blobs_at(cwd, sorted({path for _, path, _ in known}), env)
     marks = {path: _make_mark(blob, present(path)) for path, blob in blobs.items()}
@@ -139,14 +134,14 @@ def _find_open(cwd: str, env: Mapping[str, str], ids: list[str], verdicts: Verdi
 
 
 def _make_mark(blob: str, data: bytes | None) -> str:
-    """Differs when a file is no longer the one that a merge was compared with, in HEAD or in the work tree."""
+    """Differs once a file is not what the merge was compared with, in HEAD or in the work tree."""
     return f"{blob}:{zlib.crc32(data or b''):08x}"
 
 
 def _judge_all(
     cwd: str, env: Mapping[str, str], merges: list[Commit], schemas: "Schemas", present: Present
 ) -> Verdicts:
-    """The verdicts on merges by their ids, without those that a shallow or partial clone cannot judge."""
+    """Verdicts by the merges' ids, without those that a shallow or partial clone cannot judge."""
     verdicts: Verdicts = {}
     failures = 0
     for merge in merges:

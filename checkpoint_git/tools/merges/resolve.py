@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb: exit code 1 while anything is left to decide or to fix."""
+    """Exit code 1 while anything is left to decide or to fix."""
     request = Request(args.paths, args.take, args.where, args.dry_run)
     asks = invocation.interactive and not args.take and not args.dry_run
     asker = Asker(invocation.stdin, invocation.stderr) if asks else None
@@ -69,9 +69,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 def resolve(
     cwd: str, request: Request, now: int, asker: Asker | None = None, on_wait: Tell = lambda: None
 ) -> ResolveResult:
-    """Decides and stages. asker: who is asked about what the request does not decide; None: nobody.
-
-    Raises CheckpointError for a path that git does not know, and for a place at which there is no conflict.
+    """Decides and stages. asker: who is asked about what the request does not decide; None: nobody. Raises
+    CheckpointError for a path that git does not know, and for a place at which there is no conflict.
     """
     top = index.read_top(cwd)
     conflicts = index.read_conflicts(top.work_tree)
@@ -98,7 +97,7 @@ def resolve(
 
 
 def _select(conflicts: index.Conflicts, top: Top, cwd: str, paths: Sequence[str]) -> tuple[list[Unmerged], list[str]]:
-    """The files that the paths name, and those of the paths that name nothing unmerged."""
+    """Returns also the paths that name nothing unmerged."""
     if not paths:
         return conflicts.files, []
     found: dict[str, Unmerged] = {}
@@ -147,7 +146,7 @@ def _check_wheres(cases: Sequence[Case], request: Request) -> None:
 
 
 def _apply(top: Top, planned: Resolved, on_wait: Tell) -> Resolved:
-    """Writes and stages what was planned, unless the file or git's index changed meanwhile."""
+    """Does nothing where the file or git's index changed meanwhile."""
     if planned.action == "leave":
         return planned
     case = planned.case

@@ -1,7 +1,4 @@
-"""Two commits merged in memory by our rules: git merges the ordinary files, the merge schemas every checkpoint.
-
-No index, no work tree and no ref is touched, and nothing that either commit holds has a say in how it is merged.
-"""
+"""Two commits merged in memory by our rules: git merges the ordinary files, the merge schemas every checkpoint."""
 
 import os
 import sys
@@ -57,12 +54,11 @@ _MODE = "one side made it executable, the other did not"
 
 
 class Remaining(NamedTuple):
-    """What a merge leaves to the user.
-
-    path: "" for a conflict of no single path. kind: "checkpoint" (both sides say different things, at clashes), "text"
-    (a checkpoint that is no JSON), "too-large", "record" (only ever added, and both sides have it differently),
-    "file" and "binary" (an ordinary file), "removed" (changed here, removed there), "renamed", "mode", "type" (file,
-    folder, link or submodule). detail: a sentence, may hold untrusted text. clashes: ours and theirs at a pointer.
+    """What a merge leaves to the user. path: "" for a conflict of no single path. kind: "checkpoint" (both sides say
+    different things, at clashes), "text" (a checkpoint that is no JSON), "too-large", "record" (only ever added, and
+    both sides have it differently), "file" and "binary" (an ordinary file), "removed" (changed here, removed there),
+    "renamed", "mode", "type" (file, folder, link or submodule). detail: a sentence, may hold untrusted text. clashes:
+    ours and theirs at a pointer.
     """
 
     path: str
@@ -72,18 +68,14 @@ class Remaining(NamedTuple):
 
 
 class MergedFile(NamedTuple):
-    """A checkpoint that both sides changed."""
-
     path: str
     sides: tuple[bytes | None, bytes | None, bytes | None]  # ours, base, theirs; no base where both added it
     data: bytes | None  # None where nothing could be made; with conflict markers where it is in `remaining`
 
 
 class MergedTree(NamedTuple):
-    """Two commits merged.
-
-    tree: an id. Where something remains it holds conflict markers or one side's content there, and must not be
-    committed.
+    """Two commits merged. tree: an id. Where something remains it holds conflict markers or one side's content there,
+    and must not be committed.
     """
 
     tree: str
@@ -117,7 +109,7 @@ def merge_commits(cwd: str, ours: str, theirs: str, *, env: Env = None) -> Merge
 
 
 def read_checked_bases(cwd: str, ours: str, theirs: str, env: Env = None) -> list[str]:
-    """The merge bases of two commits (full ids), at least one. Raises UnrelatedError where there is none."""
+    """At least one, for full ids. Raises UnrelatedError where there is none."""
     bases = read_base_ids(cwd, (ours, theirs), env)
     if bases:
         return bases
@@ -154,10 +146,11 @@ def _merge(cwd: str, sides: tuple[str, str], bases: Sequence[str], how: _How, en
     return _merge(cwd, sides, bases, "every", env)
 
 
+# No index, no work tree and no ref is touched, and nothing that either commit holds has a say in how it is merged.
 def _join(
     cwd: str, sealed: Sealed, merged: TreeMerge, bases: Sequence[str], schemas: Schemas, is_driven: bool, env: Env
 ) -> MergedTree:
-    """Git's merge with our merge of each checkpoint in it. is_driven: git gave the driver all that it could."""
+    """is_driven: git gave the driver all that it could."""
     mine = [file for file in merged.unsettled if _is_mine(file)]
     contents = read_contents(cwd, [side.blob for file in mine for side in file.sides if side], env)
     files, remaining = [], list(_list_others(merged, {file.path for file in mine}))
@@ -272,7 +265,6 @@ def _find_kind(name: str) -> Kind:
 
 
 def _is_record(path: str) -> bool:
-    """Whether a path is of a kind that has no merge, because its files may only ever be added."""
     kind = protocol_of(path)
     if kind is None or is_merged(path):
         return False

@@ -35,8 +35,6 @@ _LONGEST_LEAF = 60
 
 
 class Case(NamedTuple):
-    """One unmerged file."""
-
     unmerged: Unmerged
     typed: str  # its path as a word of a command
     size: int  # of its conflict markers
@@ -103,7 +101,7 @@ def read_raw(work_tree: str, path: str) -> bytes | None:
 
 
 def _find_chosen(work_tree: str, case: Case, stored: bytes) -> dict[str, int] | None:
-    """The decisions in the work tree's file; None where it holds more than merges and decisions put there."""
+    """None where the file holds more than merges and decisions put there."""
     ours, base, theirs = (b"" if version is None else version.data for version in case.unmerged.sides)
     if any(version and version.data == stored for version in case.unmerged.sides):
         return {}
@@ -126,7 +124,7 @@ def _as_text(data: bytes) -> str:
 
 
 def list_conflicts(case: Case) -> list[Conflict]:
-    """All that there are, once the file's own decisions are taken; a single one where it is decided as a whole."""
+    """A single one where the file is decided as a whole."""
     if case.merged is not None:
         return decide_each(case.merged, lambda conflict: case.chosen.get(conflict.where), case.size).conflicts
     ours, base, theirs = (None if version is None else Held(_read_value(version)) for version in case.unmerged.sides)
@@ -134,7 +132,7 @@ def list_conflicts(case: Case) -> list[Conflict]:
 
 
 def find_newest(case: Case) -> int | None:
-    """The side whose updated_at (a workflow's last_updated) is later; None where neither can be called later."""
+    """The side with the later updated_at (a workflow's last_updated), None where neither is."""
     if case.merged is None:
         return None
     ours, theirs = case.merged.context.ours, case.merged.context.theirs

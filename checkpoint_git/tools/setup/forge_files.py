@@ -1,7 +1,4 @@
-"""The files with which a forge's own jobs look after checkpoints: made from templates, planned, and removed again.
-
-Every command in them comes from one table, so that a test can read each as the command line would.
-"""
+"""The files with which a forge's own jobs look after checkpoints: made from templates, planned, and removed again."""
 
 import hashlib
 import os
@@ -22,6 +19,7 @@ Forge = Literal["github", "gitlab"]
 FORGES: tuple[Forge, ...] = get_args(Forge)
 
 # name -> the words after `checkpoint`; a shell reads them, so what is another's comes in as a quoted variable
+# Every command in them comes from one table, so that a test can read each as the command line would.
 COMMANDS = {
     "validate": "validate --strict",
     "doctor": "doctor --check content --check merge --check pipeline --check drift/action-shipped "
@@ -48,7 +46,7 @@ _PLAIN_BRANCH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,200}")
 
 
 def forge_files(forge: Forge, base: str, version: str) -> dict[str, bytes]:
-    """Contents by their paths in the work tree; each has a first line by which an unedited one is recognised."""
+    """Contents by path; each has a first line by which an unedited one is recognised."""
     values = {"BASE": base, "VERSION": version, "CHECKOUT": _CHECKOUT, **COMMANDS}
     files = {}
     for path, name in _TEMPLATES[forge].items():

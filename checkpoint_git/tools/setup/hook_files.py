@@ -50,7 +50,6 @@ class HookFile(NamedTuple):
 
 
 def load_shims(package: str = PACKAGE) -> dict[str, bytes]:
-    """The body of each hook's block, by the hook's name."""
     # An installed package carries the scripts in its _hooks folder; a checkout has them in hooks/ at its top.
     folders = (os.path.join(package, "_hooks"), os.path.join(os.path.dirname(package), "hooks"))
     folder = next((folder for folder in folders if os.path.isdir(folder)), None)
@@ -88,13 +87,13 @@ def find_state(hook: HookFile, body: bytes) -> State:
 
 
 def find_interpreter(data: bytes) -> str:
-    """The program that a script's first line names, "" where it names none."""
+    """The program of its first line, "" for none."""
     named = re.match(rb"#![ \t]*([^ \t\r\n\0]*)", data)
     return os.fsdecode(named[1]) if named else ""
 
 
 def is_framework_hook(hook: HookFile) -> bool:
-    """Whether the pre-commit framework wrote this file; it writes it again whenever it is installed."""
+    """The framework writes the file again whenever it is installed."""
     return _FRAMEWORK_SIGN in (hook.data or b"")
 
 
@@ -104,7 +103,7 @@ def is_own_script(data: bytes) -> bool:
 
 
 def why_not_extend(hook: HookFile) -> str:
-    """Why a block cannot safely go into somebody else's hook; "" when it can."""
+    """Empty when it can."""
     if hook.data is None:
         return hook.blocked
     if not hook.runs:
@@ -136,7 +135,7 @@ def take_out_of(data: bytes) -> bytes | None:
 
 
 def is_shell_script(data: bytes) -> bool:
-    """Whether a shell runs it, by its first line; git hands a script without one to sh."""
+    """By its first line; git hands a script without one to sh."""
     line = data.partition(b"\n")[0].strip()
     if not line.startswith(b"#!"):
         return not re.match(rb"\x7fELF|MZ", data)
@@ -167,7 +166,7 @@ _CONTINUING = (b"&&", b"||", b"|")
 
 
 def ends_before(script: bytes) -> bool:
-    """Whether these lines end with `exit` or `exec` for certain: no condition, loop or function around it."""
+    """By `exit` or `exec` for certain: no condition, loop or function around it."""
     # Nothing is run. Where a line cannot be read for certain, as in a here-document, the answer is no.
     depth, conditional = 0, False
     for line in script.replace(b"\r\n", b"\n").replace(b"\\\n", b" ").splitlines():

@@ -42,7 +42,7 @@ EXAMPLES = """\
 
 
 class Options(NamedTuple):
-    """What was asked for; None keeps what an earlier init chose."""
+    """None keeps what an earlier init chose."""
 
     hooks: HookChoice = "auto"
     narrative: driver_settings.Narrative | None = None
@@ -164,7 +164,7 @@ def _find_or_plan_place(cwd: str) -> Place:
 
 
 def find_wanted(survey: Survey, options: Options, cwd: str) -> Wanted:
-    """What an installation looks like; where the options say nothing, an earlier init's choices stay."""
+    """Where the options say nothing, an earlier init's choices stay."""
     installed = driver_settings.read_driver_command(survey.settings.get(driver_settings.DRIVER, ""))
     earlier = installed.choices if installed else driver_settings.Choices()
     own_schema = earlier.schema if options.schema is None else _check_schema(options.schema, cwd)

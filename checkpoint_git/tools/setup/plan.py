@@ -1,7 +1,4 @@
-"""The plans of init and uninstall: from what is there to the steps that are missing, or that remove what is ours.
-
-Pure. A bare repository gets what a server needs: the drivers, their attributes and one hook that checks pushes.
-"""
+"""The plans of init and uninstall: from what is there to the steps that are missing, or that remove what is ours."""
 
 import os
 from collections.abc import Mapping
@@ -34,8 +31,9 @@ class Wanted(NamedTuple):
     adopt: bool = False  # take over files that another checkpoint merge driver handles now
 
 
+# Pure. A bare repository gets what a server needs: the drivers, their attributes and one hook that checks pushes.
 def plan_install(survey: Survey, wanted: Wanted) -> list[Step]:
-    """Every step in the order in which it is to be made; one that is there already is a "keep"."""
+    """In the order of the steps; one that is there already is a "keep"."""
     return [*plan_settings(survey, wanted), *plan_attributes(survey, wanted), *plan_hooks(survey, wanted)]
 
 
@@ -54,7 +52,7 @@ def plan_uninstall(survey: Survey) -> list[Step]:
 
 
 def plan_settings(survey: Survey, wanted: Wanted) -> list[Step]:
-    """The settings key by key; a driver or tool that somebody else defined under our name is left alone."""
+    """A driver or tool that somebody else defined under our name is left alone."""
     foreign = settings.foreign_sections(survey.settings) or ("\0",)
     text = "is defined by something else; remove it with `git config --unset` and run this again"
     left_out = _FOR_WORK_TREES if survey.place.bare else ()
@@ -138,7 +136,7 @@ def _plan_attributes_removal(label: str, state: FileState) -> list[Step]:
 
 
 def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
-    """The hooks where git looks for them, or advice where they are somebody else's business."""
+    """Advice where the hooks are somebody else's business."""
     # No other tool's hook is moved, and core.hooksPath stays: a hook manager that overwrote one had eleven failing
     # tests pushed.
     bare, choice = survey.place.bare, wanted.hooks
@@ -177,7 +175,7 @@ def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
 
 
 def find_server_hook(survey: Survey, choice: HookChoice) -> str:
-    """The hook that checks pushes to a bare repository: as chosen, else as an earlier init put it."""
+    """As chosen, else as an earlier init put it."""
     if choice == "pre-commit":
         hint = "--hooks native (pre-receive), update or none"
         raise CheckpointError("the pre-commit framework has no place in a bare repository", hint)

@@ -111,14 +111,14 @@ def list_schemas() -> list[Exported]:
 
 
 def _export(schema: Any) -> Any:
-    """A schema without keywords of our own, which say how files merge: a strict checker would stumble over them."""
+    """Keywords of our own say how files merge: a strict checker would stumble over them."""
     if isinstance(schema, Mapping):
         return {key: _export(value) for key, value in schema.items() if not key.startswith("x-")}
     return [_export(each) for each in schema] if isinstance(schema, list) else schema
 
 
 def write_text(document: dict[str, Any]) -> str:
-    """A schema as a file's text, which says who wrote it and whether it is still as it was written."""
+    """It says who wrote it and whether it is still as it was written."""
     head = {key: document[key] for key in ("$schema", "$id") if key in document}
     return json.dumps({**head, "$comment": _sign(document), **document}, indent=2, ensure_ascii=False) + "\n"
 
@@ -128,7 +128,7 @@ def _sign(document: Any) -> str:
 
 
 def is_own_text(data: bytes) -> bool:
-    """Whether a file is a schema that init wrote, of whatever version, and nobody changed since."""
+    """Of whatever version, unchanged since."""
     try:
         document = jsontext.load(jsontext.decode(data))
     except jsontext.JsonTextError:

@@ -1,7 +1,4 @@
-"""What init and uninstall do, as values: a step describes itself and may carry one change; and the changes, applied.
-
-One set-up of a repository runs at a time, and nothing is left of one that was killed: no empty folder, no half a file.
-"""
+"""What init and uninstall do, as values: a step describes itself and may carry one change; and the changes, applied."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -50,8 +47,6 @@ Change = WriteFile | RemoveFile | RemoveLock | RemoveIndex | WriteSetting | Remo
 
 
 class Step(NamedTuple):
-    """One line of the report, and what it changes."""
-
     deed: Deed
     what: str  # a file or a key, relative to the work tree where it is inside
     text: str = ""
@@ -59,7 +54,7 @@ class Step(NamedTuple):
 
 
 def write_step(what: str, path: str, before: bytes | None, after: bytes, text: str) -> Step:
-    """The step that gives a file its new content; a "keep" where it has it. before: None where there is no file."""
+    """A "keep" where the file has it. before: None where there is no file."""
     if after == before:
         return Step("keep", what)
     return Step("update" if before is not None else "add", what, text, WriteFile(path, after))
@@ -112,9 +107,11 @@ JOURNAL = "checkpoint-setup.journal"  # in a work tree's own git directory
 _OURS, _THEIRS = "+", "="  # a folder that goes when it is empty; one that stays
 
 
+# One set-up of a repository runs at a time, and nothing is left of one that was killed: no empty folder, no half a
+# file.
 @contextmanager
 def setup_lock(repository: Repository | None) -> Iterator[None]:
-    """Holds a repository for one init or uninstall, after clearing what a killed one left there."""
+    """After clearing what a killed one left there."""
     if repository is None or not os.access(repository.common_dir, os.W_OK):
         yield
         return
@@ -127,7 +124,7 @@ def setup_lock(repository: Repository | None) -> Iterator[None]:
 
 
 def apply_steps(steps: Sequence[Step], repository: Repository | None) -> None:
-    """Makes every change in order. repository: None outside git, where no step changes a setting."""
+    """repository: None outside git, where no step changes a setting."""
     # The folders that steps make or empty are in the journal for as long as it takes: a kill leaves them to clear.
     folders = find_folders(steps)
     journal = os.path.join(repository.git_dir, JOURNAL) if repository and folders else ""

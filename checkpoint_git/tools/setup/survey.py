@@ -40,8 +40,6 @@ class HooksFolder(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """Everything that init and uninstall plan from."""
-
     place: Repository
     settings: Mapping[str, str]  # the repository's own
     attributes: FileState  # .gitattributes, which a bare repository does not have
@@ -57,7 +55,7 @@ class Survey(NamedTuple):
 
 
 def read_survey(place: Repository, env: Mapping[str, str], root: str = "") -> Survey:
-    """Looks at a repository. root: the folder that holds, or will hold, .checkpoints; default: the work tree."""
+    """root: the folder that holds, or will hold, .checkpoints; default: the work tree."""
     own, shims, folder = clean_env(env), load_shims(), read_hooks_folder(place)
     root, nothing = root or place.work_tree, FileState("", None)
     names, other_names = (SERVER_HOOKS, HOOKS) if place.bare else (HOOKS, SERVER_HOOKS)
@@ -80,7 +78,7 @@ def read_survey(place: Repository, env: Mapping[str, str], root: str = "") -> Su
 
 
 def read_file(path: str) -> FileState:
-    """A file's bytes; a symbolic link is not followed, and blocked says why there is nothing to read."""
+    """A symbolic link is not followed, and blocked says why there is nothing to read."""
     if os.path.islink(path):
         return FileState(path, None, "it is a symbolic link")
     try:
@@ -160,7 +158,7 @@ def _read_hook(name: str, path: str, started_by_stub: bool) -> HookFile:
 
 
 def _calls_us(path: str) -> bool:
-    """Whether a hook, be it a link to somebody's script, calls `checkpoint hook`."""
+    """Also through a link to somebody's script."""
     try:
         with open(path, "rb") as stream:
             return b"checkpoint hook " in stream.read(_LONGEST_HOOK)
@@ -172,7 +170,7 @@ def _calls_us(path: str) -> bool:
 
 
 class Installation(NamedTuple):
-    """What is installed in a repository. Settings are those in force, of any scope, "" where they are not set."""
+    """Settings are those in force, of any scope, "" where they are not set."""
 
     driver: str = ""
     base_driver: str = ""

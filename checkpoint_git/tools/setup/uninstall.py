@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb. Schemas go first, while the folder around them is still there."""
+    """Schemas go first, while the folder around them is still there."""
     place = _read_place(invocation.cwd)
     schema_steps = schema.remove_schemas(place, invocation.now, dry_run=args.dry_run) if place else []
     result = uninstall(invocation.cwd, invocation.env, dry_run=args.dry_run)
@@ -134,9 +134,8 @@ def _read_place(cwd: str) -> Place | None:
 
 
 def _restore_config(repository: Repository, unended: str) -> None:
-    """Takes away the end that git gave to the configuration's last line when init wrote to it.
-
-    unended: the file's length before that, as init recorded it.
+    """Takes away the end that git gave to the configuration's last line when init wrote to it. unended: the file's
+    length before that, as init recorded it.
     """
     path = config_path(repository)
     data = read_file(path).data or b""

@@ -1,8 +1,4 @@
-"""New commits made beside the index and the work tree, and the checked-out branch moved to them.
-
-Commits come from one `git fast-import`, which gets everything in a file that is complete before git starts: a kill
-leaves all of it or nothing.
-"""
+"""New commits made beside the index and the work tree, and the checked-out branch moved to them."""
 
 import os
 import tempfile
@@ -28,15 +24,15 @@ class Draft(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """Who commits, and when in seconds since 1970."""
-
     name: str
     email: str
     now: int
 
 
+# Commits come from one `git fast-import`, which gets everything in a file that is complete before git starts: a kill
+# leaves all of it or nothing.
 def write_commits(cwd: str, drafts: Sequence[Draft], ref: str, who: Identity, env: Mapping[str, str]) -> list[str]:
-    """Makes the commits, and lets the ref name the last one; their ids."""
+    """Returns the commits' ids; the ref names the last one."""
     words = ["fast-import", "--quiet", "--force", "--done"]
     with tempfile.TemporaryFile() as stream:
         stream.writelines(_describe(drafts, ref.encode(), who))
@@ -50,7 +46,7 @@ def write_commits(cwd: str, drafts: Sequence[Draft], ref: str, who: Identity, en
 
 
 def _describe(drafts: Sequence[Draft], ref: bytes, who: Identity) -> Iterator[bytes]:
-    """In fast-import's language. Drafts are marked from 1 on, new contents after them."""
+    """In fast-import's language; drafts are marked from 1 on, new contents after them."""
     contents = {content for draft in drafts for _, content in draft.changes if isinstance(content, bytes)}
     marks = {content: mark for mark, content in enumerate(sorted(contents), len(drafts) + 1)}
     for content, mark in marks.items():
@@ -79,7 +75,7 @@ def _describe(drafts: Sequence[Draft], ref: bytes, who: Identity) -> Iterator[by
 
 
 def stage_files(cwd: str, files: Sequence[tuple[str, Entry | None]], env: Mapping[str, str]) -> bool:
-    """Lets the index name these files, or forget them where they are None. Returns False where it stays locked."""
+    """None: the index forgets the file. Returns False where it stays locked."""
     zeros = "0" * max((len(entry.blob) for _, entry in files if entry), default=40)
     named = (f"{entry.mode} {entry.blob}\t{path}\0" if entry else f"0 {zeros}\t{path}\0" for path, entry in files)
     lines, words = os.fsencode("".join(named)), ["update-index", "-z", "--index-info"]
@@ -91,6 +87,6 @@ def stage_files(cwd: str, files: Sequence[tuple[str, Entry | None]], env: Mappin
 
 
 def move_branch(cwd: str, ref: str, new: str, old: str, env: Mapping[str, str]) -> bool:
-    """Lets the branch name the new commit if it still names the old one ("" where it had none)."""
+    """Returns False where the branch no longer names `old` ("" for none)."""
     words = ["update-ref", "-m", "checkpoint sync", ref, new, old or "0" * len(new)]
     return run_git(words, cwd, env=env, check=False).code == 0

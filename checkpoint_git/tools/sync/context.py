@@ -22,9 +22,7 @@ _LONGEST_BRANCH = 200
 
 
 class Wish(NamedTuple):
-    """remote, branch: "" for what the clone's settings say. attempts: pushes at most. timeout: in seconds, for
-    everything. hooks: the pre-push hook is asked. only: a skill whose files alone are meant, "" for all.
-    """
+    """remote, branch: "" for what the clone's settings say. timeout: seconds in all. only: a skill, "" for all."""
 
     remote: str = ""
     branch: str = ""
@@ -94,7 +92,6 @@ def _find_identity(settings: Mapping[str, str], env: Mapping[str, str], now: int
 
 
 def _find_target(settings: Mapping[str, str], local: str, wish: Wish) -> Target:
-    """Which branch of which remote: what was asked for, else the settings, else what the checked-out branch follows."""
     current = local.removeprefix("refs/heads/") if local.startswith("refs/heads/") else ""
     followed, merge = (settings.get(f"branch.{current}.{key}", "") for key in ("remote", "merge"))
     upstream = None

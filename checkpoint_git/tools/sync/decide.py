@@ -52,7 +52,6 @@ Read = Callable[[str], "bytes | None"]  # a blob's content, None for one that is
 
 
 def decide_ours(sides: Sides, read: Read, rules: Rules) -> Decision:
-    """Only the work tree changed the file: it is sent, where it brings no error that was not there before."""
     if sides.ours is None:
         return Decision(None, True)
     before = (read(sides.base.blob) or b"") if sides.base else None
@@ -61,7 +60,6 @@ def decide_ours(sides: Sides, read: Read, rules: Rules) -> Decision:
 
 
 def decide_theirs(sides: Sides, read: Read, rules: Rules) -> Decision:
-    """Only the branch changed the file: it is taken in, where it can be read."""
     path = sides.path
     if sides.theirs is None:
         return Decision(None, True)
@@ -78,7 +76,6 @@ def decide_theirs(sides: Sides, read: Read, rules: Rules) -> Decision:
 
 
 def decide_both(sides: Sides, read: Read, rules: Rules) -> Decision:
-    """Both changed the file: they are merged as git's merge would merge them."""
     path = sides.path
     if sides.ours is None or sides.theirs is None:
         return _decide_removed(sides, read, rules)
@@ -108,7 +105,7 @@ def decide_both(sides: Sides, read: Read, rules: Rules) -> Decision:
 def merge_contents(
     path: str, base: bytes | None, ours: bytes, theirs: bytes, rules: Rules
 ) -> tuple[bytes | None, list[Finding]]:
-    """The merge of three versions, None where the user has to decide; then the findings say what."""
+    """None where the user has to decide; then the findings say what."""
     try:
         schema = load_merge_schema(path, rules.schema)
     except CheckpointError:  # the driver merges without the clone's own schema too
@@ -146,7 +143,7 @@ def _leave(path: str, code: str, message: str, hint: str, where: str = "") -> De
 
 
 def _open_theirs(path: str, entry: Entry, read: Read) -> bytes | str:
-    """The content, or why it is refused: what a branch offers is untrusted."""
+    """Text is why the content is refused: what a branch offers is untrusted."""
     if not entry.is_file:
         return "it is not a regular file"
     trouble = find_path_trouble(path)

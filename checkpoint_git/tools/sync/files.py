@@ -1,7 +1,4 @@
-"""The files of the work tree that a sync is about: which they are, what they hold, writing them under the lock.
-
-What another process writes meanwhile is merged, never lost. Paths from a branch are untrusted: checked here.
-"""
+"""The files of the work tree that a sync is about: which they are, what they hold, writing them under the lock."""
 
 import errno
 import os
@@ -57,6 +54,7 @@ def skill_of(path: str) -> str:
     return _SKILL.find_skill(path) if kind == "skill" else ""
 
 
+# A branch is untrusted: its paths are checked before one is read or written.
 def find_path_trouble(path: str) -> str:
     """Why a path is not to be read or written, "" where it may be."""
     parts = path.split("/")
@@ -75,7 +73,7 @@ def pathspecs() -> list[str]:
 
 
 def read_work(place: Place, top: str, env: Mapping[str, str], *, with_ignored: bool) -> Work:
-    """Every file that syncs. with_ignored: those too that git is told to ignore, of this place."""
+    """with_ignored: those too, of this place, that git is told to ignore."""
     work = Work({}, [], set(), set())
     words = ["ls-files", "-z", "-t", "-c", "-o", "--exclude-standard", "--full-name", "--", *pathspecs()]
     records = run_git(words, top, env=env).out.split(b"\0")
@@ -134,6 +132,7 @@ class Arrival(NamedTuple):
 Merge = Callable[[str, "bytes | None", bytes, bytes], "bytes | None"]
 
 
+# What another process writes meanwhile is merged, never lost.
 def write_arrivals(
     lock: str, top: str, arrivals: Iterable[Arrival], merge: Merge, tell: Callable[[], None]
 ) -> tuple[list[str], list[Finding]]:

@@ -59,9 +59,8 @@ def find_clean(work: Work, trees: Trees) -> dict[str, str]:
 def find_ours(
     work: Work, trees: Trees, queued: Mapping[str, bytes | None], put_back: Iterable[str] = ()
 ) -> dict[str, Side]:
-    """The work tree's side, file by file; an Entry where it has nothing of its own to say, and base's version counts.
-
-    A file that is missing was removed only where HEAD has it or a skill's new history shows that it was archived: else
+    """The work tree's side, file by file; an Entry where it has nothing of its own to say, and base's version counts. A
+    file that is missing was removed only where HEAD has it or a skill's new history shows that it was archived: else
     another branch may be checked out. queued: what an earlier sync could not send; it counts where the work tree is
     back at the base's version. put_back: by git, in a switch or a reset, to a version that the branch has left behind.
     """
@@ -80,7 +79,6 @@ def find_ours(
 
 
 def _owner(path: str) -> str:
-    """What a skill's checkpoint and its past have in common: the project's folder and the skill."""
     skill = skill_of(path)
     return f"{path.rpartition(f'{skill_layout().DIRECTORY}/')[0]}{skill}" if skill else f"\0{path}"
 
@@ -101,7 +99,7 @@ def list_blobs(trees: Trees, ours: Mapping[str, Side]) -> set[str]:
 
 
 def decide_all(work: Work, trees: Trees, ours: Mapping[str, Side], read: Read, rules: Rules, only: str) -> Plan:
-    """Every file that is not the same on both sides. only: a skill, whose files alone are meant; the others stay."""
+    """Every file that differs between the sides. only: a skill whose files alone are meant; the others stay."""
     plan = Plan({}, {}, {}, set(), list(work.findings))
     paths = {*trees.base, *trees.theirs, *ours}
     hidden = work.sparse - work.contents.keys()
@@ -147,9 +145,7 @@ class Shape(NamedTuple):
 
 
 class Ground(NamedTuple):
-    """Where the checked-out branch is. common: its merge base with the tip. elsewhere: they differ in other files,
-    too.
-    """
+    """Where the checked-out branch is. common: its merge base with the tip. elsewhere: other files differ too."""
 
     head: str
     tip: str
@@ -170,7 +166,7 @@ def plan_commits(
         return len(drafts) - 1
 
     def carry(entries: Entries) -> list[Change]:
-        """What must change in a commit with these files for it to hold the branch's, and everything decided."""
+        """What makes a commit with these files hold the branch's, and everything decided."""
         paths = sorted({*trees.theirs, *entries} - plan.decided.keys())
         others: list[Change] = [
             (path, trees.theirs.get(path)) for path in paths if trees.theirs.get(path) != entries.get(path)

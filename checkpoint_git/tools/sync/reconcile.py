@@ -94,7 +94,6 @@ def read_entries(top: str, commit: str, env: Mapping[str, str]) -> Entries:
 
 
 def read_differing(top: str, entries: Entries, commit: str, other: str, env: Mapping[str, str]) -> Entries:
-    """The files of `other`, found from those of `commit` and from what differs between the two."""
     if not commit or not other:
         return read_entries(top, other, env)
     changes = [one for one in diff_trees(top, commit, other, pathspecs(), env) if is_wanted(one.path)]
@@ -104,9 +103,7 @@ def read_differing(top: str, entries: Entries, commit: str, other: str, env: Map
 
 
 def read_contents(top: str, blobs: Iterable[str], env: Mapping[str, str]) -> dict[str, bytes | None]:
-    """None for a blob that is larger than a checkpoint may be. Raises CheckpointError: a missing one, too much
-    altogether.
-    """
+    """None: larger than a checkpoint may be. Raises CheckpointError: a missing one, too much altogether."""
     asked, found, left = sorted(set(blobs)), dict[str, bytes | None](), _MOST_BYTES
     if not asked:
         return found
@@ -136,7 +133,6 @@ def _read_queued(context: SyncContext, record: str) -> dict[str, bytes | None]:
 
 
 def read_sent(top: str, record: str, env: Mapping[str, str]) -> list[str]:
-    """The paths that a record says are on their way."""
     body = run_git(["log", "-1", "--format=%b", record], top, env=env).out
     return [path for path in os.fsdecode(body).split("\n") if path and is_wanted(path)]
 

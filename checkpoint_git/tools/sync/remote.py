@@ -1,7 +1,4 @@
-"""Asking a remote for a branch and sending it one commit, compare and swap; it knows nothing of what is in a commit.
-
-Whoever answers may be slow, silent, talkative or gone: every question has an end in time and in memory.
-"""
+"""Asking a remote for a branch and sending it one commit, compare and swap; it knows nothing of what is in a commit."""
 
 import os
 import re
@@ -59,7 +56,7 @@ def network_env(env: Mapping[str, str], ssh_is_chosen: bool) -> dict[str, str]:
 
 
 def fetch_branch(cwd: str, remote: str, branch: str, into: str, env: Mapping[str, str], timeout: float) -> bool:
-    """Brings the branch's tip into the ref `into`; False where there is no such branch. Raises UnreachableError."""
+    """Brings the tip into the ref `into`; False: there is no such branch. Raises UnreachableError."""
     words = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--end-of-options"]
     ends = time.monotonic() + min(timeout, _PATIENCE)
     while True:
@@ -84,7 +81,7 @@ def push_commit(
     cwd: str, remote: str, branch: str, commit: str, expected: str, env: Mapping[str, str], timeout: float,
     *, hooks: bool = True,
 ) -> Reply:  # fmt: skip
-    """Makes the remote's branch name the commit if it still names `expected`, "" for one that must not exist yet."""
+    """Compare and swap: only if the branch still names `expected`, "" for one that must not exist yet."""
     words = push_words(remote, commit, f"refs/heads/{branch}", expected, () if hooks else ("--no-verify",))
     return read_reply(_run(words, cwd, env, timeout))
 
@@ -134,6 +131,7 @@ def _run(words: Sequence[str], cwd: str, env: Mapping[str, str], timeout: float)
         return GitResult(process.wait(), out, err)
 
 
+# Whoever answers may be slow, silent, talkative or gone: every question has an end in time and in memory.
 def _collect(process: "subprocess.Popen[bytes]", timeout: float) -> tuple[bytes, bytes, str]:
     """(stdout, stderr, why it has to be ended)."""
     ends = time.monotonic() + timeout

@@ -1,8 +1,4 @@
-"""One sync from beginning to end: ask, decide, send, try again where somebody was faster, and take in what came.
-
-The order makes a kill harmless at any instant: what is sent is remembered before it is sent, files are replaced whole
-and under the lock, the index goes before the branch, and what this clone has taken in is written down last.
-"""
+"""One sync from beginning to end: ask, decide, send, try again where somebody was faster, and take in what came."""
 
 import os
 import random
@@ -52,11 +48,12 @@ class SyncResult(NamedTuple):
     findings: list[Finding]
 
 
+# The order makes a kill harmless at any instant: what is sent is remembered before it is sent, files are replaced whole
+# and under the lock, the index goes before the branch, and what this clone has taken in is written down last.
 def sync(
     place: Place, wish: Wish, now: int, env: Mapping[str, str], tell: Callable[[], None] = lambda: None
 ) -> SyncResult:
     """Brings the checkpoints of this work tree and those of a branch together. tell: called once when it has to wait.
-
     Raises CheckpointError without a repository, remote or branch, or where another sync of this work tree does not end.
     """
     context = open_context(place, wish, now, env, tell)
@@ -163,9 +160,7 @@ def _take_in(context: SyncContext, found: Comparison, ids: list[str]) -> SyncRes
 
 
 def _move(context: SyncContext, found: Comparison, ground: Ground, ids: list[str]) -> tuple[str, list[Finding]]:
-    """The index goes before the branch: a kill between them leaves changes staged. Returns where the branch is now, ""
-    where it stayed.
-    """
+    """Returns where the branch is now, "" where it stayed."""
     shape, top, env = found.shape, context.top, context.env
     goal = ids[shape.local] if shape.local >= 0 else ""
     if not goal and ground.common == ground.head and not ground.elsewhere:
@@ -192,7 +187,7 @@ def _move(context: SyncContext, found: Comparison, ground: Ground, ids: list[str
 
 
 def _remember(context: SyncContext, found: Comparison, ids: list[str], there: str, missed: set[str], at: str) -> None:
-    """Writes down what this work tree has taken in: all but what is open, and what could not be written (missed)."""
+    """All but what is open, and what could not be written (missed)."""
     names, memory, shape = context.names, found.memory, found.shape
     if not there:
         return
@@ -215,7 +210,6 @@ def _remember(context: SyncContext, found: Comparison, ids: list[str], there: st
 
 
 def _queue_offline(context: SyncContext, error: UnreachableError, *, was_sent: bool) -> SyncResult:
-    """There was no answer: decide against what was last seen, and let that wait."""
     top, env = context.top, context.env
     memory = state.read_memory(top, context.names, context.local, env)
     if context.target.follows and memory.head and not memory.theirs:

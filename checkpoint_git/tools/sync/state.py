@@ -1,11 +1,4 @@
-"""What this work tree remembers of a branch it syncs with: refs of its own, which no push and no fetch touches.
-
-They are below refs/worktree/, so that every linked work tree has its own while all share the objects. `theirs` is the
-tip as last fetched. `synced` is the last commit whose checkpoints this work tree has taken in; `partial` is used in its
-place where some file was left undecided: its tree says, file by file, which version was taken in, its parent is the
-commit that was met. `head` is where HEAD was then. `queue` is what is on its way: its tree is what the work tree held,
-its first parent the commit to send, more parents are older ones that may still arrive.
-"""
+"""What this work tree remembers of a branch it syncs with: refs of its own, which no push and no fetch touches."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -43,9 +36,7 @@ class Queued(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """head: HEAD's commit. local: the ref that HEAD names, "" where it is detached. was_at: HEAD's commit after the
-    last sync. Commits are "" for none.
-    """
+    """head: HEAD's commit. local: the ref it names. was_at: HEAD's commit after the last sync. "" is none."""
 
     head: str
     local: str
@@ -61,6 +52,11 @@ class Memory(NamedTuple):
         return self.partial_of or self.synced
 
 
+# They are below refs/worktree/, so that every linked work tree has its own while all share the objects. `theirs` is the
+# tip as last fetched. `synced` is the last commit whose checkpoints this work tree has taken in; `partial` is used in
+# its place where some file was left undecided: its tree says, file by file, which version was taken in, its parent is
+# the commit that was met. `head` is where HEAD was then. `queue` is what is on its way: its tree is what the work tree
+# held, its first parent the commit to send, more parents are older ones that may still arrive.
 def name_refs(remote: str, branch: str) -> Names:
     """Refs whose names cannot stand in each other's way, whatever the branch is called."""
     remote, branch = (name.replace("%", "%25").replace("/", "%2f") for name in (remote, branch))
@@ -105,7 +101,7 @@ def list_older(queue: Queued | None, tip: str) -> tuple[str, ...]:
 
 
 def find_arrived(cwd: str, queue: Queued | None, tip: str, env: Env) -> str:
-    """The record among those under way whose commit is in the branch's history, "" for none."""
+    """The record whose commit is in the branch's history, "" for none."""
     if queue is None or not tip:
         return ""
     if queue.commit and _is_ancestor(cwd, queue.commit, tip, env):

@@ -1,7 +1,4 @@
-"""The server's file, read and written without a server: line by line, lines of other clients untouched.
-
-A server that runs meanwhile reads the file at every call, but may overwrite what is written here.
-"""
+"""The server's file, read and written without a server: line by line, lines of other clients untouched."""
 
 import hashlib
 import json
@@ -35,6 +32,7 @@ class GraphLine(NamedTuple):
         return (self.value or {}).get(key)
 
 
+# A server that runs meanwhile reads the file at every call, but may overwrite what is written here.
 class JsonlTransport:
     """path: of the file, absolute; it need not exist. lock_folder: where our own processes' lock file goes."""
 
@@ -51,7 +49,7 @@ class JsonlTransport:
         return read_entities(named, (line.value for line in lines if line.is_a("relation")))
 
     def create_entities(self, entities: Sequence[Entity]) -> list[str]:
-        """Inserts those whose names are free behind the last entity, as the server does."""
+        """Behind the last entity, as the server does."""
         lines = self._load()
         taken = {line.get("name") for line in lines if line.is_a("entity")}
         new = [entity for entity in entities if entity.name not in taken]
@@ -112,7 +110,7 @@ def graph_lock(what: str, lock_folder: str) -> Callable[[], AbstractContextManag
 
 
 def read_lines(path: str) -> list[GraphLine]:
-    """The lines of a graph's file, empty ones left out; [] where there is no file. Raises CheckpointError."""
+    """Empty ones are left out; [] where there is no file. Raises CheckpointError."""
     try:
         with open(path, "rb") as stream:
             data = stream.read(MAX_BYTES + 1)

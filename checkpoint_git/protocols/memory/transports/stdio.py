@@ -1,8 +1,4 @@
-"""A running memory server, spoken to over its standard streams: the one module that knows the SDK.
-
-The SDK is an extra and takes over a second to import, so it is imported inside functions only. Every call is bounded in
-time; a server that is away, hangs or dies is an UnavailableError.
-"""
+"""A running memory server, spoken to over its standard streams: the one module that knows the SDK."""
 
 import json
 import logging
@@ -63,14 +59,13 @@ def _list(answer: Any, key: str) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
+# The SDK is an extra and takes over a second to import, so it is imported inside functions only. Every call is bounded
+# in time; a server that is away, hangs or dies is an UnavailableError.
 @contextmanager
 def open_server(
     words: Sequence[str], env: Mapping[str, str], cwd: str, lock: Lock, timeout: float
 ) -> Iterator[StdioTransport]:
-    """Starts a server for a `with` block. env: its whole environment. timeout: in seconds, to start and for each call.
-
-    Raises UnavailableError.
-    """
+    """env: its whole environment. timeout: seconds, to start and for each call. Raises UnavailableError."""
     try:
         from anyio.from_thread import start_blocking_portal
         from mcp.client.session import ClientSession  # noqa: F401 - its absence has a message of its own
