@@ -1,4 +1,4 @@
-"""What a repository's history tells, one `git log` a question; messages are untrusted bytes of any encoding and length."""
+"""What a repository's history tells, one `git log` a question; messages are untrusted bytes of any encoding."""
 
 import os
 import re
