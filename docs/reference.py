@@ -1,7 +1,6 @@
 """The reference as Markdown, read off the code: commands from their parsers, checks and schemas from their tables."""
 
 import argparse
-import importlib
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 from checkpoint_git.cli import render
 from checkpoint_git.cli.app import EXIT_CODES
 from checkpoint_git.cli.parser import Request, build_parser, list_formats
-from checkpoint_git.cli.verbs import VERBS
+from checkpoint_git.cli.verbs import VERBS, load_verb
 from checkpoint_git.tools.doctor.catalog import list_checks as list_doctor_checks
 from checkpoint_git.tools.setup.schema import list_schemas
 
@@ -45,13 +44,13 @@ def list_commands() -> Iterator[str]:
 
 
 def _open_parser(verb: str) -> argparse.ArgumentParser:
-    module = importlib.import_module(VERBS[verb][0])
+    module = load_verb(verb)
     formats = list_formats(verb, module, tuple(render.FORMATS))
     return build_parser(Request(f"checkpoint {verb}", verb, []), module, formats, EXIT_CODES)
 
 
 def _describe_command(verb: str) -> Iterator[str]:
-    module, parser = importlib.import_module(VERBS[verb][0]), _open_parser(verb)
+    module, parser = load_verb(verb), _open_parser(verb)
     usage = " ".join(parser.format_usage().removeprefix("usage: ").split())
     usage = re.sub(r" \[--format \{.*?\[-h\]", "", usage)
     summary, _, rest = module.SUMMARY.strip().partition("\n")

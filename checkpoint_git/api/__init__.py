@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from checkpoint_git.protocols.skill.status import StatusResult as StatusResult
     from checkpoint_git.protocols.skill.verbs.done import DoneResult as DoneResult
     from checkpoint_git.protocols.skill.verbs.next import NextResult as NextResult
+    from checkpoint_git.protocols.skill.verbs.record import EntryResult as EntryResult
     from checkpoint_git.protocols.skill.verbs.resume import ResumeResult as ResumeResult
     from checkpoint_git.protocols.skill.verbs.rotate import RotateResult as RotateResult
     from checkpoint_git.protocols.skill.verbs.update import UpdateResult as UpdateResult
@@ -30,6 +31,7 @@ HOMES = {
     "CheckpointError": "core.errors",
     "Checkpoints": "api.checkpoints",
     "DoneResult": "protocols.skill.verbs.done",
+    "EntryResult": "protocols.skill.verbs.record",
     "Finding": "core.finding",
     "MemoryCheckpoint": "protocols.memory.api",
     "NextAction": "protocols.skill.next_action",

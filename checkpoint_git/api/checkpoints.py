@@ -2,13 +2,13 @@
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, find_place
-from checkpoint_git.protocols.skill import store
+from checkpoint_git.protocols.skill import entries, store
 from checkpoint_git.protocols.skill.changes import Lists, make_edits
 from checkpoint_git.protocols.skill.read import iterate_documents
 from checkpoint_git.protocols.skill.since import read_since
@@ -17,11 +17,13 @@ from checkpoint_git.protocols.skill.verbs.done import DoneResult, done
 from checkpoint_git.protocols.skill.verbs.list import summarize
 from checkpoint_git.protocols.skill.verbs.log import LogResult, log
 from checkpoint_git.protocols.skill.verbs.next import NextResult, next_actions
+from checkpoint_git.protocols.skill.verbs.record import EntryResult, Record, record
 from checkpoint_git.protocols.skill.verbs.refs import find_refs
 from checkpoint_git.protocols.skill.verbs.reset import reset
 from checkpoint_git.protocols.skill.verbs.resume import ResumeResult, resume
 from checkpoint_git.protocols.skill.verbs.rotate import RotateResult, rotate
 from checkpoint_git.protocols.skill.verbs.show import show
+from checkpoint_git.protocols.skill.verbs.undo import undo
 from checkpoint_git.protocols.skill.verbs.update import UpdateResult, update
 from checkpoint_git.protocols.skill.views import public_view
 from checkpoint_git.protocols.validate import iterate_checked
@@ -119,6 +121,37 @@ class Checkpoints:
         next_action: put first in the list. complete: the status becomes complete. The last action needs one of both.
         """
         return done(self._own_place(skill), skill, self.now, next_action=next_action, complete=complete)
+
+    def note(self, skill: str, text: str) -> EntryResult:
+        """Keeps a key decision."""
+        return self._record(skill, lambda value: entries.note(value, text))
+
+    def ask(self, skill: str, question: str, options: Sequence[str] = (), blocks: str | None = None) -> EntryResult:
+        """Opens a decision that waits on the user; entry.id names it. blocks: the row that waits."""
+        return self._record(skill, lambda value: entries.ask(value, question, options, blocks))
+
+    def decide(self, skill: str, answer: str, name: str | None = None) -> EntryResult:
+        """Answers a decision and keeps the answer as a key decision. name: its id, where several wait."""
+        return self._record(skill, lambda value: entries.decide(value, self.now, answer, name))
+
+    def block(self, skill: str, text: str, needs: str | None = None, blocks: str | None = None) -> EntryResult:
+        """Adds a blocker. needs: user_decision, code_fix or external_dep."""
+        return self._record(skill, lambda value: entries.block(value, text, needs, blocks))
+
+    def unblock(self, skill: str, name: str | None = None) -> EntryResult:
+        """Marks a blocker as resolved. name: its id, where several are open."""
+        return self._record(skill, lambda value: entries.unblock(value, self.now, name))
+
+    def drop(self, skill: str, why: str, action: str | None = None, **after: Any) -> EntryResult:
+        """Takes an action off the list undone. action: a part of its text, None for the first. after: as for done."""
+        return self._record(skill, lambda value: entries.drop(value, self.now, why, action, **after))
+
+    def undo(self, skill: str) -> list[str]:
+        """Takes back the last write, and brings it back when called again; returns the fields that differ."""
+        return undo(self._own_place(skill), skill)
+
+    def _record(self, skill: str, change: Record) -> EntryResult:
+        return record(self._own_place(skill), skill, self.now, change)
 
     def reset(self, skill: str) -> str:
         """Archives a checkpoint; returns the archive's path, relative to the repository."""

@@ -7,13 +7,12 @@ import sys
 import time
 from argparse import Namespace
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Any, TextIO
 
 from checkpoint_git.cli import render
 from checkpoint_git.cli.parser import Request, UsageError, find_near, find_verb_at, list_formats, parse
 from checkpoint_git.cli.render.screen import encode_text, read_screen
-from checkpoint_git.cli.verbs import DEFAULT_VERB, SHORT_VERBS, VERBS
+from checkpoint_git.cli.verbs import DEFAULT_VERB, SHORT_VERBS, VERBS, load_verb
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, shorten
@@ -117,7 +116,7 @@ def _run(words: list[str], program: str) -> int:
         _write(_stream("stdout"), answer)
         return CLEAN
     request = find_request(words, program)
-    module = import_module(VERBS[request.verb][0])
+    module = load_verb(request.verb)
     args = parse(request, module, list_formats(request.verb, module, tuple(render.FORMATS)), EXIT_CODES)
     invocation = _read_invocation(args)
     if hasattr(module, "answer"):

@@ -1,5 +1,8 @@
 """The table of verbs, made of the tools' own and the protocols' rows: the command line and its completion read it."""
 
+from importlib import import_module
+from typing import Any
+
 from checkpoint_git.protocols.registry import PROTOCOLS
 
 _FIRST = {
@@ -47,6 +50,15 @@ def _list_verbs() -> dict[str, tuple[str, str]]:
 
 
 VERBS = _list_verbs()
+
+
+def load_verb(verb: str) -> Any:
+    """A verb's module, or the object in a module that is made like one."""
+    home, _, name = VERBS[verb][0].partition(":")
+    module = import_module(home)
+    return getattr(module, name) if name else module
+
+
 SHORT_VERBS = {"rp": "restore-point"}  # for hands that are in a hurry
 DEFAULT_VERB = "status"
 WITH_FINDINGS = frozenset(("validate", "doctor", "ci", "audit"))

@@ -10,12 +10,11 @@ import math
 import os
 import time
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import Any, NamedTuple
 
 from checkpoint_git.cli.parser import Request, parse
 from checkpoint_git.cli.render.json import make_document, make_error
-from checkpoint_git.cli.verbs import VERBS
+from checkpoint_git.cli.verbs import load_verb
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import join_pointer
@@ -69,7 +68,7 @@ def run_verb(verb: str, options: Mapping[str, Any], operands: list[str], world: 
 
     Raises CheckpointError as the verb does.
     """
-    module = import_module(VERBS[verb][0])
+    module = load_verb(verb)
     words = ["--json"]
     for name, value in options.items():
         if value is True:
@@ -83,7 +82,7 @@ def run_verb(verb: str, options: Mapping[str, Any], operands: list[str], world: 
 
 def run_update(asked: Mapping[str, Any], world: World) -> Reply:
     """`checkpoint update SKILL` with values of JSON in place of words."""
-    module: Any = import_module(VERBS["update"][0])
+    module: Any = load_verb("update")
     return _make_reply("update", module.run_values(asked["skill"], asked, world.invocation))
 
 

@@ -38,12 +38,12 @@ class Tool(NamedTuple):
 
 
 def _calls(verb: str, *words: str, operand: str = "skill", **options: str) -> Run:
-    """A run that hands a tool's arguments on: options, argument -> option; words and the operand come behind them."""
+    """A run that hands a tool's arguments on: options, argument -> option; words and operands come behind them."""
 
     def run(asked: Arguments, world: World) -> Reply:
         given = {option: asked.get(name) for name, option in options.items()}
-        found = asked.get(operand)
-        operands = [] if found is None else list(found) if isinstance(found, list) else [found]
+        values = [asked[name] for name in operand.split() if asked.get(name) is not None]
+        operands = [word for each in values for word in (each if isinstance(each, list) else [each])]
         return run_verb(verb, given, [*words, *operands], world)
 
     return run
@@ -95,6 +95,13 @@ _RUNS: dict[str, Run] = {
     "checkpoint_doctor": _calls("doctor", checks="--check"),
     "checkpoint_update": run_update,
     "checkpoint_done": _done,
+    "checkpoint_note": _calls("note", operand="skill text"),
+    "checkpoint_ask": _calls("ask", operand="skill question", options="--option", blocks="--blocks"),
+    "checkpoint_decide": _calls("decide", operand="skill id answer"),
+    "checkpoint_block": _calls("block", operand="skill text", needs="--needs", blocks="--blocks"),
+    "checkpoint_unblock": _calls("unblock", operand="skill id"),
+    "checkpoint_drop": _calls("drop", operand="skill action", why="--why", next_action="--next", complete="--complete"),
+    "checkpoint_undo": _calls("undo"),
     "restore_point_create": _calls("restore-point", "create", operand="scope", reason="--reason", expiry="--expiry"),
     "restore_point_list": _calls("restore-point", "list"),
     "restore_point_show": _calls("restore-point", "show", operand="checkpoint_id"),

@@ -55,7 +55,8 @@ class Kind:
 
 class Row:
     """One protocol. kinds: the files that a repository tracks. local: what no repository tracks, as info/exclude says
-    it. verbs: verb -> (module in the package, what `checkpoint --help` says, "" for one that is not listed).
+    it. verbs: verb -> (module in the package, or
+    module:name of what is made like one; what `checkpoint --help` says, "" for one that is not listed).
     """
 
     __slots__ = ("kinds", "local", "name", "noun", "package", "verbs")
@@ -82,6 +83,13 @@ PROTOCOLS = (
             "resume": ("verbs.resume", "what a session must know before it goes on with a skill"),
             "update": ("verbs.update", "change fields of a checkpoint, or start a new one"),
             "done": ("verbs.done", "take the first next action off the list"),
+            "note": ("verbs.record:NOTE", "keep a key decision"),
+            "ask": ("verbs.record:ASK", "ask the user for a decision"),
+            "decide": ("verbs.record:DECIDE", "answer a decision that waits"),
+            "block": ("verbs.record:BLOCK", "add a blocker"),
+            "unblock": ("verbs.record:UNBLOCK", "mark a blocker as resolved"),
+            "drop": ("verbs.record:DROP", "take an action off the list without doing it"),
+            "undo": ("verbs.undo", "take back the last write of a checkpoint"),
             "list": ("verbs.list", "the checkpoints of this project"),
             "show": ("verbs.show", "a checkpoint's content, or its public part"),
             "refs": ("verbs.refs", "the tickets that the skills touched"),

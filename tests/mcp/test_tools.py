@@ -210,6 +210,7 @@ def test_read_only_offers_no_tool_that_writes() -> None:
     assert {tool.name for tool in TOOLS if tool.writes} == {
         "checkpoint_update",
         "checkpoint_done",
+        *(f"checkpoint_{verb}" for verb in ("note", "ask", "decide", "block", "unblock", "drop", "undo")),
         "restore_point_create",
         "restore_point_verify",
         "restore_point_rollback",

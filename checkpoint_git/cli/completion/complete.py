@@ -4,14 +4,13 @@ import argparse
 import os
 import shlex
 from collections.abc import Sequence
-from importlib import import_module
 from typing import NamedTuple
 
 from checkpoint_git.cli import render
 from checkpoint_git.cli.completion.candidates import Candidate, find_wanted, keep_fitting, shorten_help
 from checkpoint_git.cli.completion.values import FILES, FOLDERS, Asked, read_values
 from checkpoint_git.cli.parser import Request, build_parser, find_verb_at, list_formats
-from checkpoint_git.cli.verbs import DEFAULT_VERB, SHORT_VERBS, VERBS
+from checkpoint_git.cli.verbs import DEFAULT_VERB, SHORT_VERBS, VERBS, load_verb
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls
 
@@ -90,7 +89,7 @@ def _find_cwd(words: list[str], cwd: str) -> str:
 
 
 def _complete_verb(verb: str, words: list[str], typed: str, cwd: str) -> Completed:
-    module = import_module(VERBS[verb][0])
+    module = load_verb(verb)
     if getattr(module, "RAW", False) and typed.startswith("--") and any(not word.startswith("-") for word in words):
         named = next(word for word in words if not word.startswith("-"))
         found = [Candidate(value, shorten_help(text)) for value, text in module.complete_words(named, typed, cwd)]

@@ -18,7 +18,9 @@ ADDED_IN_1_1 = frozenset(
     ]
 )  # fmt: skip
 ROW = frozenset(["id", "label", "status", "estimate", "notes"])
-BLOCKER = frozenset(["id", "description", "blocking", "needs", "proposed_resolution", "resolved", "resolved_at"])
+BLOCKER = frozenset(
+    ["id", "description", "blocking", "needs", "proposed_resolution", "resolved", "resolved_at", "options"]
+)
 ACTION = frozenset(["text", "done_when"])
 PM_REF = frozenset(["provider", "id", "url", "role", "created_by_skill", "first_seen_at"])
 CONTEXT_PRIMER = frozenset(["key_decisions", "generated_files", "user_preferences"])

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from checkpoint_git.core.errors import CheckpointError
@@ -118,7 +119,9 @@ def change_checkpoint(
         before = None if content is None else next(iterate_checked([(shown, content)], now))
         written = plan_write(shown, before, change_known, now)
         if not written.refused:
-            _replace(place, path, skill, (written.document.text or "").encode())
+            data = (written.document.text or "").encode()
+            _replace(place, path, skill, data)
+            keep_write(place, shown, content if isinstance(content, bytes) else None, data)
     return written
 
 
@@ -146,6 +149,33 @@ def find_untracked(place: Place, paths: Sequence[str], env: Mapping[str, str]) -
         code = "git/ignored" if is_ignored else "git/untracked"
         found.append(Finding(code, "warning" if is_ignored else "note", message, path, hint=hint))
     return found
+
+
+def _kept_path(place: Place, shown: str, which: str) -> str:
+    name = shown.replace("%", "%25").replace("/", "%2F")
+    return os.path.join(place.git_dir or "", "checkpoint-undo", f"{name}.{which}")
+
+
+def keep_write(place: Place, shown: str, before: bytes | None, after: bytes | None) -> None:
+    """Keeps what the last write of a file replaced and what it wrote, for undo; None for no file. Not outside git."""
+    if place.git_dir:
+        with suppress(OSError):  # the write itself is done
+            os.makedirs(os.path.dirname(_kept_path(place, shown, "")), exist_ok=True)
+            for which, data in (("before", before), ("after", after)):
+                with open(_kept_path(place, shown, which), "wb") as stream:
+                    stream.write(data or b"")
+
+
+def read_kept(place: Place, shown: str) -> tuple[bytes | None, bytes | None] | None:
+    """(what the last write replaced, what it wrote), None where nothing is kept."""
+    kept = []
+    for which in ("before", "after"):
+        try:
+            with open(_kept_path(place, shown, which), "rb") as stream:
+                kept.append(stream.read() or None)
+        except OSError:
+            return None
+    return kept[0], kept[1]
 
 
 def write_checkpoint(place: Place, skill: str, data: bytes) -> None:

@@ -5,7 +5,6 @@ import re
 import shlex
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import yaml
 from checkpoint_git.cli.app import find_request
 from checkpoint_git.cli.parser import parse
 from checkpoint_git.cli.render import FORMATS
-from checkpoint_git.cli.verbs import VERBS
+from checkpoint_git.cli.verbs import load_verb
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.tools.setup.forge_files import COMMANDS, FORGES, forge_files, is_plain_branch, is_unedited
 from checkpoint_git.tools.setup.init import Options, init
@@ -53,7 +52,7 @@ EVERY_SCRIPT = [script for path in WORKFLOWS for script in scripts(load(path))] 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_is_one_that_the_command_line_takes(name: str) -> None:
     request = find_request(shlex.split(COMMANDS[name]))
-    args = parse(request, import_module(VERBS[request.verb][0]), tuple(FORMATS), "")
+    args = parse(request, load_verb(request.verb), tuple(FORMATS), "")
     assert args.format == "text"
 
 

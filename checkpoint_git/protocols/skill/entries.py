@@ -1,0 +1,163 @@
+"""What is said about a checkpoint, as changes of its value: notes, questions and answers, blockers, dropped work. Pure.
+
+Each changes a token value in place, and returns what it did or a Finding that says why it cannot.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from checkpoint_git.core.clock import write_instant
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.protocols.mismatch import quote
+from checkpoint_git.protocols.skill.changes import check_text, find_done_trouble
+from checkpoint_git.protocols.skill.views import action_text, open_blockers, read_list, read_objects, waits_on_user
+
+NEEDS = ("user_decision", "code_fix", "external_dep")
+
+
+class Entry(NamedTuple):
+    """line: what was done. fields: the root fields that changed. id: of the blocker that it is about, else ""."""
+
+    line: str
+    fields: tuple[str, ...]
+    id: str = ""
+
+
+def note(value: dict[str, Any], text: str) -> Entry:
+    """Keeps a key decision."""
+    _list_in(value, "context_primer", "key_decisions").append(_checked(text))
+    return Entry(f"noted: {text}", ("context_primer",))
+
+
+def ask(value: dict[str, Any], question: str, options: Sequence[str] = (), blocks: str | None = None) -> Entry:
+    """Opens a decision that waits on the user."""
+    more = {"options": [_checked(option) for option in options]} if options else {}
+    entry = block(value, question, "user_decision", blocks, more)
+    return entry._replace(line=f"{entry.id} waits on an answer: {question}")
+
+
+def block(
+    value: dict[str, Any],
+    text: str,
+    needs: str | None = None,
+    blocks: str | None = None,
+    more: dict[str, Any] | None = None,
+) -> Entry:
+    """Adds a blocker. needs: one of NEEDS. blocks: the id of the row that waits. more: further members."""
+    taken = {str(_plain(blocker.get("id"))) for blocker in read_objects(value, "blockers")}
+    name = next(name for name in (f"b{number}" for number in range(1, len(taken) + 2)) if name not in taken)
+    members = {"id": name, "description": _checked(text), "blocking": blocks, "needs": needs, **(more or {})}
+    _list_in(value, "blockers").append({key: member for key, member in members.items() if member is not None})
+    return Entry(f"{name} is in the way: {text}", ("blockers",), name)
+
+
+def decide(value: dict[str, Any], now: int, answer: str, name: str | None = None) -> Entry | Finding:
+    """Answers a decision that waits on the user, and keeps the answer with its day. name: the question's id."""
+    waiting = [one for one in open_blockers(value) if waits_on_user(one)]
+    if name is None and any(_id(one) == answer for one in waiting):
+        command = f'checkpoint decide SKILL {escape_controls(answer)} "..."'
+        return _refusal("question", f"{quote(answer)} is the question: the answer is missing", command)
+    asked = _choose(waiting, name, "question", 'decide SKILL {} "..."')
+    if isinstance(asked, Finding):
+        return asked
+    question = str(asked.get("description", "")).strip()
+    text = f"{question}{'' if question.endswith('?') else ':'} {_checked(answer)} ({write_instant(now)[:10]})"
+    note(value, text)
+    return Entry(f"decided: {text}{_close(value, asked, now)}", ("context_primer", "blockers"), _id(asked))
+
+
+def unblock(value: dict[str, Any], now: int, name: str | None = None) -> Entry | Finding:
+    """Marks a blocker as resolved. name: its id."""
+    others = [one for one in open_blockers(value) if not waits_on_user(one)]
+    if name and any(_id(one) == name for one in open_blockers(value) if waits_on_user(one)):
+        hint = f'checkpoint decide SKILL {escape_controls(name)} "..."'
+        return _refusal("question", f"{quote(name)} waits on an answer", hint)
+    found = _choose(others, name, "blocker", "unblock SKILL {}")
+    if isinstance(found, Finding):
+        return found
+    line = f"{_id(found)} is resolved: {found.get('description', '')}{_close(value, found, now)}"
+    return Entry(line, ("blockers",), _id(found))
+
+
+def drop(
+    value: dict[str, Any],
+    now: int,
+    why: str,
+    action: str | None = None,
+    *,
+    next_action: str | None = None,
+    complete: bool = False,
+) -> Entry | Finding:
+    """Takes an action off the list undone, and keeps the reason. action: a part of its text; else the first."""
+    trouble = find_done_trouble(value, next_action, complete)
+    if trouble:
+        return trouble
+    actions: list[Any] = value["next_actions"]
+    texts = [action_text(each) for each in actions]
+    exact = [at for at, text in enumerate(texts) if text == action]
+    near = exact or [at for at, text in enumerate(texts) if (action or "").casefold() in text.casefold()]
+    if not near or (action is not None and len(near) > 1 and not exact):
+        problem = "no action has" if not near else f"{len(near)} actions have"
+        hint = "there are: " + "; ".join(shorten(text, 60) for text in texts[:5])
+        return _refusal("which-action", f"{problem} {quote(action)} in it", escape_controls(hint))
+    at = 0 if action is None else near[0]
+    del actions[at]
+    if next_action:
+        actions.insert(0, _checked(next_action))
+    if complete:
+        value["status"] = "complete"
+    note(value, f"Dropped: {texts[at]}: {_checked(why)} ({write_instant(now)[:10]})")
+    return Entry(f"dropped: {texts[at]}", ("next_actions", "context_primer"))
+
+
+def _checked(text: str) -> str:
+    check_text(text)
+    if not text.strip():
+        raise CheckpointError("the text is empty", "say it in a few words")
+    return text
+
+
+def _plain(value: Any) -> Any:
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def _id(blocker: dict[str, Any]) -> str:
+    return str(_plain(blocker.get("id", "")))
+
+
+def _list_in(value: dict[str, Any], *path: str) -> list[Any]:
+    held: Any = value
+    for name in path[:-1]:
+        held = held.setdefault(name, {}) if isinstance(held, dict) else None
+    found = held.setdefault(path[-1], []) if isinstance(held, dict) else None
+    if not isinstance(found, list):
+        raise CheckpointError(f"{'.'.join(path)} is not a list", "fix that field first: checkpoint validate")
+    return found
+
+
+def _choose(found: list[dict[str, Any]], name: str | None, noun: str, command: str) -> dict[str, Any] | Finding:
+    """The one that is named, or the only one; a Finding that lists what there is."""
+    named = [one for one in found if name in (None, _id(one))]
+    if len(named) == 1:
+        return named[0]
+    each = [command.format(escape_controls(_id(one))) for one in found[:5]]
+    hint = "; ".join(f"checkpoint {line}" for line in each) if found else "checkpoint status SKILL"
+    if not found:
+        return _refusal(noun, f"no {noun} is open", hint)
+    which = "say which" if name is None else f"none has the id {quote(name)}"
+    return _refusal(noun, f"{len(found)} {noun}{'s are' if len(found) > 1 else ' is'} open: {which}", hint)
+
+
+def _refusal(noun: str, message: str, hint: str) -> Finding:
+    return Finding(f"entry/{noun}", "error", message, hint=hint)
+
+
+def _close(value: dict[str, Any], blocker: dict[str, Any], now: int) -> str:
+    """Resolves a blocker; the work goes on where it was blocked by nothing else. What to add to the answer."""
+    blocker |= {"resolved": True, "resolved_at": write_instant(now)}
+    if value.get("status") != "blocked" or open_blockers(value) or not read_list(value, "next_actions"):
+        return ""
+    value["status"] = "in_progress"
+    return "; the status is in_progress again"

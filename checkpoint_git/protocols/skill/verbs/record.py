@@ -1,0 +1,145 @@
+"""The verbs that record what people say: note, ask, decide, block, unblock and drop."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.outcome import Invocation, Line, Outcome
+from checkpoint_git.core.terminal_text import quote_word
+from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.protocols.skill import changes, entries, store
+from checkpoint_git.protocols.skill.entries import Entry
+from checkpoint_git.protocols.skill.layout import check_skill_name
+from checkpoint_git.protocols.skill.read import missing_checkpoint
+from checkpoint_git.protocols.skill.verbs.update import outcome_of_write
+from checkpoint_git.protocols.write import Tell, Written, say_waiting
+
+Record = Callable[[dict[str, Any]], Entry | Finding]
+
+
+class EntryResult(NamedTuple):
+    """entry: what was done, None where it was refused."""
+
+    written: Written
+    entry: Entry | None
+
+
+def record(place: Place, skill: str, now: int, change: Record, on_wait: Tell = lambda: None) -> EntryResult:
+    """Changes a checkpoint by an entry. Raises CheckpointError where there is none."""
+    found: list[Entry] = []
+
+    def run(value: dict[str, Any] | None) -> dict[str, Any] | Finding:
+        if value is None:
+            raise missing_checkpoint(place, skill)
+        entry = change(value)
+        if isinstance(entry, Finding):
+            return entry
+        found.append(entry)
+        changes.stamp(value, now)
+        return value
+
+    written = store.change_checkpoint(place, skill, run, now, on_wait)
+    return EntryResult(written, None if written.refused else found[0])
+
+
+class _Verb(NamedTuple):
+    """One of the verbs, made like a module of its own. make: (arguments, now) -> the change."""
+
+    name: str
+    SUMMARY: str
+    EXAMPLES: str
+    arguments: tuple[tuple[str, dict[str, Any]], ...]
+    make: Callable[[Namespace, int], Record]
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("skill", metavar="SKILL", help="whose checkpoint")
+        for name, options in self.arguments:
+            parser.add_argument(name, **options)
+
+    def run(self, args: Namespace, invocation: Invocation) -> Outcome:
+        check_skill_name(args.skill)
+        store.check_owner(args.skill, invocation.env)
+        place, tell = find_place(invocation.cwd), say_waiting(invocation.stderr)
+        result = record(place, args.skill, invocation.now, self.make(args, invocation.now), tell)
+        entry = result.entry or Entry("", ())
+        lines = [Line(entry.line, "good")] if entry.line else []
+        if self.name == "ask" and entry.id:
+            lines.append(Line(f'answer it: checkpoint decide {quote_word(args.skill)} {entry.id} "..."', "strong"))
+        outcome = outcome_of_write(place, invocation, args.skill, self.name, result.written, [*entry.fields], [*lines])
+        return outcome._replace(data={**outcome.data, "id": entry.id or None})
+
+
+def _text(name: str, text: str) -> tuple[str, dict[str, Any]]:
+    return name.lower(), {"metavar": name, "help": text}
+
+
+def _split_answer(words: list[str]) -> tuple[str, str | None]:
+    """(the answer, the question's id or None)."""
+    if len(words) > 2:
+        raise CheckpointError(f"{len(words)} words, where an id and an answer are wanted", "put the answer in quotes")
+    return words[-1], words[0] if len(words) == 2 else None
+
+
+_BLOCKS = ("--blocks", {"metavar": "ROW", "help": "the id of the row in progress_table that waits"})
+NOTE = _Verb(
+    "note",
+    "keep a key decision",
+    '  checkpoint note build "SQLite for storage"',
+    (_text("TEXT", "what was decided, in a sentence"),),
+    lambda args, now: lambda value: entries.note(value, args.text),
+)
+ASK = _Verb(
+    "ask",
+    "ask the user for a decision; it waits until `decide` answers it",
+    '  checkpoint ask build "Which region?" --option eu-west --option us-east --blocks sprint-2',
+    (
+        _text("QUESTION", "what is to be decided"),
+        (
+            "--option",
+            {"metavar": "TEXT", "action": "append", "default": [], "help": "a possible answer; again for more"},
+        ),
+        _BLOCKS,
+    ),
+    lambda args, now: lambda value: entries.ask(value, args.question, args.option, args.blocks),
+)
+DECIDE = _Verb(
+    "decide",
+    "answer a decision that waits; the answer is kept as a key decision with its day",
+    '  checkpoint decide build "eu-west"\n  checkpoint decide build b1 "eu-west"      where several wait',
+    (("words", {"metavar": "[ID] ANSWER", "nargs": "+", "help": "the question's id, where several wait; the answer"}),),
+    lambda args, now: lambda value: entries.decide(value, now, *_split_answer(args.words)),
+)
+BLOCK = _Verb(
+    "block",
+    "add a blocker; the status stays",
+    '  checkpoint block build "The sandbox key is missing" --needs external_dep',
+    (
+        _text("TEXT", "what is in the way"),
+        ("--needs", {"choices": entries.NEEDS, "help": "who can clear it"}),
+        _BLOCKS,
+    ),
+    lambda args, now: lambda value: entries.block(value, args.text, args.needs, args.blocks),
+)
+UNBLOCK = _Verb(
+    "unblock",
+    "mark a blocker as resolved",
+    "  checkpoint unblock build\n  checkpoint unblock build b2                where several are open",
+    (("id", {"metavar": "ID", "nargs": "?", "help": "the blocker's id, where several are open"}),),
+    lambda args, now: lambda value: entries.unblock(value, now, args.id),
+)
+DROP = _Verb(
+    "drop",
+    "take a next action off the list without doing it; the reason is kept as a key decision",
+    '  checkpoint drop build "evaluator" --why "the new suite covers it"',
+    (
+        ("action", {"metavar": "ACTION", "nargs": "?", "help": "a part of its text; default: the first action"}),
+        ("--why", {"metavar": "TEXT", "required": True, "help": "the reason"}),
+        ("--next", {"metavar": "TEXT", "help": "what comes next, put first in the list"}),
+        ("--complete", {"action": "store_true", "help": "all is done: set status to complete"}),
+    ),
+    lambda args, now: (
+        lambda value: entries.drop(value, now, args.why, args.action, next_action=args.next, complete=args.complete)
+    ),
+)

@@ -1,0 +1,62 @@
+"""`checkpoint undo`: take back the last write of a checkpoint; what it takes back is kept in turn."""
+
+import os
+from argparse import ArgumentParser, Namespace
+
+from checkpoint_git.core import jsontext
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.outcome import Invocation, Line, Outcome
+from checkpoint_git.core.terminal_text import escape_controls, quote_word
+from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.protocols.skill import layout, store
+from checkpoint_git.protocols.write import Tell, say_waiting
+
+SUMMARY = "take back the last write of a checkpoint; once more brings it back"
+EXAMPLES = """\
+  checkpoint undo build
+
+Takes back what update, done, note, ask, decide, block, unblock or drop wrote last in this clone, byte for byte, as
+long as nothing else changed the file since."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """SKILL."""
+    parser.add_argument("skill", metavar="SKILL", help="whose last write to take back")
+
+
+def undo(place: Place, skill: str, on_wait: Tell = lambda: None) -> list[str]:
+    """Exchanges a checkpoint with what its last write replaced; returns the root fields that differ.
+
+    Raises CheckpointError where nothing is kept, or where the file changed since.
+    """
+    shown = layout.relative_checkpoint_path(place, skill)
+    with store.writing(place, on_wait):
+        kept, content = store.read_kept(place, shown), store.read_skill(place, skill)
+        git = f"look at git log -p -- {quote_word(shown)}"
+        if kept is None:
+            raise CheckpointError(f"no write to {skill} is kept here, so none can be taken back", git)
+        before, after = kept
+        if content != after:
+            raise CheckpointError(f"{escape_controls(shown)} changed since its last write: nothing was undone", git)
+        if before is None:
+            store.remove_checkpoint(place, skill)
+        else:
+            store.write_checkpoint(place, skill, before)
+        store.keep_write(place, shown, after, before)
+    there, gone = (jsontext.load(jsontext.decode(data)) if data else {} for data in (before, after))
+    names = [name for name in {**there, **gone} if there.get(name) != gone.get(name)]
+    return [name for name in names if name != "updated_at"]
+
+
+def run(args: Namespace, invocation: Invocation) -> Outcome:
+    """The verb."""
+    layout.check_skill_name(args.skill)
+    store.check_owner(args.skill, invocation.env)
+    place = find_place(invocation.cwd)
+    fields = undo(place, args.skill, say_waiting(invocation.stderr))
+    path = layout.relative_checkpoint_path(place, args.skill)
+    exists = os.path.lexists(os.path.join(place.top, path))
+    what = f"the last write is taken back ({', '.join(fields)})" if exists else "it is gone, as before its first write"
+    line = f"{args.skill}: {what}; checkpoint undo {quote_word(args.skill)} brings it back"
+    data = {"skill": args.skill, "path": path, "written": True, "exists": exists, "fields": fields}
+    return Outcome(data, [Line(line, "good")])
