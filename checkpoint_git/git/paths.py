@@ -10,14 +10,14 @@ from fnmatch import translate
 from stat import S_ISDIR, S_ISLNK
 from typing import Literal, NamedTuple
 
-from checkpoint_git.git.history.history import folders_of, read_removals
+from checkpoint_git.git.history.history import folders_of, is_shallow, read_removals
 from checkpoint_git.git.history.log import has_commits
 from checkpoint_git.git.objects import read_tree
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.git.worktree import read_ignored
 
 State = Literal["there", "missing", "outside"]
-Kind = Literal["renamed", "deleted", "uncommitted", "ignored", "unknown"]
+Kind = Literal["renamed", "deleted", "uncommitted", "ignored", "cut", "unknown"]
 
 _GLOB = re.compile(r"[*?\[]")
 _PLAIN_PATH = re.compile(r"[\w.-][\w./ -]*[\w-]", re.ASCII).fullmatch
@@ -29,7 +29,9 @@ _FEW = 100  # paths that git itself looks for; more of them it compares one by o
 
 
 class Fate(NamedTuple):
-    """uncommitted: HEAD has it, the work tree does not. ignored: .gitignore covers it. unknown: git never had it."""
+    """uncommitted: HEAD has it, the work tree does not. ignored: .gitignore covers it. cut: a shallow clone does
+    not know it, older history may. unknown: git never had it.
+    """
 
     kind: Kind
     detail: str = ""  # renamed: the new path, which exists. deleted: the commit, shortened
@@ -158,6 +160,9 @@ def read_fates(top: str, paths: Sequence[str]) -> dict[str, Fate]:
     for path in paths:
         if path.rstrip("/") in kept:
             fates[path] = Fate("uncommitted")
+    unknown = [path for path, fate in fates.items() if fate.kind == "unknown"]
+    if unknown and is_shallow(top):
+        fates.update(dict.fromkeys(unknown, Fate("cut")))
     return {path: fate for path, fate in fates.items() if path.rstrip("/") not in sparse}
 
 

@@ -152,6 +152,20 @@ def test_what_a_sparse_checkout_leaves_out_is_not_missing(repo: GitRepo) -> None
     assert read_fates(str(repo.path), ["out/b.txt", "out"]) == {}
 
 
+def test_a_shallow_clone_says_of_no_path_that_git_never_had_it(repo: GitRepo, tmp_path: Path) -> None:
+    repo.write("src/a.txt", "a")
+    repo.write("src/b.txt", "b")
+    repo.commit()
+    repo.git("rm", "-q", "src/a.txt")
+    repo.commit()
+    repo.write("src/b.txt", "c")
+    repo.commit()
+    repo.git("clone", "-q", "--depth=1", f"file://{repo.path}", str(tmp_path / "shallow"))
+    asked = ["src/a.txt", "src/never.txt"]
+    assert read_fates(str(tmp_path / "shallow"), asked) == dict.fromkeys(asked, Fate("cut"))
+    assert [fate.kind for fate in read_fates(str(repo.path), asked).values()] == ["deleted", "unknown"]
+
+
 def test_without_commits_nothing_is_known(repo: GitRepo) -> None:
     assert read_fates(str(repo.path), ["a"]) == {"a": Fate("unknown")}
 

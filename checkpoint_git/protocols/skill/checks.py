@@ -123,6 +123,7 @@ _FATES: dict[str, tuple[Level, str, str]] = {
     "deleted": ("warning", "was deleted in commit {detail}", "take it off the list"),
     "uncommitted": ("warning", "is in HEAD, but not in the work tree", "git restore it, or take it off the list"),
     "ignored": ("note", "is not here; git ignores it, so it is built on each machine", "leave out what can be rebuilt"),
+    "cut": ("note", "is missing, and this shallow clone does not know why", "git fetch --unshallow"),
     "unknown": ("warning", "is missing, and git never had it", "correct the path, commit it, or take it off the list"),
     "outside": ("note", "lies outside the repository, so nobody else has it", "keep it here, or take it off the list"),
     "": ("warning", "is missing", "correct the path, or take it off the list"),
@@ -133,7 +134,7 @@ _FATES: dict[str, tuple[Level, str, str]] = {
 def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
     """A file in generated_files that is not there.
 
-    When git knows its new name, the finding says it.
+    When git knows its new name, the finding says it. As a note, what only a shallow clone knows nothing of.
     """
     for summary in facts.summaries:
         groups: dict[tuple[int, str, str], list[NamedFile]] = {}  # an entry with braces can name many

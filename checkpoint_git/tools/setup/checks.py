@@ -7,6 +7,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.git import attributes, driver_settings, refs
+from checkpoint_git.git.clone import find_gaps
 from checkpoint_git.git.history import log
 from checkpoint_git.git.repository import read_all_settings, read_repository
 from checkpoint_git.git.run import clean_env
@@ -67,6 +68,15 @@ def find_missing_installation(facts: SetupFacts) -> Iterator[Finding]:
         if setup.attributes_in_work_tree:
             message = "this clone does not know the merge driver that .gitattributes names: git copies no configuration"
         yield Finding("install/missing", "warning", message, REPOSITORY, hint=_INSTALL)
+
+
+@check("clone/sparse", "note", remedy="`git sparse-checkout add FOLDER`")
+def find_sparse_checkout(facts: SetupFacts) -> Iterator[Finding]:
+    """Files of ours that a sparse checkout leaves out: nothing here looks at them."""
+    place = facts.context.place
+    for gap in find_gaps(place.work_tree, place.git_dir, facts.context.env):
+        if gap.code == "clone/sparse":
+            yield Finding(gap.code, "note", gap.message, REPOSITORY, hint=gap.fix)
 
 
 # the merge driver

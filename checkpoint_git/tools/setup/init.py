@@ -26,7 +26,7 @@ from checkpoint_git.tools.setup.plan import (
     plan_install,
     plan_settings,
 )
-from checkpoint_git.tools.setup.steps import Step, apply_steps, describe_steps, setup_lock, steps_data
+from checkpoint_git.tools.setup.steps import Step, apply_steps, describe_steps, leave_hidden, setup_lock, steps_data
 from checkpoint_git.tools.setup.survey import Survey, read_merge_attribute, read_survey
 
 SUMMARY = "make this repository ready for checkpoints; safe to run again at any time"
@@ -104,7 +104,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     result = init(invocation.cwd, options, invocation.env)
     if args.schemas and not result.bare:
         place = _find_or_plan_place(invocation.cwd)
-        result.steps.extend(schema.add_schemas(place, invocation.now, dry_run=args.dry_run))
+        result.steps.extend(schema.add_schemas(place, invocation, dry_run=args.dry_run))
     steps = steps_data(result.steps)
     data = {"root": result.root, "work_tree": result.work_tree, "bare": result.bare, "dry_run": options.dry_run}
     return Outcome({**data, "steps": steps}, _describe(result, options), result.findings)
@@ -125,6 +125,7 @@ def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
             steps += plan_install(survey, find_wanted(survey, options, cwd))
         if survey and not bare:
             steps += forge_files.plan_forges(survey.place.work_tree, options.ci, env)
+            steps = leave_hidden(steps, survey.place.work_tree, env)
         if not options.dry_run:
             apply_steps(steps, repository)
     if survey and not options.dry_run:
@@ -226,7 +227,9 @@ def plan_repairs(root: str, codes: Set[str], env: Mapping[str, str]) -> tuple[li
         return [], None
     survey = read_survey(repository, env, root)
     wanted = find_wanted(survey, Options(), root)
-    return [step for part in parts for step in part(survey, wanted) if step.change is not None], repository
+    steps = [step for part in parts for step in part(survey, wanted)]
+    steps = steps if repository.bare else leave_hidden(steps, repository.work_tree, env)
+    return [step for step in steps if step.change is not None], repository
 
 
 def _check_result(survey: Survey, place: Place, env: Mapping[str, str], options: Options) -> list[Finding]:

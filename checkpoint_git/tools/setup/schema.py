@@ -13,7 +13,7 @@ from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import find_hooks, open_room
 from checkpoint_git.protocols.registry import KINDS
-from checkpoint_git.tools.setup.steps import RemoveFile, Step, apply_steps, write_step
+from checkpoint_git.tools.setup.steps import RemoveFile, Step, apply_steps, leave_hidden, write_step
 from checkpoint_git.tools.setup.survey import read_file
 
 SUMMARY = """\
@@ -140,13 +140,17 @@ def is_own_text(data: bytes) -> bool:
 # init --schemas, and uninstall
 
 
-def add_schemas(place: Place, now: int, *, dry_run: bool) -> list[Step]:
+def add_schemas(place: Place, invocation: Invocation, *, dry_run: bool) -> list[Step]:
     steps = [_plan_file(place, schema) for schema in list_schemas()]
-    unnamed = [path for listed in find_hooks("list_schema_references") for path in listed(place, present=False)]
+    steps = leave_hidden(steps, place.work_tree, invocation.env) if place.work_tree else steps
+    unnamed = list[str]()
+    if os.path.isdir(place.directory):  # not before the first init, and a sparse checkout can leave it out
+        unnamed += [path for listed in find_hooks("list_schema_references") for path in listed(place, present=False)]
     if not dry_run:
         apply_steps(steps, None)
+    if not dry_run and unnamed:
         for add in find_hooks("add_schema_references"):
-            add(place, now)
+            add(place, invocation.now)
     return steps + [Step("add", os.path.relpath(path, place.top), "$schema") for path in unnamed]
 
 

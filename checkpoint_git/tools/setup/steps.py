@@ -1,16 +1,19 @@
 """What init and uninstall do, as values: a step describes itself and may carry one change; and the changes, applied."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.outcome import Line, Style
+from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.disk.atomic import make_folder, remove_file, remove_stray_files, write_error, write_file
+from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.disk.lock import hold_passing_lock, remove_lock
 from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.git.history.index import remove_index
 from checkpoint_git.git.repository import Repository, remove_settings, write_setting
+from checkpoint_git.git.run import clean_env, run_git
 
 Deed = Literal["add", "update", "remove", "keep", "skip", "advise"]
 
@@ -73,6 +76,28 @@ def removal_step(
     if after is None:
         return Step("remove", what, text, RemoveFile(path, folders))
     return Step("remove", what, text or rest, WriteFile(path, after))
+
+
+def leave_hidden(steps: Sequence[Step], top: str, env: Mapping[str, str]) -> list[Step]:
+    """The steps without new files where git tracks one that is not checked out: those would take its place."""
+    paths = {}
+    for step in steps:
+        if isinstance(step.change, WriteFile) and not os.path.lexists(step.change.path):
+            paths[step.change.path] = relative_path(os.path.realpath(step.change.path), os.path.realpath(top))
+    if not paths:
+        return list(steps)
+    words = ["--literal-pathspecs", "ls-files", "-t", "-z", "--", *paths.values()]
+    listed = run_git(words, top, env=clean_env(env), check=False).out.split(b"\0")
+    hidden = {os.fsdecode(field[2:]) for field in listed if field.startswith(b"S ")}
+
+    def leave(step: Step) -> Step:
+        name = paths.get(step.change.path) if isinstance(step.change, WriteFile) else None
+        if name not in hidden:
+            return step
+        fix = f"git sparse-checkout add {quote_word(os.path.dirname(name) or f'/{name}')}"
+        return Step("skip", step.what, f"git tracks it, but it is not checked out: {fix}")
+
+    return [leave(step) for step in steps]
 
 
 # the report

@@ -98,14 +98,11 @@ def _read_attributes_file(place: Repository, env: Mapping[str, str]) -> FileStat
     state = read_file(os.path.join(place.work_tree, attributes.FILE))
     if state.data is not None or state.blocked:
         return state
-    words = ["ls-files", "-t", "--error-unmatch", "--", attributes.FILE]
-    tracked = run_git(words, place.work_tree, env=env, check=False)
-    if tracked.code != 0:
-        return state
     index = run_git(["cat-file", "blob", f":{attributes.FILE}"], place.work_tree, env=env, check=False)
-    if tracked.out.startswith(b"S ") or index.code != 0:
-        return state._replace(blocked="git tracks it, but it is not checked out")
-    return state._replace(lost=index.out)
+    if index.code == 0:
+        return state._replace(lost=index.out)
+    unmerged = run_git(["ls-files", "--", attributes.FILE], place.work_tree, env=env, check=False).out
+    return state._replace(blocked="git tracks it, but it is not checked out" if unmerged else "")
 
 
 def _read_ignore_rule(root: str, env: Mapping[str, str]) -> str:
@@ -223,7 +220,7 @@ def read_installation(place: Repository, env: Mapping[str, str]) -> Installation
         hooks_python=python,
         hooks_python_exists=os.access(python, os.X_OK),
         merge_attribute=read_merge_attribute(place.work_tree, own),
-        attributes_in_work_tree=place.bare or _has_lines(os.path.join(place.work_tree, attributes.FILE)),
+        attributes_in_work_tree=place.bare or _has_attributes(place, own),
         attributes_in_head=place.bare or attributes.has_attributes(committed),
         attributes_in_info=_has_lines(os.path.join(place.common_dir, "info", "attributes")),
         hooks_path=folder.path,
@@ -233,6 +230,15 @@ def read_installation(place: Repository, env: Mapping[str, str]) -> Installation
         and framework.has_entry(read_file(os.path.join(place.work_tree, framework.FILE)).data or b""),
         without_hooks=settings.get(driver_settings.HOOKS) == "none",
     )
+
+
+def _has_attributes(place: Repository, env: Mapping[str, str]) -> bool:
+    state = _read_attributes_file(place, env)
+    data = state.data
+    if state.lost is not None:  # of a file that a sparse checkout leaves out git reads what the index has
+        listed = run_git(["ls-files", "-t", "--", attributes.FILE], place.work_tree, env=env, check=False).out
+        data = state.lost if listed.startswith(b"S ") else None
+    return attributes.has_attributes(data or b"")
 
 
 def _has_lines(path: str) -> bool:

@@ -1,10 +1,13 @@
 """What the doctor says about the installation, as values."""
 
+import os
+import shlex
 from typing import Any
 
 import pytest
 
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.disk.discover import find_place
 from checkpoint_git.git.refs import DefaultBranch
 from checkpoint_git.protocols.check import Context, run_checks
 from checkpoint_git.tools.doctor.catalog import choose_checks
@@ -14,11 +17,15 @@ from checkpoint_git.tools.setup.checks import (
     find_inert_driver,
     find_missing_installation,
     find_old_textconv,
+    find_sparse_checkout,
     find_unreachable_hooks,
 )
 from checkpoint_git.tools.setup.hook_files import HookFile, State
+from checkpoint_git.tools.setup.init import Options, init
 from checkpoint_git.tools.setup.survey import Installation
 from tests.support.contexts import PLACE, found, give, make_context
+from tests.support.repos import GitRepo
+from tests.support.samples import checkpoint_text
 
 PATH = ".checkpoints/build.checkpoint.json"
 NOW = 1_772_443_800
@@ -189,3 +196,27 @@ def test_a_hooks_path_outside_is_told_once_and_not_where_its_hooks_call_us() -> 
 def test_hooks_whose_interpreter_is_gone_are_told() -> None:
     (finding,) = found(find_unreachable_hooks, world(hooks_python_exists=False))
     assert "/usr/bin/python3" in finding.message
+
+
+def test_what_a_sparse_checkout_leaves_out_is_a_note_and_goes_with_its_hint(repo: GitRepo) -> None:
+    repo.write(PATH, checkpoint_text())
+    repo.write("pkg/.checkpoints/api.checkpoint.json", checkpoint_text(skill="api"))
+    repo.commit()
+    repo.git("sparse-checkout", "set", ".checkpoints")
+
+    def look() -> list[Finding]:
+        return found(find_sparse_checkout, Context(find_place(str(repo.path)), NOW, os.environ))
+
+    [finding] = look()
+    assert (finding.level, finding.code) == ("note", "clone/sparse")
+    repo.git(*shlex.split(finding.hint)[1:])
+    assert look() == []
+
+
+def test_attributes_that_a_sparse_checkout_leaves_out_count_as_committed(repo: GitRepo) -> None:
+    init(str(repo.path), Options(hooks="none"), os.environ)
+    repo.write("src/a", "a")
+    repo.commit()
+    repo.git("sparse-checkout", "set", "--no-cone", "/src/", "/.checkpoints/")
+    assert not (repo.path / ".gitattributes").exists()
+    assert found(find_inert_driver, Context(find_place(str(repo.path)), NOW, os.environ)) == []

@@ -517,3 +517,24 @@ def test_rebase_cherry_pick_and_stash_use_the_driver_too(repo: GitRepo, how: str
     merged = json.loads(repo.read(".checkpoints/build.checkpoint.json"))
     assert merged["next_actions"] == ["Write the notes API"]
     assert "Postgres" in merged["context_primer"]["key_decisions"]
+
+
+def test_what_a_sparse_checkout_leaves_out_is_not_written_over(repo: GitRepo) -> None:
+    repo.write("src/a.py", "a\n")
+    run_verb(verb, "--ci=github", "--schemas", cwd=repo.path, env=dict(os.environ))
+    repo.write(".checkpoints/README.md", "our own words\n")
+    repo.commit()
+    repo.git("sparse-checkout", "set", "--no-cone", "/src/")
+    ran = run_verb(verb, "--ci=github", "--schemas", cwd=repo.path, env=dict(os.environ))
+    deeds = {step["what"]: (step["deed"], step["text"]) for step in ran.outcome.data["steps"]}
+    left = [what for what, (deed, text) in deeds.items() if deed == "skip" and "not checked out" in text]
+    assert {".checkpoints/README.md", ".gitattributes", ".github/workflows/checkpoints.yml"} <= set(left)
+    assert ".checkpoints/schemas/skill.schema.json" in left
+    assert deeds[".checkpoints/README.md"][1].endswith("git sparse-checkout add .checkpoints")
+    assert sorted(os.listdir(repo.path)) == [".git", "src"]
+
+
+def test_schemas_can_be_planned_before_the_first_init(repo: GitRepo) -> None:
+    ran = run_verb(verb, "--schemas", "--dry-run", cwd=repo.path, env=dict(os.environ))
+    assert ".checkpoints/schemas/skill.schema.json" in [step["what"] for step in ran.outcome.data["steps"]]
+    assert not (repo.path / ".checkpoints").exists()
