@@ -14,6 +14,14 @@ RANKS = ("decision", "failed", "gate", "in_progress", "blocked", "complete", "no
 FindShipped = Callable[[str], str | None]
 
 
+class Action(NamedTuple):
+    """One of next_actions. at: its place in the list. done_when: its own proof, None where it has none."""
+
+    at: int
+    text: str
+    done_when: str | None
+
+
 class Skipped(NamedTuple):
     """An action that is not proposed, because the history says it is done. evidence: a sentence."""
 
@@ -61,17 +69,27 @@ def plan_queue(
     """
     actions, skipped = list[NextAction](), list[Skipped]()
     for document in documents:
-        left = list[Any]()
-        for action in views.read_list(document.value or {}, "next_actions"):
-            text = views.action_text(action)
-            evidence = find_shipped(text) if text else None
-            if evidence is not None:
-                skipped.append(Skipped(document.skill, text, evidence))
-            elif text.strip():
-                left.append(action)
+        left, shipped = split_actions(document.value or {}, find_shipped)
+        skipped += [Skipped(document.skill, *each) for each in shipped]
         found = _find_action(document, left, find_resolved, now)
         actions += [found] if found else []
     return Queue(sort_actions(actions), skipped)
+
+
+def split_actions(value: dict[str, Any], find_shipped: FindShipped) -> tuple[list[Action], list[tuple[str, str]]]:
+    """A checkpoint's next actions: those that are left, and (text, evidence) of those that have shipped already.
+
+    Whatever shows, counts or takes up a next action asks this.
+    """
+    left, shipped = list[Action](), list[tuple[str, str]]()
+    for at, item in enumerate(views.read_list(value, "next_actions")):
+        text = views.action_text(item)
+        evidence = find_shipped(text) if text else None
+        if evidence is not None:
+            shipped.append((text, evidence))
+        elif text.strip():
+            left.append(Action(at, text, views.action_done_when(item)))
+    return left, shipped
 
 
 def sort_actions(actions: Sequence[NextAction]) -> list[NextAction]:
@@ -81,8 +99,9 @@ def sort_actions(actions: Sequence[NextAction]) -> list[NextAction]:
     return sorted(by_age, key=lambda action: (RANKS.index(action.rank), not action.over_budget))
 
 
-def _find_action(document: Document, left: list[Any], find_resolved: FindShipped, now: int | None) -> NextAction | None:
-    """left: the actions that have not shipped."""
+def _find_action(
+    document: Document, left: list[Action], find_resolved: FindShipped, now: int | None
+) -> NextAction | None:
     value = document.value
     rank = None if value is None else find_rank(value, bool(left))
     if value is None or rank is None:
@@ -90,7 +109,7 @@ def _find_action(document: Document, left: list[Any], find_resolved: FindShipped
     blocker: dict[str, Any] = {}
     if rank in ("decision", "blocked"):
         blocker = next((one for one in views.open_blockers(value) if rank == "blocked" or views.waits_on_user(one)), {})
-    first = shown = views.action_text(left[0]) if left else ""
+    first = shown = left[0].text if left else ""
     if rank == "decision":
         shown = f"Decide: {views.describe_blocker(blocker)}"
     elif rank == "idle":
@@ -110,7 +129,7 @@ def _find_action(document: Document, left: list[Any], find_resolved: FindShipped
         rank=rank,
         reason="; ".join(filter(None, reasons)),
         action=shown,
-        done_when=views.action_done_when(left[0]) if left and shown == first else None,
+        done_when=left[0].done_when if left and shown == first else None,
         then="" if shown == first else first,
         over_budget=bool(budget),
         updated_at=views.text_field(value, "updated_at"),

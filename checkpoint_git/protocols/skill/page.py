@@ -32,11 +32,11 @@ from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill import store
-from checkpoint_git.protocols.skill.next_action import NextAction, Queue
+from checkpoint_git.protocols.skill.next_action import NextAction, Queue, plan_queue
 from checkpoint_git.protocols.skill.page_timeline import Lives, draw_timeline, read_lives
 from checkpoint_git.protocols.skill.read import check_files, iterate_documents
+from checkpoint_git.protocols.skill.shipped_actions import read_shipped
 from checkpoint_git.protocols.skill.state import Decision, State, find_decisions, find_state, find_states
-from checkpoint_git.protocols.skill.verbs.next import next_actions
 from checkpoint_git.protocols.skill.verbs.refs import find_refs
 from checkpoint_git.protocols.skill.views import (
     UNREADABLE,
@@ -87,27 +87,30 @@ class Facts(NamedTuple):
 
 def summarize_for_page(question: Question) -> Summary:
     place, now = question.place, question.now
-    documents, states = _read_checkpoints(place, now)
-    lives = read_lives(place, [document.skill for document in documents])
-    facts = Facts(documents, states, next_actions(place, now).queue, lives)
+    documents = _read_checkpoints(place, now)
+    shipped = read_shipped(place, documents)
+    queue = plan_queue(documents, shipped.actions.get, shipped.proposals.get, now)
+    states = find_states(documents, now, shipped.actions.get)
+    if len(documents) > _MOST_SKILLS:
+        shown = {state.path for state in states[:_MOST_SKILLS]}
+        whole = {one.path: one for one in check_files(store.read_files(place, only=shown), now)}
+        documents = [whole.get(one.path, one) for one in documents]
+        states = [
+            find_state(whole[state.path], now, state.tickets, shipped.actions.get) if state.path in whole else state
+            for state in states
+        ]
+    facts = Facts(documents, states, queue, read_lives(place, [document.skill for document in documents]))
     data = {"skills": len(states), "decisions": len(facts.decisions)}
-    return Summary(data, find_broken(documents), page=make_parts(facts))
+    return Summary(data, [*find_broken(documents), *shipped.findings], page=make_parts(facts))
 
 
-def _read_checkpoints(place: Place, now: int) -> tuple[list[Document], list[State]]:
-    """The documents and their states; of many, whole are only those of which a page shows more than an outline."""
+def _read_checkpoints(place: Place, now: int) -> list[Document]:
+    """Of many, whole are only those of which a page shows more than an outline."""
     documents = list[Document]()
     for document in iterate_documents(place, now):
         is_whole = len(documents) < _MOST_SKILLS or open_blockers(document.value or {})  # blockers name rows
         documents.append(document if is_whole else outline(document))
-    states = find_states(documents, now)
-    if len(documents) <= _MOST_SKILLS:
-        return documents, states
-    shown = {state.path for state in states[:_MOST_SKILLS]}
-    whole = {one.path: one for one in check_files(store.read_files(place, only=shown), now)}
-    return [whole.get(one.path, one) for one in documents], [
-        find_state(whole[state.path], now, state.tickets) if state.path in whole else state for state in states
-    ]
+    return documents
 
 
 def make_parts(facts: Facts) -> PageParts:
@@ -304,6 +307,9 @@ def _skill(state: State, document: Document) -> Iterator[Markup]:
             for text, when in state.actions[:_MOST_ACTIONS]
         ]
         yield items(shown, title="Next actions", is_ordered=True, more=len(state.actions) - len(shown))
+    if state.shipped:
+        shown = [item(shorten(text, 600), notes=[evidence]) for text, evidence in state.shipped[:_MOST_ACTIONS]]
+        yield items(shown, title="Merged already", more=len(state.shipped) - len(shown))
     decisions = map(action_text, read_primer(document.value or {}, "key_decisions"))
     decided = [text for text in decisions if text.strip()]
     if decided:

@@ -11,7 +11,8 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import join_some, quote_word, shorten
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import views
-from checkpoint_git.protocols.skill.views import read_list, read_objects, text_field
+from checkpoint_git.protocols.skill.next_action import Action, split_actions
+from checkpoint_git.protocols.skill.views import read_objects, text_field
 
 Decision = Literal["continue", "ask", "complete", "start_fresh"]
 
@@ -76,7 +77,7 @@ def plan_resume(document: Document | None, skill: str, now: int, shipped: Shippe
     if status == "complete":
         why = "complete, with work still queued" if queued else "all of it is complete"
         again = Answer("continue", f"checkpoint update {word} --status=in_progress")
-        answers = ([again] if read_list(value, "next_actions") else []) + [
+        answers = ([again] if queued else []) + [
             restart,
             Answer("elsewhere", "checkpoint next"),
         ]
@@ -104,18 +105,8 @@ def _orient(value: dict[str, Any], skill: str, now: int, shipped: Shipped) -> tu
     )
 
 
-class Action(NamedTuple):
-    """One of next_actions. at: its place in the list. done_when: its own proof, None where it has none."""
-
-    at: int
-    text: str
-    done_when: str | None
-
-
 def find_actions(value: dict[str, Any], shipped: Shipped) -> list[Action]:
-    items = enumerate(read_list(value, "next_actions"))
-    actions = [Action(at, views.action_text(item), views.action_done_when(item)) for at, item in items]
-    return [action for action in actions if action.text not in shipped]
+    return split_actions(value, shipped.get)[0]
 
 
 class Context(NamedTuple):

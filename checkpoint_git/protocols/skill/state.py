@@ -6,18 +6,15 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill.next_action import NextAction, plan_queue, sort_actions
+from checkpoint_git.protocols.skill.next_action import FindShipped, NextAction, plan_queue, sort_actions, split_actions
 from checkpoint_git.protocols.skill.views import (
     UNREADABLE,
-    action_done_when,
-    action_text,
     count_rows,
     describe_budget,
     find_age,
     is_stale,
     is_unstarted,
     open_blockers,
-    read_list,
     read_objects,
     text_field,
     waits_on_user,
@@ -37,7 +34,7 @@ class State(NamedTuple):
 
     status: "unreadable" where it is no JSON object, else what it says, "?" where it says nothing. age: seconds since
     updated_at, None where that is no instant. budget: by how much it is over, else "". tickets: a line, "". actions:
-    (text, done_when). blockers: the open ones.
+    (text, done_when), without those that have shipped: these are (text, evidence). blockers: the open ones.
     """
 
     skill: str
@@ -56,6 +53,7 @@ class State(NamedTuple):
     rows: list[dict[str, Any]]
     tickets: str
     actions: list[tuple[str, str | None]]
+    shipped: list[tuple[str, str]]
     blockers: list[dict[str, Any]]
 
     @property
@@ -97,15 +95,17 @@ class Thread(NamedTuple):
         return " + ".join(words)
 
 
-def find_states(documents: Iterable[Document], now: int) -> list[State]:
+def find_states(
+    documents: Iterable[Document], now: int, find_shipped: FindShipped = lambda action: None
+) -> list[State]:
     """The states of all documents, what matters most first; those with nothing to do last, the newest of them first.
 
-    No document is held longer than it is looked at.
+    No document is held longer than it is looked at. find_shipped: as plan_queue takes it.
     """
     states, actions, tickets = list[State](), list[NextAction](), dict[str, list[Ticket]]()
     for document in documents:
-        states.append(find_state(document, now))
-        actions += plan_queue([document]).actions
+        states.append(find_state(document, now, find_shipped=find_shipped))
+        actions += plan_queue([document], find_shipped).actions
         tickets[document.skill] = read_tickets(document.value or {})
     order = {action.skill: at for at, action in enumerate(sort_actions(actions))}
     threads = {skill: thread.text for skill, thread in find_threads(tickets).items()}
@@ -114,9 +114,12 @@ def find_states(documents: Iterable[Document], now: int) -> list[State]:
     return sorted(newest, key=lambda state: order.get(state.skill, len(order)))
 
 
-def find_state(document: Document, now: int, tickets: str = "") -> State:
+def find_state(
+    document: Document, now: int, tickets: str = "", find_shipped: FindShipped = lambda action: None
+) -> State:
     """One document's state. tickets: its line, which other documents have a part in."""
     value = document.value or {}
+    actions, shipped = split_actions(value, find_shipped)
     complete, _ = count_rows(value)
     return State(
         skill=document.skill,
@@ -134,7 +137,8 @@ def find_state(document: Document, now: int, tickets: str = "") -> State:
         complete_rows=complete,
         rows=read_objects(value, "progress_table"),
         tickets=tickets,
-        actions=[(action_text(action), action_done_when(action)) for action in read_list(value, "next_actions")],
+        actions=[(action.text, action.done_when) for action in actions],
+        shipped=shipped,
         blockers=open_blockers(value),
     )
 

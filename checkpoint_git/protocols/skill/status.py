@@ -13,6 +13,7 @@ from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill.layout import check_skill_name
 from checkpoint_git.protocols.skill.read import iterate_documents, missing_checkpoint
+from checkpoint_git.protocols.skill.shipped_actions import read_shipped
 from checkpoint_git.protocols.skill.state import Decision, State, find_decisions, find_states
 from checkpoint_git.protocols.skill.views import UNREADABLE, describe_blocker, outline, waits_on_user
 
@@ -50,17 +51,14 @@ def status(
     Raises CheckpointError for a skill without a checkpoint.
     """
     broken, documents = list[Finding](), list[Document]()
-
-    def look() -> Iterator[Document]:
-        for document in iterate_documents(place, now):
-            is_asked = skill is None or document.skill == skill
-            if is_asked:
-                broken.extend(find_broken([document]))
-            if is_asked and since is not None:
-                documents.append(document)
-            yield document if in_full or document.skill == skill else outline(document)
-
-    states = find_states(look(), now)  # of all: a skill's tickets can lead to another's
+    for document in iterate_documents(place, now):
+        if skill in (None, document.skill):
+            broken += find_broken([document])
+        is_whole = in_full or document.skill == skill
+        documents.append(document._replace(text=None) if is_whole else outline(document))
+    shipped = read_shipped(place, documents)
+    broken += shipped.findings
+    states = find_states(documents, now, shipped.actions.get)  # of all: a skill's tickets can lead to another's
     if skill is not None:
         check_skill_name(skill)
         states = [state for state in states if state.skill == skill]
@@ -71,6 +69,7 @@ def status(
         return result
     from checkpoint_git.protocols.skill.since import read_changes
 
+    documents = [document for document in documents if skill in (None, document.skill)]
     changes, troubles = read_changes(place, documents, states, since, now)
     return result._replace(changes=changes, findings=[*broken, *troubles])
 
@@ -180,6 +179,12 @@ def _lines(state: State, most: int, *, in_short: bool = False, with_proofs: bool
     if in_short and len(state.actions) > most:
         more = f"  and {len(state.actions) - most} more: checkpoint status {quote_word(state.skill)}"
         yield Line(more, "dim", hang=4)
+    if with_proofs:
+        for text, evidence in state.shipped:
+            yield Line(f"  merged: {text} - {evidence}", "dim", hang=10)
+    elif state.shipped:
+        count = plural(len(state.shipped), "action")
+        yield Line(f"  {count} passed over as merged: checkpoint status {quote_word(state.skill)}", "dim", hang=4)
     for blocker in state.blockers:
         name, needs = blocker.get("id", "?"), blocker.get("needs")
         text = f"  blocker {name}: {describe_blocker(blocker)}{f' [needs {needs}]' if needs else ''}"
@@ -206,5 +211,6 @@ def state_data(state: State) -> dict[str, Any]:
         "progress": {"complete": state.complete_rows, "total": len(state.rows)},
         "pm": state.tickets,
         "next_actions": [{"text": text, "done_when": done_when} for text, done_when in state.actions],
+        "shipped_actions": [{"text": text, "evidence": evidence} for text, evidence in state.shipped],
         "blockers": state.blockers,
     }

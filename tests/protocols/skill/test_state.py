@@ -150,3 +150,14 @@ def test_a_deployment_leads_to_the_last_source_of_another_skill_before_it(lists:
             sources = [one for one in others if one.role == "source" and one.id != thread.leading.id]
             earlier = [one for one in sources if one.seen <= thread.leading.seen] or sources
             assert thread.leads_to == (max(earlier, key=lambda one: one.seen).id if earlier else "")
+
+
+def test_what_is_merged_is_no_next_action_of_a_state_and_does_not_rank_it() -> None:
+    merged = {"Merge #1": "by a1b2c3d"}
+    documents = [
+        document("finished", status="complete", next_actions=["Merge #1"], updated_at="2026-03-02T11:00:00Z"),
+        document("working", next_actions=["Merge #1", {"text": "Write the docs", "done_when": "make docs"}]),
+    ]
+    working, finished = find_states(documents, NOW, merged.get)
+    assert (working.skill, working.actions) == ("working", [("Write the docs", "make docs")])
+    assert (finished.actions, finished.shipped) == ([], [("Merge #1", "by a1b2c3d")])

@@ -172,3 +172,20 @@ def test_json_holds_what_the_table_holds(project: Path) -> None:
 
 def test_nothing_private_is_in_a_state() -> None:
     assert not any(re.search("skill_state|value|document", field) for field in State._fields)
+
+
+def test_what_the_history_shows_as_merged_is_nowhere_shown_as_next(repo: GitRepo) -> None:
+    actions = ["Merge PR #12", "Write the docs"]
+    repo.write(".checkpoints/build.checkpoint.json", checkpoint_text(next_actions=actions))
+    repo.write(".checkpoints/old.checkpoint.json", checkpoint_text(skill="old", next_actions=actions[:1]))
+    repo.commit("Search (#12)")
+    text = run_verb(verb, cwd=repo.path).text
+    assert "\nbuild\n  next: Write the docs\n  1 action passed over as merged: checkpoint status build\n" in text
+    assert "next: Merge" not in text
+    assert "\nbuild\n  next: Write the docs\n" in text
+    assert "next: Write the docs" in run_verb(verb, "--brief", cwd=repo.path).text
+    full = run_verb(verb, "build", cwd=repo.path).text
+    assert "  next: Write the docs\n  merged: Merge PR #12 - " in full
+    data = run_verb(verb, cwd=repo.path).outcome.data["skills"]
+    assert [one["next_actions"] for one in data] == [[{"text": "Write the docs", "done_when": None}], []]
+    assert [one["shipped_actions"][0]["text"] for one in data] == ["Merge PR #12", "Merge PR #12"]
