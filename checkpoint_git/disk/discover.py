@@ -1,6 +1,7 @@
 """Where checkpoints live: it finds folders by walking upward, and neither runs git nor reads a checkpoint."""
 
 import os
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -30,13 +31,11 @@ def find_place(start: str) -> Place:
     start = os.path.abspath(start)
     repository = find_repository(start)
     top = repository[0] if repository else None
-    for folder in _folders_upward(start):
+    for folder in folders_upward(start, top):
         if os.path.isdir(os.path.join(folder, _DIRECTORY)):
             place = _place_at(folder, repository)
             _refuse_link(place)
             return place
-        if folder == top:
-            break
     is_sparse = repository is not None and os.path.isfile(os.path.join(repository[1], "info", "sparse-checkout"))
     hint = f"is it left out of this sparse checkout? git sparse-checkout add {_DIRECTORY}; else {_MISSING_HINT}"
     bounds = f", up to the repository's root {top}" if top else ""
@@ -53,11 +52,20 @@ def plan_place(start: str) -> Place:
 
 def find_repository(start: str) -> tuple[str, str] | None:
     """(work tree, git directory) around a folder, both absolute, or None outside git and in a bare repository."""
-    for folder in _folders_upward(os.path.abspath(start)):
+    for folder in folders_upward(os.path.abspath(start)):
         git_dir = _read_git_dir(folder)
         if git_dir:
             return folder, git_dir
     return None
+
+
+def folders_upward(start: str, top: str | None = None) -> Iterator[str]:
+    """From an absolute folder up to top, or to the file system's root where top is not above it."""
+    folder = start
+    yield folder
+    while folder != top and os.path.dirname(folder) != folder:
+        folder = os.path.dirname(folder)
+        yield folder
 
 
 def is_inside(path: str, boundary: str) -> bool:
@@ -84,13 +92,6 @@ def _refuse_link(place: Place) -> None:
         raise CheckpointError(f"{place.directory} is a symbolic link that leads out of {place.top}", hint)
     if place.work_tree:
         raise CheckpointError(f"{place.directory} is a symbolic link, and git sees no files behind one", hint)
-
-
-def _folders_upward(start: str) -> list[str]:
-    folders = [start]
-    while os.path.dirname(folders[-1]) != folders[-1]:
-        folders.append(os.path.dirname(folders[-1]))
-    return folders
 
 
 def _read_git_dir(folder: str) -> str | None:

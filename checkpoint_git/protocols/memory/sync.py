@@ -12,7 +12,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk import atomic
-from checkpoint_git.disk.discover import find_repository, relative_path
+from checkpoint_git.disk.discover import find_repository, folders_upward, relative_path
 from checkpoint_git.protocols.memory import graph, rules, store
 from checkpoint_git.protocols.memory.entity import read_entity
 from checkpoint_git.protocols.memory.layout import STATUS_FILE
@@ -208,13 +208,12 @@ def _find_document(cwd: str, named: str) -> str:
         if os.path.isfile(path := os.path.join(cwd, named)):
             return path
         raise CheckpointError(f"there is no file {escape_controls(named)}", "name the status file")
-    repository, folder = find_repository(cwd), os.path.abspath(cwd)
-    while not os.path.isfile(path := os.path.join(folder, STATUS_FILE)):
-        if folder in (repository[0] if repository else cwd, os.path.dirname(folder)):
-            message = f"there is no {STATUS_FILE} in {escape_controls(cwd)} or above it"
-            raise CheckpointError(message, "name the file: checkpoint memory sync PATH")
-        folder = os.path.dirname(folder)
-    return path
+    repository = find_repository(cwd)
+    for folder in folders_upward(os.path.abspath(cwd), repository[0] if repository else os.path.abspath(cwd)):
+        if os.path.isfile(path := os.path.join(folder, STATUS_FILE)):
+            return path
+    message = f"there is no {STATUS_FILE} in {escape_controls(cwd)} or above it"
+    raise CheckpointError(message, "name the file: checkpoint memory sync PATH")
 
 
 def _read_bytes(path: str) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any
 from checkpoint_git.core.clock import age_text, read_instant, write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, check_options
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.git.objects import diff_parents
 from checkpoint_git.git.run import run_git
@@ -102,11 +102,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         shown = escape_controls(shorten(" ".join(args.words[most:]), 60))
         hint = "`checkpoint memory --help` shows what each verb takes"
         raise CheckpointError(f"memory {args.action} does not take these words: {shown}", hint)
-    for flags, verbs, _, more in _OPTIONS:
-        flag, takers = flags.split()[0], verbs.split()
-        dest = more.get("dest") or flag[2:].replace("-", "_")
-        if getattr(args, dest) not in (None, False) and args.action not in takers:
-            raise CheckpointError(f"memory {args.action} takes no {flag}", f"that is for {', '.join(takers)}")
+    rows = ((flags.split()[0], more.get("dest"), verbs.split()) for flags, verbs, _, more in _OPTIONS)
+    check_options("memory", vars(args), rows)
     try:
         outcome = act(args, invocation)
     except UnavailableError as error:

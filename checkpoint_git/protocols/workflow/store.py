@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk import atomic
-from checkpoint_git.disk.discover import Place, find_repository, is_inside
+from checkpoint_git.disk.discover import Place, find_repository, folders_upward, is_inside
 from checkpoint_git.disk.read import FileContent, read_content
 from checkpoint_git.protocols.workflow import layout
 from checkpoint_git.protocols.workflow.tasks import OutputFile
@@ -20,13 +20,12 @@ _MOST_NAMES = 1_000
 
 def find_workflow_place(start: str) -> Place | None:
     """The nearest folder upward, no higher than its repository's root, that holds memory/state; None without one."""
-    folder = start = os.path.abspath(start)
+    start = os.path.abspath(start)
     repository = find_repository(start)
-    while not os.path.lexists(os.path.join(folder, layout.DIRECTORY)):
-        if (repository and folder == repository[0]) or os.path.dirname(folder) == folder:
-            return None
-        folder = os.path.dirname(folder)
-    return _place_at(folder, repository)
+    for folder in folders_upward(start, repository[0] if repository else None):
+        if os.path.lexists(os.path.join(folder, layout.DIRECTORY)):
+            return _place_at(folder, repository)
+    return None
 
 
 def plan_workflow_place(start: str) -> Place:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import has_errors
-from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table, check_options
 from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
 from checkpoint_git.protocols.workflow import layout, store
 from checkpoint_git.protocols.workflow.changes import Changed, Writer
@@ -89,9 +89,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if not verb.least <= len(args.words) <= verb.most:
         usage = f"checkpoint workflow {args.action} {verb.words}".strip()
         raise CheckpointError(f"workflow {args.action} takes {verb.words or 'no words'}", f"write it as: {usage}")
-    for option, verbs in _OPTIONS.items():
-        if getattr(args, option) not in (None, False) and args.action not in verbs:
-            raise CheckpointError(f"workflow {args.action} takes no --{option}", f"that is for {', '.join(verbs)}")
+    check_options("workflow", vars(args), ((f"--{name}", None, verbs) for name, verbs in _OPTIONS.items()))
     for text in (*args.words, args.output or "", args.note or "", args.error or ""):
         try:
             text.encode()

@@ -4,7 +4,7 @@ import argparse
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.outcome import Invocation, Outcome
+from checkpoint_git.core.outcome import Invocation, Outcome, check_options
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.git.merges.conflicts import read_choices
 from checkpoint_git.git.merges.merges import Commit, read_commits, read_touched
@@ -44,12 +44,12 @@ EXAMPLES = """\
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"  # the variable that names the file of a job's page; cli writes it
 # option -> the verb that takes it; those that both take are not here
 _OPTIONS = {
-    "remote": "premerge",
-    "branch": "premerge",
-    "push": "premerge",
-    "dry_run": "premerge",
-    "retries": "premerge",
-    "candidate": "verify",
+    "--remote": "premerge",
+    "--branch": "premerge",
+    "--push": "premerge",
+    "--dry-run": "premerge",
+    "--retries": "premerge",
+    "--candidate": "verify",
 }
 
 
@@ -71,10 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    for option, verb in _OPTIONS.items():
-        if getattr(args, option) not in (None, False) and args.action != verb:
-            spelled = option.replace("_", "-")
-            raise CheckpointError(f"ci {args.action} takes no --{spelled}", f"that is for {verb}")
+    check_options("ci", vars(args), ((flag, None, [verb]) for flag, verb in _OPTIONS.items()))
     return premerge_verb.run(args, invocation) if args.action == "premerge" else _verify(args, invocation)
 
 
