@@ -180,14 +180,6 @@ def schema_path(path: str) -> "str | None":
     return None if kind is None else _schema_file(kind)
 
 
-def schema_of_name(path: str) -> "str | None":
-    """The schema for a file of which only the name is left, or its end: git shows copies under names of its own."""
-    for kind in KINDS:
-        if kind.is_merged and path.endswith(kind.parts[-1]):
-            return _schema_file(kind)
-    return None
-
-
 def _schema_file(kind: Kind) -> str:
     top = __file__.removesuffix("/protocols/registry.py")
     return f"{top}/{'/'.join(kind.package.split('.')[1:])}/{kind.schema}"

@@ -10,7 +10,6 @@ from checkpoint_git.protocols.registry import (
     Kind,
     is_merged,
     protocol_of,
-    schema_of_name,
     schema_path,
 )
 from tests.support.repos import GitRepo
@@ -82,13 +81,8 @@ def test_git_gives_every_path_to_the_same_kind(repo: GitRepo, monkeypatch: pytes
         assert (protocol_of(path) or "unspecified") == found
 
 
-def test_the_schema_is_found_by_the_whole_path_or_by_the_end_of_a_copys_name() -> None:
+def test_the_schema_is_found_by_the_whole_path() -> None:
     path = schema_path(".checkpoints/build.checkpoint.json")
     assert path is not None
     assert Path(path).is_file()
     assert schema_path("elsewhere/build.checkpoint.json") is None
-    for copy in ("git-blob-a1/build.checkpoint.json", "a1_build.checkpoint.json"):
-        assert schema_of_name(copy) == path
-    assert schema_of_name("git-blob-a1/execution.json") == schema_path("memory/state/execution.json")
-    assert schema_of_name("a1_phase.json") == schema_path("x/memory/state/phase.json")
-    assert schema_of_name("other.json") is None

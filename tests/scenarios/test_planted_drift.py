@@ -327,6 +327,7 @@ def test_no_hooks_are_missed_where_init_was_told_that_none_are_wanted(repo: GitR
 
 def test_days_are_counted_by_the_projects_own_thresholds(healthy: GitRepo) -> None:
     healthy.write(path_of("stale"), text_of(healthy, "stale", updated_at=ago(10)))
+    healthy.commit()
     assert [place[1] for place in places(examine(healthy))] == ["drift/stale-in-progress"]
     healthy.write(".checkpoints/doctor.toml", "[thresholds]\nin_progress_days = 12\n")
     assert places(examine(healthy)) == []

@@ -259,10 +259,9 @@ def test_a_commit_of_a_broken_state_is_stopped_and_one_of_a_good_state_is_not(tr
     assert tracked.run("git", "commit", "-qm", "good").returncode == 0
 
 
-def test_a_diff_shows_leaves_under_the_name_that_git_gives_a_copy(tracked: GitRepo) -> None:
+def test_checkpoint_diff_shows_a_task_by_its_id(tracked: GitRepo) -> None:
     run_checkpoint("workflow", "task", "done", "a", cwd=tracked.path)
-    shown = tracked.git("diff", "--no-color", "--", EXECUTION)
-    assert "+tasks[a].status: complete" in shown
+    assert "+tasks[a].status: complete" in run_checkpoint("diff", EXECUTION, cwd=tracked.path).stdout
 
 
 def test_a_conflict_is_decided_with_resolve(tracked: GitRepo) -> None:
