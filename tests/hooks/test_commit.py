@@ -222,6 +222,18 @@ def test_a_valid_commit_says_nothing(guarded: GitRepo) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
+def test_a_driver_whose_python_is_gone_is_told_before_a_merge_meets_it(guarded: GitRepo) -> None:
+    driver = guarded.git("config", "merge.checkpoint.driver")
+    python = guarded.git("config", "checkpoint.install.python")
+    guarded.git("config", "merge.checkpoint.driver", driver.replace(python, "/gone/python"))
+    guarded.write(PATH, checkpoint_text(project="other"))
+    guarded.git("add", PATH)
+    done = commit(guarded)
+    assert done.returncode == 0
+    said = done.stderr.decode().splitlines()
+    assert said == ["the merge driver's Python is gone: /gone/python (fix: checkpoint init)"]
+
+
 def test_a_conflicted_merge_that_is_committed_with_markers_is_stopped(guarded: GitRepo) -> None:
     guarded.write(PATH, GOOD.replace('  "blockers"', '<<<<<<< ours\n  "blockers"'))
     done = commit(guarded, "-a")

@@ -16,7 +16,7 @@ from checkpoint_git.git.refs import Standing
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
 from checkpoint_git.tools.doctor.deployed import FIELDS, LONGEST_SHOWN, SETTING, Claim, Deployed, read_deployed
-from checkpoint_git.tools.setup.checks import SetupFacts, find_broken_driver
+from checkpoint_git.tools.setup.checks import REPLACE_DRIVER, SetupFacts, find_broken_driver
 
 if TYPE_CHECKING:
     from checkpoint_git.tools.doctor.driver_trial import Proof
@@ -60,13 +60,24 @@ class TrialFacts:
         scripts = hook_trial.read_own_scripts(setup.hooks, self.context.place.top)
         words = [f"{name} {script.decode('utf-8', 'surrogateescape')}" for name, script in scripts.items()]
         digest = self._make_digest(words, setup.hooks_python, setup.package)
-        if not scripts or self._has_passed("hooks", digest):
+        if not scripts or self.is_driver_gone or self._has_passed("hooks", digest):
             return failures
         settings = {driver_settings.PYTHON: setup.hooks_python, driver_settings.PACKAGE: setup.package}
-        failed = hook_trial.prove_hooks(scripts, settings, clean_env(self.context.env))
+        env = clean_env(self.context.env)
+        failed = hook_trial.prove_hooks(scripts, settings, env)
         if not failed:
             self._remember("hooks", digest)
-        return failures + failed
+            return failures
+        failures += hook_trial.prove_hooks(scripts, settings, env, is_bare_path=False)
+        if setup.hooks_python and not setup.hooks_python_exists:  # hooks/unreachable says that they need PATH
+            return failures
+        broken = {failure.hook for failure in failures}
+        return failures + [one._replace(needs_path=True) for one in failed if one.hook not in broken]
+
+    @cached_property
+    def is_driver_gone(self) -> bool:
+        # its interpreter or file, which are the hooks' too: driver/broken says so
+        return any(one.level == "error" for one in find_broken_driver(self.context.facts(SetupFacts)))
 
     # A trial takes most of the time of a run, so one that passed is remembered by what its outcome depends on. A day
     # later it is made again, for what no digest sees (packages beside ours, a system's update).
@@ -102,13 +113,14 @@ def find_failed_proof(facts: TrialFacts) -> Iterator[Finding]:
 
     See [the trial](#the-trial).
     """
-    if any(finding.level == "error" for finding in find_broken_driver(facts.context.facts(SetupFacts))):
-        return  # its interpreter or file is known to be gone
-    proof = facts.proof
+    proof = None if facts.is_driver_gone else facts.proof
     if proof is None:
         return
     said = f" (it said: {proof.said})" if proof.said else ""
     hint = "run `checkpoint init` again; git config merge.checkpoint.driver shows the command"
+    setup = facts.context.facts(SetupFacts).installation
+    if setup and not setup.ours:
+        hint = REPLACE_DRIVER
     crossed = f"in a merge whose common past is a merge itself, {proof.crossed}" if proof.crossed else ""
     for trouble in dict.fromkeys(trouble for trouble in (proof.clean, proof.conflict, crossed) if trouble):
         message = f"the merge driver failed a trial merge: {trouble}{said}"
@@ -119,14 +131,18 @@ def find_failed_proof(facts: TrialFacts) -> Iterator[Finding]:
 def find_failing_hooks(facts: TrialFacts) -> Iterator[Finding]:
     """A hook that git starts, and that fails a trial commit, merge or push.
 
-    See [the trial](#the-trial).
+    As a note, hooks that work with your PATH only. See [the trial](#the-trial).
     """
     together: dict[str, list[HookFailure]] = {}
     for failure in facts.hook_failures:
-        together.setdefault(failure.trouble, []).append(failure)
+        together.setdefault("" if failure.needs_path else failure.trouble, []).append(failure)
     for trouble, failures in together.items():
         hooks = ", ".join(failure.hook for failure in failures)
         which = f"the {hooks} hook" if len(failures) == 1 else f"the hooks {hooks}"
+        if not trouble:
+            message = f"{which} found `checkpoint` on your PATH only, which a program with a window may not have"
+            yield Finding("hooks/proof", "note", message, REPOSITORY, hint="run `checkpoint init`")
+            continue
         said = f" (it said: {shorten(failures[0].said, 200)})" if failures[0].said else ""
         message = f"{which} failed a trial with real git: {trouble}{said}"
         hint = "run `checkpoint init` again; where the hook has other lines too, see that its line ends are plain"

@@ -36,11 +36,15 @@ _PLAIN_OPTION = re.compile(rb"-[eux]+")
 
 
 class HookFailure(NamedTuple):
-    """hook: its name. trouble: what it got wrong. said: the first line that git or the hook wrote to stderr."""
+    """hook: its name. trouble: what it got wrong. said: the first line that git or the hook wrote to stderr.
+
+    needs_path: it works with the user's PATH, and not with the bare one of a program with a window.
+    """
 
     hook: str
     trouble: str
     said: str
+    needs_path: bool = False
 
 
 def read_own_scripts(hooks: Iterable[HookFile], work_tree: str) -> dict[str, bytes]:
@@ -108,16 +112,21 @@ def _is_trusted(first: bytes, wall: str) -> bool:
 
 
 def prove_hooks(
-    scripts: Mapping[str, bytes], settings: Mapping[str, str], env: Mapping[str, str], seconds: float = SECONDS
+    scripts: Mapping[str, bytes],
+    settings: Mapping[str, str],
+    env: Mapping[str, str],
+    seconds: float = SECONDS,
+    *,
+    is_bare_path: bool = True,
 ) -> list[HookFailure]:
     """What is wrong with these hooks when git runs them. settings: git configuration; only the hooks' keys are used.
 
-    env: the caller's environment. seconds: for each operation. Raises CheckpointError where no trial can be made.
+    env, is_bare_path: see open_trial. seconds: for each operation. Raises CheckpointError where no trial can be made.
     """
     if not scripts:
         return []
     wanted = {key: settings[key] for key in (configured.PYTHON, configured.PACKAGE) if settings.get(key)}
-    with open_trial(env, wanted, seconds) as trial:
+    with open_trial(env, wanted, seconds, is_bare_path=is_bare_path) as trial:
         folder = os.path.join(trial.work_tree, ".git", "hooks")
         os.makedirs(folder, exist_ok=True)
         for name, script in scripts.items():

@@ -59,8 +59,11 @@ class Tried(NamedTuple):
 
 
 @contextmanager
-def open_trial(env: Mapping[str, str], settings: Mapping[str, str], seconds: float = SECONDS) -> Iterator[Trial]:
-    """An empty repository with these settings, removed afterwards. env: the caller's; its PATH leads to git.
+def open_trial(
+    env: Mapping[str, str], settings: Mapping[str, str], seconds: float = SECONDS, *, is_bare_path: bool = True
+) -> Iterator[Trial]:
+    """An empty repository with these settings, removed afterwards. env: the caller's; its PATH leads to git, and is the
+    trial's too unless is_bare_path.
 
     Raises CheckpointError where none can be made, because the temporary folder is full or must not be written.
     """
@@ -78,7 +81,7 @@ def open_trial(env: Mapping[str, str], settings: Mapping[str, str], seconds: flo
             # finds there what was installed for one user.
             quiet = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0"}
             own = {
-                "PATH": path,
+                "PATH": path if is_bare_path else env["PATH"],
                 "HOME": env.get("HOME") or folder,
                 "XDG_CONFIG_HOME": folder,
                 "GIT_EDITOR": ":",

@@ -9,6 +9,8 @@ from checkpoint_git.core.finding import Finding, has_errors
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.disk.discover import find_repository
+from checkpoint_git.git.clone import find_gaps
 from checkpoint_git.git.objects import SYMLINK, read_commit
 from checkpoint_git.git.pushed import (
     parse_pushes,
@@ -73,6 +75,10 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
             what = "drift" if all(finding.code.startswith("drift/") for finding in findings) else "errors"
             blocks.append(Line(f"checkpoint-git, {args.name}: {what} in {title}; it is let through", "warn"))
     advice = [Line(hook.advice)] if has_errors(found) else []
+    work_tree, git_dir = find_repository(invocation.cwd) or (None, None)
+    gaps = find_gaps(work_tree, git_dir, invocation.env) if args.name != "post-commit" else []  # pre-commit has said it
+    broken = [gap for gap in gaps if gap.code == "driver/broken"]
+    advice += [Line(f"{gap.message} (fix: {gap.fix})", "warn") for gap in broken]  # before a merge meets it
     if len(found) > _MOST_SHOWN:
         advice.append(Line(f"There may be more: these are the first {_MOST_SHOWN}."))
     # A hook that stops nothing answers 0 whatever it finds.

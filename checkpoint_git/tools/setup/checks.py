@@ -1,9 +1,10 @@
 """What the doctor checks of an installation: would git reach the merge driver and the hooks?"""
 
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 
-from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.git import attributes, driver_settings, refs
@@ -18,6 +19,7 @@ from checkpoint_git.tools.setup.survey import Installation, read_installation
 
 _DRIVER = "checkpoint"
 _INSTALL = "run `checkpoint init`"
+REPLACE_DRIVER = "git config --remove-section merge.checkpoint, then `checkpoint init`"  # init leaves another's alone
 
 
 class SetupFacts:
@@ -182,16 +184,21 @@ def find_broken_driver(facts: SetupFacts) -> Iterator[Finding]:
         return
     if not setup.ours:
         message = "merge.checkpoint.driver is a command that checkpoint-git did not write"
-        hint = "git config --unset merge.checkpoint.driver, then `checkpoint init`, unless you mean it so"
-        yield Finding("driver/broken", "warning", message, REPOSITORY, hint=hint)
+        yield Finding("driver/broken", "warning", message, REPOSITORY, hint=f"{REPLACE_DRIVER}, unless you mean it so")
         return
     again = "run `checkpoint init` again with a Python that stays, such as one installed with pipx"
+    gone = "" if setup.driver_exists else f"the driver's file is gone: {setup.driver_file}"
     if not setup.driver_python_exists:
-        message = f"the driver's interpreter is gone or cannot be run: {setup.driver_python}"
-        yield Finding("driver/broken", "error", message, REPOSITORY, hint=again)
-    if not setup.driver_exists:
-        message = f"the driver's file is gone: {setup.driver_file}"
-        yield Finding("driver/broken", "error", message, REPOSITORY, hint=again)
+        gone = f"the driver's interpreter is gone or cannot be run: {setup.driver_python}"
+    if gone:
+        result = "git merges checkpoints as text, and hooks refuse them"
+        if _is_on_path(facts):
+            result = "merges and hooks only work where `checkpoint` is on PATH"
+        yield Finding("driver/broken", "error", f"{gone}; {result}", REPOSITORY, hint=again)
+
+
+def _is_on_path(facts: SetupFacts) -> bool:
+    return shutil.which("checkpoint", path=facts.context.env.get("PATH", "")) is not None
 
 
 # the hooks
@@ -231,9 +238,11 @@ def find_unreachable_hooks(facts: SetupFacts) -> Iterator[Finding]:
         hint = "run `pre-commit install`" if by_framework else _INSTALL
         yield Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
     ours = any(hook.state in ("ours", "block", "moved") for hook in setup.hooks)
-    if ours and setup.hooks_python and not setup.hooks_python_exists:
+    is_gone = setup.hooks_python and not setup.hooks_python_exists
+    if ours and is_gone and (setup.driver_python_exists or not setup.ours):  # else driver/broken has said so
         message = f"the hooks' interpreter is gone: {setup.hooks_python}; they only work where `checkpoint` is on PATH"
-        yield Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=_INSTALL)
+        level: Level = "note" if _is_on_path(facts) else "warning"
+        yield Finding("hooks/unreachable", level, message, REPOSITORY, hint=_INSTALL)
 
 
 def _is_reached(hook: HookFile, setup: Installation) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -199,6 +200,32 @@ def test_hooks_that_look_well_and_do_not_work_are_an_error_told_once(healthy: Gi
     assert [level for level, _ in findings] == ["error", "error"]
     assert "the pre-commit hook failed a trial with real git: it refuses a valid checkpoint" in findings[0][1]
     assert "the hooks pre-merge-commit, pre-push failed" in findings[1][1]
+
+
+def test_a_python_that_is_gone_is_one_finding_and_init_ends_it(healthy: GitRepo) -> None:
+    for key in ("merge.checkpoint.driver", "merge.checkpoint-base.driver", "checkpoint.install.python"):
+        value = healthy.git("config", key)
+        healthy.git("config", key, value.replace(healthy.git("config", "checkpoint.install.python"), "/gone/python"))
+    healthy.git("config", "checkpoint.install.python", "/gone/python")
+    assert [one.code for one in examine(healthy) if one.level != "note"] == ["driver/broken"]
+    init(str(healthy.path), Options(), os.environ)
+    assert examine(healthy, "--check", "driver", "--check", "hooks") == []
+
+
+def test_hooks_that_work_with_the_users_path_only_are_a_note(
+    healthy: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bin").mkdir()
+    command = tmp_path / "bin/checkpoint"
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -P -m checkpoint_git "$@"\n')
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    healthy.git("config", "--unset", "checkpoint.install.python")
+    [(level, message)] = hook_findings(healthy)
+    assert level == "note"
+    assert "on your PATH only" in message
+    init(str(healthy.path), Options(), os.environ)
+    assert hook_findings(healthy) == []
 
 
 def test_a_hook_with_line_ends_of_another_system_is_an_error(healthy: GitRepo) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -146,7 +147,7 @@ def test_missing_settings_are_told() -> None:
 
 def test_a_driver_whose_interpreter_or_file_is_gone_is_an_error_said_once() -> None:
     gone = world(driver_python_exists=False, driver_exists=False)
-    assert told(found(find_broken_driver, gone)) == [("error", "driver/broken")] * 2
+    assert told(found(find_broken_driver, gone)) == [("error", "driver/broken")]
 
 
 def test_anothers_driver_under_our_name_is_a_warning() -> None:
@@ -196,6 +197,22 @@ def test_a_hooks_path_outside_is_told_once_and_not_where_its_hooks_call_us() -> 
 def test_hooks_whose_interpreter_is_gone_are_told() -> None:
     (finding,) = found(find_unreachable_hooks, world(hooks_python_exists=False))
     assert "/usr/bin/python3" in finding.message
+    assert finding.level == "warning"
+
+
+def test_an_interpreter_that_is_gone_for_driver_and_hooks_is_one_finding() -> None:
+    gone = world(hooks_python_exists=False, driver_python_exists=False, driver_exists=False)
+    assert found(find_unreachable_hooks, gone) == []
+    (finding,) = found(find_broken_driver, gone)
+    assert "git merges checkpoints as text" in finding.message
+
+
+def test_where_checkpoint_is_on_path_hooks_without_an_interpreter_are_a_note(tmp_path: Path) -> None:
+    (tmp_path / "checkpoint").write_text("#!/bin/sh\n")
+    (tmp_path / "checkpoint").chmod(0o755)
+    context = world(hooks_python_exists=False)
+    context.env = {"PATH": str(tmp_path)}
+    assert told(found(find_unreachable_hooks, context)) == [("note", "hooks/unreachable")]
 
 
 def test_what_a_sparse_checkout_leaves_out_is_a_note_and_goes_with_its_hint(repo: GitRepo) -> None:
