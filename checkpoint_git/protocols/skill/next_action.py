@@ -35,7 +35,8 @@ class NextAction(NamedTuple):
 
     rank: one of RANKS. reason: a sentence's part. done_when: the action's own proof, None where it has none. then:
     the skill's first action, where something else (a decision, a failure) comes before it; else "". evidence: why the
-    blocker that it is about may be out of the way already, "" where nothing says so.
+    blocker that it is about may be out of the way already, "" where nothing says so. answer_with: the command that
+    answers that blocker, "" for none.
     """
 
     skill: str
@@ -48,6 +49,7 @@ class NextAction(NamedTuple):
     updated_at: str
     stale: bool = False
     evidence: str = ""
+    answer_with: str = ""
 
 
 class Queue(NamedTuple):
@@ -135,6 +137,7 @@ def _find_action(
         updated_at=views.text_field(value, "updated_at"),
         stale=is_old,
         evidence=find_resolved(views.text_field(blocker, "proposed_resolution")) or "",
+        answer_with=views.answer_line(document.skill, blocker) if blocker else "",
     )
 
 

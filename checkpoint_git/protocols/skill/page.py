@@ -41,6 +41,7 @@ from checkpoint_git.protocols.skill.verbs.refs import find_refs
 from checkpoint_git.protocols.skill.views import (
     UNREADABLE,
     action_text,
+    answer_line,
     open_blockers,
     outline,
     read_primer,
@@ -142,25 +143,26 @@ def _blockers(facts: Facts, *, waiting: bool) -> Section | None:
     found = [(state, one) for state in facts.states for one in state.blockers if waits_on_user(one) == waiting]
     if not found:
         return None
-    shown = [_blocker(state.skill, one, state.rows) for state, one in found[:_MOST_BLOCKERS]]
+    shown = [_blocker(state.skill, one, state.rows, named=True) for state, one in found[:_MOST_BLOCKERS]]
     block = items(shown, more=len(found) - len(shown))
     if waiting:
         return Section("decisions", "Decisions waiting on you", [block], count_of(len(found), "decision"), "bad")
     return Section("blockers", "Blockers", [block], count_of(len(found), "blocker"))
 
 
-def _blocker(skill: str, blocker: dict[str, Any], rows: Sequence[dict[str, Any]]) -> Markup:
+def _blocker(skill: str, blocker: dict[str, Any], rows: Sequence[dict[str, Any]], *, named: bool) -> Markup:
     labels = {row["id"]: _words(row.get("label")) for row in rows if isinstance(row.get("id"), str)}
     texts = {key: _words(blocker.get(key)) for key in ("id", "description", "blocking", "proposed_resolution", "needs")}
-    notes = []
+    notes: list[Markup | str] = []
     if texts["blocking"]:
         notes.append(f"Blocks: {shorten(labels.get(texts['blocking']) or texts['blocking'], 200)}")
     if texts["proposed_resolution"]:
         notes.append(f"Proposed: {shorten(texts['proposed_resolution'], 600)}")
     if texts["needs"] and not waits_on_user(blocker):
         notes.append(f"Needs: {shorten(texts['needs'].replace('_', ' '), 60)}")
+    notes.append(code(answer_line(skill, blocker)))
     text = texts["description"] or texts["id"] or "(no description)"
-    label = badge(skill, "info") if skill else badge(shorten(texts["id"] or "?", 60), "warn")
+    label = badge(skill, "info") if named else badge(shorten(texts["id"] or "?", 60), "warn")
     return item(shorten(text, 800), label, notes)
 
 
@@ -299,7 +301,7 @@ def _skill(state: State, document: Document) -> Iterator[Markup]:
         rows = [_row(row) for row in state.rows[:_MOST_ROWS]]
         yield grid("Progress", ("Row", "Status", "Id"), rows, len(state.rows) - len(rows))
     if state.blockers:
-        shown = [_blocker("", one, state.rows) for one in state.blockers[:_MOST_BLOCKERS]]
+        shown = [_blocker(state.skill, one, state.rows, named=False) for one in state.blockers[:_MOST_BLOCKERS]]
         yield items(shown, title="Blockers", more=len(state.blockers) - len(shown))
     if state.actions:
         shown = [

@@ -79,6 +79,7 @@ def brief(
     """
     waiting = [
         f"{clean(document.skill, 60)}: {clean(describe_blocker(blocker), _MIDDLE)}"
+        f" - answer: {clean(views.answer_line(document.skill, blocker), _SHORT)}"
         for document in documents
         for blocker in views.open_blockers(document.value or {})
         if waits_on_user(blocker)

@@ -15,7 +15,7 @@ from checkpoint_git.protocols.skill.layout import check_skill_name
 from checkpoint_git.protocols.skill.read import iterate_documents, missing_checkpoint
 from checkpoint_git.protocols.skill.shipped_actions import read_shipped
 from checkpoint_git.protocols.skill.state import Decision, State, find_decisions, find_states
-from checkpoint_git.protocols.skill.views import UNREADABLE, describe_blocker, outline, waits_on_user
+from checkpoint_git.protocols.skill.views import UNREADABLE, answer_line, describe_blocker, outline, waits_on_user
 
 if TYPE_CHECKING:
     from checkpoint_git.protocols.skill.since import Change
@@ -85,7 +85,12 @@ def summarize_status(question: Question) -> Summary:
     if os.path.isdir(place.directory):
         result = status(place, question.now, question.skill, since, in_full=since is not None)
     states, blocks = result.states, list[Block]()
-    data: dict[str, Any] = {"decisions": [{"skill": one.skill, **one.blocker} for one in result.decisions]}
+    data: dict[str, Any] = {
+        "decisions": [
+            {"skill": one.skill, **one.blocker, "answer_with": answer_line(one.skill, one.blocker)}
+            for one in result.decisions
+        ]
+    }
     if since is not None:
         changed = [
             {
@@ -112,7 +117,9 @@ def summarize_status(question: Question) -> Summary:
     lead: list[Block] = []
     if result.decisions:
         lead.append(Line(f"{plural(len(result.decisions), 'decision')} waiting on you", "bad", "decision"))
-        lead += [Line(f"  {one.skill}: {describe_blocker(one.blocker)}", "bad", hang=4) for one in result.decisions]
+        for one in result.decisions:
+            lead.append(Line(f"  {one.skill}: {describe_blocker(one.blocker)}", "bad", hang=4))
+            lead.append(Line(f"    {answer_line(one.skill, one.blocker)}", "dim", hang=4))
         lead.append(Line(""))
     return Summary(data, result.findings, lead, blocks)
 
@@ -190,6 +197,8 @@ def _lines(state: State, most: int, *, in_short: bool = False, with_proofs: bool
         text = f"  blocker {name}: {describe_blocker(blocker)}{f' [needs {needs}]' if needs else ''}"
         is_decision = waits_on_user(blocker)
         yield Line(text, "bad" if is_decision else "warn", "decision" if is_decision else "blocked", 4)
+        if not is_decision:  # those have theirs at the top
+            yield Line(f"    {answer_line(state.skill, blocker)}", "dim", hang=4)
 
 
 # for programs

@@ -3,7 +3,7 @@
 from typing import Any
 
 from checkpoint_git.core.clock import DAY, read_instant
-from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.core.terminal_text import quote_word, shorten
 from checkpoint_git.protocols.document import Document
 
 STALE_AFTER = 7 * DAY  # seconds without a write, while in progress
@@ -91,7 +91,17 @@ def describe_blocker(blocker: dict[str, Any]) -> str:
     what = text_field(blocker, "description") or text_field(blocker, "id") or "(no description)"
     pairs = (("blocking", "blocks"), ("proposed_resolution", "proposed:"))
     more = [f"{verb} {blocker[key]}" for key, verb in pairs if isinstance(blocker.get(key), str)]
+    options = [option for option in read_list(blocker, "options") if isinstance(option, str)]
+    more += [f"options: {' | '.join(options)}"] if options else []
     return f"{what} ({'; '.join(more)})" if more else what
+
+
+def answer_line(skill: str, blocker: dict[str, Any]) -> str:
+    """The command that answers a decision, or resolves another blocker."""
+    name = blocker.get("id")
+    words = ["unblock", skill, *([str(name)] if isinstance(name, str | int) else [])]
+    words = ["decide", *words[1:]] if waits_on_user(blocker) else words
+    return f"checkpoint {' '.join(map(quote_word, words))}" + (' "..."' if words[0] == "decide" else "")
 
 
 def is_reviewed(superseded: Any) -> bool:

@@ -52,7 +52,8 @@ def test_a_session_reads_the_resuming_block_and_the_next_action() -> None:
 
 def test_decisions_that_wait_on_the_user_come_first() -> None:
     lines = quoted(tell(document(), document("deploy", blockers=[decision()])))
-    assert lines[:2] == ["Decisions waiting on the user: 1", "  deploy: Which region?"]
+    asked = '  deploy: Which region? - answer: checkpoint decide deploy b1 "..."'
+    assert lines[:2] == ["Decisions waiting on the user: 1", asked]
 
 
 def test_an_action_that_matters_more_than_the_resumed_one_is_named() -> None:

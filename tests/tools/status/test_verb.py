@@ -78,6 +78,7 @@ def test_brief_is_the_most_important_skill_alone(project: Path) -> None:
         "deploy: failed, build-loop, sprint-2, 2h",
         "  next: Write the notes API",
         "  blocker b1: Which region? (blocks sprint-2) [needs code_fix]",
+        "    checkpoint unblock deploy b1",
     ]
 
 

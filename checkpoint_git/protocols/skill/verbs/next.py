@@ -78,6 +78,8 @@ def _lines(action: NextAction) -> list[Block]:
     if action.evidence:
         told = f"  but what it proposes is merged: {action.evidence}; if that settles it, mark the blocker resolved"
         lines.append(Line(told, "good", hang=7))
+    if action.answer_with:
+        lines.append(Line(f"  answer: {action.answer_with}", "dim", hang=10))
     if action.done_when:
         lines.append(Line(f"  done when: {action.done_when}", "dim", hang=13))
     if action.then:

@@ -27,6 +27,7 @@ from checkpoint_git.protocols.skill.resume_brief import (
 from checkpoint_git.protocols.skill.shipped_actions import read_evidence
 from checkpoint_git.protocols.skill.views import (
     action_text,
+    answer_line,
     count_rows,
     describe_blocker,
     find_age,
@@ -141,7 +142,10 @@ def _blocks(result: ResumeResult, others: list[str]) -> list[Block]:
     blocks: list[Block] = [Line(line, "" if at else "strong", hang=2) for at, line in enumerate(plan.orientation)]
     blocks += [Line("")] if plan.orientation else []
     answers = [Line(f"  {answer.name + ':':10} {answer.command}") for answer in plan.answers]
-    blockers = [Line(f"  blocker {one.get('id', '?')}: {describe_blocker(one)}", hang=4) for one in context.blockers]
+    blockers = list[Block]()
+    for one in context.blockers:
+        blockers.append(Line(f"  blocker {one.get('id', '?')}: {describe_blocker(one)}", hang=4))
+        blockers.append(Line(f"    {answer_line(plan.skill, one)}", "dim", hang=4))
     if "missing" in plan.reasons:
         known, first = (f" (there are: {', '.join(others)})", "") if others else ("", " (after checkpoint init)")
         blocks.append(Line(f"{plan.why}{known}.", "warn", hang=2))

@@ -186,3 +186,22 @@ def test_undo_leaves_alone_what_something_else_wrote(build: Path, project: Path)
     assert ran.returncode == 2
     assert "changed since" in ran.stderr
     assert read(build)["step"] == "by hand"
+
+
+def test_every_screen_that_shows_a_question_shows_what_answers_it(build: Path, project: Path) -> None:
+    run_here("ask", "build", "Which region?", "--option", "eu", "--option", "us", cwd=project)
+    command = 'checkpoint decide build b1 "..."'
+    for words in (["status"], ["status", "build"], ["status", "--brief"], ["next"], ["resume", "build"], ["prime"]):
+        shown = run_here(*words, cwd=project).stdout
+        assert (command in shown, "options: eu | us" in shown) == (True, True), words
+    assert say(project, "status")["decisions"][0]["answer_with"] == command
+    assert say(project, "next")["answer_with"] == command
+    run_here("report", "--output", "report.html", cwd=project)
+    assert "checkpoint decide build b1" in (project / "report.html").read_text("utf-8")
+
+
+def test_every_screen_that_shows_a_blocker_shows_what_resolves_it(build: Path, project: Path) -> None:
+    build.write_text(checkpoint_text(status="blocked", next_actions=[]), "utf-8")
+    run_here("block", "build", "No key", cwd=project)
+    for words in (["status"], ["status", "build"], ["next"], ["resume", "build"]):
+        assert "checkpoint unblock build b1" in run_here(*words, cwd=project).stdout, words
