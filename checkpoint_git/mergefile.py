@@ -25,10 +25,9 @@ USAGE = "usage: driver.py [--base] [--narrative newest] [--merge-schema FILE] BA
 
 
 class Request:
-    """What git asks for: the three files, the size of conflict markers, the path in the repository, the options.
-
-    inner: a merge of merge bases. narrative: "conflict" or "newest". schema: a file whose skill_state schema extends
-    ours, or "".
+    """What git asks for: the three files, the size of conflict markers, the path in the repository, the options. inner:
+    a merge of merge bases. narrative: "conflict" or "newest". schema: a file whose skill_state schema extends ours, or
+    "".
     """
 
     __slots__ = ("base", "inner", "marker_size", "narrative", "ours", "path", "schema", "theirs")
@@ -42,7 +41,7 @@ class Request:
 
 
 def main(arguments: "list[str]", conflict: int = CONFLICT) -> "NoReturn":
-    """Merge as git asked, and leave at once: there is nothing to tear down, nor time for the garbage collector."""
+    """Leaves at once: there is nothing to tear down, nor time for the garbage collector."""
     gc.disable()
     code = NOTHING_DONE
     try:
@@ -53,7 +52,7 @@ def main(arguments: "list[str]", conflict: int = CONFLICT) -> "NoReturn":
 
 
 def read_request(arguments: "list[str]") -> Request:
-    """The command line as a request. Raises ValueError for anything but the documented form."""
+    """Raises ValueError for anything but the documented form."""
     options: dict[str, str] = {}
     words = list(arguments)
     while len(words) > 1 and words[0] in OPTIONS:
@@ -65,7 +64,7 @@ def read_request(arguments: "list[str]") -> Request:
 
 
 def merge_files(request: Request) -> int:
-    """Merge the three files into ours; CLEAN or CONFLICT. Raises OSError where a file cannot be read or written."""
+    """Returns CLEAN or CONFLICT. Raises OSError where a file cannot be read or written."""
     base, ours, theirs = [_read(path) for path in (request.base, request.ours, request.theirs)]
     try:
         merged = merge_file(
@@ -123,7 +122,7 @@ def _report_conflict(path: str, conflict: "Choice") -> None:
 
 
 def _shell_word(text: str) -> str:
-    """The text as one word of a shell command; shlex would cost imports."""
+    """Own code, since shlex would cost imports."""
     plain = all(character.isalnum() or character in "/._-+@%~" for character in text)
     return text if text and plain and text[0] != "~" else "'" + text.replace("'", "'\"'\"'") + "'"
 
@@ -132,7 +131,7 @@ def _shell_word(text: str) -> str:
 
 
 def _merge_as_text(request: Request, error: BaseException) -> int:
-    """Git merge-file on the three files; its clean result counts only when it reads as JSON."""
+    """A clean result of git's counts only when it reads as JSON."""
     reason = getattr(error, "message", "") or f"{type(error).__name__}: {error}"
     _say(f"{request.path}: not merged by its structure ({reason}); using git's text merge")
     code = _run_merge_file(request)

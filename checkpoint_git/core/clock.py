@@ -1,7 +1,4 @@
-"""Instants as text (RFC 3339) and as numbers. It never asks what time it is: `now` is an argument.
-
-The merge driver imports this on git's hot path.
-"""
+"""Instants as text (RFC 3339) and as numbers, on git's hot path; `now` is always an argument."""
 
 try:
     from _datetime import date, datetime  # type: ignore[import-not-found]  # the C part alone: typeshed lacks it
@@ -16,10 +13,9 @@ DAY = 86_400
 
 
 def read_instant(text: object) -> "tuple[int, str] | None":
-    """An RFC 3339 timestamp as (seconds since 1970 in UTC, decimals without trailing zeros), else None.
-
-    Results compare as the instants do: the decimals are text, so no precision is lost. A leap second (:60) is the
-    instant one second after :59. A missing offset is None.
+    """An RFC 3339 timestamp as (seconds since 1970 in UTC, decimals without trailing zeros), else None. Results compare
+    as the instants do: the decimals are text, so no precision is lost. A leap second (:60) is the instant one second
+    after :59. A missing offset is None.
     """
     if not isinstance(text, str) or len(text) < 20 or not text.isascii():
         return None
@@ -43,10 +39,7 @@ def read_instant(text: object) -> "tuple[int, str] | None":
 
 
 def is_plain_instant(text: str) -> bool:
-    """Whether a text is an instant as write_instant writes it: in whole seconds, ending in Z.
-
-    Such texts sort as their instants do. It takes a fifth of the time of read_instant.
-    """
+    """In whole seconds, ending in Z: such texts sort as their instants do. A fifth of read_instant's time."""
     if len(text) != 20 or text[19] != "Z" or text[10] != "T" or text[4] != "-" or text[7] != "-" or text[13] != ":":
         return False
     try:
@@ -78,7 +71,7 @@ def _read_fraction_and_offset(rest: str) -> "tuple[str, int] | None":
 
 
 def write_instant(seconds: int) -> str:
-    """Seconds since 1970 as "2026-03-31T15:30:00Z"."""
+    """Such as "2026-03-31T15:30:00Z"."""
     days, rest = divmod(seconds, DAY)
     hour, rest = divmod(rest, HOUR)
     minute, second = divmod(rest, MINUTE)
@@ -89,7 +82,7 @@ _UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "m"))
 
 
 def age_text(seconds: int) -> str:
-    """How long ago, as people say it in a table: "3d", "5h", "12m", "now"; "in 3d" for a time ahead."""
+    """Such as "3d", "5h", "12m", "now"; "in 3d" for a time ahead."""
     ahead = "in " if seconds < 0 else ""
     for size, unit in _UNITS:
         if abs(seconds) >= size:

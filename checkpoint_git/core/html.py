@@ -1,8 +1,4 @@
-"""HTML that is escaped by default, and the pieces that a report is made of. Pure.
-
-Templates are our own; whatever is put into one is untrusted text, unless html() made it: secrets are redacted, control
-characters shown, and long texts cut.
-"""
+"""HTML that is escaped by default, and the pieces that a report is made of."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -23,7 +19,7 @@ Tone = Literal["", "good", "warn", "bad", "info", "dim"]
 
 
 class Markup(str):
-    """HTML that is finished. Made by html() and own_text() alone; what is joined of several is text again."""
+    """Made by html() and own_text() alone; what is joined of several is text again."""
 
     __slots__ = ()
 
@@ -31,8 +27,10 @@ class Markup(str):
 Value = str | int | Iterable[Markup] | None
 
 
+# Templates are our own; whatever is put into one is untrusted text, unless html() made it: secrets are redacted,
+# control characters shown, and long texts cut.
 def html(template: str, /, *values: Value) -> Markup:
-    """A template of our own, each {} in it filled in. Of several pieces one comes after the other; None is nothing."""
+    """Each {} is filled in. Of several pieces one comes after the other; None is nothing."""
     return Markup(template.format(*map(_write, values)))
 
 
@@ -45,19 +43,19 @@ def _write(value: Value) -> str:
 
 
 def own_text(text: str) -> Markup:
-    """A text of this package's own, in which nothing is looked for: a hash looks like a secret."""
+    """Nothing is looked for in it: a hash looks like a secret."""
     return Markup(escape(text))
 
 
 def own_content(text: str) -> Markup:
-    """The content of a style or script element, which nothing in it may end."""
+    """Of a style or script element, which nothing in it may end."""
     if "</" in text or "<!--" in text:
         raise ValueError(text)
     return Markup(text)
 
 
 def show(text: str, limit: int = MAX_TEXT) -> str:
-    """A text as it is shown: without secrets and invisible characters, and not longer than the limit."""
+    """Without secrets and invisible characters."""
     shown = redact(text[: limit + _LOOKED_AT])
     return escape_controls(shorten(shown + ("..." if len(text) > limit + _LOOKED_AT else ""), limit), keep="\n")
 
@@ -137,7 +135,7 @@ def bar(part: int, whole: int, what: str) -> Markup:
 
 
 def item(text: str, label: Markup | None = None, notes: Iterable[Markup | str] = ()) -> Markup:
-    """One thing of a list. label: a badge before it. notes: smaller lines below; those without a text are left out."""
+    """label: a badge before it. notes: smaller lines below; those without a text are left out."""
     before = html("{} ", label) if label else None
     below = [html('<p class="sub">{}</p>', note) for note in notes if note]
     return html('<li><div class="text">{}<span>{}</span></div>{}</li>', before, text, below)
@@ -157,9 +155,8 @@ def _left_out(count: int) -> Markup:
 
 
 def grid(caption: str, headers: Sequence[str], rows: Sequence[Sequence[str]], more: int = 0) -> Markup:
-    """Columns without any content are left out, but for the first, whose cells are the rows' headers.
-
-    The other cells carry their column's name, for where columns are below each other.
+    """Columns without any content are left out, but for the first, whose cells are the rows' headers. The other cells
+    carry their column's name, for where columns are below each other.
     """
     kept = [at for at in range(len(headers)) if not at or not rows or any(row[at] for row in rows)]
     head = [html('<th scope="col">{}</th>', headers[at]) for at in kept]

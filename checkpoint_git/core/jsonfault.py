@@ -20,7 +20,7 @@ _HINTS = {
 
 
 class Fault(Exception):  # noqa: N818 (it is returned: an answer, not an error)
-    """What is wrong with a text. code: "json/..." as a finding has it. offset: in characters from 0."""
+    """code: "json/..." as a finding has it. offset: in characters from 0."""
 
     def __init__(self, code: str, message: str, offset: int, hint: str = "") -> None:
         self.code = code
@@ -34,10 +34,7 @@ def _syntax(message: str, offset: int, hint: str = "") -> Fault:
 
 
 def find_fault(text: str, start: int, max_depth: int) -> Fault | None:
-    """The first fault of a text whose document begins at an offset; None where there is none.
-
-    max_depth: how many containers may lie in one another.
-    """
+    """start: where the document begins. max_depth: how many containers may lie in one another."""
     start = _skip(text, start)
     try:
         if start == len(text):

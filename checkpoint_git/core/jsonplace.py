@@ -1,7 +1,4 @@
-"""Where a value is in a JSON text, found without a tree: for the few places that findings of one file name.
-
-Only for texts that jsontext has accepted.
-"""
+"""Where a value is in a JSON text that jsontext has accepted, found without a tree."""
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.jsontext import position_of, read_string, scan_span
@@ -10,7 +7,7 @@ _FEW = 8  # from here on one tree is cheaper than reading the text again for eve
 
 
 def locate_all(text: str, places: list[str]) -> list[tuple[int, int]]:
-    """Line and column (from 1) of each JSON Pointer's value, or of its nearest parent that exists."""
+    """Line and column (from 1) of each pointer's value, or of its nearest parent that exists."""
     if len(places) > _FEW:
         root = jsontext.parse(text)
         return _find_positions(text, [jsontext.find_node(root, where).key_start for where in places])
@@ -30,7 +27,6 @@ def _find_positions(text: str, offsets: list[int]) -> list[tuple[int, int]]:
 
 
 def locate(text: str, where: str) -> tuple[int, int]:
-    """Line and column of one place; a member of an object is found by its key."""
     at = key_at = _skip(text, 1 if text.startswith(jsontext.BYTE_ORDER_MARK) else 0)
     for key in jsontext.split_pointer(where):
         found = _find_member(text, at, key)
@@ -47,7 +43,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _find_member(text: str, at: int, wanted: str) -> tuple[int, int] | None:
-    """(where a member begins, where its value begins) in the container at an offset; None where it has none such."""
+    """(where the member begins, where its value begins), None where there is none such."""
     is_object, index = text[at] == "{", 0
     if not is_object:
         if text[at] != "[" or not wanted.isdecimal():

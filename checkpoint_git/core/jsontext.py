@@ -36,9 +36,8 @@ _LONGEST_INTEGER = 4_000  # digits: int() refuses a text of more than 4,300 (sys
 
 
 class JsonTextError(Exception):
-    """The text is not JSON as we accept it.
-
-    code: "json/..." as a finding has it. version: in a merge the text's name ("base", "ours", "theirs"), else "".
+    """The text is not JSON as we accept it. code: "json/..." as a finding has it. version: in a merge the text's name
+    ("base", "ours", "theirs"), else "".
     """
 
     def __init__(self, code: str, message: str, text: str = "", offset: int = 0, hint: str = "") -> None:
@@ -68,14 +67,14 @@ class Node:
 
     @property
     def members(self) -> "Members":
-        """The children, found when first asked for; None for a scalar."""
+        """None for a scalar."""
         if self._members is _UNREAD:
             self._members = _read_members(self.text, self.start, self.value, True)[0]
         return self._members  # type: ignore[return-value]  # read by now
 
     @property
     def children(self) -> "list[Node]":
-        """The members in the order of the source; none for a scalar."""
+        """In the order of the source; none for a scalar."""
         members = self.members
         return list(members.values()) if type(members) is dict else members or []  # type: ignore[return-value]
 
@@ -88,7 +87,7 @@ _UNREAD = True
 
 
 class _Settings:
-    """What a scanner reads its settings from; those that are the same for all of ours are on the class."""
+    """What is the same for all scanners of ours is on the class."""
 
     strict = True
     object_hook = None
@@ -137,7 +136,7 @@ def position_of(text: str, offset: int) -> "tuple[int, int]":
 
 
 def decode(data: bytes) -> str:
-    """The file's bytes as text; a byte order mark stays as the first character. Raises JsonTextError."""
+    """A byte order mark stays as the first character. Raises JsonTextError."""
     if len(data) > MAX_BYTES:
         limit = MAX_BYTES // 1024 // 1024
         raise JsonTextError("json/too-large", f"the file has {len(data)} bytes; the limit is {limit} MiB")
@@ -152,7 +151,7 @@ def decode(data: bytes) -> str:
 
 
 def load(text: str) -> "Any":
-    """The text's value with Python numbers. Raises JsonTextError for anything but one strict JSON value."""
+    """With Python numbers. Raises JsonTextError for anything but one strict JSON value."""
     try:
         value, end = _scan_plain(text, 0)
     except _FAULTS:
@@ -164,7 +163,7 @@ def load(text: str) -> "Any":
 
 
 def parse(text: str) -> Node:
-    """The text as a lossless tree. Raises JsonTextError as load does."""
+    """Raises JsonTextError as load does."""
     value = _scan(_scan_tokens, text)
     _refuse_depth(text, value)
     start = _skip_space(text, _first(text))
@@ -172,7 +171,7 @@ def parse(text: str) -> Node:
 
 
 def scan_tokens(text: str) -> "Any":
-    """The text's value with numbers as source tokens, without the tree. Raises JsonTextError."""
+    """With numbers as source tokens. Raises JsonTextError."""
     return _scan(_scan_tokens, text)
 
 
@@ -304,7 +303,7 @@ def _read_array(text: str, at: int, value: "list[Any]", lazy: bool) -> "tuple[Me
 
 
 def split_pointer(where: str) -> "list[str]":
-    """The keys of a JSON Pointer, unescaped; [] for the whole document."""
+    """Unescaped; [] for the whole document."""
     return [key.replace("~1", "/").replace("~0", "~") for key in where.split("/")[1:]]
 
 
@@ -318,7 +317,7 @@ def read_string(text: str, start: int) -> "tuple[str, int]":
 
 
 def find_node(node: Node, where: str) -> Node:
-    """The node at a JSON Pointer, or the nearest parent that exists."""
+    """Of a JSON Pointer, or the nearest parent that exists."""
     for key in split_pointer(where):
         members = node.members
         if isinstance(members, dict) and key in members:
@@ -331,7 +330,7 @@ def find_node(node: Node, where: str) -> Node:
 
 
 def to_tokens(value: "Any") -> "Any":
-    """A plain Python value with every number as its JSON token. Raises ValueError for NaN and infinities."""
+    """Every number becomes its JSON token. Raises ValueError for NaN and infinities."""
     if isinstance(value, dict):
         return {key: to_tokens(child) for key, child in value.items()}
     if isinstance(value, (list, tuple)):

@@ -27,7 +27,7 @@ OURS, BASE, THEIRS = SIDES = 0, 1, 2
 
 
 class Fresh:
-    """A value that no source document has in this place. Inside it a Node stands for its own value."""
+    """Inside the value a Node stands for its own value."""
 
     __slots__ = ("value",)
 
@@ -36,7 +36,7 @@ class Fresh:
 
 
 class Entry:
-    """One member of a Built container. source: the member that it continues, whose key and spacing are copied."""
+    """source: the member that it continues, whose key and spacing are copied."""
 
     __slots__ = ("key", "result", "source")
 
@@ -62,9 +62,8 @@ class Built:
 
 
 class Choice:
-    """A place where the sides disagree: each side is a result, or None where that side has nothing.
-
-    where: JSON Pointer of the conflict; choices of one conflict share it, and group is then the same text.
+    """A place where the sides disagree: each side is a result, or None where that side has nothing. where: JSON Pointer
+    of the conflict; choices of one conflict share it, and group is then the same text.
     """
 
     __slots__ = ("group", "sides", "where")
@@ -76,7 +75,7 @@ class Choice:
 
 
 def value_of(result: "Any", side: int) -> "Any":
-    """The plain value of a result with its conflicts decided for a side; None for what is absent then."""
+    """With its conflicts decided for a side; None for what is absent then."""
     kind = type(result)
     if kind is Choice:
         return value_of(result.sides[side], side)
@@ -99,7 +98,7 @@ def _is_there(entry: Entry, side: int) -> bool:
 
 
 class Alternatives:
-    """A piece of text that depends on the side. texts: ours, base, theirs."""
+    """texts: ours, base, theirs."""
 
     __slots__ = ("texts", "where")
 
@@ -109,12 +108,12 @@ class Alternatives:
 
 
 def picked(segments: "Segments", side: int) -> str:
-    """The segments as one text, every choice decided for one side."""
+    """Every choice decided for one side."""
     return "".join([piece.texts[side] if isinstance(piece, Alternatives) else piece for piece in segments])
 
 
 class Style:
-    """How a document is laid out, read off its source: indentation, line ends, what is after a colon and a comma."""
+    """Read off a source: indentation, line ends, what is after a colon and a comma."""
 
     __slots__ = ("colon", "comma", "eol", "unit")
 
@@ -149,7 +148,7 @@ def _lead_of(node: Node) -> str:
 
 class Writer:
     def __init__(self, target: Node, *sources: "Node | None") -> None:
-        """Target and sources are the roots of the documents that Nodes come from."""
+        """The roots of the documents that Nodes come from."""
         self.text = target.text
         self._styles = {id(root.text): Style(root) for root in sources if root is not None}
         self.style = self._styles[id(target.text)] = Style(target)
@@ -250,7 +249,7 @@ class Writer:
             ]
 
     def _is_own(self, result: "Result") -> bool:
-        """Whether the result is laid out as the target document lays it out, in as many lines as it has there."""
+        """In as many lines as the target document has there."""
         if isinstance(result, Built):
             return bool(result.anchor.value)
         return isinstance(result, Node) and result.text is self.text
@@ -319,7 +318,7 @@ def _comma(entries: "list[Entry]", number: int) -> "str | Alternatives":
 
 
 def _on_one_line(text: str) -> str:
-    """Strict JSON text with its line ends taken out: a text holds no raw line end, so all of them are layout."""
+    """Strict JSON has no raw line end in a text, so all of them are layout."""
     if "\n" not in text:
         return text
     pieces = [line.strip(" \t\r") for line in text.split("\n")]
@@ -353,7 +352,6 @@ def _quote(text: str) -> str:
 
 def rewrite(node: Node, value: "Any") -> str:
     """The document of `node` (its root) changed to hold `value`, whose numbers are tokens (see jsontext.to_tokens).
-
     What did not change keeps its source bytes; what did is written in the style around it.
     """
     text = Writer(node).pick(_plan_rewrite(node, value), _lead_of(node), OURS)
@@ -361,7 +359,7 @@ def rewrite(node: Node, value: "Any") -> str:
 
 
 def render(value: "Any") -> str:
-    """Fresh text: two-space JSON with a final newline; numbers may be tokens or Python numbers."""
+    """Two-space JSON with a final newline; numbers may be tokens or Python numbers."""
     writer = Writer(Node("", 0, 0, 0, None, None))
     return writer.pick(Fresh(to_tokens(value)), "", OURS) + "\n"
 
@@ -385,7 +383,7 @@ def _plan_rewrite(node: "Node | None", value: "Any") -> "Any":
 
 
 def _match_items(members: "list[Node]", values: "list[Any]") -> "list[tuple[Node | None, Any]]":
-    """Items with the members that they continue: equal ones first, from both ends, then in order."""
+    """Equal ones first, from both ends, then in order."""
     head, tail = shared_ends([[member.value for member in members], values])
     old, new = members[head : len(members) - tail], values[head : len(values) - tail]
     continued: list[Node | None] = list(old)
@@ -401,7 +399,7 @@ def _match_items(members: "list[Node]", values: "list[Any]") -> "list[tuple[Node
 
 
 def shared_ends(lists: "Sequence[Sequence[Any]]") -> "tuple[int, int]":
-    """How many items all lists begin with alike, and how many of the others they end with alike."""
+    """How many items all begin with alike, and how many of the others they end with alike."""
     first, *others = lists
     shortest = min(map(len, lists))
     head = tail = 0

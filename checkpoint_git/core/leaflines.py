@@ -1,7 +1,4 @@
-"""A document as people compare it: one line a leaf, rows named by their id, keys in one stable order.
-
-Knows no protocol: what identifies a row is its natural key, and which keys come first is an argument.
-"""
+"""A document as people compare it: one line a leaf, rows named by their id, keys in one stable order."""
 
 from checkpoint_git.core.terminal_text import escape_controls
 
@@ -14,11 +11,10 @@ ROW_KEYS = ("id", "number", "sha", "text")
 
 
 def list_leaves(value: "Any", first: "Sequence[str]" = ()) -> "list[str]":
-    """Lines such as "progress_table[sprint-2].status: complete", without line ends; controls are escaped.
-
-    value: numbers may be tokens (bytes). first: keys of the document that come before the others, in this order; all
-    others go by the alphabet. An item of a list without an id is "[]", so that one more item is one more
-    line and not a renumbering of those after it.
+    """Lines such as "progress_table[sprint-2].status: complete", without line ends; controls are escaped. value:
+    numbers may be tokens (bytes). first: keys of the document that come before the others, in this order; all others go
+    by the alphabet. An item of a list without an id is "[]", so that one more item is one more line and not a
+    renumbering of those after it.
     """
     if isinstance(value, dict):
         order = {key: number for number, key in enumerate(first)}

@@ -10,9 +10,8 @@ Change = tuple[int, int, int, int]  # old[a:b] becomes new[c:d]
 
 
 def diff_lines(before: str, after: str, path: str) -> list[str]:
-    """The lines of a diff that `git apply` takes, without line ends; [] where nothing differs.
-
-    before: "" for a file that is not there yet. path: relative, as it stands in the header.
+    """The lines of a diff that `git apply` takes, without line ends; [] where nothing differs. before: "" for a file
+    that is not there yet. path: relative, as it stands in the header.
     """
     if before == after:
         return []

@@ -27,7 +27,7 @@ class Block(NamedTuple):
 
 
 def find_block(data: bytes) -> Block | None:
-    """Our block in a file. Raises CheckpointError for two blocks, or a block without its beginning or end."""
+    """Raises CheckpointError for two blocks, or a block without its beginning or end."""
     begins, ends = list(_BEGIN.finditer(data)), list(_END.finditer(data))
     if not begins and not ends:
         return None
@@ -65,7 +65,6 @@ def put_block(
     comment: Comment = HASH,
 ) -> bytes:
     """The file with a block that holds `body`, whole lines: in place of its earlier block, whose notes stay, or new.
-
     at: where a new block goes, the start of a line; default: the end of the file. data: None makes a new file that
     starts with `head`. indent: of the marker lines.
     """
@@ -82,7 +81,7 @@ def put_block(
 
 
 def remove_block(data: bytes) -> bytes:
-    """The file as it would be without the block. What others wrote after it stays on lines of its own."""
+    """What others wrote after it stays on lines of its own."""
     block = find_block(data)
     if block is None:
         return data
@@ -93,7 +92,7 @@ def remove_block(data: bytes) -> bytes:
 
 
 def take_block(data: bytes, head: bytes = b"") -> bytes | None:
-    """The file without the block; None when it was made for the block and holds nothing else but `head`."""
+    """None when the file was made for the block and holds nothing else but `head`."""
     block, rest = find_block(data), remove_block(data)
     return None if block and "new file" in block.notes and rest == head else rest
 

@@ -11,9 +11,8 @@ Glyph = Literal["", "complete", "in_progress", "not_started", "blocked", "failed
 
 
 class Invocation(NamedTuple):
-    """The world as a command may see it: fetched once, in cli, and handed down.
-
-    now: seconds since 1970, UTC. interactive: a person sits at a terminal and can be asked.
+    """The world as a command may see it: fetched once, in cli, and handed down. now: seconds since 1970, UTC.
+    interactive: a person sits at a terminal and can be asked.
     """
 
     cwd: str
@@ -26,10 +25,9 @@ class Invocation(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One line for a person, or one cell of a table. Text may come from a checkpoint: the report escapes it.
-
-    glyph: a sign in front, on terminals only. It never carries the meaning alone: the text says the same. hang: on a
-    terminal the text goes on over several lines, with so many blanks in front of all but the first; -1: it stays whole.
+    """One line for a person, or one cell of a table. Text may come from a checkpoint: the report escapes it. glyph: a
+    sign in front, on terminals only. It never carries the meaning alone: the text says the same. hang: on a terminal
+    the text goes on over several lines, with so many blanks in front of all but the first; -1: it stays whole.
     """
 
     text: str
@@ -39,9 +37,8 @@ class Line(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Columns for a person; every row has one cell a header. The report fits it to the width.
-
-    firm: the columns that are never made narrower. has_tail: the last column may stand below its row.
+    """Columns for a person; every row has one cell a header. The report fits it to the width. firm: the columns that
+    are never made narrower. has_tail: the last column may stand below its row.
     """
 
     headers: tuple[str, ...]
@@ -54,7 +51,7 @@ Block = Line | Table
 
 
 class Rule(NamedTuple):
-    """What a code of findings means, for reports that explain it. level: of its findings, at worst."""
+    """level: of the code's findings, at worst."""
 
     code: str
     level: Level
@@ -81,7 +78,7 @@ class Outcome(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a verb says whose output has a form of its own. text: for stdout, in pieces. warning: a line for stderr."""
+    """text: for stdout, in pieces. warning: a line for stderr."""
 
     text: Iterable[str]
     code: int

@@ -10,7 +10,7 @@ _BAR = 24  # columns
 
 
 def make_teller(invocation: Invocation) -> Tell:
-    """A function that shows a text in place of the one before it; "" takes it away. Without a terminal it is silent."""
+    """Each text takes the place of the one before it; "" takes it away. Without a terminal it is silent."""
 
     def tell(text: str) -> None:
         invocation.stderr.write(f"\r\x1b[K{text}")
@@ -20,7 +20,7 @@ def make_teller(invocation: Invocation) -> Tell:
 
 
 def draw_bar(done: int, total: int) -> str:
-    """`[=====>      ]  45 % of 2000`, plain ASCII; total: 0 where nobody knows, then the count alone. Pure."""
+    """`[=====>      ]  45 % of 2000`; total: 0 where nobody knows, then the count alone."""
     if total <= 0:
         return f"{done}"
     share = min(max(done, 0), total) / total

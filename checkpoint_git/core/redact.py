@@ -1,8 +1,4 @@
-"""What looks like a secret in a text, taken out before the text leaves the repository. Pure.
-
-It knows shapes, not meanings: a false alarm hides a word, a miss shows one, so the shapes are wide where a word is
-announced as a secret and narrow where it is not.
-"""
+"""What looks like a secret in a text, taken out before the text leaves the repository. Pure."""
 
 import re
 
@@ -45,8 +41,10 @@ _RUN = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/=_-]{40,}")
 _MOST_SLASHES = 2
 
 
+# It knows shapes, not meanings: a false alarm hides a word, a miss shows one, so the shapes are wide where a word is
+# announced as a secret and narrow where it is not.
 def redact(text: str) -> str:
-    """The text with what looks like a secret replaced by "[redacted]"; what announces it, and hosts, stay."""
+    """What announces a secret, and hosts, stay."""
     if len(text) < 8:
         return text
     if "-----BEGIN" in text:

@@ -12,7 +12,7 @@ MAX_TEXT = 100_000  # characters looked at; nobody names a pull request behind t
 
 
 class Mention(NamedTuple):
-    """One place in a text that names something: text[start:end] is `reference`, in whatever spelling stood there."""
+    """text[start:end] is `reference`, in whatever spelling stood there."""
 
     reference: str
     start: int
@@ -76,10 +76,8 @@ def _take(match: re.Match[str], references: list[str], found: list[Mention]) -> 
 
 
 def unqualify(reference: str, own: frozenset[str]) -> str:
-    """A reference without the repository it names, where that is ours.
-
-    own: the names of this repository, without their owners (a fork keeps the name), lower case; empty when unknown,
-    and then every repository counts as ours.
+    """A reference without the repository it names, where that is ours. own: the names of this repository, without their
+    owners (a fork keeps the name), lower case; empty when unknown, and then every repository counts as ours.
     """
     at = max(reference.rfind("#"), reference.rfind("!"))
     repository = reference[:at] if at > 0 else ""

@@ -1,8 +1,4 @@
-"""JSON Schema: a quick answer for what is surely valid, and jsonschema's own words for the rest.
-
-The only owner of jsonschema, which costs ten times an interpreter's start and is imported only to explain a failure.
-It knows no protocol. What schemacode.py does not know makes it answer "not surely".
-"""
+"""JSON Schema: a quick answer for what is surely valid, and jsonschema's own words for the rest."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -28,16 +24,14 @@ class Schema:
 
     @property
     def check(self) -> Check:
-        """True only where a value is surely valid."""
         if self._check is None:
             self._check = _make_check(self.document)
         return self._check
 
 
 class Mismatch(NamedTuple):
-    """One place where a value breaks its schema. message: jsonschema's words.
-
-    where: JSON Pointer of the value, or of the member that is missing. expected: what the keyword asks for.
+    """One place where a value breaks its schema. message: jsonschema's words. where: JSON Pointer of the value, or of
+    the member that is missing. expected: what the keyword asks for.
     """
 
     where: str
@@ -48,7 +42,7 @@ class Mismatch(NamedTuple):
 
 
 def load_schema(text: str) -> Schema:
-    """A schema from its text. Raises JsonTextError where that is not JSON."""
+    """Raises JsonTextError."""
     document = jsontext.load(text)
     return Schema(lambda: document)
 
@@ -67,12 +61,14 @@ def _make_check(document: Any) -> Check:
 
 
 def is_surely_valid(schema: Schema, value: Any) -> bool:
-    """True only where jsonschema, format checks off, accepts the value. False says nothing: ask explain."""
+    """As jsonschema, format checks off, would accept it. False says nothing: ask explain."""
     return schema.check(value)
 
 
+# The only owner of jsonschema, which costs ten times an interpreter's start and is imported only to explain a failure.
+# It knows no protocol. What schemacode.py does not know makes it answer "not surely".
 def explain(schema: Schema, value: Any) -> list[Mismatch]:
-    """Every place where a value breaks the schema, in jsonschema's view (format checks off); [] where it is valid."""
+    """In jsonschema's view (format checks off); [] where the value is valid."""
     from jsonschema import Draft202012Validator
 
     found: list[Mismatch] = []

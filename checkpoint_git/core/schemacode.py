@@ -1,8 +1,4 @@
-"""A JSON Schema written as plain Python that only ever says "valid" where jsonschema does. Pure: schema in, source out.
-
-It knows the keywords below and no protocol. What it does not know is a NotSureError: then there is no quick check.
-A function of its own for each place would cost two calls a value; in a long run that is most of the time.
-"""
+"""A JSON Schema written as plain Python that only ever says "valid" where jsonschema does."""
 
 import re
 from typing import Any
@@ -53,10 +49,11 @@ class NotSureError(Exception):
     """The schema uses what the quick check does not know."""
 
 
+# It knows the keywords below and no protocol. What it does not know is a NotSureError: then there is no quick check. A
+# function of its own for each place would cost two calls a value; in a long run that is most of the time.
 def write_check(document: Any) -> str:
-    """The source of `check(value)`, True only where jsonschema, format checks off, accepts the value.
-
-    Raises NotSureError.
+    """The source of `check(value)`, True only where jsonschema, format checks off, accepts the value. Raises
+    NotSureError.
     """
     writer = _Writer(document)
     body = writer.write_value(document, "value", 1)
@@ -81,7 +78,7 @@ def _join_tests(lines: Lines) -> Lines:
 
 
 def write_module(document: Any) -> str:
-    """The same as a module that is kept beside the schema, so that nobody has to wait until it is written."""
+    """Kept beside the schema, so that nobody has to wait until it is written."""
     return f"{_MODULE_HEAD}\n{write_check(document)}"
 
 
@@ -102,7 +99,6 @@ def _indent(lines: Lines) -> Lines:
 
 class _Writer:
     """Writes one schema; it keeps what is in front of the check: sets, patterns, definitions that name themselves.
-
     Every write_ method returns lines that return False where a value breaks the schema, and go on where it does not.
     `value` is the name of a variable, and depth keeps the names of variables apart.
     """

@@ -10,9 +10,8 @@ _BIDI_AND_INVISIBLE = frozenset(
 
 
 def escape_controls(text: str, keep: str = "") -> str:
-    """The text with every control character, bidirectional override and lone surrogate shown as an escape.
-
-    keep: control characters let through as they are, such as the newline where the caller lays out lines.
+    """The text with every control character, bidirectional override and lone surrogate shown as an escape. keep:
+    control characters let through as they are, such as the newline where the caller lays out lines.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -31,7 +30,7 @@ def _shown(character: str) -> str:
 
 
 def quote_word(text: str) -> str:
-    """Quote a text as one word of a shell command that the user may copy."""
+    """For a command that the user may copy."""
     if text.replace("-", "").replace("_", "").replace(".", "").replace("/", "").isalnum() and text.isascii():
         return text
     from shlex import quote
@@ -44,7 +43,7 @@ def shorten(text: str, limit: int) -> str:
 
 
 def say_value(text: "str | None", limit: int = 60) -> str:
-    """A value that a message names, as JSON text cut to `limit` characters; None is the absence of one."""
+    """As JSON text cut to `limit` characters; None is the absence of a value."""
     return "(nothing)" if text is None else shorten(text, limit)
 
 

@@ -1,8 +1,4 @@
-"""Untrusted text quoted for a model that may obey it: each line is marked as a quotation. Pure.
-
-It knows nothing of what is quoted. A quoted line begins with a mark that its content cannot take away, and content has
-no line ends, so that no content stands outside the fence.
-"""
+"""Untrusted text quoted for a model that may obey it: each line is marked as a quotation. Pure."""
 
 from collections.abc import Iterable
 
@@ -18,9 +14,8 @@ _MOST_READ = 4  # letters looked at for each that is wanted
 
 
 def clean(text: str, limit: int) -> str:
-    """At most `limit` letters on one line, without control, format or invisible letters, tags made harmless.
-
-    Unlike terminal_text.escape_controls it leaves nothing of them: what reads it has no use for an escape.
+    """At most `limit` letters on one line, without control, format or invisible letters, tags made harmless. Unlike
+    terminal_text.escape_controls it leaves nothing of them: what reads it has no use for an escape.
     """
     text = text[: limit * _MOST_READ]
     if not (text.isascii() and text.isprintable()):
@@ -28,8 +23,10 @@ def clean(text: str, limit: int) -> str:
     return shorten(_disarm(" ".join(text.split())), limit)
 
 
+# It knows nothing of what is quoted. A quoted line begins with a mark that its content cannot take away, and content
+# has no line ends, so that no content stands outside the fence.
 def quote(lines: Iterable[str]) -> list[str]:
-    """The lines between the two lines of the fence. lines: as clean() returns them, with blanks in front or not."""
+    """lines: as clean() returns them, with blanks in front or not."""
     return [OPENING, *(f"{MARK}{line}" for line in lines), CLOSING]
 
 

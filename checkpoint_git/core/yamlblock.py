@@ -1,7 +1,4 @@
-"""The small part of YAML that we write: block style, one scalar a line. Writes it, and reads exactly that again fast.
-
-Whatever is not surely of this form is left to core/yamltext.py.
-"""
+"""The small part of YAML that we write, written and read fast; all else is left to core/yamltext.py."""
 
 import re
 from collections.abc import Iterator
@@ -39,9 +36,8 @@ class _OtherFormError(Exception):
 
 
 def write_block(value: dict[str, Any]) -> str:
-    """A mapping as YAML text, ASCII, members in their order. Values: texts, integers, lists of these, mappings.
-
-    The same value gives the same text. Texts that a reader could take for something else are quoted.
+    """A mapping as YAML text, ASCII, members in their order. Values: texts, integers, lists of these, mappings. The
+    same value gives the same text. Texts that a reader could take for something else are quoted.
     """
     return "".join(f"{line}\n" for line in _mapping_lines(value, ""))
 
@@ -90,7 +86,7 @@ def _escaped(match: "re.Match[str]") -> str:
 
 
 def read_block(text: str) -> dict[str, Any] | None:
-    """The mapping in a text of our own form (lines end in a newline alone), None for any other text, good or bad."""
+    """None for any text, good or bad, that is not of our own form (lines end in a newline alone)."""
     if not text.isascii() or not text.endswith("\n"):
         return None
     lines = text.split("\n")

@@ -1,7 +1,4 @@
-"""Single values of a YAML text changed, every other byte kept: comments, order, quotes, unknown keys. Pure.
-
-Each edit is made in the text and the result is read again: what differs from the wish in any value is refused.
-"""
+"""Single values of a YAML text changed, every other byte kept: comments, order, quotes, unknown keys."""
 
 import json
 import re
@@ -21,10 +18,10 @@ _PLAIN = re.compile(r"[A-Za-z](?:[A-Za-z0-9 _./()+-]*[A-Za-z0-9_./()+])?")
 _WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n"))  # what is no text when it is plain
 
 
+# Each edit is made in the text and the result is read again: what differs from the wish in any value is refused.
 def set_values(text: str, changes: Mapping[tuple[str | int, ...], Value]) -> str:
-    """The text with values set, by their paths; what lies above a value is made where it is missing.
-
-    A list may grow by one at its end. Raises CheckpointError where a place cannot be changed safely.
+    """The text with values set, by their paths; what lies above a value is made where it is missing. A list may grow by
+    one at its end. Raises CheckpointError where a place cannot be changed safely.
     """
     wanted = {} if is_blank(text) else load(text)
     for path, value in changes.items():

@@ -1,7 +1,4 @@
-"""Untrusted YAML to values: no tags, no aliases, no second document, bounded. The only owner of the YAML library.
-
-What our own writer wrote is read without the library; values are the same either way.
-"""
+"""Untrusted YAML to values: no tags, no aliases, no second document, bounded. The only owner of the YAML library."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,7 +16,7 @@ _MARKER = re.compile(r"^(?:<{7}(?: |$)|>{7}(?: |$))", re.MULTILINE)
 
 
 class YamlTextError(Exception):
-    """A text that is not YAML as we take it. code: "yaml/...". line and column count from 1; 0 means unknown."""
+    """code: "yaml/...". line and column count from 1; 0 means unknown."""
 
     def __init__(self, code: str, message: str, line: int = 0, column: int = 0) -> None:
         super().__init__(message)
@@ -44,7 +41,7 @@ class Span(NamedTuple):
 
 
 def decode(data: bytes) -> str:
-    """A file's bytes as text whose lines end in a newline alone, without a byte order mark. Raises YamlTextError."""
+    """Lines end in a newline alone, without a byte order mark. Raises YamlTextError."""
     if len(data) > MAX_BYTES:
         raise YamlTextError("yaml/too-large", f"it has more than {MAX_BYTES} bytes")
     if b"\0" in data:
@@ -58,7 +55,7 @@ def decode(data: bytes) -> str:
 
 
 def load(text: str) -> Any:
-    """The value of a text that decode gave. Timestamps stay texts. Raises YamlTextError."""
+    """Timestamps stay texts. Raises YamlTextError."""
     value = read_block(text) if text.count("\n") <= MAX_VALUES // 2 else None  # two a line
     return value if value is not None else load_by_library(text)
 
@@ -72,7 +69,7 @@ def load_by_library(text: str) -> Any:
 
 
 def find_spans(text: str) -> dict[str, Span]:
-    """Every value of a text that load reads, by its JSON Pointer. Raises YamlTextError."""
+    """By JSON Pointer. Raises YamlTextError."""
     spans: dict[str, Span] = {}
     _build(text, spans)
     return spans
@@ -196,7 +193,7 @@ def _make_resolver() -> Any:
 
 
 def _read_scalar(event: Any) -> Any:
-    """A scalar's value: quoted ones are texts, plain ones what YAML 1.1 takes them for, timestamps excepted."""
+    """Quoted ones are texts, plain ones what YAML 1.1 takes them for, timestamps excepted."""
     import yaml
 
     text: str = event.value

@@ -27,14 +27,13 @@ def attribute_body() -> bytes:
 
 
 def has_attributes(data: bytes) -> bool:
-    """Whether a gitattributes file holds all our lines, in our block or written by hand."""
     lines = [line.split() for line in data.splitlines()]
     merged = {words[0] for words in lines if _OWN_MERGE in words[1:]}
     return all(pattern.encode() in merged for pattern in attribute_patterns())
 
 
 def find_other_driver(data: bytes) -> list[int]:
-    """The numbers, from 1, of the lines that give files to the other driver; comments do not."""
+    """Line numbers, from 1; comments do not count."""
     return [number for number, line in enumerate(data.splitlines(), 1) if _names_other_driver(line)]
 
 
@@ -51,7 +50,7 @@ def remove_attributes(data: bytes) -> bytes | None:
 
 
 def adopt_lines(data: bytes) -> bytes:
-    """The other driver's lines made ours; each keeps its other attributes, and its first form in a comment above it."""
+    """Each keeps its other attributes, and its first form in a comment above it."""
     adopted = b""
     for line in data.splitlines(keepends=True):
         if _names_other_driver(line):
@@ -62,7 +61,7 @@ def adopt_lines(data: bytes) -> bytes:
 
 
 def restore_lines(data: bytes) -> bytes:
-    """The opposite of adopt_lines, to the byte. A line that was edited since stays as it is."""
+    """To the byte. A line that was edited since stays as it is."""
     restored, above = b"", b""
     for line in data.splitlines(keepends=True):
         original, text = above.removeprefix(_ADOPTED).rstrip(b"\r\n"), line.rstrip(b"\r\n")
@@ -80,9 +79,8 @@ def restore_lines(data: bytes) -> bytes:
 def read_merge_attributes(
     folder: str, names: Sequence[str], env: Mapping[str, str], options: Sequence[str] = (), *, check: bool = True
 ) -> dict[str, str]:
-    """Path -> its merge attribute in git's words: "checkpoint", "unspecified", "set", "unset" or another driver.
-
-    names: relative to folder. options: of git itself. check: a git that fails is an error, not {}.
+    """Path -> its merge attribute in git's words: "checkpoint", "unspecified", "set", "unset" or another driver. names:
+    relative to folder. options: of git itself. check: a git that fails is an error, not {}.
     """
     stdin = b"".join(os.fsencode(name) + b"\0" for name in names)
     own = {**env, "GIT_FLUSH": "0"}  # or git writes each answer by itself
@@ -93,7 +91,7 @@ def read_merge_attributes(
 
 
 def read_shared_merge_attributes(top: str, names: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
-    """Path -> the merge attribute that .gitattributes gives it in a clone without settings of its own."""
+    """As .gitattributes gives it in a clone without settings of its own."""
     # An empty git directory is asked: it has no info/attributes, which would overrule every file.
     try:
         with tempfile.TemporaryDirectory(prefix="checkpoint-attributes-") as folder:

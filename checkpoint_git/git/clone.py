@@ -1,7 +1,4 @@
-"""What a clone lacks: the merge driver, older history, files of ours that are not checked out.
-
-Every look at where the work is asks this, so it reads git's files first, and starts git only where those leave a doubt.
-"""
+"""What a clone lacks: the merge driver, older history, files of ours that are not checked out."""
 
 import os
 import re
@@ -35,6 +32,8 @@ def add_gaps(outcome: Outcome, work_tree: str | None, git_dir: str | None, env: 
     return outcome._replace(data=data, summary=[*outcome.summary, *lines])
 
 
+# Every look at where the work is asks this, so it reads git's files first, and starts git only where those leave a
+# doubt.
 def find_gaps(work_tree: str | None, git_dir: str | None, env: Mapping[str, str]) -> list[Gap]:
     """[] outside git. git_dir: of this worktree."""
     if git_dir is None or work_tree is None:

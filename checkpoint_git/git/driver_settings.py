@@ -35,8 +35,6 @@ _FALLBACK = (
 
 
 class Choices(NamedTuple):
-    """What the user decided for this clone."""
-
     narrative: Narrative = "conflict"
     schema: str = ""  # absolute path of a schema for private fields
 
@@ -50,7 +48,7 @@ class Installed(NamedTuple):
 
 
 def plan_settings(python: str, package: str, choices: Choices) -> dict[str, str]:
-    """Every setting by its key. python: absolute path of an interpreter; package: absolute folder of this package."""
+    """python: absolute path of an interpreter; package: absolute folder of this package."""
     return {
         "merge.checkpoint.name": f"{_OWN_NAME} merges checkpoints by what their fields mean",
         DRIVER: driver_command(python, package, choices),
@@ -65,7 +63,7 @@ def plan_settings(python: str, package: str, choices: Choices) -> dict[str, str]
 
 
 def driver_command(python: str, package: str, choices: Choices, *, base: bool = False) -> str:
-    """The command git runs for one file; git replaces %O %A %B %L %P and hands the rest to sh."""
+    """Git replaces %O %A %B %L %P and hands the rest to sh."""
     options = ["--base"] if base else []
     options += ["--narrative", "newest"] if choices.narrative == "newest" else []
     options += ["--merge-schema", _quoted(choices.schema)] if choices.schema else []
@@ -90,7 +88,7 @@ def mergetool_command(python: str) -> str:
 
 
 def read_driver_command(command: str) -> Installed | None:
-    """The parts of a command that driver_command wrote; None for anybody else's."""
+    """None for a command that driver_command did not write."""
     start, separator, _ = command.partition("; case $? in ")
     try:
         words = shlex.split(start.replace("%%", "%")) if separator else []
@@ -109,7 +107,7 @@ def is_own_textconv(command: str) -> bool:
 
 
 def foreign_sections(settings: Mapping[str, str]) -> tuple[str, ...]:
-    """The sections under our names, each with a dot at its end, that somebody else wrote."""
+    """Those under our names that somebody else wrote, each with a dot at its end."""
     taken = []
     for section in ("merge.checkpoint.", "merge.checkpoint-base."):
         command, name = settings.get(f"{section}driver"), settings.get(f"{section}name") or _OWN_NAME

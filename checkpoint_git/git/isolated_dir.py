@@ -46,9 +46,8 @@ def open_sealed(
     cwd: str, attributes: Sequence[str] = (), settings: Mapping[str, str] | None = None, env: Env = None
 ) -> Iterator[Sealed]:
     """A sealed git directory for the repository around cwd, removed afterwards; new objects go to the repository.
-
-    attributes: lines of gitattributes; nothing else gives any file an attribute. settings: git settings by their
-    keys. env: of the repository; a hook's quarantine is kept. Raises CheckpointError outside a repository.
+    attributes: lines of gitattributes; nothing else gives any file an attribute. settings: git settings by their keys.
+    env: of the repository; a hook's quarantine is kept. Raises CheckpointError outside a repository.
     """
     own = os.environ if env is None else env
     words = ["rev-parse", "--path-format=absolute", "--show-object-format", "--git-path", "objects"]

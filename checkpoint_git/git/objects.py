@@ -26,7 +26,7 @@ _DAMAGED = "the repository may be damaged, or lack too much: git fsck, git fetch
 
 
 class Entry(NamedTuple):
-    """What a tree or the index has at a path."""
+    """Of a tree or the index."""
 
     mode: str  # such as "100644"
     blob: str
@@ -44,8 +44,6 @@ class IndexEntry(NamedTuple):
 
 
 class Header(NamedTuple):
-    """What an object is."""
-
     id: str
     kind: str  # git's word for it, or "missing" or "ambiguous"; then id is "" and size 0
     size: int
@@ -66,9 +64,8 @@ class Change(NamedTuple):
 
 
 class Blobs:
-    """Contents through one `git cat-file --batch`. limit: bytes; of a larger object only the size is told.
-
-    names: ids, or anything else that fits in a line and that git takes for an object, such as "HEAD:README".
+    """Contents through one `git cat-file --batch`. limit: bytes; of a larger object only the size is told. names: ids,
+    or anything else that fits in a line and that git takes for an object, such as "HEAD:README".
     """
 
     _process: "subprocess.Popen[bytes]"
@@ -89,7 +86,7 @@ class Blobs:
         self._end()
 
     def read(self, name: str) -> bytes | int | None:
-        """An object's content; its size where that is beyond the limit; None where this repository lacks it."""
+        """Its size where that is beyond the limit; None where this repository lacks it."""
         return next(self.read_all([name]))
 
     def read_all(self, names: Sequence[str]) -> Iterator[bytes | int | None]:

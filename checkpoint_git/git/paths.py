@@ -1,7 +1,4 @@
-"""What happened to paths that a checkpoint names: whether they are there, and if not, what git knows about them.
-
-Paths are untrusted text: nothing outside the repository is ever looked at, no symbolic link is followed out of it.
-"""
+"""What happened to paths that a checkpoint names: whether they are there, and if not, what git knows about them."""
 
 import os
 import re
@@ -37,10 +34,10 @@ class Fate(NamedTuple):
     detail: str = ""  # renamed: the new path, which exists. deleted: the commit, shortened
 
 
+# Paths are untrusted text: nothing outside the repository is ever looked at, no symbolic link is followed out of it.
 def find_state(path: str, root: str, top: str) -> State:
-    """Whether a path or a pattern, as written, names something in the repository at `top`.
-
-    root: the folder that holds .checkpoints. Relative paths are tried from there and from the top.
+    """Whether a path or a pattern, as written, names something in the repository at `top`. root: the folder that holds
+    .checkpoints. Relative paths are tried from there and from the top.
     """
     states = {_find_state_from(base, path, top) for base in {root, top}}
     return "there" if "there" in states else "missing" if "missing" in states else "outside"
@@ -62,7 +59,7 @@ def _find_state_from(base: str, path: str, top: str) -> State:
 
 
 def _walk(folder: str, parts: list[str], budget: Iterator[int]) -> Iterator[State]:
-    """Says "there" for whatever matches. ** stands for any folders; symbolic links to folders are not entered."""
+    """Says "there" for whatever matches. Symbolic links to folders are not entered."""
     if not parts:
         yield "there"
         return

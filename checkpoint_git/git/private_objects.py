@@ -28,7 +28,6 @@ def quiet_env(env: Mapping[str, str]) -> dict[str, str]:
 
 def write_files(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -> list[str]:
     """The blob ids of files, their bytes as they are: no filter, no change of line ends. paths: absolute, no links.
-
     Raises CheckpointError where git cannot read one of them or the disk is full, CutShortError.
     """
     if not paths:
@@ -60,7 +59,7 @@ def write_contents(work_tree: str, contents: Sequence[bytes], env: Mapping[str, 
 
 
 def write_commit(work_tree: str, files: Mapping[str, Entry], message: str, env: Mapping[str, str]) -> str:
-    """The id of a commit without parents; git may prune it until a ref names it."""
+    """Without parents; git may prune it until a ref names it."""
     with tempfile.TemporaryDirectory(prefix="checkpoint-index-") as folder:
         private = {**quiet_env(env), **_AUTHOR, "GIT_INDEX_FILE": os.path.join(folder, "index")}
         lines = (f"{mode} {blob}\t{path}\0" for path, (mode, blob) in files.items())
@@ -88,7 +87,7 @@ def remove_ref(work_tree: str, ref: str, commit: str, env: Mapping[str, str]) ->
 
 
 def read_ref(work_tree: str, ref: str, env: Mapping[str, str]) -> str:
-    """The commit, "" where there is no such ref."""
+    """The commit, "" for none."""
     words = ["rev-parse", "--verify", "--quiet", "--end-of-options", ref]
     return run_git(words, work_tree, env=quiet_env(env), check=False).out.decode().strip()
 
@@ -101,14 +100,14 @@ def read_refs(work_tree: str, prefix: str, env: Mapping[str, str]) -> dict[str, 
 
 
 def read_ignored(work_tree: str, env: Mapping[str, str]) -> list[str]:
-    """The files and folders (with "/" at their end) that git ignores, relative to the work tree."""
+    """Relative to the work tree; a folder ends in "/"."""
     words = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--full-name"]
     out = run_git(words, work_tree, env=quiet_env(env)).out
     return [os.fsdecode(path) for path in out.split(b"\0") if path]
 
 
 def read_changed(work_tree: str, env: Mapping[str, str]) -> list[str]:
-    """The files that are not as HEAD has them: changed, staged or untracked; relative to the work tree."""
+    """Changed, staged or untracked; relative to the work tree."""
     words = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all"]
     out = run_git(words, work_tree, env=quiet_env(env)).out
     return [os.fsdecode(record[3:]) for record in out.split(b"\0") if len(record) > 3]

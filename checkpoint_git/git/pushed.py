@@ -13,7 +13,7 @@ _MOST_ENDS = 50  # places where a pushed branch leaves what the remote has
 
 
 class Push(NamedTuple):
-    """One line that git gives to pre-push; an id may be all zeros."""
+    """An id may be all zeros."""
 
     local_ref: str
     local_id: str
@@ -22,27 +22,26 @@ class Push(NamedTuple):
 
 
 def parse_pushes(text: str) -> list[Push]:
-    """The lines of pre-push's standard input; a deletion sends nothing and is left out."""
+    """A deletion sends nothing and is left out."""
     words = (line.split(" ") for line in text.split("\n"))
     pushes = [Push(*four) for four in words if len(four) == 4]
     return [push for push in pushes if not is_zero(push.local_id)]
 
 
 def parse_rewritten(text: str) -> list[str]:
-    """The new commits from the lines "old new [extra]" of post-rewrite's standard input."""
+    """From the lines "old new [extra]" of post-rewrite's standard input."""
     lines = (line.split() for line in text.split("\n"))
     return [words[1] for words in lines if len(words) > 1]
 
 
 def is_zero(object_id: str) -> bool:
-    """Whether git means "no object" by it, in SHA-1 and SHA-256 alike."""
+    """Git's "no object", in SHA-1 and SHA-256 alike."""
     return not object_id.strip("0")
 
 
 def read_pushed(work_tree: str, push: Push, remote: str) -> Staged:
-    """The checkpoint files of the pushed commit that the remote does not have in this form.
-
-    remote: its name, else its address. A ref that names no commit, such as a tag on a file, brings none.
+    """The checkpoint files of the pushed commit that the remote does not have in this form. remote: its name, else its
+    address. A ref that names no commit, such as a tag on a file, brings none.
     """
     try:
         commit = read_commit(work_tree, push.local_id)
@@ -79,9 +78,8 @@ def read_pushed_losses(work_tree: str, push: Push, remote: str, pattern: str) ->
 
 
 def read_new_losses(work_tree: str, commit: str, known: Sequence[str], pattern: str, env: Env = None) -> list[Loss]:
-    """The files that a commit on a new ref has changed or left out of where it grew from.
-
-    known: the words by which `git rev-list` names what is there already, such as "--all".
+    """The files that a commit on a new ref has changed or left out of where it grew from. known: the words by which
+    `git rev-list` names what is there already, such as "--all".
     """
     words = ["rev-list", "--boundary", commit, "--not", *known]
     lines = run_git(words, work_tree, env=env, check=False).out.decode().splitlines()

@@ -1,8 +1,4 @@
-"""What a push brings to the repository that receives it: the checkpoint files that no ref of it holds yet.
-
-It runs inside git's own hook, so the quarantine's variables reach every git that it starts. A whole push costs the same
-few processes however many refs it has.
-"""
+"""What a push brings to the repository that receives it: the checkpoint files that no ref of it holds yet."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -21,7 +17,7 @@ _MOST_NEW_REFS = 200  # new refs whose lost records are looked for one by one
 
 
 class Received(NamedTuple):
-    """One line that git gives to pre-receive; an id may be all zeros."""
+    """An id may be all zeros."""
 
     old: str
     new: str
@@ -40,13 +36,15 @@ def parse_received(text: str) -> list[Received]:
     return [Received(*three) for three in words if len(three) == 3]
 
 
+# It runs inside git's own hook, so the quarantine's variables reach every git that it starts. A whole push costs the
+# same few processes however many refs it has.
 def server_env(env: Mapping[str, str]) -> dict[str, str]:
-    """The hook's environment, in which no ref that somebody pushed (refs/replace) shows other objects than are sent."""
+    """No ref that somebody pushed (refs/replace) shows other objects than are sent."""
     return {**env, "GIT_NO_REPLACE_OBJECTS": "1"}
 
 
 def read_tips(repository: str, received: Sequence[Received], env: Mapping[str, str]) -> dict[str, str]:
-    """The commit of every id that the lines name; what names none, such as a tag on a file, is left out."""
+    """What names no commit, such as a tag on a file, is left out."""
     ids = list(dict.fromkeys(name for line in received for name in line[:2] if not is_zero(name)))
     headers = objects.read_headers(repository, [f"{name}^{{commit}}" for name in ids], env)
     return {name: header.id for name, header in zip(ids, headers, strict=True) if header.id}
@@ -55,11 +53,10 @@ def read_tips(repository: str, received: Sequence[Received], env: Mapping[str, s
 def read_arrivals(
     repository: str, commits: Sequence[str], env: Mapping[str, str]
 ) -> Iterator[tuple[str, list[Arrival]]]:
-    """(pushed commit, the files in it that new commits brought), each file once, at the first commit that has it.
-
-    A file counts as brought when a commit that no ref of the repository holds changed it against all its parents, and
-    the pushed commit still has it as it was brought: what a later commit mended, and what a merge took over from a
-    branch that is here already, is left out.
+    """(pushed commit, the files in it that new commits brought), each file once, at the first commit that has it. A
+    file counts as brought when a commit that no ref of the repository holds changed it against all its parents, and the
+    pushed commit still has it as it was brought: what a later commit mended, and what a merge took over from a branch
+    that is here already, is left out.
     """
     tips = list(dict.fromkeys(commits))
     new_commits = _list_new_commits(repository, tips, ["--full-history", "--", *pathspecs()], env)
@@ -107,9 +104,8 @@ def read_contents(
 def read_received_losses(
     repository: str, received: Sequence[Received], tips: Mapping[str, str], pattern: str, env: Mapping[str, str]
 ) -> Iterator[tuple[Received, list[Loss]]]:
-    """(line, the files that may only be added and that it changes or leaves out of what the repository has).
-
-    pattern: theirs, as git's pathspecs spell it.
+    """(line, the files that may only be added and that it changes or leaves out of what the repository has). pattern:
+    theirs, as git's pathspecs spell it.
     """
     specs = [top_glob(pattern)]
     moved = [line for line in received if line.new in tips and line.old in tips]
@@ -132,7 +128,7 @@ def read_received_losses(
 
 
 def _list_new_commits(repository: str, tips: Sequence[str], only: Sequence[str], env: Mapping[str, str]) -> list[str]:
-    """The commits that no ref has. only: words that narrow them to paths, or none."""
+    """Those that no ref has. only: words that narrow them to paths, or none."""
     words = ["rev-list", "--stdin", "--not", "--all", *only]
     stdin = "".join(f"{tip}\n" for tip in tips).encode()
     return run_git(words, repository, stdin=stdin, env=env).out.decode().split() if tips else []

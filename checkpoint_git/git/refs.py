@@ -1,7 +1,4 @@
-"""Branches, tags and remotes as refs and settings name them, without a walk through the history.
-
-Names of versions come from untrusted files, so none of them reaches git as an expression.
-"""
+"""Branches, tags and remotes as refs and settings name them, without a walk through the history."""
 
 import os
 import re
@@ -20,7 +17,7 @@ _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+/-]*")
 
 
 def read_own_names(work_tree: str) -> frozenset[str]:
-    """What the remotes call this repository, without the owner, lower case: {"app"} for github.com/acme/app.git."""
+    """Without the owner, lower case: {"app"} for github.com/acme/app.git."""
     words = ["config", "--get-regexp", "-z", r"^remote\..*\.url$"]
     try:
         out = b"".join(stream_git(words, work_tree, env=environment()))
@@ -73,6 +70,7 @@ class Standing(NamedTuple):
     ambiguous: bool = False  # several commits begin with those digits
 
 
+# Names of versions come from untrusted files, so none of them reaches git as an expression.
 def read_standing(work_tree: str, start: str, tags: Sequence[str]) -> Standing:
     """start: 7 digits or more that a commit's id begins with, or "". tags: their full names, looked for after that."""
     env = {**offline_env(os.environ), "LC_ALL": "C"}

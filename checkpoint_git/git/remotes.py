@@ -1,7 +1,4 @@
-"""One branch on a remote: asked for, fetched, pushed under a lease. What the remote says is untrusted.
-
-No hook of this clone runs, the user is asked nothing, and no ref is written but what git keeps of remote branches.
-"""
+"""One branch on a remote: asked for, fetched, pushed under a lease. What the remote says is untrusted."""
 
 import os
 import re
@@ -43,7 +40,7 @@ def quiet_env(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_branch(cwd: str, name: str) -> str:
-    """The full ref of a branch, named "x" or "refs/heads/x". Raises CheckpointError for what cannot be one."""
+    """Named "x" or "refs/heads/x". Raises CheckpointError for what cannot be one."""
     short = name.removeprefix(HEADS)
     fits = bool(short) and short.isprintable() and not short.startswith("refs/")
     if not fits or run_git(["check-ref-format", f"{HEADS}{short}"], cwd, check=False).code != 0:
@@ -70,7 +67,7 @@ def read_remote_branch(cwd: str, remote: str, ref: str, env: Env = None) -> str 
 
 
 def fetch_commits(cwd: str, remote: str, wanted: Sequence[str], env: Env = None) -> bool:
-    """Whether git could fetch refs or full ids from the remote; only objects come."""
+    """Full refs or ids; only objects come."""
     return run_git([*_ALONE, *_FETCH, "--", remote, *wanted], cwd, env=env, check=False).code == 0
 
 
@@ -96,7 +93,7 @@ def read_full_bases(cwd: str, remote: str, ours: str, theirs: str, env: Env = No
 
 
 def _is_cut(cwd: str, ours: str, theirs: str, env: Env) -> bool:
-    """Whether a side's own history, down to the merge bases, ends where the clone was cut off."""
+    """Within a side's own history, down to the merge bases."""
     ends = read_boundary(cwd, env)
     if not ends:
         return False
@@ -108,6 +105,7 @@ def _is_cut(cwd: str, ours: str, theirs: str, env: Env) -> bool:
 # pushing
 
 
+# No hook of this clone runs, the user is asked nothing, and no ref is written but what git keeps of remote branches.
 def push_words(remote: str, commit: str, ref: str, expected: str, options: Sequence[str]) -> list[str]:
     """A push under a lease. ref: of a branch, in full. expected: where it must be, "" for one that is not there."""
     words = ["push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no", *options]
@@ -115,7 +113,7 @@ def push_words(remote: str, commit: str, ref: str, expected: str, options: Seque
 
 
 def push_commit(cwd: str, remote: str, commit: str, ref: str, expected: str, env: Env = None) -> Pushed:
-    """Moves a branch (its full ref) from one commit to another."""
+    """ref: in full."""
     words = push_words(remote, commit, ref, expected, ("--no-verify", "--no-signed"))
     result = run_git([*_ALONE, *words], cwd, env=env, check=False)
     if result.code == 0:

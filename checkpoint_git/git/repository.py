@@ -18,7 +18,7 @@ class Repository(NamedTuple):  # absolute paths
 
 
 def read_repository(start: str, env: Mapping[str, str]) -> Repository | None:
-    """The repository around a directory, None outside git. Raises CheckpointError inside a .git folder."""
+    """None outside git. Raises CheckpointError inside a .git folder."""
     check_git_version(start)
     # A hook runs with GIT_DIR set; in another repository git would then work on the hook's own (measured: a commit on
     # the user's real branch). "not a git repository" is recognised below, so git must not translate it.
@@ -41,12 +41,12 @@ def read_repository(start: str, env: Mapping[str, str]) -> Repository | None:
 
 
 def _read_path(words: list[str], cwd: str, env: Mapping[str, str]) -> str:
-    """The path that git prints, "" where it fails, as with a core.hooksPath that is set to nothing."""
+    """Empty where git fails, as with a core.hooksPath that is set to nothing."""
     return os.fsdecode(run_git(words, cwd, env=env, check=False).out).removesuffix("\n")
 
 
 def may_be_bare(folder: str) -> bool:
-    """Whether it is worth asking git: a bare repository is not a folder with a .git, and has its HEAD at the top."""
+    """Saves asking git: a bare repository is not a folder with a .git, and has its HEAD at the top."""
     while not os.path.exists(os.path.join(folder, ".git")):
         if os.path.isfile(os.path.join(folder, "HEAD")) and os.path.isdir(os.path.join(folder, "objects")):
             return True
@@ -57,7 +57,7 @@ def may_be_bare(folder: str) -> bool:
 
 
 def read_all_settings(folder: str, env: Mapping[str, str]) -> dict[str, str]:
-    """The configuration that is in force in a folder, of every scope; of several values the last. env: a clean one."""
+    """Of every scope; of several values the last. env: a clean one."""
     return _parse_settings(run_git(["config", "--null", "--list"], folder, env=env).out)
 
 
@@ -66,7 +66,7 @@ def read_flag(key: str, cwd: str) -> bool:
 
 
 def read_settings(place: Repository) -> dict[str, str]:
-    """The repository's own configuration (not the user's or the system's); of several values the last."""
+    """Not the user's or the system's; of several values the last."""
     return _parse_settings(_config(place, "--null", "--list"))
 
 
@@ -97,7 +97,6 @@ def _parse_settings(out: bytes) -> dict[str, str]:
 
 
 def _config(place: Repository, *words: str) -> bytes:
-    """`git config --local WORDS`, in the repository's own configuration."""
     from git import Git, GitCommandError  # 0.1 s to load, which the doctor, who only looks, does without
 
     git = Git(place.work_tree)

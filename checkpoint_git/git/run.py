@@ -149,7 +149,7 @@ def offline_env(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def read_bare_top(cwd: str, env: Mapping[str, str]) -> str | None:
-    """The bare repository around a directory, None where there is none. env: a clean one."""
+    """None where there is none. env: a clean one."""
     words = ["rev-parse", "--path-format=absolute", "--is-bare-repository", "--absolute-git-dir"]
     answer = run_git(words, cwd, env=env, check=False)
     bare, _, top = os.fsdecode(answer.out).removesuffix("\n").partition("\n")
@@ -157,7 +157,7 @@ def read_bare_top(cwd: str, env: Mapping[str, str]) -> str | None:
 
 
 def check_git_version(cwd: str) -> tuple[int, ...]:
-    """Git's version. Raises CheckpointError when git is missing or older than what we need."""
+    """Raises CheckpointError when git is missing or older than what we need."""
     words = run_git(["--version"], cwd).out.decode("utf-8", "replace").split()
     numbers = words[2].split(".") if len(words) > 2 else []
     version = tuple(int(number) for number in numbers if number.isdecimal())

@@ -8,8 +8,6 @@ from checkpoint_git.protocols.registry import path_patterns, protocol_of
 
 
 class Staged(NamedTuple):
-    """The checkpoint files of an index or of a commit."""
-
     files: list[tuple[str, bytes]]  # (path, content), sorted by path
     unmerged: list[str]  # the paths that a merge has left unresolved in the index
     links: list[tuple[str, bytes]]  # (path, target)
@@ -35,14 +33,14 @@ def read_staged(work_tree: str) -> Staged:
 
 
 def read_staged_changes(work_tree: str, since: str = "HEAD") -> Staged:
-    """The checkpoint files of the index that differ from the commit `since`; deleted ones are left out."""
+    """Those that differ from the commit `since`; deleted ones are left out."""
     changes = objects.diff_index(work_tree, since, pathspecs())
     changed = {one.path for one in changes if one.after or not one.old}  # of what is unmerged, git tells neither
     return _read_content(work_tree, [one for one in objects.read_index(work_tree, pathspecs()) if one.path in changed])
 
 
 def read_committed(work_tree: str, rev: str, only: Collection[str] | None = None) -> Staged:
-    """The checkpoint files of a commit; `only` narrows it to these paths. Raises CheckpointError: an unknown rev."""
+    """only: these paths. Raises CheckpointError: an unknown rev."""
     entries = objects.read_tree(work_tree, objects.read_commit(work_tree, rev)).items()
     wanted = (objects.IndexEntry(path, *entry, 0) for path, entry in entries if only is None or path in only)
     return _read_content(work_tree, wanted)

@@ -28,8 +28,6 @@ class Tracking(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """What git would merge by."""
-
     installed: bool  # our driver is configured
     choices: Choices
     rebases: bool  # a pull of this branch rebases
@@ -38,7 +36,6 @@ class Settings(NamedTuple):
 
 def read_tracking(cwd: str, git_dir: str, env: Mapping[str, str]) -> Tracking | None:
     """None where there is nothing to compare: no upstream and no default branch of a remote, a detached or unborn HEAD.
-
     Also None in the middle of a merge or the like: what is unfinished is not judged. cwd: the top of the work tree.
     """
     if read_operation(git_dir):
@@ -66,7 +63,7 @@ def read_tracking(cwd: str, git_dir: str, env: Mapping[str, str]) -> Tracking | 
 
 
 def _read_default(cwd: str, branch: str, head: str, dirty: frozenset[str], env: Mapping[str, str]) -> Tracking | None:
-    """The default branch of origin, or of the only remote, for a branch that follows nothing."""
+    """Of origin, or of the only remote, for a branch that follows nothing."""
     words = ["for-each-ref", "--format=%(refname) %(objectname) %(symref)", "refs/remotes/*/HEAD"]
     rows = [row.split(" ") for row in os.fsdecode(run_git(words, cwd, env=env).out).splitlines()]
     known = {row[0]: (row[1], row[2]) for row in rows if len(row) == 3}
@@ -82,7 +79,6 @@ def _read_default(cwd: str, branch: str, head: str, dirty: frozenset[str], env: 
 
 def read_diverged_files(cwd: str, tracking: Tracking, env: Mapping[str, str]) -> Touched:
     """The versions of every checkpoint that the upstream changed: base, first (HEAD's) and second (the upstream's).
-
     `result` is HEAD's, for nothing is merged yet. Raises CheckpointError where a shallow clone lacks the base.
     """
     return read_touched(cwd, Commit(tracking.head, "", (tracking.head, tracking.commit), ""), env)

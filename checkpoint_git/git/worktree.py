@@ -13,9 +13,8 @@ def read_unmerged(work_tree: str, env: Mapping[str, str]) -> list[str]:
 
 
 def read_uncommitted(work_tree: str, paths: Iterable[str], env: Mapping[str, str]) -> set[str]:
-    """Which of the paths are here and were never given to git, nothing that .gitignore covers.
-
-    paths: relative to the work tree, of files or folders. One that is staged counts as given: the next commit has it.
+    """Which of the paths are here and were never given to git, nothing that .gitignore covers. paths: relative to the
+    work tree, of files or folders. One that is staged counts as given: the next commit has it.
     """
     words = ["ls-files", "--others", "--directory", "--no-empty-directory", "--exclude-standard", "-z", "--full-name"]
     found = {os.fsdecode(name) for name in run_git(words, work_tree, env=env).out.split(b"\0") if name}
@@ -25,7 +24,7 @@ def read_uncommitted(work_tree: str, paths: Iterable[str], env: Mapping[str, str
 
 
 def read_untracked(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -> dict[str, bool]:
-    """Which of the paths are here and not given to git, and whether git ignores each. paths: of files, few."""
+    """Whether git ignores each that is here and not given to git. paths: of files, few."""
     words = ["--literal-pathspecs", "ls-files", "--others", "-z", "--full-name", "--", *paths]
     found = [os.fsdecode(name) for name in run_git(words, work_tree, env=env).out.split(b"\0") if name]
     ignored = read_ignored(work_tree, found, env) if found else []
@@ -45,7 +44,7 @@ def _is_among(path: str, found: set[str]) -> bool:
 
 
 def read_changed(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -> set[str]:
-    """Which of the paths differ from HEAD, in the work tree or staged. paths: few, relative to the work tree."""
+    """In the work tree or staged. paths: few, relative to the work tree."""
     if not paths:
         return set()
     words = [
@@ -63,7 +62,7 @@ def read_changed(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -
 
 
 def read_as_committed(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -> set[str]:
-    """Which of the paths HEAD holds just as they stand here. paths: of files, few, relative to the work tree."""
+    """HEAD holds them just as they stand here. paths: of files, few, relative to the work tree."""
     if not paths:
         return set()
     out = run_git(["--literal-pathspecs", "ls-files", "-z", "--full-name", "--", *paths], work_tree, env=env).out

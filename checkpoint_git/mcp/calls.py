@@ -1,7 +1,4 @@
-"""A tool call run as the command line would run it, and its answer cut to what an agent can read.
-
-Calls run in threads and write to no stream of the process. Whatever goes wrong is an answer.
-"""
+"""A tool call run as the command line would run it, and its answer cut to what an agent can read."""
 
 import io
 import json
@@ -38,8 +35,6 @@ _CUTS = (
 
 
 class World(NamedTuple):
-    """Where and as whom a tool works."""
-
     cwd: str
     owner: str  # the only skill that may be written, "" where each call names its own
 
@@ -56,16 +51,14 @@ class Reply(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """An answer that can be sent."""
-
     value: dict[str, Any]
     text: str  # the value as JSON, with everything escaped that a reader cannot see
     failed: bool = False
 
 
+# Calls run in threads and write to no stream of the process. Whatever goes wrong is an answer.
 def run_verb(verb: str, options: Mapping[str, Any], operands: list[str], world: World) -> Reply:
     """`checkpoint VERB --options -- OPERANDS`. options: True for a flag, a text, or a list of texts; None is left out.
-
     Raises CheckpointError as the verb does.
     """
     module = load_verb(verb)
@@ -81,7 +74,7 @@ def run_verb(verb: str, options: Mapping[str, Any], operands: list[str], world: 
 
 
 def run_update(asked: Mapping[str, Any], world: World) -> Reply:
-    """`checkpoint update SKILL` with values of JSON in place of words."""
+    """With values of JSON in place of words."""
     module: Any = load_verb("update")
     return _make_reply("update", module.run_values(asked["skill"], asked, world.invocation))
 
@@ -92,7 +85,7 @@ def _make_reply(verb: str, outcome: Any) -> Reply:
 
 
 def answer(name: str, verb: str, run: Callable[[], Reply], limit: int = LIMIT) -> Answer:
-    """Run a call; errors become answers. name: for the log."""
+    """Errors become answers. name: for the log."""
     try:
         reply = run()
         return fit(reply.document, limit, failed=reply.failed)
@@ -108,7 +101,7 @@ def answer(name: str, verb: str, run: Callable[[], Reply], limit: int = LIMIT) -
 
 
 def fail(verb: str, error: CheckpointError, findings: list[Finding] | None = None) -> Answer:
-    """The document of --json for what could not run, with the findings that say more."""
+    """The document of --json, with the findings that say more."""
     document = make_error(verb, shorten(error.message, 2_000), shorten(error.hint, 2_000))
     if findings:
         document["findings"] = [finding._asdict() for finding in findings[:100]]
@@ -116,7 +109,7 @@ def fail(verb: str, error: CheckpointError, findings: list[Finding] | None = Non
 
 
 def check_arguments(name: str, verb: str, schema: dict[str, Any], asked: Mapping[str, Any]) -> Answer | None:
-    """What is wrong with the arguments, None where nothing is."""
+    """None where nothing is wrong."""
     size = len(json.dumps(asked))
     if size > LONGEST_ARGUMENTS:
         message = f"{name}: the arguments are {size} characters long, more than {LONGEST_ARGUMENTS}"
@@ -153,7 +146,7 @@ def fit(document: dict[str, Any], limit: int = LIMIT, *, failed: bool = False) -
 
 
 def write(value: Any) -> str:
-    """JSON on one line. Letters stay as they are; what is invisible or turns the text around is escaped."""
+    """On one line. Letters stay as they are; what is invisible or turns the text around is escaped."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     if text.isascii():
         return text.replace("\x7f", "\\u007f")

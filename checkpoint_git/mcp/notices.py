@@ -29,7 +29,7 @@ _MOST_SUBSCRIPTIONS = 1_000
 
 
 class Notices:
-    """The subscriptions of one session, in both ways that the protocol knows."""
+    """Both ways of subscribing that the protocol knows."""
 
     def __init__(self) -> None:
         self.session: ServerSession | None = None  # of a client of the older way that said it is ready
@@ -75,7 +75,7 @@ def find_uri(skill: str) -> str:
 
 
 def find_named(uri: str) -> str:
-    """The skill that a URI names. Raises MCPError."""
+    """Raises MCPError."""
     name = unquote(uri.removeprefix(SCHEME).rstrip("/")) if uri.startswith(SCHEME) else ""
     if not name or skill_layout().find_name_trouble(name):
         raise unknown("resource", uri)
@@ -83,12 +83,11 @@ def find_named(uri: str) -> str:
 
 
 def unknown(what: str, name: str) -> MCPError:
-    """The error for a tool, resource or prompt that does not exist."""
     return MCPError(types.INVALID_PARAMS, f"Unknown {what}: {escape_controls(shorten(name, 100))}")
 
 
 def take_snapshot(cwd: str) -> Snapshot:
-    """Every checkpoint by its skill; {} where there is no folder, or it cannot be read. No checkpoint is opened."""
+    """By skill; {} where there is no folder, or it cannot be read. No checkpoint is opened."""
     try:
         place = find_place(cwd)
         entries = sorted(os.scandir(place.directory), key=lambda entry: entry.name)
@@ -109,5 +108,4 @@ def take_snapshot(cwd: str) -> Snapshot:
 
 
 def find_changed(before: Snapshot, after: Snapshot) -> list[str]:
-    """The skills whose checkpoint is new, removed or changed."""
     return [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]

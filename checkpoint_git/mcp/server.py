@@ -1,7 +1,4 @@
-"""A server over standard input and output: the SDK's transport and dispatch, our handlers, signals and the log.
-
-The SDK takes half a second to import: this module and those it imports are loaded when a server starts, and never else.
-"""
+"""A server over standard input and output: the SDK's transport and dispatch, our handlers, signals and the log."""
 
 import gc
 import logging
@@ -41,8 +38,10 @@ unasked."""
 Incoming = SessionMessage | Exception
 
 
+# The SDK takes half a second to import: this module and those it imports are loaded when a server starts, and never
+# else.
 def serve(wish: Wish, stderr: TextIO) -> int:
-    """Serve one client until it goes; returns the exit code. A signal ends the process."""
+    """Returns the exit code when the client goes. A signal ends the process."""
     handler = logging.StreamHandler(stderr)
     handler.setFormatter(_OneLine())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)

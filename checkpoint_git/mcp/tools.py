@@ -28,7 +28,7 @@ class Tool(NamedTuple):
 
     @property
     def verb(self) -> str:
-        """The command that it runs, as its answers name it."""
+        """As its answers name the command."""
         return "restore-point" if self.name.startswith("restore_point_") else self.name.removeprefix("checkpoint_")
 
     @property
@@ -38,7 +38,7 @@ class Tool(NamedTuple):
 
 
 def _calls(verb: str, *words: str, operand: str = "skill", **options: str) -> Run:
-    """A run that hands a tool's arguments on: options, argument -> option; words and operands come behind them."""
+    """options: argument -> option; words and the operand come behind them."""
 
     def run(asked: Arguments, world: World) -> Reply:
         given = {option: asked.get(name) for name, option in options.items()}
@@ -80,7 +80,7 @@ def _roll_back(asked: Arguments, world: World) -> Reply:
 
 
 def needs_consent(tool: Tool, asked: Arguments) -> bool:
-    """Whether the user should be asked before the call, where the client can ask."""
+    """Where the client can ask its user."""
     return tool.destructive and asked.get("confirm") is not None
 
 

@@ -1,7 +1,4 @@
-"""`checkpoint mcp`: serve agents over standard input and output, or show how a client is told to start it.
-
-Light: the SDK and all that needs it is imported when a server starts.
-"""
+"""`checkpoint mcp`: serve agents over standard input and output, or show how a client is told to start it."""
 
 import json
 import os
@@ -30,8 +27,6 @@ _INSTALL = "pip install 'checkpoint-git[mcp]'"
 
 
 class Client(NamedTuple):
-    """How one client is told to start the server."""
-
     file: str  # where the snippet belongs
     table: str = "mcpServers"  # the member that it is in
     project: tuple[str, ...] = ()  # the words for the project's folder, () where the client starts us there
@@ -53,7 +48,7 @@ CLIENTS = {
 
 
 def find_config(name: str, options: list[str]) -> dict[str, Any]:
-    """What a client's file has to hold. options: more words for `checkpoint mcp`."""
+    """options: more words for `checkpoint mcp`."""
     client = CLIENTS[name]
     project = () if "--project" in options else client.project
     server = {"command": "checkpoint", "args": ["mcp", *project, *options]}
@@ -79,7 +74,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def answer(args: Namespace, invocation: Invocation) -> Answer:
-    """The verb. Serving ends when the client goes."""
+    """Serving ends when the client goes."""
     if args.skill is not None:
         skill_layout().check_skill_name(args.skill)
     if args.print_config is not None:

@@ -1,8 +1,4 @@
-"""Conflicts as values: what each side holds, deciding them, and what a text has already decided of them. Pure.
-
-A merge that is decided in several sittings needs no memory of its own: the text in the work tree says which of its
-conflicts are still marked and which side was taken for the others.
-"""
+"""Conflicts as values: what each side holds, deciding them, and what a text has already decided of them. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,7 +16,7 @@ _MOST_SEARCHED = 64  # conflicts that a text may have decided; each costs a few 
 
 
 class Held(NamedTuple):
-    """What a side has at a place, where it has something. value: numbers are tokens (bytes)."""
+    """value: numbers are tokens (bytes)."""
 
     value: Any
 
@@ -36,7 +32,7 @@ class Conflict(NamedTuple):
 
 
 class Clash(NamedTuple):
-    """A conflict in words. where: a JSON Pointer."""
+    """In words. where: a JSON Pointer."""
 
     where: str
     ours: str
@@ -73,10 +69,9 @@ def is_about(conflict: Conflict, where: str) -> bool:
 
 
 def decide(merged: Merged, decisions: Mapping[str, int], marker_size: int = 7) -> Merged:
-    """The merge with the conflicts at these places decided; the others stay.
-
-    decisions: the `where` of a conflict of `merged.conflicts`, and OURS, BASE or THEIRS. A side that has nothing at
-    the place leaves nothing there. Raises ValueError where the decided side has nothing and the place is the document.
+    """The merge with the conflicts at these places decided; the others stay. decisions: the `where` of a conflict of
+    `merged.conflicts`, and OURS, BASE or THEIRS. A side that has nothing at the place leaves nothing there. Raises
+    ValueError where the decided side has nothing and the place is the document.
     """
     result = _decided(merged.result, decisions)
     if result is None:
@@ -98,7 +93,7 @@ def _decided(result: "Result", decisions: Mapping[str, int]) -> "Result | None":
 
 
 def decide_each(merged: Merged, choose: Callable[[Conflict], int | None], size: int) -> Decided:
-    """Ask `choose` once for every conflict, those included that a decision brings up; None leaves it open."""
+    """Asks `choose` also for the conflicts that a decision brings up; None leaves one open."""
     sides: dict[str, int] = {}
     seen: dict[str, Conflict] = {}
     while fresh := [conflict for conflict in list_conflicts(merged) if conflict.where not in seen]:
@@ -142,10 +137,11 @@ def _held(choice: Choice, side: int) -> Held | None:
 # what a text has decided
 
 
+# A merge that is decided in several sittings needs no memory of its own: the text in the work tree says which of its
+# conflicts are still marked and which side was taken for the others.
 def find_choices(merged: Merged, text: str, size: int) -> dict[str, int] | None:
-    """The decisions that turn the merge into this text; None where no decisions do, so that it was edited.
-
-    A conflict that the text still marks, by its place behind the marker, is undecided.
+    """The decisions that turn the merge into this text; None where no decisions do, so that it was edited. A conflict
+    that the text still marks, by its place behind the marker, is undecided.
     """
     start = "<" * size + " ours: "
     marked = [f" {line.removeprefix(start).rstrip(_ENDS)} " for line in split_lines(text) if line.startswith(start)]
@@ -197,7 +193,7 @@ class Sides(NamedTuple):
 
 
 def split_sides(text: str, size: int) -> Sides:
-    """The sides of a marked text, whatever the labels and the style (merge, diff3, zdiff3)."""
+    """Whatever the labels and the style (merge, diff3, zdiff3)."""
     kept: Mapping[int, list[str]] = {OURS: [], THEIRS: []}
     base: list[str] = []
     part: int | None = None
@@ -227,9 +223,8 @@ def _turn(line: str, size: int, part: int | None) -> tuple[int | None] | None:
 
 
 def is_text_merge(text: str, base: str, with_ours: str, with_theirs: str, size: int) -> bool:
-    """Whether a text is what a line merge made, with nothing else in it.
-
-    with_ours, with_theirs: that merge with every conflict decided for one side; no style or level of zeal changes it.
+    """Whether a text is what a line merge made, with nothing else in it. with_ours, with_theirs: that merge with every
+    conflict decided for one side; no style or level of zeal changes it.
     """
     sides = split_sides(text, size)
     pairs = ((sides.ours, with_ours), (sides.theirs, with_theirs))

@@ -1,7 +1,4 @@
-"""What a merge that was made did to each entry of a document, found from the parents, their base and the result. Pure.
-
-It does not ask how the merge was made: by this package, by another driver, by git's lines or by hand.
-"""
+"""What a merge that was made did to each entry of a document, found from the parents, their base and the result."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -30,10 +27,9 @@ def explain(
     schema: "Schema",
     narrative: str = CONFLICT,
 ) -> Explanation:
-    """What the merge of the parents `first` and `second` did, given what was committed as its result.
-
-    None: a version has no such file. narrative: the policy for the comparison with our own merge. Raises nothing: what
-    is not JSON is in `unreadable`, and such a result is a failure.
+    """What the merge of the parents `first` and `second` did, given what was committed as its result. None: a version
+    has no such file. narrative: the policy for the comparison with our own merge. Raises nothing: what is not JSON is
+    in `unreadable`, and such a result is a failure.
     """
     nodes: list[Node | None] = []
     faults: dict[str, JsonTextError] = {}
@@ -89,10 +85,8 @@ def _find_differences(where: str, left: Node | None, right: Node | None) -> Iter
 
 
 def _excuse_own(entries: list[Entry], merged: Merged, roots: Sides, schema: "Schema") -> list[Entry]:
-    """The entries; failures that our own merge has too become what they are by its rules.
-
-    No result is blamed for what the schema's rules ask for. Where our merge has conflicts, both ways to decide all of
-    them count, and the entry is one that the user decided.
+    """No result is blamed for what the schema's rules ask for. Where our merge has conflicts, both ways to decide all
+    of them count, and the entry is one that the user decided.
     """
     texts = [merged.text]
     if merged.conflicts:

@@ -1,8 +1,4 @@
-"""What a merge did to each place of a document: objects member by member, groups as one, lists item by item.
-
-Items are followed by what the merge itself knows them by. Beyond what happened to an item this finds rows that are
-there twice and records made of two, which line-based merges produce.
-"""
+"""What a merge did to each place of a document: objects member by member, groups as one, lists item by item."""
 
 from typing import TYPE_CHECKING, Any, Literal
 

@@ -32,10 +32,9 @@ class Entry(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """What our own merge makes of the same versions. same: whether the result holds the same.
-
-    conflicts: the places that it would leave to the user. differences: the places where the result holds something
-    else, for a clean merge that is not the same.
+    """What our own merge makes of the same versions. same: whether the result holds the same. conflicts: the places
+    that it would leave to the user. differences: the places where the result holds something else, for a clean merge
+    that is not the same.
     """
 
     clean: bool
@@ -61,7 +60,7 @@ class Explanation(NamedTuple):
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether something came back that a parent had removed, or one of two values had to go."""
+        """Something came back that a parent had removed, or one of two values had to go."""
         return any(entry.verdict in DOUBTFUL for entry in self.entries)
 
 

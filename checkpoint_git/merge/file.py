@@ -52,11 +52,10 @@ def merge_file(
     inner: bool = False,
 ) -> Merged:
     """The three-way merge of a file; base is None, or empty as git's drivers get it, where it is new on both sides.
-
     schema: whose x-merge keywords say how places merge. narrative: "newest" lets groups that name a "superseded" list
-    follow the newer side. inner: a merge of merge bases, which must stay valid JSON: a conflict takes base's value
-    and is not marked. Raises JsonTextError, which names the version, where one of the three is not JSON as we accept
-    it: an unreadable base is never taken for an empty one, since that would bring removed items back.
+    follow the newer side. inner: a merge of merge bases, which must stay valid JSON: a conflict takes base's value and
+    is not marked. Raises JsonTextError, which names the version, where one of the three is not JSON as we accept it: an
+    unreadable base is never taken for an empty one, since that would bring removed items back.
     """
     roots: list[Node | None] = []
     for name, data in (("base", base or None), ("ours", ours), ("theirs", theirs)):
@@ -95,10 +94,9 @@ def merge_documents(
 
 
 def merge_bases(bases: "Sequence[Ancestor]", schema: "Schema") -> "bytes | None":
-    """The virtual base of a criss-cross merge, as git makes it: the merge bases merged one after the other.
-
-    Each is merged with the result of those before it, over the merge of their own bases; conflicts take that base's
-    value. None where there is no base, or it has no such file.
+    """The virtual base of a criss-cross merge, as git makes it: the merge bases merged one after the other. Each is
+    merged with the result of those before it, over the merge of their own bases; conflicts take that base's value. None
+    where there is no base, or it has no such file.
     """
     merged = bases[0].data if bases else None
     for other in bases[1:]:
@@ -179,11 +177,10 @@ def _identity_diverged(name: str, context: MergeContext) -> bool:
 
 
 def _enforce(requirements: "Any", root: Built, context: MergeContext) -> None:
-    """Places that two valid sides can only make invalid together become conflicts.
-
-    A requirement is {"where": "/list", "non_empty_when": {"/field": value}}: two sides that each took another item off
-    a list must not leave it empty while the field says that there is work. {"steps": ...} is enforced in steps.py, and
-    {"same": "/field"} was looked at before the sides were merged.
+    """Places that two valid sides can only make invalid together become conflicts. A requirement is {"where": "/list",
+    "non_empty_when": {"/field": value}}: two sides that each took another item off a list must not leave it empty while
+    the field says that there is work. {"steps": ...} is enforced in steps.py, and {"same": "/field"} was looked at
+    before the sides were merged.
     """
     entries = {entry.key: entry for entry in root.entries}
     for requirement in requirements:

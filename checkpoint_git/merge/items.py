@@ -28,7 +28,7 @@ def canonical_text(value: "Any") -> str:
 
 
 def canonical_rank(value: "Any") -> "tuple[int, float, str]":
-    """A sort key: null, false, true, numbers by value, texts by code point, then arrays and objects by their text."""
+    """null, false, true, numbers by value, texts by code point, then arrays and objects by their text."""
     kind = type(value)
     if kind is str:
         return (4, 0.0, value)
@@ -40,9 +40,8 @@ def canonical_rank(value: "Any") -> "tuple[int, float, str]":
 
 
 def item_key(value: "Any", names: "tuple[str, ...]") -> str:
-    """The text that identifies an item: its named members, or the whole item where it has none of that shape.
-
-    A bare text in a list keyed by one name stands for an item with that name's value: "Write" is {"text": "Write"}.
+    """The text that identifies an item: its named members, or the whole item where it has none of that shape. A bare
+    text in a list keyed by one name stands for an item with that name's value: "Write" is {"text": "Write"}.
     """
     if names:
         if type(value) is dict and all(name in value for name in names):
@@ -89,7 +88,6 @@ def merge_order(
     whole_runs: bool = False,
 ) -> "tuple[list[Any], list[Any] | None]":
     """One order of all identities in ours and theirs; and theirs' order, where both sides moved survivors differently.
-
     Survivors are the items of base that both sides have: they keep the order of the side that moved them. A new item
     follows its nearest surviving predecessor. Two runs of new items behind one predecessor are combined by taking the
     smaller head by rank again and again, or kept as whole runs, so that a plan stays readable (symmetric, contiguous

@@ -1,8 +1,4 @@
-"""What is wrong with the merge strategies that a schema declares. Pure; the schema is plain or token JSON.
-
-The merge itself ignores what it does not understand, so that a mistake in a schema would show only as a bad merge: this
-is where it is refused.
-"""
+"""What is wrong with the merge strategies that a schema declares. Pure; the schema is plain or token JSON."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -39,12 +35,13 @@ _RULES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
 }
 
 
+# The merge itself ignores what it does not understand, so that a mistake in a schema would show only as a bad merge:
+# this is where it is refused.
 def lint_schema(schema: Any, root: dict[str, Any] | None = None) -> list[Finding]:
-    """Everything wrong with the x-merge keywords and references of a schema, in its order; [] for a good one.
-
-    schema: a JSON Schema as a value, numbers as Python numbers or as tokens. root: the schema that it becomes a part
-    of, which references then lead into; None where it stands alone. Findings have `where`, a JSON Pointer into
-    `schema`, and no path.
+    """Everything wrong with the x-merge keywords and references of a schema, in its order; [] for a good one. schema: a
+    JSON Schema as a value, numbers as Python numbers or as tokens. root: the schema that it becomes a part of, which
+    references then lead into; None where it stands alone. Findings have `where`, a JSON Pointer into `schema`, and no
+    path.
     """
     if not isinstance(schema, dict):
         return [] if isinstance(schema, bool) else [_error("not-a-schema", "", "a schema is an object")]

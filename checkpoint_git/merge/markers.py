@@ -1,7 +1,4 @@
-"""Conflicts as text: markers around only the lines that differ, so that either side's choice is valid JSON.
-
-It turns a writer's segments into lines, and knows nothing of what the lines mean.
-"""
+"""Conflicts as text: markers around only the lines that differ, so that either side's choice is valid JSON."""
 
 from checkpoint_git.core.jsonwrite import OURS, Alternatives, shared_ends, value_of
 from checkpoint_git.core.terminal_text import escape_controls, say_value
@@ -15,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def say_side(side: "Any", limit: int = 60) -> str:
-    """One side of a conflict (a Choice) in a few words."""
+    """In a few words. side: of a Choice."""
     if side is not None and not hasattr(side, "value"):
         return "another order"  # of a list that both sides reordered there is only the order
     return say_value(None if side is None else canonical_text(value_of(side, OURS)), limit)

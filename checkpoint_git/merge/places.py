@@ -215,9 +215,8 @@ def _choose_side(
 
 
 def _compare_ranks(rank: "Any", old: "Leaves", left: "Leaves", right: "Leaves") -> int:
-    """1 where left is higher in the rank's orders, the first that differs deciding, -1 where right is.
-
-    0 where they are equal, where one fell behind the base, and where a value is in no order: a conflict.
+    """1 where left is higher in the rank's orders, the first that differs deciding, -1 where right is. 0 where they are
+    equal, where one fell behind the base, and where a value is in no order: a conflict.
     """
 
     def places(side: "Leaves") -> "list[int] | None":
@@ -280,9 +279,8 @@ def _merge_list(
 
 
 def find_names(rule: "Schema", lists: "list[list[Node]]") -> "tuple[str, ...] | None":
-    """The members that identify an item, () for whole items, None for a list that can only be taken as a whole.
-
-    lists: the items in base, ours and theirs.
+    """The members that identify an item, () for whole items, None for a list that can only be taken as a whole. lists:
+    the items in base, ours and theirs.
     """
     if rule.get("strategy") in KEYED:
         return key_names(rule)

@@ -18,10 +18,9 @@ MOST_RECORDS = 200  # longer lists are not searched for mixtures
 
 
 class Lists(NamedTuple):
-    """A list's items in the four versions, by identity, which the members `names` give.
-
-    numbers: where an item is in the result, else in a version that has it, the result's items first. owners: (member,
-    its value) -> whose it is; find_foreign fills it when it first needs it.
+    """A list's items in the four versions, by identity, which the members `names` give. numbers: where an item is in
+    the result, else in a version that has it, the result's items first. owners: (member, its value) -> whose it is;
+    find_foreign fills it when it first needs it.
     """
 
     base: Items
@@ -76,9 +75,8 @@ def _holds(members: dict[str, Node], key: str, node: Node) -> bool:
 
 
 def find_mixture(lists: Lists, item: Node) -> str:
-    """Which parents' records an item that nobody wrote is made of, in words; "" where it is not.
-
-    Every member is some record's, and two records that have little in common each give what no other record has.
+    """Which parents' records an item that nobody wrote is made of, in words; "" where it is not. Every member is some
+    record's, and two records that have little in common each give what no other record has.
     """
     if max(len(lists.first), len(lists.second), len(lists.result)) > MOST_RECORDS:
         return ""

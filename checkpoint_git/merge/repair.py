@@ -1,8 +1,4 @@
-"""The damage of a past merge repaired in a later version of the document, except where it was edited since. Pure.
-
-The right version is made of the merge's result and the damaged entries alone; what was written by hand in the merge,
-and whatever came later, stays. Where both sides contradict each other, the user has to choose.
-"""
+"""The damage of a past merge repaired in a later version of the document, except where it was edited since."""
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -47,6 +43,8 @@ class Repaired(NamedTuple):
     refused: tuple[tuple[str, str], ...]
 
 
+# The right version is made of the merge's result and the damaged entries alone; what was written by hand in the merge,
+# and whatever came later, stays. Where both sides contradict each other, the user has to choose.
 def repair(past: Past, later: bytes, schema: "Schema", is_wanted: Callable[[Entry], bool], *, whole: bool) -> Repaired:
     """is_wanted: which damaged entries. whole: nobody had a say in the result, so that all of it may become what the
     rules make of the same versions. Raises JsonTextError where one of the texts is not JSON, the result excepted.
@@ -126,9 +124,8 @@ def _fix_container(
 
 
 def _walk(nodes: list[Node | None], schema: "Schema", keys: Sequence[str]) -> _Step | None:
-    """The container that keys of the text lead to, in every version, and what the items of a list are known by.
-
-    nodes: of base, first, second, the text and the right versions.
+    """The container that keys of the text lead to, in every version, and what the items of a list are known by. nodes:
+    of base, first, second, the text and the right versions.
     """
     strategies = Strategies(schema)
     place = strategies.resolve(schema)
@@ -168,9 +165,8 @@ def _fix_members(holder: dict[str, Any], nodes: list[Node | None], entries: Sequ
 def _fix_items(
     holder: list[Any], nodes: list[Node | None], names: tuple[str, ...] | None, entries: Sequence[Entry]
 ) -> list[tuple[str, str]]:
-    """Items put back, removed or replaced, so that each is there as often and as the right versions have it.
-
-    Returns what could not be fixed.
+    """Items put back, removed or replaced, so that each is there as often and as the right versions have it. Returns
+    what could not be fixed.
     """
     if names is None:
         return [(entry.where, CONTRADICTED) for entry in entries]

@@ -23,11 +23,9 @@ _PLACES = ("steps", "current", "status", "begin", "end")
 
 
 def enforce_steps(requirement: "Schema", entries: "dict[Any, Entry]", context: "MergeContext") -> None:
-    """Makes one conflict of the record's places where the merge, or a decision in it, could break the law.
-
-    requirement: {"steps": "/list", "key": "/name", "at": "/instant", "order": [...], "current": "/field",
-    "status": "/field", "done": value, "begin": "/field", "end": "/field"}. A side that breaks the law itself leaves
-    everything as it is.
+    """Makes one conflict of the record's places where the merge, or a decision in it, could break the law. requirement:
+    {"steps": "/list", "key": "/name", "at": "/instant", "order": [...], "current": "/field", "status": "/field",
+    "done": value, "begin": "/field", "end": "/field"}. A side that breaks the law itself leaves everything as it is.
     """
     names = [requirement[name][1:] for name in _PLACES]
     sides = [members_of(node) for node in (context.ours, context.base, context.theirs)]

@@ -1,8 +1,4 @@
-"""Merge strategies: what a schema's `x-merge` keyword says of a place, and how single values merge.
-
-The keyword is on the subschema that also validates the place. The schema came with this package or was named by the
-clone's owner; it is never a file of a branch being merged, because a branch could then change how it is merged.
-"""
+"""Merge strategies: what a schema's `x-merge` keyword says of a place, and how single values merge."""
 
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.jsonwrite import Fresh
@@ -24,15 +20,13 @@ NONE: "Schema" = {}
 
 
 class Strategies:
-    """One schema's places, looked up from its root."""
-
     __slots__ = ("root",)
 
     def __init__(self, root: "Schema") -> None:
         self.root = root
 
     def resolve(self, schema: "Schema") -> "Schema":
-        """The schema itself, or what its `$ref` to "#/..." names; {} for a reference that leads nowhere."""
+        """Also what its `$ref` to "#/..." names; {} for a reference that leads nowhere."""
         for _ in range(8):  # references to references; a circle ends too
             reference = schema.get("$ref")
             if type(reference) is not str or not reference.startswith("#/"):
@@ -58,6 +52,8 @@ class Strategies:
         return self.resolve(items) if type(items) is dict else NONE
 
 
+# The keyword is on the subschema that also validates the place. The schema came with this package or was named by the
+# clone's owner; it is never a file of a branch being merged, because a branch could then change how it is merged.
 def merge_rule(schema: "Schema") -> "Schema":
     """{"strategy": ..., ...}; {} where the structural default holds."""
     return schema.get(KEYWORD) or NONE

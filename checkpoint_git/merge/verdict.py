@@ -33,7 +33,7 @@ OTHER: dict[Side, Side] = {"first": "second", "second": "first", "both": "both",
 
 
 class Sides(NamedTuple):
-    """One place in the four versions; None where it is absent. first and second are the merge's parents."""
+    """None: absent. first and second are the merge's parents."""
 
     base: Node | None
     first: Node | None

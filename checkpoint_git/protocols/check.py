@@ -1,8 +1,4 @@
-"""Doctor checks: each is one decorated function in the checks.py of the subject that it is about.
-
-A check takes facts and answers with findings. Facts are classes of cached properties, in the folder of the subject as
-well; they are made once a context and read on first use, so that a check which does not run reads nothing.
-"""
+"""Doctor checks: each is one decorated function in the checks.py of the subject that it is about."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -59,11 +55,11 @@ class _Facts(Protocol):
     context: Context
 
 
+# A check takes facts and answers with findings. Facts are classes of cached properties, in the folder of the subject as
+# well; they are made once a context and read on first use, so that a check which does not run reads nothing.
 def fact(what: str, default: Any, *, needs_git: bool = True) -> Callable[[Callable[[Any], T]], "cached_property[T]"]:
-    """A method of a facts class as a property that is read once.
-
-    what: for progress and for the finding where it cannot be read; the checks then see the default, as they do for
-    what needs git outside a repository.
+    """A method of a facts class as a property that is read once. what: for progress and for the finding where it cannot
+    be read; the checks then see the default, as they do for what needs git outside a repository.
     """
 
     def decorate(read: Callable[[Any], T]) -> "cached_property[T]":
@@ -122,7 +118,7 @@ _checks: dict[str, list[Check]] = {}  # by the module that they are defined in
 def check(
     code: str, level: Level, *, remedy: str, fix: Fix = "no", when: When = "always", in_bare: bool = False
 ) -> Callable[[Find], Find]:
-    """Register a function as a check; its docstring is what people read of it, its annotation names the facts."""
+    """Its docstring is what people read of the check, its annotation names the facts."""
 
     def register(find: Find) -> Find:
         looks_at, _, details = (find.__doc__ or "").partition("\n")
@@ -140,7 +136,7 @@ def collect_checks(module: ModuleType) -> tuple[Check, ...]:
 
 
 def run_checks(checks: Sequence[Check], context: Context) -> list[Finding]:
-    """What the checks find, each thing once. Findings in documents may lack their line, see locate_all."""
+    """Each thing once. Findings in documents may lack their line, see locate_all."""
     findings: list[Finding] = []
     facts = {kind: context.facts(kind) for kind in dict.fromkeys(check.kind for check in checks)}
     for one in checks:
@@ -154,7 +150,6 @@ def run_checks(checks: Sequence[Check], context: Context) -> list[Finding]:
 
 def locate_all(findings: Sequence[Finding], read_text: Callable[[str], str | None]) -> list[Finding]:
     """The findings by file and place, with the lines and columns that they lack; what is about no file comes last.
-
     read_text: a JSON document by its path, None for what cannot be located.
     """
     lacking: dict[str, list[int]] = {}

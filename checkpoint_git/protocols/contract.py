@@ -35,9 +35,8 @@ class Layout(Protocol):
 
 
 class SkillLayout(Layout, Protocol):
-    """layout.py of the first protocol, whose files belong to a skill that a user or an agent names.
-
-    DIRECTORY: where they are. HISTORY: the folder in it for their past, as SKILL.MARK.json.
+    """layout.py of the first protocol, whose files belong to a skill that a user or an agent names. DIRECTORY: where
+    they are. HISTORY: the folder in it for their past, as SKILL.MARK.json.
     """
 
     DIRECTORY: str
@@ -112,12 +111,11 @@ class Question(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What there is of one protocol in a project, which a tool puts together with the others'.
-
-    data: members of the JSON document. findings: the first error of each broken file. For `status`: lead, what is shown
-    above everything else, and blocks. For `prime`, as clean() returns them: lines, and details that are left out first.
-    For completion: names, "KIND" or "VERB KIND WORD..." (what a parser calls the next word, and the words before it) ->
-    what it may be; ":files" leaves it to the shell. For `report`: page; without it lead and blocks are shown there.
+    """What there is of one protocol in a project, which a tool puts together with the others'. data: members of the
+    JSON document. findings: the first error of each broken file. For `status`: lead, what is shown above everything
+    else, and blocks. For `prime`, as clean() returns them: lines, and details that are left out first. For completion:
+    names, "KIND" or "VERB KIND WORD..." (what a parser calls the next word, and the words before it) -> what it may be;
+    ":files" leaves it to the shell. For `report`: page; without it lead and blocks are shown there.
     """
 
     data: Mapping[str, Any] = {}
@@ -171,7 +169,7 @@ def is_any_present(place: Place) -> bool:
 
 
 def load_part(package: str, name: str) -> ModuleType | None:
-    """A module of a protocol's package, None where the protocol has none of that name."""
+    """None where the protocol has none of that name."""
     folder = os.path.join(os.path.dirname(__file__), package.rpartition(".")[2])
     return import_module(f"{package}.{name}") if os.path.isfile(os.path.join(folder, f"{name}.py")) else None
 
@@ -190,7 +188,7 @@ Hook = Literal[
 
 
 def find_hooks(name: Hook) -> Iterator[Callable[..., Any]]:
-    """The functions of a name in the protocols' hooks.py, in the order of the registry; most protocols have none."""
+    """In the order of the registry; most protocols have none."""
     for row in PROTOCOLS:
         function = getattr(load_part(row.package, "hooks"), name, None)
         if function is not None:

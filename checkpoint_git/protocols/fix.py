@@ -19,7 +19,7 @@ class Done(NamedTuple):
 
 
 class FileFix(NamedTuple):
-    """One file before and after. past: what goes to its history, None for nothing."""
+    """past: what goes to its history, None for nothing."""
 
     path: str
     skill: str

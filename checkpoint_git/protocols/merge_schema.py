@@ -1,6 +1,5 @@
-"""The schema that says how a file merges: what this package ships for its protocol, and what the clone adds to it.
-
-Reads files, judges nothing. The merge driver imports it on git's hot path.
+"""What a file merges by: the schema that this package ships for its protocol, and what the clone adds; on git's hot
+path.
 """
 
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
@@ -12,10 +11,9 @@ if TYPE_CHECKING:
 
 
 def load_merge_schema(path: str, extension: str = "") -> "dict[str, Any]":
-    """The schema for a path of the repository, numbers as tokens; {} where no protocol owns it.
-
-    extension: a file that the clone's owner named, whose schema stands for that of the private skill_state; "" for
-    none. Raises CheckpointError where that file cannot be read.
+    """The schema for a path of the repository, numbers as tokens; {} where no protocol owns it. extension: a file that
+    the clone's owner named, whose schema stands for that of the private skill_state; "" for none. Raises
+    CheckpointError where that file cannot be read.
     """
     shipped = schema_path(path)
     schema: dict[str, Any] = {} if shipped is None else _load(shipped)

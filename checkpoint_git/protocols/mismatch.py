@@ -17,7 +17,7 @@ _TYPES = {
 
 
 def explain_mismatch(mismatch: Mismatch) -> str:
-    """What is wrong, with the place in it: 'invalid status "almost": expected complete or failed'."""
+    """Such as 'invalid status "almost": expected complete or failed'."""
     name, value, expected = quote_where(mismatch.where), quote(mismatch.value), mismatch.expected
     if mismatch.keyword == "type":
         words = [expected] if isinstance(expected, str) else expected
@@ -33,7 +33,7 @@ def explain_mismatch(mismatch: Mismatch) -> str:
 
 
 def quote(value: Any) -> str:
-    """A value from a document as a message shows it: short, and safe on a terminal."""
+    """Short, and safe on a terminal."""
     if isinstance(value, str):
         return f'"{escape_controls(shorten(value, 60))}"'
     if isinstance(value, dict | list):

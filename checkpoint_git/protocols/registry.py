@@ -134,7 +134,7 @@ def find_row(name: str) -> Row:
 
 
 def protocol_of(path: str) -> "str | None":
-    """The name of a path's kind. path: any, with "/" between its parts."""
+    """The kind's name. path: any, with "/" between its parts."""
     kind = find_kind(path)
     return None if kind is None else kind.name
 
@@ -175,7 +175,6 @@ def own_folders() -> "list[str]":
 
 
 def schema_path(path: str) -> "str | None":
-    """The schema that says how a path of the repository merges."""
     kind = find_kind(path)
     return None if kind is None else _schema_file(kind)
 

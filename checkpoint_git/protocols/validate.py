@@ -15,9 +15,8 @@ from checkpoint_git.protocols.registry import protocol_of
 
 
 def check_document(path: str, data: bytes, *, now: int) -> Document:
-    """The document in a file's bytes, with every finding located.
-
-    path: relative, "/" between its parts; its file name says whose checkpoint it must be. now: seconds since 1970.
+    """The document in a file's bytes, with every finding located. path: relative, "/" between its parts; its file name
+    says whose checkpoint it must be. now: seconds since 1970.
     """
     kind = protocol_of(path) or "skill"
     room = open_room(kind)
@@ -45,7 +44,7 @@ def iterate_checked(files: Iterable[tuple[str, FileContent]], now: int) -> Itera
 
 
 def unreadable_document(path: str, error: OSError) -> Document:
-    """Its one finding says why the file could not be read."""
+    """Its one finding says why."""
     code, hint = _READ_ERRORS.get(error.errno or 0, ("file/unreadable", "check the file's permissions"))
     message = f"the file cannot be read: {error.strerror or error}"
     skill = open_room(protocol_of(path) or "skill").layout.find_skill(path)
@@ -92,7 +91,7 @@ def _locate_all(findings: list[Finding], path: str, text: str) -> list[Finding]:
 
 
 def place_findings(findings: list[Finding], path: str, places: list[tuple[int, int]]) -> list[Finding]:
-    """The findings in the order of a file. places: line and column of each."""
+    """In the order of the file. places: line and column of each."""
     located = [
         finding._replace(path=path, line=line, column=column)
         for finding, (line, column) in zip(findings, places, strict=True)

@@ -1,7 +1,4 @@
-"""Read under the lock, change, check, write: what the writing verbs of every protocol share.
-
-Only errors that were not there before refuse a write, so that a broken file can be fixed step by step.
-"""
+"""Read under the lock, change, check, write: what the writing verbs of every protocol share."""
 
 import re
 from collections import Counter
@@ -44,7 +41,7 @@ def say_waiting(stream: TextIO) -> Tell:
 
 @contextmanager
 def hold_place(place: Place, folders: Iterable[str], on_wait: Tell = lambda: None) -> Iterator[None]:
-    """Holds the place's lock; what killed writers left behind in the folders is cleared first."""
+    """What killed writers left behind in the folders is cleared first."""
     with lock.hold_lock(lock.lock_path(place), on_wait=on_wait):
         for folder in folders:
             atomic.remove_stray_files(folder)
@@ -52,10 +49,9 @@ def hold_place(place: Place, folders: Iterable[str], on_wait: Tell = lambda: Non
 
 
 def plan_write(path: str, before: Document | None, change: Change, now: int) -> Written:
-    """The caller holds the lock, and writes what is not refused.
-
-    before: None where there is no file; one that cannot be read is refused with what is wrong with it. change: gets the
-    document as a token value of its own (None without a file), and returns the new one, or a Finding that says why not.
+    """The caller holds the lock, and writes what is not refused. before: None where there is no file; one that cannot
+    be read is refused with what is wrong with it. change: gets the document as a token value of its own (None without a
+    file), and returns the new one, or a Finding that says why not.
     """
     if before is not None and (before.value is None or before.text is None):
         return Written(before, False, before.findings, [])
@@ -92,12 +88,12 @@ def _identity(finding: Finding) -> tuple[str, str, str]:
     return finding.code, _NUMBERS.sub("#", finding.where), _NUMBERS.sub("#", finding.message)
 
 
+# Only errors that were not there before refuse a write, so that a broken file can be fixed step by step.
 def find_new_errors(
     path: str, data: bytes, earlier: Iterable[bytes | None], now: int, check: Check | None = None
 ) -> list[Finding]:
-    """The errors of a version that none of the earlier ones has; None for no file.
-
-    check: (path, data, now) -> document, where a file is not a protocol's. A valid version costs one check.
+    """The errors of a version that none of the earlier ones has; None for no file. check: (path, data, now) ->
+    document, where a file is not a protocol's. A valid version costs one check.
     """
 
     def list_errors(version: bytes) -> list[Finding]:

@@ -47,7 +47,7 @@ def is_part_name(word: str) -> bool:
 
 
 def read_states(workspace: Workspace, given: Iterable[str], keys: Iterable[str], stdin: TextIO) -> list[Request]:
-    """`--state KEY=FILE` ("-" is standard input). keys: those that the scope names, which must be given."""
+    """`--state KEY=FILE` ("-" is standard input). keys: of the scope, which must be given."""
     pairs = [_split_pair(word, "--state") for word in given]
     names, files = [key for key, _ in pairs], [file for _, file in pairs]
     for key in keys:
@@ -63,7 +63,6 @@ def read_states(workspace: Workspace, given: Iterable[str], keys: Iterable[str],
 
 
 def request_states(workspace: Workspace, states: Mapping[str, Any]) -> list[Request]:
-    """states: key -> a value, or the path of a file."""
     requests = []
     for key, value in states.items():
         if isinstance(value, os.PathLike):
@@ -103,7 +102,6 @@ def _read_state(workspace: Workspace, key: str, file: str) -> Request:
 
 
 def read_targets(cwd: str, given: Iterable[str]) -> dict[str, str]:
-    """`--state-to KEY=FILE`."""
     return {key: place_target(cwd, file) for key, file in (_split_pair(word, "--state-to") for word in given)}
 
 

@@ -14,8 +14,6 @@ SQLITE_SIDES = ("-wal", "-shm", "-journal")  # endings of the files that belong 
 
 
 class Location(NamedTuple):
-    """Where a point is kept."""
-
     root: str  # the workspace, absolute
     folder: str  # the point's own, absolute; while a point is made it has another name
     env: Mapping[str, str]
@@ -100,8 +98,6 @@ class Request(NamedTuple):
 
 
 class Means(NamedTuple):
-    """What the caller of a rollback brings along."""
-
     state_to: Mapping[str, str] = {}  # key -> absolute path of the file that takes the state
     hand_over: Callable[[str, Any], object] | None = None  # takes (key, value) instead of files
     passwords: Mapping[str, str] = {}  # name of a database -> its password

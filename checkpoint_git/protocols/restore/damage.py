@@ -39,14 +39,13 @@ def read_log(root: str) -> Log:
 
 
 def _useless(code: str, message: str, manifest: Manifest, where: str = "") -> Finding:
-    """A finding about a point that cannot be rolled back to any more. where: default: its manifest."""
+    """A point that cannot be rolled back to any more. where: default: its manifest."""
     hint = "it cannot be rolled back to: make a new one of what is there now, then "
     hint += f"`checkpoint restore-point drop {manifest.id}`"
     return Finding(code, "error", message, where or _path_of(manifest), hint=hint)
 
 
 def check_point(workspace: Workspace, manifest: Manifest) -> Iterator[Finding]:
-    """Everything about one point, every byte read."""
     location = store.locate(workspace, manifest.id)
     yield from _check_record(manifest, read_log(workspace.root), has_ref=bool(location.commit))
     if manifest.trouble:
@@ -64,7 +63,6 @@ def check_point(workspace: Workspace, manifest: Manifest) -> Iterator[Finding]:
 
 
 def check_log(manifest: Manifest, log: Log) -> Finding | None:
-    """A point of which the log says nothing, or something else."""
     if manifest.id not in log.made:
         message = "the log of operations does not tell of its making"
         hint = "was it made in another clone, or the log removed?"

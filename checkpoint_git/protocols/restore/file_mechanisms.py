@@ -1,9 +1,4 @@
-"""How the files of a point are kept: as blobs in git's object database, or as copies below the point's folder.
-
-`git stash` itself is not used: it takes the edits out of the work tree, makes nothing when there are none, and gives
-back another entry when the numbers moved. Here the index, the work tree and the stash are never touched, and no filter
-changes a byte.
-"""
+"""How the files of a point are kept: as blobs in git's object database, or as copies below the point's folder."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -19,6 +14,9 @@ _CHUNK = 1 << 20
 _PLAIN, _EXECUTABLE = objects.FILE_MODES
 
 
+# `git stash` itself is not used: it takes the edits out of the work tree, makes nothing when there are none, and gives
+# back another entry when the numbers moved. Here the index, the work tree and the stash are never touched, and no
+# filter changes a byte.
 def capture(kind: str, location: Location, found: Sequence[ScopePath]) -> list[Entry]:
     """kind: of the point. Raises CheckpointError: the disk is full, a file keeps changing."""
     if kind == "git_stash":
@@ -79,7 +77,7 @@ def _is_changed(root: str, found: ScopePath) -> bool:
 
 
 def write_commit(location: Location, message: str, entries: Sequence[Entry], own_files: dict[str, bytes]) -> str:
-    """A commit of all entries' blobs and of the point's own files (name -> content); its id."""
+    """Of all entries' blobs and of the point's own files (name -> content); its id."""
     blobs = private_objects.write_contents(location.root, list(own_files.values()), location.env)
     files = {name: objects.Entry(_PLAIN, blob) for name, blob in zip(own_files, blobs, strict=True)}
     for entry in entries:
@@ -93,7 +91,6 @@ def write_commit(location: Location, message: str, entries: Sequence[Entry], own
 
 
 def copy_path(folder: str, path: str) -> str:
-    """folder: the point's own."""
     return os.path.join(folder, layout.CONTENT, path)
 
 

@@ -1,8 +1,4 @@
-"""Files, links and folders put back as they were. It is told what to put where, and decides nothing.
-
-Every file is written in a folder of its point first and then moved into place, so that a kill leaves the old one or the
-new one, and no half-written file among the user's.
-"""
+"""Files, links and folders put back as they were."""
 
 import errno
 import os
@@ -33,12 +29,12 @@ def reporting(path: str) -> Iterator[None]:
 
 
 def is_part(path: str) -> bool:
-    """Whether a path is an unfinished file of a rollback that was killed."""
+    """An unfinished file of a rollback that was killed."""
     return path.rpartition("/")[2].startswith(_PART)
 
 
 def check_way(root: str, path: str) -> None:
-    """Refuses a path below a symbolic link: it could end outside the workspace. Raises CheckpointError."""
+    """A path below a symbolic link could end outside the workspace. Raises CheckpointError."""
     link = find_link_above(root, path)
     if link is not None:
         hint = "put a folder in its place, then run the same command again"
@@ -52,7 +48,7 @@ def check_not_folder(root: str, path: str, hint: str = "move it away") -> None:
 
 
 def remove_path(root: str, path: str, check: Check | None = None) -> None:
-    """Removes a file, a link, or a folder that is empty; what is gone already is fine, a folder with content stays."""
+    """What is gone already is fine, a folder with content stays."""
     check_way(root, path)
     full = os.path.join(root, path)
     with _writable(os.path.dirname(full)):
@@ -98,7 +94,7 @@ def sync_folders(root: str, paths: Iterable[str]) -> None:
 
 @contextmanager
 def workshop(point_folder: str) -> Iterator[str]:
-    """A private folder for unfinished files, on the same file system as the workspace as a rule."""
+    """Private, and on the same file system as the workspace as a rule."""
     folder = os.path.join(point_folder, ".workshop")
     shutil.rmtree(folder, ignore_errors=True)  # what a killed process left
     with reporting(folder):
@@ -109,6 +105,8 @@ def workshop(point_folder: str) -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+# Every file is written in a folder of its point first and then moved into place, so that a kill leaves the old one or
+# the new one, and no half-written file among the user's.
 def write_path(
     root: str, entry: Entry, content: Chunks, work_folder: str, *, sync: bool = True, check: Check | None = None
 ) -> None:

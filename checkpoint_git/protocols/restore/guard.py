@@ -1,9 +1,4 @@
-"""`checkpoint restore-point guard`: a hook that agents run before each tool call; it lets through what can be undone.
-
-Reading always passes; a change passes only where a live restore point covers it. It fails closed: a tool that it does
-not know counts as one that changes things, and whatever goes wrong stops the call. Exit code 0 lets the call go on, 2
-stops it with the reason on stderr.
-"""
+"""`checkpoint restore-point guard`: a hook that agents run before each tool call to let through what can be undone."""
 
 import os
 from argparse import ArgumentParser, Namespace
@@ -147,7 +142,7 @@ def _judge(call: Call, invocation: Invocation) -> Answer:
 
 
 def read_call(value: Any, cwd: str, more_readers: Iterable[str] = ()) -> Call | None:
-    """A tool call from the hook's JSON, None where it makes no sense. more_readers: tools that only look, too."""
+    """None where it makes no sense. more_readers: tools that only look, too."""
     if not isinstance(value, Mapping):
         return None
     tool, given = value.get("tool_name"), value.get("tool_input", {})
@@ -169,7 +164,7 @@ def read_call(value: Any, cwd: str, more_readers: Iterable[str] = ()) -> Call | 
 
 
 def is_looking(command: str) -> bool:
-    """Whether a shell command can only look: one plain command of a known program, without redirection or expansion."""
+    """One plain command of a known program, without redirection or expansion."""
     if not _CONTROL.isdisjoint(command):
         return False
     import shlex
@@ -197,6 +192,9 @@ def is_looking(command: str) -> bool:
 # what points cover
 
 
+# Reading always passes; a change passes only where a live restore point covers it. It fails closed: a tool that it does
+# not know counts as one that changes things, and whatever goes wrong stops the call. Exit code 0 lets the call go on, 2
+# stops it with the reason on stderr.
 def decide(call: Call, root: str, covers: Iterable[Cover]) -> Verdict:
     """root: the workspace, absolute, its links followed, as the call's path is."""
     if call.reads:

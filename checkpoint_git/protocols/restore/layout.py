@@ -64,7 +64,6 @@ def lock(workspace: Workspace) -> Iterator[None]:
 
 
 def make_id(root: str, now: int) -> str:
-    """The name of a point that is not there yet."""
     digits = "".join(letter for letter in write_instant(now) if letter.isdigit())
     while True:
         mark = "".join(_MARK[byte % len(_MARK)] for byte in os.urandom(6))
@@ -106,7 +105,7 @@ def list_ids(root: str) -> list[str]:
 
 
 def path_below(root: str, path: str) -> str | None:
-    """An absolute path relative to the workspace, "" for the workspace itself, None outside."""
+    """Relative to the workspace, "" for the workspace itself, None outside."""
     # root may be spelled through a symbolic link, as /tmp is on macOS, and the path too: both spellings count
     for wall in (root, os.path.realpath(root)):
         if path == wall:
@@ -117,7 +116,7 @@ def path_below(root: str, path: str) -> str | None:
 
 
 def find_link_above(root: str, path: str) -> str | None:
-    """The first folder on the way to a relative path that is a symbolic link: it may lead out of the workspace."""
+    """The first folder on the way that is a symbolic link: it may lead out of the workspace."""
     parts = path.split("/")
     ways = ("/".join(parts[:at]) for at in range(1, len(parts)))
     return next((way for way in ways if os.path.islink(os.path.join(root, way))), None)

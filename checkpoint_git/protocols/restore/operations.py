@@ -19,7 +19,7 @@ from checkpoint_git.protocols.restore.store import Manifest
 
 @contextmanager
 def _noted(workspace: Workspace, operation: str, point: str, details: dict[str, Any]) -> Iterator[None]:
-    """Writes the operation into the log when it is over, failures too. details may be added to meanwhile."""
+    """When it is over, failures too. details may be added to meanwhile."""
     try:
         yield
     except BaseException as error:
@@ -87,7 +87,7 @@ def verify_point(workspace: Workspace, point: str) -> list[Finding]:
 
 
 class RolledBackPoint(NamedTuple):
-    """What a rollback did, or would do. result: None in a dry run."""
+    """result: None in a dry run."""
 
     manifest: Manifest
     plan: rollback.Plan
@@ -148,7 +148,7 @@ def _load_usable(
 
 
 def find_below(workspace: Workspace, path: str) -> str:
-    """A path or part of the command line as the manifest spells it. Raises CheckpointError outside the workspace."""
+    """As the manifest spells it. Raises CheckpointError outside the workspace."""
     if artifacts.is_part_name(path):
         return path
     below = layout.path_below(workspace.root, os.path.normpath(os.path.join(workspace.cwd, path)))
@@ -169,7 +169,7 @@ def drop_point(workspace: Workspace, point: str) -> Manifest:
 
 
 def collect_expired(workspace: Workspace, *, dry_run: bool = False) -> list[Manifest]:
-    """Removes expired points, and what a crash left of points that were being dropped; damaged ones stay."""
+    """Also what a crash left of points that were being dropped; damaged ones stay."""
     with layout.lock(workspace):
         store.remove_unfinished(workspace.root)
         listed = store.list_points(workspace, locked=True)

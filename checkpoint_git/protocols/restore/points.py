@@ -65,7 +65,6 @@ def plan_capture(
     plain: frozenset[str] = frozenset(),
 ) -> Capture:
     """Raises CheckpointError for a scope that is empty, outside, or all secret. asked: [] for a point without files.
-
     claimed: files of databases that are kept as such. plain: those of `asked` that are no patterns.
     """
     if not asked:
@@ -120,7 +119,7 @@ def create(
     requests: Sequence[Request] = (),
     plain: frozenset[str] = frozenset(),
 ) -> CreatedPoint:
-    """A new point. Nothing of the user's is touched. Raises CheckpointError; what was begun is removed then."""
+    """Nothing of the user's is touched. Raises CheckpointError; what was begun is removed then."""
     if not asked and not requests:
         raise CheckpointError("the scope holds nothing", "name files, folders, patterns, states or databases")
     captured = plan_capture(workspace, asked, kind, artifacts.find_claimed(requests), plain)
@@ -183,7 +182,7 @@ def create(
 
 
 def _capture_proven(location: Location, kind: str, found: Sequence[ScopePath]) -> list[Entry]:
-    """The scope's content kept, restored in a rehearsal and compared. Raises CheckpointError."""
+    """Kept, restored in a rehearsal and compared. Raises CheckpointError."""
     kept = {one.path: Entry(one.path, "absent") for one in found}
     waiting = list(found)
     for _ in range(_TRIES):
@@ -284,7 +283,7 @@ def find_damage(location: Location, manifest: store.Manifest) -> list[str]:
 
 
 def rehearse(location: Location, kind: str, entries: Sequence[Entry]) -> set[str]:
-    """Restores everything in an empty folder. Returns the paths that did not come back as they were captured."""
+    """Restores everything in an empty folder. Returns the paths that did not come back as captured."""
     with tempfile.TemporaryDirectory(prefix=".rehearsal-", dir=location.folder) as folder:
         restore_entries(location, kind, entries, folder, sync=False)
         found = [read_entry_at(folder, _look_again(folder, entry)) for entry in entries]
@@ -304,7 +303,7 @@ def restore_entries(
     sync: bool = True,
     check: file_writes.Check | None = None,
 ) -> None:
-    """Restores in a target folder, and removes nothing there."""
+    """Removes nothing in the target folder."""
     folders = [entry for entry in entries if entry.kind == "folder"]
     holding = [entry for entry in entries if entry.kind in ("file", "link")]
     with file_writes.workshop(location.folder) as work_folder:

@@ -1,7 +1,4 @@
-"""Tables of a PostgreSQL database kept by pg_dump at one instant, and restored in one transaction.
-
-No password is ever written down or seen in a command line: it comes with the call, from PGPASSWORD or from ~/.pgpass.
-"""
+"""Tables of a PostgreSQL database kept by pg_dump at one instant, and restored in one transaction."""
 
 import json
 import os
@@ -52,6 +49,7 @@ def request_database(url: str, tables: Sequence[str]) -> Request:
     return Request("postgresql", write_url(connection), details)
 
 
+# No password is ever written down or seen in a command line: it comes with the call, from PGPASSWORD or from ~/.pgpass.
 def read_url(url: str) -> tuple[dict[str, str], str | None]:
     """(connection, password) of a URL. Raises CheckpointError, which never quotes the URL: it may hold a password."""
     try:
@@ -133,7 +131,7 @@ def _explain_failure(name: str, said: bytes, env: Mapping[str, str]) -> Checkpoi
 
 @contextmanager
 def open_session(env: Mapping[str, str]) -> Iterator[Query]:
-    """One connection that answers questions: SQL in, what psql prints out. Raises CheckpointError."""
+    """SQL in, what psql prints out. Raises CheckpointError."""
     words = [find_tool("psql", env), "-X", "-A", "-t", "-q", "--no-password", "-v", "ON_ERROR_STOP=1"]
     mark = os.urandom(16).hex()
     with (
@@ -227,7 +225,7 @@ def _check_closed(query: Query, relations: Sequence[Relation]) -> None:
 
 
 def _hash_relations(query: Query, relations: Sequence[Relation], *, with_owned: bool) -> str:
-    """The hash over definitions and rows of all of them. with_owned: of the sequences of their columns too."""
+    """Over definitions and rows. with_owned: of the sequences of their columns too."""
     owned = _ask_of(query, "owned", relations) if with_owned and relations else []
     digest = sha256(b"postgresql 1\n")
     for one in sorted([*relations, *(Relation(*row) for row in owned)]):
@@ -335,7 +333,7 @@ def restore(location: Location, artifact: Artifact, means: Means) -> list[str]:
 
 
 def _write_drops(relations: Sequence[Relation], *, cascade: bool) -> str:
-    """SQL that drops these, whatever depends on what among them. cascade: and all else that depends on them."""
+    """Whatever depends on what among them. cascade: and all else that depends on them."""
     statements = []
     for kinds, words in _DROPS:
         names = [one.quoted for one in relations if one.kind in kinds]

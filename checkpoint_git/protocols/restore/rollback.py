@@ -86,10 +86,9 @@ def plan_rollback(
 def roll_back(
     workspace: Workspace, manifest: store.Manifest, within: Sequence[str] | None = None, means: Means = _NO_MEANS
 ) -> RolledBack:
-    """The caller holds the lock, and has checked that the point has not expired.
-
-    Raises CheckpointError where the point is damaged (nothing was changed then) or where the result is not what was
-    captured: then everything is kept, the safety point too.
+    """The caller holds the lock, and has checked that the point has not expired. Raises CheckpointError where the point
+    is damaged (nothing was changed then) or where the result is not what was captured: then everything is kept, the
+    safety point too.
     """
     job = _begin(workspace, manifest, within, means)
     damaged = points.find_damage(job.location, manifest)
@@ -146,7 +145,7 @@ def _read_scope(job: _Job) -> list[ScopePath]:
 
 
 def _find_asked(job: _Job) -> tuple[list[str], frozenset[str]]:
-    """The scopes, absolute, and those of them that are names, however much `[id].py` looks like a pattern."""
+    """(scopes, absolute; those of them that are names, however much `[id].py` looks like a pattern)"""
     root, scopes = job.workspace.root, job.manifest.value["scope"]["asked"]
     plain = frozenset(os.path.join(root, entry.path) for entry in job.entries)
     asked = [os.path.join(root, path) for path in scopes]

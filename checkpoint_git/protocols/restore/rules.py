@@ -1,7 +1,4 @@
-"""What may be kept, for how long, and what a manifest must be before anything in it is used as a path. Pure.
-
-A manifest can come with an untrusted branch: whatever it names is checked here, and again where it is written.
-"""
+"""What may be kept, for how long, and what a manifest must be before anything in it is used as a path."""
 
 import re
 from typing import Any
@@ -74,8 +71,9 @@ _FORBIDDEN = frozenset(("", ".", "..", ".git", ".audit"))
 _HINT = "do not use this point: somebody wrote its manifest by hand, or the disk damaged it"
 
 
+# A manifest can come with an untrusted branch: whatever it names is checked here, and again where it is written.
 def is_plain_path(path: str) -> bool:
-    """Whether a path stays below the workspace by its text, and out of what belongs to git and to restore points."""
+    """By its text it stays below the workspace, and out of what belongs to git and to restore points."""
     if "\0" in path or path.startswith("/"):
         return False
     return not (_FORBIDDEN.intersection(path.split("/")) or path.startswith(f"{layout.FOLDER}/chk_"))
@@ -105,7 +103,7 @@ def is_connection(value: Any) -> bool:
 
 
 def check(value: dict[str, Any], point: str) -> list[Finding]:
-    """Everything beyond its shape that is wrong with a manifest. point: the id that its folder says."""
+    """point: the id that its folder says."""
     troubles = list[tuple[str, str, str]]()  # code, message, JSON Pointer
     if value.get("id") != point:
         troubles.append(("restore/manifest-id", "the manifest is of another restore point", "/id"))

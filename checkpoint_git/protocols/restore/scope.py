@@ -1,7 +1,4 @@
-"""From what the user names to the paths that a restore point covers, and what each of them holds now.
-
-Scopes come from agents and scripts: nothing outside the workspace is looked at, and no symbolic link is followed.
-"""
+"""From what the user names to the paths that a restore point covers, and what each of them holds now."""
 
 import os
 import re
@@ -33,12 +30,12 @@ class Scope(NamedTuple):
     special: list[str]  # devices, sockets and pipes left out
 
 
+# Scopes come from agents and scripts: nothing outside the workspace is looked at, and no symbolic link is followed.
 def read_scope(root: str, scopes: Sequence[str], cwd: str | None = None, plain: frozenset[str] = frozenset()) -> Scope:
-    """Every path that the scopes name: files, folders with all below them, patterns (`*`, `?`, `[...]`, `**`).
-
-    plain: those that are no patterns, whatever is in their names. A path that is not there is "absent": rolling back
-    means removing what is made there. Raises CheckpointError for a pattern that matches nothing, and for a scope
-    outside the workspace or behind a symbolic link.
+    """Every path that the scopes name: files, folders with all below them, patterns (`*`, `?`, `[...]`, `**`). plain:
+    those that are no patterns, whatever is in their names. A path that is not there is "absent": rolling back means
+    removing what is made there. Raises CheckpointError for a pattern that matches nothing, and for a scope outside the
+    workspace or behind a symbolic link.
     """
     found: dict[str, ScopePath] = {}
     asked, secret, special = list[str](), set[str](), set[str]()
@@ -89,7 +86,7 @@ def _walk(root: str, path: str) -> Iterator[ScopePath]:
 
 
 def look_at(root: str, path: str) -> ScopePath:
-    """What is at a path now. Special files are "absent" with a status. Raises CheckpointError."""
+    """Special files are "absent" with a status. Raises CheckpointError."""
     try:
         status = layout.read_status(os.path.join(root, path))
     except OSError as error:
@@ -106,7 +103,7 @@ def _list_folder(root: str, path: str) -> list[str]:
 
 
 def _match(root: str, pattern: str) -> list[str]:
-    """The paths that a pattern names, component by component; `**` stands for any number of folders."""
+    """Component by component; `**` stands for any number of folders."""
     parts = pattern.split("/")
     level = {""}
     for at, part in enumerate(parts):
@@ -140,7 +137,7 @@ class ChangedError(Exception):
 
 
 def read_entry_at(root: str, found: ScopePath) -> Entry:
-    """One path with the hash of its content; a file that is being written is tried again. Raises CheckpointError."""
+    """A file that is being written is tried again. Raises CheckpointError."""
     if found.kind == "absent" or found.status is None:
         return Entry(found.path, "absent")
     if found.kind == "folder":
@@ -158,7 +155,7 @@ def read_entry_at(root: str, found: ScopePath) -> Entry:
 
 
 def read_file(root: str, path: str, keep: Callable[[bytes], object] = lambda chunk: None) -> Entry:
-    """A file, chunk by chunk. keep: called with each. Raises ChangedError; CheckpointError where it cannot be read."""
+    """keep: called with each chunk. Raises ChangedError; CheckpointError where it cannot be read."""
     digest, size = sha256(), 0
     try:
         with open(layout.open_plain(os.path.join(root, path)), "rb", buffering=0) as stream:

@@ -1,8 +1,4 @@
-"""An SQLite database kept whole while others write, and restored without what a crashed writer left beside it.
-
-Measured: a file that is moved back under a leftover `-wal` is undone by it. The database and its side files are one
-thing here.
-"""
+"""An SQLite database kept whole while others write, and restored without what a crashed writer left beside it."""
 
 import os
 import shutil
@@ -86,6 +82,8 @@ def _back_up(source: str, target: str, shown: str) -> None:
         raise sqlite3.DatabaseError(f"it is damaged ({found.splitlines()[0][:200]})")
 
 
+# Measured: a file that is moved back under a leftover `-wal` is undone by it. The database and its side files are one
+# thing here.
 def hash_content(path: str, *, frozen: bool) -> str:
     """Over the schema and all rows, as SQLite reads them. frozen: without side files. Raises sqlite3.DatabaseError."""
     digest = sha256(b"sqlite 1\n")
@@ -115,7 +113,7 @@ def hash_content(path: str, *, frozen: bool) -> str:
 
 
 def find_users(path: str) -> list[int]:
-    """The processes that have a database or one of its side files open, as far as this one may know."""
+    """The processes that have the database or one of its side files open, as far as this one may know."""
     statuses = [layout.read_status(path + side) for side in ("", *SQLITE_SIDES)]
     wanted = {(status.st_dev, status.st_ino) for status in statuses if status is not None}
     users = set[int]()

@@ -1,7 +1,4 @@
-"""Manifests on the disk: what points there are, what each one holds, and what state it is in.
-
-A point is there when its folder is: it is built under another name and renamed once it is whole.
-"""
+"""Manifests on the disk: what points there are, what each one holds, and what state it is in."""
 
 import json
 import os
@@ -44,7 +41,6 @@ class Manifest(NamedTuple):
 
 
 def find_digest(value: Mapping[str, Any]) -> str:
-    """The hash over all of a manifest that never changes."""
     body = {key: member for key, member in value.items() if key not in _MUTABLE}
     return sha256(json.dumps(body, separators=(",", ":"), sort_keys=True).encode()).hexdigest()
 
@@ -54,8 +50,9 @@ def write_text(value: Mapping[str, Any]) -> bytes:
     return (json.dumps(value, indent=1) + "\n").encode()
 
 
+# A point is there when its folder is: it is built under another name and renamed once it is whole.
 def load_manifest(root: str, point: str) -> Manifest | None:
-    """The manifest of a point, None where there is no such point. Damage is reported in `trouble`, never raised."""
+    """None where there is no such point. Damage is reported in `trouble`, never raised."""
     if not os.path.lexists(layout.point_folder(root, point)):
         return None
     try:
@@ -128,7 +125,7 @@ def list_points(workspace: Workspace, *, locked: bool = False) -> list[Manifest]
 
 
 def load_point(workspace: Workspace, point: str, *, locked: bool = False) -> Manifest:
-    """A point by its id. locked: the caller holds the lock. Raises CheckpointError for one that is unknown."""
+    """locked: the caller holds the lock. Raises CheckpointError for an unknown point."""
     layout.check_id(point)
     manifest = load_manifest(workspace.root, point)
     if manifest is None:
@@ -161,7 +158,7 @@ def bring_back(workspace: Workspace, *, locked: bool = False) -> None:
 
 
 def _find_lost(workspace: Workspace) -> dict[str, str]:
-    """The points of this work tree of which only git has a copy left: id -> commit."""
+    """The points of which only git has a copy left: id -> commit."""
     root, there = workspace.root, set(layout.list_ids(workspace.root))
     refs = private_objects.read_refs(root, layout.REF_PREFIX, workspace.env)
     lost = [point for point in refs if layout.is_id(point) and point not in there]
@@ -229,7 +226,6 @@ def remove_folder(root: str, point: str) -> None:
 
 
 def remove_unfinished(root: str) -> None:
-    """Clears what killed processes left of points that they were making or removing."""
     try:
         names = os.listdir(os.path.join(root, layout.FOLDER))
     except OSError:

@@ -1,8 +1,4 @@
-"""Our hooks in an agent's JSON settings: put in and taken out as values, while every other byte stays. Pure.
-
-JSON has no comments, so a hook of ours is known by its command: its last words name us, and say what the file was
-before, as far as that cannot be seen from what is left.
-"""
+"""Our hooks in an agent's JSON settings: put in and taken out as values, while every other byte stays."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -42,23 +38,24 @@ class Unfit(Exception):  # noqa: N818 (what it says of a file is not an error of
 
 
 class Edited(NamedTuple):
-    """A file's new content, None where nothing of it is left; what was done to which event."""
+    """None where nothing of the file is left; what was done to which event."""
 
     data: bytes | None
     added: tuple[str, ...] = ()
     updated: tuple[str, ...] = ()
 
 
+# JSON has no comments, so a hook of ours is known by its command: its last words name us, and say what the file was
+# before, as far as that cannot be seen from what is left.
 def write_command(moment: Moment, agent: str, notes: Mapping[str, str] | None = None) -> str:
-    """The shell command of a hook. notes: what to remember about the file, letters and digits."""
+    """notes: what to remember about the file, letters and digits."""
     script = (_GUARD if moment == "guard" else _TELL).format(words=_WORDS[moment].format(agent=agent))
     return f"sh -c '{script}' {_NAME}" + "".join(f" {name}={value}" for name, value in (notes or {}).items())
 
 
 def add_hooks(data: bytes | None, hooks: Hooks, agent: str, moments: Sequence[Moment], folders: int) -> Edited:
-    """The file with our hooks in it. data: None for a file to be made, with so many folders above it.
-
-    A hook of ours stays where it is; one of an older version gets the command of today. Raises Unfit.
+    """The file with our hooks in it. data: None for a file to be made, with so many folders above it. A hook of ours
+    stays where it is; one of an older version gets the command of today. Raises Unfit.
     """
     before = "{}" if data is None else _decode(data)
     value, notes = _read(before, hooks), dict[str, str]()
@@ -157,7 +154,7 @@ def _decode(data: bytes) -> str:
 
 
 def _read(text: str, hooks: Hooks) -> dict[str, Any]:
-    """A copy of the file's value whose hooks have the shape that the agent documents. Raises Unfit."""
+    """A copy whose hooks have the shape that the agent documents. Raises Unfit."""
     try:
         value = deepcopy(parse(text).value)
     except JsonTextError as error:
@@ -172,14 +169,14 @@ def _read(text: str, hooks: Hooks) -> dict[str, Any]:
 
 
 def _commands(entries: Sequence[Any]) -> list[dict[str, Any]]:
-    """The hooks among an event's entries, in groups or not, that have a command."""
+    """Those with a command, in groups or not."""
     groups = [entry["hooks"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("hooks"), list)]
     found = [*entries, *(hook for hooks in groups for hook in hooks)]
     return [hook for hook in found if isinstance(hook, dict) and isinstance(hook.get("command"), str)]
 
 
 def _find_ours(entries: Sequence[Any], moment: Moment) -> list[dict[str, Any]]:
-    """The hooks of an event that do what ours does: ours, or one that somebody wrote by hand."""
+    """Ours, or one that somebody wrote by hand and does the same."""
     start = f"checkpoint {_WORDS[moment].partition(' --')[0]}"
     hooks = _commands(entries)
     ours = [hook for hook in hooks if _OURS.search(hook["command"])]
@@ -187,7 +184,7 @@ def _find_ours(entries: Sequence[Any], moment: Moment) -> list[dict[str, Any]]:
 
 
 def _take_out(entries: Any) -> dict[str, str] | None:
-    """Removes our hooks from an event's entries in place; what they remember, None where there were none."""
+    """In place; what they remember, None where there were none."""
     if not isinstance(entries, list):
         return None
     ours = [(hook, found) for hook in _commands(entries) if (found := _OURS.search(hook["command"]))]

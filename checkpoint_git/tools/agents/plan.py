@@ -27,7 +27,7 @@ Files = Mapping[str, FileState]  # by the path in the work tree
 
 
 def check_agents(words: Sequence[str], *, guard: bool = False) -> list[str]:
-    """The agents named in words, which may hold several with commas between them."""
+    """A word may hold several with commas between them."""
     names = [name for word in words for name in word.split(",") if name]
     unknown = [name for name in names if name not in CHOICES]
     hint = f"there are: {', '.join(CHOICES)}"
@@ -40,7 +40,6 @@ def check_agents(words: Sequence[str], *, guard: bool = False) -> list[str]:
 
 def read_agent_steps(place: Place, wanted: Sequence[str], env: Mapping[str, str], *, guard: bool) -> list[Step]:
     """The steps for the agents that are wanted, beside the checkpoints. guard: with the restore-point guard as a hook.
-
     Signs count at the top of the repository too.
     """
     folders = {place.root, place.top}
@@ -84,7 +83,7 @@ def find_agents(present: Callable[[str], bool]) -> list[AgentName]:
 
 
 def _read_file(top: str, relative: str) -> FileState:
-    """A file of the work tree; nothing behind a link, and nothing that its owner made unwritable, is to be changed."""
+    """Nothing behind a link, and nothing that its owner made unwritable, is to be changed."""
     path, parts = os.path.join(top, relative), relative.split("/")
     above = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
     link = next((part for part in above if os.path.islink(os.path.join(top, part))), "")
@@ -110,7 +109,7 @@ def _read_file(top: str, relative: str) -> FileState:
 
 
 def plan_agents(names: Sequence[AgentName], files: Files, *, guard: bool) -> list[Step]:
-    """Every step for these agents, one that is made already as a "keep". guard: with the hook before each tool call."""
+    """One that is made already is a "keep". guard: with the hook before each tool call."""
     moments: tuple[Moment, ...] = (*_EVERY, "guard") if guard else _EVERY
     planned = {path for name in names for _, path in TABLE[name].files}
     steps = dict[str, Step]()
@@ -137,7 +136,7 @@ def _find_shared(path: str, files: Files, planned: Container[str]) -> str:
 
 
 def plan_agents_removal(files: Files) -> list[Step]:
-    """Every step that removes what any init wrote for any agent; [] where nothing is ours."""
+    """What any init wrote for any agent; [] where nothing is ours."""
     steps = dict[str, Step | None]()
     for agent in TABLE.values():
         for _, path in agent.files:

@@ -11,8 +11,6 @@ AGENTS: tuple[AgentName, ...] = get_args(AgentName)
 
 
 class Hooks(NamedTuple):
-    """How an agent's hooks are written down."""
-
     path: str
     events: Mapping[Moment, str]  # the agent's name for each moment
     matcher: str = "*"  # every tool, "" where none is needed

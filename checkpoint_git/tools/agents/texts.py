@@ -1,7 +1,4 @@
-"""What agents are told about checkpoints, and the stamp by which a file of ours is recognised.
-
-The stamp is the last line and holds a checksum: a file that the user changed is theirs.
-"""
+"""What agents are told about checkpoints, and the stamp by which a file of ours is recognised."""
 
 import hashlib
 import json
@@ -61,8 +58,9 @@ def render_stamped(path: str, text: str, folders: int) -> bytes:
     return body + (f"# {words}\n" if path.endswith(".toml") else f"<!-- {words} -->\n").encode()
 
 
+# The stamp is the last line and holds a checksum: a file that the user changed is theirs.
 def read_stamped(data: bytes) -> Stamped:
-    """What a file is to us. A clone may have given it other line ends."""
+    """A clone may have given the file other line ends."""
     found = _STAMP.search(data)
     if found is None:
         return Stamped("foreign", data)
