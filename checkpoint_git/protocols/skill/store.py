@@ -153,7 +153,7 @@ def find_untracked(place: Place, paths: Sequence[str], env: Mapping[str, str]) -
 
 def _kept_path(place: Place, shown: str, which: str) -> str:
     name = shown.replace("%", "%25").replace("/", "%2F")
-    return os.path.join(place.git_dir or "", "checkpoint-undo", f"{name}.{which}")
+    return os.path.join(place.git_dir or "", "checkpoint", "undo", f"{name}.{which}")
 
 
 def keep_write(place: Place, shown: str, before: bytes | None, after: bytes | None) -> None:

@@ -40,7 +40,8 @@ EXAMPLES = """\
 _LOCKS = ("checkpoint.lock", "checkpoint-restore.lock", ".lock")
 # Caches in a git directory, made again when they are next needed.
 _CACHES = ("checkpoint/sheets.json", "checkpoint/trials.json", "checkpoint/merges", "checkpoint/primed.json")
-_SESSIONS = "checkpoint/sessions"  # the times of agents' sessions, see tools/session/record.py
+# folders of caches: the times of agents' sessions (tools/session/record.py), what `checkpoint undo` takes back
+_CACHE_FOLDERS = ("checkpoint/sessions", "checkpoint/undo")
 _BACKUPS = "checkpoint/backups"
 
 
@@ -103,9 +104,10 @@ def _plan_git_dirs(repository: Repository) -> list[Step]:
         for name in _CACHES:
             if os.path.isfile(path := os.path.join(folder, name)):
                 steps.append(Step("remove", name, "", RemoveFile(path, folders=1)))
-        sessions = os.path.join(folder, _SESSIONS)
-        for name in os.listdir(sessions) if os.path.isdir(sessions) else ():
-            steps.append(Step("remove", f"{_SESSIONS}/{name}", "", RemoveFile(os.path.join(sessions, name), folders=2)))
+        for cache in _CACHE_FOLDERS:
+            files = os.path.join(folder, cache)
+            for name in sorted(os.listdir(files)) if os.path.isdir(files) else ():
+                steps.append(Step("remove", f"{cache}/{name}", "", RemoveFile(os.path.join(files, name), folders=2)))
         if os.path.isdir(os.path.join(folder, _BACKUPS)):
             kept.append(Step("keep", _BACKUPS, "what `doctor --fix` replaced stays here until you delete it"))
     index = os.path.join(repository.common_dir, INDEX_FILE)
