@@ -41,7 +41,7 @@ class Request:
 
 
 def main(arguments: "list[str]", conflict: int = CONFLICT) -> "NoReturn":
-    """Leaves at once: there is nothing to tear down, nor time for the garbage collector."""
+    # Leaves at once: there is nothing to tear down, nor time for the garbage collector
     gc.disable()
     code = NOTHING_DONE
     try:
@@ -122,7 +122,7 @@ def _report_conflict(path: str, conflict: "Choice") -> None:
 
 
 def _shell_word(text: str) -> str:
-    """Own code, since shlex would cost imports."""
+    # Own code, since shlex would cost imports
     plain = all(character.isalnum() or character in "/._-+@%~" for character in text)
     return text if text and plain and text[0] != "~" else "'" + text.replace("'", "'\"'\"'") + "'"
 
@@ -131,7 +131,7 @@ def _shell_word(text: str) -> str:
 
 
 def _merge_as_text(request: Request, error: BaseException) -> int:
-    """A clean result of git's counts only when it reads as JSON."""
+    # A clean result of git's counts only when it reads as JSON
     reason = getattr(error, "message", "") or f"{type(error).__name__}: {error}"
     _say(f"{request.path}: not merged by its structure ({reason}); using git's text merge")
     code = _run_merge_file(request)
@@ -165,7 +165,7 @@ def _check_clean(request: Request) -> int:
 
 
 def _keep_theirs(request: Request) -> None:
-    """Git's text merge refuses binary content and leaves ours alone: keep theirs beside it."""
+    # Git's text merge refuses binary content and leaves ours alone: keep theirs beside it
     import os
 
     folder = os.path.dirname(request.path)

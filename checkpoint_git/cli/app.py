@@ -129,7 +129,7 @@ def _run(words: list[str], program: str) -> int:
 
 
 def _write_job_summary(verb: str, outcome: Outcome, invocation: Invocation) -> None:
-    """Append the outcome as far as the GitHub job's page has room."""
+    # Append the outcome as far as the GitHub job's page has room
     path = invocation.env.get("GITHUB_STEP_SUMMARY", "")
     if path:
         from checkpoint_git.cli.render.markdown import cut_page
@@ -177,7 +177,7 @@ def _find_directory(wished: str) -> str:
 
 
 def _stream(name: str) -> TextIO:
-    """A standard stream; one that leads nowhere where the process was started without it."""
+    # A standard stream; one that leads nowhere where the process was started without it
     stream: TextIO | None = getattr(sys, name)
     return stream if stream is not None else open(os.devnull, "r" if name == "stdin" else "w")
 
@@ -229,7 +229,7 @@ def _report_error(words: list[str], error: CheckpointError, code: int = COULD_NO
 
 
 def _report_interrupt(words: list[str]) -> int:
-    """Print a document for a program that waits for one; a person knows what the keys did."""
+    # Print a document for a program that waits for one; a person knows what the keys did
     if _find_error_renderer(words) is not None or _wants_json(words):
         hint = "what it was writing is there whole or not at all: look, then run it again"
         _report_error(words, CheckpointError("interrupted", hint), INTERRUPTED)
@@ -253,7 +253,6 @@ def _report_bug(words: list[str], error: Exception) -> int:
 
 
 def _write_log(words: list[str], error: Exception) -> str | None:
-    """Returns the path of a new file that only this user can read."""
     import tempfile
     import traceback
 

@@ -37,7 +37,7 @@ def global_span(words: list[str], at: int) -> int:
 
 
 def find_verb_at(words: list[str]) -> int | None:
-    """The first word that is not a global option."""
+    # The first word that is not a global option
     at = 0
     while at < len(words):
         span = global_span(words, at)
@@ -48,7 +48,7 @@ def find_verb_at(words: list[str]) -> int | None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse with two changes: what it complains about goes through our door, and an option's value may be `--`."""
+    # argparse with two changes: what it complains about goes through our door, and an option's value may be `--`
 
     def error(self, message: str) -> NoReturn:
         meant = find_meant(message, list(self._option_string_actions))

@@ -71,7 +71,6 @@ def _read_fraction_and_offset(rest: str) -> "tuple[str, int] | None":
 
 
 def write_instant(seconds: int) -> str:
-    """Such as "2026-03-31T15:30:00Z"."""
     days, rest = divmod(seconds, DAY)
     hour, rest = divmod(rest, HOUR)
     minute, second = divmod(rest, MINUTE)

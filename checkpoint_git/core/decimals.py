@@ -30,7 +30,6 @@ def decimal_token(digits: int, scale: int) -> bytes:
 
 
 def compare_decimals(one: "Any", other: "Any") -> "int | None":
-    """Above, below or equal to 0 as the first number is to the second; None where read_decimal refuses one of them."""
     left, right = read_decimal(one), read_decimal(other)
     if left is None or right is None:
         return None

@@ -43,19 +43,18 @@ def _write(value: Value) -> str:
 
 
 def own_text(text: str) -> Markup:
-    """Nothing is looked for in it: a hash looks like a secret."""
+    # Nothing is looked for in it: a hash looks like a secret
     return Markup(escape(text))
 
 
 def own_content(text: str) -> Markup:
-    """Of a style or script element, which nothing in it may end."""
+    # Of a style or script element, which nothing in it may end
     if "</" in text or "<!--" in text:
         raise ValueError(text)
     return Markup(text)
 
 
 def show(text: str, limit: int = MAX_TEXT) -> str:
-    """Without secrets and invisible characters."""
     shown = redact(text[: limit + _LOOKED_AT])
     return escape_controls(shorten(shown + ("..." if len(text) > limit + _LOOKED_AT else ""), limit), keep="\n")
 
@@ -71,8 +70,6 @@ def find_link(address: str) -> str:
 
 
 class Section(NamedTuple):
-    """note: a word beside the heading."""
-
     anchor: str
     title: str
     parts: Sequence[Markup]
@@ -135,7 +132,6 @@ def bar(part: int, whole: int, what: str) -> Markup:
 
 
 def item(text: str, label: Markup | None = None, notes: Iterable[Markup | str] = ()) -> Markup:
-    """label: a badge before it. notes: smaller lines below; those without a text are left out."""
     before = html("{} ", label) if label else None
     below = [html('<p class="sub">{}</p>', note) for note in notes if note]
     return html('<li><div class="text">{}<span>{}</span></div>{}</li>', before, text, below)
@@ -144,7 +140,6 @@ def item(text: str, label: Markup | None = None, notes: Iterable[Markup | str] =
 def items(
     rows: Sequence[Markup], *, title: str = "", level: int = 4, is_ordered: bool = False, more: int = 0
 ) -> Markup:
-    """is_ordered: its order means something. more: how many are not shown."""
     heading = html("<h{}>{}</h{}>", level, title, level) if title else None
     shape = "<ol>{}</ol>" if is_ordered else '<ul role="list">{}</ul>'
     return html('<div class="items">{}{}{}</div>', heading, html(shape, rows), _left_out(more))
@@ -186,7 +181,6 @@ def fold(
     level: int = 0,
     is_open: bool = False,
 ) -> Markup:
-    """level: of the heading that the title is, 0 for none."""
     heading = html("<h{}>{}</h{}>", level, title, level) if level else html('<span class="title">{}</span>', title)
     return html(
         '<details{}{}><summary>{}{}</summary><div class="folded">{}</div></details>',

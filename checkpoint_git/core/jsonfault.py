@@ -53,7 +53,6 @@ def _skip(text: str, at: int) -> int:
 
 
 def _read_value(text: str, at: int, depth: int) -> int:
-    """Where the value at an offset ends. depth: how many more containers may be opened."""
     if depth < 0:
         raise Fault("json/too-deep", "", at)
     first = text[at : at + 1]

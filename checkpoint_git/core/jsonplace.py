@@ -43,7 +43,6 @@ def _skip(text: str, at: int) -> int:
 
 
 def _find_member(text: str, at: int, wanted: str) -> tuple[int, int] | None:
-    """(where the member begins, where its value begins), None where there is none such."""
     is_object, index = text[at] == "{", 0
     if not is_object:
         if text[at] != "[" or not wanted.isdecimal():

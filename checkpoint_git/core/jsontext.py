@@ -67,14 +67,12 @@ class Node:
 
     @property
     def members(self) -> "Members":
-        """None for a scalar."""
         if self._members is _UNREAD:
             self._members = _read_members(self.text, self.start, self.value, True)[0]
         return self._members  # type: ignore[return-value]  # read by now
 
     @property
     def children(self) -> "list[Node]":
-        """In the order of the source; none for a scalar."""
         members = self.members
         return list(members.values()) if type(members) is dict else members or []  # type: ignore[return-value]
 
@@ -87,8 +85,6 @@ _UNREAD = True
 
 
 class _Settings:
-    """What is the same for all scanners of ours is on the class."""
-
     strict = True
     object_hook = None
 
@@ -303,7 +299,6 @@ def _read_array(text: str, at: int, value: "list[Any]", lazy: bool) -> "tuple[Me
 
 
 def split_pointer(where: str) -> "list[str]":
-    """Unescaped; [] for the whole document."""
     return [key.replace("~1", "/").replace("~0", "~") for key in where.split("/")[1:]]
 
 
@@ -317,7 +312,6 @@ def read_string(text: str, start: int) -> "tuple[str, int]":
 
 
 def find_node(node: Node, where: str) -> Node:
-    """Of a JSON Pointer, or the nearest parent that exists."""
     for key in split_pointer(where):
         members = node.members
         if isinstance(members, dict) and key in members:

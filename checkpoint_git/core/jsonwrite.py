@@ -98,8 +98,6 @@ def _is_there(entry: Entry, side: int) -> bool:
 
 
 class Alternatives:
-    """texts: ours, base, theirs."""
-
     __slots__ = ("texts", "where")
 
     def __init__(self, where: str, texts: "Sequence[str]") -> None:
@@ -108,13 +106,10 @@ class Alternatives:
 
 
 def picked(segments: "Segments", side: int) -> str:
-    """Every choice decided for one side."""
     return "".join([piece.texts[side] if isinstance(piece, Alternatives) else piece for piece in segments])
 
 
 class Style:
-    """Read off a source: indentation, line ends, what is after a colon and a comma."""
-
     __slots__ = ("colon", "comma", "eol", "unit")
 
     def __init__(self, root: Node) -> None:
@@ -148,7 +143,6 @@ def _lead_of(node: Node) -> str:
 
 class Writer:
     def __init__(self, target: Node, *sources: "Node | None") -> None:
-        """The roots of the documents that Nodes come from."""
         self.text = target.text
         self._styles = {id(root.text): Style(root) for root in sources if root is not None}
         self.style = self._styles[id(target.text)] = Style(target)
@@ -216,7 +210,7 @@ class Writer:
         return style.eol + inner, "," + style.eol + inner, style.eol + lead, inner
 
     def _gap_between(self, left: "Node | None", right: "Node | None", index: "dict[int, int]", gap: str) -> str:
-        """The source between two neighbours that were neighbours before, else the container's usual separator."""
+        # The source between two neighbours that were neighbours before, else the container's usual separator
         if left is None or right is None or left.text is not self.text or right.text is not self.text:
             return gap
         were_neighbours = index.get(id(left), -2) + 1 == index.get(id(right), -9)
@@ -249,7 +243,6 @@ class Writer:
             ]
 
     def _is_own(self, result: "Result") -> bool:
-        """In as many lines as the target document has there."""
         if isinstance(result, Built):
             return bool(result.anchor.value)
         return isinstance(result, Node) and result.text is self.text
@@ -303,7 +296,7 @@ def _brackets(value: "Any") -> "tuple[str, str]":
 
 
 def _comma(entries: "list[Entry]", number: int) -> "str | Alternatives":
-    """What separates a member from those before it: nothing on a side that has none before it, or none from it on."""
+    # What separates a member from those before it: nothing on a side that has none before it, or none from it on
     left = entries[number - 1]
     if not left.is_optional and not entries[number].is_optional:
         return ","
@@ -318,7 +311,7 @@ def _comma(entries: "list[Entry]", number: int) -> "str | Alternatives":
 
 
 def _on_one_line(text: str) -> str:
-    """Strict JSON has no raw line end in a text, so all of them are layout."""
+    # Strict JSON has no raw line end in a text, so all of them are layout
     if "\n" not in text:
         return text
     pieces = [line.strip(" \t\r") for line in text.split("\n")]

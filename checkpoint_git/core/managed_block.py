@@ -81,7 +81,6 @@ def put_block(
 
 
 def remove_block(data: bytes) -> bytes:
-    """What others wrote after it stays on lines of its own."""
     block = find_block(data)
     if block is None:
         return data

@@ -51,8 +51,6 @@ Block = Line | Table
 
 
 class Rule(NamedTuple):
-    """level: of the code's findings, at worst."""
-
     code: str
     level: Level
     text: str

@@ -20,7 +20,6 @@ def make_teller(invocation: Invocation) -> Tell:
 
 
 def draw_bar(done: int, total: int) -> str:
-    """`[=====>      ]  45 % of 2000`; total: 0 where nobody knows, then the count alone."""
     if total <= 0:
         return f"{done}"
     share = min(max(done, 0), total) / total

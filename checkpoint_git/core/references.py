@@ -60,7 +60,6 @@ def find_references(text: str) -> list[str]:
 
 
 def find_mentions(text: str) -> list[Mention]:
-    """In order, none inside another."""
     rest, found = text[:MAX_TEXT], list[Mention]()
     for signs, pattern, read in _READERS:
         if not any(sign in rest for sign in signs):

@@ -42,7 +42,6 @@ class Mismatch(NamedTuple):
 
 
 def load_schema(text: str) -> Schema:
-    """Raises JsonTextError."""
     document = jsontext.load(text)
     return Schema(lambda: document)
 

@@ -78,7 +78,7 @@ def _join_tests(lines: Lines) -> Lines:
 
 
 def write_module(document: Any) -> str:
-    """Kept beside the schema, so that nobody has to wait until it is written."""
+    # Kept beside the schema, so that nobody has to wait until it is written
     return f"{_MODULE_HEAD}\n{write_check(document)}"
 
 

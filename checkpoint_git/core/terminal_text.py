@@ -30,7 +30,6 @@ def _shown(character: str) -> str:
 
 
 def quote_word(text: str) -> str:
-    """For a command that the user may copy."""
     if text.replace("-", "").replace("_", "").replace(".", "").replace("/", "").isalnum() and text.isascii():
         return text
     from shlex import quote

@@ -26,7 +26,6 @@ def clean(text: str, limit: int) -> str:
 # It knows nothing of what is quoted. A quoted line begins with a mark that its content cannot take away, and content
 # has no line ends, so that no content stands outside the fence.
 def quote(lines: Iterable[str]) -> list[str]:
-    """lines: as clean() returns them, with blanks in front or not."""
     return [OPENING, *(f"{MARK}{line}" for line in lines), CLOSING]
 
 

@@ -148,7 +148,6 @@ def _build_node(
     at: tuple[int, int],
     depth: int,
 ) -> tuple[Any, int]:
-    """(a node's value, the end of its last text)."""
     import yaml
 
     if depth > MAX_DEPTH:

@@ -94,7 +94,7 @@ def make_folder(path: str) -> None:
 
 
 def remove_stray_files(directory: str) -> list[str]:
-    """Clears the temporary files of writers that were killed; those of living processes stay. Returns their names."""
+    # Clears the temporary files of writers that were killed; those of living processes stay. Returns their names
     try:
         names = os.listdir(directory)
     except OSError:
@@ -119,7 +119,6 @@ def _is_stray(name: str) -> bool:
 
 
 def sync_folder(folder: str) -> None:
-    """Makes the names in a folder survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

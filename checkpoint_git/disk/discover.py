@@ -95,7 +95,6 @@ def _refuse_link(place: Place) -> None:
 
 
 def _read_git_dir(folder: str) -> str | None:
-    """The git directory that folder/.git is or names, None where it is neither."""
     path = os.path.join(folder, ".git")
     if os.path.isfile(path):
         path = _read_link_file(path) or ""

@@ -16,7 +16,7 @@ _PATIENCE = 1.0  # seconds of waiting before the caller is told
 
 
 def lock_path(place: Place) -> str:
-    """The lock file of a place. It is never the checkpoint itself: a file that is replaced cannot carry a lock."""
+    # The lock file of a place. It is never the checkpoint itself: a file that is replaced cannot carry a lock
     if place.git_dir:
         return os.path.join(place.git_dir, "checkpoint.lock")
     return os.path.join(place.directory, ".lock")
@@ -49,7 +49,6 @@ def hold_passing_lock(path: str, timeout: float = DEFAULT_TIMEOUT) -> Iterator[N
 
 
 def remove_lock(path: str) -> None:
-    """Removes a lock file once nobody holds it."""
     with hold_passing_lock(path):
         return
 

@@ -29,7 +29,6 @@ def write_temporary(
     path: str, data: bytes, like: "system.stat_result | None", *, sync: bool, mode: int = _NEW_FILE_MODE
 ) -> str:
     """A finished file beside path, with the mode and, where allowed, the owner of the one it will replace; its name.
-
     Named `.NAME.PROCESS-RANDOM.tmp`, so that what a killed writer left can be told from what a living one writes.
     """
     folder, slash, name = path.rpartition("/")

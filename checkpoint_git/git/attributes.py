@@ -50,7 +50,6 @@ def remove_attributes(data: bytes) -> bytes | None:
 
 
 def adopt_lines(data: bytes) -> bytes:
-    """Each keeps its other attributes, and its first form in a comment above it."""
     adopted = b""
     for line in data.splitlines(keepends=True):
         if _names_other_driver(line):

@@ -25,7 +25,6 @@ class Gap(NamedTuple):
 
 
 def add_gaps(outcome: Outcome, work_tree: str | None, git_dir: str | None, env: Mapping[str, str]) -> Outcome:
-    """The outcome with a line for each gap below it, and as `clone` in its JSON."""
     gaps = find_gaps(work_tree, git_dir, env)
     lines = [Line(f"{gap.message} (fix: {gap.fix})", "warn", hang=2) for gap in gaps]
     data = {**outcome.data, "clone": [gap._asdict() for gap in gaps]}
@@ -48,7 +47,6 @@ def find_gaps(work_tree: str | None, git_dir: str | None, env: Mapping[str, str]
 
 
 def find_common_dir(git_dir: str) -> str:
-    """What all worktrees of a repository share."""
     link = _read(os.path.join(git_dir, "commondir"))
     return os.path.normpath(os.path.join(git_dir, os.fsdecode(link.strip()))) if link else git_dir
 

@@ -40,15 +40,12 @@ class Choices(NamedTuple):
 
 
 class Installed(NamedTuple):
-    """A driver command taken apart."""
-
     python: str
     driver: str  # its file
     choices: Choices
 
 
 def plan_settings(python: str, package: str, choices: Choices) -> dict[str, str]:
-    """python: absolute path of an interpreter; package: absolute folder of this package."""
     return {
         "merge.checkpoint.name": f"{_OWN_NAME} merges checkpoints by what their fields mean",
         DRIVER: driver_command(python, package, choices),
@@ -63,7 +60,7 @@ def plan_settings(python: str, package: str, choices: Choices) -> dict[str, str]
 
 
 def driver_command(python: str, package: str, choices: Choices, *, base: bool = False) -> str:
-    """Git replaces %O %A %B %L %P and hands the rest to sh."""
+    # Git replaces %O %A %B %L %P and hands the rest to sh
     options = ["--base"] if base else []
     options += ["--narrative", "newest"] if choices.narrative == "newest" else []
     options += ["--merge-schema", _quoted(choices.schema)] if choices.schema else []

@@ -98,14 +98,13 @@ def list_folders(first: str, others: str | None) -> str:
 
 
 def name_commits(sealed: Sealed, commits: Mapping[str, str]) -> None:
-    """Git writes such names beside conflicts. commits: a plain word -> a full id."""
+    # Git writes such names beside conflicts. commits: a plain word -> a full id
     for name, commit in commits.items():
         with open(os.path.join(sealed.env["GIT_DIR"], "refs", "heads", name), "w", encoding="ascii") as stream:
             stream.write(f"{commit}\n")
 
 
 def run_sealed(sealed: Sealed, words: Sequence[str], stdin: bytes = b"", answers: Sequence[int] = (0,)) -> GitResult:
-    """answers: exit codes that are none of an error's."""
     result = run_git(words, sealed.cwd, stdin=stdin, env=sealed.env, check=False)
     if result.code not in answers:
         error = git_error(words, result, "a merge in memory")

@@ -26,8 +26,6 @@ _DAMAGED = "the repository may be damaged, or lack too much: git fsck, git fetch
 
 
 class Entry(NamedTuple):
-    """Of a tree or the index."""
-
     mode: str  # such as "100644"
     blob: str
 
@@ -186,7 +184,6 @@ def read_blobs(cwd: str, blobs: Sequence[str], env: Env = None) -> list[bytes]:
 
 
 def read_headers(cwd: str, names: Sequence[str | bytes], env: Env = None) -> list[Header]:
-    """In the order asked. names: as for Blobs."""
     if not names:
         return []
     stdin = b"".join(os.fsencode(name) + b"\n" for name in names)
@@ -295,14 +292,13 @@ def diff_parents(
 
 
 def diff_index(cwd: str, since: str, pathspecs: Sequence[str] = (), env: Env = None) -> list[Change]:
-    """Compared with nothing where the repository has no such commit."""
     start = [since] if has_commit(cwd, since, env) else []
     words = ["diff", "--cached", *_RAW[1:], "--no-renames", *start, "--", *pathspecs]
     return parse_changes(run_git(words, cwd, env=env).out)
 
 
 def diff_work_tree(cwd: str, since: str, pathspecs: Sequence[str] = (), env: Env = None) -> list[Change]:
-    """What is not checked out counts as there."""
+    # What is not checked out counts as there
     words = ["diff", *_RAW[1:], "--no-renames", since, "--", *pathspecs]
     return parse_changes(run_git(words, cwd, env=env).out)
 

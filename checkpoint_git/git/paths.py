@@ -59,7 +59,6 @@ def _find_state_from(base: str, path: str, top: str) -> State:
 
 
 def _walk(folder: str, parts: list[str], budget: Iterator[int]) -> Iterator[State]:
-    """Says "there" for whatever matches. Symbolic links to folders are not entered."""
     if not parts:
         yield "there"
         return
@@ -83,7 +82,6 @@ def _walk(folder: str, parts: list[str], budget: Iterator[int]) -> Iterator[Stat
 
 
 def _inside(base: str, path: str, top: str) -> str | None:
-    """None where it is not in top or could not be a path."""
     try:
         os.fsencode(path)  # JSON can spell halves of characters, which no file system holds
     except UnicodeEncodeError:
@@ -100,8 +98,6 @@ def relative_to_top(path: str, root: str, top: str) -> list[str]:
 
 
 class Lookup:
-    """find_state and relative_to_top for many paths of one project: what was looked at once is remembered."""
-
     def __init__(self, root: str, top: str) -> None:
         self._root, self._top = root, top
         self._states: dict[str, State] = {}
@@ -164,7 +160,7 @@ def read_fates(top: str, paths: Sequence[str]) -> dict[str, Fate]:
 
 
 def _read_removed(top: str, paths: Sequence[str]) -> dict[str, Fate]:
-    """How git lost the paths: followed through renames as long as the new name is gone too."""
+    # How git lost the paths: followed through renames as long as the new name is gone too
     fates: dict[str, Fate] = {}
     names = {path: path for path in paths}
     for _ in range(_MAX_FOLLOWED):

@@ -59,7 +59,7 @@ def write_contents(work_tree: str, contents: Sequence[bytes], env: Mapping[str, 
 
 
 def write_commit(work_tree: str, files: Mapping[str, Entry], message: str, env: Mapping[str, str]) -> str:
-    """Without parents; git may prune it until a ref names it."""
+    # Without parents; git may prune it until a ref names it
     with tempfile.TemporaryDirectory(prefix="checkpoint-index-") as folder:
         private = {**quiet_env(env), **_AUTHOR, "GIT_INDEX_FILE": os.path.join(folder, "index")}
         lines = (f"{mode} {blob}\t{path}\0" for path, (mode, blob) in files.items())
@@ -87,7 +87,6 @@ def remove_ref(work_tree: str, ref: str, commit: str, env: Mapping[str, str]) ->
 
 
 def read_ref(work_tree: str, ref: str, env: Mapping[str, str]) -> str:
-    """The commit, "" for none."""
     words = ["rev-parse", "--verify", "--quiet", "--end-of-options", ref]
     return run_git(words, work_tree, env=quiet_env(env), check=False).out.decode().strip()
 
@@ -100,14 +99,12 @@ def read_refs(work_tree: str, prefix: str, env: Mapping[str, str]) -> dict[str, 
 
 
 def read_ignored(work_tree: str, env: Mapping[str, str]) -> list[str]:
-    """Relative to the work tree; a folder ends in "/"."""
     words = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--full-name"]
     out = run_git(words, work_tree, env=quiet_env(env)).out
     return [os.fsdecode(path) for path in out.split(b"\0") if path]
 
 
 def read_changed(work_tree: str, env: Mapping[str, str]) -> list[str]:
-    """Changed, staged or untracked; relative to the work tree."""
     words = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all"]
     out = run_git(words, work_tree, env=quiet_env(env)).out
     return [os.fsdecode(record[3:]) for record in out.split(b"\0") if len(record) > 3]

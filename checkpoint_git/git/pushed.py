@@ -13,8 +13,6 @@ _MOST_ENDS = 50  # places where a pushed branch leaves what the remote has
 
 
 class Push(NamedTuple):
-    """An id may be all zeros."""
-
     local_ref: str
     local_id: str
     remote_ref: str
@@ -22,14 +20,13 @@ class Push(NamedTuple):
 
 
 def parse_pushes(text: str) -> list[Push]:
-    """A deletion sends nothing and is left out."""
+    # A deletion sends nothing and is left out
     words = (line.split(" ") for line in text.split("\n"))
     pushes = [Push(*four) for four in words if len(four) == 4]
     return [push for push in pushes if not is_zero(push.local_id)]
 
 
 def parse_rewritten(text: str) -> list[str]:
-    """From the lines "old new [extra]" of post-rewrite's standard input."""
     lines = (line.split() for line in text.split("\n"))
     return [words[1] for words in lines if len(words) > 1]
 

@@ -17,8 +17,6 @@ _MOST_NEW_REFS = 200  # new refs whose lost records are looked for one by one
 
 
 class Received(NamedTuple):
-    """An id may be all zeros."""
-
     old: str
     new: str
     ref: str
@@ -39,7 +37,7 @@ def parse_received(text: str) -> list[Received]:
 # It runs inside git's own hook, so the quarantine's variables reach every git that it starts. A whole push costs the
 # same few processes however many refs it has.
 def server_env(env: Mapping[str, str]) -> dict[str, str]:
-    """No ref that somebody pushed (refs/replace) shows other objects than are sent."""
+    # No ref that somebody pushed (refs/replace) shows other objects than are sent
     return {**env, "GIT_NO_REPLACE_OBJECTS": "1"}
 
 
@@ -92,7 +90,6 @@ def read_arrivals(
 def read_contents(
     repository: str, arrivals: Sequence[Arrival], env: Mapping[str, str]
 ) -> Iterator[list[tuple[Arrival, bytes]]]:
-    """In groups that fit into memory."""
     group: list[Arrival] = []
     for at, arrival in enumerate(arrivals):
         group.append(arrival)

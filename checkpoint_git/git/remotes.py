@@ -93,7 +93,6 @@ def read_full_bases(cwd: str, remote: str, ours: str, theirs: str, env: Env = No
 
 
 def _is_cut(cwd: str, ours: str, theirs: str, env: Env) -> bool:
-    """Within a side's own history, down to the merge bases."""
     ends = read_boundary(cwd, env)
     if not ends:
         return False
@@ -113,7 +112,6 @@ def push_words(remote: str, commit: str, ref: str, expected: str, options: Seque
 
 
 def push_commit(cwd: str, remote: str, commit: str, ref: str, expected: str, env: Env = None) -> Pushed:
-    """ref: in full."""
     words = push_words(remote, commit, ref, expected, ("--no-verify", "--no-signed"))
     result = run_git([*_ALONE, *words], cwd, env=env, check=False)
     if result.code == 0:

@@ -41,12 +41,12 @@ def read_repository(start: str, env: Mapping[str, str]) -> Repository | None:
 
 
 def _read_path(words: list[str], cwd: str, env: Mapping[str, str]) -> str:
-    """Empty where git fails, as with a core.hooksPath that is set to nothing."""
+    # Empty where git fails, as with a core.hooksPath that is set to nothing
     return os.fsdecode(run_git(words, cwd, env=env, check=False).out).removesuffix("\n")
 
 
 def may_be_bare(folder: str) -> bool:
-    """Saves asking git: a bare repository is not a folder with a .git, and has its HEAD at the top."""
+    # Saves asking git: a bare repository is not a folder with a .git, and has its HEAD at the top
     while not os.path.exists(os.path.join(folder, ".git")):
         if os.path.isfile(os.path.join(folder, "HEAD")) and os.path.isdir(os.path.join(folder, "objects")):
             return True
@@ -75,7 +75,7 @@ def write_setting(place: Repository, key: str, value: str) -> None:
 
 
 def remove_settings(place: Repository, keys: Iterable[str]) -> None:
-    """A section that held nothing else goes with its heading, so that no byte of ours stays."""
+    # A section that held nothing else goes with its heading, so that no byte of ours stays
     ours, sections = set(keys), dict[str, set[str]]()
     for key in sorted(read_settings(place)):
         sections.setdefault(key.rpartition(".")[0], set()).add(key)

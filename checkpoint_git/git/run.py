@@ -149,7 +149,6 @@ def offline_env(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def read_bare_top(cwd: str, env: Mapping[str, str]) -> str | None:
-    """None where there is none. env: a clean one."""
     words = ["rev-parse", "--path-format=absolute", "--is-bare-repository", "--absolute-git-dir"]
     answer = run_git(words, cwd, env=env, check=False)
     bare, _, top = os.fsdecode(answer.out).removesuffix("\n").partition("\n")

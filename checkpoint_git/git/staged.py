@@ -14,8 +14,6 @@ class Staged(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """Of a kind that may only ever be added."""
-
     path: str
     how: Literal["changed", "removed"]
 
@@ -58,7 +56,6 @@ def _read_content(work_tree: str, entries: Iterable[objects.IndexEntry]) -> Stag
 
 
 def read_losses(work_tree: str, pattern: str) -> list[Loss]:
-    """pattern: of git's pathspecs."""
     return (
         find_losses(objects.diff_work_tree(work_tree, "HEAD", [top_glob(pattern)]))
         if objects.has_commit(work_tree, "HEAD")

@@ -44,7 +44,6 @@ def _is_among(path: str, found: set[str]) -> bool:
 
 
 def read_changed(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -> set[str]:
-    """In the work tree or staged. paths: few, relative to the work tree."""
     if not paths:
         return set()
     words = [

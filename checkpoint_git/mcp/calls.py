@@ -40,7 +40,7 @@ class World(NamedTuple):
 
     @property
     def invocation(self) -> Invocation:
-        """For a verb: nobody to ask, and streams that lead nowhere."""
+        # For a verb: nobody to ask, and streams that lead nowhere
         env = {**os.environ, OWNER: self.owner}
         return Invocation(self.cwd, env, int(time.time()), io.StringIO(""), io.StringIO(), io.StringIO(), False)
 
@@ -74,7 +74,6 @@ def run_verb(verb: str, options: Mapping[str, Any], operands: list[str], world: 
 
 
 def run_update(asked: Mapping[str, Any], world: World) -> Reply:
-    """With values of JSON in place of words."""
     module: Any = load_verb("update")
     return _make_reply("update", module.run_values(asked["skill"], asked, world.invocation))
 
@@ -85,7 +84,6 @@ def _make_reply(verb: str, outcome: Any) -> Reply:
 
 
 def answer(name: str, verb: str, run: Callable[[], Reply], limit: int = LIMIT) -> Answer:
-    """Errors become answers. name: for the log."""
     try:
         reply = run()
         return fit(reply.document, limit, failed=reply.failed)
@@ -101,7 +99,6 @@ def answer(name: str, verb: str, run: Callable[[], Reply], limit: int = LIMIT) -
 
 
 def fail(verb: str, error: CheckpointError, findings: list[Finding] | None = None) -> Answer:
-    """The document of --json, with the findings that say more."""
     document = make_error(verb, shorten(error.message, 2_000), shorten(error.hint, 2_000))
     if findings:
         document["findings"] = [finding._asdict() for finding in findings[:100]]
@@ -109,7 +106,6 @@ def fail(verb: str, error: CheckpointError, findings: list[Finding] | None = Non
 
 
 def check_arguments(name: str, verb: str, schema: dict[str, Any], asked: Mapping[str, Any]) -> Answer | None:
-    """None where nothing is wrong."""
     size = len(json.dumps(asked))
     if size > LONGEST_ARGUMENTS:
         message = f"{name}: the arguments are {size} characters long, more than {LONGEST_ARGUMENTS}"
@@ -146,7 +142,6 @@ def fit(document: dict[str, Any], limit: int = LIMIT, *, failed: bool = False) -
 
 
 def write(value: Any) -> str:
-    """On one line. Letters stay as they are; what is invisible or turns the text around is escaped."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     if text.isascii():
         return text.replace("\x7f", "\\u007f")

@@ -75,7 +75,6 @@ def find_uri(skill: str) -> str:
 
 
 def find_named(uri: str) -> str:
-    """Raises MCPError."""
     name = unquote(uri.removeprefix(SCHEME).rstrip("/")) if uri.startswith(SCHEME) else ""
     if not name or skill_layout().find_name_trouble(name):
         raise unknown("resource", uri)

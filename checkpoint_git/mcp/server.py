@@ -152,7 +152,7 @@ class _Relay:
 
 
 class _OneLine(logging.Formatter):
-    """A line a record, without tracebacks, and nothing in it that a terminal obeys."""
+    # A line a record, without tracebacks, and nothing in it that a terminal obeys
 
     def format(self, record: logging.LogRecord) -> str:
         text = f"checkpoint mcp: {record.levelname.lower()}: {record.getMessage()}"

@@ -279,7 +279,6 @@ def _has_place(folder: str) -> bool:
 
 
 def _find_folder(uri: str) -> str:
-    """Of a file:// URI, "" for anything else."""
     parts = urlsplit(uri)
     folder = unquote(parts.path)
     is_here = parts.scheme == "file" and parts.netloc in ("", "localhost")

@@ -28,7 +28,6 @@ class Tool(NamedTuple):
 
     @property
     def verb(self) -> str:
-        """As its answers name the command."""
         return "restore-point" if self.name.startswith("restore_point_") else self.name.removeprefix("checkpoint_")
 
     @property
@@ -38,8 +37,6 @@ class Tool(NamedTuple):
 
 
 def _calls(verb: str, *words: str, operand: str = "skill", **options: str) -> Run:
-    """options: argument -> option; words and the operand come behind them."""
-
     def run(asked: Arguments, world: World) -> Reply:
         given = {option: asked.get(name) for name, option in options.items()}
         values = [asked[name] for name in operand.split() if asked.get(name) is not None]
@@ -80,7 +77,6 @@ def _roll_back(asked: Arguments, world: World) -> Reply:
 
 
 def needs_consent(tool: Tool, asked: Arguments) -> bool:
-    """Where the client can ask its user."""
     return tool.destructive and asked.get("confirm") is not None
 
 

@@ -48,7 +48,6 @@ CLIENTS = {
 
 
 def find_config(name: str, options: list[str]) -> dict[str, Any]:
-    """options: more words for `checkpoint mcp`."""
     client = CLIENTS[name]
     project = () if "--project" in options else client.project
     server = {"command": "checkpoint", "args": ["mcp", *project, *options]}
@@ -74,7 +73,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def answer(args: Namespace, invocation: Invocation) -> Answer:
-    """Serving ends when the client goes."""
+    # Serving ends when the client goes
     if args.skill is not None:
         skill_layout().check_skill_name(args.skill)
     if args.print_config is not None:

@@ -16,8 +16,6 @@ _MOST_SEARCHED = 64  # conflicts that a text may have decided; each costs a few 
 
 
 class Held(NamedTuple):
-    """value: numbers are tokens (bytes)."""
-
     value: Any
 
 
@@ -32,8 +30,6 @@ class Conflict(NamedTuple):
 
 
 class Clash(NamedTuple):
-    """In words. where: a JSON Pointer."""
-
     where: str
     ours: str
     theirs: str
@@ -93,7 +89,7 @@ def _decided(result: "Result", decisions: Mapping[str, int]) -> "Result | None":
 
 
 def decide_each(merged: Merged, choose: Callable[[Conflict], int | None], size: int) -> Decided:
-    """Asks `choose` also for the conflicts that a decision brings up; None leaves one open."""
+    # Asks `choose` also for the conflicts that a decision brings up; None leaves one open
     sides: dict[str, int] = {}
     seen: dict[str, Conflict] = {}
     while fresh := [conflict for conflict in list_conflicts(merged) if conflict.where not in seen]:
@@ -166,7 +162,6 @@ def find_choices(merged: Merged, text: str, size: int) -> dict[str, int] | None:
 
 
 def _compare_texts(one: str, other: str) -> tuple[int, int]:
-    """How many lines the texts begin and end with alike, and how many letters of the lines that then differ."""
     left, right = split_lines(one), split_lines(other)
     head, tail = _count_alike(left, right), _count_alike(left[::-1], right[::-1])
     if head == min(len(left), len(right)):

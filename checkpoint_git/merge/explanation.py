@@ -60,7 +60,6 @@ class Explanation(NamedTuple):
 
     @property
     def is_doubtful(self) -> bool:
-        """Something came back that a parent had removed, or one of two values had to go."""
         return any(entry.verdict in DOUBTFUL for entry in self.entries)
 
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 def say_side(side: "Any", limit: int = 60) -> str:
-    """In a few words. side: of a Choice."""
     if side is not None and not hasattr(side, "value"):
         return "another order"  # of a list that both sides reordered there is only the order
     return say_value(None if side is None else canonical_text(value_of(side, OURS)), limit)

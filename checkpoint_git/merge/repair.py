@@ -28,8 +28,6 @@ _NO_PLACE = "its place is not found any more"
 
 
 class Past(NamedTuple):
-    """A merge's versions. base: None where the file was new on both sides. result: None where it is not JSON."""
-
     base: bytes | None
     first: bytes
     second: bytes

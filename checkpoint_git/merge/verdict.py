@@ -42,8 +42,6 @@ class Sides(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """side: whose change is lost, who won a decision, who had removed it. note: the rule or reason, may be empty."""
-
     verdict: Verdict
     side: Side = ""
     note: str = ""

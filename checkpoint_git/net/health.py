@@ -32,10 +32,9 @@ Trouble = Literal["", "bad-url", "unreachable", "bad-answer"]
 
 
 class Answer(NamedTuple):
-    """What came back. url: without login and query. value: the JSON object, {} where there is trouble.
-
-    trouble: "bad-url" (never asked), "unreachable" (no answer), "bad-answer" (one that says nothing); detail: why, as
-    half a sentence that may hold the server's own words.
+    """What came back. url: without login and query. value: the JSON object, {} where there is trouble. trouble:
+    "bad-url" (never asked), "unreachable" (no answer), "bad-answer" (one that says nothing); detail: why, as half a
+    sentence that may hold the server's own words.
     """
 
     url: str
@@ -53,9 +52,8 @@ class HealthError(Exception):
 
 
 def read_health(url: str, env: Mapping[str, str], seconds: float = SECONDS) -> Answer:
-    """GET of a health URL, without raising for anything that a server can do. env: proxies are named there.
-
-    seconds: for all of it together.
+    """GET of a health URL, without raising for anything that a server can do. env: proxies are named there. seconds:
+    for all of it together.
     """
     shown = ""
     try:
@@ -108,9 +106,8 @@ def _port_of(parts: SplitResult) -> int:
 
 
 def follow_redirect(parts: SplitResult, location: str) -> SplitResult:
-    """Where a server's Location leads: on the same host and port, or from http to https there. Raises HealthError.
-
-    The login goes along, since the host is the same; a login that the server names is not taken.
+    """Where a server's Location leads: on the same host and port, or from http to https there. Raises HealthError. The
+    login goes along, since the host is the same; a login that the server names is not taken.
     """
     try:
         joined = urljoin(_site_of(parts) + _target_of(parts), location.strip(" \t"))
@@ -133,9 +130,8 @@ def follow_redirect(parts: SplitResult, location: str) -> SplitResult:
 
 
 def find_proxy(parts: SplitResult, env: Mapping[str, str]) -> SplitResult | None:
-    """The proxy to go through, None for straight ahead. Raises HealthError for one that cannot be used.
-
-    http_proxy counts in small letters only: where a web server starts programs, a visitor chooses what HTTP_PROXY says.
+    """The proxy to go through, None for straight ahead. Raises HealthError for one that cannot be used. http_proxy
+    counts in small letters only: where a web server starts programs, a visitor chooses what HTTP_PROXY says.
     """
     names = ("http_proxy",) if parts.scheme == "http" else ("https_proxy", "HTTPS_PROXY")
     url = next((env[name] for name in (*names, "all_proxy", "ALL_PROXY") if env.get(name)), "")

@@ -169,7 +169,6 @@ def is_any_present(place: Place) -> bool:
 
 
 def load_part(package: str, name: str) -> ModuleType | None:
-    """None where the protocol has none of that name."""
     folder = os.path.join(os.path.dirname(__file__), package.rpartition(".")[2])
     return import_module(f"{package}.{name}") if os.path.isfile(os.path.join(folder, f"{name}.py")) else None
 
@@ -188,7 +187,7 @@ Hook = Literal[
 
 
 def find_hooks(name: Hook) -> Iterator[Callable[..., Any]]:
-    """In the order of the registry; most protocols have none."""
+    # In the order of the registry; most protocols have none
     for row in PROTOCOLS:
         function = getattr(load_part(row.package, "hooks"), name, None)
         if function is not None:

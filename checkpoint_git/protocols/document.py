@@ -25,7 +25,6 @@ class Document(NamedTuple):
 
 
 def find_broken(documents: Sequence[Document]) -> list[Finding]:
-    """The first error of each; its hint says how many more there are."""
     found = []
     for document in documents:
         errors = [finding for finding in document.findings if finding.level == "error"]

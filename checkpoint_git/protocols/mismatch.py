@@ -33,7 +33,6 @@ def explain_mismatch(mismatch: Mismatch) -> str:
 
 
 def quote(value: Any) -> str:
-    """Short, and safe on a terminal."""
     if isinstance(value, str):
         return f'"{escape_controls(shorten(value, 60))}"'
     if isinstance(value, dict | list):

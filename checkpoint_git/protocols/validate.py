@@ -44,7 +44,6 @@ def iterate_checked(files: Iterable[tuple[str, FileContent]], now: int) -> Itera
 
 
 def unreadable_document(path: str, error: OSError) -> Document:
-    """Its one finding says why."""
     code, hint = _READ_ERRORS.get(error.errno or 0, ("file/unreadable", "check the file's permissions"))
     message = f"the file cannot be read: {error.strerror or error}"
     skill = open_room(protocol_of(path) or "skill").layout.find_skill(path)
@@ -91,7 +90,6 @@ def _locate_all(findings: list[Finding], path: str, text: str) -> list[Finding]:
 
 
 def place_findings(findings: list[Finding], path: str, places: list[tuple[int, int]]) -> list[Finding]:
-    """In the order of the file. places: line and column of each."""
     located = [
         finding._replace(path=path, line=line, column=column)
         for finding, (line, column) in zip(findings, places, strict=True)

@@ -41,7 +41,7 @@ def say_waiting(stream: TextIO) -> Tell:
 
 @contextmanager
 def hold_place(place: Place, folders: Iterable[str], on_wait: Tell = lambda: None) -> Iterator[None]:
-    """What killed writers left behind in the folders is cleared first."""
+    # What killed writers left behind in the folders is cleared first
     with lock.hold_lock(lock.lock_path(place), on_wait=on_wait):
         for folder in folders:
             atomic.remove_stray_files(folder)

@@ -32,12 +32,11 @@ _LONGEST_TEXT = 80
 
 
 def is_safe(value: str) -> bool:
-    """Whether a shell takes a word as it stands. Names are untrusted; `$(...)` must not get onto a prompt."""
+    # Whether a shell takes a word as it stands. Names are untrusted; `$(...)` must not get onto a prompt
     return len(value) <= _LONGEST and _SAFE.fullmatch(value) is not None
 
 
 def keep_fitting(candidates: Iterable[Candidate], typed: str) -> list[Candidate]:
-    """Each value once, in order."""
     kept = {one.value: one for one in reversed(list(candidates)) if one.value.startswith(typed) and is_safe(one.value)}
     return list(reversed(kept.values()))
 
@@ -84,7 +83,6 @@ def _read_words(
 
 
 def _name_options(options: dict[str, argparse.Action], words: Sequence[str]) -> Iterator[Candidate]:
-    """In the long form, those not said yet or that may be said again."""
     for name, action in options.items():
         said = any(word.split("=", 1)[0] in action.option_strings for word in words)
         repeats = isinstance(action, argparse._AppendAction)

@@ -44,7 +44,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
 
 
 def cut_at_breaks(completed: Completed, typed: str, breaks: str) -> Completed:
-    """What bash wants: it replaces only what stands after the last letter that breaks words in two."""
+    # What bash wants: it replaces only what stands after the last letter that breaks words in two
     letters = [letter for letter in breaks if not letter.isspace() and letter not in "\"'"]
     start = max((typed.rfind(letter) for letter in letters), default=-1) + 1
     kept = [Candidate(one.value[start:], one.text) for one in completed.candidates]

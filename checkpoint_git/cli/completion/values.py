@@ -27,7 +27,6 @@ class Asked(NamedTuple):
 
 # Each is read when a shell asks for it. Whatever goes wrong, the answer is shorter, never an error.
 def read_values(kind: str, asked: Asked) -> list[Candidate]:
-    """kind: as the parser's metavar names it."""
     if not kind or not os.path.isdir(asked.cwd):
         return []
     try:

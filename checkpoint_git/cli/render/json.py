@@ -30,7 +30,7 @@ def write(document: dict[str, Any]) -> str:
 
 
 def _write_pieces(document: dict[str, Any]) -> list[str]:
-    """All are made before the first is shown: what comes late may be impossible to write."""
+    # All are made before the first is shown: what comes late may be impossible to write
     try:
         return [*_join_pieces(document), "\n"]
     except ValueError:  # a number like 1e999, which JSON can spell and a float cannot hold

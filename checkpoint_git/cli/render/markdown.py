@@ -17,7 +17,6 @@ _MARKER = re.compile(r"^(?:[-+=](?=[-=\s]|$)|\d{1,9}(?=[.)](?:\s|$)))")
 
 
 def render(command: str, outcome: Outcome, screen: Screen) -> list[str]:
-    """Paragraphs, lists of what is indented, and tables; the findings are a table of their own."""
     show = _render_source if command in _SHOWING_SOURCE else _render_blocks
     parts = [] if screen.quiet else list(show(outcome.blocks))
     if outcome.findings:
@@ -57,7 +56,7 @@ _SHOWING_SOURCE = frozenset(["show"])  # commands whose lines are a file's, but 
 
 
 def _render_source(blocks: Sequence[Block]) -> Iterator[str]:
-    """The lines of each file between fences that nothing in them can close."""
+    # The lines of each file between fences that nothing in them can close
     lines = [block for block in blocks if isinstance(block, Line)]
     for is_title, group in groupby(lines, key=lambda line: line.style == "strong"):
         texts = [escape_controls(line.text) for line in group]
@@ -69,7 +68,6 @@ def _render_source(blocks: Sequence[Block]) -> Iterator[str]:
 
 
 def _list_items(lines: Sequence[Line]) -> Iterator[str]:
-    """What is indented further than the line before lies below it, one level deeper."""
     levels: list[int] = []
     for line in lines:
         text = line.text.lstrip(" ")

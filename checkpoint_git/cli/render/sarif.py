@@ -18,7 +18,6 @@ _FINGERPRINT = "checkpointFinding/v1"
 
 
 def render(command: str, outcome: Outcome, screen: Screen) -> list[str]:
-    """One run of one tool; every code that occurs is a rule. What is suppressed is there with its reason."""
     findings = [(finding, "") for finding in outcome.findings]
     for entry in outcome.data.get("suppressed", ()):
         suppressed = Finding(**{key: value for key, value in entry.items() if key != "reason"})
@@ -76,7 +75,7 @@ _INDEX = re.compile(r"(?<=/)\d+(?=/|$)")
 
 
 def _fingerprint(finding: Finding, seen: Counter[str]) -> dict[str, Any]:
-    """What a service knows a finding by from run to run: lines move, items move in their lists, days pass."""
+    # What a service knows a finding by from run to run: lines move, items move in their lists, days pass
     from hashlib import sha256
 
     parts = (finding.code, finding.path, _INDEX.sub("#", finding.where), _PASSING.sub("#", finding.message))

@@ -50,7 +50,6 @@ class Screen(NamedTuple):
 
 
 def read_screen(stream: TextIO, env: Mapping[str, str], *, colour: bool = True, quiet: bool = False) -> Screen:
-    """colour: False when the user asked for none."""
     try:
         is_terminal = stream.isatty()
     except ValueError:  # it is closed

@@ -13,7 +13,6 @@ _PIECE = 2_000  # lines
 
 
 def render(command: str, outcome: Outcome, screen: Screen) -> Iterator[str]:
-    """Blocks, findings, summary; a quiet screen gets the findings alone."""
     lines = _render_lines(outcome, screen)
     while piece := list(islice(lines, _PIECE)):
         yield "\n".join(piece) + "\n"

@@ -149,7 +149,7 @@ def _find_merged_number(commit: Commit, subject: str) -> dict[str, str]:
 
 
 def _find_in_title(commit: Commit) -> dict[str, str]:
-    """The first line below a merge commit's subject is the title of the pull request."""
+    # The first line below a merge commit's subject is the title of the pull request
     title = commit.body.strip().partition("\n")[0]
     if _is_unfinished(title) or _read_revert(title)[0]:
         return {}
@@ -173,7 +173,7 @@ def _find_merged_in(commit: Commit, subject: str) -> dict[str, str]:
 
 
 def _find_merged_branch(commit: Commit, subject: str) -> dict[str, str]:
-    """What the merged branch is called after. Neither what it was merged into nor where it came from has landed."""
+    # What the merged branch is called after. Neither what it was merged into nor where it came from has landed
     match = re.match(_MERGE_OF_BRANCH, subject) if commit.parents > 1 else None
     return dict.fromkeys(_find_in_branch(re.sub(_OF_REMOTE, "", match["source"])), MERGE_RULE) if match else {}
 
@@ -191,7 +191,7 @@ def _find_in_branch(source: str) -> list[str]:
 
 
 def _find_told_by_merge(commit: Commit, subject: str) -> dict[str, str]:
-    """A merge commit with words of its own: what it names, unless it says that it is only part of that."""
+    # A merge commit with words of its own: what it names, unless it says that it is only part of that
     if commit.parents < 2 or subject.lower().startswith("merge "):
         return {}
     named = re.sub(_INTO, "", subject)

@@ -76,7 +76,6 @@ class Database:
         return self._rows[buckets]
 
     def add_line(self, tip: str, state: str, size: int) -> int:
-        """The number of a new line; the oldest ones go."""
         query = "INSERT INTO line (tip, size, last, state) VALUES (?, ?, 0, ?)"
         number = self._sql.execute(query, (tip, size, state)).lastrowid
         assert number is not None

@@ -25,7 +25,6 @@ def names_repositories(told: Iterable[Told]) -> bool:
 
 
 def unqualify_all(told: Iterable[Told], own: frozenset[str]) -> list[Told]:
-    """own: see core.references.unqualify."""
     plain: list[Told] = []
     for commit, (merged, reverted, undone) in told:
         named = {unqualify(reference, own): rule for reference, rule in merged.items()}
@@ -109,7 +108,7 @@ def _find_undone(told: Sequence[Told]) -> set[str]:
 
 
 def _settle(start: str, reverters: dict[str, list[str]], undone: dict[str, bool]) -> None:
-    """Decides a commit after those that revert it; without recursion, since a chain of reverts can be long."""
+    # Decides a commit after those that revert it; without recursion, since a chain of reverts can be long
     waiting, seen = [start], {start}
     while waiting:
         commit = waiting[-1]

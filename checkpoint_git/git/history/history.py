@@ -107,7 +107,7 @@ def _find_renamed_folders(
 
 
 def _read_removed_in(work_tree: str, paths: Sequence[str]) -> dict[str, str]:
-    """A folder counts as removed where its last file went; reading ends once all is known."""
+    # A folder counts as removed where its last file went; reading ends once all is known
     words = ["--literal-pathspecs", *PLAIN_LOG, "--diff-filter=D", "--no-renames", "--name-only", "--no-ext-diff"]
     too_deep = read_words(work_tree, ["rev-list", f"--skip={_MAX_DEPTH}", "--max-count=1", "HEAD", "--"])
     words += ["--no-relative", "--format=%x01%H", "HEAD", *(f"^{commit}" for commit in too_deep), "--"]
@@ -134,7 +134,6 @@ def folders_of(path: str) -> Iterator[str]:
 
 
 def _read_renames(work_tree: str, commits: Collection[str]) -> dict[tuple[str, str], str]:
-    """New names by commit and old name, all through one process."""
     words = ["log", "-z", "--stdin", "--no-walk=unsorted", "--root", "-M", f"-l{_FEW * 10}", "--name-status"]
     words += ["--diff-filter=R", "--no-ext-diff", "--no-relative", "--no-show-signature", "--format=%x01%H"]
     stdin = "".join(f"{commit}\n" for commit in sorted(commits)).encode()

@@ -92,7 +92,6 @@ def _read_whole(work_tree: str, path: str, state: str, smallest: int) -> History
 
 
 def _read_indexed(work_tree: str, path: str, state: str) -> History | None:
-    """None where that would not pay."""
     database = _open_database(path)
     lines = {line.tip: line for line in reversed(database.list_lines(state))} if database else {}
     tip = _read_tip(work_tree) if lines else ""
@@ -123,7 +122,6 @@ def _open_database(path: str) -> "Database | None":
 
 
 def _extend(work_tree: str, database: "Database", line: "Line", tip: str, *, is_behind: bool) -> History | None:
-    """is_behind: the line surely lacks nothing."""
     left: list[bytes] = []
     words = [f"^{line.tip}", tip] if is_behind else ["--left-right", f"{line.tip}...{tip}"]
     try:
@@ -200,7 +198,6 @@ def has_index(path: str) -> bool:
 
 
 def remove_index(path: str) -> None:
-    """Also what killed processes left of one, and the folder around it once that is empty."""
     folder, old = os.path.dirname(path), path.removesuffix(".sqlite")  # an index was a folder before it was a database
     layers = [os.path.join(old, name) for name in os.listdir(old)] if os.path.isdir(old) else []
     for remove, gone in ((os.unlink, (path, f"{path}.tmp", *layers)), (os.rmdir, (old, folder))):

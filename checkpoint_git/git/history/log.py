@@ -41,7 +41,7 @@ def read_blocks(work_tree: str, words: Sequence[str]) -> Iterator[bytes]:
 
 
 def _read_chunks(work_tree: str, words: Sequence[str]) -> Iterator[bytes]:
-    """Git writes a page at a time: to wake up for each costs more than all else, so a long answer is let gather."""
+    # Git writes a page at a time: to wake up for each costs more than all else, so a long answer is let gather
     read = 0
     try:
         for chunk in stream_git(words, work_tree, env=environment()):
@@ -57,7 +57,7 @@ def _read_chunks(work_tree: str, words: Sequence[str]) -> Iterator[bytes]:
 # Replacement objects and grafts are left aside, so that a commit's id says for good which history lies behind it. Where
 # a shallow clone ends is respected.
 def environment() -> dict[str, str]:
-    """No other repository, no flush after every commit, no network, no translation."""
+    # No other repository, no flush after every commit, no network, no translation
     own = {"GIT_FLUSH": "0", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": os.devnull, "LC_ALL": "C"}
     return {**offline_env(os.environ), **own}
 

@@ -62,7 +62,7 @@ def _weigh(work_tree: str, history: History | None, wanted: frozenset[str], deci
 
 
 def _find_candidates(work_tree: str, history: History, wanted: Collection[str]) -> set[str]:
-    """Those that name a reference, those that revert one of these, those that revert a revert, and so on."""
+    # Those that name a reference, those that revert one of these, those that revert a revert, and so on
     most = max(_MOST_READ // len(wanted), _FEWEST)
     fresh: set[Place] = set()
     for reference in wanted:
@@ -85,7 +85,6 @@ def _find_candidates(work_tree: str, history: History, wanted: Collection[str]) 
 
 
 def _read_commits(work_tree: str, ids: list[str]) -> list[Commit]:
-    """The newest by their clocks first, of one second merge commits first."""
     found: list[tuple[int, Commit]] = []
     for at in range(0, len(ids), _AT_ONCE):
         words = [*PLAIN_LOG, "--no-walk=unsorted", "--format=%H %ct %P%n%s%n%b", *ids[at : at + _AT_ONCE], "--"]
@@ -120,7 +119,7 @@ def _is_ancestor(work_tree: str, pair: Pair) -> bool:
 
 
 def _walk(work_tree: str, tip: str, pairs: Iterable[Pair]) -> Pairs:
-    """All answers from one walk from the tip: every commit hands on to its parents whose history they are in."""
+    # All answers from one walk from the tip: every commit hands on to its parents whose history they are in
     askers: dict[str, list[str]] = {}
     for older, newer in pairs:
         askers.setdefault(older, []).append(newer)

@@ -88,13 +88,13 @@ def _find_short(block: bytes, first: int) -> list[list[int]]:
 
 
 def _split(pattern: bytes, block: bytes, parts: int) -> list[list[bytes]]:
-    """What stands before each match, and the match's groups: lists of one length. No loop in Python is as fast."""
+    # What stands before each match, and the match's groups: lists of one length. No loop in Python is as fast
     pieces = re.split(pattern, block) if re.search(pattern, block) else [block]
     return [pieces[part:-1:parts] for part in range(parts)]
 
 
 def _places(between: Sequence[bytes], first: int) -> Iterator[int]:
-    """Which message each match is in, from the texts before each: messages are counted by the NULs that end them."""
+    # Which message each match is in, from the texts before each: messages are counted by the NULs that end them
     return islice(accumulate(map(bytes.count, between, repeat(b"\0")), initial=first), 1, None)
 
 

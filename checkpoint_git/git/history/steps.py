@@ -17,8 +17,6 @@ _HEADER = re.compile(rb"\n?\x01([0-9a-f]{40,64})")
 
 
 class Commit(NamedTuple):
-    """Texts are untrusted."""
-
     id: str
     parents: tuple[str, ...]  # full ids
     at: int  # seconds since 1970
@@ -95,7 +93,7 @@ def _read_origins(
 
 
 def _keep_own(steps: list[Step], paths: Sequence[str]) -> list[Step]:
-    """Without what happened to an older name after another file had taken it."""
+    # Without what happened to an older name after another file had taken it
     for path in paths[1:]:
         left = next((at for at, step in enumerate(steps) if any(one.came_from == path for one in step.touches)), 0)
         new = [(at, one) for at, step in enumerate(steps[:left]) for one in step.touches if one.path == path]
@@ -109,7 +107,6 @@ def _keep_own(steps: list[Step], paths: Sequence[str]) -> list[Step]:
 
 
 def _split(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """The NUL-ended fields; one that is too long is cut."""
     rest = b""
     for chunk in chunks:
         *fields, rest = (rest + chunk).split(b"\0")

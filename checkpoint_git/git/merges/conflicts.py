@@ -112,7 +112,6 @@ def read_marker_sizes(work_tree: str, paths: Sequence[str]) -> dict[str, int]:
 
 
 def read_choices(work_tree: str) -> Choices:
-    """The defaults where the driver was not set up in this clone."""
     command = run_git(["config", "--get", DRIVER], work_tree, check=False).out
     installed = read_driver_command(os.fsdecode(command).removesuffix("\n"))
     return installed.choices if installed else Choices()
@@ -179,7 +178,7 @@ def read_line_merges(cwd: str, base: bytes, ours: bytes, theirs: bytes) -> tuple
 
 
 def stage_file(work_tree: str, path: str) -> None:
-    """The stages stay with git: `git checkout --merge` brings them back."""
+    # The stages stay with git: `git checkout --merge` brings them back
     run_git(["update-index", "-z", "--stdin"], work_tree, stdin=os.fsencode(path) + b"\0")
 
 

@@ -67,7 +67,6 @@ class Touched(NamedTuple):
 
 
 def read_commits(cwd: str, ids: Sequence[str], env: Env = None) -> list[Commit]:
-    """By full ids, with the parents that they were made with."""
     commits = []
     for commit, data in zip(ids, read_blobs(cwd, ids, env), strict=True):
         header, _, message = data.partition(b"\n\n")
@@ -272,7 +271,7 @@ class _Reader:
         return Touched(open_files, len(files) - len(open_files), crowded, [base.id for base in self.bases])
 
     def _fill_row(self, row: _Row, contents: dict[str, bytes]) -> Versions:
-        """Of an octopus the two parents count that changed the file, or one and another."""
+        # Of an octopus the two parents count that changed the file, or one and another
         one, other = 0, 1
         if len(row.parents) > 2 and row.changed:
             unchanged = next(number for number in range(len(row.parents)) if number != row.changed[0])

@@ -32,7 +32,6 @@ def read_site(cwd: str, env: Env = None) -> Site:
 
 
 def read_dirty(site: Site, paths: Sequence[str], env: Env = None) -> set[str]:
-    """Those whose index entry or file is not as HEAD has it."""
     if not site.work_tree or not paths:
         return set()
     words = ["--literal-pathspecs", "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--"]

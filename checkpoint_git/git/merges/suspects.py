@@ -47,8 +47,6 @@ def read_recent_merges(cwd: str, now: int, since: str = "", env: Env = None) -> 
 
 
 class _Change(NamedTuple):
-    """A checkpoint path that a merge has otherwise than one of its parents. Blobs of these; "" where there is none."""
-
     path: str
     parents: tuple[str, ...]
     result: str

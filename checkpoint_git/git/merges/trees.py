@@ -41,8 +41,6 @@ class Note(NamedTuple):
 
 
 class TreeMerge(NamedTuple):
-    """clean: nothing is left to anybody."""
-
     tree: str  # with conflict markers or one side's content at what is unsettled
     clean: bool
     unsettled: list[Unsettled]  # sorted by path
@@ -103,7 +101,6 @@ def fetch_missing(cwd: str, bases: Sequence[str], sides: Sequence[str], env: Env
 
 
 def write_blobs(sealed: Sealed, contents: Sequence[bytes]) -> list[str]:
-    """Returns their ids, in order."""
     if not contents:
         return []
     for number, data in enumerate(contents):
@@ -131,8 +128,6 @@ def read_versions(sealed: Sealed, tree: str, paths: Sequence[str]) -> dict[str, 
 
 
 class RenameLoss(NamedTuple):
-    """A checkpoint that one side changed, and the other moved to where none is."""
-
     path: str
     mover: str  # "ours" or "theirs"
     target: str  # "" where that is not known
@@ -192,7 +187,6 @@ def merge_by_lines(plain: Plain, first: str, second: str) -> TreeMerge:
 
 
 def find_stopped(merged: TreeMerge) -> dict[str, tuple[str, ...]]:
-    """Path -> git's words for why."""
     stopped = {one.path: one.kinds for one in merged.unsettled if is_merged(one.path)}
     for note in merged.notes:
         stopped.update({path: (note.kind,) for path in note.paths if is_merged(path) and path not in stopped})

@@ -50,13 +50,11 @@ def write(key: str, value: str) -> str:
 
 
 def write_all(fields: Mapping[str, str]) -> list[str]:
-    """The known keys in their order, then the others as they come."""
     known = [key for key in KEYS if key in fields]
     return [write(key, fields[key]) for key in [*known, *(key for key in fields if key not in KEYS)]]
 
 
 def group(texts: Iterable[str]) -> dict[str, list[str]]:
-    """The different values of each key in the order of the graph, without what is not a field."""
     values: dict[str, list[str]] = {}
     for each in map(parse, texts):
         if each.key and each.value not in values.setdefault(each.key, []):
@@ -65,7 +63,7 @@ def group(texts: Iterable[str]) -> dict[str, list[str]]:
 
 
 def join_files(paths: Iterable[str]) -> str:
-    """Paths in one value, with commas; a comma or line end in a path is percent-encoded."""
+    # Paths in one value, with commas; a comma or line end in a path is percent-encoded
     return ",".join(re.sub(r"[%,\r\n]", lambda found: f"%{ord(found[0]):02X}", path) for path in paths)
 
 
@@ -73,8 +71,6 @@ def join_files(paths: Iterable[str]) -> str:
 
 
 class Entity(NamedTuple):
-    """One node of a graph. relations: the edges that lead to or from it."""
-
     name: str
     entity_type: str
     observations: tuple[str, ...]
@@ -136,7 +132,7 @@ def plan_update(entity: Entity, changes: Mapping[str, str | None]) -> Steps:
 
 
 def next_stamp(before: str, now: int) -> str:
-    """Later than the timestamp before, by thousandths within one second, so that a cut-off update shows."""
+    # Later than the timestamp before, by thousandths within one second, so that a cut-off update shows
     seconds, fraction = read_instant(before) or (0, "")
     if not now <= seconds <= now + _SKEW:  # one far ahead is a wrong clock, and not followed
         return write_instant(now)

@@ -9,7 +9,7 @@ _LOG = os.path.join("checkpoint", "memory-on-commit.log")  # in the git director
 
 
 def after_commit(cwd: str, env: Mapping[str, str]) -> None:
-    """`memory save --on commit` in a session of its own, because a hook must hold nobody up. Never raises."""
+    # `memory save --on commit` in a session of its own, because a hook must hold nobody up. Never raises
     from checkpoint_git.git.repository import read_flag
 
     if not read_flag(SETTING, cwd):
@@ -43,7 +43,6 @@ def after_commit(cwd: str, env: Mapping[str, str]) -> None:
 
 
 def read_log(cwd: str) -> str:
-    """The end of what the last save after a commit printed."""
     from checkpoint_git.disk.discover import find_repository
 
     repository = find_repository(cwd)

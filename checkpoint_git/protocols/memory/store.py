@@ -42,7 +42,7 @@ class Saved(NamedTuple):
 
 
 def load_entity(transport: Transport, name: str) -> Entity | None:
-    """One that is there twice counts as one."""
+    # One that is there twice counts as one
     found = [entity for entity in transport.open_nodes([name]) if entity.name == name]
     if not found:
         return None
@@ -136,7 +136,7 @@ def write_fields(transport: Transport, name: str, changes: Fields) -> Saved:
 
 
 def check_ours(entity: Entity) -> None:
-    """Raises CheckpointError for another client's entity: it is neither changed nor deleted."""
+    # Raises CheckpointError for another client's entity: it is neither changed nor deleted
     if read_entity(entity).state == "foreign":
         message = f'the entity "{entity.name}" is another client\'s: its type is not {ENTITY_TYPE}'
         raise CheckpointError(message, "choose another name: git config checkpoint.memoryEntity NAME")

@@ -107,7 +107,6 @@ def _unknown_form(place: str) -> CheckpointError:
 
 
 def compare(fields: Mapping[str, str], document: Mapping[str, Any], *, to_document: bool) -> list[Difference]:
-    """to_document: where both are set the checkpoint wins, else the document."""
     found = []
     for field in FIELDS:
         ours, theirs = fields.get(field, "").strip(), _read_text(document, field)
@@ -203,7 +202,6 @@ def _write_checkpoint(transport: Transport, name: str, fields: dict[str, str], n
 
 
 def _find_document(cwd: str, named: str) -> str:
-    """The named file, else the nearest status file upward, no higher than the repository's root or this folder."""
     if named:
         if os.path.isfile(path := os.path.join(cwd, named)):
             return path
@@ -239,7 +237,7 @@ def _parse(path: str, data: bytes) -> tuple[str, Any]:
 
 
 def _write_document(path: str, before: bytes, text: str) -> None:
-    """Keeps the line ends and the byte order mark that the file has."""
+    # Keeps the line ends and the byte order mark that the file has
     data = text.encode()
     data = data.replace(b"\n", b"\r\n") if b"\r\n" in before else data
     data = b"\xef\xbb\xbf" + data if before.startswith(b"\xef\xbb\xbf") else data

@@ -41,8 +41,6 @@ _OPTIONS = {
 
 
 class Request(NamedTuple):
-    """A checkpoint to save: the occasion, the fields that the caller gives, and what comes next; "" where unknown."""
-
     trigger: str
     given: Mapping[str, str]
     next_milestone: str = ""

@@ -24,8 +24,6 @@ _FILE_NAME = re.compile(r"phase_([1-9])_([a-z]+(?:_[a-z]+)*)_a([1-9][0-9]{0,5})\
 
 
 class RecordName(NamedTuple):
-    """What the place of a record's file says. ticket_id, run_id: its folders' names, "" where they are not known."""
-
     ticket_id: str
     run_id: str
     ordinal: int
@@ -42,7 +40,6 @@ class RecordName(NamedTuple):
 
 
 def parse_path(path: str) -> RecordName | None:
-    """From its last three parts; None where the file's name is not one of a record."""
     *folders, name = path.rsplit("/", 2)
     match = _FILE_NAME.fullmatch(name)
     if match is None or (match[2], int(match[1])) not in _PAIRS:

@@ -20,8 +20,6 @@ _MOST_NAMED = 10  # attempts in a hint
 
 
 class Run(NamedTuple):
-    """base: absolute path. run_id: canonical UUID."""
-
     base: str
     ticket_id: str
     run_id: str
@@ -70,8 +68,6 @@ class Draft(NamedTuple):
 
 
 class Written(NamedTuple):
-    """path: relative to the base."""
-
     path: str
     value: dict[str, Any]
     warnings: list[str]
@@ -139,7 +135,6 @@ def _path(value: dict[str, Any]) -> str:
 
 
 def _create(base: str, value: dict[str, Any]) -> bool:
-    """False where its name is taken."""
     from checkpoint_git.disk import atomic  # `pipeline list`, the hot verb, writes nothing
 
     data = write_block(value).encode()
@@ -151,7 +146,7 @@ def _create(base: str, value: dict[str, Any]) -> bool:
 
 
 def next_attempt(run: Run, phase: str) -> int:
-    """By the names of the files. Raises CheckpointError at the last."""
+    # By the names of the files. Raises CheckpointError at the last
     following = max(run.attempts(phase), default=0) + 1
     if following > layout.MAX_ATTEMPT:
         raise CheckpointError(f"{phase} has been attempted {layout.MAX_ATTEMPT} times", "start a new run")
@@ -162,8 +157,6 @@ def next_attempt(run: Run, phase: str) -> int:
 
 
 class Found(NamedTuple):
-    """newer ones were passed over because they are broken."""
-
     record: Record
     skipped: list[Skipped]
 
@@ -227,8 +220,6 @@ def read_broken(place: Place, env: Mapping[str, str], now: int) -> Iterator[Skip
 
 
 class PhaseState(NamedTuple):
-    """One phase that must be over. record: its newest attempt, None where there is none. errors: why it is not over."""
-
     phase: str
     record: Record | None
     errors: list[str]
@@ -249,7 +240,6 @@ class Resumption(NamedTuple):
 
     @property
     def run_from(self) -> str:
-        """The first phase that has to be run, the wished one if all is well."""
         return next((each.phase for each in self.phases if each.errors), self.phase)
 
     @property

@@ -161,7 +161,6 @@ def _check_repositories(value: dict[str, Any]) -> Iterator[Finding]:
 
 
 def find_payload_phase(value: dict[str, Any]) -> str:
-    """Empty where the record and its payload do not agree on one."""
     phase, payload = value.get("phase"), value.get("phase_payload")
     claimed = payload.get("phase", phase) if isinstance(payload, dict) else phase
     return phase if isinstance(phase, str) and phase in layout.READ_PHASES and claimed == phase else ""

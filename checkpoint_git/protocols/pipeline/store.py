@@ -17,8 +17,6 @@ SETTING = "checkpoint.pipelineDir"
 
 
 class Skipped(NamedTuple):
-    """path: relative to the base."""
-
     path: str
     reason: str
 
@@ -50,7 +48,6 @@ def find_base(wished: str | None, cwd: str, env: Mapping[str, str]) -> str:
 
 
 def read_setting(cwd: str, env: Mapping[str, str]) -> str:
-    """Empty where it is not set or git is missing."""
     from checkpoint_git.git.run import GitMissingError, stream_git
 
     words = ["config", "--null", "--type=path", "--default", "", "--get", SETTING]

@@ -19,7 +19,7 @@ _MOST_LINES = 3
 
 
 def is_present(place: Place) -> bool:
-    """Whether the usual folder is there, or the repository's configuration may name another one."""
+    # Whether the usual folder is there, or the repository's configuration may name another one
     if os.path.isdir(os.path.join(place.top, layout.BASE)):
         return True
     if not place.git_dir:

@@ -99,14 +99,14 @@ _MOST_FINDINGS = 100
 
 
 def _cut(value: Any) -> Any:
-    """Only the first items of what is too long to be explained whole."""
+    # Only the first items of what is too long to be explained whole
     if isinstance(value, dict):
         return {key: _cut(value[key]) for key in list(value)[:_MOST_ITEMS]}
     return [_cut(item) for item in value[:_MOST_ITEMS]] if isinstance(value, list) else value
 
 
 def _without_echoes(findings: list[Finding]) -> list[Finding]:
-    """A value that is wrong in itself is in the wrong place too: once is enough."""
+    # A value that is wrong in itself is in the wrong place too: once is enough
     wrong = {finding.where for finding in findings if finding.code != rules.MISPLACED}
     return [finding for finding in findings if finding.code != rules.MISPLACED or finding.where not in wrong]
 
@@ -152,7 +152,6 @@ def compare_with_repository(record: Record, path: str) -> list[Finding]:
 
 
 def _read_names(work_tree: str, git_dir: str) -> frozenset[str]:
-    """Its folder, that of the folder that it is a linked work tree of, and its remotes."""
     from checkpoint_git.git.refs import read_own_names
 
     main, found, _ = git_dir.rpartition("/.git/worktrees/")

@@ -99,8 +99,6 @@ class Reply(NamedTuple):
 
 
 class Action(NamedTuple):
-    """needs: the options that must be given. takes: the others that may be."""
-
     act: Callable[[Request], Reply]
     needs: tuple[str, ...]
     takes: tuple[str, ...] = ()
@@ -206,7 +204,7 @@ def _list(request: Request) -> Reply:
 
 def _skipped(skipped: list[Skipped]) -> list[dict[str, str]]:
     def decodable(text: str) -> str:
-        """As JSON can hold it: bytes that are not UTF-8 are escaped."""
+        # As JSON can hold it: bytes that are not UTF-8 are escaped
         return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
     return [{"path": decodable(each.path), "reason": decodable(each.reason)} for each in skipped]
@@ -281,7 +279,7 @@ def _read_json(option: str, text: str, kind: type) -> Any:
 
 
 def _document(reply: Reply) -> Iterator[str]:
-    """In pieces; what is streamed is never held at once."""
+    # In pieces; what is streamed is never held at once
     head = {"success": reply.success, "correlation_id": str(uuid.uuid4()), **reply.members}
     if reply.streamed is None:
         yield json.dumps(head, indent=2) + "\n"

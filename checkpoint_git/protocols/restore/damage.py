@@ -39,7 +39,6 @@ def read_log(root: str) -> Log:
 
 
 def _useless(code: str, message: str, manifest: Manifest, where: str = "") -> Finding:
-    """A point that cannot be rolled back to any more. where: default: its manifest."""
     hint = "it cannot be rolled back to: make a new one of what is there now, then "
     hint += f"`checkpoint restore-point drop {manifest.id}`"
     return Finding(code, "error", message, where or _path_of(manifest), hint=hint)

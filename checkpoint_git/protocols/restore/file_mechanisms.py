@@ -77,7 +77,6 @@ def _is_changed(root: str, found: ScopePath) -> bool:
 
 
 def write_commit(location: Location, message: str, entries: Sequence[Entry], own_files: dict[str, bytes]) -> str:
-    """Of all entries' blobs and of the point's own files (name -> content); its id."""
     blobs = private_objects.write_contents(location.root, list(own_files.values()), location.env)
     files = {name: objects.Entry(_PLAIN, blob) for name, blob in zip(own_files, blobs, strict=True)}
     for entry in entries:

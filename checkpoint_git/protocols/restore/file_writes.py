@@ -29,12 +29,11 @@ def reporting(path: str) -> Iterator[None]:
 
 
 def is_part(path: str) -> bool:
-    """An unfinished file of a rollback that was killed."""
     return path.rpartition("/")[2].startswith(_PART)
 
 
 def check_way(root: str, path: str) -> None:
-    """A path below a symbolic link could end outside the workspace. Raises CheckpointError."""
+    # A path below a symbolic link could end outside the workspace. Raises CheckpointError
     link = find_link_above(root, path)
     if link is not None:
         hint = "put a folder in its place, then run the same command again"
@@ -48,7 +47,7 @@ def check_not_folder(root: str, path: str, hint: str = "move it away") -> None:
 
 
 def remove_path(root: str, path: str, check: Check | None = None) -> None:
-    """What is gone already is fine, a folder with content stays."""
+    # What is gone already is fine, a folder with content stays
     check_way(root, path)
     full = os.path.join(root, path)
     with _writable(os.path.dirname(full)):
@@ -94,7 +93,7 @@ def sync_folders(root: str, paths: Iterable[str]) -> None:
 
 @contextmanager
 def workshop(point_folder: str) -> Iterator[str]:
-    """Private, and on the same file system as the workspace as a rule."""
+    # Private, and on the same file system as the workspace as a rule
     folder = os.path.join(point_folder, ".workshop")
     shutil.rmtree(folder, ignore_errors=True)  # what a killed process left
     with reporting(folder):

@@ -105,7 +105,6 @@ def list_ids(root: str) -> list[str]:
 
 
 def path_below(root: str, path: str) -> str | None:
-    """Relative to the workspace, "" for the workspace itself, None outside."""
     # root may be spelled through a symbolic link, as /tmp is on macOS, and the path too: both spellings count
     for wall in (root, os.path.realpath(root)):
         if path == wall:
@@ -136,11 +135,10 @@ def read_status(path: str) -> os.stat_result | None:
 
 
 def open_plain(path: str) -> int:
-    """A descriptor for reading: no link is followed, and a pipe does not block. Raises OSError."""
+    # A descriptor for reading: no link is followed, and a pipe does not block. Raises OSError
     return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
 
 
 def read_manifest(root: str, point: str) -> bytes:
-    """A manifest's bytes, one more than MAX_MANIFEST at most. Raises OSError."""
     with open(open_plain(manifest_path(root, point)), "rb") as stream:
         return stream.read(MAX_MANIFEST + 1)

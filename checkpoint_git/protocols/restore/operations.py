@@ -19,7 +19,6 @@ from checkpoint_git.protocols.restore.store import Manifest
 
 @contextmanager
 def _noted(workspace: Workspace, operation: str, point: str, details: dict[str, Any]) -> Iterator[None]:
-    """When it is over, failures too. details may be added to meanwhile."""
     try:
         yield
     except BaseException as error:
@@ -87,8 +86,6 @@ def verify_point(workspace: Workspace, point: str) -> list[Finding]:
 
 
 class RolledBackPoint(NamedTuple):
-    """result: None in a dry run."""
-
     manifest: Manifest
     plan: rollback.Plan
     result: rollback.RolledBack | None
@@ -169,7 +166,7 @@ def drop_point(workspace: Workspace, point: str) -> Manifest:
 
 
 def collect_expired(workspace: Workspace, *, dry_run: bool = False) -> list[Manifest]:
-    """Also what a crash left of points that were being dropped; damaged ones stay."""
+    # Also what a crash left of points that were being dropped; damaged ones stay
     with layout.lock(workspace):
         store.remove_unfinished(workspace.root)
         listed = store.list_points(workspace, locked=True)

@@ -182,7 +182,6 @@ def create(
 
 
 def _capture_proven(location: Location, kind: str, found: Sequence[ScopePath]) -> list[Entry]:
-    """Kept, restored in a rehearsal and compared. Raises CheckpointError."""
     kept = {one.path: Entry(one.path, "absent") for one in found}
     waiting = list(found)
     for _ in range(_TRIES):
@@ -303,7 +302,6 @@ def restore_entries(
     sync: bool = True,
     check: file_writes.Check | None = None,
 ) -> None:
-    """Removes nothing in the target folder."""
     folders = [entry for entry in entries if entry.kind == "folder"]
     holding = [entry for entry in entries if entry.kind in ("file", "link")]
     with file_writes.workshop(location.folder) as work_folder:

@@ -131,7 +131,6 @@ def _explain_failure(name: str, said: bytes, env: Mapping[str, str]) -> Checkpoi
 
 @contextmanager
 def open_session(env: Mapping[str, str]) -> Iterator[Query]:
-    """SQL in, what psql prints out. Raises CheckpointError."""
     words = [find_tool("psql", env), "-X", "-A", "-t", "-q", "--no-password", "-v", "ON_ERROR_STOP=1"]
     mark = os.urandom(16).hex()
     with (
@@ -225,7 +224,6 @@ def _check_closed(query: Query, relations: Sequence[Relation]) -> None:
 
 
 def _hash_relations(query: Query, relations: Sequence[Relation], *, with_owned: bool) -> str:
-    """Over definitions and rows. with_owned: of the sequences of their columns too."""
     owned = _ask_of(query, "owned", relations) if with_owned and relations else []
     digest = sha256(b"postgresql 1\n")
     for one in sorted([*relations, *(Relation(*row) for row in owned)]):

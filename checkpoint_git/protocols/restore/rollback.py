@@ -52,8 +52,6 @@ class RolledBack(NamedTuple):
 
 
 class _Job(NamedTuple):
-    """One rollback. within: paths and parts to go back for, all where None."""
-
     workspace: Workspace  # with cwd at its root
     manifest: store.Manifest
     location: Location
@@ -209,7 +207,7 @@ def _check_result(job: _Job, safety: str) -> list[str]:
 
 
 def _make_safety(job: _Job) -> str:
-    """A point of what is in the scope now, noted in the journal before anything is changed; "" for nothing."""
+    # A point of what is in the scope now, noted in the journal before anything is changed; "" for nothing
     workspace, root = job.workspace, job.workspace.root
     if job.within is None:
         asked, plain = _find_asked(job)
@@ -260,7 +258,6 @@ def _find_resumed(job: _Job) -> str:
 
 
 def is_half_way(present: Iterable[Entry], wanted: Iterable[Entry], before: Iterable[Entry]) -> bool:
-    """Whether a state is on the way between two, as a rollback that was cut off leaves it."""
     # in any other state somebody has worked since, so it must be kept first
     known = {_outline(entry) for entry in (*wanted, *before)}
     return all(
@@ -274,7 +271,6 @@ def _outline(entry: Entry) -> tuple[str, ...]:
 
 
 def check_kept(present: Iterable[Entry], changing: Iterable[str], safety: Iterable[Entry]) -> None:
-    """Raises CheckpointError where something that will be changed or removed is not what the safety point holds."""
     kept, changed = {_outline(entry) for entry in safety}, frozenset(changing)
     for entry in present:
         is_known = entry.kind == "absent" or _outline(entry) in kept or file_writes.is_part(entry.path)
@@ -315,7 +311,6 @@ def _read_version(root: str, path: str) -> Version:
 
 
 def check_ways(root: str, remove: Sequence[str], restore: Sequence[Difference], present: Iterable[Entry]) -> None:
-    """Raises CheckpointError where a rollback could not be done as a whole, before anything is changed."""
     kinds = {entry.path: entry.kind for entry in present}
     gone = frozenset(remove)
     # a link that is itself replaced by a folder is not a blocker for what was below that folder

@@ -103,7 +103,6 @@ def _list_folder(root: str, path: str) -> list[str]:
 
 
 def _match(root: str, pattern: str) -> list[str]:
-    """Component by component; `**` stands for any number of folders."""
     parts = pattern.split("/")
     level = {""}
     for at, part in enumerate(parts):
@@ -137,7 +136,7 @@ class ChangedError(Exception):
 
 
 def read_entry_at(root: str, found: ScopePath) -> Entry:
-    """A file that is being written is tried again. Raises CheckpointError."""
+    # A file that is being written is tried again. Raises CheckpointError
     if found.kind == "absent" or found.status is None:
         return Entry(found.path, "absent")
     if found.kind == "folder":

@@ -113,7 +113,6 @@ def hash_content(path: str, *, frozen: bool) -> str:
 
 
 def find_users(path: str) -> list[int]:
-    """The processes that have the database or one of its side files open, as far as this one may know."""
     statuses = [layout.read_status(path + side) for side in ("", *SQLITE_SIDES)]
     wanted = {(status.st_dev, status.st_ino) for status in statuses if status is not None}
     users = set[int]()

@@ -21,7 +21,6 @@ def is_present(place: Place) -> bool:
 
 
 def summarize(question: Question) -> Summary:
-    """No manifest is opened."""
     from checkpoint_git.protocols.restore.layout import list_ids  # most projects have no restore points
 
     if question.reader == "completion":

@@ -125,7 +125,6 @@ class Writer(NamedTuple):
             return changed._replace(archive=self._archive(changed.state)) if is_last else changed
 
     def archive(self) -> Changed:
-        """The state as it was, and where it was moved to."""
         with self._hold() as before:
             return Changed(before, [], archive=self._archive(before))
 
@@ -200,7 +199,7 @@ def _apply(state: State, now: int, change: Change) -> Changed:
 
 
 def _token_value(document: Document | None) -> Value:
-    """A value to change: numbers are bytes, so that whatever is not touched stays what it was."""
+    # A value to change: numbers are bytes, so that whatever is not touched stays what it was
     return {} if document is None or document.text is None else deepcopy(jsontext.parse(document.text).value)
 
 
@@ -209,7 +208,7 @@ def _new_execution(workflow_id: str, now: int) -> Value:
 
 
 def _write(state: State, phase: Value, execution: Value, now: int) -> Changed:
-    """interruption_safe goes to false first and to true last; in between execution.json changes, where it has to."""
+    # interruption_safe goes to false first and to true last; in between execution.json changes, where it has to
     before = _token_value(state.phase) or dict(phase)
     values = {layout.PHASE: phase}
     if execution != _token_value(state.execution):
@@ -250,7 +249,6 @@ def _approve(value: Value, phase: str, now: int) -> Finding | None:
 
 
 def _find_result(place: Place, value: Value, execution: Value, wished: str | None) -> tuple[str, Finding | None]:
-    """(the current phase's output, why it is not a result)."""
     phase = str(value["current_phase"])
     hint = "checkpoint workflow advance --force goes on without it"
     if wished is not None:
@@ -281,7 +279,7 @@ def _find_output_trouble(place: Place, path: Any) -> Finding | None:
 
 
 def _find_movable(place: Place, paths: list[str]) -> list[str]:
-    """Of untrusted outputs, those to move away: not what git has just so, which no session left behind."""
+    # Of untrusted outputs, those to move away: not what git has just so, which no session left behind
     movable = [path for path in dict.fromkeys(paths) if store.is_movable(place, path)]
     if place.work_tree is None or not movable:
         return movable

@@ -73,7 +73,6 @@ def parse_approvals(text: str) -> tuple[str, ...]:
 
 
 def find_skill(file_name: str) -> str:
-    """Returns "phase", "execution", "" for neither."""
     name = file_name.rpartition("/")[2].removesuffix(SUFFIX)
     return name if name in FILES and file_name.endswith(SUFFIX) else ""
 

@@ -34,7 +34,6 @@ class Facts(NamedTuple):
 
 
 def is_finished(state: Mapping[str, Any]) -> bool:
-    """The last phase is complete, and noted as such."""
     # Agents that go to the next phase and leave "complete" as the status have not done that phase. A resume that looks
     # for in_progress alone would read a crash between two phases as a fresh start, and overwrite the state.
     is_complete = state.get("current_phase") == LAST and state.get("phase_status") == "complete"
@@ -42,7 +41,6 @@ def is_finished(state: Mapping[str, Any]) -> bool:
 
 
 def phases_in(state: Mapping[str, Any], key: str) -> list[str]:
-    """The value may break the schema."""
     rows = state.get(key)
     return [str(row.get("phase")) for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
@@ -77,7 +75,7 @@ def plan_resume(state: Mapping[str, Any], facts: Facts) -> Plan:
 
 
 def _plan_design(facts: Facts, *, is_approved: bool) -> Plan:
-    """ARCHITECTURE without its final design: the designs are made, shown, then joined to one."""
+    # ARCHITECTURE without its final design: the designs are made, shown, then joined to one
     row, missing = TABLE["ARCHITECTURE"], explain_missing("ARCHITECTURE", facts.output)
     if not facts.drafts:
         return Plan("spawn", f"{missing}, and there are no designs in {row.drafts}", row.drafter)

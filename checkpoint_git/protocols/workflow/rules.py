@@ -72,7 +72,6 @@ def _warning(code: str, message: str, where: str, hint: str = "") -> Finding:
 
 
 def _read_rows(value: Mapping[str, Any], key: str) -> list[tuple[str, dict[str, Any]]]:
-    """(where, row) of the list's objects."""
     rows = value.get(key)
     items = enumerate(rows) if isinstance(rows, list) else ()
     return [(f"/{key}/{at}", row) for at, row in items if isinstance(row, dict)]
@@ -184,7 +183,6 @@ def list_outputs(phase: dict[str, Any], execution: dict[str, Any]) -> list[tuple
 
 
 def check_output(output: OutputFile, what: str, where: str, hint: str) -> Finding | None:
-    """what: how a message calls it."""
     if output.state == "missing":
         return _error("workflow/output-missing", f"{what} is not there", where, hint)
     if output.state == "outside":
@@ -212,6 +210,5 @@ def check_age(phase: Mapping[str, Any], now: int) -> list[Finding]:
 
 
 def find_age(phase: Mapping[str, Any], now: int) -> int:
-    """Seconds since the workflow began; 0 where that is unknown or in the future."""
     started = read_instant(phase.get("started_at"))
     return 0 if started is None else max(now - started[0], 0)

@@ -56,7 +56,6 @@ class State(NamedTuple):
 
     @property
     def is_over(self) -> bool:
-        """Complete, so that a new one may begin without a question."""
         return bool(self.phase and self.phase.is_valid and is_finished(self.value))
 
     @property

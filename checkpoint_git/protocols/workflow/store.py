@@ -29,7 +29,6 @@ def find_workflow_place(start: str) -> Place | None:
 
 
 def plan_workflow_place(start: str) -> Place:
-    """The same, or where it would be made: the repository's root, else the folder itself."""
     start = os.path.abspath(start)
     repository = find_repository(start)
     return find_workflow_place(start) or _place_at(repository[0] if repository else start, repository)
@@ -192,7 +191,7 @@ def _claim_archive(folder: str, workflow_id: str, instant: str) -> str:
 
 
 def _remove_old_archives(folder: str, newest: str) -> None:
-    """Keeps the newest five, and none that is empty; whatever has another name, or is a link, is left alone."""
+    # Keeps the newest five, and none that is empty; whatever has another name, or is a link, is left alone
     import shutil
 
     names = [name for name in os.listdir(folder) if layout.archive_order(name) is not None]

@@ -104,7 +104,6 @@ def _open_writer(invocation: Invocation) -> Writer:
 
 
 def _report(changed: Changed, lines: list[Block], **more: Any) -> Outcome:
-    """more: members of the answer where it saved something."""
     data = {**changed.state.data(), "saved": list(changed.saved)}
     if changed.refused:
         return Outcome(data, [], changed.refused, 1)
@@ -301,8 +300,6 @@ def _take_up(writer: Writer, args: argparse.Namespace, invocation: Invocation, f
 
 
 def _ask(invocation: Invocation, prospect: Prospect, lines: list[Block]) -> str:
-    """The user's answer at a terminal: "resume", "fresh" or "stop"."""
-
     def show(text: str, end: str = "\n") -> None:
         invocation.stderr.write(f"{escape_controls(text)}{end}")
 

@@ -169,14 +169,13 @@ def _read(text: str, hooks: Hooks) -> dict[str, Any]:
 
 
 def _commands(entries: Sequence[Any]) -> list[dict[str, Any]]:
-    """Those with a command, in groups or not."""
     groups = [entry["hooks"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("hooks"), list)]
     found = [*entries, *(hook for hooks in groups for hook in hooks)]
     return [hook for hook in found if isinstance(hook, dict) and isinstance(hook.get("command"), str)]
 
 
 def _find_ours(entries: Sequence[Any], moment: Moment) -> list[dict[str, Any]]:
-    """Ours, or one that somebody wrote by hand and does the same."""
+    # Ours, or one that somebody wrote by hand and does the same
     start = f"checkpoint {_WORDS[moment].partition(' --')[0]}"
     hooks = _commands(entries)
     ours = [hook for hook in hooks if _OURS.search(hook["command"])]
@@ -184,7 +183,6 @@ def _find_ours(entries: Sequence[Any], moment: Moment) -> list[dict[str, Any]]:
 
 
 def _take_out(entries: Any) -> dict[str, str] | None:
-    """In place; what they remember, None where there were none."""
     if not isinstance(entries, list):
         return None
     ours = [(hook, found) for hook in _commands(entries) if (found := _OURS.search(hook["command"]))]
@@ -210,7 +208,6 @@ def _find_node(text: str, path: tuple[str, ...]) -> Node:
 
 
 def _gap(text: str, path: tuple[str, ...]) -> str:
-    """The white space inside an empty container as letters. Raises Unfit where it is more than that."""
     node = _find_node(text, path)
     inside = text[node.start + 1 : node.end - 1]
     if len(inside) > _LONGEST_GAP:

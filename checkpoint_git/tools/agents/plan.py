@@ -27,7 +27,6 @@ Files = Mapping[str, FileState]  # by the path in the work tree
 
 
 def check_agents(words: Sequence[str], *, guard: bool = False) -> list[str]:
-    """A word may hold several with commas between them."""
     names = [name for word in words for name in word.split(",") if name]
     unknown = [name for name in names if name not in CHOICES]
     hint = f"there are: {', '.join(CHOICES)}"
@@ -83,7 +82,7 @@ def find_agents(present: Callable[[str], bool]) -> list[AgentName]:
 
 
 def _read_file(top: str, relative: str) -> FileState:
-    """Nothing behind a link, and nothing that its owner made unwritable, is to be changed."""
+    # Nothing behind a link, and nothing that its owner made unwritable, is to be changed
     path, parts = os.path.join(top, relative), relative.split("/")
     above = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
     link = next((part for part in above if os.path.islink(os.path.join(top, part))), "")
@@ -126,7 +125,7 @@ def plan_agents(names: Sequence[AgentName], files: Files, *, guard: bool) -> lis
 
 
 def _find_shared(path: str, files: Files, planned: Container[str]) -> str:
-    """The shared copy of a skill where there is one or will be, and none at the agent's own place; else the path."""
+    # The shared copy of a skill where there is one or will be, and none at the agent's own place; else the path
     shared = f"{SHARED}/{path.partition('/')[2]}"
     file = files.get(shared)
     if file is None or file.blocked or files[path].data is not None:
@@ -136,7 +135,6 @@ def _find_shared(path: str, files: Files, planned: Container[str]) -> str:
 
 
 def plan_agents_removal(files: Files) -> list[Step]:
-    """What any init wrote for any agent; [] where nothing is ours."""
     steps = dict[str, Step | None]()
     for agent in TABLE.values():
         for _, path in agent.files:

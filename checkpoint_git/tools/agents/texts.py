@@ -60,7 +60,7 @@ def render_stamped(path: str, text: str, folders: int) -> bytes:
 
 # The stamp is the last line and holds a checksum: a file that the user changed is theirs.
 def read_stamped(data: bytes) -> Stamped:
-    """A clone may have given the file other line ends."""
+    # A clone may have given the file other line ends
     found = _STAMP.search(data)
     if found is None:
         return Stamped("foreign", data)

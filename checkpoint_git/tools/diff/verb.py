@@ -39,8 +39,6 @@ _STYLES: Mapping[str, Style] = {"+": "good", "-": "bad", "@": "dim"}
 
 
 class Changed(NamedTuple):
-    """One file on both sides; None where a side does not have it."""
-
     path: str
     before: bytes | None
     after: bytes | None
@@ -54,7 +52,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
-    """The verb: exit code 0, whether something changed or not."""
+    # The verb: exit code 0, whether something changed or not
     repository = find_repository(invocation.cwd)
     if repository is None:
         raise CheckpointError(f"{invocation.cwd} is not inside a git repository", "checkpoint diff compares commits")

@@ -36,8 +36,6 @@ _APPEND_ONLY = append_only_patterns()[0]
 
 
 class Question(NamedTuple):
-    """One set of files that a hook asks about."""
-
     title: str  # what they are, for the report
     files: Staged = Staged([], [], [])
     losses: Sequence[Loss] = ()  # files that may only be added, and are changed or gone

@@ -142,7 +142,6 @@ def _list_left(file: AuditedFile, after: bytes) -> Iterator[tuple[str, str]]:
 
 
 def write_plan(plan: Plan, on_wait: Callable[[], None]) -> str:
-    """Returns the commit's id. Raises CheckpointError where the files changed meanwhile."""
     site = plan.site
     contents = {file.path: file.after for file in plan.files}
     # Paths are untrusted: what could end a line of the message or look like a trailer is escaped.
@@ -157,7 +156,6 @@ def write_plan(plan: Plan, on_wait: Callable[[], None]) -> str:
 
 
 def plan_data(plan: Plan, commit: str | None) -> dict[str, Any]:
-    """commit: None for a dry run, and where nothing was to be done."""
     return {
         "commit": commit,
         "merges": plan.merges,

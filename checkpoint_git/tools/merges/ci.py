@@ -100,7 +100,7 @@ def _verify(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def _read_named(plain: Plain, name: str) -> str:
-    """The full id. Raises CheckpointError where the commit is not here: nothing is fetched."""
+    # The full id. Raises CheckpointError where the commit is not here: nothing is fetched
     try:
         return read_commit(plain.cwd, name, plain.env)
     except CheckpointError as error:
@@ -118,7 +118,6 @@ def _predict(plain: Plain, base: str | None, head: str, schemas: Schemas) -> Aud
 
 
 def _verify_one(plain: Plain, commit: Commit, base: str | None, head: str | None, schemas: Schemas) -> AuditedMerge:
-    """A merge commit; with a head, a squash of it upon the base."""
     if head is None:
         if len(commit.parents) < 2:
             hint = "of a squash name both sides: --base REF --head REF"
@@ -133,7 +132,6 @@ def _verify_one(plain: Plain, commit: Commit, base: str | None, head: str | None
 
 
 def _verify_chain(plain: Plain, base: str, candidate: str, schemas: Schemas) -> tuple[list[AuditedMerge], list[Commit]]:
-    """Returns also the commits of whose other side nothing is known."""
     cwd, env = plain.cwd, plain.env
     if run_git(["merge-base", "--is-ancestor", base, candidate], cwd, env=env, check=False).code != 0:
         hint = "name the commit that it was built upon; a shallow clone may lack it"

@@ -173,7 +173,6 @@ def describe(audited: AuditedMerge) -> Line:
 
 
 def count_kinds(audited: Sequence[AuditedMerge]) -> dict[str, int]:
-    """Hits that seem to be meant count as "meant"."""
     return dict(Counter("meant" if hit.meant else hit.kind for one in audited for hit in one.hits))
 
 

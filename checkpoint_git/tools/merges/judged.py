@@ -99,7 +99,6 @@ def list_damage(found: Explanation) -> list[Entry]:
 
 
 def key_of(entry: Entry) -> Key:
-    """Equal for an entry in any version: where it is may change."""
     if entry.verdict != "lost":
         return (entry.name, entry.verdict, entry.note, None)
     return (entry.name, entry.base, entry.first, entry.second)

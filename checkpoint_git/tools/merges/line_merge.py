@@ -66,7 +66,6 @@ def _say_kinds(kinds: Sequence[str]) -> str:
 
 
 def find_event(commit: Commit, squash: bool = False, names: Mapping[str, str] | None = None) -> Event:
-    """names: of commits; others are called by their ids."""
     known = names or {}
     first, second = (known.get(parent, parent[:8]) for parent in (*commit.parents, *commit.parents)[:2])
     more = len(commit.parents) - 2
@@ -79,7 +78,6 @@ def find_parents(file: Versions, event: Event) -> Parents:
 
 
 def audit_merges(plain: Plain, events: Sequence[tuple[Commit, Event]], schemas: Schemas) -> Iterator[AuditedMerge]:
-    """Where this clone lacks something, that is the reason why nothing is known."""
     touched = read_touched_each(plain.cwd, [commit for commit, _ in events], plain.env)
     for (commit, event), read in zip(events, touched, strict=True):
         if isinstance(read, str):
@@ -105,7 +103,7 @@ def audit_merge(plain: Plain, commit: Commit, event: Event, schemas: Schemas, to
 
 
 def _is_our_merge(file: Versions, schemas: Schemas) -> bool:
-    """Byte for byte: then there is nothing to explain, which costs twice as much."""
+    # Byte for byte: then there is nothing to explain, which costs twice as much
     if file.first is None or file.second is None or file.result is None:
         return False
     schema, narrative = schemas.load(file.path), schemas.choices.narrative

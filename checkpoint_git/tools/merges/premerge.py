@@ -93,7 +93,7 @@ def _merge(request: Request, now: int, env: Env) -> Premerge:
 
 
 def _read_differing(cwd: str, changes: Iterable[Change], documents: set[str], env: Env | None) -> set[str]:
-    """Paths on which the two merges differ; another spelling of the same document is no difference."""
+    # Paths on which the two merges differ; another spelling of the same document is no difference
     blobs = {one.path: [entry.blob for entry in (one.old, one.after) if entry] for one in changes}
     contents = read_contents(cwd, {blob for path in blobs.keys() & documents for blob in blobs[path]}, env)
     same = {path for path in blobs.keys() & documents if _is_same([contents[blob] for blob in blobs[path]])}
@@ -109,7 +109,7 @@ def _is_same(versions: list[bytes]) -> bool:
 
 
 def _make_message(request: Request, count: int) -> str:
-    """Names are untrusted: what services take for commands is left out of them."""
+    # Names are untrusted: what services take for commands is left out of them
     base, head = (
         _UNSAFE_IN_NAME.sub("?", shorten(name, LONGEST_NAME)) for name in (request.base_name, request.head_name)
     )

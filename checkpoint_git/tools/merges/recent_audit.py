@@ -123,7 +123,6 @@ def _parse_verdicts(cached: Any) -> Verdicts:
 
 
 def _find_open(cwd: str, env: Mapping[str, str], ids: list[str], verdicts: Verdicts, present: Present) -> list[str]:
-    """Those never seen, and those that damaged a file which differs by now."""
     known = [(one, path, verdict) for one in ids for path, verdict in verdicts.get(one, {}).items()]
     blobs = read_blobs_at(cwd, sorted({path for _, path, _ in known}), env)
     marks = {path: _make_mark(blob, present(path)) for path, blob in blobs.items()}
@@ -134,7 +133,7 @@ def _find_open(cwd: str, env: Mapping[str, str], ids: list[str], verdicts: Verdi
 
 
 def _make_mark(blob: str, data: bytes | None) -> str:
-    """Differs once a file is not what the merge was compared with, in HEAD or in the work tree."""
+    # Differs once a file is not what the merge was compared with, in HEAD or in the work tree
     return f"{blob}:{zlib.crc32(data or b''):08x}"
 
 

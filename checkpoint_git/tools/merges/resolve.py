@@ -97,7 +97,6 @@ def resolve(
 
 
 def _select(conflicts: index.Conflicts, top: Top, cwd: str, paths: Sequence[str]) -> tuple[list[Unmerged], list[str]]:
-    """Returns also the paths that name nothing unmerged."""
     if not paths:
         return conflicts.files, []
     found: dict[str, Unmerged] = {}
@@ -146,7 +145,7 @@ def _check_wheres(cases: Sequence[Case], request: Request) -> None:
 
 
 def _apply(top: Top, planned: Resolved, on_wait: Tell) -> Resolved:
-    """Does nothing where the file or git's index changed meanwhile."""
+    # Does nothing where the file or git's index changed meanwhile
     if planned.action == "leave":
         return planned
     case = planned.case

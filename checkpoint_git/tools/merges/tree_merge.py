@@ -150,7 +150,6 @@ def _merge(cwd: str, sides: tuple[str, str], bases: Sequence[str], how: _How, en
 def _join(
     cwd: str, sealed: Sealed, merged: TreeMerge, bases: Sequence[str], schemas: Schemas, is_driven: bool, env: Env
 ) -> MergedTree:
-    """is_driven: git gave the driver all that it could."""
     mine = [file for file in merged.unsettled if _is_mine(file)]
     contents = read_contents(cwd, [side.blob for file in mine for side in file.sides if side], env)
     files, remaining = [], list(_list_others(merged, {file.path for file in mine}))

@@ -48,7 +48,6 @@ class Case(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Relative to the work tree, "/" between its parts."""
         return self.unmerged.path
 
     @property
@@ -101,7 +100,7 @@ def read_raw(work_tree: str, path: str) -> bytes | None:
 
 
 def _find_chosen(work_tree: str, case: Case, stored: bytes) -> dict[str, int] | None:
-    """None where the file holds more than merges and decisions put there."""
+    # None where the file holds more than merges and decisions put there
     ours, base, theirs = (b"" if version is None else version.data for version in case.unmerged.sides)
     if any(version and version.data == stored for version in case.unmerged.sides):
         return {}
@@ -124,7 +123,7 @@ def _as_text(data: bytes) -> str:
 
 
 def list_conflicts(case: Case) -> list[Conflict]:
-    """A single one where the file is decided as a whole."""
+    # A single one where the file is decided as a whole
     if case.merged is not None:
         return decide_each(case.merged, lambda conflict: case.chosen.get(conflict.where), case.size).conflicts
     ours, base, theirs = (None if version is None else Held(_read_value(version)) for version in case.unmerged.sides)

@@ -16,9 +16,8 @@ _LOOKED_AT = 1_000  # bytes
 
 
 def plan_path(place: Place, wished: str | None, cwd: str) -> str:
-    """The absolute path for the page: as wished, else in the git directory, which no commit takes along.
-
-    Outside git it is the current folder. Raises CheckpointError for a path that cannot hold it.
+    """The absolute path for the page: as wished, else in the git directory, which no commit takes along. Outside git it
+    is the current folder. Raises CheckpointError for a path that cannot hold it.
     """
     if wished is None:
         return os.path.join(place.git_dir or cwd, NAME)

@@ -49,10 +49,8 @@ def make_page(
     drift: Sequence[Finding] | None,
     trouble: Sequence[str],
 ) -> PageParts:
-    """The parts of all protocols as those of one page.
-
-    name: of the project, where no protocol says it. drift: None where the doctor was not asked. trouble: what could not
-    be read, and why.
+    """The parts of all protocols as those of one page. name: of the project, where no protocol says it. drift: None
+    where the doctor was not asked. trouble: what could not be read, and why.
     """
     parts = [summary.page or PageParts(beside=[*_draw_blocks(summary)]) for summary in summaries]
     broken = [finding for summary in summaries for finding in summary.findings]

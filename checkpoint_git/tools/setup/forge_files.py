@@ -69,7 +69,7 @@ def _digest(body: bytes) -> str:
 
 
 def is_plain_branch(name: str) -> bool:
-    """Whether a branch can be in a forge's list of branches, where some letters mean more than themselves."""
+    # Whether a branch can be in a forge's list of branches, where some letters mean more than themselves
     return _PLAIN_BRANCH.fullmatch(name) is not None
 
 

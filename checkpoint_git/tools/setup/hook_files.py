@@ -87,13 +87,12 @@ def find_state(hook: HookFile, body: bytes) -> State:
 
 
 def find_interpreter(data: bytes) -> str:
-    """The program of its first line, "" for none."""
     named = re.match(rb"#![ \t]*([^ \t\r\n\0]*)", data)
     return os.fsdecode(named[1]) if named else ""
 
 
 def is_framework_hook(hook: HookFile) -> bool:
-    """The framework writes the file again whenever it is installed."""
+    # The framework writes the file again whenever it is installed
     return _FRAMEWORK_SIGN in (hook.data or b"")
 
 
@@ -103,7 +102,6 @@ def is_own_script(data: bytes) -> bool:
 
 
 def why_not_extend(hook: HookFile) -> str:
-    """Empty when it can."""
     if hook.data is None:
         return hook.blocked
     if not hook.runs:
@@ -135,7 +133,7 @@ def take_out_of(data: bytes) -> bytes | None:
 
 
 def is_shell_script(data: bytes) -> bool:
-    """By its first line; git hands a script without one to sh."""
+    # By its first line; git hands a script without one to sh
     line = data.partition(b"\n")[0].strip()
     if not line.startswith(b"#!"):
         return not re.match(rb"\x7fELF|MZ", data)
@@ -166,7 +164,7 @@ _CONTINUING = (b"&&", b"||", b"|")
 
 
 def ends_before(script: bytes) -> bool:
-    """By `exit` or `exec` for certain: no condition, loop or function around it."""
+    # By `exit` or `exec` for certain: no condition, loop or function around it
     # Nothing is run. Where a line cannot be read for certain, as in a here-document, the answer is no.
     depth, conditional = 0, False
     for line in script.replace(b"\r\n", b"\n").replace(b"\\\n", b" ").splitlines():

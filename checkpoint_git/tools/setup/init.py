@@ -174,7 +174,7 @@ def find_wanted(survey: Survey, options: Options, cwd: str) -> Wanted:
 
 
 def _check_schema(path: str, cwd: str) -> str:
-    """The schema's absolute path. A branch could change a file in a work tree, and with it how it is merged."""
+    # The schema's absolute path. A branch could change a file in a work tree, and with it how it is merged
     if not path:
         return ""
     full = os.path.realpath(os.path.join(cwd, os.path.expanduser(path)))
@@ -201,7 +201,7 @@ def _check_schema(path: str, cwd: str) -> str:
 
 
 def _find_interpreter() -> str:
-    """The running interpreter by its most lasting name: "python3" may be another one after an upgrade."""
+    # The running interpreter by its most lasting name: "python3" may be another one after an upgrade
     if not sys.executable:
         raise CheckpointError("this Python does not know its own path", "start checkpoint with an ordinary Python")
     path = os.path.abspath(sys.executable)

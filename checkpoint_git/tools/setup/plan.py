@@ -33,7 +33,6 @@ class Wanted(NamedTuple):
 
 # Pure. A bare repository gets what a server needs: the drivers, their attributes and one hook that checks pushes.
 def plan_install(survey: Survey, wanted: Wanted) -> list[Step]:
-    """In the order of the steps; one that is there already is a "keep"."""
     return [*plan_settings(survey, wanted), *plan_attributes(survey, wanted), *plan_hooks(survey, wanted)]
 
 
@@ -52,7 +51,7 @@ def plan_uninstall(survey: Survey) -> list[Step]:
 
 
 def plan_settings(survey: Survey, wanted: Wanted) -> list[Step]:
-    """A driver or tool that somebody else defined under our name is left alone."""
+    # A driver or tool that somebody else defined under our name is left alone
     foreign = settings.foreign_sections(survey.settings) or ("\0",)
     text = "is defined by something else; remove it with `git config --unset` and run this again"
     left_out = _FOR_WORK_TREES if survey.place.bare else ()
@@ -136,7 +135,7 @@ def _plan_attributes_removal(label: str, state: FileState) -> list[Step]:
 
 
 def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
-    """Advice where the hooks are somebody else's business."""
+    # Advice where the hooks are somebody else's business
     # No other tool's hook is moved, and core.hooksPath stays: a hook manager that overwrote one had eleven failing
     # tests pushed.
     bare, choice = survey.place.bare, wanted.hooks
@@ -175,7 +174,6 @@ def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
 
 
 def find_server_hook(survey: Survey, choice: HookChoice) -> str:
-    """As chosen, else as an earlier init put it."""
     if choice == "pre-commit":
         hint = "--hooks native (pre-receive), update or none"
         raise CheckpointError("the pre-commit framework has no place in a bare repository", hint)

@@ -95,8 +95,6 @@ def github_matcher() -> dict[str, Any]:
 
 
 class Exported(NamedTuple):
-    """The schema of one kind of file. files: which paths it is for, as a glob. file: its own name."""
-
     name: str
     files: str
     document: dict[str, Any]
@@ -111,14 +109,14 @@ def list_schemas() -> list[Exported]:
 
 
 def _export(schema: Any) -> Any:
-    """Keywords of our own say how files merge: a strict checker would stumble over them."""
+    # Keywords of our own say how files merge: a strict checker would stumble over them
     if isinstance(schema, Mapping):
         return {key: _export(value) for key, value in schema.items() if not key.startswith("x-")}
     return [_export(each) for each in schema] if isinstance(schema, list) else schema
 
 
 def write_text(document: dict[str, Any]) -> str:
-    """It says who wrote it and whether it is still as it was written."""
+    # It says who wrote it and whether it is still as it was written
     head = {key: document[key] for key in ("$schema", "$id") if key in document}
     return json.dumps({**head, "$comment": _sign(document), **document}, indent=2, ensure_ascii=False) + "\n"
 
@@ -128,7 +126,6 @@ def _sign(document: Any) -> str:
 
 
 def is_own_text(data: bytes) -> bool:
-    """Of whatever version, unchanged since."""
     try:
         document = jsontext.load(jsontext.decode(data))
     except jsontext.JsonTextError:

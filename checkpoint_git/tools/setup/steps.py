@@ -79,7 +79,7 @@ def removal_step(
 
 
 def leave_hidden(steps: Sequence[Step], top: str, env: Mapping[str, str]) -> list[Step]:
-    """The steps without new files where git tracks one that is not checked out: those would take its place."""
+    # The steps without new files where git tracks one that is not checked out: those would take its place
     paths = {}
     for step in steps:
         if isinstance(step.change, WriteFile) and not os.path.lexists(step.change.path):
@@ -136,7 +136,7 @@ _OURS, _THEIRS = "+", "="  # a folder that goes when it is empty; one that stays
 # file.
 @contextmanager
 def setup_lock(repository: Repository | None) -> Iterator[None]:
-    """After clearing what a killed one left there."""
+    # After clearing what a killed one left there
     if repository is None or not os.access(repository.common_dir, os.W_OK):
         yield
         return
@@ -202,7 +202,6 @@ def _remove_empty_folders(path: str, count: int) -> None:
 
 
 def find_folders(steps: Sequence[Step]) -> list[str]:
-    """The folders that steps write into, make or may empty, each behind the mark of whose it is."""
     found = dict[str, str]()
     for step in steps:
         if isinstance(step.change, WriteFile):

@@ -78,7 +78,7 @@ def read_survey(place: Repository, env: Mapping[str, str], root: str = "") -> Su
 
 
 def read_file(path: str) -> FileState:
-    """A symbolic link is not followed, and blocked says why there is nothing to read."""
+    # A symbolic link is not followed, and blocked says why there is nothing to read
     if os.path.islink(path):
         return FileState(path, None, "it is a symbolic link")
     try:
@@ -155,7 +155,7 @@ def _read_hook(name: str, path: str, started_by_stub: bool) -> HookFile:
 
 
 def _calls_us(path: str) -> bool:
-    """Also through a link to somebody's script."""
+    # Also through a link to somebody's script
     try:
         with open(path, "rb") as stream:
             return b"checkpoint hook " in stream.read(_LONGEST_HOOK)

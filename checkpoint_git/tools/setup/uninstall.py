@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """Schemas go first, while the folder around them is still there."""
+    # Schemas go first, while the folder around them is still there
     place = _read_place(invocation.cwd)
     schema_steps = schema.remove_schemas(place, invocation.now, dry_run=args.dry_run) if place else []
     result = uninstall(invocation.cwd, invocation.env, dry_run=args.dry_run)
@@ -115,7 +115,7 @@ def _plan_git_dirs(repository: Repository) -> list[Step]:
 
 
 def _plan_exclusion(repository: Repository, env: Mapping[str, str]) -> list[Step]:
-    """The lines that hide restore points from git go with the last point, and not before."""
+    # The lines that hide restore points from git go with the last point, and not before
     name = "info/exclude"
     path = os.path.join(repository.common_dir, name)
     data = read_file(path).data or b""

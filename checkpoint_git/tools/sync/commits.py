@@ -16,8 +16,6 @@ _NAP = 0.05  # seconds
 
 
 class Draft(NamedTuple):
-    """A commit to be made. parents: commits, or numbers of earlier drafts; its tree is the first one's, changed."""
-
     parents: tuple[str | int, ...]
     changes: Sequence[Change]
     message: str
@@ -32,7 +30,6 @@ class Identity(NamedTuple):
 # Commits come from one `git fast-import`, which gets everything in a file that is complete before git starts: a kill
 # leaves all of it or nothing.
 def write_commits(cwd: str, drafts: Sequence[Draft], ref: str, who: Identity, env: Mapping[str, str]) -> list[str]:
-    """Returns the commits' ids; the ref names the last one."""
     words = ["fast-import", "--quiet", "--force", "--done"]
     with tempfile.TemporaryFile() as stream:
         stream.writelines(_describe(drafts, ref.encode(), who))

@@ -36,8 +36,6 @@ class Wish(NamedTuple):
 
 
 class Target(NamedTuple):
-    """follows: it is what the checked-out branch follows."""
-
     remote: str
     branch: str
     follows: bool
@@ -63,7 +61,6 @@ class SyncContext(NamedTuple):
 def open_context(
     place: Place, wish: Wish, now: int, env: Mapping[str, str], tell: Callable[[], None] = lambda: None
 ) -> SyncContext:
-    """Raises CheckpointError without a repository, a remote or a branch."""
     if place.work_tree is None or place.git_dir is None:
         raise CheckpointError(f"{escape_controls(place.root)} is not in a git repository", "git init, or git clone")
     top = place.work_tree

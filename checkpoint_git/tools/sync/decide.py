@@ -143,7 +143,7 @@ def _leave(path: str, code: str, message: str, hint: str, where: str = "") -> De
 
 
 def _open_theirs(path: str, entry: Entry, read: Read) -> bytes | str:
-    """Text is why the content is refused: what a branch offers is untrusted."""
+    # Text is why the content is refused: what a branch offers is untrusted
     if not entry.is_file:
         return "it is not a regular file"
     trouble = find_path_trouble(path)

@@ -56,7 +56,6 @@ def skill_of(path: str) -> str:
 
 # A branch is untrusted: its paths are checked before one is read or written.
 def find_path_trouble(path: str) -> str:
-    """Why a path is not to be read or written, "" where it may be."""
     parts = path.split("/")
     if escape_controls(path) != path or "\\" in path or len(os.fsencode(path)) > _LONGEST_PATH:
         return "its path holds characters that no checkpoint's path has, or is too long"

@@ -166,7 +166,6 @@ def plan_commits(
         return len(drafts) - 1
 
     def carry(entries: Entries) -> list[Change]:
-        """What makes a commit with these files hold the branch's, and everything decided."""
         paths = sorted({*trees.theirs, *entries} - plan.decided.keys())
         others: list[Change] = [
             (path, trees.theirs.get(path)) for path in paths if trees.theirs.get(path) != entries.get(path)

@@ -141,7 +141,7 @@ def read_sent(top: str, record: str, env: Mapping[str, str]) -> list[str]:
 
 
 def _find_switched(context: SyncContext, memory: Memory, trees: Trees) -> Entries:
-    """Files that a switch of HEAD put back to an older version of the branch's: what they hold was made from that."""
+    # Files that a switch of HEAD put back to an older version of the branch's: what they hold was made from that
     if memory.was_at in ("", memory.head):
         return {}
     before = read_differing(context.top, trees.head, memory.head, memory.was_at, context.env)

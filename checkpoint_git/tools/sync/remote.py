@@ -47,7 +47,7 @@ class Reply(NamedTuple):
 
 
 def network_env(env: Mapping[str, str], ssh_is_chosen: bool) -> dict[str, str]:
-    """Git asks nobody for anything, and speaks English; settings handed down with `git -c` stay."""
+    # Git asks nobody for anything, and speaks English; settings handed down with `git -c` stay
     kept = {name: value for name, value in env.items() if name.startswith("GIT_CONFIG")}
     quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_MERGE_AUTOEDIT": "no"}
     if not ssh_is_chosen and "GIT_SSH_COMMAND" not in env and "GIT_SSH" not in env:

@@ -115,7 +115,7 @@ def backoff(attempt: int, last_duration: float, jitter: float) -> float:
 
 
 def _wait(context: SyncContext, pause: float) -> None:
-    """Waits, and looks now and then whether the branch has come to rest: then there is nobody left to wait for."""
+    # Waits, and looks now and then whether the branch has come to rest: then there is nobody left to wait for
     over = min(time.monotonic() + pause, context.ends)
     remote, branch, _ = context.target
     last = ""
@@ -187,7 +187,6 @@ def _move(context: SyncContext, found: Comparison, ground: Ground, ids: list[str
 
 
 def _remember(context: SyncContext, found: Comparison, ids: list[str], there: str, missed: set[str], at: str) -> None:
-    """All but what is open, and what could not be written (missed)."""
     names, memory, shape = context.names, found.memory, found.shape
     if not there:
         return

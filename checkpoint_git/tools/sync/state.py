@@ -58,13 +58,12 @@ class Memory(NamedTuple):
 # the commit that was met. `head` is where HEAD was then. `queue` is what is on its way: its tree is what the work tree
 # held, its first parent the commit to send, more parents are older ones that may still arrive.
 def name_refs(remote: str, branch: str) -> Names:
-    """Refs whose names cannot stand in each other's way, whatever the branch is called."""
+    # Refs whose names cannot stand in each other's way, whatever the branch is called
     remote, branch = (name.replace("%", "%25").replace("/", "%2f") for name in (remote, branch))
     return Names(*(f"{_HOME}/{kind}/{remote}/{branch}" for kind in Names._fields))
 
 
 def read_local(cwd: str, env: Env) -> str:
-    """The ref that HEAD names, "" where it is detached."""
     return os.fsdecode(run_git(["symbolic-ref", "-q", "HEAD"], cwd, env=env, check=False).out).strip()
 
 
@@ -101,7 +100,6 @@ def list_older(queue: Queued | None, tip: str) -> tuple[str, ...]:
 
 
 def find_arrived(cwd: str, queue: Queued | None, tip: str, env: Env) -> str:
-    """The record whose commit is in the branch's history, "" for none."""
     if queue is None or not tip:
         return ""
     if queue.commit and _is_ancestor(cwd, queue.commit, tip, env):

@@ -77,7 +77,6 @@ def _read_project(cwd: str) -> Files:
 
 def read_paths(paths: list[str], cwd: str) -> Files:
     """The files that paths name; a folder stands for those in it. Raises CheckpointError for a path that is not there.
-
     Each file is read when its turn comes; one that is named twice is one file.
     """
     found: dict[str, tuple[str, str]] = {}

@@ -49,7 +49,7 @@ class JsonlTransport:
         return read_entities(named, (line.value for line in lines if line.is_a("relation")))
 
     def create_entities(self, entities: Sequence[Entity]) -> list[str]:
-        """Behind the last entity, as the server does."""
+        # Behind the last entity, as the server does
         lines = self._load()
         taken = {line.get("name") for line in lines if line.is_a("entity")}
         new = [entity for entity in entities if entity.name not in taken]

@@ -126,7 +126,6 @@ async def _call_tool(session: "ClientSession", tool: str, arguments: dict[str, A
 
 @contextmanager
 def _as_unavailable(done: str, words: Sequence[str], stderr: IO[str]) -> Iterator[None]:
-    """Turns whatever the SDK raises into an UnavailableError with the last line of the server's standard error."""
     try:
         yield
     except (GraphError, UnavailableError):
