@@ -151,11 +151,7 @@ def _find_outside_brackets(text: str, wanted: str) -> int:
 
 
 def _unknown_operator(stem: str, operator: str) -> CheckpointError:
-    def distance(known: str) -> tuple[bool, int]:
-        edits = names.count_edits(operator, known, len(operator) + len(known))
-        return not known.startswith(operator), edits or 0
-
-    meant = min((known for known in _OPERATORS if known), key=distance)
+    meant = ("+" if "+" in operator else "") + (":json" if ":" in operator else "")
     hint = f"did you mean --{_shown(stem)}{meant}=...? There are =, +=, -=, :json= and +:json="
     return CheckpointError(f"{quote(operator)} after {quote(stem)} is not an operator", hint)
 
@@ -217,14 +213,14 @@ def _remove(container: Any, key: Any, edit: Edit) -> None:
         del container[key]
         return
     present = container[key]
-    if isinstance(present, dict) and wanted in present:
+    if isinstance(present, dict) and isinstance(wanted, str) and wanted in present:
         del present[wanted]
         return
     at = find_index(present, wanted) if isinstance(present, list) else None
     if at is None:
         from difflib import get_close_matches
 
-        shown = [str(_plain(item)) for item in present if isinstance(item, str | bytes)] if present else []
+        shown = [name for item in (present if isinstance(present, list) else ()) for name in _names_of(item)]
         meant = next(iter(get_close_matches(str(wanted), shown, 1, 0.4)), "")
         hint = f"did you mean {quote(meant)}?" if meant else "name an item by its whole text or by its id"
         if not isinstance(present, list | dict):
@@ -234,12 +230,16 @@ def _remove(container: Any, key: Any, edit: Edit) -> None:
 
 
 def find_index(items: list[Any], wanted: Any) -> int | None:
-    """Where the first item is that a text or number names: as it is, by its id, or by its text."""
+    """Where the first item is that a value names: as it is, by its id, or by its text."""
     for at, item in enumerate(items):
-        held = [item.get(name) for name in (*_ID_NAMES, "text")] if isinstance(item, dict) else [item]
-        if any(each == wanted for each in map(_plain, held)):
+        if str(wanted) in _names_of(item):
             return at
     return None
+
+
+def _names_of(item: Any) -> list[str]:
+    inner = [item[name] for name in (*_ID_NAMES, "text") if name in item] if isinstance(item, dict) else []
+    return [str(_plain(each)) for each in (item, *inner)]
 
 
 def find_item(items: Any, name: str) -> Any:

@@ -8,6 +8,7 @@ from checkpoint_git.core import jsontext
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.skill import store
+from checkpoint_git.protocols.skill.changes import find_item
 from checkpoint_git.protocols.skill.fields import Schema, child_rules, resolve
 
 _MOST_ITEMS = 200  # of one list
@@ -48,16 +49,8 @@ def _descend(schema: Schema, document: Any, names: list[str]) -> tuple[Schema, A
     rules, held = resolve(schema, schema), document
     for name in names:
         rules = child_rules(schema, rules, name)
-        held = _find_child(held, name)
+        held = held.get(name) if isinstance(held, dict) else find_item(held, name)
     return rules, held
-
-
-def _find_child(held: Any, name: str) -> Any:
-    if isinstance(held, dict):
-        return held.get(name)
-    if isinstance(held, list):
-        return next((item for item in held if name in _names_of(item)), None)
-    return None
 
 
 def _names_of(item: Any) -> list[str]:

@@ -77,7 +77,7 @@ def _find_name(name: str, where: str, own: frozenset[str], reader: _Reader) -> t
     if known is None or name in known or reader.new_field or name == "$schema":
         return (name,)
     meant = names.find_meaning(name, where)
-    near = "" if meant else names.find_near_miss(name, known, shortest=4)
+    near = "" if meant else names.find_near_miss(name, known)
     if name in own and (reader.edit.action == "remove" or not (meant or near)):
         return (name,)
     if meant:

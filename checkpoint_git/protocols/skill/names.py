@@ -59,8 +59,7 @@ _SYNONYMS = {
 }
 _CHOICES = {word: choice for choice, words in _SYNONYMS.items() for word in words}
 
-_SHORTEST = 5  # letters
-_LONG = 8  # from here on, two wrong letters still say which name was meant
+_SHORTEST = 5  # letters of a part of a name
 _LONGEST = 24  # no known name has more letters, and no misspelt one more than two more
 
 
@@ -122,18 +121,16 @@ def find_choice(text: str, choices: Iterable[str]) -> str:
     return near[0] if len(near) == 1 else ""
 
 
-def find_near_miss(key: str, known: frozenset[str], shortest: int = _SHORTEST) -> str | None:
-    """The known name that an unknown key probably means, None where it is a name of its own.
+@lru_cache(maxsize=4_000)  # what one file calls its own, the next one mostly does too
+def find_near_miss(key: str, known: frozenset[str]) -> str | None:
+    """The known name that an unknown key probably means, None where it is a name of its own."""
+    if len(key) >= _LONGEST:
+        return None
+    from difflib import get_close_matches  # needed for unknown names alone
 
-    shortest: names with fewer letters are one wrong letter away from too many words.
-    """
-    return _find_near(key, known, shortest) if len(key) < _LONGEST else None
-
-
-@lru_cache(maxsize=1_000)  # what one file calls its own, the next one mostly does too
-def _find_near(key: str, known: frozenset[str], shortest: int) -> str | None:
-    forms = _list_forms(key)
-    return next((name for name in sorted(known) if name in forms or _is_misspelt(forms[0], name, shortest)), None)
+    spelled = _spell(key)
+    swapped = next((name for name in sorted(known) if sorted(name) == sorted(spelled)), None)
+    return next(iter(get_close_matches(spelled, known, 1, 0.8)), swapped)
 
 
 def _split_humps(key: str) -> str:
@@ -144,28 +141,3 @@ def _split_humps(key: str) -> str:
         f"_{letter}" if "A" <= letter <= "Z" and ("a" <= before <= "z" or "0" <= before <= "9") else letter
         for before, letter in zip(f" {key}", key, strict=False)
     )
-
-
-def _is_misspelt(spelled: str, name: str, shortest: int) -> bool:
-    limit = 2 if len(name) >= _LONG else 1
-    if len(name) < shortest or abs(len(spelled) - len(name)) > limit or len(set(spelled) ^ set(name)) > 2 * limit:
-        return False  # an edit brings one letter and takes another away, at most
-    return count_edits(spelled, name, limit) is not None
-
-
-def count_edits(first: str, second: str, limit: int) -> int | None:
-    """How many letters were added, dropped, replaced or swapped with their neighbour; None above the limit."""
-    if abs(len(first) - len(second)) > limit:
-        return None
-    before: list[int] = []
-    row = list(range(len(second) + 1))
-    for at, letter in enumerate(first, 1):
-        above, before, row = before, row, [at]
-        for to, other in enumerate(second, 1):
-            cost = min(before[to] + 1, row[to - 1] + 1, before[to - 1] + (letter != other))
-            if at > 1 and to > 1 and letter == second[to - 2] and first[at - 2] == other:
-                cost = min(cost, above[to - 2] + 1)
-            row.append(cost)
-        if min(row) > limit:
-            return None
-    return row[-1] if row[-1] <= limit else None

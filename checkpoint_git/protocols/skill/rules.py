@@ -11,7 +11,7 @@ from typing import Any
 from checkpoint_git.core.clock import DAY, is_plain_instant, read_instant, write_instant
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.jsontext import join_pointer
-from checkpoint_git.protocols.mismatch import quote
+from checkpoint_git.protocols.mismatch import quote, quote_where
 from checkpoint_git.protocols.skill import names
 from checkpoint_git.protocols.skill.shape import describe, empty_field
 from checkpoint_git.protocols.skill.views import is_open, open_blockers, read_objects, waits_on_user
@@ -353,4 +353,6 @@ def _check_spelling(value: dict[str, Any], where: str, parent: str) -> Iterator[
         meant = names.find_meaning(key, parent) or names.find_near_miss(key, known)
         if meant and not names.is_misplaced_operator(key):
             message = f"unknown field {quote(key)}"
-            yield _warning("skill/unknown-field", join_pointer(where, key), message, f"did you mean {meant}?")
+            at = join_pointer(where, key)
+            hint = f"did you mean {meant}? write it there, then: checkpoint update SKILL '--{quote_where(at)}-='"
+            yield _warning("skill/unknown-field", at, message, hint)

@@ -141,7 +141,11 @@ def find_untracked(place: Place, paths: Sequence[str], env: Mapping[str, str]) -
     from checkpoint_git.git.worktree import read_untracked
 
     found = []
-    for path, is_ignored in read_untracked(place.top, paths, clean_env(env)).items():
+    try:
+        untracked = read_untracked(place.top, paths, clean_env(env))
+    except CheckpointError:  # git is missing, or does not trust the repository: the doctor says so
+        return []
+    for path, is_ignored in untracked.items():
         message, hint = "not in git yet", f"git add {quote_word(path)}"
         if is_ignored:
             message = "git ignores the checkpoint, so no other clone will have it"

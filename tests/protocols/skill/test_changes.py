@@ -231,3 +231,34 @@ def test_a_bracketed_name_in_an_object_is_a_key_letter_by_letter() -> None:
 )
 def test_a_path_that_leads_nowhere_is_refused_with_the_way_to_go(word: str, hint: str) -> None:
     assert hint in refuse(word).hint
+
+
+def test_remove_takes_an_item_by_its_text_number_or_id_and_a_member_by_its_name() -> None:
+    assert apply("--next_actions-=Run the evaluator")["next_actions"] == ["Write the notes API"]
+    assert apply("--progress_table-=plan")["progress_table"][0]["id"] == "sprint-1"
+    assert apply("--prs-=7", prs=[{"number": 7}, 8])["prs"] == [b"8"]
+    assert apply("--prs-=8", prs=[{"number": 7}, 8])["prs"] == [{"number": b"7"}]
+    assert apply("--skill_state-=iteration")["skill_state"] == {}
+    assert "blockers" not in apply("--blockers-=")
+    assert [row["id"] for row in apply("--progress_table[plan]-=")["progress_table"]] == ["sprint-1", "sprint-2"]
+
+
+def test_values_of_json_are_removed_too() -> None:
+    value: dict[str, Any] = to_tokens(checkpoint(blockers=[{"id": "b1"}, {"id": "b2"}]))
+    for edit in changes.make_edits(None, None, {"blockers": [{"id": "b1"}], "next_actions": ["Run the evaluator"]}):
+        apply_edit(value, edit)
+    assert (value["blockers"], value["next_actions"]) == ([{"id": "b2"}], ["Write the notes API"])
+    with pytest.raises(CheckpointError, match="no item"):
+        apply_edit(value, changes.make_edits(None, None, {"skill_state": [{"id": "b1"}]})[0])
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("--next_actions-=Run the evaluater", "Run the evaluator"),
+        ("--step-=x", "--step="),
+        ("--mood-=", "checkpoint show"),
+    ],
+)
+def test_what_is_not_there_cannot_be_removed(word: str, hint: str) -> None:
+    assert hint in refuse(word).hint

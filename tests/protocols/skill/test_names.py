@@ -2,7 +2,14 @@
 
 import pytest
 
-from checkpoint_git.protocols.skill.names import ROOT, ROW, count_edits, find_near_miss, is_misplaced_operator
+from checkpoint_git.protocols.skill.names import (
+    ROOT,
+    ROW,
+    find_choice,
+    find_meaning,
+    find_near_miss,
+    is_misplaced_operator,
+)
 from tests.support.growth import assert_linear
 
 
@@ -28,18 +35,37 @@ def test_a_misspelt_name_is_recognized(key: str, meant: str | None) -> None:
     assert find_near_miss(key, ROOT) == meant
 
 
-def test_shorter_names_count_where_it_is_asked_for() -> None:
-    assert find_near_miss("stp", ROOT) is None
-    assert find_near_miss("stpe", ROOT, shortest=4) == "step"
+def test_swapped_letters_count_in_short_names_too() -> None:
+    assert find_near_miss("stpe", ROOT) == "step"
     assert find_near_miss("lable", ROW) == "label"
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "edits"),
-    [("", "", 0), ("abc", "abc", 0), ("abc", "acb", 1), ("abc", "ab", 1), ("abc", "abcd", 1), ("abc", "xyz", None)],
+    ("name", "parent", "meant"),
+    [
+        ("decision", "", "context_primer.key_decisions"),
+        ("key-decisions", "", "context_primer.key_decisions"),
+        ("Files", "", "context_primer.generated_files"),
+        ("summary", "", "progress_summary"),
+        ("next", "", "next_actions"),
+        ("total_usd", "", "cost.total_usd"),
+        ("merged_prs", "", "skill_state.merged_prs"),
+        ("title", "progress_table", "label"),
+        ("progress", "", ""),  # of two fields
+        ("version", "", ""),
+        ("mood", "", ""),
+    ],
 )
-def test_edits_are_counted_up_to_a_limit(first: str, second: str, edits: int | None) -> None:
-    assert count_edits(first, second, 2) == edits == count_edits(second, first, 2)
+def test_a_word_means_a_field_where_it_means_one_alone(name: str, parent: str, meant: str) -> None:
+    assert find_meaning(name, parent) == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "choice"),
+    [("done", "complete"), ("In-Progress", "in_progress"), ("todo", "not_started"), ("skip", "skipped"), ("x", "")],
+)
+def test_a_synonym_of_a_choice_is_taken_for_it(text: str, choice: str) -> None:
+    assert find_choice(text, ["not_started", "in_progress", "complete", "skipped"]) == choice
 
 
 @pytest.mark.parametrize("key", ["merged_prs+", "a:json", "a+:json", "--step", "a=b"])

@@ -65,7 +65,8 @@ def rotate(place: Place, skill: str, now: int, *, dry_run: bool = False, on_wait
     reverted, findings = _read_reverted(place, read_document(place, skill, now))
     with nullcontext() if dry_run else store.writing(place, on_wait):
         document = read_document(place, skill, now)
-        if document.value is None or document.text is None:
+        is_foreign = any(finding.code == "skill/protocol-version" for finding in document.findings)
+        if document.value is None or document.text is None or is_foreign:
             return RotateResult(skill, [], None, [], 0, [*document.findings, *findings])
         root = jsontext.parse(document.text)
         rotation = plan_rotation(root.value, reverted)
