@@ -59,6 +59,15 @@ def find_repository(start: str) -> tuple[str, str] | None:
     return None
 
 
+def find_common_dir(git_dir: str) -> str:
+    """What all work trees of a repository share: git_dir itself, but for a linked work tree's."""
+    try:
+        with open(os.path.join(git_dir, "commondir"), encoding="utf-8", errors="surrogateescape") as stream:
+            return os.path.normpath(os.path.join(git_dir, stream.read(4096).strip() or "."))
+    except OSError:
+        return git_dir
+
+
 def folders_upward(start: str, top: str | None = None) -> Iterator[str]:
     """From an absolute folder up to top, or to the file system's root where top is not above it."""
     folder = start

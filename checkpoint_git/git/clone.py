@@ -37,18 +37,15 @@ def find_gaps(work_tree: str | None, git_dir: str | None, env: Mapping[str, str]
     """[] outside git. git_dir: of this worktree."""
     if git_dir is None or work_tree is None:
         return []
-    common = find_common_dir(git_dir)
+    # what all worktrees share; disk.discover reads it too, but packages of one layer do not know one another
+    link = _read(os.path.join(git_dir, "commondir"))
+    common = os.path.normpath(os.path.join(git_dir, os.fsdecode(link.strip()))) if link else git_dir
     config = _read(os.path.join(common, "config"))
     return [
         *_find_missing_driver(work_tree, config, env),
         *_find_shallow(common),
         *_find_hidden(work_tree, config + _read(os.path.join(git_dir, "config.worktree")), env),
     ]
-
-
-def find_common_dir(git_dir: str) -> str:
-    link = _read(os.path.join(git_dir, "commondir"))
-    return os.path.normpath(os.path.join(git_dir, os.fsdecode(link.strip()))) if link else git_dir
 
 
 def _read(path: str) -> bytes:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from checkpoint_git.core.outcome import Block, Line, Table
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.core.untrusted_text import clean
-from checkpoint_git.disk.discover import Place
+from checkpoint_git.disk.discover import Place, find_common_dir
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.pipeline import layout
 
@@ -25,8 +25,7 @@ def is_present(place: Place) -> bool:
     if not place.git_dir:
         return False
     # a linked worktree shares the configuration of the repository that it was made from
-    shared = os.path.join(place.git_dir, os.fsdecode(_read(os.path.join(place.git_dir, "commondir"))).strip())
-    files = (os.path.join(shared, "config"), os.path.join(place.git_dir, "config.worktree"))
+    files = (os.path.join(find_common_dir(place.git_dir), "config"), os.path.join(place.git_dir, "config.worktree"))
     return any(b"pipelinedir" in _read(path).lower() for path in files)
 
 

@@ -11,7 +11,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import JsonTextError, decode, load
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.disk.discover import find_place, find_repository
+from checkpoint_git.disk.discover import find_common_dir, find_place, find_repository
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.rules import is_expired, is_plain_path, is_sensitive
 
@@ -242,7 +242,7 @@ def _is_kept(git_dir: str, point: str) -> bool:
     # a look at the files in which git keeps refs: a process takes too long at every tool call
     if not git_dir:
         return False
-    common = os.path.join(git_dir, _read_text(os.path.join(git_dir, "commondir")).strip())
+    common = find_common_dir(git_dir)
     ref = layout.ref_name(point)
     if os.path.isfile(os.path.join(common, ref)) or os.path.isdir(os.path.join(common, "reftable")):
         return True

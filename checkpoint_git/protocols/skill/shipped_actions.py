@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.disk.discover import Place
+from checkpoint_git.disk.discover import Place, find_common_dir
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.views import action_text, open_blockers, read_list, text_field
 from checkpoint_git.version import __version__
@@ -85,7 +85,7 @@ def read_head(git_dir: str) -> str:
     kept otherwise.
     """
     head = _read(os.path.join(git_dir, "HEAD"))
-    common = os.path.normpath(os.path.join(git_dir, _read(os.path.join(git_dir, "commondir")) or "."))
+    common = find_common_dir(git_dir)
     ref = head.removeprefix("ref: ")
     if ref != head:
         head = ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.cache import load_cache, make_digest, mark_file, package_digest, write_cache
-from checkpoint_git.disk.discover import Place
+from checkpoint_git.disk.discover import Place, find_common_dir
 from checkpoint_git.git.merges.conflicts import read_choices
 from checkpoint_git.git.merges.merges import Commit, read_blobs_at, read_contents, read_touched
 from checkpoint_git.git.merges.suspects import read_outside, read_recent_merges, read_suspects
@@ -80,7 +80,7 @@ def read_audit(
     if not recent.ids:
         return Audit()
     choices = read_choices(place.top)
-    cache = os.path.join(_find_common_dir(place.git_dir or ""), *_CACHE)
+    cache = os.path.join(find_common_dir(place.git_dir or ""), *_CACHE)
     rules = make_digest([package_digest(), mark_file(choices.schema)])  # by others every verdict has to be found anew
     verdicts = _parse_verdicts(load_cache(cache, rules) or {})
     open_ids = _find_open(place.top, own, recent.ids, verdicts, present)
@@ -98,14 +98,6 @@ def read_audit(
     found = [damage for one in recent.ids for verdict in verdicts.get(one, {}).values() for damage in verdict.damages]
     cut = sum(one not in verdicts and one not in waiting for one in recent.ids)
     return Audit(len(recent.ids), recent.left_out, cut, tuple(one for one in found if is_asked(one.path)), len(waiting))
-
-
-def _find_common_dir(git_dir: str) -> str:
-    try:
-        with open(os.path.join(git_dir, "commondir"), encoding="utf-8", errors="surrogateescape") as stream:
-            return os.path.join(git_dir, stream.read().rstrip("\n"))
-    except OSError:
-        return git_dir
 
 
 def _parse_verdicts(cached: Any) -> Verdicts:
