@@ -114,11 +114,14 @@ def _report_conflict(path: str, conflict: "Choice") -> None:
 
     ours, _, theirs = conflict.sides
     where = f" --where {_shell_word(conflict.where)}" if conflict.where else ""
-    typed = _shell_word(f"./{path}" if path.startswith("-") else path)
     _say(
         f"conflict in {path} at {conflict.where or '/'}: ours {say_side(ours)}, theirs {say_side(theirs)}; "
-        f"to decide: checkpoint resolve {typed}{where} --take ours|theirs"
+        f"to decide: checkpoint resolve {_typed_path(path)}{where} --take ours|theirs"
     )
+
+
+def _typed_path(path: str) -> str:
+    return _shell_word(f"./{path}" if path.startswith("-") else path)
 
 
 def _shell_word(text: str) -> str:
@@ -138,6 +141,7 @@ def _merge_as_text(request: Request, error: BaseException) -> int:
     if code == 0:
         return _check_clean(request)
     if 0 < code < 128:
+        _say(f"conflict in {request.path}; to decide: checkpoint resolve {_typed_path(request.path)}")
         return CONFLICT
     _keep_theirs(request)
     return CONFLICT

@@ -198,7 +198,7 @@ def _explained(text: str, error: "BaseException | None") -> JsonTextError:
     marker = _find_marker(text)
     if marker >= 0:
         message = "the file has conflict markers: a merge was not finished here"
-        hint = "keep one side of each conflict, remove the marker lines, then git add the file"
+        hint = "edit the file so that it has what both sides wrote, without the marker lines, then git add it"
         return JsonTextError("json/conflict-markers", message, text, marker, hint)
     from checkpoint_git.core.jsonfault import find_fault
 

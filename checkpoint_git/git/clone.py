@@ -13,6 +13,7 @@ _LONGEST_CONFIG = 1 << 20  # bytes
 # The call that driver_settings writes: what it starts, in quotes. git writes a configuration's value in quotes, with
 # escapes, where it holds ";", as ours does.
 _DRIVER = re.compile(rb"^\s*driver = \"test -x '([^'\"\\%]+)' && test -f '([^'\"\\%]+)' ", re.MULTILINE)
+_UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 _SPARSE = re.compile(rb"^\s*sparsecheckout\s*=\s*true\s*$", re.MULTILINE | re.IGNORECASE)
 
 
@@ -42,6 +43,7 @@ def find_gaps(work_tree: str | None, git_dir: str | None, env: Mapping[str, str]
     common = os.path.normpath(os.path.join(git_dir, os.fsdecode(link.strip()))) if link else git_dir
     config = _read(os.path.join(common, "config"))
     return [
+        *_find_unmerged(work_tree, git_dir, env),
         *_find_missing_driver(work_tree, config, env),
         *_find_shallow(common),
         *_find_hidden(work_tree, config + _read(os.path.join(git_dir, "config.worktree")), env),
@@ -54,6 +56,19 @@ def _read(path: str) -> bytes:
             return stream.read(_LONGEST_CONFIG)
     except OSError:
         return b""
+
+
+def _find_unmerged(work_tree: str, git_dir: str, env: Mapping[str, str]) -> Iterator[Gap]:
+    if not any(os.path.exists(os.path.join(git_dir, name)) for name in _UNFINISHED):
+        return
+    from checkpoint_git.git.run import clean_env
+    from checkpoint_git.git.worktree import read_unmerged
+    from checkpoint_git.protocols.registry import is_merged
+
+    count = sum(map(is_merged, read_unmerged(work_tree, clean_env(env))))
+    if count:
+        message = f"git is in the middle of a merge, and {plural(count, 'checkpoint')} of it not resolved"
+        yield Gap("merge/unresolved", message, "checkpoint resolve")
 
 
 def _find_missing_driver(work_tree: str, config: bytes, env: Mapping[str, str]) -> Iterator[Gap]:

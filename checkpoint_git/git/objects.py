@@ -228,9 +228,12 @@ def read_tree(cwd: str, tree: str, env: Env = None, paths: Sequence[str] = ()) -
     return {path: Entry(mode, blob) for (mode, _, blob), path in _list_files(words, cwd, env)}
 
 
-def read_index(cwd: str, pathspecs: Sequence[str] = (), env: Env = None, *, unmerged: bool = False) -> list[IndexEntry]:
-    """An unmerged file once for each of its stages."""
-    words = ["ls-files", "-u" if unmerged else "-s", "-z", "--full-name", "--", *pathspecs]
+def read_index(
+    cwd: str, pathspecs: Sequence[str] = (), env: Env = None, *, unmerged: bool = False, resolved: bool = False
+) -> list[IndexEntry]:
+    """An unmerged file once for each of its stages; with resolved, the stages that resolved files had before."""
+    which = "-u" if unmerged else "--resolve-undo" if resolved else "-s"
+    words = ["ls-files", which, "-z", "--full-name", "--", *pathspecs]
     return [IndexEntry(path, mode, blob, int(stage)) for (mode, blob, stage), path in _list_files(words, cwd, env)]
 
 

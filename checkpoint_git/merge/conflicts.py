@@ -180,29 +180,36 @@ def _count_alike(left: Sequence[str], right: Sequence[str]) -> int:
 
 
 class Sides(NamedTuple):
-    """A text with conflict markers taken apart: with all of ours kept, with all of theirs, and the base's parts."""
+    """A text with conflict markers taken apart: with all of ours kept, with all of theirs, and the base's parts.
+
+    whole_base: the same with all of base, None where a conflict shows none (git's style "merge").
+    """
 
     ours: str
     theirs: str
     base: list[str]
+    whole_base: str | None
 
 
 def split_sides(text: str, size: int) -> Sides:
     """Whatever the labels and the style (merge, diff3, zdiff3)."""
-    kept: Mapping[int, list[str]] = {OURS: [], THEIRS: []}
+    kept: Mapping[int, list[str]] = {OURS: [], BASE: [], THEIRS: []}
     base: list[str] = []
     part: int | None = None
+    count = 0
     for line in split_lines(text):
         turn = _turn(line, size, part)
         if turn is not None:
             part = turn[0]
+            count += part == OURS
             base += [""] if part == BASE else []
-        elif part == BASE:
+            continue
+        if part == BASE:
             base[-1] += line
-        else:
-            for side in (OURS, THEIRS) if part is None else (part,):
-                kept[side].append(line)
-    return Sides("".join(kept[OURS]), "".join(kept[THEIRS]), base)
+        for side in SIDES if part is None else (part,):
+            kept[side].append(line)
+    ours, whole_base, theirs = ("".join(kept[side]) for side in SIDES)
+    return Sides(ours, theirs, base, whole_base if count == len(base) else None)
 
 
 def _turn(line: str, size: int, part: int | None) -> tuple[int | None] | None:

@@ -7,11 +7,11 @@ from typing import Any
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.schema import Mismatch, explain, is_surely_valid
-from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.disk.read import FileContent
 from checkpoint_git.protocols.contract import Room, open_room
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.registry import protocol_of
+from checkpoint_git.protocols.registry import is_merged, protocol_of
 
 
 def check_document(path: str, data: bytes, *, now: int) -> Document:
@@ -27,8 +27,10 @@ def check_document(path: str, data: bytes, *, now: int) -> Document:
         text = jsontext.decode(data)
         value = jsontext.load(text)
     except jsontext.JsonTextError as error:
-        message = escape_controls(error.message)
-        finding = Finding(error.code, "error", message, path, "", error.line, error.column, error.hint)
+        message, hint = escape_controls(error.message), error.hint
+        if error.code == "json/conflict-markers" and is_merged(path):
+            hint = f"checkpoint resolve {quote_word(path)}"
+        finding = Finding(error.code, "error", message, path, "", error.line, error.column, hint)
         return Document(path, skill, None, data.decode("utf-8", "replace"), len(data), [finding])
     findings = _check_value(room, value, skill, len(data), now)
     if text.startswith(jsontext.BYTE_ORDER_MARK):

@@ -151,10 +151,10 @@ def test_an_edit_in_a_line_merge_is_seen_wherever_it_stands(three: Path, style: 
 
 def test_marker_lines_are_told_by_their_size_and_their_turn() -> None:
     text = '{\n"a": "======="\n<<<<<<< x\n1\n=======\n2\n>>>>>>> y\n}\n'
-    assert split_sides(text, 7) == ('{\n"a": "======="\n1\n}\n', '{\n"a": "======="\n2\n}\n', [])
+    assert split_sides(text, 7) == ('{\n"a": "======="\n1\n}\n', '{\n"a": "======="\n2\n}\n', [], None)
     assert split_sides(text, 9).ours == text
 
 
 def test_a_separator_inside_a_text_ends_no_line() -> None:
     text = '{\n"a": "x\u2028<<<<<<< y\x85>>>>>>> z"\n}\n'
-    assert split_sides(text, 7) == (text, text, [])
+    assert split_sides(text, 7) == (text, text, [], text)

@@ -2,17 +2,21 @@
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
 from checkpoint_git.git.driver_settings import DRIVER, Choices, read_driver_command
-from checkpoint_git.git.objects import FILE_MODES, GITLINK, Env, blob_id, read_blobs, read_index
+from checkpoint_git.git.merges.bases import read_base_ids
+from checkpoint_git.git.merges.merges import read_files_at
+from checkpoint_git.git.objects import FILE_MODES, GITLINK, Env, IndexEntry, blob_id, read_blobs, read_index
 from checkpoint_git.git.run import run_git
+from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.registry import is_merged
 
 DEFAULT_MARKER_SIZE = 7
+_MOST_MERGES = 8  # looked at for where markers came from
 _STAGE_OF_SIDE = (2, 1, 3)  # ours, base, theirs
 
 # What is in the git directory while an operation waits for its conflicts; the first that is there counts.
@@ -77,8 +81,12 @@ def read_operation(git_dir: str) -> str:
 
 
 def read_stages(work_tree: str) -> dict[str, Stages]:
+    return _group_stages(read_index(work_tree, unmerged=True))
+
+
+def _group_stages(entries: Sequence[IndexEntry]) -> dict[str, Stages]:
     found: dict[str, Stages] = {}
-    for path, mode, blob, stage in read_index(work_tree, unmerged=True):
+    for path, mode, blob, stage in entries:
         found[path] = (*found.get(path, ()), (mode, blob, stage))
     return found
 
@@ -87,14 +95,49 @@ def read_conflicts(work_tree: str) -> Conflicts:
     """Every unmerged file; the checkpoints among them with their contents, all from one git process."""
     stages = read_stages(work_tree)
     paths = sorted(path for path in stages if is_merged(path))
-    blobs = sorted({blob for path in paths for mode, blob, _ in stages[path] if mode != GITLINK})
+    files = _read_versions(work_tree, {path: stages[path] for path in paths})
+    return Conflicts(files, sorted(set(stages) - set(paths)))
+
+
+def _read_versions(work_tree: str, stages: Mapping[str, Stages]) -> list[Unmerged]:
+    blobs = sorted({blob for each in stages.values() for mode, blob, _ in each if mode != GITLINK})
     contents = dict(zip(blobs, read_blobs(work_tree, blobs), strict=True))
     files = []
-    for path in paths:
-        versions = {stage: Version(mode, blob, contents.get(blob, b"")) for mode, blob, stage in stages[path]}
+    for path, each in stages.items():
+        versions = {stage: Version(mode, blob, contents.get(blob, b"")) for mode, blob, stage in each}
         ours, base, theirs = (versions.get(stage) for stage in _STAGE_OF_SIDE)
-        files.append(Unmerged(path, (ours, base, theirs), stages[path]))
-    return Conflicts(files, sorted(set(stages) - set(paths)))
+        files.append(Unmerged(path, (ours, base, theirs), each))
+    return files
+
+
+def list_marked(work_tree: str) -> list[str]:
+    """Tracked checkpoints with conflict markers in the work tree that git takes for resolved, or never knew as more."""
+    words = ["grep", "-l", "-z", "--full-name", "-e", "^<<<<<<< ", "--", *pathspecs()]
+    found = {os.fsdecode(path) for path in run_git(words, work_tree, check=False).out.split(b"\0") if path}
+    return sorted(path for path in found - set(read_stages(work_tree)) if is_merged(path))
+
+
+def read_past_conflicts(work_tree: str, path: str) -> Iterator[Unmerged]:
+    """What may have been merged where markers were added or committed as they were: the stages that the index had
+    then, which git keeps in the clone that merged, and the parents of the merges that brought markers, newest first.
+    """
+    stages = _group_stages(read_index(work_tree, [f":(top,literal){path}"], resolved=True))
+    yield from (file._replace(stages=()) for file in _read_versions(work_tree, stages))
+    words = ["log", f"-{_MOST_MERGES}", "--merges", "-m", "-S<<<<<<< ", "--format=%P", "--", f":(top,literal){path}"]
+    for parents in dict.fromkeys(run_git(words, work_tree, check=False).out.decode().split("\n")):
+        if len(parents.split()) == 2:
+            ours, theirs = parents.split()
+            base = next(iter(read_base_ids(work_tree, [ours, theirs])), "")
+            commits = (ours, base, theirs)
+            yield make_unmerged(
+                path, [read_files_at(work_tree, [path], commit=each)[path] if each else None for each in commits]
+            )
+
+
+def make_unmerged(path: str, contents: Sequence[bytes | None]) -> Unmerged:
+    """A file of which the index has no stages. contents: ours, base, theirs."""
+    ours, base, theirs = (None if data is None else Version(FILE_MODES[0], "", data) for data in contents)
+    return Unmerged(path, (ours, base, theirs), ())
 
 
 def is_tracked(work_tree: str, path: str) -> bool:

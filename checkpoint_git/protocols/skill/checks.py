@@ -342,17 +342,16 @@ def find_misnamed_files(context: Context) -> Iterator[Finding]:
 # an unfinished merge
 
 
-@check("merge/unresolved", "error", remedy="resolve it and `git add` it")
+@check("merge/unresolved", "error", remedy="`checkpoint resolve`")
 def find_unresolved(facts: SkillFacts) -> Iterator[Finding]:
     """Conflict markers, unmerged files, an operation that waits to be finished."""
     for path in facts.unmerged:
         message = "a merge left this file unresolved: the index holds both sides"
-        again = f"`git checkout --merge -- {quote_word(path)}` runs the merge driver on it again"
-        yield Finding("merge/unresolved", "error", message, path, hint=f"resolve it and `git add` it; {again}")
+        yield Finding("merge/unresolved", "error", message, path, hint=f"checkpoint resolve {quote_word(path)}")
     for summary in facts.summaries:
         if summary.has_finding("json/conflict-markers") and summary.path not in facts.unmerged:
             message = "conflict markers were left in the file, and git takes it for resolved"
-            hint = "edit them away, or take one side: git checkout --ours / --theirs, or restore it from git"
+            hint = f"checkpoint resolve {quote_word(summary.path)}"
             yield Finding("merge/unresolved", "error", message, summary.path, hint=hint)
     if facts.operation:
         message = f"git is in the middle of a {facts.operation}"

@@ -173,6 +173,10 @@ def _words(value: Any) -> str:
 def _next(facts: Facts) -> Section:
     actions, skipped = facts.queue
     if not actions:
+        unread = sum(document.value is None for document in facts.documents)
+        if unread:
+            words = f"What comes next is unknown: {count_of(unread, 'checkpoint')} cannot be read."
+            return Section("next", "Next", [prose(words, "bad")])
         words = "no checkpoint has an action left." if facts.states else "there is no checkpoint yet."
         return Section("next", "Next", [prose(f"Nothing is left to do: {words}", "good" if facts.states else "dim")])
     first, others = actions[0], actions[1 : 1 + _MOST_ACTIONS]

@@ -31,7 +31,8 @@ class Answer(NamedTuple):
 class Plan(NamedTuple):
     """What is to happen.
 
-    reasons: why it is not simply "continue": missing, corrupt, incompatible, invalid, blocked, failed, stale, complete.
+    reasons: why it is not simply "continue": missing, conflict, corrupt, incompatible, invalid, decision, blocked,
+    failed, stale, complete.
     why: the same as a sentence. orientation: the protocol's five lines, () where nothing can be read.
     """
 
@@ -54,6 +55,11 @@ def plan_resume(document: Document | None, skill: str, now: int, shipped: Shippe
     word, value = quote_word(document.skill), document.value
     restart = Answer("restart", f"checkpoint reset {word}")
     version = (value or {}).get("protocol_version")
+    text = document.text or ""
+    if value is None and all(f"\n{marker} " in f"\n{text}" for marker in ("<" * 7, ">" * 7)):
+        why = f"{document.path} is in the middle of a merge: it has conflict markers"
+        resolve = Answer("resolve", f"checkpoint resolve {quote_word(document.path)}")
+        return Plan(skill, "ask", ("conflict",), why, (), "Resolve the merge first, then resume:", (resolve,))
     if value is None or version not in VERSIONS:
         if value is None:
             found = document.findings[0].message if document.findings else "it is no checkpoint"

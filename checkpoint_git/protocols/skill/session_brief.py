@@ -98,7 +98,7 @@ def brief(
         days = (views.find_age(document.value or {}, now) or 0) // DAY
         lines.append(f"Stale: {clean(document.skill, 60)} was not written for {days} days")
     broken = find_broken(documents)[:4]
-    lines += [f"Broken: {clean(f'{found.path}: {found.message}', _MIDDLE)}" for found in broken]
+    lines += [f"Broken: {clean(f'{one.path}: {one.message}; {one.hint}', _MIDDLE)}" for one in broken]
     merged = [f"{clean(part.skill, 60)}: {clean(part.action, _SHORT)}" for part in queue.skipped]
     lines += _listed("Next actions that the history shows as done", merged, 3)
     lines += _listed("Listed files that are gone", [clean(path, _SHORT) for path in gone], 3)

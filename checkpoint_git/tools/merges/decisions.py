@@ -127,6 +127,8 @@ def _show_value(held: Held | None) -> list[str]:
 def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Resolved:
     """asker: who is asked about what the request does not decide."""
     if case.blocked:
+        if case.reason:
+            return _leave(case, (), "resolve/not-valid", case.blocked, "edit the file, then git add it")
         return _leave(case, (), "resolve/not-a-file", case.blocked, "decide it with git: git add, or git rm")
     conflicts = list_conflicts(case)
     if case.edited and not request.take:
@@ -154,7 +156,8 @@ def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Re
         if not decided.remaining:
             return _check(resolved, now)
         findings = [_find_undecided(case, conflict) for conflict in decided.remaining]
-        action: Literal["leave", "write"] = "leave" if decided.sides == case.chosen else "write"
+        # git's own text merge becomes ours, of which only true conflicts are left
+        action: Literal["leave", "write"] = "leave" if decided.merged.data == case.stored else "write"
         return resolved._replace(findings=findings, action=action)
     side = choose(conflicts[0])
     if side is None:

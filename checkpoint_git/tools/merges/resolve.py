@@ -17,7 +17,7 @@ from checkpoint_git.git.merges.conflicts import Top, Unmerged
 from checkpoint_git.merge.conflicts import Conflict, is_about
 from checkpoint_git.protocols.write import Tell, say_waiting
 from checkpoint_git.tools.merges.decisions import TAKES, Asker, Request, Resolved, plan_file
-from checkpoint_git.tools.merges.unmerged import NAMES, Case, list_conflicts, read_case, read_raw
+from checkpoint_git.tools.merges.unmerged import NAMES, Case, list_conflicts, read_case, read_marked_case, read_raw
 
 SUMMARY = "decide the conflicts of a merge, and stage what is clean"
 EXAMPLES = """\
@@ -74,6 +74,8 @@ def resolve(
     """
     top = index.read_top(cwd)
     conflicts = index.read_conflicts(top.work_tree)
+    marked = [index.make_unmerged(path, (None, None, None)) for path in index.list_marked(top.work_tree)]
+    conflicts = conflicts._replace(files=sorted([*conflicts.files, *marked]))
     chosen, skipped = _select(conflicts, top, cwd, request.paths)
     sizes = index.read_marker_sizes(top.work_tree, [file.path for file in chosen])
     choices = index.read_choices(top.work_tree)
@@ -81,7 +83,10 @@ def resolve(
     for file in chosen:
         path = os.path.relpath(os.path.join(top.work_tree, file.path), os.path.realpath(cwd))
         typed = shlex.quote(f"./{path}" if path.startswith("-") else path)
-        cases.append(read_case(top.work_tree, file, typed, sizes[file.path], choices))
+        if file.stages:
+            cases.append(read_case(top.work_tree, file, typed, sizes[file.path], choices))
+        else:
+            cases.append(read_marked_case(top.work_tree, file.path, typed, sizes[file.path], choices))
     _check_wheres(cases, request)
     operation = index.read_operation(top.git_dir)
     if asker:
@@ -151,7 +156,7 @@ def _apply(top: Top, planned: Resolved, on_wait: Tell) -> Resolved:
     case = planned.case
     full = os.path.join(top.work_tree, case.path)
     with hold_lock(lock_path(Place(top.work_tree, top.work_tree, top.work_tree, top.git_dir)), on_wait=on_wait):
-        same_stages = index.read_stages(top.work_tree).get(case.path) == case.unmerged.stages
+        same_stages = index.read_stages(top.work_tree).get(case.path, ()) == case.unmerged.stages
         if not same_stages or read_raw(top.work_tree, case.path) != case.raw:
             message = f"{case.path} changed while it was being resolved; it was left as it is now"
             raise CheckpointError(message, "run the same command again")
@@ -181,6 +186,8 @@ def _keep_copy(top: Top, path: str, data: bytes) -> str:
 
 def _make_outcome(result: ResolveResult, dry_run: bool) -> Outcome:
     sides, go_on = _OPERATIONS[result.operation]
+    if not result.operation and any(not file.case.unmerged.stages for file in result.files):
+        go_on = "git commit"
     start = [Line(f"{path}: nothing to resolve, it is not unmerged") for path in result.skipped]
     if not (result.files or result.skipped):
         start.append(Line("nothing to resolve: no checkpoint is unmerged"))
@@ -217,6 +224,8 @@ def _find_way_back(file: Resolved) -> str:
     typed = file.case.typed
     ours, _, theirs = file.case.unmerged.sides
     version = ours or theirs
+    if not file.case.unmerged.stages:
+        return ""
     if ours and theirs:
         return f"undo: git checkout --merge -- {typed}"
     if version is None:

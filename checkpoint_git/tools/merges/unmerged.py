@@ -12,8 +12,15 @@ from checkpoint_git.core.leaflines import list_leaves
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.discover import is_inside
 from checkpoint_git.git.driver_settings import Choices
-from checkpoint_git.git.merges.conflicts import Unmerged, Version, read_as_stored, read_line_merges
-from checkpoint_git.merge.conflicts import Conflict, Held, decide_each, find_choices, is_text_merge
+from checkpoint_git.git.merges.conflicts import (
+    Unmerged,
+    Version,
+    make_unmerged,
+    read_as_stored,
+    read_line_merges,
+    read_past_conflicts,
+)
+from checkpoint_git.merge.conflicts import Conflict, Held, decide_each, find_choices, is_text_merge, split_sides
 from checkpoint_git.merge.file import Merged, merge_file
 from checkpoint_git.merge.places import newer_side
 from checkpoint_git.protocols.merge_schema import load_merge_schema
@@ -78,6 +85,32 @@ def read_case(work_tree: str, unmerged: Unmerged, typed: str, size: int, choices
     return case._replace(raw=raw, stored=stored, chosen=chosen or {}, edited=chosen is None)
 
 
+def read_marked_case(work_tree: str, path: str, typed: str, size: int, choices: Choices) -> Case:
+    """A file with conflict markers of which the index has no stages: they were added, committed or patched in.
+
+    Merged again is what a past merge had, where the file is that merge's result; else what the markers hold.
+    """
+    for past in read_past_conflicts(work_tree, path):
+        case = read_case(work_tree, past, typed, size, choices)
+        if case.blocked or (case.merged and not case.edited):
+            return case
+    raw = read_raw(work_tree, path) or b""
+    stored = read_as_stored(work_tree, path, raw)
+    sides = split_sides(_as_text(stored), size)
+    base = None if sides.whole_base is None else _as_bytes(sides.whole_base)
+    schema, merged, reason = load_merge_schema(path, choices.schema), None, ""
+    for each in dict.fromkeys([base, None]):  # zdiff3 leaves lines out of the base: it may not be JSON
+        try:
+            ours, theirs = _as_bytes(sides.ours), _as_bytes(sides.theirs)
+            merged = merge_file(each, ours, theirs, schema, narrative=choices.narrative, marker_size=size)
+            break
+        except JsonTextError as error:
+            reason = f"without its markers, {error.version} is not JSON: line {error.line}: {error.message}"
+    unmerged = make_unmerged(path, [_as_bytes(sides.ours), base, _as_bytes(sides.theirs)])
+    blocked = _find_obstacle(work_tree, unmerged) or ("" if merged else reason)
+    return Case(unmerged, typed, size, blocked, merged, reason, raw, stored)
+
+
 def _find_obstacle(work_tree: str, unmerged: Unmerged) -> str:
     if any(version and not version.is_file for version in unmerged.sides):
         return "one side has a symbolic link or a submodule in its place"
@@ -117,6 +150,10 @@ def _find_chosen(work_tree: str, case: Case, stored: bytes) -> dict[str, int] | 
 
 def _as_text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
+
+
+def _as_bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
 
 
 # what there is to decide

@@ -11,7 +11,7 @@ from checkpoint_git.protocols.skill.resume_brief import (
     plan_resume,
 )
 from tests.support.documents import NOW, broken, decision, document
-from tests.support.samples import checkpoint
+from tests.support.samples import checkpoint, checkpoint_text
 
 
 def test_fresh_work_in_progress_goes_on() -> None:
@@ -136,3 +136,10 @@ def test_a_context_of_the_wrong_type_does_no_harm(primer: Any) -> None:
     context = find_context(checkpoint(context_primer=primer))
     assert context.key_decisions == []
     assert context.generated_files in ([], ["a"])
+
+
+def test_conflict_markers_are_a_merge_to_resolve_and_no_fresh_start() -> None:
+    text = checkpoint_text().replace('  "step"', '<<<<<<< HEAD\n  "step"').encode() + b">>>>>>> theirs\n"
+    plan = plan_resume(broken(data=text), "bad", NOW)
+    assert (plan.decision, plan.reasons) == ("ask", ("conflict",))
+    assert [answer.command for answer in plan.answers] == ["checkpoint resolve .checkpoints/bad.checkpoint.json"]

@@ -18,7 +18,7 @@ from checkpoint_git.tools.merges.unmerged import Case
 from tests.scenarios.driven import PATH, branch_with, drive
 from tests.support.command import BIN, run_checkpoint
 from tests.support.repos import GitRepo
-from tests.support.samples import checkpoint_text
+from tests.support.samples import checkpoint, checkpoint_text
 from tests.support.verbs import Ran, lines_of, run_verb
 
 OURS: dict[str, Any] = {"step": "ours-step", "project": "mine", "updated_at": "2026-03-03T00:00:00Z"}
@@ -817,3 +817,72 @@ def test_it_runs_no_driver_and_leaves_no_trace(repo: GitRepo) -> None:
     conflicted(repo)
     run(repo, "--take", "ours")
     assert sorted(path.name for path in (repo.path / ".checkpoints").iterdir()) == ["build.checkpoint.json"]
+
+
+# what git merged as text
+
+
+def decided_differently() -> dict[str, str]:
+    """Two sides that git's text merge stops at, and of which the driver leaves a conflict at the step alone."""
+    base = checkpoint(context_primer={"key_decisions": ["SQLite"]})
+    sides = {"base": base, "ours": {**base, "step": "ours-step"}, "theirs": {**base, "step": "theirs-step"}}
+    for name in ("ours", "theirs"):
+        sides[name]["context_primer"] = {"key_decisions": ["SQLite", f"decided by {name}"]}
+    return {name: json.dumps(each, indent=2) + "\n" for name, each in sides.items()}
+
+
+@pytest.mark.parametrize("style", ["merge", "diff3", "zdiff3"])
+@pytest.mark.parametrize("how", ["unmerged", "added", "committed", "fetched"])
+def test_without_the_driver_resolve_merges_what_it_would_have(repo: GitRepo, style: str, how: str) -> None:
+    conflicted(repo, **decided_differently(), driver=False, style=style)
+    if how != "unmerged":
+        repo.git("add", "-A")
+    if how in ("committed", "fetched"):
+        repo.git("commit", "-q", "-m", "Markers and all")
+    if how == "fetched":  # git keeps the stages of what was resolved in the index alone
+        (repo.path / ".git/index").unlink()
+        repo.git("reset", "-q")
+    ran = run(repo)
+    assert ran.outcome.code == 1
+    assert [(one.code, one.where) for one in ran.outcome.findings] == [("resolve/undecided", "/step")]
+    text = repo.read(PATH)
+    assert text.count("<<<<<<< ") == 1
+    assert "decided by ours" in text
+    assert "decided by theirs" in text
+    assert run(repo, "--where", "/step", "--take", "theirs").outcome.code == 0
+    assert value(repo)["step"] == "theirs-step"
+    assert sorted(value(repo)["context_primer"]["key_decisions"]) == ["SQLite", "decided by ours", "decided by theirs"]
+    assert staged(repo) == repo.read(PATH)
+    assert "nothing to resolve" in said(run(repo))
+
+
+@pytest.mark.parametrize("style", ["merge", "diff3", "zdiff3"])
+def test_where_no_merge_is_left_to_make_again_the_markers_themselves_are_merged(repo: GitRepo, style: str) -> None:
+    conflicted(repo, **decided_differently(), driver=False, style=style)
+    text = repo.read(PATH).replace("tidepool", "tidepool, edited since")
+    repo.git("merge", "--abort")
+    repo.write(PATH, text)
+    assert [one.where for one in run(repo).outcome.findings] == ["/step"]
+    assert run(repo, "--where", "/step", "--take", "ours").outcome.code == 0
+    assert value(repo)["project"] == "tidepool, edited since"
+    assert sorted(value(repo)["context_primer"]["key_decisions"]) == ["SQLite", "decided by ours", "decided by theirs"]
+
+
+def test_markers_that_hold_no_documents_are_left_to_an_editor(repo: GitRepo) -> None:
+    repo.write(PATH, checkpoint_text())
+    repo.commit("Start")
+    repo.write(PATH, checkpoint_text().replace('  "step"', '<<<<<<< HEAD\n  "step"', 1))
+    ran = run(repo, "--take", "ours")
+    assert [one.code for one in ran.outcome.findings] == ["resolve/not-valid"]
+    assert "<<<<<<< HEAD" in repo.read(PATH)
+
+
+def test_whoever_meets_a_conflict_is_sent_to_resolve(repo: GitRepo) -> None:
+    conflicted(repo, **decided_differently(), driver=False)
+    said_by = {verb: run_checkpoint(verb, cwd=repo.path).stdout for verb in ("status", "next", "validate", "prime")}
+    repo.git("add", "-A")
+    said_by["pre-commit"] = run_checkpoint("hook", "pre-commit", cwd=repo.path).stdout
+    for verb, text in said_by.items():
+        assert f"checkpoint resolve {PATH}" in text, verb
+        assert "one side" not in text, verb
+    assert "nothing to do" not in said_by["next"]

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Glyph, Invocation, Line, Outcome
+from checkpoint_git.core.terminal_text import plural
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.git.clone import add_gaps
 from checkpoint_git.protocols.document import find_broken
@@ -67,6 +68,9 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     blocks: list[Block] = []
     for action in actions if args.all else actions[:1]:
         blocks += _lines(action)
+    broken = sum(finding.level == "error" for finding in findings)
+    if not actions and broken:
+        blocks = [Line(f"cannot say what comes next: {plural(broken, 'checkpoint')} cannot be relied on", "bad")]
     blocks = blocks or [Line("nothing to do: no checkpoint has an action left", "good")]
     outcome = Outcome(data, [*blocks, *_skipped_lines(skipped, in_full=args.all)], findings)
     return add_gaps(outcome, place.work_tree, place.git_dir, invocation.env)

@@ -76,7 +76,7 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
     document = None if content is None else check_files([(path, content)], now)[0]
     plan = plan_resume(document, skill, now)
     value = (document.value if document else None) or {}
-    if document is None or plan.decision == "start_fresh":
+    if document is None or document.value is None or plan.decision == "start_fresh":
         return ResumeResult(plan, document, find_context(value), [], {})
     shipped, findings = _read_shipped(place, document)
     plan = plan_resume(document, skill, now, shipped)
@@ -124,7 +124,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     result = resume(place, args.skill, invocation.now, invocation.env)
     others = store.list_skills(place) if os.path.isdir(place.directory) else []
     plan = result.plan
-    if args.go_on and plan.decision == "ask":
+    if args.go_on and plan.decision == "ask" and "conflict" not in plan.reasons:
         plan = plan._replace(decision="continue", question="", answers=())
     result = result._replace(plan=plan)
     errors = [finding for finding in result.document.findings if finding.level == "error"] if result.document else []
