@@ -99,9 +99,10 @@ class SkillFacts:
     @fact("the index", ())
     def not_in_git(self) -> Sequence[Finding]:
         place = self.context.place
-        if place.work_tree is None or not has_commits(place.work_tree):
-            return []
-        return store.find_untracked(place, [one.path for one in self.summaries][:_MOST_ASKED], self.context.env)
+        found = store.find_untracked(place, [one.path for one in self.summaries][:_MOST_ASKED], self.context.env)
+        if found and not has_commits(place.top):  # there nothing is tracked yet
+            found = [finding for finding in found if finding.code == "git/ignored"]
+        return found
 
     @fact("the newest tag", None)
     def newest_tag(self) -> refs.Tag | None:

@@ -40,13 +40,13 @@ def understand(
     new_field: names that nobody knows are taken as they are. Raises CheckpointError for what is not understood.
     """
     taken: list[Understood] = []
-    edits = list(edits)
-    for at, edit in enumerate(edits):
-        if edit.action == "replace" and any(
-            edit.path == other.path and other.action == "replace" for other in edits[:at]
-        ):
-            raise CheckpointError(f"{quote(edit.word)}: {path_text(edit.path)} is set twice", "say it once")
-    return [_understand(value, _Reader(edit, schema, taken, new_field)) for edit in edits], taken
+    meant = [_understand(value, _Reader(edit, schema, taken, new_field)) for edit in edits]
+    for at, edit in enumerate(meant):
+        length = len(edit.path)
+        if edit.action == "replace" and any(other.path[:length] == edit.path for other in meant[:at]):
+            message = f"{quote(edit.word)}: {path_text(edit.path)} is written twice, and the first would be lost"
+            raise CheckpointError(message, "say it once")
+    return meant, taken
 
 
 def _understand(value: Any, reader: _Reader) -> Edit:
