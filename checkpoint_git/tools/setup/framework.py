@@ -20,6 +20,7 @@ def files_pattern() -> str:
 
 _NEW_FILE = b"repos:\n"
 _REPOS = re.compile(rb"^repos:[ \t]*(?:#.*)?\r?$", re.MULTILINE)
+_EMPTY = re.compile(rb"^repos: \[\](?=[ \t]*(?:#.*)?\r?$)", re.MULTILINE)
 _ITEM = re.compile(rb"^( *)- ")
 _OWN_ID = re.compile(rb"^[ \t]*(?:-[ \t]+)?id:[ \t]*['\"]?checkpoint-validate['\"]?[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 
@@ -38,7 +39,8 @@ def has_entry(data: bytes) -> bool:
 
 def add_entry(data: bytes) -> bytes | None:
     """The file with our entry last in its list of repositories; None where that list is written in no plain way."""
-    place = (0, _block_indent(data)) if find_block(data) else _find_end_of_list(data)
+    data, emptied = _EMPTY.subn(b"repos:", data)
+    place = (0, _block_indent(data)) if find_block(data) else _find_end_of_list(data, is_empty=emptied == 1)
     if place is None:
         return None
     at, indent = place
@@ -50,7 +52,15 @@ def new_file() -> bytes:
 
 
 def remove_entry(data: bytes) -> bytes | None:
-    return take_block(data, _NEW_FILE)
+    block, after = find_block(data), take_block(data, _NEW_FILE)
+    if after is None or block is None or "new file" in block.notes:
+        return after
+    head = _REPOS.search(after)
+    lines = after[head.end() :].splitlines() if head else []
+    first = next((line for line in lines if line.strip() and not line.lstrip().startswith(b"#")), b"")
+    if head is None or first.startswith((b" ", b"-")):
+        return after
+    return after[: head.start()] + b"repos: []" + after[head.start() + len(b"repos:") :]  # as it was, or as it must be
 
 
 def is_current(data: bytes) -> bool:
@@ -64,12 +74,14 @@ def _block_indent(data: bytes) -> bytes:
     return item[1] if item else b""
 
 
-def _find_end_of_list(data: bytes) -> tuple[int, bytes] | None:
+def _find_end_of_list(data: bytes, *, is_empty: bool) -> tuple[int, bytes] | None:
     """(offset behind the list's last line, indentation of its items). One plain `repos:` block list, or nothing."""
     heads = list(_REPOS.finditer(data))
     if len(heads) != 1 or b"\t-" in data or re.search(rb"^(?:---|\.\.\.)", data[heads[0].end() :], re.MULTILINE):
         return None
     at = data.find(b"\n", heads[0].start()) + 1
+    if is_empty:
+        return at or len(data), b""
     end, indent = 0, None
     for line in data[at:].splitlines(keepends=True) if at else []:
         at += len(line)

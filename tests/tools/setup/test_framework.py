@@ -34,10 +34,15 @@ PLAIN = {
     "CRLF": "repos:\r\n- repo: meta\r\n  hooks: []\r\n",
     "a block of text at the end": "repos:\n- repo: meta\n  hooks:\n  - id: x\n    entry: |\n      a\n      # b\n",
     "comments between": "repos:\n# first\n- repo: meta\n  hooks: []\n# second\n- repo: meta\n  hooks: []\n# end\n",
+    "an empty list": "repos: []\n",
+    "an empty list with more around it": "# top\nrepos: []  # none yet\n\n# and then\nci:\n  skip: [x]\n",
+    "an empty list, CRLF": "repos: []\r\nfail_fast: true\r\n",
+    "an empty list at the end": "fail_fast: true\nrepos: []",
     "a document start": "---\nrepos:\n- repo: meta\n  hooks: []\n",
 }
 NOT_PLAIN = {
-    "flow style": "repos: []\n",
+    "an empty list of another spelling": "repos: [ ]\n",
+    "an empty list twice": "repos: []\nrepos: []\n",
     "flow list": "repos: [{repo: meta, hooks: []}]\n",
     "no repos": "fail_fast: true\n",
     "an empty list": "repos:\n",
