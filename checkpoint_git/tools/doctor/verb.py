@@ -9,12 +9,13 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.outcome import Invocation, Line, Outcome, Rule, Style, Table
 from checkpoint_git.core.progress import make_teller
-from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
-from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, shorten
+from checkpoint_git.disk.discover import Place, find_place, find_repository, relative_path
 from checkpoint_git.git.history.log import has_commits
 from checkpoint_git.git.objects import read_commit
 from checkpoint_git.git.repository import Repository, may_be_bare, read_repository
 from checkpoint_git.git.staged import read_committed
+from checkpoint_git.git.worktree import list_roots
 from checkpoint_git.protocols.check import Check, Context, run_checks
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.tools.doctor.catalog import choose_checks, list_checks
@@ -27,6 +28,7 @@ SAFE = "safe"  # what a bare --fix asks for
 SUMMARY = "compare checkpoints with git's history and the file system, and prove that the merge driver works"
 EXAMPLES = """\
   checkpoint doctor                            everything; run it before you push
+  checkpoint doctor --all                      every .checkpoints folder of the repository
   checkpoint doctor build                      one skill's checkpoint, and the installation
   checkpoint doctor --list                     the checks: what they look at, how it is fixed
   checkpoint doctor --check drift              all checks whose code begins with drift/
@@ -40,6 +42,7 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("skill", metavar="SKILL", nargs="?", help="look at this skill's checkpoint only")
+    parser.add_argument("--all", action="store_true", help="look at every .checkpoints folder of this repository")
     parser.add_argument("--list", action="store_true", help="show the checks, and run none")
     help_text = "run only this check, or a group such as drift; may be given several times"
     parser.add_argument("--check", metavar="CODE", action="append", default=[], help=help_text)
@@ -64,18 +67,27 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         repository = read_repository(invocation.cwd, invocation.env)
         if repository is not None and repository.bare:
             return _diagnose_bare(repository, args, checks, invocation)
-    place = find_place(invocation.cwd)
+    if args.all and (skill or words):
+        raise CheckpointError("--all looks at every folder", "name one, or fix it, with: checkpoint -C FOLDER doctor")
+    top = (find_repository(invocation.cwd) or ("",))[0]
+    roots = list_roots(top, invocation.env) if top and (args.all or os.path.abspath(invocation.cwd) == top) else []
+    if args.all and top and not roots and not os.path.isdir(os.path.join(top, ".checkpoints")):
+        return _conclude("no checkpoints in this repository", {"checks": [], "documents": 0}, [], [], args)
+    place = _find_place(invocation.cwd, roots, args)
     since = read_commit(place.top, args.since) if args.since is not None else ""
     show_progress = make_teller(invocation)
 
-    def look() -> Diagnosis:
+    def look(place: Place = place) -> Diagnosis:
         try:
             return diagnose(place, invocation.now, skill, checks, env=invocation.env, tell=show_progress, since=since)
         finally:
             show_progress("")
 
+    if args.all and roots:
+        return _report(_join([look(find_place(root)) for root in roots]), args)
     if not words:
-        return _report(look(), args)
+        others = [relative_path(root, place.top) for root in roots if root != place.root and not skill]
+        return _add_others(_report(look(), args), others)
     from checkpoint_git.tools.doctor import fix  # who only looks needs neither init's plans nor the lock
 
     codes = fix.choose_codes(words, skill, invocation.env)
@@ -90,6 +102,31 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         blocks=[*fixes.blocks, *outcome.blocks],
         findings=[*outcome.findings, *fixes.findings],
     )
+
+
+def _find_place(cwd: str, roots: Sequence[str], args: argparse.Namespace) -> Place:
+    try:
+        return find_place(roots[0] if args.all and roots else cwd)
+    except CheckpointError as error:
+        hint = f"there is one in {os.path.relpath(roots[0], cwd)}: checkpoint doctor --all" if roots else error.hint
+        raise CheckpointError(error.message, hint) from None
+
+
+def _join(found: Sequence[Diagnosis]) -> Diagnosis:
+    """As one; what concerns the repository is there once."""
+    findings = list(dict.fromkeys(finding for one in found for finding in one.findings))
+    suppressed = list(dict.fromkeys(each for one in found for each in one.suppressed))
+    count = sum(one.documents for one in found)
+    return found[0]._replace(documents=count, findings=findings, suppressed=suppressed)
+
+
+def _add_others(outcome: Outcome, folders: Sequence[str]) -> Outcome:
+    if not folders:
+        return outcome
+    named = escape_controls(join_some(folders))
+    text = f"{len(folders)} more in {named}, not looked at (checkpoint doctor --all does)"
+    data = {**outcome.data, "not_looked_at": folders}
+    return outcome._replace(data=data, summary=[*outcome.summary, Line(text, "warn", hang=2)])
 
 
 def _split_fix_words(skill: str | None, words: Sequence[str]) -> tuple[str | None, list[str]]:

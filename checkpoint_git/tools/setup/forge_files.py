@@ -22,7 +22,7 @@ FORGES: tuple[Forge, ...] = get_args(Forge)
 # Every command in them comes from one table, so that a test can read each as the command line would.
 COMMANDS = {
     "validate": "validate --strict",
-    "doctor": "doctor --check content --check merge --check pipeline --check drift/action-shipped "
+    "doctor": "doctor --all --check content --check merge --check pipeline --check drift/action-shipped "
     "--check drift/blocker-shipped --check drift/file-missing",
     "verify": 'ci verify --base "origin/$BASE" --head HEAD',
     "premerge": 'ci premerge --base "origin/$BASE" --head "origin/$HEAD" --branch="refs/heads/$HEAD" '

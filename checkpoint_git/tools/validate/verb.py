@@ -10,7 +10,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import plural
-from checkpoint_git.disk.discover import find_place, find_repository, relative_path
+from checkpoint_git.disk.discover import Place, find_place, find_repository, relative_path
 from checkpoint_git.disk.read import FileContent, read_content
 from checkpoint_git.protocols.contract import find_files, find_scattered_files, open_room
 from checkpoint_git.protocols.registry import KINDS, find_kind, fixed_paths, protocol_of
@@ -18,11 +18,13 @@ from checkpoint_git.protocols.validate import iterate_checked
 
 SUMMARY = "check checkpoints against the schema and the protocol's rules"
 EXAMPLES = """\
-  checkpoint validate                         the nearest .checkpoints folder
+  checkpoint validate                         the nearest .checkpoints folder; at a repository's top, all of them
   checkpoint validate .checkpoints/build.checkpoint.json
   checkpoint validate --staged                what a commit would take in
   checkpoint validate --rev origin/main       what a commit holds
   checkpoint validate --strict --format github"""
+
+_LONGEST_INDEX = 1 << 28  # bytes
 
 Files = Iterable[tuple[str, FileContent]]
 
@@ -43,7 +45,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     if args.staged or args.rev is not None:
         files = _read_from_git(args, invocation.cwd, invocation.env)
     else:
-        files = read_paths(args.paths, invocation.cwd) if args.paths else _read_project(invocation.cwd)
+        files = read_paths(args.paths, invocation.cwd) if args.paths else _read_project(invocation.cwd, invocation.env)
     for document in iterate_checked(files, invocation.now):
         findings += document.findings
         checked.append({"path": document.path, "valid": document.is_valid})
@@ -60,19 +62,41 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
 # the work tree
 
 
-def _read_project(cwd: str) -> Files:
-    """All files of the project with the nearest .checkpoints; without one, of the nearest folder that has any."""
+def _read_project(cwd: str, env: Mapping[str, str]) -> Files:
+    """All files of the project with the nearest .checkpoints; without one, of the nearest folder that has any.
+
+    At the top of a work tree, those of every project in it.
+    """
     try:
         place = find_place(cwd)
         folder, top = place.root, place.top
+        roots = _list_roots(cwd, env) if _has_nested_folders(place) else []
     except CheckpointError:
         folder, repository = os.path.abspath(cwd), find_repository(cwd)
-        while not find_files(folder):
+        roots = [] if find_files(folder) else _list_roots(cwd, env)
+        while not roots and not find_files(folder):
             if (repository and folder == repository[0]) or folder == os.path.dirname(folder):
                 raise
             folder = os.path.dirname(folder)
         top = repository[0] if repository else folder  # which no link may leave
-    return ((relative_path(path, top), read_content(path, top)) for path in find_files(folder))
+    paths = [path for each in dict.fromkeys([folder, *roots]) for path in find_files(each)]
+    return ((relative_path(path, top), read_content(path, top)) for path in paths)
+
+
+def _list_roots(cwd: str, env: Mapping[str, str]) -> list[str]:
+    from checkpoint_git.git.worktree import list_roots
+
+    repository = find_repository(cwd)
+    return list_roots(cwd, env) if repository and os.path.abspath(cwd) == repository[0] else []
+
+
+def _has_nested_folders(place: Place) -> bool:
+    # to start git takes as long as all the rest of a run: paths stand in its index as they are
+    try:
+        with open(os.path.join(place.git_dir or "", "index"), "rb") as index:
+            return b"/.checkpoints/" in index.read(_LONGEST_INDEX)
+    except OSError:
+        return False
 
 
 def read_paths(paths: list[str], cwd: str) -> Files:

@@ -395,3 +395,34 @@ def test_files_that_are_not_read_for_their_names_are_noted(healthy: GitRepo) -> 
     assert [one.path for one in ran.outcome.findings] == [f".checkpoints/{name}" for name in meant]
     assert {one.level for one in ran.outcome.findings} == {"note"}
     assert found(healthy, "build", "--check", "content/not-read") == []
+
+
+def test_folders_that_were_not_looked_at_are_named_and_all_looks_at_them(healthy: GitRepo) -> None:
+    healthy.write("pkg/a/.checkpoints/api.checkpoint.json", checkpoint_text(skill="api", status="almost"))
+    ran = examine(healthy)
+    assert ran.outcome.data["not_looked_at"] == ["pkg/a"]
+    assert "checkpoint doctor --all" in str(ran.outcome.summary)
+    whole = examine(healthy, "--all")
+    assert (whole.outcome.exit_code, whole.outcome.data["documents"]) == (1, 2)
+    assert {one.path for one in whole.outcome.findings if one.level == "error"} == {
+        "pkg/a/.checkpoints/api.checkpoint.json"
+    }
+    assert "not_looked_at" not in examine(healthy, cwd=healthy.path / "pkg/a").outcome.data
+
+
+def test_without_a_folder_at_the_top_the_others_are_named(repo: GitRepo) -> None:
+    repo.write("pkg/a/.checkpoints/api.checkpoint.json", checkpoint_text(skill="api"))
+    with pytest.raises(CheckpointError) as raised:
+        examine(repo)
+    assert raised.value.hint == "there is one in pkg/a: checkpoint doctor --all"
+    assert examine(repo, "--all").outcome.data["documents"] == 1
+
+
+def test_all_of_no_folder_is_well(repo: GitRepo) -> None:
+    ran = examine(repo, "--all")
+    assert (ran.outcome.exit_code, ran.outcome.findings) == (0, [])
+
+
+def test_all_fixes_nothing(healthy: GitRepo) -> None:
+    with pytest.raises(CheckpointError, match="--all"):
+        examine(healthy, "--all", "--fix")

@@ -164,3 +164,24 @@ def test_a_projects_records_are_named_from_its_repository(repo: GitRepo, records
     assert [row["path"] for row in ran.outcome.data["checked"]] == [
         f".claude/checkpoints/T-1/{RUN}/phase_1_implement_a{number}.yaml" for number in (1, 2)
     ]
+
+
+def test_at_the_top_of_a_work_tree_every_folder_is_checked_and_elsewhere_the_nearest(repo: GitRepo) -> None:
+    repo.write(".checkpoints/build.checkpoint.json", checkpoint_text())
+    repo.write("pkg/a/.checkpoints/api.checkpoint.json", checkpoint_text(skill="api"))
+    repo.write("pkg/b/.checkpoints/api.checkpoint.json", BAD)
+    repo.write("gone/.checkpoints/api.checkpoint.json", BAD)
+    repo.write(".gitignore", "gone\n")
+    repo.git("add", "-A")
+
+    def check(folder: str) -> list[str]:
+        ran = run_verb(verb, cwd=repo.path / folder, env=dict(os.environ))
+        return [one["path"] for one in ran.outcome.data["checked"]]
+
+    mine, first, second = (f"{folder}.checkpoints/" for folder in ("", "pkg/a/", "pkg/b/"))
+    names = [f"{mine}build.checkpoint.json", f"{first}api.checkpoint.json", f"{second}api.checkpoint.json"]
+    assert check("") == names
+    assert check("pkg/a") == names[1:2]
+    (repo.path / names[0]).unlink()
+    (repo.path / ".checkpoints").rmdir()
+    assert check("") == names[1:]
