@@ -1,8 +1,6 @@
-"""The merge driver that git starts: `PYTHON -I -S driver.py [OPTIONS] %O %A %B %L %P`.
+"""The merge driver that git starts: `PYTHON -I -S driver.py [OPTIONS] %O %A %B %L %P`."""
 
-A doorstep only: git runs this file as a script, which is compiled at every start, so what it does lies in mergefile.py.
-"""
-
+# git runs this file as a script, which is compiled at every start: what it does is in mergefile.py
 if __name__ == "__main__":
     import sys
 

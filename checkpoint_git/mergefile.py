@@ -1,9 +1,4 @@
-"""Three files on disk merged as git's merge drivers do: read, merge, replace, and fall back to git's text merge.
-
-Its exit code is for the command that git was configured with: 0 clean, 3 a conflict that is written into the file;
-anything else means that nothing was done, and that command then runs git's own merge. Nothing is ever written to
-stdout. On git's hot path: it imports only what the interpreter is made of.
-"""
+"""Three files on disk merged as git's merge drivers do: read, merge, replace, and fall back to git's text merge."""
 
 import gc
 
@@ -40,6 +35,9 @@ class Request:
         self.schema = options.get("--merge-schema", "")
 
 
+# The exit code is for the command that git was configured with: 0 clean, 3 a conflict that is written into the file;
+# anything else means that nothing was done, and that command then runs git's own merge. Nothing is ever written to
+# stdout. On git's hot path: it imports only what the interpreter is made of.
 def main(arguments: "list[str]", conflict: int = CONFLICT) -> "NoReturn":
     # Leaves at once: there is nothing to tear down, nor time for the garbage collector
     gc.disable()

@@ -1,13 +1,4 @@
-"""JSON as text that must survive: strict reading, and a tree that knows where each value is in its source.
-
-In the tree a number is its source token as bytes (b"1.0"), so that values are equal where the JSON is, numbers compared
-as they are written. Positions are offsets in characters from 0; lines and columns count from 1.
-
-The module knows nothing of files or of what the values mean. The merge driver imports it on git's hot path, so it needs
-the interpreter's C scanner (`_json`) alone. That scanner makes values, not positions: where a value ends is found by
-scanning it once more, and a container's members when they are asked for. An unsound text is read a second time by
-core/jsonfault.py, because the scanner's words are no help to a person.
-"""
+"""JSON as text that must survive: strict reading, and a tree that knows where each value is in its source."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,6 +41,8 @@ class JsonTextError(Exception):
         self.version = ""
 
 
+# In the tree a number is its source token as bytes (b"1.0"), so that values are equal where the JSON is, numbers
+# compared as they are written. Positions are offsets in characters from 0; lines and columns count from 1.
 class Node:
     """One value, its source text[start:end], and key_start, where its key's quote opens (start for what has no key)."""
 
@@ -84,6 +77,9 @@ class Node:
 _UNREAD = True
 
 
+# On git's hot path, so it needs the interpreter's C scanner (`_json`) alone. That makes values, not positions: where a
+# value ends is found by scanning it once more, and a container's members when they are asked for. An unsound text is
+# read again by core/jsonfault.py: the scanner's words are no help to a person.
 class _Settings:
     strict = True
     object_hook = None

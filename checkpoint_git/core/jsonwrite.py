@@ -1,11 +1,4 @@
-"""Writing a document from pieces of others: untouched pieces keep their bytes, new ones take the style around them.
-
-A result is one of: a Node (taken from a source document), Fresh (written anew), Built (a container put together from
-results) or Choice (a place where several texts are possible: a conflict). The writer lays a result out as a list of
-segments: text, or an Alternatives where the text depends on the side. `lead` is the indentation of the line that a
-value begins on, `inner` that of a container's members, None in a container on one line. On git's hot path: no imports
-but jsontext's.
-"""
+"""Writing a document from pieces of others: untouched pieces keep their bytes, new ones take the style around them."""
 
 from checkpoint_git.core.jsontext import CONTAINERS, Node, read_string, to_tokens
 
@@ -26,6 +19,8 @@ if TYPE_CHECKING:
 OURS, BASE, THEIRS = SIDES = 0, 1, 2
 
 
+# A result is one of: a Node (taken from a source document), Fresh (written anew), Built (a container put together from
+# results) or Choice (a place where several texts are possible: a conflict).
 class Fresh:
     """Inside the value a Node stands for its own value."""
 
@@ -141,6 +136,9 @@ def _lead_of(node: Node) -> str:
     return text[begin:end]
 
 
+# It lays a result out as a list of segments: text, or an Alternatives where the text depends on the side. `lead` is the
+# indentation of the line that a value begins on, `inner` that of a container's members, None in a container on one
+# line.
 class Writer:
     def __init__(self, target: Node, *sources: "Node | None") -> None:
         self.text = target.text

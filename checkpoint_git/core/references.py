@@ -1,8 +1,4 @@
-"""Pull requests and tickets as people name them in text, brought to one spelling; it knows neither history nor files.
-
-The spellings: "#12" a pull request or an issue, "!12" a merge request, "ABC-123" a ticket; with a repository in front,
-"owner/name#12", where the text named one.
-"""
+"""Pull requests and tickets as people name them in text, brought to one spelling; it knows no history and no files."""
 
 import re
 from collections.abc import Callable
@@ -11,6 +7,8 @@ from typing import NamedTuple
 MAX_TEXT = 100_000  # characters looked at; nobody names a pull request behind them
 
 
+# The spellings: "#12" a pull request or an issue, "!12" a merge request, "ABC-123" a ticket; with a repository in
+# front, "owner/name#12", where the text named one.
 class Mention(NamedTuple):
     """text[start:end] is `reference`, in whatever spelling stood there."""
 

@@ -1,8 +1,4 @@
-"""Whole file or not at all, and on the disk: every lasting write of the package goes through here.
-
-What cannot be done raises CheckpointError and leaves nothing behind: a full disk, a folder that cannot be written, a
-symbolic link where a file should be.
-"""
+"""Whole file or not at all, and on the disk: every lasting write of the package goes through here."""
 
 import os
 import stat
@@ -128,6 +124,8 @@ def sync_folder(folder: str) -> None:
         os.close(descriptor)
 
 
+# What cannot be done raises CheckpointError and leaves nothing behind: a full disk, a folder that cannot be written, a
+# symbolic link where a file should be.
 def write_error(path: str, error: OSError) -> CheckpointError:
     import errno
 

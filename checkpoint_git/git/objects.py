@@ -1,7 +1,4 @@
-"""Blobs, trees and how trees differ: the one place that asks git for them. It knows nothing of what they say.
-
-Paths are relative to the top of the work tree, with "/"; ids are full. Where git fails, CheckpointError is raised.
-"""
+"""Blobs, trees and how trees differ: the one place that asks git for them. Raises CheckpointError where git fails."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,6 +22,7 @@ _MOST_ENDS = 20  # times that git may end over an object that a partial clone la
 _DAMAGED = "the repository may be damaged, or lack too much: git fsck, git fetch --refetch"
 
 
+# Paths are relative to the top of the work tree, with "/"; ids are full.
 class Entry(NamedTuple):
     mode: str  # such as "100644"
     blob: str

@@ -1,12 +1,4 @@
-"""The recursion over places: what base, ours and theirs become at one place of a document.
-
-The rules are in the package's docstring. A node or a result of None is absence, which differs from null. Groups are
-members of an object that come from one side together, as their rule says: "rank" makes the group one thing whose
-versions are ordered by the places that its values have in lists; "newest" names an instant in it; "superseded" sets the
-older version aside under the policy "newest". An item of a list stays iff both sides have it, or one side has it and
-base has not; it is known by its key, and one key with two contents that both sides added is a conflict, an id
-collision, unless the rule says "added".
-"""
+"""The recursion over places: what base, ours and theirs become at one place by the rules in the package's docstring."""
 
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.jsontext import CONTAINERS, Node, join_pointer
@@ -75,6 +67,9 @@ def newer_side(ours: "Node | None", theirs: "Node | None", pointer: str) -> int:
     return 1 if left > right else -1
 
 
+# A node or a result of None is absence, which differs from null. An item of a list stays iff both sides have it, or one
+# side has it and base has not; it is known by its key, and one key with two contents that both sides added is a
+# conflict, an id collision, unless the rule says "added".
 def merge_place(
     context: MergeContext, schema: "Schema", where: str, base: "Node | None", ours: "Node | None", theirs: "Node | None"
 ) -> "Result | None":
@@ -163,6 +158,9 @@ def _assemble(ours: Node, entries: "list[Entry]", theirs: "Node | None") -> "Res
 # groups
 
 
+# Members of an object that come from one side together, as their rule says: "rank" makes the group one thing whose
+# versions are ordered by the places that its values have in lists; "newest" names an instant in it; "superseded" sets
+# the older version aside under the policy "newest".
 def _merge_group(
     context: MergeContext, rule: "Schema", where: str, old: "Leaves", left: "Leaves", right: "Leaves"
 ) -> "dict[str, Result | None]":

@@ -1,10 +1,4 @@
-"""Steps that are done one after the other: two lawful versions of such a record must not become an unlawful one.
-
-The law, as a schema's requirement names its places: the list of what is done holds the first of the known steps, in
-order and none left out, with instants that do not go back, from the record's beginning to its end; the current step is
-the next one, or the last that is done while its status says so. Whatever a user's decision could make unlawful
-becomes one conflict.
-"""
+"""Steps that are done one after the other: two lawful versions of such a record must not become an unlawful one."""
 
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.jsonwrite import OURS, THEIRS, Choice, value_of
@@ -22,6 +16,10 @@ _GROUP = "#steps"
 _PLACES = ("steps", "current", "status", "begin", "end")
 
 
+# The law, as a schema's requirement names its places: the list of what is done holds the first of the known steps, in
+# order and none left out, with instants that do not go back, from the record's beginning to its end; the current step
+# is the next one, or the last that is done while its status says so. Whatever a user's decision could make unlawful
+# becomes one conflict.
 def enforce_steps(requirement: "Schema", entries: "dict[Any, Entry]", context: "MergeContext") -> None:
     """Makes one conflict of the record's places where the merge, or a decision in it, could break the law. requirement:
     {"steps": "/list", "key": "/name", "at": "/instant", "order": [...], "current": "/field", "status": "/field",

@@ -1,8 +1,4 @@
-"""One question to a deployed server: what does its health address answer? It judges no answer and knows no git.
-
-The server is untrusted: it may be slow, endless, elsewhere or no server at all. One deadline holds for everything from
-the look-up of its name to the last byte.
-"""
+"""One question to a deployed server: what does its health address answer? It judges no answer and knows no git."""
 
 import contextlib
 import http.client
@@ -51,6 +47,8 @@ class HealthError(Exception):
         self.trouble: Trouble = trouble
 
 
+# The server is untrusted: it may be slow, endless, elsewhere or no server at all. One deadline holds for everything
+# from the look-up of its name to the last byte.
 def read_health(url: str, env: Mapping[str, str], seconds: float = SECONDS) -> Answer:
     """GET of a health URL, without raising for anything that a server can do. env: proxies are named there. seconds:
     for all of it together.

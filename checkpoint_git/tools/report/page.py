@@ -1,8 +1,4 @@
-"""The page of a report as one HTML file that needs nothing else: no network, no script but its own.
-
-Every protocol makes its own parts; here they are put together, with what the doctor found. The page's frame, style
-and script are beside this module; style and script are allowed by their hashes alone.
-"""
+"""The page of a report as one HTML file that needs nothing else: no network, no script but its own."""
 
 import os
 from base64 import b64encode
@@ -114,6 +110,8 @@ def _finding(finding: Finding) -> Markup:
     return item(shorten(finding.message, 800), badge(finding.level, _LEVELS[finding.level]), notes)
 
 
+# Every protocol makes its own parts; here they are put together, with what the doctor found. The page's frame, style
+# and script are beside this module; style and script are allowed by their hashes alone.
 def render(page: PageParts) -> str:
     style, script = _read_own("page.css"), _read_own("page.js")
     sections = []
