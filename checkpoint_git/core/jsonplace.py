@@ -1,7 +1,7 @@
 """Where a value is in a JSON text that jsontext has accepted, found without a tree."""
 
 from checkpoint_git.core import jsontext
-from checkpoint_git.core.jsontext import position_of, read_string, scan_span
+from checkpoint_git.core.jsontext import position_of, scan_span, scanstring
 
 _FEW = 8  # from here on one tree is cheaper than reading the text again for every place
 
@@ -52,7 +52,7 @@ def _find_member(text: str, at: int, wanted: str) -> tuple[int, int] | None:
     while text[at] not in "]}":
         name, start = str(index), at
         if is_object:
-            name, end = read_string(text, at)
+            name, end = scanstring(text, at + 1, True)
             start = _skip(text, _skip(text, end) + 1)
         if name == wanted:
             return at, start

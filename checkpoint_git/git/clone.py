@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+import struct
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -47,6 +48,20 @@ def find_gaps(work_tree: str | None, git_dir: str | None, env: Mapping[str, str]
         *_find_missing_driver(work_tree, config, env),
         *_find_shallow(common),
         *_find_hidden(work_tree, config + _read(os.path.join(git_dir, "config.worktree")), env),
+    ]
+
+
+def find_unlisted(git_dir: str, paths: Sequence[str]) -> list[str]:
+    """The paths that git's index does not seem to list; asking git is sure, and takes a process."""
+    # a name in the index has its length in the 12 bits before it, and a NUL behind it (gitformat-index, versions 2, 3)
+    try:
+        with open(os.path.join(git_dir, "index"), "rb") as stream:
+            index = stream.read()
+    except OSError:
+        return list(paths)
+    names = {path: os.fsencode(path) for path in paths}
+    return [
+        path for path, name in names.items() if struct.pack(">H", min(len(name), 0xFFF)) + name + b"\0" not in index
     ]
 
 

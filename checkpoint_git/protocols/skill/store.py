@@ -135,14 +135,17 @@ def _refuse_twin(place: Place, skill: str) -> None:
 
 def find_untracked(place: Place, paths: Sequence[str], env: Mapping[str, str]) -> list[Finding]:
     """The checkpoints that the next clone will not have. paths: relative to place.top."""
-    if place.work_tree is None or not paths:
+    from checkpoint_git.git.clone import find_unlisted
+
+    unsure = find_unlisted(place.git_dir, paths) if place.git_dir and place.work_tree else []
+    if not unsure:
         return []
     from checkpoint_git.git.run import clean_env
     from checkpoint_git.git.worktree import read_untracked
 
     found = []
     try:
-        untracked = read_untracked(place.top, paths, clean_env(env))
+        untracked = read_untracked(place.top, unsure, clean_env(env))
     except CheckpointError:  # git is missing, or does not trust the repository: the doctor says so
         return []
     for path, is_ignored in untracked.items():
