@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     Members: TypeAlias = "dict[str, Node] | list[Node] | None"
 
 try:
-    from _json import make_scanner, scanstring
+    from _json import make_scanner
+    from _json import scanstring as scanstring
 except ImportError:  # an interpreter without the C accelerator
     from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined,no-redef]  # typeshed: C only
 
