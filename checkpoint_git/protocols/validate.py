@@ -35,8 +35,15 @@ def check_document(path: str, data: bytes, *, now: int) -> Document:
     findings = _check_value(room, value, skill, len(data), now)
     if text.startswith(jsontext.BYTE_ORDER_MARK):
         findings.append(_BYTE_ORDER_MARK)
-    located = _locate_all(findings, path, text)
+    located = _locate_all([name_skill(finding, path) for finding in findings], path, text)
     return Document(path, skill, value if isinstance(value, dict) else None, text, len(data), located)
+
+
+def name_skill(finding: Finding, path: str) -> Finding:
+    """With the name of the file's skill in its hint: a rule looks at a value alone, and writes SKILL."""
+    skill = open_room(protocol_of(path) or "skill").layout.find_skill(path) if " SKILL" in finding.hint else ""
+    word = escape_controls(quote_word(skill))
+    return finding._replace(hint=finding.hint.replace(" SKILL", f" {word}")) if skill else finding
 
 
 def iterate_checked(files: Iterable[tuple[str, FileContent]], now: int) -> Iterator[Document]:

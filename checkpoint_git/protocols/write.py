@@ -11,7 +11,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk import atomic, lock
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.validate import check_document
+from checkpoint_git.protocols.validate import check_document, name_skill
 
 _NUMBERS = re.compile(r"[0-9]+")
 
@@ -59,7 +59,7 @@ def plan_write(path: str, before: Document | None, change: Change, now: int) -> 
     value = change(jsontext.scan_tokens(text) if before else None)
     if isinstance(value, Finding):
         unchanged = before or Document(path, "", None, None, 0, [])
-        return Written(unchanged, before is None, [value._replace(path=path)], [])
+        return Written(unchanged, before is None, [name_skill(value._replace(path=path), path)], [])
     return plan_value(path, before, value, now)
 
 

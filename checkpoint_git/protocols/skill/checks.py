@@ -5,7 +5,7 @@ from typing import Literal
 
 from checkpoint_git.core.clock import DAY, write_instant
 from checkpoint_git.core.finding import Finding, Level
-from checkpoint_git.core.terminal_text import join_some, plural, quote_word, shorten
+from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, quote_word, shorten
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.git.history.history import Change
 from checkpoint_git.protocols.check import REPOSITORY, Context, check
@@ -334,9 +334,12 @@ def find_misnamed_files(context: Context) -> Iterator[Finding]:
     if context.skill:
         return
     message = "it looks like a checkpoint, and is not read: its name does not end in .checkpoint.json, in small letters"
-    hint = "git mv it to SKILL.checkpoint.json, or move it elsewhere"
     for path in store.list_misnamed(context.place):
-        yield Finding("content/not-read", "note", message, relative_path(path, context.place.top), hint=hint)
+        shown = relative_path(path, context.place.top)
+        name = shown.rpartition("/")[2].partition(".")[0].lower()
+        better = shown.rpartition("/")[0] + f"/{name}.checkpoint.json"
+        hint = f"git mv {quote_word(shown)} {quote_word(better)}, or move it elsewhere"
+        yield Finding("content/not-read", "note", message, shown, hint=escape_controls(hint))
 
 
 # an unfinished merge

@@ -134,8 +134,7 @@ def outcome_of_write(
     if written.refused:
         data = {"skill": skill, "path": document.path, "written": False}
         refusal = Line(f"{skill}: {verb} refused, nothing was written", "bad")
-        refused = [each._replace(hint=each.hint.replace("SKILL", quote_word(skill))) for each in written.refused]
-        return Outcome(data, [refusal, *lines], refused, 1)
+        return Outcome(data, [refusal, *lines], written.refused, 1)
     unseen = find_untracked(place, [document.path], invocation.env)
     left = sum(finding.level == "error" for finding in document.findings)
     data = {
