@@ -74,10 +74,9 @@ def fetch_commits(cwd: str, remote: str, wanted: Sequence[str], env: Env = None)
 # shallow clones
 
 
+# As much is fetched into a shallow clone as it takes to know them: there, a base that is here may be the wrong one.
 def read_full_bases(cwd: str, remote: str, ours: str, theirs: str, env: Env = None) -> list[str]:
-    """The merge bases of two commits (full ids), with as much fetched into a shallow clone as it takes to know them:
-    there, a base that is here may be the wrong one. Raises CheckpointError where the rest cannot be fetched.
-    """
+    """For full ids. Raises CheckpointError where what a shallow clone lacks cannot be fetched."""
     for depth in _DEEPER:
         if not is_shallow(cwd) or not _is_cut(cwd, ours, theirs, env):
             return read_base_ids(cwd, (ours, theirs), env)

@@ -64,9 +64,7 @@ def read_all_bases(cwd: str, sides: Sequence[tuple[str, ...]], env: Env = None) 
 
 
 def read_bases_of_all(cwd: str, sides: Sequence[tuple[str, ...]], env: Env = None) -> list[list[str]]:
-    """The merge bases of each pair of commits (full ids), as `git merge-base --all` has them, in no order; of more
-    than two commits too.
-    """
+    """Of each pair (full ids) or more, as `git merge-base --all` has them, in no order."""
     pairs = {pair for pair in sides if len(pair) == 2}
     if len(pairs) <= _FEW:
         return [read_base_ids(cwd, each, env) for each in sides]
@@ -86,10 +84,8 @@ def read_graph(cwd: str, tips: Sequence[str], env: Env = None) -> Graph:
     return Graph(parents, {one: place for place, one in enumerate(parents)})
 
 
+# Commits are visited children first, so that whatever lies behind a base is known as such before its turn comes.
 def find_bases(graph: Graph, first: str, second: str) -> list[str]:
-    """The best common ancestors of two commits of the graph: those that are in no other one's history. Commits are
-    visited children first, so that whatever lies behind a base is known as such before its turn comes.
-    """
     marks = {first: _FIRST}
     marks[second] = marks.get(second, 0) | _SECOND
     queue: list[tuple[int, str]] = []

@@ -166,9 +166,7 @@ def _read_in_parts(cwd: str, merges: Sequence[Commit], env: Env) -> Iterator[Tou
 def _read_touched_all(
     cwd: str, merges: Sequence[Commit], based: Sequence[tuple[Base, ...]], env: Env
 ) -> list[Touched | CheckpointError]:
-    """In as few processes; an error for a merge of which nothing is known. based: the merge bases of each. All that
-    they hold is in memory at once.
-    """
+    """In as few processes, all in memory at once; an error for a merge of which nothing is known."""
     is_cut = not all(based) and is_shallow(cwd)
     sources = _find_sources(cwd, merges, based, env)
     renamed = {(one.reference, tree) for one in sources for tree in one.parents}

@@ -39,13 +39,11 @@ def read_dirty(site: Site, paths: Sequence[str], env: Env = None) -> set[str]:
     return {os.fsdecode(record[3:]) for record in out.split(b"\0") if record}
 
 
-# Objects, the index's entries of its files, the files and HEAD, so that what is staged stays staged. Which merges it
-# repaired is read from its message, where git itself would look for trailers.
+# It writes objects, its files' entries in the index, the files, then HEAD: what is staged stays staged, and who is cut
+# off in between has the repair staged. Which merges it repaired is read from its message, where git itself would look
+# for trailers.
 def write_repair(site: Site, contents: Mapping[str, bytes], message: str, env: Env = None) -> str:
-    """A commit on HEAD in which these files hold these bytes; its id. The files must be as HEAD has them. Index and
-    work tree follow before HEAD does: who is cut off in between has the repair staged. Raises CheckpointError where git
-    refuses; where HEAD moved meanwhile the repair stays staged.
-    """
+    """The files must be as HEAD has them. Returns the commit's id. Raises CheckpointError: git refuses, HEAD moved."""
     cwd = site.work_tree or site.git_dir
     known = read_tree(cwd, site.head, env, list(contents))
     entries = b""

@@ -67,9 +67,7 @@ def merge_trees(sealed: Sealed, ours: str, theirs: str) -> TreeMerge:
 
 
 def parse_merge(out: bytes, *, clean: bool) -> TreeMerge:
-    """The tree; "MODE ID STAGE<tab>PATH" of what is unmerged, up to an empty field; then records of: how many paths,
-    the paths, the kind, the sentence.
-    """
+    """The tree; "MODE ID STAGE<tab>PATH" of what is unmerged, an empty field; (count, paths, kind, sentence)."""
     tree, *fields = os.fsdecode(out).split("\0")
     stages = fields[: fields.index("")]
     found: dict[str, list[Entry | None]] = {}
@@ -193,11 +191,10 @@ def find_stopped(merged: TreeMerge) -> dict[str, tuple[str, ...]]:
     return stopped
 
 
+# Only what is seen on other files than checkpoints counts: one side's checkpoints alone may have been thrown away by
+# whoever had to resolve them.
 def is_dropped(cwd: str, commit: Commit, env: Env = None) -> bool:
-    """Whether a merge of two took nothing at all of one of them, as `git merge -s ours` does. Only what is seen on
-    other files than checkpoints counts: one side's checkpoints alone may have been thrown away by whoever had to
-    resolve them.
-    """
+    """Whether a merge of two took nothing at all of one of them, as `git merge -s ours` does."""
     trees = [parent.tree for parent in read_commits(cwd, commit.parents, env)]
     if len(trees) != 2 or trees[0] == trees[1] or commit.tree not in trees:
         return False
