@@ -8,11 +8,11 @@ from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.clock import DAY, age_text
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.terminal_text import join_some, quote_word, shorten
+from checkpoint_git.core.terminal_text import join_some, plural, quote_word, shorten
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import views
 from checkpoint_git.protocols.skill.next_action import Action, split_actions
-from checkpoint_git.protocols.skill.views import read_objects, text_field
+from checkpoint_git.protocols.skill.views import read_list, read_objects, text_field
 
 Decision = Literal["continue", "ask", "complete", "start_fresh"]
 
@@ -73,14 +73,17 @@ def plan_resume(document: Document | None, skill: str, now: int, shipped: Shippe
 
     queued, orientation = find_actions(value, shipped or {}), _orient(value, skill, now, shipped or {})
     status, days = text_field(value, "status"), (views.find_age(value, now) or 0) // DAY
+    decisions = [blocker for blocker in views.open_blockers(value) if views.waits_on_user(blocker)]
+    waiting = f"{plural(len(decisions), 'decision')} waiting on you" if decisions else ""
     reasons = {
         "invalid": "" if document.is_valid else "the checkpoint breaks the schema, so it may not say what was meant",
+        "decision": waiting if waiting and status != "blocked" else "",
         "blocked": "it is blocked" if status == "blocked" else "",
         "failed": "it failed: restart it, or fix it by hand and go on" if status == "failed" else "",
         "stale": f"it is stale: nothing was written for {days} days" if views.is_stale(value, now) else "",
     }
     names = tuple(reason for reason, why in reasons.items() if why)
-    if status == "complete":
+    if status == "complete" and not decisions:
         why = "complete, with work still queued" if queued else "all of it is complete"
         again = Answer("continue", f"checkpoint update {word} --status=in_progress")
         answers = ([again] if queued else []) + [
@@ -92,7 +95,8 @@ def plan_resume(document: Document | None, skill: str, now: int, shipped: Shippe
         go_on = Answer("continue", f"checkpoint resume {word} --continue")
         show = Answer("show", f"checkpoint show {word}")
         why = "; ".join(filter(None, reasons.values()))
-        return Plan(skill, "ask", names, why, orientation, QUESTION, (go_on, restart, show))
+        asked = [Answer("decide", views.answer_line(skill, one)) for one in decisions if "decision" in names]
+        return Plan(skill, "ask", names, why, orientation, QUESTION, (*asked, go_on, restart, show))
     return Plan(skill, "continue", (), "in progress and fresh", orientation, "", ())
 
 
@@ -129,6 +133,7 @@ class Context(NamedTuple):
     blockers: list[dict[str, Any]]
     failed_rows: list[str]
     actions: list[tuple[str, str | None]]
+    recently_done: list[tuple[str, str]]
 
 
 def find_context(value: dict[str, Any], shipped: Shipped | None = None) -> Context:
@@ -148,6 +153,11 @@ def find_context(value: dict[str, Any], shipped: Shipped | None = None) -> Conte
         blockers=blockers,
         failed_rows=[str(row.get("label") or row.get("id")) for row in rows if row.get("status") == "failed"],
         actions=[(action.text, action.done_when) for action in find_actions(value, shipped or {})],
+        recently_done=[
+            (text, text_field(item, "at") if isinstance(item, dict) else "")
+            for item in read_list(value, "recently_done")
+            if (text := views.action_text(item))
+        ],
     )
 
 

@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -13,7 +13,7 @@ from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.git.clone import add_gaps
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import layout, store
-from checkpoint_git.protocols.skill.read import check_files
+from checkpoint_git.protocols.skill.read import check_files, iterate_documents
 from checkpoint_git.protocols.skill.resume_brief import (
     LOOK_AFTER,
     Context,
@@ -25,6 +25,7 @@ from checkpoint_git.protocols.skill.resume_brief import (
     plan_resume,
 )
 from checkpoint_git.protocols.skill.shipped_actions import read_evidence
+from checkpoint_git.protocols.skill.verbs.refs import find_refs
 from checkpoint_git.protocols.skill.views import (
     action_text,
     answer_line,
@@ -54,9 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+_MOST_DONE = 3
+_MOST_TICKETS = 12
+
+
 class ResumeResult(NamedTuple):
     """plan: what is to happen. document: None where there is none. drift: what no longer fits. shipped: the texts of
-    next actions that the history shows as done, with the evidence.
+    next actions that the history shows as done, with the evidence. siblings: the pm_refs of other skills.
     """
 
     plan: Plan
@@ -64,6 +69,7 @@ class ResumeResult(NamedTuple):
     context: Context
     drift: list[Finding]
     shipped: Shipped
+    siblings: Sequence[dict[str, Any]] = ()
 
 
 def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> ResumeResult:
@@ -76,8 +82,11 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
     document = None if content is None else check_files([(path, content)], now)[0]
     plan = plan_resume(document, skill, now)
     value = (document.value if document else None) or {}
+    siblings = list[dict[str, Any]]()
+    if os.path.isdir(place.directory):
+        siblings = find_refs(each for each in iterate_documents(place, now) if each.skill != skill)
     if document is None or document.value is None or plan.decision == "start_fresh":
-        return ResumeResult(plan, document, find_context(value), [], {})
+        return ResumeResult(plan, document, find_context(value), [], {}, siblings)
     shipped, findings = _read_shipped(place, document)
     plan = plan_resume(document, skill, now, shipped)
     drift = [*find_contradictions(document), *findings]
@@ -93,7 +102,7 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
         for at, (line, column) in enumerate(places):
             if drift[at].where and not drift[at].line:
                 drift[at] = drift[at]._replace(line=line, column=column)
-    return ResumeResult(plan, document, find_context(value, shipped), drift, shipped)
+    return ResumeResult(plan, document, find_context(value, shipped), drift, shipped, siblings)
 
 
 def _read_shipped(place: Place, document: Document) -> tuple[Shipped, list[Finding]]:
@@ -156,11 +165,13 @@ def _blocks(result: ResumeResult, others: list[str]) -> list[Block]:
     elif plan.decision == "complete":
         blocks.append(Line(f"{plan.skill}: {plan.why}.", "good", "complete"))
         blocks += [Line("Queued next:", "strong")] if context.actions else []
-        blocks += [*(Line(f"  {text}", hang=4) for text, _ in context.actions), *answers]
+        blocks += [*_action_lines(context.actions), *answers]
     elif plan.decision == "ask":
         blocks.append(Line(f"Stop: {plan.why}.", "bad", "blocked", 2))
         blocks += [Line(f"  failed: {label}", "bad", hang=4) for label in context.failed_rows]
-        blocks += [*blockers, *_warning_lines(result), Line(plan.question, "strong", hang=2), *answers]
+        blocks += [*blockers, *_warning_lines(result)]
+        blocks += _action_lines(context.actions[:1])[1:]
+        blocks += [Line(plan.question, "strong", hang=2), *answers, *_background_lines(result)]
     else:
         blocks += [*_continue_lines(result), *([Line(""), *blockers] if blockers else [])]
     return [*blocks, *([Line("")] if result.drift else [])]
@@ -176,6 +187,7 @@ def _continue_lines(result: ResumeResult) -> list[Block]:
     if actions:
         first = f"Resuming from next_actions[{actions[0].at}]: {actions[0].text}"
         lines.append(Line(first, "good", "in_progress", 2))
+        lines += _action_lines(context.actions[:1])[1:]
     else:
         why = "every noted action has shipped" if result.shipped else "nothing is noted"
         how = f"say what comes next: checkpoint update {quote_word(result.plan.skill)} --next_actions+=..."
@@ -184,11 +196,35 @@ def _continue_lines(result: ResumeResult) -> list[Block]:
         ("Key decisions", context.key_decisions),
         ("Generated files", context.generated_files),
         ("User preferences", context.user_preferences),
-        ("Then", [text for text, _ in context.actions[1:]]),
     ):
-        items = [Line(f"  - {text}", hang=4) for text in texts]
-        lines += [Line(""), Line(f"{title}:", "strong"), *items] if texts else []
+        lines += _listed(title, [Line(f"  - {text}", hang=4) for text in texts])
+    return [*lines, *_listed("Then", _action_lines(context.actions[1:], "- ")), *_background_lines(result)]
+
+
+def _action_lines(actions: Sequence[tuple[str, str | None]], bullet: str = "") -> list[Block]:
+    lines = list[Block]()
+    for text, done_when in actions:
+        lines.append(Line(f"  {bullet}{text}", hang=4))
+        lines += [Line(f"    done when: {done_when}", "dim", hang=6)] if done_when else []
     return lines
+
+
+def _background_lines(result: ResumeResult) -> list[Block]:
+    """What was done last, and the tickets of other skills, among which may be the source of this one's work."""
+    done = [Line(f"  - {text}{f' ({at})' if at else ''}", hang=4) for text, at in result.context.recently_done]
+    tickets = [Line(f"  - {_ticket_text(ref)}", hang=4) for ref in result.siblings[:_MOST_TICKETS]]
+    more = len(result.siblings) - len(tickets)
+    tickets += [Line(f"  and {more} more: checkpoint refs", "dim")] if more > 0 else []
+    return [*_listed("Done last", done[:_MOST_DONE]), *_listed("Tickets of other skills", tickets)]
+
+
+def _ticket_text(ref: dict[str, Any]) -> str:
+    words = (str(ref[name]) for name in ("id", "role", "provider", "url") if isinstance(ref.get(name), str | int))
+    return f"{ref['skill']}: {', '.join(words)}"
+
+
+def _listed(title: str, lines: Sequence[Block]) -> list[Block]:
+    return [Line(""), Line(f"{title}:", "strong"), *lines] if lines else []
 
 
 def _warning_lines(result: ResumeResult) -> list[Block]:
@@ -220,6 +256,8 @@ def _data(result: ResumeResult) -> dict[str, Any]:
         "next_action": actions[0] if actions else None,
         "next_actions": actions,
         "shipped_actions": [{"text": text, "evidence": evidence} for text, evidence in result.shipped.items()],
+        "recently_done": [{"text": text, "at": at or None} for text, at in context.recently_done],
+        "siblings_pm_refs": result.siblings,
         "blockers": context.blockers,
         "ask_first": context.decisions,
         "context_primer": {

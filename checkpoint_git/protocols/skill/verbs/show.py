@@ -6,9 +6,11 @@ from typing import Any
 from checkpoint_git.core import jsontext, jsonwrite
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
+from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.read import iterate_documents, read_document
+from checkpoint_git.protocols.skill.resume_brief import plan_resume
 from checkpoint_git.protocols.skill.views import public_view
 
 SUMMARY = "show a checkpoint's whole content, or its public part"
@@ -32,14 +34,30 @@ def show(place: Place, skill: str | None, now: int) -> list[Document]:
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
     contents, blocks, findings = dict[str, Any](), list[Block](), list[Finding]()
+    choices = list[dict[str, str]]()
     for document in show(find_place(invocation.cwd), args.skill, invocation.now):
         if document.value is None:
             findings += document.findings
             continue
         contents[document.skill] = public_view(document.value) if args.public else document.value
+        if args.skill is not None and not args.public:
+            choices = _list_choices(document, args, invocation)
         text = (document.text or "").removeprefix(jsontext.BYTE_ORDER_MARK)
         if args.public:
             text = jsonwrite.render(public_view(jsontext.scan_tokens(text)))
         blocks += [Line(document.path, "strong")] if args.skill is None else []
         blocks += [Line(line.rstrip("\r")) for line in text.rstrip("\n").split("\n")]
-    return Outcome({"public": args.public, "checkpoints": contents}, blocks, findings)
+    return Outcome({"public": args.public, "checkpoints": contents, "choices": choices}, blocks, findings)
+
+
+def _list_choices(document: Document, args: Namespace, invocation: Invocation) -> list[dict[str, str]]:
+    """What there is to choose where `resume` stops and asks; also on stderr, as stdout holds the file's text."""
+    plan = plan_resume(document, document.skill, invocation.now)
+    if plan.decision != "ask":
+        return []
+    answers = [answer for answer in plan.answers if answer.name != "show"]
+    lines = [f"{document.skill}: {plan.why}; your choices:"]
+    lines += [f"  {answer.name + ':':10} {answer.command}" for answer in answers]
+    if getattr(args, "format", "text") == "text":
+        invocation.stderr.write("".join(f"{escape_controls(line)}\n" for line in lines))
+    return [answer._asdict() for answer in answers]

@@ -58,13 +58,36 @@ def test_fresh_work_goes_on_with_its_context(project: Path) -> None:
     assert "Then:\n  - Run the evaluator" in ran.text
 
 
-def test_a_decision_is_to_be_asked_about_before_going_on(project: Path) -> None:
+def test_a_decision_that_waits_stops_until_somebody_says_continue(project: Path) -> None:
     blocker = {"id": "b1", "description": "Which region?", "needs": "user_decision"}
     (project / FILE).write_text(checkpoint_text(blockers=[blocker]), "utf-8")
     ran = run_verb(resume, "build", cwd=project)
-    assert ran.outcome.data["decision"] == "continue"
+    assert ran.outcome.code == 1
+    assert (ran.outcome.data["decision"], ran.outcome.data["reasons"]) == ("ask", ("decision",))
     assert ran.outcome.data["ask_first"] == [blocker]
-    assert "Ask before proceeding: Which region?" in ran.text
+    assert ran.outcome.data["answers"][0] == {"name": "decide", "command": 'checkpoint decide build b1 "..."'}
+    assert "Stop: 1 decision waiting on you.\n  blocker b1: Which region?" in ran.text
+    assert "Resuming" not in ran.text
+    going = run_verb(resume, "build", "--continue", cwd=project)
+    assert going.outcome.code == 0
+    assert "Ask before proceeding: Which region?" in going.text
+
+
+def test_what_was_done_last_the_proofs_and_the_tickets_of_others_are_shown(project: Path) -> None:
+    done = [{"text": f"Step {number}", "at": f"2026-03-0{number}T08:00:00Z"} for number in (4, 3, 2, 1)]
+    actions = [{"text": "Run the evaluator", "done_when": "make eval"}, {"text": "Ship", "done_when": "make ship"}]
+    (project / FILE).write_text(checkpoint_text(recently_done=done, next_actions=actions), "utf-8")
+    ticket = {"provider": "linear", "id": "T-1", "role": "source", "url": "https://example.org/T-1"}
+    other = checkpoint_text(skill="plan", pm_refs=[ticket])
+    (project / ".checkpoints/plan.checkpoint.json").write_text(other, "utf-8")
+    ran = run_verb(resume, "build", cwd=project)
+    assert "Resuming from next_actions[0]: Run the evaluator\n    done when: make eval\n" in ran.text
+    assert "Then:\n  - Ship\n    done when: make ship\n" in ran.text
+    assert "Done last:\n  - Step 4 (2026-03-04T08:00:00Z)\n  - Step 3" in ran.text
+    assert "Step 1" not in ran.text
+    assert "Tickets of other skills:\n  - plan: T-1, source, linear, https://example.org/T-1" in ran.text
+    assert [one["text"] for one in ran.outcome.data["recently_done"]] == ["Step 4", "Step 3", "Step 2", "Step 1"]
+    assert ran.outcome.data["siblings_pm_refs"] == [{"skill": "plan", **ticket}]
 
 
 @pytest.mark.parametrize("status", ["blocked", "failed"])

@@ -39,3 +39,12 @@ def test_a_skill_without_a_checkpoint_is_an_error(project: Path) -> None:
         run_verb(show, "deploy", cwd=project)
     with pytest.raises(CheckpointError, match="invalid name"):
         run_verb(show, "../../etc/passwd", cwd=project)
+
+
+def test_where_resume_would_ask_the_choices_are_told_beside_the_content(project: Path) -> None:
+    text = checkpoint_text(status="blocked")
+    (project / ".checkpoints/build.checkpoint.json").write_text(text, "utf-8")
+    ran = run_verb(show, "build", cwd=project)
+    assert ran.text == text.rstrip("\n")
+    assert "it is blocked; your choices:\n  continue:  checkpoint resume build --continue\n" in ran.stderr
+    assert [one["name"] for one in ran.outcome.data["choices"]] == ["continue", "restart"]
