@@ -325,7 +325,7 @@ def find_overdue_rotations(facts: SkillFacts) -> Iterator[Finding]:
             yield Finding("content/rotation-due", "warning", message, summary.path, where, hint=hint)
 
 
-@check("content/not-read", "note", remedy="`git mv FILE SKILL.checkpoint.json`")
+@check("content/not-read", "note", remedy="`mv FILE SKILL.checkpoint.json`")
 def find_misnamed_files(context: Context) -> Iterator[Finding]:
     """A file in `.checkpoints/` that looks like a checkpoint, and that nothing reads because of its name.
 
@@ -338,7 +338,7 @@ def find_misnamed_files(context: Context) -> Iterator[Finding]:
         shown = relative_path(path, context.place.top)
         name = shown.rpartition("/")[2].partition(".")[0].lower()
         better = shown.rpartition("/")[0] + f"/{name}.checkpoint.json"
-        hint = f"git mv {quote_word(shown)} {quote_word(better)}, or move it elsewhere"
+        hint = f"mv {quote_word(shown)} {quote_word(better)}, or move it elsewhere"
         yield Finding("content/not-read", "note", message, shown, hint=escape_controls(hint))
 
 

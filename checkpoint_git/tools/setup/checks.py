@@ -14,7 +14,7 @@ from checkpoint_git.git.repository import read_all_settings, read_repository
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
 from checkpoint_git.protocols.registry import is_merged
-from checkpoint_git.tools.setup.hook_files import HookFile
+from checkpoint_git.tools.setup.hook_files import HookFile, why_not_extend, write_recipe
 from checkpoint_git.tools.setup.survey import Installation, read_installation
 
 _DRIVER = "checkpoint"
@@ -235,7 +235,8 @@ def find_unreachable_hooks(facts: SetupFacts) -> Iterator[Finding]:
         described = ", ".join(f"{hook.name} ({_HOOK_STATES[hook.state]})" for hook in hooks)
         message = f"git does not run {len(hooks)} of our hooks in {setup.hooks_path}: {described}"
         by_framework = setup.framework_entry and [hook.name for hook in hooks] == ["pre-commit"]
-        hint = "run `pre-commit install`" if by_framework else _INSTALL
+        recipes = [recipe for hook in hooks if (recipe := _describe_work_by_hand(hook))]  # init leaves those alone
+        hint = "; ".join(recipes[:1]) or ("run `pre-commit install`" if by_framework else _INSTALL)
         yield Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
     ours = any(hook.state in ("ours", "block", "moved") for hook in setup.hooks)
     is_gone = setup.hooks_python and not setup.hooks_python_exists
@@ -243,6 +244,13 @@ def find_unreachable_hooks(facts: SetupFacts) -> Iterator[Finding]:
         message = f"the hooks' interpreter is gone: {setup.hooks_python}; they only work where `checkpoint` is on PATH"
         level: Level = "note" if _is_on_path(facts) else "warning"
         yield Finding("hooks/unreachable", level, message, REPOSITORY, hint=_INSTALL)
+
+
+def _describe_work_by_hand(hook: HookFile) -> str:
+    if hook.state == "damaged":
+        return f"take the lines of ours out of {hook.path} by hand, then `checkpoint init`"
+    is_closed = hook.state == "foreign" and why_not_extend(hook)
+    return write_recipe(hook.name, hook.path) if is_closed else ""
 
 
 def _is_reached(hook: HookFile, setup: Installation) -> bool:

@@ -166,6 +166,12 @@ def test_hooks_that_git_does_not_run_are_told_together(state: State) -> None:
     assert "pre-commit" not in finding.message
 
 
+def test_a_hook_that_init_leaves_alone_gets_the_line_to_add() -> None:
+    script = HookFile("pre-push", "/repo/.git/hooks/pre-push", "foreign", b"#!/usr/bin/python3\n", runs=True)
+    (finding,) = found(find_unreachable_hooks, world(hooks=(*HEALTHY.hooks[:1], script)))
+    assert 'checkpoint hook pre-push "$@"' in finding.hint
+
+
 @pytest.mark.parametrize("state", ["ours", "block", "moved"])
 def test_hooks_that_git_runs_are_fine(state: State) -> None:
     assert found(find_unreachable_hooks, world(hooks=tuple(hook._replace(state=state) for hook in HEALTHY.hooks))) == []
