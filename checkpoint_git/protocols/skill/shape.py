@@ -11,8 +11,16 @@ _INSTANT_HINT = "write an instant as 2026-03-31T14:00:00Z"
 # by the object that misses a field or has it empty, indices as *: code, what it is, hint
 _INCOMPLETE = {
     "": ("skill/missing-field", "the checkpoint", ""),
-    "/progress_table/*": ("skill/row-incomplete", "the row", "a row has id, label and status"),
-    "/blockers/*": ("skill/blocker-incomplete", "the blocker", "a blocker has id and description"),
+    "/progress_table/*": (
+        "skill/row-incomplete",
+        "the row",
+        'a row has id, label and status: --progress_table+:json=\'{"id": ..., "label": ..., "status": ...}\'',
+    ),
+    "/blockers/*": (
+        "skill/blocker-incomplete",
+        "the blocker",
+        "a blocker has id and description; `checkpoint block` adds one from its text",
+    ),
     "/next_actions/*": ("skill/action-shape", "the action", 'an action is a text or {"text": ..., "done_when": ...}'),
     "/pm_refs/*": ("skill/pm-ref-incomplete", "the ticket", "a ticket has provider and id"),
     "/eval_scores/*": ("skill/eval-score-incomplete", "the score", "a score has rubric and score"),

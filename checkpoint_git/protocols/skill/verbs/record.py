@@ -56,7 +56,7 @@ class _Verb(NamedTuple):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("skill", metavar="SKILL", help="whose checkpoint")
         for name, options in self.arguments:
-            parser.add_argument(name, **options)
+            parser.add_argument(*name.split(), **options)
 
     def run(self, args: Namespace, invocation: Invocation) -> Outcome:
         check_skill_name(args.skill)
@@ -135,7 +135,7 @@ DROP = _Verb(
     '  checkpoint drop build "evaluator" --why "the new suite covers it"',
     (
         ("action", {"metavar": "ACTION", "nargs": "?", "help": "a part of its text; default: the first action"}),
-        ("--why", {"metavar": "TEXT", "required": True, "help": "the reason"}),
+        ("--why --reason", {"metavar": "TEXT", "required": True, "help": "the reason"}),
         ("--next", {"metavar": "TEXT", "help": "what comes next, put first in the list"}),
         ("--complete", {"action": "store_true", "help": "all is done: set status to complete"}),
     ),
