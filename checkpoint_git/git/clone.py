@@ -82,7 +82,7 @@ def _find_unmerged(work_tree: str, git_dir: str, env: Mapping[str, str]) -> Iter
 
     count = sum(map(is_merged, read_unmerged(work_tree, clean_env(env))))
     if count:
-        message = f"git is in the middle of a merge, and {plural(count, 'checkpoint')} of it not resolved"
+        message = f"git is in the middle of a merge, with {plural(count, 'checkpoint')} to resolve"
         yield Gap("merge/unresolved", message, "checkpoint resolve")
 
 
