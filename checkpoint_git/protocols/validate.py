@@ -41,9 +41,11 @@ def check_document(path: str, data: bytes, *, now: int) -> Document:
 
 def name_skill(finding: Finding, path: str) -> Finding:
     """With the name of the file's skill in its hint: a rule looks at a value alone, and writes SKILL."""
-    skill = open_room(protocol_of(path) or "skill").layout.find_skill(path) if " SKILL" in finding.hint else ""
+    skill = open_room(protocol_of(path) or "skill").layout.find_skill(path) if "SKILL" in finding.hint else ""
     word = escape_controls(quote_word(skill))
-    return finding._replace(hint=finding.hint.replace(" SKILL", f" {word}")) if skill else finding
+    # a name with quotes shall not end those of a field's name that holds SKILL: the command's own comes first
+    most = -1 if word == skill or finding.where == "/skill" else 1
+    return finding._replace(hint=finding.hint.replace("SKILL", word, most)) if skill else finding
 
 
 def iterate_checked(files: Iterable[tuple[str, FileContent]], now: int) -> Iterator[Document]:
@@ -70,7 +72,7 @@ _BYTE_ORDER_MARK = Finding(
     "json/byte-order-mark",
     "warning",
     "the file begins with a byte order mark",
-    hint="save it as UTF-8 without one: other JSON readers refuse it",
+    hint="other JSON readers refuse it; save it as UTF-8 without: checkpoint doctor --fix=json/byte-order-mark",
 )
 
 

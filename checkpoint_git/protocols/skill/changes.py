@@ -230,7 +230,7 @@ def _remove(container: Any, key: Any, edit: Edit) -> None:
 
 
 def find_index(items: list[Any], wanted: Any) -> int | None:
-    """Where the first item is that a value names: as it is, by its id, or by its text."""
+    """Where the first item is that a value names: as it is, by its id, its text, or its path."""
     for at, item in enumerate(items):
         if str(wanted) in _names_of(item):
             return at
@@ -238,7 +238,7 @@ def find_index(items: list[Any], wanted: Any) -> int | None:
 
 
 def _names_of(item: Any) -> list[str]:
-    inner = [item[name] for name in (*_ID_NAMES, "text") if name in item] if isinstance(item, dict) else []
+    inner = [item[name] for name in (*_ID_NAMES, "text", "path") if name in item] if isinstance(item, dict) else []
     return [str(_plain(each)) for each in (item, *inner)]
 
 
@@ -274,10 +274,11 @@ def _find_item(items: list[Any], edit: Edit, at: int) -> int:
         if isinstance(item, dict) and any(_plain(item.get(name)) == step.name for name in _ID_NAMES):
             if step.bracketed:
                 return index
-            by_id = (*edit.path[:at], Step(step.name, bracketed=True), *edit.path[at + 1 :])
-            raise CheckpointError(
-                f"{quote(edit.word)}: {before} is a list", f"by its id it is --{path_text(by_id)}=..."
-            )
+            by_id = path_text((*edit.path[:at], Step(step.name, bracketed=True), *edit.path[at + 1 :]))
+            typed, end = f"--{path_text(edit.path)}", "=..."
+            if edit.word.startswith(typed):
+                end = _shown(edit.word.removeprefix(typed))
+            raise CheckpointError(f"{quote(edit.word)}: {before} is a list", f"by its id it is --{by_id}{end}")
     raise CheckpointError(
         f"{quote(edit.word)}: {before} has no item {quote(step.name)}",
         f"name an item by number or by id: {before}.0, {before}[id]; add one with --{before}+:json=...",

@@ -3,16 +3,21 @@
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import DAY, write_instant
 from checkpoint_git.core.finding import Finding, Level
-from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, quote_word, shorten
+from checkpoint_git.core.terminal_text import join_some, plural, quote_word, shorten
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.git.history.history import Change
 from checkpoint_git.protocols.check import REPOSITORY, Context, check
-from checkpoint_git.protocols.skill import store
+from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.document_summary import MAX_SIZE, DocumentSummary, Passage, Recorded
 from checkpoint_git.protocols.skill.facts import NamedFile, SkillFacts
+from checkpoint_git.protocols.skill.shape import advise
+from checkpoint_git.protocols.skill.views import read_list
 
+_FILES = "context_primer.generated_files"
+_LONGEST_ITEM = 300  # characters of a command that names it
 _GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
 
 
@@ -58,9 +63,21 @@ def find_lost_projects(facts: SkillFacts) -> Iterator[Finding]:
         message = f"project_dir is {shown}, and this machine has no such folder"
         if not path.startswith("/"):
             message = f"project_dir is {shown}, which is not an absolute path of this machine"
-        update = f"checkpoint update {quote_word(summary.skill)} --project_dir=PATH"
+        update = _update(summary, quote_word(f"--project_dir={facts.context.place.root}"))
         hint = f"if this checkout is the project's home: {update}"
         yield Finding("drift/project-dir", "warning", message, summary.path, "/project_dir", hint=hint)
+
+
+def _update(summary: DocumentSummary, *edits: str) -> str:
+    """edits: as a shell takes them."""
+    return " ".join(["checkpoint update", quote_word(summary.skill), *edits])
+
+
+def _remove(summary: DocumentSummary, path: str, at: int, item: str) -> str:
+    """The command that takes an item off a list: by its text, so that another one may go before it."""
+    if not item or not item.isprintable() or len(item) > _LONGEST_ITEM:
+        return _update(summary, f"--{path}.{at}-=")
+    return _update(summary, f"--{path}-={quote_word(item)}")
 
 
 def _is_covered(facts: SkillFacts, summary: DocumentSummary, code: str) -> bool:
@@ -86,16 +103,20 @@ def find_stale_work(facts: SkillFacts) -> Iterator[Finding]:
     limit = facts.limits["in_progress"]
     for summary, days in _find_aged(facts, "in_progress"):
         message = f"{summary.skill} is in_progress, and nothing was written for {days} days (more than {limit})"
-        hint = f"carry on with it, or say what became of it: checkpoint update {quote_word(summary.skill)} --status=..."
-        yield Finding("drift/stale-in-progress", "warning", message, summary.path, "/updated_at", hint=hint)
+        hint = "carry on with it, or set --status=complete or failed; to say where it stands"
+        update = _update(summary, '--progress_summary="..."')
+        yield Finding(
+            "drift/stale-in-progress", "warning", message, summary.path, "/updated_at", hint=f"{hint}: {update}"
+        )
 
 
 @check("drift/stale-blocked", "warning", remedy="ask for the decision again")
 def find_stale_blocks(facts: SkillFacts) -> Iterator[Finding]:
     """Blocked for more than 3 days."""
-    limit, hint = facts.limits["blocked"], "ask for the decision again, or resolve the blocker and set another status"
+    limit = facts.limits["blocked"]
     for summary, days in _find_aged(facts, "blocked"):
         message = f"{summary.skill} is blocked, and nothing was written for {days} days (more than {limit})"
+        hint = f"ask for the decision again; once it is made: {_update(summary, '--status=in_progress')}"
         yield Finding("drift/stale-blocked", "warning", message, summary.path, "/updated_at", hint=hint)
 
 
@@ -110,18 +131,23 @@ def find_moving_completions(facts: SkillFacts) -> Iterator[Finding]:
             since = f"the tag {shorten(tag.name, 60)} was made"
         if since:
             message = f"it was complete {days} days ago, and {since} since"
-            hint = f"if its work goes on, say so; else put it away: checkpoint reset {quote_word(summary.skill)}"
+            hint = "if its work goes on, set --status=in_progress; else put it away"
+            hint = f"{hint}: checkpoint reset {quote_word(summary.skill)}"
             yield Finding("drift/complete-but-moving", "note", message, summary.path, "/status", hint=hint)
 
 
 # files
 
 
-# fate -> level, what the message says of the file, hint
+# fate -> level, what the message says of the file, what to do; the command after it takes the entry off the list
 _FATES: dict[str, tuple[Level, str, str]] = {
-    "renamed": ("warning", "is now called {detail}", "write the new name; `checkpoint doctor --fix` does"),
+    "renamed": (
+        "warning",
+        "is now called {detail}",
+        "write the new name",
+    ),
     "deleted": ("warning", "was deleted in commit {detail}", "take it off the list"),
-    "uncommitted": ("warning", "is in HEAD, but not in the work tree", "git restore it, or take it off the list"),
+    "uncommitted": ("warning", "is in HEAD, but not in the work tree", "take it off the list, or bring it back"),
     "ignored": ("note", "is not here; git ignores it, so it is built on each machine", "leave out what can be rebuilt"),
     "cut": ("note", "is missing, and this shallow clone does not know why", "git fetch --unshallow"),
     "unknown": ("warning", "is missing, and git never had it", "correct the path, commit it, or take it off the list"),
@@ -143,7 +169,13 @@ def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
                 fate = "outside" if file.state == "outside" else file.fate
                 groups.setdefault((file.at, fate, file.detail), []).append(file)
         for (at, fate, detail), group in groups.items():
-            level, text, hint = _FATES[fate]
+            level, text, advice = _FATES[fate]
+            command = _remove(summary, _FILES, at, "".join(summary.listed[at : at + 1]))
+            if fate == "uncommitted":
+                command = f"git restore -- {_words(group)}"
+            elif fate == "renamed":
+                command = f"checkpoint doctor {quote_word(summary.skill)} --fix=drift/file-missing"
+            hint = f"{advice}: {command}"
             named = join_some([shorten(file.path, 120) for file in group])
             subject = named if len(group) == 1 else f"each of {named}"
             message = f"{subject} {text.format(detail=shorten(detail, 120))}"
@@ -160,7 +192,7 @@ def find_uncommitted_files(facts: SkillFacts) -> Iterator[Finding]:
             named = join_some([shorten(file.path, 80) for file in files])
             verb = "is" if len(files) == 1 else "are"
             message = f"{named} {verb} here but not in git, so another clone has the checkpoint without"
-            hint = "git add what belongs to the work, or take it off the list"
+            hint = f"take it off the list, or add what belongs to the work: git add -- {_words(files)}"
             yield Finding("drift/file-uncommitted", "note", message, summary.path, _where(files), hint=hint)
 
 
@@ -172,9 +204,18 @@ def find_changed_documents(facts: SkillFacts) -> Iterator[Finding]:
         if changed and summary.updated_at is not None:
             since = f"since the checkpoint was written ({write_instant(summary.updated_at)})"
             message = f"{_describe_changes(changed)} {since}"
-            hint = "read them again before relying on the context primer; the next update settles it"
+            hint = f"read them again before relying on the context primer; if it still holds: {_update(summary)}"
             where = _where([file for file, _ in changed])
             yield Finding("drift/file-changed", "note", message, summary.path, where, hint=hint)
+
+
+def _has_one_action(facts: SkillFacts, summary: DocumentSummary) -> bool:
+    text = facts.read_text(summary.path) if summary.status == "in_progress" else None
+    return text is not None and len(read_list(jsontext.load(text), "next_actions")) == 1
+
+
+def _words(files: Sequence[NamedFile]) -> str:
+    return " ".join(quote_word(name) for file in files for name in file.names[:1])
 
 
 def _where(files: Sequence[NamedFile]) -> str:
@@ -219,8 +260,16 @@ def _describe_changes(changed: Sequence[tuple[NamedFile, Change]]) -> str:
 
 # how an action uses a reference -> level, message, hint
 _USES: dict[str, tuple[Level, str, str]] = {
-    "asked": ("warning", "the action asks for {name}, which is merged", "take out what is done"),
-    "waits": ("note", "the action waits for {name}, which is merged", "it can go on: say what is next"),
+    "asked": (
+        "warning",
+        "the action asks for {name}, which is merged",
+        "say what is left, and remove it",
+    ),
+    "waits": (
+        "note",
+        "the action waits for {name}, which is merged",
+        "it can go on: say what is next, and remove it",
+    ),
     "about": ("note", "the action is about {name}, which is merged", "if it is done, take it off the list"),
 }
 
@@ -236,10 +285,16 @@ def find_shipped_actions(facts: SkillFacts) -> Iterator[Finding]:
             if use.reference not in merged or use.role not in _USES:
                 continue
             level, text, hint = _USES[use.role]
+            at = int(passage.where.rpartition("/")[2])
+            command = _remove(summary, "next_actions", at, passage.text)
             if find_shipped(passage.text, merged):
-                first = passage.where == "/next_actions/0"
-                done = f"checkpoint done {quote_word(summary.skill)}" if first else "take it off the list"
-                hint = f"it is done: {done}"
+                hint = "it is done"
+                command = command if at else f"checkpoint done {quote_word(summary.skill)}"
+            if _has_one_action(facts, summary):  # work in progress needs another one
+                is_done = command.startswith("checkpoint done")
+                command = f'{command} --next "..."' if is_done else _update(summary, '--next_actions.0="..."')
+                hint = f"{hint}; say what is next"
+            hint = f"{hint}: {command}"
             message = f"{text.format(name=use.reference)}: by {merged[use.reference]}"
             yield Finding("drift/action-shipped", level, message, summary.path, passage.where, hint=hint)
 
@@ -254,7 +309,8 @@ def find_shipped_resolutions(facts: SkillFacts) -> Iterator[Finding]:
         for reference in passage.references:
             if reference in merged and is_resolved_by(passage.text, reference):
                 message = f"what should resolve the blocker is merged: {reference} by {merged[reference]}"
-                hint = "check it, then mark the blocker resolved or remove it"
+                resolved = f"--{passage.where[1:].replace('/', '.').removesuffix('proposed_resolution')}resolved=true"
+                hint = f"check it, then mark the blocker resolved: {_update(summary, resolved)}"
                 yield Finding("drift/blocker-shipped", "warning", message, summary.path, passage.where, hint=hint)
 
 
@@ -286,13 +342,15 @@ def find_unknown_commits(facts: SkillFacts) -> Iterator[Finding]:
                 groups.setdefault((recorded.key, facts.foreign_commits[recorded.id]), []).append(recorded)
         for (key, kind), group in groups.items():
             level: Level = "warning"
+            right = advise("write the commit that is meant", group[0].where, '="..."')
+            right = right.replace("SKILL", quote_word(summary.skill), 1)
             if kind == "elsewhere":
-                trouble, hint = "not part of HEAD's history", "was it rebased, or is this another branch?"
+                trouble, hint = "not part of HEAD's history", f"was it rebased, or is this another branch? {right}"
             elif facts.is_shallow:
                 level = "note"
-                trouble, hint = "not in this shallow clone", "git fetch --unshallow tells whether it is real"
+                trouble, hint = "not in this shallow clone", "to see whether it is real: git fetch --unshallow"
             else:
-                trouble, hint = "this repository has no such commit", "was it rebased away, or mistyped?"
+                trouble, hint = "this repository has no such commit", f"was it rebased away, or mistyped? {right}"
             message = f"{key} names {join_some([one.id[:12] for one in group])}: {trouble}"
             yield Finding("drift/commit-unknown", level, message, summary.path, group[0].where, hint=hint)
 
@@ -306,7 +364,8 @@ def find_unreviewed(facts: SkillFacts) -> Iterator[Finding]:
     for summary in facts.summaries:
         if summary.unreviewed:
             message = f"{plural(summary.unreviewed, 'narrative')} that a merge set aside: nobody has reviewed them"
-            hint = f"compare them with the present one; to history: checkpoint rotate {quote_word(summary.skill)}"
+            hint = "compare them with the present one, then move them to history"
+            hint = f"{hint}: checkpoint rotate {quote_word(summary.skill)}"
             yield Finding("content/unreviewed", "warning", message, summary.path, "/superseded", hint=hint)
 
 
@@ -314,7 +373,7 @@ def find_unreviewed(facts: SkillFacts) -> Iterator[Finding]:
 def find_overdue_rotations(facts: SkillFacts) -> Iterator[Finding]:
     """A file over 32 KB, or more than 50 merged pull requests in a list that a rotation would shorten."""
     for summary in facts.summaries:
-        hint = f"checkpoint rotate {quote_word(summary.skill)} moves what is closed into .checkpoints/history"
+        hint = f"move what is closed into .checkpoints/history: checkpoint rotate {quote_word(summary.skill)}"
         if not summary.rotates:
             hint = "nothing in it is closed, so rotate cannot help: say it in fewer words, or in files of their own"
         if summary.size > MAX_SIZE and not _is_covered(facts, summary, "skill/file-too-big"):
@@ -334,12 +393,9 @@ def find_misnamed_files(context: Context) -> Iterator[Finding]:
     if context.skill:
         return
     message = "it looks like a checkpoint, and is not read: its name does not end in .checkpoint.json, in small letters"
-    for path in store.list_misnamed(context.place):
-        shown = relative_path(path, context.place.top)
-        name = shown.rpartition("/")[2].partition(".")[0].lower()
-        better = shown.rpartition("/")[0] + f"/{name}.checkpoint.json"
-        hint = f"mv {quote_word(shown)} {quote_word(better)}, or move it elsewhere"
-        yield Finding("content/not-read", "note", message, shown, hint=escape_controls(hint))
+    for path in (relative_path(path, context.place.top) for path in store.list_misnamed(context.place)):
+        hint = f"rename it, or move it elsewhere: mv -n {quote_word(path)} {quote_word(layout.right_name(path))}"
+        yield Finding("content/not-read", "note", message, path, hint=hint)
 
 
 # an unfinished merge
@@ -358,5 +414,5 @@ def find_unresolved(facts: SkillFacts) -> Iterator[Finding]:
             yield Finding("merge/unresolved", "error", message, summary.path, hint=hint)
     if facts.operation:
         message = f"git is in the middle of a {facts.operation}"
-        hint = f"finish it (git {facts.operation} --continue) or leave it (--abort)"
+        hint = f"leave it with --abort, or finish it: git {facts.operation} --continue"
         yield Finding("merge/unresolved", "note", message, REPOSITORY, hint=hint)

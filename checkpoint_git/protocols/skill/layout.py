@@ -33,6 +33,13 @@ def is_nearly_a_name(file_name: str) -> bool:
     return WORD in name or name.endswith(".json")
 
 
+def right_name(path: str) -> str:
+    """What a file with nearly a checkpoint's name should be called."""
+    folder, slash, name = path.rpartition("/")
+    end = name.lower().find(WORD)
+    return f"{folder}{slash}{name[: end if end > 0 else -len('.json')]}{SUFFIX}"
+
+
 def check_skill_name(name: str) -> None:
     """Raises CheckpointError where a skill's name could not be a file's name on every system, or could be a path."""
     trouble = find_name_trouble(name)

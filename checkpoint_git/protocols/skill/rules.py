@@ -11,9 +11,9 @@ from typing import Any
 from checkpoint_git.core.clock import DAY, is_plain_instant, read_instant, write_instant
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.jsontext import join_pointer
-from checkpoint_git.protocols.mismatch import quote, quote_where
+from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import names
-from checkpoint_git.protocols.skill.shape import describe, empty_field
+from checkpoint_git.protocols.skill.shape import advise, describe, empty_field
 from checkpoint_git.protocols.skill.views import is_open, open_blockers, read_objects, waits_on_user
 
 __all__ = ["check", "describe"]
@@ -34,7 +34,6 @@ _INSTANTS_IN_LISTS = (
 _TICKET_BODIES = frozenset(["body", "description", "content", "comments", "text", "summary"])
 _NAMES_IN_LISTS = ("progress_table", "blockers", "next_actions", "pm_refs")
 _MOST_SPELLED = 1_000  # unknown names of one object; nobody means that many
-_INSTANT_HINT = "write an instant as 2026-03-31T14:00:00Z"
 
 
 def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Finding]:
@@ -100,7 +99,8 @@ def _check_file_name(value: dict[str, Any], skill: str) -> list[Finding]:
     if said == skill or not isinstance(said, str) or not said.strip():
         return []
     message = f"skill is {quote(said)}, but the file's name says {quote(skill)}"
-    return [_error("skill/file-name", "/skill", message, "rename the file, or correct the field: one skill, one file")]
+    hint = advise("one skill, one file: rename the file, or correct the field", "/skill", "=SKILL")
+    return [_error("skill/file-name", "/skill", message, hint)]
 
 
 def _check_header(value: dict[str, Any], now: int) -> list[Finding]:
@@ -115,12 +115,13 @@ def _check_header(value: dict[str, Any], now: int) -> list[Finding]:
         made, changed = read_instant(created), read_instant(updated)
         if made and changed and changed < made:
             message = f"updated_at ({quote(updated)}) is before created_at ({quote(created)})"
-            found.append(
-                _error("skill/updated-before-created", "/updated_at", message, "correct the one that is wrong")
-            )
+            hint = advise("correct created_at if that is wrong; to write updated_at anew", "/updated_at", "")
+            found.append(_error("skill/updated-before-created", "/updated_at", message, hint))
         if changed and changed[0] > now + DAY:
             message = f"updated_at is {quote(updated)}, and now is {write_instant(now)}: it is in the future"
-            hint = "was a clock wrong? set it: --updated_at=..."
+            ahead = made is not None and made[0] > now
+            too = f" --created_at={write_instant(now)}" if ahead else ""
+            hint = advise("if a clock was wrong, set it", "/updated_at", f"={write_instant(now)}{too}")
             found.append(_warning("skill/updated-in-future", "/updated_at", message, hint))
     for key in _OPTIONAL_INSTANTS:
         if key in value:
@@ -149,14 +150,21 @@ def _check_instant(text: Any, where: str, level: Level) -> list[Finding]:
     if not isinstance(text, str) or is_plain_instant(text):
         return []
     name = where.rpartition("/")[2]
-    if read_instant(text) is None:
+    instant = read_instant(text)
+    if instant is None:
         code = "skill/timestamp" if level == "error" else "skill/unclear-timestamp"
         message = f"{name} is {quote(text)}: {_describe_fault(text)}"
-        return [Finding(code, level, message, where=where, hint=_INSTANT_HINT)]
+        guess = next((guess for guess in (f"{text}Z", f"{text}T00:00:00Z") if read_instant(guess)), "")
+        hint = advise(
+            "if it is in UTC" if guess else "write an instant as 2026-03-31T14:00:00Z", where, f"={guess or '...'}"
+        )
+        return [Finding(code, level, message, where=where, hint=hint)]
     if text[-1] in "Zz":
         return []
     message = f"{name} is {quote(text)}: in local time"
-    return [_warning("skill/offset-timestamp", where, message, "write it in UTC, ending in Z")]
+    fraction = f".{instant[1]}" if instant[1] else ""
+    change = f"={write_instant(instant[0])[:-1]}{fraction}Z"
+    return [_warning("skill/offset-timestamp", where, message, advise("write it in UTC, ending in Z", where, change))]
 
 
 def _describe_fault(text: str) -> str:
@@ -176,10 +184,17 @@ def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
     is_windows = path[1:3] in (":\\", ":/") and path[0].isalpha()
     if path.strip() and not path.startswith(("/", "\\\\")) and not is_windows:
         message = f"project_dir is {quote(path)}, which is not an absolute path"
-        yield _warning("skill/relative-project-dir", "/project_dir", message, "write the whole path, from the root")
+        here = '="$(git rev-parse --show-toplevel)"'
+        hint = advise("write the whole path, from the root; if it is this checkout", "/project_dir", here)
+        yield _warning("skill/relative-project-dir", "/project_dir", message, hint)
     if size > MAX_SIZE:
         message = f"the file has {size / 1024:.1f} KB; {MAX_SIZE // 1024} KB are plenty for what every resume reads"
-        yield _warning("skill/file-too-big", "", message, "move closed telemetry into history: checkpoint rotate")
+        from checkpoint_git.protocols.skill.rotation import plan_rotation  # few checkpoints are that long
+
+        hint = "nothing in it is closed, so rotate cannot help: say it in fewer words, or in files of their own"
+        if plan_rotation(value).moved:
+            hint = "move what is closed into history: checkpoint rotate SKILL"
+        yield _warning("skill/file-too-big", "", message, hint)
     if value.get("layout") == "sharded":  # retired: the telemetry is in event files, which nothing reads
         message = 'layout "sharded" is no longer supported: the entries in .checkpoints/history/<skill>/ are not read'
         back = (
@@ -188,20 +203,22 @@ def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
         yield Finding("layout", "error", message, where="/layout", hint=back)
     if isinstance(summary, str) and len(summary) > MAX_SUMMARY:
         message = f"progress_summary has {len(summary)} characters; {MAX_SUMMARY} are the limit of what is read gladly"
-        hint = "keep a few sentences; detail goes into progress_table"
+        hint = "keep a few sentences, and put detail into progress_table"
+        hint = advise(hint, "/progress_summary", '="..."')
         yield _warning("skill/summary-too-long", "/progress_summary", message, hint)
     primer = value.get("context_primer")
     decisions = primer.get("key_decisions") if isinstance(primer, dict) else None
     if isinstance(decisions, list) and len(decisions) > MAX_DECISIONS:
         message = f"there are {len(decisions)} key decisions; more than {MAX_DECISIONS} are not read"
-        hint = "sum up the older ones, or move them into history: checkpoint rotate"
+        hint = "sum up the older ones, or move them into history: checkpoint rotate SKILL"
         yield _warning("skill/too-many-decisions", "/context_primer/key_decisions", message, hint)
     cost = value.get("cost")
     if isinstance(cost, dict) and _is_above(cost.get("total_usd"), cost.get("budget_usd")):
         message = f"the cost of {quote(cost['total_usd'])} USD is over the budget of {quote(cost['budget_usd'])}"
-        yield _warning("skill/over-budget", "/cost/total_usd", message, "stop and ask, or raise budget_usd")
+        hint = advise("stop and ask; if more is granted", "/cost/budget_usd", "=...")
+        yield _warning("skill/over-budget", "/cost/total_usd", message, hint)
     if isinstance(handle, str) and handle.isspace():
-        hint = "name it, or leave it out"
+        hint = advise("name it, or leave it out", "/telemetry_handle", "-=")
         yield _error("skill/telemetry-handle", "/telemetry_handle", "telemetry_handle is empty", hint)
 
 
@@ -230,7 +247,8 @@ def _are_plain_rows(rows: Any) -> bool:
 def _check_rows(value: dict[str, Any]) -> Iterator[Finding]:
     for where, identity, first in _find_doubles(value, "progress_table"):
         message = f"two rows have the id {quote(identity)}; the first is {first}"
-        yield _error("skill/row-id-twice", where, message, "give one of them another id, or remove it")
+        hint = advise("make them one row, or give this one another id", where, '="..."')
+        yield _error("skill/row-id-twice", where, message, hint)
     for where, row in _objects(value, "progress_table"):
         yield from _find_blank(row, where, ("id", "label"))
 
@@ -250,15 +268,17 @@ def _check_running(value: dict[str, Any]) -> Iterator[Finding]:
     """What a checkpoint needs while its status is in_progress."""
     if value.get("next_actions", []) == []:
         message = "status is in_progress, but next_actions is empty"
-        hint = "say what comes next (checkpoint update SKILL --next_actions+=...), or set status to complete"
+        hint = advise("if all is done, set --status=complete; else say what comes next", "/next_actions", '+="..."')
         yield _error("skill/next-actions-empty", "/next_actions", message, hint)
     if value.get("progress_table", []) == []:
         message = "status is in_progress, but there is no progress_table"
-        hint = "list the phases or steps: progress is counted from it"
+        row = """+:json='{"id": "...", "label": "...", "status": "in_progress"}'"""
+        hint = advise("list the phases or steps, since progress is counted from them", "/progress_table", row)
         yield _warning("skill/no-progress-table", "/progress_table", message, hint)
     if value.get("context_primer", {}) == {}:
         message = "status is in_progress, but there is no context_primer"
-        hint = "note the key decisions: a new session starts from them"
+        hint = "note the key decisions, since a new session starts from them"
+        hint += ': checkpoint note SKILL "..."'
         yield _warning("skill/no-context-primer", "/context_primer", message, hint)
 
 
@@ -269,39 +289,42 @@ def _check_lists(value: dict[str, Any]) -> Iterator[Finding]:
     actions = value.get("next_actions")
     for at, action in enumerate(actions if isinstance(actions, list) and not _are_plain_texts(actions) else ()):
         if isinstance(action, str) and action.isspace():
-            hint = "say what to do, or remove it"
-            yield _error("skill/action-shape", f"/next_actions/{at}", "the action is empty", hint)
+            where = f"/next_actions/{at}"
+            yield _error("skill/action-shape", where, "the action is empty", advise("say what to do", where, '="..."'))
         elif isinstance(action, dict):
             yield from _find_blank(action, f"/next_actions/{at}", ("text",))
     if value.get("blockers"):
         yield from _check_blockers(value)
     status = value.get("status")
     if status == "blocked" and not open_blockers(value):
-        hint = "add what blocks it to blockers, or set another status"
+        hint = 'set another status, or say what blocks it: checkpoint block SKILL "..."'
         yield _warning("skill/blocked-by-nothing", "/status", "status is blocked, but no blocker is open", hint)
     if status == "complete" and any(map(waits_on_user, open_blockers(value))):
         message = "status is complete, but a decision waits on the user"
-        yield _warning(
-            "skill/complete-but-undecided", "/status", message, "resolve the blocker, or set status to blocked"
-        )
+        hint = advise("resolve the blocker, or say that the work waits for it", "/status", "=blocked")
+        yield _warning("skill/complete-but-undecided", "/status", message, hint)
     for where, ticket in _objects(value, "pm_refs"):
         for key, member in ticket.items():
             is_long = isinstance(member, str) and len(member) > MAX_PM_TEXT
             if is_long or (key in _TICKET_BODIES and member):
                 message = f"the ticket carries its text in {quote(key)}; a checkpoint keeps ids and addresses only"
-                hint = "remove it: tickets may hold private data"
-                yield _warning("skill/pm-ref-body", join_pointer(where, key), message, hint)
+                place, is_needed = join_pointer(where, key), key in ("provider", "id")
+                what = f"{'shorten' if is_needed else 'remove'} it, since tickets may hold private data"
+                hint = advise(what, place, '="..."' if is_needed else "-=")
+                yield _warning("skill/pm-ref-body", place, message, hint)
         yield from _find_blank(ticket, where, ("provider", "id"))
     for where, score in _objects(value, "eval_scores"):
         if _is_above(score.get("score"), score.get("max")):
             message = f"the score {quote(score['score'])} is above its max {quote(score['max'])}"
-            yield _error("skill/score-above-max", f"{where}/score", message, "correct the score, or its max")
+            hint = advise("correct the score, or its max", f"{where}/score", "=...")
+            yield _error("skill/score-above-max", f"{where}/score", message, hint)
 
 
 def _check_blockers(value: dict[str, Any]) -> Iterator[Finding]:
     for where, identity, first in _find_doubles(value, "blockers"):
         message = f"two blockers have the id {quote(identity)}; the first is {first}"
-        yield _warning("skill/blocker-id-twice", where, message, "give one of them another id, or remove it")
+        hint = advise("make them one blocker, or give this one another id", where, '="..."')
+        yield _warning("skill/blocker-id-twice", where, message, hint)
     ids = [row.get("id") for row in read_objects(value, "progress_table")]
     known = {identity for identity in ids if isinstance(identity, (str, int))}
     for where, blocker in _objects(value, "blockers"):
@@ -309,7 +332,8 @@ def _check_blockers(value: dict[str, Any]) -> Iterator[Finding]:
         row = blocker.get("blocking")
         if known and isinstance(row, str) and row not in known and is_open(blocker):
             message = f"the blocker says it blocks {quote(row)}, and no row of progress_table has that id"
-            yield _warning("skill/blocks-unknown-row", f"{where}/blocking", message, "name the row's id")
+            hint = advise("name the row's id, or leave it out", f"{where}/blocking", "-=")
+            yield _warning("skill/blocks-unknown-row", f"{where}/blocking", message, hint)
 
 
 # names
@@ -341,8 +365,9 @@ def _check_operators(value: dict[str, Any], where: str) -> Iterator[Finding]:
     for key in value:
         if names.is_misplaced_operator(key) or (key == "field" and not where):
             message = f"the field {quote(key)} looks like part of an update command that was typed wrong"
-            hint = "move its content to the field that was meant, then remove it"
-            yield _warning("skill/misplaced-operator", join_pointer(where, key), message, hint)
+            place = join_pointer(where, key)
+            hint = advise("move its content to the field that was meant, then remove it", place, "-=")
+            yield _warning("skill/misplaced-operator", place, message, hint)
 
 
 def _check_spelling(value: dict[str, Any], where: str, parent: str) -> Iterator[Finding]:
@@ -353,6 +378,6 @@ def _check_spelling(value: dict[str, Any], where: str, parent: str) -> Iterator[
         meant = names.find_meaning(key, parent) or names.find_near_miss(key, known)
         if meant and not names.is_misplaced_operator(key):
             message = f"unknown field {quote(key)}"
-            at = join_pointer(where, key)
-            hint = f"did you mean {meant}? write it there, then: checkpoint update SKILL '--{quote_where(at)}-='"
-            yield _warning("skill/unknown-field", at, message, hint)
+            place = join_pointer(where, key)
+            hint = advise(f"did you mean {meant}? Move its content there, then remove it", place, "-=")
+            yield _warning("skill/unknown-field", place, message, hint)

@@ -1,47 +1,39 @@
 """Which code and hint a break of the schema gets. Pure."""
 
-from typing import Any
-
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.schema import Mismatch
-from checkpoint_git.protocols.mismatch import explain_mismatch, quote_where
+from checkpoint_git.core.terminal_text import quote_word
+from checkpoint_git.protocols.mismatch import explain_mismatch
+from checkpoint_git.protocols.skill import names
 
-_INSTANT_HINT = "write an instant as 2026-03-31T14:00:00Z"
-
-# by the object that misses a field or has it empty, indices as *: code, what it is, hint
+# by the object that misses a field or has it empty, indices as *: code, what it is, the least that it has
 _INCOMPLETE = {
     "": ("skill/missing-field", "the checkpoint", ""),
-    "/progress_table/*": (
-        "skill/row-incomplete",
-        "the row",
-        'a row has id, label and status: --progress_table+:json=\'{"id": ..., "label": ..., "status": ...}\'',
-    ),
-    "/blockers/*": (
-        "skill/blocker-incomplete",
-        "the blocker",
-        "a blocker has id and description; `checkpoint block` adds one from its text",
-    ),
-    "/next_actions/*": ("skill/action-shape", "the action", 'an action is a text or {"text": ..., "done_when": ...}'),
-    "/pm_refs/*": ("skill/pm-ref-incomplete", "the ticket", "a ticket has provider and id"),
-    "/eval_scores/*": ("skill/eval-score-incomplete", "the score", "a score has rubric and score"),
+    "/progress_table/*": ("skill/row-incomplete", "the row", '{"id": "...", "label": "...", "status": "not_started"}'),
+    "/blockers/*": ("skill/blocker-incomplete", "the blocker", '{"id": "...", "description": "..."}'),
+    "/next_actions/*": ("skill/action-shape", "the action", ""),
+    "/pm_refs/*": ("skill/pm-ref-incomplete", "the ticket", '{"provider": "...", "id": "..."}'),
+    "/eval_scores/*": ("skill/eval-score-incomplete", "the score", '{"rubric": "...", "score": 0}'),
 }
 
-# by place, whatever keyword failed: code, hint
+# by place, whatever keyword failed: code, what to do, the end of the edit that does it
 _PLACES = {
     "/protocol_version": (
         "skill/protocol-version",
-        'protocol_version is the version of the file format, "1.0" or "1.1", not the release of a skill or a tool',
+        'the file format is "1.0" or "1.1", which is not the release of a skill or a tool; if it is a mistake',
+        "=1.0",
     ),
-    "/status": ("skill/unknown-status", ""),
-    "/progress_table/*/status": ("skill/unknown-row-status", ""),
-    "/blockers/*/needs": ("skill/unknown-need", ""),
-    "/pm_refs/*/role": ("skill/unknown-role", ""),
-    "/next_actions/*": ("skill/action-shape", 'an action is a text or {"text": ..., "done_when": ...}'),
-    "/next_actions/*/text": ("skill/action-shape", 'an action is a text or {"text": ..., "done_when": ...}'),
-    "/next_actions/*/done_when": ("skill/action-shape", "done_when is a shell command, as text"),
-    "/telemetry_handle": ("skill/telemetry-handle", "name it, describe it in an object, or leave the field out"),
-    "/created_at": ("skill/timestamp", _INSTANT_HINT),
-    "/updated_at": ("skill/timestamp", _INSTANT_HINT),
+    "/status": ("skill/unknown-status", "", "=..."),
+    "/progress_table/*/status": ("skill/unknown-row-status", "", "=..."),
+    "/blockers/*/needs": ("skill/unknown-need", "", "=..."),
+    "/pm_refs/*/role": ("skill/unknown-role", "", "=..."),
+    "/next_actions/*": ("skill/action-shape", 'say what to do, as text or {"text": ..., "done_when": ...}', '="..."'),
+    "/next_actions/*/text": ("skill/action-shape", "say what to do", '="..."'),
+    "/next_actions/*/done_when": ("skill/action-shape", "it is a shell command, as text; or leave it out", "-="),
+    "/telemetry_handle": ("skill/telemetry-handle", "name it, describe it in an object, or leave it out", "-="),
+    "/created_at": ("skill/timestamp", "write an instant as 2026-03-31T14:00:00Z", "=..."),
+    "/updated_at": ("skill/timestamp", "write when that was; every update stamps it", ""),
 }
 
 _KEYWORDS = {"type": "skill/wrong-type", "minimum": "skill/negative-amount", "minLength": "skill/empty-field"}
@@ -51,38 +43,66 @@ def describe(mismatch: Mismatch) -> Finding:
     """A break of the schema as a finding: an error with code, where, message and hint."""
     where, keyword = mismatch.where, mismatch.keyword
     parent, name = _split(where)
-    code, hint = _PLACES.get(_star_indices(where), ("", ""))
+    code, advice, change = _PLACES.get(_star_indices(where), ("", "", ""))
     if keyword == "required":
-        code, what, hint = _INCOMPLETE.get(parent, ("skill/missing-field", "the object", ""))
-        if not hint and name.isidentifier():
-            hint = f"add it: checkpoint update SKILL --{name}=..."
-        return Finding(code, "error", f"{what} has no {name}", where=where, hint=hint)
+        code, what, _ = _INCOMPLETE.get(parent, ("skill/missing-field", "the object", ""))
+        change = "=SKILL" if where == "/skill" else change or ("" if where == "/updated_at" else '="..."')
+        return Finding(code, "error", f"{what} has no {name}", where=where, hint=advise("add it", where, change))
     if keyword == "minLength" and not code:
         return empty_field(where)
+    if keyword == "enum" and not advice:
+        meant = names.find_choice(mismatch.value, mismatch.expected) if isinstance(mismatch.value, str) else ""
+        advice, change = ("take the word that is meant", f"={meant}") if meant else ("choose one of these", change)
     code = code or _KEYWORDS.get(keyword, "skill/shape")
-    if keyword == "type":
-        hint = hint or _INCOMPLETE.get(_star_indices(where), ("", "", ""))[2] or _write_line(where, mismatch.expected)
-    return Finding(code, "error", explain_mismatch(mismatch), where=where, hint=hint)
+    if not change and where != "/updated_at":
+        advice, change = _write_line(where, mismatch)
+    return Finding(code, "error", explain_mismatch(mismatch), where=where, hint=advise(advice, where, change))
 
 
-_VALUES = {"array": ("+", "..."), "object": (":json", "'{...}'"), "number": ("", "5"), "boolean": ("", "true")}
+def _write_line(where: str, mismatch: Mismatch) -> tuple[str, str]:
+    """What to do about a value of the wrong type, and the end of the edit that does it."""
+    wanted = mismatch.expected if isinstance(mismatch.expected, str) else "number"
+    example = _INCOMPLETE.get(_star_indices(where), ("", "", ""))[2]
+    if mismatch.keyword != "type":
+        return "correct it", "=..."
+    if wanted == "array":
+        item = _INCOMPLETE.get(f"{where}/*", ("", "", ""))[2]
+        operator, value = ("+:json", "'{...}'") if item else ("+", '"..."')
+        add = f"--{where[1:].replace('/', '.')}{operator}={value}"
+        return f"add to a list with {add}; to write it whole", ":json='[{}]'".format(item or '"..."')
+    if wanted == "object":
+        block = ", or add one from its text with `checkpoint block`" if where.startswith("/blockers/") else ""
+        return f"write an object{block}", f":json='{example or '{...}'}'"
+    return "write it anew", "=true" if wanted == "boolean" else "=..."
 
 
-def _write_line(where: str, wanted: Any) -> str:
-    """The command that writes a value of the wanted type."""
-    if f"{where}/*" in _INCOMPLETE and where != "/next_actions":
-        return f"write each as checkpoint update SKILL --{quote_where(where)}+:json='{{...}}'"
-    operator, value = _VALUES.get(wanted if isinstance(wanted, str) else wanted[0], ("", "..."))
-    return f"write it as checkpoint update SKILL --{quote_where(where)}{operator}={value}"
+def advise(what: str, where: str, change: str) -> str:
+    """A hint: what to do about a place, and the command that does it, if an edit can name the place.
+
+    change: the end of the edit, as a shell takes it: ="...", -=, :json='[]'; "" only stamps the checkpoint.
+    """
+    command = "checkpoint update SKILL"  # whoever knows the file puts its skill there
+    parts = [part.replace("~1", "/").replace("~0", "~") for part in where.split("/")[1:]]
+    if not change:
+        return f"{what}: {command}"
+    path = parts[0] + "".join(f"[{part}]" if set(part) & set(".[+:=-") else f".{part}" for part in parts[1:])
+    from checkpoint_git.protocols.skill.changes import parse_edits  # only what is wrong needs it
+
+    try:
+        (edit,) = parse_edits([f"--{path}{'-=' if change == '-=' else '='}"])
+        is_named = [step.name for step in edit.path] == parts and path.isprintable()
+    except CheckpointError:
+        is_named = False
+    return f"{what}: {command} {quote_word(f'--{path}')}{change}" if is_named else f"{what}, in the file itself"
 
 
 def empty_field(where: str) -> Finding:
     """The finding for a text that must say something and does not."""
     parent, name = _split(where)
-    code, what, hint = _INCOMPLETE.get(parent, ("skill/empty-field", "the object", ""))
+    code, what, _ = _INCOMPLETE.get(parent, ("skill/empty-field", "the object", ""))
     if code == "skill/missing-field":
         code = "skill/empty-field"
-    return Finding(code, "error", f"{what}'s {name} is empty", where=where, hint=hint)
+    return Finding(code, "error", f"{what}'s {name} is empty", where=where, hint=advise("fill it in", where, '="..."'))
 
 
 def _star_indices(where: str) -> str:

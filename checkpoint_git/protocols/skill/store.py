@@ -109,7 +109,8 @@ def change_checkpoint(
         if value is None or version is None or version in VERSIONS:
             return changed
         message = f"protocol_version is {quote(version)}: this release writes {' and '.join(VERSIONS)} only"
-        hint = "upgrade checkpoint-git; if the version is a mistake: checkpoint update SKILL --protocol_version=1.0"
+        update = f"checkpoint update {quote_word(skill)} --protocol_version=1.0"
+        hint = f"upgrade checkpoint-git; if the version is a mistake: {update}"
         return Finding("skill/protocol-version", "error", message, where="/protocol_version", hint=hint)
 
     with writing(place, on_wait):
@@ -152,7 +153,7 @@ def find_untracked(place: Place, paths: Sequence[str], env: Mapping[str, str]) -
         message, hint = "not in git yet", f"git add {quote_word(path)}"
         if is_ignored:
             message = "git ignores the checkpoint, so no other clone will have it"
-            hint = f"take .checkpoints out of .gitignore, or git add -f {quote_word(path)}"
+            hint = f"take .checkpoints out of .gitignore, or add it anyway: git add -f {quote_word(path)}"
         code = "git/ignored" if is_ignored else "git/untracked"
         found.append(Finding(code, "warning" if is_ignored else "note", message, path, hint=hint))
     return found

@@ -57,7 +57,7 @@ def test_a_break_has_a_code_a_place_and_a_sentence(
 
 def test_a_missing_field_is_added_by_a_command() -> None:
     (found,) = find(phase=...)
-    assert found.hint == "add it: checkpoint update SKILL --phase=..."
+    assert found.hint == 'add it: checkpoint update SKILL --phase="..."'
 
 
 def test_a_number_as_a_key_is_no_index() -> None:
