@@ -12,7 +12,15 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill.changes import check_text, find_done_trouble
-from checkpoint_git.protocols.skill.views import action_text, open_blockers, read_list, read_objects, waits_on_user
+from checkpoint_git.protocols.skill.names import find_choice
+from checkpoint_git.protocols.skill.views import (
+    action_text,
+    answer_line,
+    open_blockers,
+    read_list,
+    read_objects,
+    waits_on_user,
+)
 
 NEEDS = ("user_decision", "code_fix", "external_dep")
 
@@ -45,10 +53,11 @@ def block(
     blocks: str | None = None,
     more: dict[str, Any] | None = None,
 ) -> Entry:
-    """Adds a blocker. needs: one of NEEDS. blocks: the id of the row that waits. more: further members."""
-    taken = {str(_plain(blocker.get("id"))) for blocker in read_objects(value, "blockers")}
-    name = next(name for name in (f"b{number}" for number in range(1, len(taken) + 2)) if name not in taken)
-    members = {"id": name, "description": _checked(text), "blocking": blocks, "needs": needs, **(more or {})}
+    """Adds a blocker. needs: one of NEEDS, or what surely means one. blocks: the id of the row that waits."""
+    name = _new_id(value, _checked(text))
+    if needs and needs not in NEEDS:
+        needs = find_choice(needs, NEEDS) or needs
+    members = {"id": name, "description": text, "blocking": blocks, "needs": needs, **(more or {})}
     _list_in(value, "blockers").append({key: member for key, member in members.items() if member is not None})
     return Entry(f"{name} is in the way: {text}", ("blockers",), name)
 
@@ -57,9 +66,9 @@ def decide(value: dict[str, Any], now: int, answer: str, name: str | None = None
     """Answers a decision that waits on the user, and keeps the answer with its day. name: the question's id."""
     waiting = [one for one in open_blockers(value) if waits_on_user(one)]
     if name is None and any(_id(one) == answer for one in waiting):
-        command = f'checkpoint decide SKILL {escape_controls(answer)} "..."'
+        command = _commands(value, [one for one in waiting if _id(one) == answer])
         return _refusal("question", f"{quote(answer)} is the question: the answer is missing", command)
-    asked = _choose(waiting, name, "question", 'decide SKILL {} "..."')
+    asked = _choose(value, waiting, name, "question")
     if isinstance(asked, Finding):
         return asked
     question = str(asked.get("description", "")).strip()
@@ -71,10 +80,10 @@ def decide(value: dict[str, Any], now: int, answer: str, name: str | None = None
 def unblock(value: dict[str, Any], now: int, name: str | None = None) -> Entry | Finding:
     """Marks a blocker as resolved. name: its id."""
     others = [one for one in open_blockers(value) if not waits_on_user(one)]
-    if name and any(_id(one) == name for one in open_blockers(value) if waits_on_user(one)):
-        hint = f'checkpoint decide SKILL {escape_controls(name)} "..."'
-        return _refusal("question", f"{quote(name)} waits on an answer", hint)
-    found = _choose(others, name, "blocker", "unblock SKILL {}")
+    asked = [one for one in open_blockers(value) if waits_on_user(one) and name and _id(one) == name]
+    if asked:
+        return _refusal("question", f"{quote(name)} waits on an answer", _commands(value, asked))
+    found = _choose(value, others, name, "blocker")
     if isinstance(found, Finding):
         return found
     line = f"{_id(found)} is resolved: {found.get('description', '')}{_close(value, found, now)}"
@@ -127,6 +136,15 @@ def _id(blocker: dict[str, Any]) -> str:
     return str(_plain(blocker.get("id", "")))
 
 
+def _new_id(value: dict[str, Any], text: str) -> str:
+    from hashlib import sha256  # brings OpenSSL along, and only this needs it
+
+    # made of the text, not counted: two branches that each add a blocker would both take the next number
+    taken = {_id(blocker) for blocker in read_objects(value, "blockers")}
+    digits = sha256(text.encode()).hexdigest() * (len(taken) + 1)
+    return next(name for name in (f"b{digits[:length]}" for length in range(4, len(digits))) if name not in taken)
+
+
 def _list_in(value: dict[str, Any], *path: str) -> list[Any]:
     held: Any = value
     for name in path[:-1]:
@@ -137,17 +155,35 @@ def _list_in(value: dict[str, Any], *path: str) -> list[Any]:
     return found
 
 
-def _choose(found: list[dict[str, Any]], name: str | None, noun: str, command: str) -> dict[str, Any] | Finding:
+def _choose(
+    value: dict[str, Any], found: list[dict[str, Any]], name: str | None, noun: str
+) -> dict[str, Any] | Finding:
     """The one that is named, or the only one; a Finding that lists what there is."""
     named = [one for one in found if name in (None, _id(one))]
     if len(named) == 1:
         return named[0]
-    each = [command.format(escape_controls(_id(one))) for one in found[:5]]
-    hint = "; ".join(f"checkpoint {line}" for line in each) if found else "checkpoint status SKILL"
     if not found:
-        return _refusal(noun, f"no {noun} is open", hint)
+        return _refusal(noun, f"no {noun} is open", "checkpoint status SKILL")
+    if named and name is not None:
+        return _refusal(noun, f"{len(named)} open {noun}s have the id {quote(name)}", _commands(value, named))
     which = "say which" if name is None else f"none has the id {quote(name)}"
-    return _refusal(noun, f"{len(found)} {noun}{'s are' if len(found) > 1 else ' is'} open: {which}", hint)
+    message = f"{len(found)} {noun}{'s are' if len(found) > 1 else ' is'} open: {which}"
+    return _refusal(noun, message, _commands(value, found))
+
+
+def _commands(value: dict[str, Any], found: list[dict[str, Any]]) -> str:
+    """What settles each blocker: by its id, or by its place where no id names it alone."""
+    ids = [_id(one) for one in open_blockers(value)]
+    commands = []
+    for one in found[:5]:
+        name = _id(one)
+        if name and ids.count(name) == 1 and escape_controls(name) == name:
+            command = answer_line("SKILL", {**one, "id": name})
+        else:
+            at = next(at for at, each in enumerate(read_list(value, "blockers")) if each is one)
+            command = f"checkpoint update SKILL --blockers.{at}.resolved=true"
+        commands.append(command)
+    return "; ".join(commands)
 
 
 def _refusal(noun: str, message: str, hint: str) -> Finding:

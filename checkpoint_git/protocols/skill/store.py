@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from checkpoint_git.protocols.write import Change, Tell, Written
 
 VERSIONS = ("1.0", "1.1")
+REFUSED_IN_A_WRITE = ("skill/blocker-id-twice",)  # warnings of a file; nobody means to write one
 _HEAD = 1 << 16  # bytes of a misnamed file that are looked at
 
 
@@ -119,6 +120,8 @@ def change_checkpoint(
             _refuse_twin(place, skill)
         before = None if content is None else next(iterate_checked([(shown, content)], now))
         written = plan_write(shown, before, change_known, now)
+        added = [each._replace(level="error") for each in written.arisen if each.code in REFUSED_IN_A_WRITE]
+        written = written._replace(refused=[*written.refused, *added])
         if not written.refused:
             data = (written.document.text or "").encode()
             _replace(place, path, skill, data)

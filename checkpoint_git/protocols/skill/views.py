@@ -101,6 +101,8 @@ def answer_line(skill: str, blocker: dict[str, Any]) -> str:
     name = blocker.get("id")
     words = ["unblock", skill, *([str(name)] if isinstance(name, str | int) else [])]
     words = ["decide", *words[1:]] if waits_on_user(blocker) else words
+    if words[-1].startswith("-"):
+        words.insert(2, "--")
     return f"checkpoint {' '.join(map(quote_word, words))}" + (' "..."' if words[0] == "decide" else "")
 
 

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
-from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.skill import changes, entries, store
 from checkpoint_git.protocols.skill.entries import Entry
 from checkpoint_git.protocols.skill.layout import check_skill_name
+from checkpoint_git.protocols.skill.names import find_choice
 from checkpoint_git.protocols.skill.read import missing_checkpoint
 from checkpoint_git.protocols.skill.verbs.update import outcome_of_write
+from checkpoint_git.protocols.skill.views import answer_line
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
 
 Record = Callable[[dict[str, Any]], Entry | Finding]
@@ -52,8 +53,10 @@ class _Verb(NamedTuple):
     EXAMPLES: str
     arguments: tuple[tuple[str, dict[str, Any]], ...]
     make: Callable[[Namespace, int], Record]
+    usage: str | None = None  # None: argparse's own
 
     def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.usage = self.usage
         parser.add_argument("skill", metavar="SKILL", help="whose checkpoint")
         for name, options in self.arguments:
             parser.add_argument(*name.split(), **options)
@@ -66,7 +69,8 @@ class _Verb(NamedTuple):
         entry = result.entry or Entry("", ())
         lines = [Line(entry.line, "good")] if entry.line else []
         if self.name == "ask" and entry.id:
-            lines.append(Line(f'answer it: checkpoint decide {quote_word(args.skill)} {entry.id} "..."', "strong"))
+            command = answer_line(args.skill, {"id": entry.id, "needs": "user_decision"})
+            lines.append(Line(f"answer it: {command}", "strong"))
         outcome = outcome_of_write(place, invocation, args.skill, self.name, result.written, [*entry.fields], [*lines])
         return outcome._replace(data={**outcome.data, "id": entry.id or None})
 
@@ -107,9 +111,10 @@ ASK = _Verb(
 DECIDE = _Verb(
     "decide",
     "answer a decision that waits; the answer is kept as a key decision with its day",
-    '  checkpoint decide build "eu-west"\n  checkpoint decide build b1 "eu-west"      where several wait',
+    '  checkpoint decide build "eu-west"\n  checkpoint decide build b41d7 "eu-west"   where several wait',
     (("words", {"metavar": "[ID] ANSWER", "nargs": "+", "help": "the question's id, where several wait; the answer"}),),
     lambda args, now: lambda value: entries.decide(value, now, *_split_answer(args.words)),
+    "%(prog)s [OPTIONS] SKILL [ID] ANSWER",
 )
 BLOCK = _Verb(
     "block",
@@ -117,7 +122,14 @@ BLOCK = _Verb(
     '  checkpoint block build "The sandbox key is missing" --needs external_dep',
     (
         _text("TEXT", "what is in the way"),
-        ("--needs", {"choices": entries.NEEDS, "help": "who can clear it"}),
+        (
+            "--needs",
+            {
+                "type": lambda text: find_choice(text, entries.NEEDS) or text,
+                "choices": entries.NEEDS,
+                "help": "who can clear it",
+            },
+        ),
         _BLOCKS,
     ),
     lambda args, now: lambda value: entries.block(value, args.text, args.needs, args.blocks),
@@ -125,7 +137,7 @@ BLOCK = _Verb(
 UNBLOCK = _Verb(
     "unblock",
     "mark a blocker as resolved",
-    "  checkpoint unblock build\n  checkpoint unblock build b2                where several are open",
+    "  checkpoint unblock build\n  checkpoint unblock build b41d7             where several are open",
     (("id", {"metavar": "ID", "nargs": "?", "help": "the blocker's id, where several are open"}),),
     lambda args, now: lambda value: entries.unblock(value, now, args.id),
 )

@@ -1,6 +1,8 @@
 """note, ask, decide, block, unblock, drop: what they write, when they refuse, and that all front doors agree."""
 
 import json
+import shlex
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,10 @@ def say(project: Path, *words: str) -> dict[str, Any]:
     return document
 
 
+def name_of(text: str, digits: int = 4) -> str:
+    return f"b{sha256(text.encode()).hexdigest()[:digits]}"
+
+
 def test_a_note_is_a_key_decision(build: Path, project: Path) -> None:
     assert say(project, "note", "build", "No cookies")["written"]
     assert read(build)["context_primer"]["key_decisions"][-1] == "No cookies"
@@ -30,19 +36,20 @@ def test_a_note_is_a_key_decision(build: Path, project: Path) -> None:
 
 def test_a_question_waits_until_it_is_answered(build: Path, project: Path) -> None:
     words = ["ask", "build", "Which region?", "--option", "eu", "--option", "us", "--blocks", "sprint-2"]
-    assert say(project, *words)["id"] == "b1"
+    name = name_of("Which region?")
+    assert say(project, *words)["id"] == name
     assert read(build)["blockers"] == [
         {
-            "id": "b1",
+            "id": name,
             "description": "Which region?",
             "blocking": "sprint-2",
             "needs": "user_decision",
             "options": ["eu", "us"],
         }
     ]
-    assert [each["id"] for each in say(project, "status")["decisions"]] == ["b1"]
+    assert [each["id"] for each in say(project, "status")["decisions"]] == [name]
     answered = say(project, "decide", "build", "eu")
-    assert (answered["id"], answered["fields"]) == ("b1", ["context_primer", "blockers"])
+    assert (answered["id"], answered["fields"]) == (name, ["context_primer", "blockers"])
     assert read(build)["blockers"][0]["resolved"] is True
     day = read(build)["updated_at"][:10]
     assert read(build)["context_primer"]["key_decisions"][-1] == f"Which region? eu ({day})"
@@ -50,23 +57,22 @@ def test_a_question_waits_until_it_is_answered(build: Path, project: Path) -> No
 
 
 def test_of_several_questions_one_must_be_named(build: Path, project: Path) -> None:
-    for question in ("One", "Two"):
-        run_here("ask", "build", question, cwd=project)
+    one, two = (say(project, "ask", "build", question)["id"] for question in ("One", "Two"))
     before = build.read_bytes()
-    for words in (["yes"], ["b9", "yes"], ["b1"]):
+    for words in (["yes"], ["b9", "yes"], [one]):
         ran = run_here("decide", "build", *words, cwd=project)
         assert ran.returncode == 1
-        assert 'checkpoint decide build b1 "..."' in ran.stdout
-    assert run_here("decide", "build", "b1", "not", "quoted", cwd=project).returncode == 2
+        assert f'checkpoint decide build {one} "..."' in ran.stdout
+    assert run_here("decide", "build", one, "not", "quoted", cwd=project).returncode == 2
     assert build.read_bytes() == before
-    assert say(project, "decide", "build", "b2", "yes")["id"] == "b2"
-    assert say(project, "decide", "build", "no")["id"] == "b1"
+    assert say(project, "decide", "build", two, "yes")["id"] == two
+    assert say(project, "decide", "build", "no")["id"] == one
     assert run_here("decide", "build", "no", cwd=project).returncode == 1
 
 
 def test_a_blocker_is_added_and_resolved_and_work_goes_on(build: Path, project: Path) -> None:
     build.write_text(checkpoint_text(status="blocked"), "utf-8")
-    assert say(project, "block", "build", "No key", "--needs", "external_dep")["id"] == "b1"
+    assert say(project, "block", "build", "No key", "--needs", "external_dep")["id"] == name_of("No key")
     assert run_here("unblock", "build", "b7", cwd=project).returncode == 1
     ran = run_here("unblock", "build", cwd=project)
     assert "the status is in_progress again" in ran.stdout
@@ -75,10 +81,71 @@ def test_a_blocker_is_added_and_resolved_and_work_goes_on(build: Path, project: 
 
 
 def test_a_question_is_not_unblocked_but_answered(build: Path, project: Path) -> None:
-    run_here("ask", "build", "Which region?", cwd=project)
-    ran = run_here("unblock", "build", "b1", cwd=project)
+    name = say(project, "ask", "build", "Which region?")["id"]
+    ran = run_here("unblock", "build", name, cwd=project)
     assert ran.returncode == 1
-    assert 'checkpoint decide build b1 "..."' in ran.stdout
+    assert f'checkpoint decide build {name} "..."' in ran.stdout
+
+
+def test_the_id_is_made_of_the_text_so_that_two_branches_do_not_share_one(build: Path, project: Path) -> None:
+    start = build.read_bytes()
+    one = say(project, "ask", "build", "Which region?")["id"]
+    build.write_bytes(start)
+    two = say(project, "block", "build", "No key")["id"]
+    assert (one, two) == (name_of("Which region?"), name_of("No key"))
+    assert say(project, "block", "build", "No key")["id"] == name_of("No key", 5)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("user", "user_decision"), ("code", "code_fix"), ("external", "external_dep")]
+)
+def test_block_takes_the_needs_that_update_takes(build: Path, project: Path, typed: str, meant: str) -> None:
+    assert run_here("block", "build", "One", "--needs", typed, cwd=project).returncode == 0
+    Checkpoints(project).block("build", "Two", typed)
+    assert [each["needs"] for each in read(build)["blockers"]] == [meant, meant]
+    assert run_here("block", "build", "Three", "--needs", "zebra", cwd=project).returncode == 2
+
+
+def test_an_id_is_not_given_twice_and_a_file_with_one_can_still_be_written(build: Path, project: Path) -> None:
+    blocker = {"id": "b1", "description": "No key"}
+    build.write_text(checkpoint_text(blockers=[blocker]), "utf-8")
+    before = build.read_bytes()
+    ran = run_here("update", "build", f"--blockers+:json={json.dumps(blocker)}", cwd=project)
+    assert (ran.returncode, "skill/blocker-id-twice" in ran.stdout) == (1, True)
+    assert build.read_bytes() == before
+    build.write_text(checkpoint_text(blockers=[blocker, blocker]), "utf-8")
+    assert run_here("update", "build", "--step=x", cwd=project).returncode == 0
+    assert run_here("update", "build", f"--blockers+:json={json.dumps(blocker)}", cwd=project).returncode == 1
+
+
+@pytest.mark.parametrize("verb", ["unblock", "decide"])
+@pytest.mark.parametrize("names", [["b1", "b1"], ["-x", "a b"], ["$(date)", "-x y"], ["it's", "\x1b"]])
+@pytest.mark.parametrize("given", [0, 1])
+def test_every_hint_of_a_refusal_is_taken(build: Path, project: Path, verb: str, names: list[str], given: int) -> None:
+    more = {"needs": "user_decision" if verb == "decide" else "code_fix"}
+    text = checkpoint_text(blockers=[{"id": name, "description": name, **more} for name in names])
+    build.write_text(text, "utf-8")
+    answer = ["yes"] if verb == "decide" else []
+    words = [names[0], *answer] if given and names[0] == names[1] else answer
+    ran = run_here(verb, "build", *words, "--json", cwd=project)
+    assert ran.returncode == 1
+    hints = json.loads(ran.stdout)["findings"][0]["hint"].split("; ")
+    assert len(hints) == 2
+    for at, hint in enumerate(hints):
+        build.write_text(text, "utf-8")
+        assert run_here(*shlex.split(hint)[1:], cwd=project).returncode == 0, hint
+        assert [each.get("resolved", False) for each in read(build)["blockers"]] == [at == 0, at == 1]
+
+
+def test_a_question_whose_id_begins_with_a_dash_is_shown_with_what_answers_it(build: Path, project: Path) -> None:
+    asked = {"id": "-x", "description": "Which?", "needs": "user_decision"}
+    build.write_text(checkpoint_text(blockers=[asked]), "utf-8")
+    assert say(project, "status")["decisions"][0]["answer_with"] == 'checkpoint decide build -- -x "..."'
+
+
+def test_the_usage_of_decide_says_what_it_takes(project: Path) -> None:
+    usage = run_here("decide", "--help", cwd=project).stdout.splitlines()[0]
+    assert usage == "usage: checkpoint decide [OPTIONS] SKILL [ID] ANSWER"
 
 
 def test_a_dropped_action_keeps_its_reason(build: Path, project: Path) -> None:
@@ -126,9 +193,9 @@ def test_python_and_mcp_write_the_same(build: Path, project: Path) -> None:
             {"question": "Which?", "options": ["a", "b"], "blocks": "plan"},
             ["Which?", "--option=a", "--option=b"],
         ),
-        ("decide", {"id": "b1", "answer": "a"}, ["b1", "a"]),
+        ("decide", {"id": name_of("Which?"), "answer": "a"}, [name_of("Which?"), "a"]),
         ("block", {"text": "No key", "needs": "code_fix"}, ["No key", "--needs=code_fix"]),
-        ("unblock", {"id": "b2"}, ["b2"]),
+        ("unblock", {"id": name_of("No key")}, [name_of("No key")]),
         ("drop", {"action": "evaluator", "why": "old"}, ["evaluator", "--why=old"]),
         ("undo", {}, []),
     ]
@@ -142,10 +209,10 @@ def test_python_and_mcp_write_the_same(build: Path, project: Path) -> None:
     said = read(build)
     build.write_bytes(start)
     api.note("build", "No cookies")
-    assert (api.ask("build", "Which?", ["a", "b"], "plan").entry or [""])[2] == "b1"
-    api.decide("build", "a", "b1")
+    assert (api.ask("build", "Which?", ["a", "b"], "plan").entry or [""])[2] == name_of("Which?")
+    api.decide("build", "a", name_of("Which?"))
     api.block("build", "No key", "code_fix")
-    api.unblock("build", "b2")
+    api.unblock("build", name_of("No key"))
     api.drop("build", "old", "evaluator")
     assert api.undo("build") == ["context_primer", "next_actions"]
     done = read(build)
@@ -189,19 +256,19 @@ def test_undo_leaves_alone_what_something_else_wrote(build: Path, project: Path)
 
 
 def test_every_screen_that_shows_a_question_shows_what_answers_it(build: Path, project: Path) -> None:
-    run_here("ask", "build", "Which region?", "--option", "eu", "--option", "us", cwd=project)
-    command = 'checkpoint decide build b1 "..."'
+    name = say(project, "ask", "build", "Which region?", "--option", "eu", "--option", "us")["id"]
+    command = f'checkpoint decide build {name} "..."'
     for words in (["status"], ["status", "build"], ["status", "--brief"], ["next"], ["resume", "build"], ["prime"]):
         shown = run_here(*words, cwd=project).stdout
         assert (command in shown, "options: eu | us" in shown) == (True, True), words
     assert say(project, "status")["decisions"][0]["answer_with"] == command
     assert say(project, "next")["answer_with"] == command
     run_here("report", "--output", "report.html", cwd=project)
-    assert "checkpoint decide build b1" in (project / "report.html").read_text("utf-8")
+    assert f"checkpoint decide build {name}" in (project / "report.html").read_text("utf-8")
 
 
 def test_every_screen_that_shows_a_blocker_shows_what_resolves_it(build: Path, project: Path) -> None:
     build.write_text(checkpoint_text(status="blocked", next_actions=[]), "utf-8")
-    run_here("block", "build", "No key", cwd=project)
+    name = say(project, "block", "build", "No key")["id"]
     for words in (["status"], ["status", "build"], ["next"], ["resume", "build"]):
-        assert "checkpoint unblock build b1" in run_here(*words, cwd=project).stdout, words
+        assert f"checkpoint unblock build {name}" in run_here(*words, cwd=project).stdout, words
