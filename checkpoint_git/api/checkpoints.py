@@ -9,7 +9,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.skill import entries, store
-from checkpoint_git.protocols.skill.changes import Lists, make_edits
+from checkpoint_git.protocols.skill.changes import Lists, check_text, make_edits
 from checkpoint_git.protocols.skill.read import iterate_documents
 from checkpoint_git.protocols.skill.since import read_since
 from checkpoint_git.protocols.skill.status import StatusResult, status
@@ -120,37 +120,43 @@ class Checkpoints:
 
         next_action: put first in the list. complete: the status becomes complete. The last action needs one of both.
         """
+        check_text(next_action or "")
         return done(self._own_place(skill), skill, self.now, next_action=next_action, complete=complete)
 
     def note(self, skill: str, text: str) -> EntryResult:
         """Keeps a key decision."""
-        return self._record(skill, lambda value: entries.note(value, text))
+        return self._record(skill, lambda value: entries.note(value, text), text)
 
     def ask(self, skill: str, question: str, options: Sequence[str] = (), blocks: str | None = None) -> EntryResult:
         """Opens a decision that waits on the user; entry.id names it. blocks: the row that waits."""
-        return self._record(skill, lambda value: entries.ask(value, question, options, blocks))
+        choices = [options] if isinstance(options, str) else list(options)
+        texts = question, blocks, *choices
+        return self._record(skill, lambda value: entries.ask(value, question, choices, blocks), *texts)
 
     def decide(self, skill: str, answer: str, name: str | None = None) -> EntryResult:
         """Answers a decision and keeps the answer as a key decision. name: its id, where several wait."""
-        return self._record(skill, lambda value: entries.decide(value, self.now, answer, name))
+        return self._record(skill, lambda value: entries.decide(value, self.now, answer, name), answer, name)
 
     def block(self, skill: str, text: str, needs: str | None = None, blocks: str | None = None) -> EntryResult:
         """Adds a blocker. needs: user_decision, code_fix or external_dep."""
-        return self._record(skill, lambda value: entries.block(value, text, needs, blocks))
+        return self._record(skill, lambda value: entries.block(value, text, needs, blocks), text, needs, blocks)
 
     def unblock(self, skill: str, name: str | None = None) -> EntryResult:
         """Marks a blocker as resolved. name: its id, where several are open."""
-        return self._record(skill, lambda value: entries.unblock(value, self.now, name))
+        return self._record(skill, lambda value: entries.unblock(value, self.now, name), name)
 
     def drop(self, skill: str, why: str, action: str | None = None, **after: Any) -> EntryResult:
         """Takes an action off the list undone. action: a part of its text, None for the first. after: as for done."""
-        return self._record(skill, lambda value: entries.drop(value, self.now, why, action, **after))
+        return self._record(skill, lambda value: entries.drop(value, self.now, why, action, **after), why, action)
 
     def undo(self, skill: str) -> list[str]:
         """Takes back the last write, and brings it back when called again; returns the fields that differ."""
         return undo(self._own_place(skill), skill)
 
-    def _record(self, skill: str, change: Record) -> EntryResult:
+    def _record(self, skill: str, change: Record, *texts: str | None) -> EntryResult:
+        for text in texts:
+            if text is not None:
+                check_text(text)
         return record(self._own_place(skill), skill, self.now, change)
 
     def reset(self, skill: str) -> str:
@@ -169,6 +175,7 @@ class Checkpoints:
         return sync(self.place, Wish(remote, branch, timeout=timeout, only=only), self.now, os.environ)
 
     def _own_place(self, skill: str) -> Place:
+        check_text(skill)
         store.check_owner(skill, os.environ)
         return self.place
 

@@ -1,7 +1,9 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -172,3 +174,28 @@ def test_clones_sync_from_python_too(checkpoints: Checkpoints, repo: GitRepo, tm
     result = checkpoints.sync(branch="checkpoints")
     assert (result.state, result.sent) == ("synced", [".checkpoints/build.checkpoint.json"])
     assert repo.git("rev-parse", "--verify", "origin/checkpoints") == result.commit
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda one: one.update("build", remove=["x"]),
+        lambda one: one.update("build", replace=["x"]),
+        lambda one: one.update("build", replace={"skill_state.x": "\udcff"}),
+        lambda one: one.update(None, replace={"step": "x"}),
+        lambda one: one.note("build", 5),
+        lambda one: one.ask("build", "Which?", options=[5]),
+        lambda one: one.done("build", next_action=5),
+        lambda one: one.drop("build", None),
+    ],
+)
+def test_arguments_of_another_type_are_refused(checkpoints: Checkpoints, call: Callable[[Any], object]) -> None:
+    before = checkpoints.show("build", public=False)
+    with pytest.raises(CheckpointError):
+        call(checkpoints)
+    assert checkpoints.show("build", public=False) == before
+
+
+def test_one_option_is_not_taken_for_its_letters(checkpoints: Checkpoints) -> None:
+    checkpoints.ask("build", "Which region?", options="eu-west")
+    assert checkpoints.show("build")["blockers"][-1]["options"] == ["eu-west"]

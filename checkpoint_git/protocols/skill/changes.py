@@ -102,6 +102,8 @@ def make_edits(replace: Mapping[str, Any] | None, append: Lists | None, remove: 
 
     Raises CheckpointError for values that cannot be JSON, and for a text, whose letters nobody means to append.
     """
+    if not all(isinstance(fields, Mapping | None) for fields in (replace, append, remove)):
+        raise CheckpointError("replace, append and remove map paths to values", 'write {"step": "..."}')
     edits = [make_edit(path, "replace", _tokens(value)) for path, value in (replace or {}).items()]
     actions: tuple[tuple[Action, Lists | None], ...] = (("append", append), ("remove", remove))
     for action, lists in actions:
@@ -118,7 +120,9 @@ def _tokens(value: Any) -> Any:
     import json  # the command line brings text, which needs none of it
 
     try:
-        return jsontext.scan_tokens(json.dumps(value, allow_nan=False))
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+        check_text(text)
+        return jsontext.scan_tokens(text)
     except (TypeError, ValueError) as error:
         raise CheckpointError(f"the value cannot be JSON: {error}", "give texts, numbers, lists and mappings") from None
 
@@ -130,7 +134,9 @@ def make_edit(path: str, action: Action, value: Any) -> Edit:
     return Edit(_parse_path(path, path), action, value, path)
 
 
-def check_text(word: str) -> None:
+def check_text(word: object) -> None:
+    if not isinstance(word, str):
+        raise CheckpointError(f"{word!r} is not a text", "give a str")
     try:
         word.encode()
     except UnicodeEncodeError:

@@ -130,17 +130,25 @@ def _read_text(text: str, rules: Schema, reader: _Reader) -> Any:
             reader.taken.append(Understood(text, meant))
         return meant or text
     wanted = rules.get("type") or [_TYPES[type(example)] for example in rules.get("examples", ())]
-    if not wanted or "string" in wanted:
+    is_shape = "object" in wanted and text.startswith("{")
+    if not wanted or ("string" in wanted and not is_shape):
         return text
     try:
         value: Any = jsontext.scan_tokens(text) if jsontext.load(text) is not None else None
     except jsontext.JsonTextError:
         value = text
+    if is_shape and "string" in wanted:  # an action may be a text or an object
+        if not isinstance(value, dict) or not value.keys() <= rules["properties"].keys():
+            return text
+        reader.taken.append(Understood(text, f"an object with {', '.join(value)}"))
     value = _BOOLEANS.get(text.lower(), value) if "boolean" in wanted else value
     if _TYPES.get(type(value)) in (wanted if isinstance(wanted, list) else [wanted]):
         return value
     if "type" in rules:
         return text  # the check of the whole document says what is wrong
+    if wanted == ["array"]:
+        path = path_text(reader.edit.path)
+        raise CheckpointError(f"{quote(reader.edit.word)}: {path} is a list", f"add an item to it: --{path}+=...")
     raise CheckpointError(
         f"{quote(reader.edit.word)}: {quote(text)} is neither true nor false", "write =true or =false"
     )

@@ -343,9 +343,9 @@ def test_the_framework_gets_an_entry_and_the_other_hooks_stay_native(repo: GitRe
 
 
 def test_a_framework_file_in_another_style_gets_a_recipe(repo: GitRepo) -> None:
-    repo.write(".pre-commit-config.yaml", "repos: []\n")
+    repo.write(".pre-commit-config.yaml", "repos: [{repo: meta, hooks: []}]\n")
     assert _deed(_init(repo), ".pre-commit-config.yaml") == "advise"
-    assert repo.read(".pre-commit-config.yaml") == "repos: []\n"
+    assert repo.read(".pre-commit-config.yaml") == "repos: [{repo: meta, hooks: []}]\n"
 
 
 def test_our_native_hook_goes_when_the_framework_takes_over(repo: GitRepo) -> None:

@@ -91,7 +91,7 @@ def test_a_hooks_path_that_leads_elsewhere_is_seen(repo: GitRepo, tmp_path: Path
 
 
 def test_the_framework_and_its_entry_are_seen(repo: GitRepo) -> None:
-    repo.write(".pre-commit-config.yaml", "repos: []\n")
+    repo.write(".pre-commit-config.yaml", "repos: [{repo: meta, hooks: []}]\n")
     facts = _facts(repo)
     assert not facts.framework_entry
     repo.write(".pre-commit-config.yaml", "repos:\n- repo: meta\n  hooks: []\n")
