@@ -351,6 +351,17 @@ def stamp(value: dict[str, Any], now: int) -> bool:
     return behind
 
 
+def check_next(next_action: str | None, complete: bool) -> None:
+    """Raises CheckpointError where what comes next says nothing, or the work is said to be over as well."""
+    if next_action is None:
+        return
+    check_text(next_action)
+    if not next_action.strip():
+        raise CheckpointError("--next is empty", "say what comes next, or use --complete")
+    if complete:
+        raise CheckpointError("--next and --complete exclude one another", "give --next while work is left")
+
+
 def find_done_trouble(value: dict[str, Any], next_action: str | None, complete: bool) -> Finding | None:
     actions = read_list(value, "next_actions")
     if not actions:

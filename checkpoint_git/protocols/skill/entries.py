@@ -11,7 +11,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.protocols.mismatch import quote
-from checkpoint_git.protocols.skill.changes import check_text, find_done_trouble
+from checkpoint_git.protocols.skill.changes import check_next, check_text, find_done_trouble
 from checkpoint_git.protocols.skill.names import find_choice
 from checkpoint_git.protocols.skill.views import (
     action_text,
@@ -100,6 +100,7 @@ def drop(
     complete: bool = False,
 ) -> Entry | Finding:
     """Takes an action off the list undone, and keeps the reason. action: a part of its text; else the first."""
+    check_next(next_action, complete)
     trouble = find_done_trouble(value, next_action, complete)
     if trouble:
         return trouble
@@ -114,11 +115,13 @@ def drop(
     at = 0 if action is None else near[0]
     del actions[at]
     if next_action:
-        actions.insert(0, _checked(next_action))
+        actions.insert(0, next_action)
     if complete:
         value["status"] = "complete"
     note(value, f"Dropped: {texts[at]}: {_checked(why)} ({write_instant(now)[:10]})")
-    return Entry(f"dropped: {texts[at]}", ("next_actions", "context_primer"))
+    if not complete:
+        return Entry(f"dropped: {texts[at]}", ("next_actions", "context_primer"))
+    return Entry(f"dropped: {texts[at]}; the status is complete", ("next_actions", "context_primer", "status"))
 
 
 def _checked(text: str) -> str:

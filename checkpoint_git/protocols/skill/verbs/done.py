@@ -3,13 +3,12 @@
 import argparse
 from typing import Any, NamedTuple
 
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.skill import changes, views
-from checkpoint_git.protocols.skill.changes import check_text
+from checkpoint_git.protocols.skill.changes import check_next
 from checkpoint_git.protocols.skill.layout import check_skill_name
 from checkpoint_git.protocols.skill.read import missing_checkpoint, read_document
 from checkpoint_git.protocols.skill.store import change_checkpoint, check_owner
@@ -58,8 +57,9 @@ def done(
     """Moves the first action to recently_done.
 
     expected: refuse unless the first action and its command still say this. Raises CheckpointError where there is no
-    checkpoint.
+    checkpoint, for an empty next action, and for one that comes with complete.
     """
+    check_next(next_action, complete)
     taken = ""
 
     def change(value: dict[str, Any] | None) -> dict[str, Any] | Finding:
@@ -78,7 +78,7 @@ def done(
         return value
 
     written = change_checkpoint(place, skill, change, now, on_wait)
-    return DoneResult(written, taken, _first_action(written.document.value or {})[0])
+    return DoneResult(written, "" if written.refused else taken, _first_action(written.document.value or {})[0])
 
 
 def _first_action(value: dict[str, Any]) -> Asked:
@@ -90,10 +90,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when the action cannot be marked as done."""
     check_skill_name(args.skill)
     check_owner(args.skill, invocation.env)
-    if args.next is not None:
-        check_text(args.next)
-        if not args.next.strip():
-            raise CheckpointError("--next is empty", "say what comes next, or use --complete")
+    check_next(args.next, args.complete)
     place = find_place(invocation.cwd)
     expected = None
     if args.verify:
@@ -111,12 +108,14 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         expected=expected,
         on_wait=tell,
     )
-    lines: list[Block] = [Line(f"done: {action_done}", "good")]
-    if following:
+    lines: list[Block] = [] if written.refused else [Line(f"done: {action_done}", "good")]
+    if args.complete and not written.refused:
+        left = "" if following else "nothing is left to do: "
+        lines.append(Line(f"{left}the status is complete", "good"))
+    elif following and not written.refused:
         lines.append(Line(f"next: {following}", "strong"))
-    elif args.complete:
-        lines.append(Line("nothing is left to do: the status is complete", "good"))
-    outcome = outcome_of_write(place, invocation, args.skill, "done", written, ["next_actions", "recently_done"], lines)
+    fields = ["next_actions", "recently_done", *(["status"] if args.complete else [])]
+    outcome = outcome_of_write(place, invocation, args.skill, "done", written, fields, lines)
     extra = {"verified": bool(args.verify), "done": action_done or None, "next": following or None}
     return outcome._replace(data={**outcome.data, **extra})
 

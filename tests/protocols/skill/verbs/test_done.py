@@ -48,6 +48,8 @@ def test_the_last_action_of_running_work_needs_a_successor(build: Path, project:
     assert ran.outcome.exit_code == 1
     assert "--next" in ran.outcome.findings[0].hint
     assert "--complete" in ran.outcome.findings[0].hint
+    assert "done: " not in ran.text
+    assert "next: " not in ran.text
     assert build.read_bytes() == before
 
 
@@ -61,6 +63,13 @@ def test_complete_ends_the_work(build: Path, project: Path) -> None:
     build.write_text(checkpoint_text(next_actions=["only"]), "utf-8")
     run_verb(done, "build", "--complete", cwd=project)
     assert (read(build)["status"], read(build)["next_actions"]) == ("complete", [])
+
+
+def test_complete_with_work_left_names_the_status_and_no_next_action(build: Path, project: Path) -> None:
+    ran = run_verb(done, "build", "--complete", cwd=project)
+    assert "the status is complete" in ran.text
+    assert "next: " not in ran.text
+    assert ran.outcome.data["fields"] == ["next_actions", "recently_done", "status"]
 
 
 def test_the_last_action_of_work_that_is_not_running_needs_nothing(build: Path, project: Path) -> None:
