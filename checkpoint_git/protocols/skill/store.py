@@ -167,18 +167,22 @@ def _kept_path(place: Place, shown: str, which: str) -> str:
     return os.path.join(place.git_dir or "", "checkpoint", "undo", f"{name}.{which}")
 
 
-def keep_write(place: Place, shown: str, before: bytes | None, after: bytes | None) -> None:
-    """Keeps what the last write of a file replaced and what it wrote, for undo; None for no file. Not outside git."""
+def keep_write(place: Place, shown: str, before: bytes | None, after: bytes | None, *, is_undone: bool = False) -> None:
+    """Keeps what the last write of a file replaced and what it wrote, for undo; None for no file. Not outside git.
+
+    is_undone: the write took another one back.
+    """
     if place.git_dir:
         with suppress(OSError):  # the write itself is done
             os.makedirs(os.path.dirname(_kept_path(place, shown, "")), exist_ok=True)
-            for which, data in (("before", before), ("after", after)):
+            mark = b"yes" if is_undone else None
+            for which, data in (("before", before), ("after", after), ("undone", mark)):
                 with open(_kept_path(place, shown, which), "wb") as stream:
                     stream.write(data or b"")
 
 
-def read_kept(place: Place, shown: str) -> tuple[bytes | None, bytes | None] | None:
-    """(what the last write replaced, what it wrote), None where nothing is kept."""
+def read_kept(place: Place, shown: str) -> tuple[bytes | None, bytes | None, bool] | None:
+    """(what the last write replaced, what it wrote, whether it took another one back), None where nothing is kept."""
     kept = []
     for which in ("before", "after"):
         try:
@@ -186,7 +190,10 @@ def read_kept(place: Place, shown: str) -> tuple[bytes | None, bytes | None] | N
                 kept.append(stream.read() or None)
         except OSError:
             return None
-    return kept[0], kept[1]
+    is_undone = False
+    with suppress(OSError):  # an earlier release did not write it
+        is_undone = os.path.getsize(_kept_path(place, shown, "undone")) > 0
+    return kept[0], kept[1], is_undone
 
 
 def write_checkpoint(place: Place, skill: str, data: bytes) -> None:

@@ -2,6 +2,7 @@
 
 import os
 from argparse import ArgumentParser, Namespace
+from typing import NamedTuple
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
@@ -16,7 +17,15 @@ EXAMPLES = """\
   checkpoint undo build
 
 Takes back what update, done, note, ask, decide, block, unblock or drop wrote last in this clone, byte for byte, as
-long as nothing else changed the file since."""
+long as nothing else changed the file since. Only that one write is kept: a second undo brings it back, and does not
+go further into the past."""
+
+
+class Undone(NamedTuple):
+    """fields: the root fields that differ. brought_back: what an earlier undo had taken back is there again."""
+
+    fields: list[str]
+    brought_back: bool
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -25,7 +34,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def undo(place: Place, skill: str, on_wait: Tell = lambda: None) -> list[str]:
-    """Exchanges a checkpoint with what its last write replaced; returns the root fields that differ.
+    """As exchange; returns the root fields that differ."""
+    return exchange(place, skill, on_wait).fields
+
+
+def exchange(place: Place, skill: str, on_wait: Tell = lambda: None) -> Undone:
+    """Exchanges a checkpoint with what its last write replaced.
 
     Raises CheckpointError where nothing is kept, or where the file changed since.
     """
@@ -35,17 +49,17 @@ def undo(place: Place, skill: str, on_wait: Tell = lambda: None) -> list[str]:
         git = f"look at git log -p -- {quote_word(shown)}"
         if kept is None:
             raise CheckpointError(f"no write to {skill} is kept here, so none can be taken back", git)
-        before, after = kept
+        before, after, is_undone = kept
         if content != after:
             raise CheckpointError(f"{escape_controls(shown)} changed since its last write: nothing was undone", git)
         if before is None:
             store.remove_checkpoint(place, skill)
         else:
             store.write_checkpoint(place, skill, before)
-        store.keep_write(place, shown, after, before)
+        store.keep_write(place, shown, after, before, is_undone=not is_undone)
     there, gone = (jsontext.load(jsontext.decode(data)) if data else {} for data in (before, after))
     names = [name for name in {**there, **gone} if there.get(name) != gone.get(name)]
-    return [name for name in names if name != "updated_at"]
+    return Undone([name for name in names if name != "updated_at"], is_undone)
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
@@ -53,10 +67,11 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     layout.check_skill_name(args.skill)
     store.check_owner(args.skill, invocation.env)
     place = find_place(invocation.cwd)
-    fields = undo(place, args.skill, say_waiting(invocation.stderr))
+    fields, brought_back = exchange(place, args.skill, say_waiting(invocation.stderr))
     path = layout.relative_checkpoint_path(place, args.skill)
     exists = os.path.lexists(os.path.join(place.top, path))
-    what = f"the last write is taken back ({', '.join(fields)})" if exists else "it is gone, as before its first write"
-    line = f"{args.skill}: {what}; checkpoint undo {quote_word(args.skill)} brings it back"
+    done, again = ("brought back", "takes it back again") if brought_back else ("taken back", "brings it back")
+    what = f"the last write is {done} ({', '.join(fields)})" if exists else "it is gone, as before its first write"
+    line = f"{args.skill}: {what}; checkpoint undo {quote_word(args.skill)} {again}"
     data = {"skill": args.skill, "path": path, "written": True, "exists": exists, "fields": fields}
-    return Outcome(data, [Line(line, "good")])
+    return Outcome({**data, "brought_back": brought_back}, [Line(line, "good")])

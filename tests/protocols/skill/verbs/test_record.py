@@ -161,6 +161,26 @@ def test_a_dropped_action_keeps_its_reason(build: Path, project: Path) -> None:
     assert read(build)["status"] == "complete"
 
 
+def test_a_drop_that_completes_says_so(build: Path, project: Path) -> None:
+    start = build.read_bytes()
+    assert "the status is complete" in run_here("drop", "build", "--why", "x", "--complete", cwd=project).stdout
+    build.write_bytes(start)
+    assert say(project, "drop", "build", "--why", "x", "--complete")["fields"][-1] == "status"
+
+
+def test_a_drop_refuses_what_done_refuses(build: Path, project: Path) -> None:
+    before = build.read_bytes()
+    for words in (["--next", "N", "--complete"], ["--next", ""], ["--next", " "]):
+        assert run_here("drop", "build", "--why", "x", *words, cwd=project).returncode == 2, words
+        assert run_here("done", "build", *words, cwd=project).returncode == 2, words
+    api = Checkpoints(project)
+    for call in (api.done, lambda skill, **after: api.drop(skill, "x", **after)):
+        for after in ({"next_action": "N", "complete": True}, {"next_action": ""}):
+            with pytest.raises(CheckpointError):
+                call("build", **after)
+    assert build.read_bytes() == before
+
+
 @pytest.mark.parametrize(
     "words",
     [["note", "x"], ["ask", "x"], ["decide", "x"], ["block", "x"], ["unblock"], ["drop", "--why", "x"], ["undo"]],
@@ -228,10 +248,16 @@ def test_undo_takes_back_the_last_write_and_brings_it_back(build: Path, project:
     before = build.read_bytes()
     run_here("update", "build", "--step=x", cwd=project)
     after = build.read_bytes()
-    assert say(project, "undo", "build")["fields"] == ["step"]
+    first = say(project, "undo", "build")
+    assert (first["fields"], first["brought_back"]) == (["step"], False)
     assert build.read_bytes() == before
-    assert run_here("undo", "build", cwd=project).returncode == 0
+    said = run_here("undo", "build", cwd=project)
+    assert (said.returncode, "is brought back (step)" in said.stdout) == (0, True)
     assert build.read_bytes() == after
+    assert "is taken back (step)" in run_here("undo", "build", cwd=project).stdout
+    assert say(project, "undo", "build")["brought_back"] is True
+    run_here("update", "build", "--step=y", cwd=project)
+    assert say(project, "undo", "build")["brought_back"] is False
 
 
 def test_undo_takes_back_a_start(project: Path) -> None:
