@@ -114,7 +114,7 @@ def _report_conflict(path: str, conflict: "Choice") -> None:
     where = f" --where {_shell_word(conflict.where)}" if conflict.where else ""
     _say(
         f"conflict in {path} at {conflict.where or '/'}: ours {say_side(ours)}, theirs {say_side(theirs)}; "
-        f"to decide: checkpoint resolve {_typed_path(path)}{where} --take ours|theirs"
+        f"to decide (ours or theirs): checkpoint resolve {_typed_path(path)}{where} --take ours"
     )
 
 

@@ -48,8 +48,8 @@ def test_a_clean_merge_exits_0_and_says_nothing(tmp_path: Path) -> None:
 def test_a_conflict_exits_3_with_markers_and_one_line_each_on_stderr(tmp_path: Path) -> None:
     ran = drive(tmp_path, text(), text(step="ours-step"), text(step="theirs-step"), size=9)
     assert (ran.code, ran.stdout) == (CONFLICT, b"")
-    said = f'checkpoint: conflict in {PATH} at /step: ours "ours-step", theirs "theirs-step"; to decide: checkpoint'
-    assert ran.stderr == f"{said} resolve {PATH} --where /step --take ours|theirs\n"
+    said = f'checkpoint: conflict in {PATH} at /step: ours "ours-step", theirs "theirs-step"; to decide'
+    assert ran.stderr == f"{said} (ours or theirs): checkpoint resolve {PATH} --where /step --take ours\n"
     merged = ran.merged.decode()
     assert merged.count("<<<<<<<<< ours: /step\n") == 1
     assert keep_side(merged, OURS, 9).encode() == text(step="ours-step")
@@ -63,7 +63,7 @@ def test_a_conflict_exits_3_with_markers_and_one_line_each_on_stderr(tmp_path: P
 def test_the_command_on_stderr_survives_a_shell(tmp_path: Path, path: str, key: str) -> None:
     base, ours, theirs = (json.dumps({key: number}).encode() for number in range(3))
     said = drive(tmp_path, base, ours, theirs, path=path).stderr
-    command = said.partition("to decide: checkpoint ")[2].replace("ours|theirs", "ours")
+    command = said.partition("to decide (ours or theirs): checkpoint ")[2]
     pointer = "/" + key.replace("~", "~0").replace("/", "~1")
     assert shlex.split(command) == [
         "resolve",

@@ -207,5 +207,6 @@ def _find_undecided(case: Case, conflict: Conflict) -> Finding:
         )
         message = f"undecided at {', '.join(conflict.places)}: ours {ours}, theirs {theirs} (base {base})"
     where = f" --where {shlex.quote(conflict.where)}" if conflict.where else ""
-    hint = f"checkpoint resolve {case.typed}{where} --take {'|'.join(TAKES)}"
+    choices = f"{', '.join(TAKES[:-1])} or {TAKES[-1]}"
+    hint = f"take {choices}: checkpoint resolve {case.typed}{where} --take ours"
     return Finding("resolve/undecided", "error", message, case.path, conflict.where, hint=hint)

@@ -21,7 +21,7 @@ _MOST_NAMED = 20  # paths in one line
 _WAYS: dict[Kind, tuple[str, str]] = {
     "checkpoint": (
         "premerge/conflict",
-        "checkpoint resolve {path}{where} --take ours|theirs, in a merge on your machine",
+        "take ours or theirs, in a merge on your machine: checkpoint resolve {path}{where} --take ours",
     ),
     "text": ("premerge/no-json", "write it as JSON in a merge on your machine, then git add {path}"),
     "too-large": (
@@ -32,7 +32,7 @@ _WAYS: dict[Kind, tuple[str, str]] = {
     "file": ("premerge/file", "settle the marked lines in a merge on your machine, then git add {path}"),
     "binary": (
         "premerge/file",
-        "git checkout --ours|--theirs {path}, then git add {path}, in a merge on your machine",
+        "git checkout --ours {path}, or --theirs, then git add {path}, in a merge on your machine",
     ),
     "removed": (
         "premerge/removed",

@@ -508,7 +508,7 @@ def test_off_a_terminal_the_conflicts_are_listed_with_their_commands(repo: GitRe
     assert ran.outcome.code == 1
     first = ran.outcome.findings[0]
     assert first.message == 'undecided at /project: ours "mine", theirs "yours" (base "tidepool")'
-    assert first.hint == f"checkpoint resolve {PATH} --where /project --take ours|theirs|newest|base"
+    assert first.hint == f"take ours, theirs, newest or base: checkpoint resolve {PATH} --where /project --take ours"
     assert repo.read(PATH) == before
 
 
@@ -517,7 +517,7 @@ def test_the_listed_commands_resolve_from_where_they_were_printed(repo: GitRepo)
     folder = repo.path / "a folder"
     folder.mkdir()
     for finding in run(repo, cwd=folder).outcome.findings:
-        command = finding.hint.replace("ours|theirs|newest|base", "ours")
+        command = finding.hint.partition(": ")[2]
         repo.run("sh", "-c", command.replace("checkpoint", str(BIN / "checkpoint"), 1), cwd=folder)
     assert staged(repo) == checkpoint_text(**{**OURS, "updated_at": LATER})
 
