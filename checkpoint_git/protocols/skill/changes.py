@@ -33,6 +33,7 @@ _OPERATORS: dict[str, tuple[Action, bool]] = {
     ":json+": ("append", True),
 }
 _OPERATOR_LETTERS = "+:"
+_DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2212"  # which word processors put for two of them
 _ID_NAMES = ("id", "number", "name")
 _MAX_STEPS = 20
 _LONGEST_INDEX = 10  # digits
@@ -60,18 +61,22 @@ class Edit(NamedTuple):
 
 def parse_edits(words: list[str]) -> list[Edit]:
     """The edits that command line words ask for. Raises CheckpointError, naming the word and what was meant."""
-    return [_parse_edit(word, words[at - 1 : at], words[at + 1 : at + 2]) for at, word in enumerate(words)]
+    return [_parse_edit(word, words[at - 1 : at], words[at + 1 : at + 3]) for at, word in enumerate(words)]
 
 
 def _parse_edit(word: str, before: list[str], after: list[str]) -> Edit:
     check_text(word)
     if not word.startswith("--"):
-        hint = f"an edit begins with two dashes: --{_shown(word.lstrip('-'))}"
+        stem = word.lstrip(_DASHES)
+        hint = f"an edit begins with two dashes: --{_shown(stem)}{'' if '=' in stem else '=VALUE'}"
         if before and before[0].endswith("="):
             hint = f"write it as {_shown(before[0] + quote_word(word))}, with no space around ="
         raise CheckpointError(f"{quote(word)} is not an edit", hint)
+    if word == "--":
+        raise CheckpointError('"--" is not an edit', "leave it out; an edit is --step=VALUE")
     at = _find_outside_brackets(word, "=")
     if at < 0:
+        after = after[1:] if after[:1] == ["="] else after
         value = "VALUE" if not after or after[0].startswith("-") else _shown(quote_word(after[0].lstrip("=")))
         hint = f"write it as {_shown(word)}={value}, with no space around ="
         raise CheckpointError(f"{quote(word)} has no value", hint)
@@ -206,6 +211,11 @@ def apply_edit(value: dict[str, Any], edit: Edit) -> None:
     if not isinstance(present, list):
         path = path_text(edit.path)
         message = f"{quote(edit.word)}: {path} is {quote(_plain(present))}, not a list to append to"
+        lists = (
+            [name for name, member in present.items() if isinstance(member, list)] if isinstance(present, dict) else []
+        )
+        if lists:
+            raise CheckpointError(message, f"name the list in it: --{path}.{_shown(lists[0])}+=...")
         raise CheckpointError(message, f"replace it: --{path}=... or --{path}:json=...")
     present.append(edit.value)
 

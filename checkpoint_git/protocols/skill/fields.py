@@ -4,6 +4,7 @@ Only what is surely meant is taken; another name is refused where the protocol i
 """
 
 from collections.abc import Iterable, Mapping
+from math import isinf
 from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext
@@ -106,6 +107,10 @@ def _read(value: Any, rules: Schema, held: Any, where: str, reader: _Reader) -> 
     if isinstance(value, list):
         inner = child_rules(reader.schema, rules, "")
         return [_read(item, inner, held, where, reader) for item in value]
+    if isinstance(value, bytes) and b"e" in value.lower() and isinf(float(value)):
+        raise CheckpointError(
+            f"{quote(reader.edit.word)}: {quote(value.decode())} is not finite", "give a smaller number"
+        )
     if not isinstance(value, dict):
         return value
     there = held if isinstance(held, list) else [held]

@@ -45,6 +45,9 @@ def missing_checkpoint(place: Place, skill: str) -> CheckpointError:
         return CheckpointError(
             f"{place.directory} holds no checkpoints yet", f"run `checkpoint update {quote_word(skill)}`"
         )
+    twin = next((name for name in known if name.casefold() == skill.casefold()), "")
+    if twin:  # a second one could not be made beside it
+        return CheckpointError(f"{skill} has no checkpoint in {place.directory}", f"did you mean {twin}?")
     shown = ", ".join(known[:_MOST_SHOWN]) + (" ..." if len(known) > _MOST_SHOWN else "")
     hint = f"there are: {shown}; `checkpoint update {quote_word(skill)}` makes a new one"
     return CheckpointError(f"{skill} has no checkpoint in {place.directory}", hint)

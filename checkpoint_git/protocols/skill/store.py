@@ -137,8 +137,10 @@ def _refuse_twin(place: Place, skill: str) -> None:
             raise CheckpointError(message, f"write to {twin}, or choose another name")
 
 
-def find_untracked(place: Place, paths: Sequence[str], env: Mapping[str, str]) -> list[Finding]:
-    """The checkpoints that the next clone will not have. paths: relative to place.top."""
+def find_untracked(place: Place, paths: Sequence[str], env: Mapping[str, str], cwd: str = "") -> list[Finding]:
+    """The checkpoints that the next clone will not have. paths: relative to place.top. cwd: where the hint's command is
+    typed, "" for place.top.
+    """
     from checkpoint_git.git.clone import find_unlisted
 
     unsure = find_unlisted(place.git_dir, paths) if place.git_dir and place.work_tree else []
@@ -153,10 +155,12 @@ def find_untracked(place: Place, paths: Sequence[str], env: Mapping[str, str]) -
     except CheckpointError:  # git is missing, or does not trust the repository: the doctor says so
         return []
     for path, is_ignored in untracked.items():
-        message, hint = "not in git yet", f"git add {quote_word(path)}"
+        full = os.path.join(os.path.realpath(place.top), path)
+        typed = quote_word(os.path.relpath(full, os.path.realpath(cwd)) if cwd else path)
+        message, hint = "not in git yet", f"git add {typed}"
         if is_ignored:
             message = "git ignores the checkpoint, so no other clone will have it"
-            hint = f"take .checkpoints out of .gitignore, or add it anyway: git add -f {quote_word(path)}"
+            hint = f"take .checkpoints out of .gitignore, or add it anyway: git add -f {typed}"
         code = "git/ignored" if is_ignored else "git/untracked"
         found.append(Finding(code, "warning" if is_ignored else "note", message, path, hint=hint))
     return found

@@ -21,6 +21,7 @@ from checkpoint_git.protocols.write import Tell, Written, say_waiting
 SUMMARY = "change fields of a skill's checkpoint, or start a new one"
 RAW = True  # the edits are words that argparse cannot know: cli hands them over as args.words
 NEW_FIELD = "--new-field"
+_NEW_FIELDS = (NEW_FIELD, "--new_field")
 EXAMPLES = """\
   checkpoint update build --step=sprint-3 --progress_summary="Sprint 2 passed."
   checkpoint update build --context_primer.key_decisions+="SQLite for storage"
@@ -90,8 +91,8 @@ def update(
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when the change is refused."""
-    words = [word for word in args.words if word != NEW_FIELD]
-    return apply_edits(args.skill, parse_edits(words), invocation, new_field=NEW_FIELD in args.words)
+    words = [word for word in args.words if word not in _NEW_FIELDS]
+    return apply_edits(args.skill, parse_edits(words), invocation, new_field=len(words) < len(args.words))
 
 
 def run_values(skill: str, asked: Mapping[str, Any], invocation: Invocation) -> Outcome:
@@ -135,7 +136,7 @@ def outcome_of_write(
         data = {"skill": skill, "path": document.path, "written": False}
         refusal = Line(f"{skill}: {verb} refused, nothing was written", "bad")
         return Outcome(data, [refusal, *lines], written.refused, 1)
-    unseen = find_untracked(place, [document.path], invocation.env)
+    unseen = find_untracked(place, [document.path], invocation.env, invocation.cwd)
     left = sum(finding.level == "error" for finding in document.findings)
     data = {
         "skill": skill,

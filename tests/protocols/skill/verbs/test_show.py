@@ -48,3 +48,9 @@ def test_where_resume_would_ask_the_choices_are_told_beside_the_content(project:
     assert ran.text == text.rstrip("\n")
     assert "it is blocked; your choices:\n  continue:  checkpoint resume build --continue\n" in ran.stderr
     assert [one["name"] for one in ran.outcome.data["choices"]] == ["continue", "restart"]
+
+
+def test_other_capital_letters_are_taken_for_a_slip(build: Path, project: Path) -> None:
+    with pytest.raises(CheckpointError) as caught:
+        run_verb(show, "Build", cwd=project)
+    assert caught.value.hint == "did you mean build?"
