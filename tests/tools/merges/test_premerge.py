@@ -445,7 +445,7 @@ def test_what_no_rule_settles_says_what_to_type(forge: Forge) -> None:
     assert len(found) == len(hints) == 3
     assert hints["a.txt"][0] == "premerge/file"
     assert "then git add a.txt" in hints["a.txt"][1]
-    assert "git checkout --ours|--theirs b, then git add b" in hints["b"][1]
+    assert "git checkout --ours b, or --theirs, then git add b" in hints["b"][1]
     assert hints[PATH] == ("premerge/type", f"keep one of the two in a merge on your machine, then git add {PATH}")
 
 
