@@ -68,6 +68,7 @@ def is_misplaced_operator(key: str) -> bool:
     return key.endswith(("+", ":json")) or key.startswith("--") or "=" in key
 
 
+@lru_cache(maxsize=4_000)  # as for find_near_miss
 def find_meaning(name: str, parent: str = "") -> str:
     """The known place that a name surely means in one of the KNOWN objects, as a path below it; "" for none.
 
