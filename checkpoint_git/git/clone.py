@@ -14,8 +14,17 @@ _LONGEST_CONFIG = 1 << 20  # bytes
 # The call that driver_settings writes: what it starts, in quotes. git writes a configuration's value in quotes, with
 # escapes, where it holds ";", as ours does.
 _DRIVER = re.compile(rb"^\s*driver = \"test -x '([^'\"\\%]+)' && test -f '([^'\"\\%]+)' ", re.MULTILINE)
-_UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 _SPARSE = re.compile(rb"^\s*sparsecheckout\s*=\s*true\s*$", re.MULTILINE | re.IGNORECASE)
+# What is in the git directory while an operation waits for its conflicts; the first that is there counts.
+_OPERATIONS = (
+    ("rebase-apply/applying", "am"),
+    ("rebase-merge", "rebase"),
+    ("rebase-apply", "rebase"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("REVERT_HEAD", "revert"),
+    ("MERGE_HEAD", "merge"),
+)
+_LONGEST_INDEX = 1 << 28  # bytes
 
 
 class Gap(NamedTuple):
@@ -51,30 +60,37 @@ def find_gaps(work_tree: str | None, git_dir: str | None, env: Mapping[str, str]
     ]
 
 
+def read_operation(git_dir: str) -> str:
+    """Which operation waits here: "merge", "rebase", "cherry-pick", "revert", "am" or ""."""
+    return next((name for file, name in _OPERATIONS if os.path.exists(os.path.join(git_dir, file))), "")
+
+
+def has_nested_folders(git_dir: str) -> bool:
+    """Whether git's index lists checkpoints below the top: to start git takes as long as all the rest of a run."""
+    return b"/.checkpoints/" in _read(os.path.join(git_dir, "index"), _LONGEST_INDEX)
+
+
 def find_unlisted(git_dir: str, paths: Sequence[str]) -> list[str]:
     """The paths that git's index does not seem to list; asking git is sure, and takes a process."""
     # a name in the index has its length in the 12 bits before it, and a NUL behind it (gitformat-index, versions 2, 3)
-    try:
-        with open(os.path.join(git_dir, "index"), "rb") as stream:
-            index = stream.read()
-    except OSError:
-        return list(paths)
+    index = _read(os.path.join(git_dir, "index"), _LONGEST_INDEX)
     names = {path: os.fsencode(path) for path in paths}
     return [
         path for path, name in names.items() if struct.pack(">H", min(len(name), 0xFFF)) + name + b"\0" not in index
     ]
 
 
-def _read(path: str) -> bytes:
+def _read(path: str, limit: int = _LONGEST_CONFIG) -> bytes:
     try:
         with open(path, "rb") as stream:
-            return stream.read(_LONGEST_CONFIG)
+            return stream.read(limit)
     except OSError:
         return b""
 
 
 def _find_unmerged(work_tree: str, git_dir: str, env: Mapping[str, str]) -> Iterator[Gap]:
-    if not any(os.path.exists(os.path.join(git_dir, name)) for name in _UNFINISHED):
+    operation = read_operation(git_dir)
+    if not operation:
         return
     from checkpoint_git.git.run import clean_env
     from checkpoint_git.git.worktree import read_unmerged
@@ -82,7 +98,8 @@ def _find_unmerged(work_tree: str, git_dir: str, env: Mapping[str, str]) -> Iter
 
     count = sum(map(is_merged, read_unmerged(work_tree, clean_env(env))))
     if count:
-        message = f"git is in the middle of a merge, with {plural(count, 'checkpoint')} to resolve"
+        article = "an" if operation == "am" else "a"
+        message = f"git is in the middle of {article} {operation}, with {plural(count, 'checkpoint')} to resolve"
         yield Gap("merge/unresolved", message, "checkpoint resolve")
 
 

@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.driver_settings import DRIVER, Choices, read_driver_command
-from checkpoint_git.git.merges.conflicts import read_operation
 from checkpoint_git.git.merges.merges import Commit, Touched, read_touched
 from checkpoint_git.git.objects import read_commit
 from checkpoint_git.git.run import run_git

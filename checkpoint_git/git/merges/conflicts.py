@@ -19,16 +19,6 @@ DEFAULT_MARKER_SIZE = 7
 _MOST_MERGES = 8  # looked at for where markers came from
 _STAGE_OF_SIDE = (2, 1, 3)  # ours, base, theirs
 
-# What is in the git directory while an operation waits for its conflicts; the first that is there counts.
-_OPERATIONS = (
-    ("rebase-apply/applying", "am"),
-    ("rebase-merge", "rebase"),
-    ("rebase-apply", "rebase"),
-    ("CHERRY_PICK_HEAD", "cherry-pick"),
-    ("REVERT_HEAD", "revert"),
-    ("MERGE_HEAD", "merge"),
-)
-
 
 class Version(NamedTuple):
     mode: str  # "100644"
@@ -73,11 +63,6 @@ def read_top(cwd: str) -> Top:
         message = "no files are checked out here: this is a bare repository or the inside of one"
         raise CheckpointError(message, "run it in a clone or a work tree")
     return top
-
-
-def read_operation(git_dir: str) -> str:
-    """Which operation waits here: "merge", "rebase", "cherry-pick", "revert", "am" or ""."""
-    return next((name for file, name in _OPERATIONS if os.path.exists(os.path.join(git_dir, file))), "")
 
 
 def read_stages(work_tree: str) -> dict[str, Stages]:

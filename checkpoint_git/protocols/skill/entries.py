@@ -59,7 +59,7 @@ def block(
         needs = find_choice(needs, NEEDS) or needs
     members = {"id": name, "description": text, "blocking": blocks, "needs": needs, **(more or {})}
     _list_in(value, "blockers").append({key: member for key, member in members.items() if member is not None})
-    return Entry(f"{name} is in the way: {text}", ("blockers",), name)
+    return Entry(f"added blocker {name}: {text}", ("blockers",), name)
 
 
 def decide(value: dict[str, Any], now: int, answer: str, name: str | None = None) -> Entry | Finding:

@@ -11,9 +11,9 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.git import paths, refs, worktree
+from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.history import history
 from checkpoint_git.git.history.log import has_commits
-from checkpoint_git.git.merges.conflicts import read_operation
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.protocols.check import Context, fact
 from checkpoint_git.protocols.document import Document

@@ -57,7 +57,7 @@ def plan_resume(document: Document | None, skill: str, now: int, shipped: Shippe
     version = (value or {}).get("protocol_version")
     text = document.text or ""
     if value is None and all(f"\n{marker} " in f"\n{text}" for marker in ("<" * 7, ">" * 7)):
-        why = f"{document.path} is in the middle of a merge: it has conflict markers"
+        why = f"{document.path} has the conflict markers of an unfinished merge"
         resolve = Answer("resolve", f"checkpoint resolve {quote_word(document.path)}")
         return Plan(skill, "ask", ("conflict",), why, (), "Resolve the merge first, then resume:", (resolve,))
     if value is None or version not in VERSIONS:

@@ -24,7 +24,8 @@ from checkpoint_git.git.objects import (
 )
 from checkpoint_git.git.run import run_git
 from checkpoint_git.git.staged import pathspecs
-from checkpoint_git.protocols.registry import protocol_of, schema_path
+from checkpoint_git.protocols.contract import open_room
+from checkpoint_git.protocols.registry import find_kind, schema_path
 
 SUMMARY = "show what changed in checkpoints, one line for each value"
 EXAMPLES = """\
@@ -58,7 +59,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         raise CheckpointError(f"{invocation.cwd} is not inside a git repository", "checkpoint diff compares commits")
     files, blocks = [], list[Line]()
     for changed in sorted(read_changes(repository[0], args.staged, args.rev)):
-        if protocol_of(changed.path) and (not args.names or _is_named(changed.path, args.names, invocation.cwd)):
+        if not args.names or _is_named(changed.path, args.names, repository[0], invocation.cwd):
             lines = diff_values(changed)
             files.append({"path": changed.path, "lines": lines})
             blocks.append(Line(changed.path + _describe(changed), "strong"))
@@ -66,10 +67,12 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     return Outcome({"files": files}, blocks)
 
 
-def _is_named(path: str, names: list[str], cwd: str) -> bool:
-    own = os.path.basename(path).partition(".")[0]
-    paths = (os.path.normpath(os.path.join(cwd, name)).replace(os.sep, "/") for name in names)
-    return own in names or any(f"{named}/".endswith(f"/{path}/") for named in paths)
+def _is_named(path: str, names: list[str], top: str, cwd: str) -> bool:
+    """Whether a file is one of the checkpoints or paths that are named; a folder stands for what is in it."""
+    kind = find_kind(path)
+    full = os.path.join(top, path) + os.sep
+    is_below = any(full.startswith(os.path.normpath(os.path.join(cwd, name)) + os.sep) for name in names)
+    return is_below or (kind is not None and open_room(kind.name).layout.find_skill(path) in names)
 
 
 def _describe(changed: Changed) -> str:

@@ -12,7 +12,7 @@ from checkpoint_git.core.linediff import diff_lines
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import plan_place
 from checkpoint_git.disk.lock import hold_lock, lock_path
-from checkpoint_git.git.merges.conflicts import read_operation
+from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.merges.merges import read_files_at
 from checkpoint_git.git.merges.new_commits import TRAILER, Site, read_dirty, read_site, write_repair
 from checkpoint_git.git.merges.trees import Plain

@@ -12,6 +12,7 @@ from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.disk.atomic import create_file, make_folder, remove_file, write_file
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.disk.lock import hold_lock, lock_path
+from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.merges import conflicts as index
 from checkpoint_git.git.merges.conflicts import Top, Unmerged
 from checkpoint_git.merge.conflicts import Conflict, is_about
@@ -88,7 +89,7 @@ def resolve(
         else:
             cases.append(read_marked_case(top.work_tree, file.path, typed, sizes[file.path], choices))
     _check_wheres(cases, request)
-    operation = index.read_operation(top.git_dir)
+    operation = read_operation(top.git_dir)
     if asker:
         asker.preface = _OPERATIONS[operation][0]
     files = []

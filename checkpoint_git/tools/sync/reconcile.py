@@ -7,7 +7,8 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
-from checkpoint_git.git.merges.conflicts import read_as_stored, read_operation
+from checkpoint_git.git.clone import read_operation
+from checkpoint_git.git.merges.conflicts import read_as_stored
 from checkpoint_git.git.objects import Blobs, diff_trees, read_object_format, read_tree
 from checkpoint_git.git.run import run_git
 from checkpoint_git.tools.sync import plan as planning

@@ -10,8 +10,9 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import plural
-from checkpoint_git.disk.discover import Place, find_place, find_repository, relative_path
+from checkpoint_git.disk.discover import find_place, find_repository, relative_path
 from checkpoint_git.disk.read import FileContent, read_content
+from checkpoint_git.git.clone import has_nested_folders
 from checkpoint_git.protocols.contract import find_files, find_scattered_files, open_room
 from checkpoint_git.protocols.registry import KINDS, find_kind, fixed_paths, protocol_of
 from checkpoint_git.protocols.validate import iterate_checked
@@ -23,8 +24,6 @@ EXAMPLES = """\
   checkpoint validate --staged                what a commit would take in
   checkpoint validate --rev origin/main       what a commit holds
   checkpoint validate --strict --format github"""
-
-_LONGEST_INDEX = 1 << 28  # bytes
 
 Files = Iterable[tuple[str, FileContent]]
 
@@ -70,7 +69,7 @@ def _read_project(cwd: str, env: Mapping[str, str]) -> Files:
     try:
         place = find_place(cwd)
         folder, top = place.root, place.top
-        roots = _list_roots(cwd, env) if _has_nested_folders(place) else []
+        roots = _list_roots(cwd, env) if has_nested_folders(place.git_dir or "") else []
     except CheckpointError:
         folder, repository = os.path.abspath(cwd), find_repository(cwd)
         roots = [] if find_files(folder) else _list_roots(cwd, env)
@@ -88,15 +87,6 @@ def _list_roots(cwd: str, env: Mapping[str, str]) -> list[str]:
 
     repository = find_repository(cwd)
     return list_roots(cwd, env) if repository and os.path.abspath(cwd) == repository[0] else []
-
-
-def _has_nested_folders(place: Place) -> bool:
-    # to start git takes as long as all the rest of a run: paths stand in its index as they are
-    try:
-        with open(os.path.join(place.git_dir or "", "index"), "rb") as index:
-            return b"/.checkpoints/" in index.read(_LONGEST_INDEX)
-    except OSError:
-        return False
 
 
 def read_paths(paths: list[str], cwd: str) -> Files:

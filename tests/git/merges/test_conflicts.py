@@ -1,10 +1,12 @@
 """What git's index says of unmerged checkpoints, and the way between the work tree's bytes and stored ones."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from checkpoint_git.git.clone import find_gaps, read_operation
 from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.git.merges.conflicts import (
     Version,
@@ -15,7 +17,6 @@ from checkpoint_git.git.merges.conflicts import (
     read_conflicts,
     read_line_merges,
     read_marker_sizes,
-    read_operation,
     read_stages,
     read_top,
     stage_file,
@@ -72,6 +73,10 @@ def test_the_operation_is_the_one_that_waits(unmerged: GitRepo) -> None:
     assert read_operation(git_dir) == ""
     unmerged.git("rebase", "--apply", "right", check=False)
     assert read_operation(git_dir) == "rebase"
+    messages = [
+        gap.message for gap in find_gaps(str(unmerged.path), git_dir, os.environ) if gap.code.startswith("merge")
+    ]
+    assert messages == ["git is in the middle of a rebase, with 1 checkpoint to resolve"]
 
 
 def test_a_mailed_patch_is_an_operation_of_its_own(unmerged: GitRepo) -> None:

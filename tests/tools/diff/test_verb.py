@@ -34,8 +34,10 @@ def test_a_change_is_a_line_for_each_value_and_not_a_line_of_json(changed: GitRe
 
 
 def test_names_and_paths_narrow_it(changed: GitRepo) -> None:
-    assert shown(changed, "build") == shown(changed, PATH) == ["-step: two", "+step: three"]
-    assert shown(changed, "other") == []
+    for words in (["build"], [PATH], [".checkpoints"], ["."], ["other", "build"]):
+        assert shown(changed, *words) == ["-step: two", "+step: three"]
+    for words in (["other"], [f"pkg/{PATH}"], ["pkg"]):  # the same name in another folder is another file
+        assert shown(changed, *words) == []
 
 
 def test_a_first_checkpoint_is_shown_before_it_is_committed(repo: GitRepo) -> None:

@@ -121,7 +121,7 @@ BLOCK = _Verb(
     "add a blocker; the status stays",
     '  checkpoint block build "The sandbox key is missing" --needs external_dep',
     (
-        _text("TEXT", "what is in the way"),
+        _text("TEXT", "what blocks the work"),
         (
             "--needs",
             {
