@@ -18,6 +18,7 @@ _TOOLS = {
     "uninstall": ("tools.setup.uninstall", "remove what init added"),
     "explain-merge": ("tools.merges.explain_merge", "what a past merge did, and what it lost"),
     "audit": ("tools.merges.audit", "find what past merges lost or duplicated, and put it back"),
+    "merge-file": ("tools.merges.merge_file", "merge three versions of any JSON file"),
     "ci": ("tools.merges.ci", "what a forge's jobs do for pull requests: merge, verify"),
     "sync": ("tools.sync.verb", "exchange checkpoints with a branch that other clones write to"),
 }

@@ -1,0 +1,113 @@
+"""`checkpoint merge-file`: what `git merge-file` does for lines, for JSON."""
+
+import argparse
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.jsontext import JsonTextError, decode, load, scan_tokens
+from checkpoint_git.core.outcome import Answer, Invocation
+from checkpoint_git.core.terminal_text import escape_controls, quote_word
+from checkpoint_git.disk.atomic import write_file
+from checkpoint_git.merge.conflicts import decide_all, list_clashes
+from checkpoint_git.merge.file import Merged, merge_file
+from checkpoint_git.merge.lint import lint_schema
+from checkpoint_git.protocols.merge_schema import load_merge_schema
+
+SUMMARY = "merge three versions of any JSON file, as `git merge-file` merges lines"
+EXAMPLES = """\
+  checkpoint merge-file ours.json base.json theirs.json            into ours.json
+  checkpoint merge-file -p ours.json base.json theirs.json         to stdout
+  checkpoint merge-file --schema tasks.schema.json OURS BASE THEIRS   by the x-merge keywords of a schema
+
+The exit code is the number of conflicts, 127 at most; 255: nothing was merged."""
+
+FAILED, _MOST_TOLD = 255, 127
+_LABELS = ("ours", "base", "theirs")
+_HARMLESS = ("schema/dead-reference", "schema/foreign-reference")  # what lies behind it merges by its structure
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("ours", metavar="OURS", help="the version that the result is written into")
+    parser.add_argument("base", metavar="BASE", help="the version that both began from; an empty file: there is none")
+    parser.add_argument("theirs", metavar="THEIRS", help="the other version")
+    parser.add_argument("-p", "--stdout", action="store_true", help="print the result, and write no file")
+    help_text = "a JSON Schema whose x-merge keywords say how places merge; without it a checkpoint's own name tells"
+    parser.add_argument("--schema", metavar="FILE", help=help_text)
+    favour = parser.add_mutually_exclusive_group()
+    favour.add_argument("--ours", action="store_const", const=0, dest="side", help="decide every conflict for OURS")
+    favour.add_argument("--theirs", action="store_const", const=2, dest="side", help="decide every conflict for THEIRS")
+    help_text = "for conflict markers, in place of ours, base and theirs; up to three times"
+    parser.add_argument("-L", dest="labels", metavar="LABEL", action="append", default=[], help=help_text)
+    parser.add_argument("--marker-size", metavar="N", type=int, default=7, help="of conflict markers; default: 7")
+
+
+def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
+    """One line on stderr for each conflict. Raises CheckpointError."""
+    if not 1 <= args.marker_size <= 1000 or len(args.labels) > len(_LABELS):
+        raise CheckpointError("--marker-size is 1 to 1000, and -L is given three times at most", "see --help")
+    paths = [os.path.join(invocation.cwd, name) for name in (args.ours, args.base, args.theirs)]
+    schema = load_merge_schema(paths[0].lstrip("/")) if args.schema is None else read_schema(args.schema, invocation.cwd)
+    merged = _merge(paths, schema, args.marker_size)
+    if args.side is not None:
+        merged = decide_all(merged, args.side, args.marker_size)
+    text = "".join(_relabel(merged.text, args.labels, args.marker_size))
+    if not args.stdout:
+        write_file(paths[0], text.encode())
+    if not args.quiet:
+        invocation.stderr.write("".join(_tell(merged, args.ours)))
+    return Answer((text,) if args.stdout else (), min(len(merged.conflicts), _MOST_TOLD))
+
+
+def tell_error(words: list[str], error: CheckpointError) -> Answer:
+    """Exit codes up to 127 count conflicts, so that a failure has git's own."""
+    return Answer((), FAILED, f"checkpoint: {error.message}" + (f"; {error.hint}" if error.hint else ""))
+
+
+def read_schema(path: str, cwd: str) -> dict[str, Any]:
+    """A schema that somebody named, with numbers as tokens. Raises CheckpointError where it would be misread."""
+    full, shown = os.path.join(cwd, os.path.expanduser(path)), quote_word(path)
+    try:
+        with open(full, "rb") as stream:
+            text = decode(stream.read())
+        found = lint_schema(load(text))
+    except (OSError, JsonTextError) as error:
+        raise CheckpointError(f"--schema: {shown} cannot be read: {error}", "give the path of a JSON Schema") from None
+    wrong = next((finding for finding in found if finding.code not in _HARMLESS), None)
+    if wrong:
+        raise CheckpointError(f"--schema: {shown}: {wrong.where or '/'}: {wrong.message}", wrong.hint)
+    schema: dict[str, Any] = scan_tokens(text)
+    return schema
+
+
+def _merge(paths: list[str], schema: dict[str, Any], marker_size: int) -> Merged:
+    versions = []
+    for path in paths:
+        with open(path, "rb") as stream:  # a path that cannot be read is told by its name
+            versions.append(stream.read())
+    ours, base, theirs = versions
+    try:
+        return merge_file(base, ours, theirs, schema, marker_size=marker_size)
+    except JsonTextError as error:
+        path = quote_word(paths[_LABELS.index(error.version)])
+        hint = f"git merge-file {' '.join(map(quote_word, paths))} merges them as lines"
+        raise CheckpointError(f"{path}: line {error.line}: {error.message}", hint) from None
+
+
+def _relabel(text: str, labels: list[str], size: int) -> Iterator[str]:
+    # no line of JSON begins with a marker: text in quotes holds no line end
+    names = dict(zip(_LABELS, labels, strict=False))
+    marker = re.compile(rf"^([<|>])\1{{{size - 1}}} (ours|base|theirs)(?=:)", re.MULTILINE)
+    last = 0
+    for found in marker.finditer(text) if names else ():
+        yield text[last : found.start(2)] + escape_controls(names.get(found[2], found[2]))
+        last = found.end()
+    yield text[last:]
+
+
+def _tell(merged: Merged, path: str) -> Iterator[str]:
+    for clash in list_clashes(merged, 60):
+        where = escape_controls(clash.where) or "/"
+        yield f"checkpoint: conflict in {escape_controls(path)} at {where}: ours {clash.ours}, theirs {clash.theirs}\n"
