@@ -1,11 +1,19 @@
 """What is refused in a schema's merge strategies, and that the shipped schema has nothing of it."""
 
+import json
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
+from checkpoint_git import merge
 from checkpoint_git.merge.lint import lint_schema
 from checkpoint_git.merge.strategy import STRATEGIES
+from checkpoint_git.protocols.registry import KINDS, Kind, schema_path
 from tests.merge.schemas import skill_schema
 
 
@@ -131,3 +139,71 @@ def test_leaves_of_a_group_must_say_the_same() -> None:
 )
 def test_a_requirement_of_another_form_is_refused(requirement: Any) -> None:
     assert [code for code, _ in codes({"x-merge-require": requirement})] == ["schema/requirement"]
+
+
+META_SCHEMA = json.loads(files(merge).joinpath("x_merge_schema.json").read_text("utf-8"))
+SEEN_IN_ONE_PLACE = {"schema/no-strategy", "schema/unknown-strategy", "schema/unknown-option", "schema/missing-option"}
+SEEN_IN_ONE_PLACE |= {"schema/bad-option", "schema/requirement"}
+VALUES: list[Any] = [
+    "/id",
+    "/a/b",
+    "x",
+    "",
+    "/a~1b",
+    ["/a", "/b"],
+    ["a", "b"],
+    ["a"],
+    [],
+    0,
+    7,
+    True,
+    None,
+    "merge",
+    {},
+]
+RANKS: list[Any] = [[{"at": "/a", "order": ["x", "y"]}], [{"at": "/a"}]]
+OPTIONS = ["key", "sort", "limit", "order", "by", "name", "superseded", "newest", "added", "rank", "other"]
+RULES = st.builds(
+    lambda strategy, options: {"strategy": strategy, **options},
+    st.sampled_from([*STRATEGIES, "rowz", 7]),
+    st.dictionaries(st.sampled_from(OPTIONS), st.sampled_from(VALUES + RANKS), max_size=3),
+)
+FORMS: list[Any] = [
+    [{"where": "/a", "non_empty_when": {"/b": 1}}],
+    [{"where": "/a", "non_empty_when": {}}],
+    [{"where": "/a", "non_empty_when": {"b": 1}}],
+    [{"same": "/a"}, {"same": "a"}],
+    [{"same": "/a"}],
+    [{"same": "/a", "where": "/b"}],
+    [{}],
+    {},
+    [None],
+]
+
+
+def agree(schema: Any) -> None:
+    refused = [each for each in lint_schema(schema) if each.code in SEEN_IN_ONE_PLACE or "needs" in each.message]
+    assert Draft202012Validator(META_SCHEMA).is_valid(schema) == (not refused)
+
+
+@given(RULES)
+def test_the_meta_schema_refuses_what_the_lint_refuses(rule: dict[str, Any]) -> None:
+    agree({"properties": {"a": {"x-merge": rule}}})
+
+
+@pytest.mark.parametrize("requirements", FORMS)
+def test_the_meta_schema_knows_the_forms_of_requirements(requirements: Any) -> None:
+    agree({"x-merge-require": requirements})
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_a_shipped_schema_keeps_to_the_vocabulary(kind: Kind) -> None:
+    path = schema_path(kind.pattern.replace("*", "x"))
+    assert path is not None
+    found = Draft202012Validator(META_SCHEMA).iter_errors(json.loads(Path(path).read_text("utf-8")))
+    assert [error.message for error in found] == []
+
+
+def test_the_meta_schema_is_a_schema_of_whole_schemas() -> None:
+    Draft202012Validator.check_schema(META_SCHEMA)
+    assert not Draft202012Validator(META_SCHEMA).is_valid({"properties": {"a": {"type": "nonsense"}}})

@@ -49,7 +49,9 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     if not 1 <= args.marker_size <= 1000 or len(args.labels) > len(_LABELS):
         raise CheckpointError("--marker-size is 1 to 1000, and -L is given three times at most", "see --help")
     paths = [os.path.join(invocation.cwd, name) for name in (args.ours, args.base, args.theirs)]
-    schema = load_merge_schema(paths[0].lstrip("/")) if args.schema is None else read_schema(args.schema, invocation.cwd)
+    schema = (
+        load_merge_schema(paths[0].lstrip("/")) if args.schema is None else read_schema(args.schema, invocation.cwd)
+    )
     merged = _merge(paths, schema, args.marker_size)
     if args.side is not None:
         merged = decide_all(merged, args.side, args.marker_size)

@@ -5,8 +5,10 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import Any, NamedTuple
 
+from checkpoint_git import merge
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation
@@ -23,11 +25,13 @@ print the JSON Schemas of checkpoints, workflows and records, and settings for e
 EXAMPLES = """\
   checkpoint schema                      which there are, and for which files
   checkpoint schema skill                the schema of a skill's checkpoint
+  checkpoint schema x-merge              what the keyword x-merge may hold, for schemas of your own
   checkpoint schema --editor vscode      settings.json and tasks.json for VS Code
   checkpoint schema --matcher            a problem matcher for GitHub Actions
 
   check-jsonschema --schemafile .checkpoints/schemas/skill.schema.json .checkpoints/*.checkpoint.json"""
 
+_META_SCHEMA = "x-merge"  # of the keywords that say how files merge
 FOLDER = "schemas"  # in .checkpoints
 _COMMENT = "Written by `checkpoint init --schemas`, which also brings it up to date. sha256:"
 # what `checkpoint validate` and `checkpoint doctor` print, and the groups in it
@@ -48,11 +52,13 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
         return _document(settings_of_vscode(list_schemas()))
     if args.matcher:
         return _document(github_matcher())
+    if args.name == _META_SCHEMA:
+        return Answer([files(merge).joinpath("x_merge_schema.json").read_text("utf-8")], 0)
     schemas = list_schemas()
     if args.name:
         found = [one.document for one in schemas if one.name == args.name]
         if not found:
-            names = ", ".join(one.name for one in schemas)
+            names = ", ".join([*(one.name for one in schemas), _META_SCHEMA])
             raise CheckpointError(f"there is no schema {args.name!a}", f"there are: {names}")
         return _document(found[0])
     rows = [{"name": one.name, "id": one.document.get("$id", ""), "files": one.files} for one in schemas]
