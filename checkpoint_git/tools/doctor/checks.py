@@ -32,15 +32,14 @@ class TrialFacts:
     @fact("the merge driver at work", None)
     def proof(self) -> "Proof | None":
         setup = self.context.facts(SetupFacts).installation
-        if setup is None or not setup.driver:
+        if setup is None or not setup.settings.get(driver_settings.DRIVER):
             return None
-        commands = {
-            driver_settings.DRIVER: setup.driver,
-            driver_settings.RECURSIVE: setup.recursive,
-            driver_settings.BASE_DRIVER: setup.base_driver,
-        }
-        digest = self._make_digest(commands.values(), setup.driver_python, os.path.dirname(setup.driver_file))
-        if setup.ours and self._has_passed("driver", digest):
+        keys = (driver_settings.DRIVER, driver_settings.RECURSIVE, driver_settings.BASE_DRIVER)
+        commands = {key: setup.settings.get(key, "") for key in keys}
+        ours = setup.driver
+        python, package = (ours.python, os.path.dirname(ours.driver)) if ours else ("", "")
+        digest = self._make_digest(commands.values(), python, package)
+        if ours and self._has_passed("driver", digest):
             return None
         from checkpoint_git.tools.doctor.driver_trial import prove_driver
 
@@ -59,17 +58,17 @@ class TrialFacts:
         failures = hook_trial.read_broken_scripts(setup.hooks)
         scripts = hook_trial.read_own_scripts(setup.hooks, self.context.place.top)
         words = [f"{name} {script.decode('utf-8', 'surrogateescape')}" for name, script in scripts.items()]
-        digest = self._make_digest(words, setup.hooks_python, setup.package)
+        settings = {key: setup.settings.get(key, "") for key in (driver_settings.PYTHON, driver_settings.PACKAGE)}
+        digest = self._make_digest(words, *settings.values())
         if not scripts or self.is_driver_gone or self._has_passed("hooks", digest):
             return failures
-        settings = {driver_settings.PYTHON: setup.hooks_python, driver_settings.PACKAGE: setup.package}
         env = clean_env(self.context.env)
         failed = hook_trial.prove_hooks(scripts, settings, env)
         if not failed:
             self._remember("hooks", digest)
             return failures
         failures += hook_trial.prove_hooks(scripts, settings, env, is_bare_path=False)
-        if setup.hooks_python and not setup.hooks_python_exists:  # hooks/unreachable says that they need PATH
+        if settings[driver_settings.PYTHON] in setup.gone:  # hooks/unreachable says that they need PATH
             return failures
         broken = {failure.hook for failure in failures}
         return failures + [one._replace(needs_path=True) for one in failed if one.hook not in broken]
@@ -119,7 +118,7 @@ def find_failed_proof(facts: TrialFacts) -> Iterator[Finding]:
     said = f" (it said: {proof.said})" if proof.said else ""
     hint = "run `checkpoint init` again; git config merge.checkpoint.driver shows the command"
     setup = facts.context.facts(SetupFacts).installation
-    if setup and not setup.ours:
+    if setup and not setup.driver:
         hint = REPLACE_DRIVER
     crossed = f"in a merge whose common past is a merge itself, {proof.crossed}" if proof.crossed else ""
     for trouble in dict.fromkeys(trouble for trouble in (proof.clean, proof.conflict, crossed) if trouble):

@@ -67,7 +67,7 @@ def find_missing_installation(facts: SetupFacts) -> Iterator[Finding]:
     setup = facts.installation
     if setup is not None and not setup.is_there:  # nothing else is said about driver and hooks then
         message = "checkpoint-git is not set up in this clone: no merge driver, no hooks"
-        if setup.attributes_in_work_tree:
+        if "work tree" in setup.attributes:
             message = "this clone does not know the merge driver that .gitattributes names: git copies no configuration"
         yield Finding("install/missing", "warning", message, REPOSITORY, hint=_INSTALL)
 
@@ -123,17 +123,17 @@ def _check_attribute_files(facts: SetupFacts, setup: Installation) -> Iterator[F
     overruled = list(_find_overruled(facts, setup))
     if overruled:
         yield from overruled
-    elif not setup.attributes_in_work_tree:
+    elif "work tree" not in setup.attributes:
         message = ".gitattributes lacks our lines, so other clones merge checkpoints as text"
         yield Finding("driver/inert", "warning", message, ".gitattributes", hint=_INSTALL)
-    elif facts.has_commits and not setup.attributes_in_head:
+    elif facts.has_commits and "HEAD" not in setup.attributes:
         message = ".gitattributes gives checkpoints to the merge driver, but HEAD does not have those lines yet"
         yield Finding("driver/inert", "note", message, ".gitattributes", hint="commit .gitattributes")
     elif branch and not attributes.has_attributes(branch.attributes or b""):
         message = f"the default branch ({branch.name}) does not give checkpoints to the merge driver yet"
         hint = f"bring .gitattributes to it: who works on {branch.name} merges checkpoints as text until then"
         yield Finding("driver/inert", "note", message, ".gitattributes", hint=hint)
-    if setup.driver and not setup.attributes_in_info:
+    if setup.settings.get(driver_settings.DRIVER) and "info" not in setup.attributes:
         message = "info/attributes lacks our lines: on branches older than them, git merges checkpoints as text"
         yield Finding("driver/inert", "warning", message, REPOSITORY, hint=_INSTALL)
 
@@ -148,20 +148,17 @@ def _find_overruled(facts: SetupFacts, setup: Installation) -> Iterator[Finding]
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         message = f"other clones merge {shorten(paths[0], 120)}{more} otherwise: {_describe_attribute(value, facts)}"
         by_hand = "take the line that says so out of .gitattributes, or put it above ours"
-        hint = by_hand if setup.attributes_in_work_tree else _INSTALL
+        hint = by_hand if "work tree" in setup.attributes else _INSTALL
         yield Finding("driver/inert", "warning", message, ".gitattributes", hint=hint)
 
 
 def _check_settings(setup: Installation) -> Iterator[Finding]:
-    if not setup.driver:
+    if not setup.settings.get(driver_settings.DRIVER):
         message = "merge.checkpoint.driver is not configured: git merges checkpoints as text"
         yield Finding("driver/inert", "error", message, REPOSITORY, hint=_INSTALL)
         return
-    settings = {
-        "merge.checkpoint.recursive": setup.recursive,
-        "merge.checkpoint-base.driver": setup.base_driver,
-    }
-    missing = ", ".join(key for key, value in settings.items() if not value)
+    wanted = (driver_settings.RECURSIVE, driver_settings.BASE_DRIVER)
+    missing = ", ".join(key for key in wanted if not setup.settings.get(key))
     if missing:
         message = f"git's configuration lacks {missing}: criss-cross merges are poorer for it"
         yield Finding("driver/inert", "warning", message, REPOSITORY, hint=_INSTALL)
@@ -170,7 +167,8 @@ def _check_settings(setup: Installation) -> Iterator[Finding]:
 @check("diff/textconv", "warning", remedy="`checkpoint init`", fix="safe")
 def find_old_textconv(facts: SetupFacts) -> Iterator[Finding]:
     """A text converter that an earlier `checkpoint init` set: patches that `git diff` prints cannot be applied."""
-    if facts.installation is not None and driver_settings.is_own_textconv(facts.installation.textconv):
+    command = facts.installation.settings.get(driver_settings.TEXTCONV, "") if facts.installation else ""
+    if driver_settings.is_own_textconv(command):
         message = "git diff shows values instead of lines, so git apply refuses its patches"
         hint = "run `checkpoint init`: it removes diff.checkpoint.textconv; `checkpoint diff` shows the values"
         yield Finding("diff/textconv", "warning", message, REPOSITORY, hint=hint)
@@ -180,16 +178,17 @@ def find_old_textconv(facts: SetupFacts) -> Iterator[Finding]:
 def find_broken_driver(facts: SetupFacts) -> Iterator[Finding]:
     """The driver's interpreter or file is gone."""
     setup = facts.installation
-    if setup is None or not setup.driver:
+    if setup is None or not setup.settings.get(driver_settings.DRIVER):
         return
-    if not setup.ours:
+    driver = setup.driver
+    if driver is None:
         message = "merge.checkpoint.driver is a command that checkpoint-git did not write"
         yield Finding("driver/broken", "warning", message, REPOSITORY, hint=f"{REPLACE_DRIVER}, unless you mean it so")
         return
     again = "run `checkpoint init` again with a Python that stays, such as one installed with pipx"
-    gone = "" if setup.driver_exists else f"the driver's file is gone: {setup.driver_file}"
-    if not setup.driver_python_exists:
-        gone = f"the driver's interpreter is gone or cannot be run: {setup.driver_python}"
+    gone = f"the driver's file is gone: {driver.driver}" if driver.driver in setup.gone else ""
+    if driver.python in setup.gone:
+        gone = f"the driver's interpreter is gone or cannot be run: {driver.python}"
     if gone:
         result = "git merges checkpoints as text, and hooks refuse them"
         if _is_on_path(facts):
@@ -223,25 +222,25 @@ def find_unreachable_hooks(facts: SetupFacts) -> Iterator[Finding]:
     nothing on this machine, or are elsewhere than `core.hooksPath`.
     """
     setup = facts.installation
-    if setup is None or setup.without_hooks or not setup.is_there:
+    if setup is None or not setup.is_there or setup.settings.get(driver_settings.HOOKS) == "none":
         return
     hooks = [hook for hook in setup.hooks if not _is_reached(hook, setup)]
-    if setup.hooks_place in ("outside", "nowhere") and (hooks or not setup.hooks):
-        where = setup.hooks_path or "nowhere"
+    if setup.folder.place in ("outside", "nowhere") and (hooks or not setup.hooks):
+        where = setup.folder.path or "nowhere"
         message = f"core.hooksPath leads to {where}, outside this repository: git runs none of our hooks"
         hint = 'call `checkpoint hook NAME "$@"` from the hooks there, or unset core.hooksPath'
         yield Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
     elif hooks:
         described = ", ".join(f"{hook.name} ({_HOOK_STATES[hook.state]})" for hook in hooks)
-        message = f"git does not run {len(hooks)} of our hooks in {setup.hooks_path}: {described}"
+        message = f"git does not run {len(hooks)} of our hooks in {setup.folder.path}: {described}"
         by_framework = setup.framework_entry and [hook.name for hook in hooks] == ["pre-commit"]
         recipes = [recipe for hook in hooks if (recipe := _describe_work_by_hand(hook))]  # init leaves those alone
         hint = "; ".join(recipes[:1]) or ("run `pre-commit install`" if by_framework else _INSTALL)
         yield Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
     ours = any(hook.state in ("ours", "block", "moved") for hook in setup.hooks)
-    is_gone = setup.hooks_python and not setup.hooks_python_exists
-    if ours and is_gone and (setup.driver_python_exists or not setup.ours):  # else driver/broken has said so
-        message = f"the hooks' interpreter is gone: {setup.hooks_python}; they only work where `checkpoint` is on PATH"
+    python, driver = setup.settings.get(driver_settings.PYTHON, ""), setup.driver
+    if ours and python in setup.gone and not (driver and driver.python in setup.gone):  # else driver/broken has said so
+        message = f"the hooks' interpreter is gone: {python}; they only work where `checkpoint` is on PATH"
         level: Level = "note" if _is_on_path(facts) else "warning"
         yield Finding("hooks/unreachable", level, message, REPOSITORY, hint=_INSTALL)
 

@@ -10,6 +10,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.git import driver_settings
 from checkpoint_git.tools.doctor import driver_trial, hook_trial
 from checkpoint_git.tools.doctor import verb as doctor
 from checkpoint_git.tools.doctor.catalog import list_checks
@@ -270,7 +271,8 @@ def test_a_driver_for_bases_that_does_wrong_is_an_error(healthy: GitRepo) -> Non
 
 
 def proven(proof: Proof, *, exists: bool = True) -> list[Finding]:
-    installation = Installation(driver="x", ours=True, driver_python_exists=exists, driver_exists=exists)
+    settings = driver_settings.plan_settings("/python", "/lib", driver_settings.Choices())
+    installation = Installation(settings, frozenset() if exists else frozenset({"/python", "/lib/driver.py"}))
     context = give(make_context(), SetupFacts, installation=installation)
     return found(find_failed_proof, give(context, TrialFacts, proof=proof))
 

@@ -1,6 +1,7 @@
 """The hooks tried by real git: installed ones that work, and ones that look well and do not."""
 
 import os
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.git import driver_settings
 from checkpoint_git.git.repository import read_repository
 from checkpoint_git.tools.doctor.hook_trial import HookFailure, prove_hooks, read_broken_scripts, read_own_scripts
 from checkpoint_git.tools.setup.init import Options, init
@@ -37,7 +39,7 @@ def scripts_of(repo: GitRepo) -> dict[str, bytes]:
 def prove(repo: GitRepo, seconds: float = 20, only: str = "", **settings: str) -> list[HookFailure]:
     """The failures of a repository's hooks. settings: python or package, in place of what init recorded."""
     found = read(repo)
-    wanted = {"python": found.hooks_python, "package": found.package, **settings}
+    wanted = {**{key: found.settings.get(f"checkpoint.install.{key}", "") for key in ("python", "package")}, **settings}
     scripts = {name: script for name, script in scripts_of(repo).items() if only in name}
     return prove_hooks(scripts, {f"checkpoint.install.{key}": wanted[key] for key in wanted}, os.environ, seconds)
 
@@ -206,7 +208,7 @@ def test_the_command_on_the_users_path_does_not_count(
 def test_what_python_finds_in_the_users_home_counts(guarded: GitRepo, tmp_path: Path) -> None:
     python = program(
         tmp_path / "python",
-        f'#!/bin/sh\n[ "$HOME" = "{os.environ["HOME"]}" ] || exit 1\nexec "{read(guarded).hooks_python}" "$@"\n',
+        f'#!/bin/sh\n[ "$HOME" = "{os.environ["HOME"]}" ] || exit 1\nexec "{sys.executable}" "$@"\n',
     )
     assert prove(guarded, only="pre-push", python=python) == []
 
@@ -215,7 +217,7 @@ def test_the_repository_of_a_running_hook_is_left_alone(guarded: GitRepo, monkey
     head = guarded.commit()
     scripts = scripts_of(guarded)
     found = read(guarded)
-    settings = {"checkpoint.install.python": found.hooks_python, "checkpoint.install.package": found.package}
+    settings = {key: found.settings[key] for key in (driver_settings.PYTHON, driver_settings.PACKAGE)}
     monkeypatch.setenv("GIT_DIR", str(guarded.path / ".git"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(guarded.path / ".git/index"))
     assert prove_hooks(scripts, settings, os.environ) == []

@@ -9,6 +9,7 @@ import pytest
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import find_place
+from checkpoint_git.git import driver_settings
 from checkpoint_git.git.refs import DefaultBranch
 from checkpoint_git.protocols.check import Context, run_checks
 from checkpoint_git.tools.doctor.catalog import choose_checks
@@ -23,7 +24,7 @@ from checkpoint_git.tools.setup.checks import (
 )
 from checkpoint_git.tools.setup.hook_files import HookFile, State
 from checkpoint_git.tools.setup.init import Options, init
-from checkpoint_git.tools.setup.survey import Installation
+from checkpoint_git.tools.setup.survey import HooksFolder, Installation
 from tests.support.contexts import PLACE, found, give, make_context
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
@@ -33,20 +34,9 @@ NOW = 1_772_443_800
 CHECKS = [check for check in choose_checks(["install", "driver", "diff", "hooks"]) if not check.code.endswith("/proof")]
 NAMES = ("pre-commit", "pre-push", "post-merge")
 HEALTHY = Installation(
-    driver="'python' -I -S 'driver.py' ...",
-    base_driver="x",
-    recursive="checkpoint-base",
-    ours=True,
-    driver_python="/usr/bin/python3",
-    driver_python_exists=True,
-    hooks_python="/usr/bin/python3",
-    hooks_python_exists=True,
-    driver_file="/lib/driver.py",
-    driver_exists=True,
-    attributes_in_work_tree=True,
-    attributes_in_head=True,
-    attributes_in_info=True,
-    hooks_path="/repo/.git/hooks",
+    settings=driver_settings.plan_settings("/usr/bin/python3", "/lib", driver_settings.Choices()),
+    attributes=frozenset({"work tree", "HEAD", "info"}),
+    folder=HooksFolder("/repo/.git/hooks", "repository", True),
     hooks=tuple(HookFile(name, f"/repo/.git/hooks/{name}", "ours") for name in NAMES),
 )
 
@@ -61,6 +51,15 @@ def world(*, facts: dict[str, Any] | None = None, **setup: Any) -> Context:
         "default_branch": None,
     }
     return give(make_context(NOW), SetupFacts, **{**healthy, **(facts or {})})
+
+
+def changed(**new: str) -> dict[str, str]:
+    """As init writes them, but for some; "_" is a dot."""
+    return {**HEALTHY.settings, **{key.replace("_", "."): value for key, value in new.items()}}
+
+
+NOT_IN_HEAD, NOT_IN_INFO = frozenset({"work tree", "info"}), frozenset({"work tree", "HEAD"})
+MOVED = changed(checkpoint_install_python="/gone/python3")
 
 
 def told(findings: list[Finding]) -> list[tuple[str, str]]:
@@ -78,31 +77,23 @@ def test_a_default_branch_without_our_lines_is_a_note() -> None:
 
 def test_the_text_converter_of_an_earlier_init_is_a_warning_and_anothers_is_not() -> None:
     own = """show() { '/p' -I -S '/c/checkpoint_git/textconv.py' "$1" 2>/dev/null || cat "$1"; }; show"""
-    assert told(found(find_old_textconv, world(textconv=own))) == [("warning", "diff/textconv")]
-    assert found(find_old_textconv, world(textconv="cat")) == []
+    assert told(found(find_old_textconv, world(settings=changed(diff_checkpoint_textconv=own)))) == [
+        ("warning", "diff/textconv")
+    ]
+    assert found(find_old_textconv, world(settings=changed(diff_checkpoint_textconv="cat"))) == []
 
 
 # installation
 
 
 def test_a_clone_without_installation_gets_one_finding() -> None:
-    bare: dict[str, Any] = {
-        "driver": "",
-        "base_driver": "",
-        "recursive": "",
-        "ours": False,
-        "hooks_python": "",
-    }
     hooks = tuple(HookFile(name, name, "missing") for name in NAMES)
     for attributes in (True, False):
         facts = world(
             facts={"merge_attributes": {PATH: "checkpoint" if attributes else "unspecified"}},
-            **bare,
+            settings={},
             hooks=hooks,
-            attributes_in_work_tree=attributes,
-            attributes_in_info=False,
-            driver_python_exists=False,
-            driver_exists=False,
+            attributes=frozenset({"work tree", "HEAD"} if attributes else {"HEAD"}),
         )
         assert told(run_checks(CHECKS, facts)) == [("warning", "install/missing")]
 
@@ -134,24 +125,30 @@ def test_an_attribute_that_leads_elsewhere_is_an_error(value: str, says: str) ->
 
 
 def test_attributes_that_are_not_committed_are_a_note_unless_there_are_no_commits() -> None:
-    assert told(found(find_inert_driver, world(attributes_in_head=False))) == [("note", "driver/inert")]
-    assert found(find_inert_driver, world(attributes_in_head=False, facts={"has_commits": False})) == []
+    assert told(found(find_inert_driver, world(attributes=NOT_IN_HEAD))) == [("note", "driver/inert")]
+    assert found(find_inert_driver, world(attributes=NOT_IN_HEAD, facts={"has_commits": False})) == []
 
 
 def test_missing_settings_are_told() -> None:
-    assert told(found(find_inert_driver, world(attributes_in_info=False))) == [("warning", "driver/inert")]
-    assert told(found(find_inert_driver, world(recursive=""))) == [("warning", "driver/inert")]
-    assert ("error", "driver/inert") in told(found(find_inert_driver, world(driver="")))
-    assert found(find_missing_installation, world(driver="")) == []
+    assert told(found(find_inert_driver, world(attributes=NOT_IN_INFO))) == [("warning", "driver/inert")]
+    assert told(found(find_inert_driver, world(settings=changed(merge_checkpoint_recursive="")))) == [
+        ("warning", "driver/inert")
+    ]
+    assert ("error", "driver/inert") in told(
+        found(find_inert_driver, world(settings=changed(merge_checkpoint_driver="")))
+    )
+    assert found(find_missing_installation, world(settings=changed(merge_checkpoint_driver=""))) == []
 
 
 def test_a_driver_whose_interpreter_or_file_is_gone_is_an_error_said_once() -> None:
-    gone = world(driver_python_exists=False, driver_exists=False)
+    gone = world(gone=frozenset({"/usr/bin/python3", "/lib/driver.py"}))
     assert told(found(find_broken_driver, gone)) == [("error", "driver/broken")]
 
 
 def test_anothers_driver_under_our_name_is_a_warning() -> None:
-    assert told(found(find_broken_driver, world(ours=False, driver_exists=False))) == [("warning", "driver/broken")]
+    assert told(found(find_broken_driver, world(settings=changed(merge_checkpoint_driver="other %A")))) == [
+        ("warning", "driver/broken")
+    ]
 
 
 # hooks
@@ -191,23 +188,23 @@ def test_words_of_ours_that_never_run_do_not_count_as_a_call(state: State) -> No
 
 def test_a_hooks_path_outside_is_told_once_and_not_where_its_hooks_call_us() -> None:
     missing = tuple(hook._replace(state="missing") for hook in HEALTHY.hooks)
-    (finding,) = found(find_unreachable_hooks, world(hooks=missing, hooks_place="outside", hooks_path="/elsewhere"))
+    (finding,) = found(find_unreachable_hooks, world(hooks=missing, folder=HooksFolder("/elsewhere", "outside", True)))
     assert "/elsewhere" in finding.message
     calling = tuple(hook._replace(state="foreign", calls_us=True) for hook in HEALTHY.hooks)
-    assert found(find_unreachable_hooks, world(hooks=calling, hooks_place="outside")) == []
-    assert told(found(find_unreachable_hooks, world(hooks=(), hooks_place="nowhere", hooks_path=""))) == [
+    assert found(find_unreachable_hooks, world(hooks=calling, folder=HooksFolder("/elsewhere", "outside", True))) == []
+    assert told(found(find_unreachable_hooks, world(hooks=(), folder=HooksFolder("", "nowhere", False)))) == [
         ("warning", "hooks/unreachable")
     ]
 
 
 def test_hooks_whose_interpreter_is_gone_are_told() -> None:
-    (finding,) = found(find_unreachable_hooks, world(hooks_python_exists=False))
-    assert "/usr/bin/python3" in finding.message
+    (finding,) = found(find_unreachable_hooks, world(settings=MOVED, gone=frozenset({"/gone/python3"})))
+    assert "/gone/python3" in finding.message
     assert finding.level == "warning"
 
 
 def test_an_interpreter_that_is_gone_for_driver_and_hooks_is_one_finding() -> None:
-    gone = world(hooks_python_exists=False, driver_python_exists=False, driver_exists=False)
+    gone = world(gone=frozenset({"/usr/bin/python3", "/lib/driver.py"}))
     assert found(find_unreachable_hooks, gone) == []
     (finding,) = found(find_broken_driver, gone)
     assert "git merges checkpoints as text" in finding.message
@@ -216,7 +213,7 @@ def test_an_interpreter_that_is_gone_for_driver_and_hooks_is_one_finding() -> No
 def test_where_checkpoint_is_on_path_hooks_without_an_interpreter_are_a_note(tmp_path: Path) -> None:
     (tmp_path / "checkpoint").write_text("#!/bin/sh\n")
     (tmp_path / "checkpoint").chmod(0o755)
-    context = world(hooks_python_exists=False)
+    context = world(settings=MOVED, gone=frozenset({"/gone/python3"}))
     context.env = {"PATH": str(tmp_path)}
     assert told(found(find_unreachable_hooks, context)) == [("note", "hooks/unreachable")]
 

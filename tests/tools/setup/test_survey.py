@@ -30,22 +30,23 @@ def _states(facts: Installation) -> dict[str, str]:
 
 def test_nothing_installed_is_a_set_of_absent_facts(repo: GitRepo) -> None:
     facts = _read(repo.path)
-    assert (facts.driver, facts.base_driver, facts.recursive, facts.ours) == ("", "", "", False)
-    assert (facts.driver_exists, facts.framework_entry, facts.is_there) == (False, False, False)
+    assert not any(key.startswith(("merge.", "checkpoint.")) for key in facts.settings)
+    assert (facts.driver, facts.framework_entry, facts.is_there) == (None, False, False)
     assert facts.merge_attribute == "unspecified"
     assert set(_states(facts).values()) == {"missing"}
 
 
 def test_a_fresh_installation_is_whole(repo: GitRepo) -> None:
     facts = _facts(repo)
-    assert facts.driver_python == facts.hooks_python
-    assert Path(facts.hooks_python).samefile(sys.executable)
-    assert (facts.ours, facts.driver_exists, facts.is_there, facts.without_hooks) == (True, True, True, False)
-    assert (facts.recursive, facts.merge_attribute) == ("checkpoint-base", "checkpoint")
-    assert (facts.attributes_in_work_tree, facts.attributes_in_head, facts.attributes_in_info) == (True, False, True)
-    assert (facts.hooks_place, set(_states(facts).values())) == ("repository", {"ours"})
+    assert facts.driver is not None
+    assert facts.driver.python == facts.settings[driver_settings.PYTHON]
+    assert Path(facts.driver.python).samefile(sys.executable)
+    assert (facts.gone, facts.is_there, driver_settings.HOOKS in facts.settings) == (frozenset(), True, False)
+    assert (facts.settings[driver_settings.RECURSIVE], facts.merge_attribute) == ("checkpoint-base", "checkpoint")
+    assert facts.attributes == {"work tree", "info"}
+    assert (facts.folder.place, set(_states(facts).values())) == ("repository", {"ours"})
     repo.commit()
-    assert _read(repo.path).attributes_in_head
+    assert _read(repo.path).attributes == {"work tree", "HEAD", "info"}
 
 
 def test_a_vanished_driver_is_seen(repo: GitRepo) -> None:
@@ -56,7 +57,7 @@ def test_a_vanished_driver_is_seen(repo: GitRepo) -> None:
         driver_settings.driver_command("/gone/python", "/gone", driver_settings.Choices()),
     )
     facts = _read(repo.path)
-    assert not facts.driver_exists
+    assert facts.gone == {"/gone/python", "/gone/driver.py"}
 
 
 def test_a_hook_that_changed_is_seen(repo: GitRepo) -> None:
@@ -83,11 +84,11 @@ def test_a_hooks_path_that_leads_elsewhere_is_seen(repo: GitRepo, tmp_path: Path
     _facts(repo)
     repo.git("config", "core.hooksPath", str(tmp_path / "elsewhere"))
     facts = _read(repo.path)
-    assert (facts.hooks_path, facts.hooks_place) == (str(tmp_path / "elsewhere"), "outside")
+    assert facts.folder[:2] == (str(tmp_path / "elsewhere"), "outside")
     assert set(_states(facts).values()) == {"missing"}
     repo.git("config", "core.hooksPath", "")
     facts = _read(repo.path)
-    assert (facts.hooks_path, facts.hooks_place, facts.hooks) == ("", "nowhere", ())
+    assert (facts.folder.place, facts.hooks) == ("nowhere", ())
 
 
 def test_the_framework_and_its_entry_are_seen(repo: GitRepo) -> None:
@@ -104,7 +105,7 @@ def test_a_linked_worktree_has_the_facts_of_its_repository(repo: GitRepo) -> Non
     repo.git("worktree", "add", "-q", "../linked", "-b", "side")
     facts = _read(repo.path.parent / "linked")
     assert set(_states(facts).values()) == {"ours"}
-    assert (facts.attributes_in_work_tree, facts.attributes_in_info) == (False, True)
+    assert facts.attributes == {"info"}
     assert facts.merge_attribute == "checkpoint"
 
 
@@ -115,7 +116,7 @@ def test_a_hooks_environment_does_not_lead_astray(repo: GitRepo, tmp_path: Path)
     assert repository is not None
     facts = read_installation(repository, {**os.environ, "GIT_DIR": str(other.path / ".git")})
     assert set(_states(facts).values()) == {"ours"}
-    assert facts.ours
+    assert facts.driver
 
 
 def test_reading_the_facts_changes_nothing(repo: GitRepo) -> None:
