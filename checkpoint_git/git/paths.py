@@ -133,9 +133,9 @@ class Lookup:
         return self._plain[folder]
 
 
-def read_fates(top: str, paths: Sequence[str]) -> dict[str, Fate]:
+def read_fates(top: str, paths: Sequence[str], known: dict[str, str] | None = None) -> dict[str, Fate]:
     """What git knows about paths that are not there. paths: relative to top. A file that is only not checked out (a
-    sparse checkout) is left out: nothing is wrong with it.
+    sparse checkout) is left out: nothing is wrong with it. known: see read_removals.
     """
     if not paths:
         return {}
@@ -144,7 +144,7 @@ def read_fates(top: str, paths: Sequence[str]) -> dict[str, Fate]:
     fates.update(dict.fromkeys(read_ignored(top, paths, env), Fate("ignored")))
     if not has_commits(top):
         return fates
-    fates.update(_read_removed(top, paths))
+    fates.update(_read_removed(top, paths, known))
     files = read_tree(top, "HEAD", env, few)
     kept = {*files, *(folder for file in files for folder in folders_of(file))}
     listed = run_git(["--literal-pathspecs", "ls-files", "-t", "-z", "--", *few], top, env=env, check=False).out
@@ -159,12 +159,12 @@ def read_fates(top: str, paths: Sequence[str]) -> dict[str, Fate]:
     return {path: fate for path, fate in fates.items() if path.rstrip("/") not in sparse}
 
 
-def _read_removed(top: str, paths: Sequence[str]) -> dict[str, Fate]:
+def _read_removed(top: str, paths: Sequence[str], known: dict[str, str] | None) -> dict[str, Fate]:
     # How git lost the paths: followed through renames as long as the new name is gone too
     fates: dict[str, Fate] = {}
     names = {path: path for path in paths}
     for _ in range(_MAX_FOLLOWED):
-        removals = read_removals(top, sorted(set(names.values())))
+        removals = read_removals(top, sorted(set(names.values())), known)
         following: dict[str, str] = {}
         for path, name in names.items():
             removal = removals.get(name.rstrip("/"))

@@ -79,11 +79,24 @@ class Removal(NamedTuple):
 _HEADER = rb"\n?\x01(?P<id>[0-9a-f]{40,64})"
 
 
-def read_removals(work_tree: str, paths: Sequence[str]) -> dict[str, Removal]:
-    """The newest commit, of the last 20,000, that removed each path. paths: relative to the work tree, any number."""
-    if not paths or not has_commits(work_tree):
+def read_removals(work_tree: str, paths: Sequence[str], known: dict[str, str] | None = None) -> dict[str, Removal]:
+    """The newest commit, of the last 20,000, that removed each path. paths: relative to the work tree, any number.
+    known: what earlier calls found for HEAD as it was then, under "" that commit; it is brought up to date.
+    """
+    names = [name for path in paths if (name := path.rstrip("/"))]
+    tip = "".join(read_words(work_tree, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])) if names else ""
+    if not tip:
         return {}
-    removed = _read_removed_in(work_tree, paths)
+    known = {} if known is None else known
+    before = known.pop("", "")
+    if before != tip:
+        old = {**known}
+        known.clear()
+        if before and run(["merge-base", "--is-ancestor", before, tip], work_tree, check=False).code == 0:
+            known.update({**old, **_read_removed_in(work_tree, [*old], before)})
+    fresh = [name for name in names if name not in known]
+    known.update({"": tip, **dict.fromkeys(fresh, ""), **_read_removed_in(work_tree, fresh)})
+    removed = {name: known[name] for name in names if known[name]}
     renames = _read_renames(work_tree, set(removed.values()))
     unnamed = {(commit, path) for path, commit in removed.items() if (commit, path) not in renames}
     renames |= _find_renamed_folders(renames, unnamed)
@@ -106,12 +119,15 @@ def _find_renamed_folders(
     return {key: target for key, target in best.items() if target and 2 * seen[key][target] > sum(seen[key].values())}
 
 
-def _read_removed_in(work_tree: str, paths: Sequence[str]) -> dict[str, str]:
+def _read_removed_in(work_tree: str, paths: Sequence[str], after: str = "") -> dict[str, str]:
     # A folder counts as removed where its last file went; reading ends once all is known
+    if not paths:
+        return {}
+    known = [f"^{after}"] if after else []
     words = ["--literal-pathspecs", *PLAIN_LOG, "--diff-filter=D", "--no-renames", "--name-only", "--no-ext-diff"]
-    too_deep = read_words(work_tree, ["rev-list", f"--skip={_MAX_DEPTH}", "--max-count=1", "HEAD", "--"])
-    words += ["--no-relative", "--format=%x01%H", "HEAD", *(f"^{commit}" for commit in too_deep), "--"]
-    wanted = {path.rstrip("/") for path in paths}
+    too_deep = read_words(work_tree, ["rev-list", f"--skip={_MAX_DEPTH}", "--max-count=1", "HEAD", *known, "--"])
+    words += ["--no-relative", "--format=%x01%H", "HEAD", *known, *(f"^{commit}" for commit in too_deep), "--"]
+    wanted = set(paths)
     removed: dict[str, str] = {}
     commit = ""
     for block in read_blocks(work_tree, [*words, *(paths if len(paths) <= _FEW else ())]):

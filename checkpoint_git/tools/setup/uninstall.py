@@ -39,7 +39,7 @@ EXAMPLES = """\
 # Locks between writers: in a git directory, or in .checkpoints outside git.
 _LOCKS = ("checkpoint.lock", "checkpoint-restore.lock", ".lock")
 # Caches in a git directory, made again when they are next needed.
-_CACHES = ("checkpoint/sheets.json", "checkpoint/trials.json", "checkpoint/merges", "checkpoint/primed.json")
+_CACHES = ("sheets.json", "trials.json", "merges", "primed.json", "removed.json")
 # folders of caches: the times of agents' sessions (tools/session/record.py), what `checkpoint undo` takes back
 _CACHE_FOLDERS = ("checkpoint/sessions", "checkpoint/undo")
 _BACKUPS = "checkpoint/backups"
@@ -101,7 +101,7 @@ def _plan_locks(folder: str) -> list[Step]:
 def _plan_git_dirs(repository: Repository) -> list[Step]:
     steps, kept = _plan_locks(repository.git_dir), list[Step]()
     for folder in dict.fromkeys((repository.common_dir, repository.git_dir)):
-        for name in _CACHES:
+        for name in (f"checkpoint/{cache}" for cache in _CACHES):
             if os.path.isfile(path := os.path.join(folder, name)):
                 steps.append(Step("remove", name, "", RemoveFile(path, folders=1)))
         for cache in _CACHE_FOLDERS:

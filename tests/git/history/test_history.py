@@ -243,3 +243,25 @@ def test_paths_that_look_like_options_or_patterns_are_names(repo: GitRepo) -> No
         "--all": Removal(removed),
         "[a].py": Removal(removed),
     }
+
+
+def test_what_removed_a_path_is_brought_up_to_date_and_found_anew_where_history_was_rewritten(repo: GitRepo) -> None:
+    def read(known: dict[str, str]) -> dict[str, Removal]:
+        return read_removals(str(repo.path), ["a.py", "b/", "never.py", "/"], known)
+
+    for name in ("a.py", "b/b.py", "c.py"):
+        repo.write(name, f"{name}\n" * 20)
+    begun = repo.commit("begin")
+    known: dict[str, str] = {}
+    assert read(known) == {}
+    assert known == {"": begun, "a.py": "", "b": "", "never.py": ""}
+    repo.git("rm", "-q", "a.py")
+    first = repo.commit("remove one")
+    repo.git("rm", "-q", "-r", "b")
+    second = repo.commit("remove a folder")
+    assert read(known) == {"a.py": Removal(first), "b": Removal(second)} == read({})
+    assert read({"": second, "a.py": begun}) == {"a.py": Removal(begun), "b": Removal(second)}  # it is believed
+    repo.git("reset", "-q", "--hard", first)
+    assert read(known) == {"a.py": Removal(first)}
+    for lost in ("0" * 40, "--all", second):
+        assert read({"": lost, "never.py": begun}) == {"a.py": Removal(first)}

@@ -251,7 +251,7 @@ def test_the_index_of_the_history_goes_too(repo: GitRepo) -> None:
 def test_what_the_doctor_remembers_goes_and_what_it_replaced_stays(repo: GitRepo) -> None:
     repo.commit("start")
     before = take_snapshot(repo.path)
-    for name in ("sheets.json", "merges"):
+    for name in ("sheets.json", "merges", "removed.json"):
         repo.write(f".git/checkpoint/{name}", "{}")
     uninstall(str(repo.path), os.environ)
     assert take_snapshot(repo.path) == before
