@@ -7,6 +7,7 @@ from typing import NamedTuple
 from checkpoint_git.core.references import Mention, find_mentions
 from checkpoint_git.protocols.skill.request_words import (
     ANDS,
+    BEHIND,
     CJK,
     DUTIES,
     GATES,
@@ -28,6 +29,7 @@ _FIRST = 0x4E00
 BRACKETED = "\x02"  # before references that stood alone in brackets
 _CODE = "CODE"  # in place of a code span
 _PIECE = re.compile(rf"{BRACKETED}|{MARK}.|[^\W_](?:[\w'./@-]*\w)?|->|=>|--|[^\w\s]")
+NO_WAY = "❌🚫⛔✗✘~"  # signs of a prohibition
 SENTENCE_ENDS = frozenset(".!?;")
 ARROWS = frozenset(["→", "⇒", "->", "=>"])
 DASHES = frozenset(["—", "-", "--", ":", "|"])
@@ -53,6 +55,12 @@ _PLAN_STEP = re.compile(
 )
 
 
+_ALTERNATIVES = re.compile(  # "review/merge" and the like: one of them says it
+    r"(?i)\b(?:re-?|self-)?(review|approve|approval|merge|ci)"
+    r"(?:\s?/\s?(?:re-?)?(?:review|approve|merge|close|approval|ci|request changes)\b)+"
+)
+
+
 class RequestText:
     """A text as words; references are tokens, and a list of references is one."""
 
@@ -75,6 +83,7 @@ class RequestText:
         plain = re.sub(r"https?://\S+|[*_\"\u201c\u201d«»]", "", plain)
         plain = re.sub(r"(?m)^\s*(?:[-•+]\s+|\d+[.)]\s+|\[ ?\]\s*|#+\s+)+", "", plain).replace("\n", " ; ")
         plain = re.sub(r"(?i)\b(rebase|squash) and merge\b", r"\1-merge", plain)
+        plain = _ALTERNATIVES.sub(r"\1", plain)
         for _ in range(3):  # what stands in brackets explains, but for references alone
             plain = re.sub(r"\s*\(([^()]{0,800})\)", self._open_brackets, plain)
         self.words = self._join_lists(_PIECE.findall(plain))
@@ -144,7 +153,9 @@ def find_segments(words: Sequence[str]) -> Iterator[tuple[list[str], str]]:
 
 def _leads_to_a_branch(words: Words, at: int) -> bool:
     after = words[at + 1 : at + 3]
-    return bool(after) and after[0].lower() in TRUNKS and (len(after) == 1 or after[1] in SENTENCE_ENDS)
+    behind = after[1].lower() if len(after) > 1 else ","
+    ends = behind in SENTENCE_ENDS | DASHES | BEHIND | {","} or phrase_at(words, at + 2, GATES) != ""
+    return bool(after) and after[0].lower() in TRUNKS and ends
 
 
 def split_clauses(words: list[str], joint: str) -> Iterator[Clause]:
@@ -203,7 +214,7 @@ def soften(words: list[str]) -> list[str]:
     at = 0
     while at < len(words):
         start = at + (words[at].lower() == "the")
-        if words[at] in DASHES or words[at] == ",":
+        if not words[at][0].isalnum() and words[at][0] not in f"{MARK}[{NO_WAY}":  # a dash, a comma, an emoji
             at += 1
         elif phrase := phrase_at(words, at, SOFTENERS):
             at += phrase.count(" ") + 1

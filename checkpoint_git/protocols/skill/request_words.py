@@ -1,6 +1,7 @@
 """The words of requests, in the languages that hand-offs are written in. Data for requests.py.
 
-English first; then French, Spanish, Portuguese, German, Dutch; Chinese and Japanese are brought to English words.
+English first; then French, Spanish, Portuguese, German, Dutch, Italian, Polish, Russian; Chinese and Japanese are
+brought to English words.
 """
 
 
@@ -14,25 +15,29 @@ _VERBS = {
     "land": """merge squash squash-merge squash_merge rebase-merge merge_back land ship auto-merge automerge
         enable_auto-merge arm_auto-merge set_auto-merge promote merger mergez fusionner fusionnez faire_le_merge mergear
         mergea fusionar fusiona integrar hacer_merge hacer_el_merge mesclar mescle fazer_merge fazer_o_merge mergen
-        einmergen zusammenführen samenvoegen""",
+        einmergen zusammenführen samenvoegen mergiare mergia fare_merge_di fare_il_merge_di zmergować zmerguj scalić
+        смержить смерджить замержить влить mesclar""",
     "review": """review re-review rereview double-check approve sign_off_on sign_off relire revoir relis revisar revisa
-        rever aprobar aprovar approuver reviewen prüfen beoordelen nakijken""",
+        rever aprobar aprovar approuver reviewen prüfen beoordelen nakijken freigeben revisionare rivedere approvare
+        przejrzeć zatwierdzić проверить отревьюить""",
     "verify": """verify confirm check ensure make_sure see confirmar confirma verificar comprobar vérifier valider
         bestätigen controleren""",
     "watch": """monitor watch babysit shepherd chase keep_an_eye_on keep_watching surveiller vigilar monitorear
         monitorar beobachten volgen""",
     "work": """finish finish_up finalize finalise complete implement start start_with begin resume continue
         continue_with kick_off pick_up wrap_up work_on do deliver tackle close_out continue_work_on
+        dokończyć completare
         terminer finir terminar acabar
         completar concluir abschließen beenden afronden""",
     "publish": "push open create raise submit ouvrir abrir openen eröffnen",
     "address": """address resolve respond_to reply_to answer handle incorporate apply act_on fix go_through process
-        repair""",
+        repair reconcile bearbeiten""",
     "renew": "rebase update refresh rerun re-run retry unblock undraft un-draft polish",
     "ask": "ask remind ping nudge tell request get have prompt poke invite re-request",
     "obtain": "obtain seek secure ask_for need needs pursue collect",
     "wait": """wait wait_for wait_on waiting waiting_for waiting_on await awaiting pending held_for hold_for on_hold_for
-        attendre en_attente_de esperar esperar_a aguardar wachten_op""",
+        attendre en_attente_de esperar esperar_a aguardar wachten_op warten_auf attendere aspettare in_attesa_di
+        poczekać_na czekać_na дождаться ждать""",
     "mark": "mark",
     "bring": "take bring move convert turn flip give send put hand",
     "follow": "follow_up_on follow_up_with following_up_on follow check_on check_back_on look_at revisit come_back_to",
@@ -52,7 +57,7 @@ OTHER_VERBS = _words(
     measure mention message migrate mirror mock modify name negotiate normalize normalise note notify observe optimize
     optimise order organize organise pack park parse pass patch persist pick pin plan port post prepare present print
     proceed profile promote propose protect prove provide provision prune publish pull query queue re-enable re-test
-    re-verify read realign rebuild recheck reclaim recommend reconcile record recover redeploy redesign reduce refactor
+    re-verify read realign rebuild recheck reclaim recommend record recover redeploy redesign reduce refactor
     reformat register regenerate reinstall release reload remove rename reopen reorder reorganize repeat replace report
     reproduce research reset resize restart restore restructure retarget retest retire retrieve return reuse revert
     revive revoke rewrite roll rotate route run sample save scaffold scan schedule scope search select separate serve
@@ -61,7 +66,8 @@ OTHER_VERBS = _words(
     summarize summarise support surface swap sweep switch sync synchronize tag talk teach tear test tidy transfer
     transition translate triage trigger trim try tune tweak type unarchive uninstall unpin upgrade upload use validate
     visit warm wire write reboot déployer validar publicar desplegar implantar configurar lancer publier deployen
-    ausrollen uitrollen"""
+    ausrollen uitrollen ausführen setzen schließen anwenden sprawdzić uruchomić wdrożyć zamknąć aggiornare verificare
+    pubblicare запустить выкатить deployować criar crear"""
 )
 VERBS = {phrase: kind for kind, text in _VERBS.items() for phrase in _words(text)}
 LONGEST_PHRASE = max(phrase.count(" ") for phrase in VERBS) + 1
@@ -73,7 +79,10 @@ SOFTENERS = _words(
     should must can could will need_to needs_to have_to to and or then only lastly meanwhile fully formally"""
 )
 ROLES = _words("user owner maintainer human operator team reviewer lead users owners maintainers reviewers")
-NOTS = _words("not never avoid without no stop don't doesn't do_not does_not ne_pas no_se nicht niet 不要")
+NOTS = _words(
+    """not never avoid without no stop don't doesn't do_not does_not must_not ne_pas no_se não nicht niet kein keine
+    keinen non nie ne не prohibited forbidden non-goal non-goals 不要 ❌ 🚫 ⛔ ✗ ✘"""
+)
 
 # Words between a verb and its reference, or behind it, that add no work.
 NOUNS = _words(
@@ -90,9 +99,10 @@ LIGHT = NOUNS | _words(
 )
 BEHIND = NOUNS | _words(
     """ready green merged landed approved reviewed shipped done in open first now today tonight asap soon next please
-    again early finished completed daily weekly hourly closely through into to onto for with on from by via as at only
-    so is are while without using under against per or une uma vers hacia nach naar wanneer zodra wenn sobald quando
-    cuando si mergen auf"""
+    again early finished completed through into to onto for with on from by via as at only during within w/o
+    so is are while without using under against per github gitlab or une uma vers hacia nach naar wanneer zodra wenn
+    sobald quando cuando si mergen auf sur dans avec sans para con por com sem sul nel senza su do na w z bez przy
+    в на с без как для"""
 )
 REVIEWED = _words(
     """comment comments feedback review reviews thread threads nit nits blocker blockers finding findings suggestion
@@ -103,7 +113,7 @@ GREEN = _words(
     """ci check checks green pipeline pipelines build builds gate gates pass passes passing merge merges merged
     mergeable approval approved review reviews reviewed status test tests verde vert run runs required
     conflict conflicts
-    mergeable auto-merge"""
+    mergeability readiness auto-merge"""
 )
 APPROVAL = _words(
     "approval sign-off signoff review authorization authorisation go-ahead decision verdict landing merge"
@@ -118,7 +128,8 @@ COPULAS = _words("is are was were be been has have had still now remains to shou
 GATES = _words(
     """after once when whenever if unless until till as_soon_as before while since because so_that assuming provided
     only_after only_when only_if only_once only_with upon following which preserving exposing warming by_the_time
-    une_fois quand après si cuando una_vez después_de ap\u00f3s wanneer zodra nadat wenn sobald nachdem"""
+    une_fois quand après si cuando una_vez después_de ap\u00f3s wanneer zodra nadat wenn sobald nachdem nach erst_nach
+    se quando dopo_che dopo appena gdy jeśli dopiero po когда если после"""
 )
 TROUBLE = _words(
     """fail fails failed failing failure failures raised requested objection objections rejected red break breaks broken
@@ -141,8 +152,11 @@ BEYOND_PHRASES: tuple[str, ...] = (
     "passes qa",
 )
 BEYOND_PHRASES += ("after merge", "after the merge")
-THEN = _words("""then afterwards subsequently puis ensuite dann danach luego después depois daarna rồi""")
-ANDS = _words("and or & + plus und et y e en as_well_as")
+THEN = _words(
+    "then afterwards subsequently puis ensuite dann danach anschließend luego después depois daarna poi quindi potem "
+    "następnie затем потом"
+)
+ANDS = _words("and or & + plus und et y e en ed oraz и as_well_as")
 STATING = _words(
     """is are was were has have had runs run pass passes passed show shows add adds include includes contain contains
     says say touches gates repairs closes should will can does means moves"""
@@ -166,6 +180,11 @@ CJK = {
 }  # fmt: skip
 JOINS = _words("and und et y e pr prs mr mrs issue") | frozenset(",/&+、和")  # within a list of references
 TRUNKS = _words("code main master develop dev trunk")
+# Behind a dash or a colon these begin what follows the merge; other verbs begin a title.
+AFTERWARDS = _words(
+    """deploy redeploy tag release publish announce notify tell restart reboot proceed begin start continue resume
+    promote cut bump run close"""
+)
 DUTIES = _words("to must should can will needs")
 INTRODUCTIONS = _words(
     """hold held waiting awaiting pending action next todo step user owner decision decide review merge ready blocked"""
@@ -177,7 +196,7 @@ OPENING = _words("open merge push raise")
 LABELS = _words("diff tests note see risk scope ref refs vitest pytest")  # at the head of an explaining sentence
 PREPOSITIONS = _words("for on of to before in from about")
 CAUSES = _words("introduced caused broken since after")
-PASSING = _words("passes pass is has fully required all")
+PASSING = _words("passes pass is can has fully required all")
 LANDING = _words("merge review approve land and formally squash")
 REVIEWERS = _words("reviewers reviewer maintainers maintainer user owner")
 HURDLES = _words("ci check checks green gate gates review merge approval approvals mergeable pipeline pipelines")
@@ -186,9 +205,8 @@ PUBLISHED = _words(
     commit push"""
 )
 OF_A_MERGE = _words(
-    """it this that them as the only bound head up ready for review squash-merge merge completion comments feedback
-    exact
-    pr mr when once either or close to into code main master develop in and"""
+    """it this that them as a the reviewed current only bound head up ready for review squash-merge merge completion
+    comments feedback exact pr mr when once either or close to into code main master develop in and"""
 )
 OUT_OF_DRAFT = ("out of draft", "over the line", "across the line", "from draft to ready", "to ready", "to green")
 # Work that is over with its reference: what is said behind it comes afterwards.

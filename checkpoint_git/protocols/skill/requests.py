@@ -35,6 +35,7 @@ from checkpoint_git.protocols.skill.request_text import (
 )
 from checkpoint_git.protocols.skill.request_words import (
     AFTER_THE_MERGE,
+    AFTERWARDS,
     ANDS,
     APPROVAL,
     BEHIND,
@@ -64,7 +65,6 @@ from checkpoint_git.protocols.skill.request_words import (
     RELATIONS,
     REVIEWED,
     REVIEWERS,
-    ROLES,
     STATES,
     STATING,
     TROUBLE,
@@ -188,6 +188,7 @@ class _Reader:
         self._about: list[str] = []
         self._remains = False
         self._is_begun = False  # the request is to begin work: the sentences behind it are its details
+        self._is_listed = False  # what reviewers asked for is being listed
 
     def read(self) -> Request:
         words = self._text.words
@@ -222,7 +223,7 @@ class _Reader:
                 return
             if TROUBLE & {word.lower() for word in condition}:  # "if a check fails, ...": moot once merged
                 return
-        remained, self._remains = self._remains, False
+        remained, self._remains, self._is_listed = self._remains, False, False
         for clause in split_clauses(words, joint):
             self._read_clause(clause, condition)
         if self._remains:
@@ -239,17 +240,24 @@ class _Reader:
         if phrase_at(head, 0, NOTS):
             self._remains = self._remains or bool(references)
             return
-        if detail and not references and self._text.references(detail) and head[0].lower() in INTRODUCTIONS:
-            self._read_introduced(detail, clause, condition)
-            return
+        if detail and not references:
+            names = self._text.references(detail)
+            if names and head[0].lower() in INTRODUCTIONS:
+                self._read_introduced(detail, clause, condition)
+                return
+            if _is_label(head) and (names or phrase_at(soften(detail), 0, VERBS)):
+                self._read_clause(clause._replace(words=detail), condition)
+                return
         is_afterwards = bool(condition) and {word.lower() for word in condition} <= AFTER_THE_MERGE
         if not is_afterwards and (self._is_request(head, clause, condition) or (not references and _is_step(head))):
+            self._remains = self._remains or bool(AFTERWARDS & {word.lower() for word in soften(detail)[:1]})
+            self._is_listed = bool(detail) and VERBS.get(phrase_at(head, 0, VERBS)) == "address"
             return
         heading = _find_heading(head)
         if heading and (detail or clause.joint == "start"):
             self._read_heading(heading, detail, clause)
         elif not self._is_explanation(head, clause.joint):
-            self._remains = True
+            self._remains = self._remains or not self._is_listed or _goes_beyond(head)
 
     def _read_introduced(self, words: list[str], clause: Clause, condition: Words) -> None:
         """What stands behind "Held for review:" and the like: a reference alone, or a request."""
@@ -312,12 +320,16 @@ class _Reader:
         words = [word.lower() for word in head]
         if self._is_begun and joint == "sentence" and not _goes_beyond(head):
             return True
-        if words[0] == "keep" and len(words) > 1 and words[1].endswith("ing"):
+        kept = words[1:4] if words[0] in ("keep", "leave") else []
+        if {"draft", "open", "unmerged"} & {*kept} or (kept and kept[0].endswith("ing")):
             return True
-        if joint != "sentence" or _goes_beyond(head):
+        if joint not in ("sentence", "start") or _goes_beyond(head) or phrase_at(head, 0, GATES):
             return False
-        states = not phrase_at(head, 0, VERBS) and words[0] not in OTHER_VERBS and STATING & set(words[1:7])
-        return bool(states or words[0] in LABELS or words[-1] in ("clean", "green"))
+        if words[0].startswith(MARK) and joint == "sentence":  # "#13 reads what it writes"
+            return len(words) > 2 and words[1].endswith("s") and words[1] not in NOUNS and words[1] != "needs"
+        clause = words[1 : next((at for at, word in enumerate(words) if word in ("that", "which")), 10)]
+        states = not phrase_at(head, 0, VERBS) and words[0] not in OTHER_VERBS and STATING & set(clause[:10])
+        return bool(states or words[0] in LABELS or words[-1] in SETTLED)
 
 
 class _Head:
@@ -352,11 +364,22 @@ class _Head:
         after = self._behind
         if after[:1] == ["'"]:  # "#12's new CI run"
             return next((word in NOUNS for word in after[2:] if word in NOUNS or word not in LIGHT), False)
-        if not after or not after[0][0].isalnum():
-            return not after or after[0] not in ("/", "&", "+") or self._joins_a_noun(after)
-        if after[0] in ANDS:
-            return self._joins_a_noun(after)
-        return after[0] in BEHIND
+        if not after or after[0] in ANDS or after[0] == "/":
+            return not after or self._joins_a_noun(after)
+        if after[0] == ",":
+            return self._goes_on(after[1:])
+        return not after[0][0].isalnum() or after[0] in BEHIND or after[0].endswith("ly") or self._names_its_part(after)
+
+    @staticmethod
+    def _goes_on(after: Words) -> bool:
+        """Whether what a comma parts off is manner and no more work: "recording its hash", "with both checks"."""
+        first = after[0] if after else "so"
+        return first in BEHIND or first in LIGHT or first in _MANNER or first.endswith(("ing", "ed", "ly"))
+
+    @staticmethod
+    def _names_its_part(after: Words) -> bool:
+        """Such as #12 "remediation commit", "Windows CI": one word more before what belongs to a pull request."""
+        return after[1:2] != [] and after[1] in _PARTS and after[0] not in RELATIONS
 
     @staticmethod
     def _joins_a_noun(after: Words) -> bool:
@@ -369,19 +392,28 @@ class _Head:
         return self.is_plain() and self._between[-1:] not in (["on"], ["onto"], ["into"], ["to"])
 
     def _is_verified(self) -> bool:
-        passes = self._behind[:1] and (self._behind[0] in PASSING or self._behind[1:2] == ["ci"])
         settles = bool(GREEN & {*self._between, *self._behind})
-        light = [word for word in self._between if word != "that"]
-        return settles and self._is_light(light) and (self._ends_well() or bool(passes))
+        between = [word for word in self._between if word != "that"]
+        known = (
+            word in GREEN or word in LIGHT or word in PASSING or word in BEHIND or word in COPULAS or word in ",`"
+            for word in self._behind[:8]
+        )
+        return settles and self._is_light(between) and all(known) and "commit" not in self._behind
 
     def _is_watched(self) -> bool:
         return self._is_light(self._between) and self._behind[:1] != ["/"]
 
     def _is_work(self) -> bool:
+        if self.verb in ENDINGS and self._is_light(self._between) and self._text.is_named_pull(self.token):
+            return self._ends_well() or ("-" not in self._text.references([self.token])[0] and self._names_its_work())
         return self.is_plain() and (self._text.is_named_pull(self.token) or self.verb in WORK_NEEDS_NO_NOUN)
 
     def _is_addressed(self) -> bool:
-        if self.verb == "fix" and self.is_plain() and self._text.is_named_pull(self.token):
+        if (
+            self.verb in ("fix", "address", "repair", "resolve", "handle")
+            and self.is_plain()
+            and self._text.is_named_pull(self.token)
+        ):
             return True
         after = [word for word in self._behind[:5] if word not in POSSESSIVE]
         if self._is_light(self._between) and any(word in REVIEWED for word in after[:4]):
@@ -417,7 +449,10 @@ class _Head:
         return self._is_approval(self._between)
 
     def _is_awaited(self) -> bool:
-        return self._is_asked_of() if "to" in self._between else self.is_plain() or self._is_approval(self._between)
+        if "to" in self._between:
+            return self._is_asked_of()
+        awaits = (HURDLES | REVIEWED | APPROVAL) & set(self._between[:5]) and len(self._between) <= 8
+        return self.is_plain() or bool(awaits and self._between[-1] in PREPOSITIONS | LIGHT and self._ends_well())
 
     def _is_marked(self) -> bool:
         after = [word for word in self._behind if word != "as"]
@@ -438,8 +473,13 @@ class _Head:
         behind = [word for word in self._behind if word not in POSSESSIVE]
         return self._is_light(self._between) and behind[:1] != [] and behind[0] in NOUNS
 
+    def _names_its_work(self) -> bool:
+        """Whether the words behind the reference are none, or a title without a hint of further work."""
+        title = self._behind[:8]
+        return self._ends_well() or (bool(title) and title[0].isalpha() and not {*title} & (RELATIONS | ANDS | _STEPS))
+
     def _is_published(self) -> bool:
-        if self._is_direct():
+        if self._is_direct() or (self._is_light(self._between) and self._names_its_work()):
             return True
         to_it = (
             len(self._between) <= 6
@@ -455,14 +495,21 @@ class _Head:
         at = next((number for number, word in enumerate(words) if word.startswith(MARK)), 0)
         if words[0] in ("auto-merge", "automerge") and {"enabled", "armed", "set", "on"} & set(words[1:at]):
             return self._is_light([word for word in words[1:at] if word not in ("enabled", "armed", "set", "is")])
-        start = 1 if words[0] in ROLES else 0
-        return self._is_approval(words[start:at]) and words[start] in APPROVAL
+        first = next((number for number, word in enumerate(words[:4]) if word in APPROVAL), -1)
+        if first < 0 or first >= at or self.kind or words[0] in OTHER_VERBS or words[0] in RELATIONS:
+            return False
+        return self._is_approval(words[first:at]) and (len(self._behind) < 2 or self._ends_well())
 
 
 POSSESSIVE = frozenset(["'", "s"])
+SETTLED = frozenset(["clean", "green", "resolved", "addressed"])
+_MANNER = frozenset(["not", "no", "but", "which", "that", "who", "keep", "all", "both", "each", "will", "should"])
+_TO_LEARN = frozenset(["details", "context", "reference", "background", "examples", "inspiration", "lessons"])
+_STEPS = frozenset(["phase", "part", "step", "stage", "half"])
+_PARTS = REVIEWED | frozenset(["commit", "commits", "branch", "diff", "changes"])
 _RULES: dict[str, Callable[[_Head], bool]] = {
     "land": _Head._is_direct,
-    "review": _Head._is_direct,
+    "review": lambda head: head._is_direct() and not _TO_LEARN & set(head._behind[:5]),
     "renew": lambda head: head._is_direct() and "onto" not in head._between and "on" not in head._between,
     "publish": _Head._is_published,
     "verify": _Head._is_verified,
@@ -477,6 +524,12 @@ _RULES: dict[str, Callable[[_Head], bool]] = {
     "follow": _Head._is_followed,
     "decide": lambda head: head._is_light([word for word in head._between if word not in LANDING]),
 }
+
+
+def _is_label(head: Words) -> bool:
+    """Whether these words only head what stands behind their colon or dash: "Next steps:", "P0 -"."""
+    is_verb = phrase_at(head, 0, VERBS) or phrase_at(head, 0, GATES) or head[0].lower() in OTHER_VERBS
+    return len(head) <= 6 and not is_verb and not _goes_beyond(head) and not {word.lower() for word in head} & NOTS
 
 
 def _goes_beyond(words: Words) -> bool:
@@ -505,6 +558,10 @@ def _is_on_its_way(head: Words) -> bool:
         behind = behind[1:]
     if behind[:1] in (["needs"], ["need"]):
         return bool({"review", "approval", "merge", "merging", "sign-off", "rebase", "rebasing"} & set(behind[1:6]))
+    if behind[-1:] and phrase_at(behind, len(behind) - 1, VERBS) and VERBS[behind[-1]] in ("land", "review", "address"):
+        return len(behind) <= 4 and all(word in LIGHT or word in BEHIND for word in behind[:-1])
+    if behind[-1:] and behind[-1] in APPROVAL and all(word in NOUNS or word in ANDS for word in behind[:-1]):
+        return True  # "#12 merge decision"
     phrases = (["in", "review"], ["up", "for"], ["on", "branch"], ["in", "flight"])
     return behind[:2] in phrases or (behind[:1] != [] and behind[0] in STATES and behind[0] != "landed")
 
@@ -528,8 +585,16 @@ def _is_step(head: Words) -> bool:
         return said <= PUBLISHED or ({"on", "from"} & said and len(rest) <= 6) or not said
     if words[0] == "commit" or phrase == "link":
         return said <= PUBLISHED
+    if phrase == "update" and {"pr", "pull"} & said:
+        return len(rest) <= 6
     if kind == "address":
-        return bool(REVIEWED & said) and len(rest) <= 6
+        return bool(REVIEWED & said) and len(rest) <= 10
+    if words[:3] == ["decide", "whether", "to"]:
+        return {*words[3:]} <= OF_A_MERGE
+    if kind == "obtain" or (kind == "publish" and phrase == "submit"):
+        return bool(said & (APPROVAL | HURDLES))
+    if kind == "renew" and phrase != "update":
+        return bool(said & HURDLES)
     if kind in ("wait", "verify", "watch"):
         return bool(said & HURDLES) or (rest[:1] == ["for"] and kind == "watch")
     if kind in ("land", "review", "mark"):
