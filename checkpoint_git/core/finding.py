@@ -8,7 +8,8 @@ Level = Literal["error", "warning", "note"]
 class Finding(NamedTuple):
     """code: stable and searchable, "room/what" ("skill/next-actions-empty"). path: the file, relative to the
     repository or to the directory that holds .checkpoints, with "/" between its parts. where: a JSON Pointer
-    (RFC 6901), "" for the whole document. line and column count from 1; 0 means unknown. hint: what to do.
+    (RFC 6901), "" for the whole document. line and column count from 1; 0 means unknown. hint: what to do. cause: what
+    it has in common with others of its code, as words that a number goes before: "files moved: a/ -> b/".
     """
 
     code: str
@@ -19,6 +20,7 @@ class Finding(NamedTuple):
     line: int = 0
     column: int = 0
     hint: str = ""
+    cause: str = ""
 
 
 def has_errors(findings: list[Finding]) -> bool:

@@ -57,10 +57,18 @@ class Rule(NamedTuple):
     help: str
 
 
+class Digest(NamedTuple):
+    """The findings for a person: each entry with how many it stands for. command: shows every finding."""
+
+    entries: Sequence[tuple[Finding, int]]
+    command: str
+
+
 class Outcome(NamedTuple):
     """data: the JSON document of --json, to which the report adds schema_version, command and findings. blocks: the
     same for a person, before the findings; summary: what is after them. exit_code: None means 1 when a finding is an
-    error, else 0. rules: what the findings' codes mean, as far as the command can say.
+    error, else 0. rules: what the findings' codes mean, as far as the command can say. digest: as text, in place of the
+    findings.
     """
 
     data: dict[str, Any]
@@ -69,6 +77,7 @@ class Outcome(NamedTuple):
     exit_code: int | None = None
     summary: Sequence[Block] = ()
     rules: Sequence[Rule] = ()
+    digest: Digest | None = None
 
     @property
     def code(self) -> int:

@@ -75,7 +75,8 @@ def fact(what: str, default: Any, *, needs_git: bool = True) -> Callable[[Callab
                 return read(facts)
             except CheckpointError as error:
                 message = f"{what} could not be looked at: {error.message}"
-                context.troubles.append(Finding(NOT_LOOKED_AT, "warning", message, hint=error.hint))
+                cause = f"things could not be looked at: {error.message}"
+                context.troubles.append(Finding(NOT_LOOKED_AT, "warning", message, hint=error.hint, cause=cause))
                 return cast(T, default)
 
         return cached_property(read_or_default)

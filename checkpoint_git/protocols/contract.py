@@ -178,7 +178,8 @@ def load_part(package: str, name: str) -> ModuleType | None:
 Hook = Literal[
     "after_commit",  # (cwd, env) -> None: git has made a commit
     "check_push",  # (files, cwd, now, env) -> list[Finding]: warnings about the (path, content) that a push brings
-    "open_documents",  # (context) -> (how many the doctor looks at, path -> its JSON text or None); raises without any
+    # (context) -> (how many the doctor looks at, path -> its JSON text or None, paths of those that are over for long)
+    "open_documents",  # raises without any
     "count_untracked",  # (work_tree, env) -> int: what there is of the row's `local` paths
     "list_schema_references",  # (place, *, present) -> list[str]: files that name their schema, or could and do not
     "add_schema_references",  # (place, now) -> None

@@ -18,6 +18,9 @@ def render(command: str, outcome: Outcome, screen: Screen) -> list[str]:
 
 def make_document(command: str, outcome: Outcome) -> dict[str, Any]:
     findings = [finding._asdict() for finding in outcome.findings]
+    for finding in findings:
+        if not finding["cause"]:
+            del finding["cause"]
     return {"schema_version": SCHEMA_VERSION, "command": command, **outcome.data, "findings": findings}
 
 

@@ -5,11 +5,13 @@ from itertools import islice
 
 from checkpoint_git.cli.render.screen import GAP, GLYPHS, Screen, join, measure, paint
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.outcome import Block, Line, Outcome, Style, Table
-from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.core.outcome import Block, Digest, Line, Outcome, Style, Table
+from checkpoint_git.core.terminal_text import escape_controls, plural
 
 _LEVEL_STYLES: dict[str, Style] = {"error": "bad", "warning": "warn", "note": "dim"}
 _PIECE = 2_000  # lines
+_SCREEN = 22  # lines of a digest
+_PROGRAMS = ("checkpoint", "git", "mv")  # with which the command of a hint begins
 
 
 def render(command: str, outcome: Outcome, screen: Screen) -> Iterator[str]:
@@ -21,10 +23,16 @@ def render(command: str, outcome: Outcome, screen: Screen) -> Iterator[str]:
 def _render_lines(outcome: Outcome, screen: Screen) -> Iterator[str]:
     for block in () if screen.quiet else outcome.blocks:
         yield from render_block(block, screen)
-    for finding in outcome.findings:
+    for finding in () if outcome.digest else outcome.findings:
         yield from render_finding(finding, screen)
+    shown = _cut_digest(outcome.digest, screen) if outcome.digest else []
+    yield from (line for lines, _ in shown for line in lines)
     for block in () if screen.quiet else outcome.summary:
         yield from render_block(block, screen)
+    left, folded = len(outcome.findings) - sum(count for _, count in shown), any(count > 1 for _, count in shown)
+    if outcome.digest and (left or folded):
+        text = f"{plural(left, 'finding')} left out" if left else f"{plural(len(outcome.findings), 'finding')} in all"
+        yield paint(f"{text}; each of them: {outcome.digest.command}", "dim", screen)
 
 
 def render_block(block: Block, screen: Screen) -> Iterable[str]:
@@ -43,11 +51,41 @@ def render_finding(finding: Finding, screen: Screen) -> list[str]:
     place = ":".join([finding.path, *(str(number) for number in (finding.line, finding.column) if number)])
     level = paint(finding.level, _LEVEL_STYLES[finding.level], screen)
     start = f"{escape_controls(place)}: " if finding.path else ""
-    code = paint(f"[{escape_controls(finding.code)}]", "dim", screen)
-    lines = [f"{start}{level}: {escape_controls(finding.message)} {code}"]
+    code = paint(f" [{escape_controls(finding.code)}]", "dim", screen) if finding.code else ""
+    lines = [f"{start}{level}: {escape_controls(finding.message)}{code}"]
     if finding.hint:
         lines.append(paint(f"  {escape_controls(finding.hint)}", "dim", screen))
     return lines
+
+
+def _cut_digest(digest: Digest, screen: Screen) -> list[tuple[list[str], int]]:
+    """As many entries as go on one screen, at least one: their lines, and how many findings each stands for."""
+    shown, room = list[tuple[list[str], int]](), _SCREEN
+    for finding, count in digest.entries:
+        lines = _render_entry(finding, screen)
+        room -= sum(max(1, -(-measure(line) // screen.width)) if screen.width else 1 for line in lines)
+        if room < 0 and shown:
+            break
+        shown.append((lines, count))
+    return shown
+
+
+def _render_entry(finding: Finding, screen: Screen) -> list[str]:
+    """On one line, or where the terminal is too narrow, the command on a line of its own, which can be copied."""
+    head, hint = [*render_finding(finding, screen._replace(colour=False)), ""][:2]
+    hint, style = hint.strip(), _LEVEL_STYLES[finding.level]
+    level = f"{finding.level}:"
+    whole = f"{head}; {hint}" if hint else head
+    if not screen.width or measure(whole) <= screen.width:
+        lines = [whole]
+    else:
+        from checkpoint_git.cli.render.narrow import wrap
+
+        at = min((place for name in _PROGRAMS if (place := hint.find(f": {name} ")) > 0), default=-2) + 2
+        words = [part for part in (hint[:at].strip(), hint[at:]) if part]
+        lines = wrap(f"{head};" if hint else head, screen.width, 2)
+        lines += [f"  {part}" for part in ([hint] if hint and measure(hint) + 2 <= screen.width else words)]
+    return [lines[0].replace(level, paint(level, style, screen), 1), *lines[1:]]
 
 
 def _said(line: Line, screen: Screen) -> str:

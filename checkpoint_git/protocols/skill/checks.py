@@ -1,7 +1,7 @@
 """What the doctor checks in skill checkpoints: are they valid, and do they still agree with time, files and history?"""
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import DAY, write_instant
@@ -11,10 +11,10 @@ from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.git.history.history import Change
 from checkpoint_git.protocols.check import REPOSITORY, Context, check
 from checkpoint_git.protocols.skill import layout, store
-from checkpoint_git.protocols.skill.document_summary import MAX_SIZE, DocumentSummary, Passage, Recorded
+from checkpoint_git.protocols.skill.document_summary import MAX_SIZE, DocumentSummary, Passage
 from checkpoint_git.protocols.skill.facts import NamedFile, SkillFacts
 from checkpoint_git.protocols.skill.shape import advise
-from checkpoint_git.protocols.skill.views import read_list
+from checkpoint_git.protocols.skill.views import action_done_when, read_list
 
 _FILES = "context_primer.generated_files"
 _LONGEST_ITEM = 300  # characters of a command that names it
@@ -63,9 +63,10 @@ def find_lost_projects(facts: SkillFacts) -> Iterator[Finding]:
         message = f"project_dir is {shown}, and this machine has no such folder"
         if not path.startswith("/"):
             message = f"project_dir is {shown}, which is not an absolute path of this machine"
-        update = _update(summary, quote_word(f"--project_dir={facts.context.place.root}"))
-        hint = f"if this checkout is the project's home: {update}"
-        yield Finding("drift/project-dir", "warning", message, summary.path, "/project_dir", hint=hint)
+        command = f"checkpoint doctor {quote_word(summary.skill)} --fix=drift/project-dir"
+        hint = f"if this checkout is the project's home: {command}"
+        cause = "checkpoints name another machine's folder as project_dir"
+        yield Finding("drift/project-dir", "warning", message, summary.path, "/project_dir", hint=hint, cause=cause)
 
 
 def _update(summary: DocumentSummary, *edits: str) -> str:
@@ -88,25 +89,17 @@ def _is_covered(facts: SkillFacts, summary: DocumentSummary, code: str) -> bool:
 # time
 
 
-def _find_aged(facts: SkillFacts, status: str) -> Iterator[tuple[DocumentSummary, int]]:
-    """(summary, days since it was written) of what has a status for longer than that should last."""
-    limit = facts.limits[status]
-    for summary in facts.summaries:
-        age = facts.context.now - summary.updated_at if summary.updated_at is not None else 0
-        if summary.status == status and age > limit * DAY:
-            yield summary, age // DAY
-
-
 @check("drift/stale-in-progress", "warning", remedy="carry on, or set another status")
 def find_stale_work(facts: SkillFacts) -> Iterator[Finding]:
     """In progress, and nothing written for more than 7 days."""
     limit = facts.limits["in_progress"]
-    for summary, days in _find_aged(facts, "in_progress"):
+    for summary, days in facts.find_aged("in_progress"):
         message = f"{summary.skill} is in_progress, and nothing was written for {days} days (more than {limit})"
         hint = "carry on with it, or set --status=complete or failed; to say where it stands"
         update = _update(summary, '--progress_summary="..."')
+        hint, cause = f"{hint}: {update}", f"checkpoints in progress were not written for more than {limit} days"
         yield Finding(
-            "drift/stale-in-progress", "warning", message, summary.path, "/updated_at", hint=f"{hint}: {update}"
+            "drift/stale-in-progress", "warning", message, summary.path, "/updated_at", hint=hint, cause=cause
         )
 
 
@@ -114,16 +107,17 @@ def find_stale_work(facts: SkillFacts) -> Iterator[Finding]:
 def find_stale_blocks(facts: SkillFacts) -> Iterator[Finding]:
     """Blocked for more than 3 days."""
     limit = facts.limits["blocked"]
-    for summary, days in _find_aged(facts, "blocked"):
+    for summary, days in facts.find_aged("blocked"):
         message = f"{summary.skill} is blocked, and nothing was written for {days} days (more than {limit})"
         hint = f"ask for the decision again; once it is made: {_update(summary, '--status=in_progress')}"
-        yield Finding("drift/stale-blocked", "warning", message, summary.path, "/updated_at", hint=hint)
+        cause = f"blocked checkpoints were not written for more than {limit} days"
+        yield Finding("drift/stale-blocked", "warning", message, summary.path, "/updated_at", hint=hint, cause=cause)
 
 
 @check("drift/complete-but-moving", "note", remedy="`checkpoint reset SKILL`")
 def find_moving_completions(facts: SkillFacts) -> Iterator[Finding]:
     """Complete for more than 14 days, and its files changed or a tag was made since."""
-    for summary, days in _find_aged(facts, "complete"):
+    for summary, days in facts.find_aged("complete"):
         changed, tag, since = find_changed_files(summary, facts), facts.newest_tag, ""
         if changed:
             since = _describe_changes(changed)
@@ -180,7 +174,22 @@ def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
             subject = named if len(group) == 1 else f"each of {named}"
             message = f"{subject} {text.format(detail=shorten(detail, 120))}"
             where = f"/context_primer/generated_files/{at}"
-            yield Finding("drift/file-missing", level, message, summary.path, where, hint=hint)
+            cause = {"unknown": "listed files are missing, and git never had them"}.get(fate, "")
+            if fate == "renamed":
+                cause = f"files moved: {_describe_move(group[0].path, detail)}"
+            elif fate == "deleted":
+                cause = f"listed files were deleted in commit {detail}"
+            yield Finding("drift/file-missing", level, message, summary.path, where, hint=hint, cause=cause)
+
+
+def _describe_move(old: str, new: str) -> str:
+    """The folders that differ, where the rest of the path is the same."""
+    before, after = old.split("/"), new.split("/")
+    while before and after and before[-1] == after[-1]:
+        del before[-1], after[-1]
+    names = ("/".join([*parts, ""]) or "./" for parts in (before, after))
+    is_folder = old.rpartition("/")[2] == new.rpartition("/")[2]
+    return " -> ".join(names) if is_folder else f"{old} -> {new}"
 
 
 @check("drift/file-uncommitted", "note", remedy="`git add` it, or take it off the list")
@@ -209,9 +218,9 @@ def find_changed_documents(facts: SkillFacts) -> Iterator[Finding]:
             yield Finding("drift/file-changed", "note", message, summary.path, where, hint=hint)
 
 
-def _has_one_action(facts: SkillFacts, summary: DocumentSummary) -> bool:
-    text = facts.read_text(summary.path) if summary.status == "in_progress" else None
-    return text is not None and len(read_list(jsontext.load(text), "next_actions")) == 1
+def _read_actions(facts: SkillFacts, summary: DocumentSummary) -> list[Any]:
+    text = facts.read_text(summary.path)
+    return read_list(jsontext.load(text), "next_actions") if text is not None else []
 
 
 def _words(files: Sequence[NamedFile]) -> str:
@@ -233,7 +242,8 @@ def find_changed_files(summary: DocumentSummary, facts: SkillFacts) -> list[tupl
     if written is None:
         return []
     files = [file for file in facts.files.get(summary.path, ()) if file.state == "there"]
-    watched = {name: file for file in files for name in file.names if name != summary.path}
+    checkpoints = {one.path for one in facts.summaries}  # they change with every session
+    watched = {name: file for file in files for name in file.names if name not in checkpoints}
     own = facts.steps_by_path.get(summary.path, ())
     committed = own[0] if own and facts.steps[own[0]].when >= written else 0
 
@@ -258,19 +268,11 @@ def _describe_changes(changed: Sequence[tuple[NamedFile, Change]]) -> str:
 # merged work
 
 
-# how an action uses a reference -> level, message, hint
-_USES: dict[str, tuple[Level, str, str]] = {
-    "asked": (
-        "warning",
-        "the action asks for {name}, which is merged",
-        "say what is left, and remove it",
-    ),
-    "waits": (
-        "note",
-        "the action waits for {name}, which is merged",
-        "it can go on: say what is next, and remove it",
-    ),
-    "about": ("note", "the action is about {name}, which is merged", "if it is done, take it off the list"),
+# how an action uses a reference -> level, what one and what several actions do, hint
+_USES: dict[str, tuple[Level, str, str, str]] = {
+    "asked": ("warning", "asks for", "ask for", "say what is left, and remove it"),
+    "waits": ("note", "waits for", "wait for", "it can go on: say what is next, and remove it"),
+    "about": ("note", "is about", "are about", "if it is done, take it off the list"),
 }
 
 
@@ -284,19 +286,23 @@ def find_shipped_actions(facts: SkillFacts) -> Iterator[Finding]:
         for use in find_uses(passage.text):
             if use.reference not in merged or use.role not in _USES:
                 continue
-            level, text, hint = _USES[use.role]
+            level, does, do, hint = _USES[use.role]
             at = int(passage.where.rpartition("/")[2])
             command = _remove(summary, "next_actions", at, passage.text)
-            if find_shipped(passage.text, merged):
+            actions, is_done = _read_actions(facts, summary), find_shipped(passage.text, merged)
+            if is_done:
                 hint = "it is done"
-                command = command if at else f"checkpoint done {quote_word(summary.skill)}"
-            if _has_one_action(facts, summary):  # work in progress needs another one
-                is_done = command.startswith("checkpoint done")
-                command = f'{command} --next "..."' if is_done else _update(summary, '--next_actions.0="..."')
+            if len(actions) == 1 and summary.status == "in_progress":  # it needs another one
+                done = f'checkpoint done {quote_word(summary.skill)} --next "..."'
+                command = done if is_done else _update(summary, '--next_actions.0="..."')
                 hint = f"{hint}; say what is next"
+            elif is_done and not any(action_done_when(action) for action in actions[at : at + 1]):
+                command = f"checkpoint doctor {quote_word(summary.skill)} --fix=drift/action-shipped"
             hint = f"{hint}: {command}"
-            message = f"{text.format(name=use.reference)}: by {merged[use.reference]}"
-            yield Finding("drift/action-shipped", level, message, summary.path, passage.where, hint=hint)
+            by = f"{use.reference}, which is merged: by {merged[use.reference]}"
+            cause = f"next actions {do} {by}"
+            message = f"the action {does} {by}"
+            yield Finding("drift/action-shipped", level, message, summary.path, passage.where, hint=hint, cause=cause)
 
 
 @check("drift/blocker-shipped", "warning", remedy="mark the blocker resolved", fix="by name")
@@ -336,13 +342,12 @@ def find_partial_history(facts: SkillFacts) -> Iterator[Finding]:
 def find_unknown_commits(facts: SkillFacts) -> Iterator[Finding]:
     """A recorded commit that is not part of HEAD's history."""
     for summary in facts.summaries:
-        groups: dict[tuple[str, str], list[Recorded]] = {}
         for recorded in summary.recorded:
-            if recorded.id in facts.foreign_commits:
-                groups.setdefault((recorded.key, facts.foreign_commits[recorded.id]), []).append(recorded)
-        for (key, kind), group in groups.items():
+            kind = facts.foreign_commits.get(recorded.id)
+            if kind is None:
+                continue
             level: Level = "warning"
-            right = advise("write the commit that is meant", group[0].where, '="..."')
+            right = advise("write the commit that is meant", recorded.where, '="..."')
             right = right.replace("SKILL", quote_word(summary.skill), 1)
             if kind == "elsewhere":
                 trouble, hint = "not part of HEAD's history", f"was it rebased, or is this another branch? {right}"
@@ -351,8 +356,12 @@ def find_unknown_commits(facts: SkillFacts) -> Iterator[Finding]:
                 trouble, hint = "not in this shallow clone", "to see whether it is real: git fetch --unshallow"
             else:
                 trouble, hint = "this repository has no such commit", f"was it rebased away, or mistyped? {right}"
-            message = f"{key} names {join_some([one.id[:12] for one in group])}: {trouble}"
-            yield Finding("drift/commit-unknown", level, message, summary.path, group[0].where, hint=hint)
+            message = f"{recorded.key} names {recorded.id[:12]}: {trouble}"
+            where = {"elsewhere": "HEAD's history"}.get(
+                kind, "this shallow clone" if level == "note" else "this repository"
+            )
+            cause = f"recorded commits are not in {where}"
+            yield Finding("drift/commit-unknown", level, message, summary.path, recorded.where, hint=hint, cause=cause)
 
 
 # housekeeping

@@ -70,6 +70,14 @@ class SkillFacts:
     def limits(self) -> Mapping[str, int]:
         return {"in_progress": STALE_AFTER // DAY, "blocked": 3, "complete": 14, **self.context.limits}
 
+    def find_aged(self, status: str) -> Iterator[tuple[DocumentSummary, int]]:
+        """(summary, days since it was written) of what has a status for longer than that should last."""
+        limit = self.limits[status]
+        for summary in self.summaries:
+            age = self.context.now - summary.updated_at if summary.updated_at is not None else 0
+            if summary.status == status and age > limit * DAY:
+                yield summary, age // DAY
+
     @fact("the project folders", frozenset(), needs_git=False)
     def absent_dirs(self) -> frozenset[str]:
         named = {one.project_dir for one in self.summaries if one.project_dir and one.project_dir.strip()}

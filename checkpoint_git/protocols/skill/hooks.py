@@ -35,12 +35,12 @@ def check_push(files: Sequence[tuple[str, bytes]], cwd: str, now: int, env: Mapp
     return locate_all([finding for finding in drift if finding.level == "warning"], texts.get)
 
 
-def open_documents(context: "Context") -> tuple[int, Callable[[str], str | None]]:
+def open_documents(context: "Context") -> tuple[int, Callable[[str], str | None], frozenset[str]]:
     """Raises CheckpointError where the skill that was asked for has no checkpoint."""
     from checkpoint_git.protocols.skill.facts import SkillFacts
 
     facts = context.facts(SkillFacts)
-    return len(facts.summaries), facts.read_text
+    return len(facts.summaries), facts.read_text, frozenset(one.path for one, _ in facts.find_aged("complete"))
 
 
 def list_schema_references(place: Place, *, present: bool) -> list[str]:

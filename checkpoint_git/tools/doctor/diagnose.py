@@ -24,13 +24,16 @@ from checkpoint_git.tools.doctor.settings import (
 
 
 class Diagnosis(NamedTuple):
-    """documents: how many checkpoints there are. suppressed: what the project's settings keep from being reported."""
+    """documents: how many checkpoints there are. suppressed: what the project's settings keep from being reported.
+    over: paths of those that were complete long ago.
+    """
 
     checks: list[Check]
     documents: int
     findings: list[Finding]
     suppressed: list[Suppressed]
     context: Context
+    over: frozenset[str]
 
 
 def diagnose(
@@ -64,7 +67,7 @@ def diagnose(
     opened = [open_documents(context) for open_documents in find_hooks("open_documents")]
 
     def read_text(path: str) -> str | None:
-        return next((text for _, read in opened if (text := read(path)) is not None), None)
+        return next((text for _, read, _ in opened if (text := read(path)) is not None), None)
 
     located = locate_all(run_checks(chosen, context), read_text)
     shown, suppressed, used = split_findings([*located, *context.troubles], settings.suppressions, now)
@@ -74,8 +77,9 @@ def diagnose(
             if not any(check.matches(suppression.code) for check in chosen):
                 used.add(at)
         unused = find_unused(settings.suppressions, used, now, _settings_path(place)[1])
-    documents = sum(count for count, _ in opened)
-    return Diagnosis(chosen, documents, [*shown, *settings.findings, *unused], suppressed, context)
+    over = frozenset[str]().union(*(paths for _, _, paths in opened))
+    documents = sum(count for count, _, _ in opened)
+    return Diagnosis(chosen, documents, [*shown, *settings.findings, *unused], suppressed, context, over)
 
 
 def _settings_path(place: Place) -> tuple[str, str]:

@@ -21,8 +21,8 @@ _OWN = (BAD, UNUSED)
 # name in [thresholds] -> the status it is about
 THRESHOLDS = {"in_progress_days": "in_progress", "blocked_days": "blocked", "complete_days": "complete"}
 _LONGEST = 3_650  # days
-_VALIDATED = ("schema", "skill", "json", "file")  # what validate's findings begin with
-_ALWAYS_TOLD = (*_VALIDATED, "workflow", "pipeline", "merge", "doctor")  # whose errors nothing silences
+VALIDATED = ("schema", "skill", "json", "file")  # what validate's findings begin with
+_ALWAYS_TOLD = (*VALIDATED, "workflow", "pipeline", "merge", "doctor")  # whose errors nothing silences
 _TEXTS = ("code", "path", "where", "contains", "reason")
 
 
@@ -48,7 +48,7 @@ class Suppression(NamedTuple):
         if self.is_over(now) or finding.code in _OWN or (finding.level == "error" and group in _ALWAYS_TOLD):
             return False
         return bool(
-            (finding.code == code or group == code or (code == "schema" and group in _VALIDATED))
+            (finding.code == code or group == code or (code == "schema" and group in VALIDATED))
             and (not self.path or fnmatchcase(finding.path, self.path))
             and (not self.where or f"{finding.where}/".startswith(f"{self.where.rstrip('/')}/"))
             and self.contains in finding.message
@@ -149,7 +149,7 @@ def _find_trouble(entry: Any, is_code: Callable[[str], bool]) -> str:
     if missing:
         return f"has no {missing}"
     code = entry["code"].strip()
-    if not is_code(code) and code.rstrip("/").partition("/")[0] not in _VALIDATED:
+    if not is_code(code) and code.rstrip("/").partition("/")[0] not in VALIDATED:
         return f'names the code "{shorten(entry["code"], 60)}", which no check has'
     has_day = _read_day(entry.get("until", "2026-01-01")) is not None
     return "" if has_day else "has an until that is not a day, such as 2026-06-30"

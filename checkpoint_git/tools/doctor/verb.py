@@ -7,9 +7,9 @@ from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, Level
-from checkpoint_git.core.outcome import Invocation, Line, Outcome, Rule, Style, Table
+from checkpoint_git.core.outcome import Digest, Invocation, Line, Outcome, Rule, Style, Table
 from checkpoint_git.core.progress import make_teller
-from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, shorten
+from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, quote_word, shorten
 from checkpoint_git.disk.discover import Place, find_place, find_repository, relative_path
 from checkpoint_git.git.history.log import has_commits
 from checkpoint_git.git.objects import read_commit
@@ -20,6 +20,7 @@ from checkpoint_git.protocols.check import Check, Context, run_checks
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.tools.doctor.catalog import choose_checks, list_checks
 from checkpoint_git.tools.doctor.diagnose import Diagnosis, diagnose
+from checkpoint_git.tools.doctor.digest import fold
 from checkpoint_git.tools.setup.checks import SetupFacts
 from checkpoint_git.tools.setup.survey import read_installation
 
@@ -30,6 +31,7 @@ EXAMPLES = """\
   checkpoint doctor                            everything; run it before you push
   checkpoint doctor --all                      every .checkpoints folder of the repository
   checkpoint doctor build                      one skill's checkpoint, and the installation
+  checkpoint doctor --full                     each finding by its file, however many
   checkpoint doctor --list                     the checks: what they look at, how it is fixed
   checkpoint doctor --check drift              all checks whose code begins with drift/
   checkpoint doctor --fix --dry-run            what would be fixed, as a diff
@@ -53,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--online", action="store_true", help=help_text)
     help_text = "look at every merge after this commit, instead of those of the last 90 days"
     parser.add_argument("--since", metavar="COMMIT", help=help_text)
+    parser.add_argument("--full", action="store_true", help="show each finding, not one line for all of a cause")
     parser.add_argument("--fail-on-warnings", action="store_true", help="exit with 1 on warnings too")
 
 
@@ -117,7 +120,8 @@ def _join(found: Sequence[Diagnosis]) -> Diagnosis:
     findings = list(dict.fromkeys(finding for one in found for finding in one.findings))
     suppressed = list(dict.fromkeys(each for one in found for each in one.suppressed))
     count = sum(one.documents for one in found)
-    return found[0]._replace(documents=count, findings=findings, suppressed=suppressed)
+    over = found[0].over.union(*(one.over for one in found))
+    return found[0]._replace(documents=count, findings=findings, suppressed=suppressed, over=over)
 
 
 def _add_others(outcome: Outcome, folders: Sequence[str]) -> Outcome:
@@ -184,7 +188,8 @@ def _report(found: Diagnosis, args: argparse.Namespace) -> Outcome:
     suppressed = [{**one.finding._asdict(), "reason": one.reason} for one in found.suppressed]
     title = f"{plural(found.documents, 'checkpoint')}, {plural(len(found.checks), 'check')}"
     rules = [Rule(check.code, check.level, check.looks_at, check.remedy) for check in list_checks()]
-    return _conclude(title, data, found.findings, suppressed, args)._replace(rules=rules)
+    over = frozenset[str]() if args.skill else found.over  # who names a skill wants to know it all
+    return _conclude(title, data, found.findings, suppressed, args, over)._replace(rules=rules)
 
 
 _LEVELS: tuple[Level, ...] = ("error", "warning", "note")
@@ -196,6 +201,7 @@ def _conclude(
     findings: Sequence[Finding],
     suppressed: Sequence[Mapping[str, Any]],
     args: argparse.Namespace,
+    over: frozenset[str] = frozenset(),
 ) -> Outcome:
     count = {level: sum(finding.level == level for finding in findings) for level in _LEVELS}
     failed = bool(count["error"] or (args.fail_on_warnings and count["warning"]))
@@ -203,5 +209,18 @@ def _conclude(
     parts += [f"{len(suppressed)} suppressed"] if suppressed else []
     style: Style = "bad" if failed else "warn" if count["warning"] else "good"
     counts = {f"{level}s": number for level, number in count.items()}
-    summary = [Line(f"{title}: {', '.join(parts)}", style)]
-    return Outcome({**data, **counts, "suppressed": suppressed}, (), findings, int(failed), summary)
+    groups = dict.fromkeys(code.partition("/")[0] for code in data["checks"])
+    looked_at = f" ({', '.join(groups)})" if groups and not findings else ""
+    summary = [Line(f"{title}: {', '.join(parts)}{looked_at}", style, hang=2)]
+    command = _write_command(args)
+    checks = "".join(f" --check={quote_word(code)}" for code in args.check)
+    digest = None if args.full else Digest(fold(findings, over, command), f"{command}{checks}")
+    return Outcome({**data, **counts, "suppressed": suppressed}, (), findings, int(failed), summary, digest=digest)
+
+
+def _write_command(args: argparse.Namespace) -> str:
+    """That looks at the same, and shows each finding."""
+    words = [f"--{name}" for name in ("all", "online") if getattr(args, name)]
+    words += [f"--since={args.since}"] if args.since else []
+    words += [args.skill] if args.skill else []
+    return " ".join(["checkpoint doctor --full", *map(quote_word, words)])

@@ -10,7 +10,7 @@ from checkpoint_git.cli import render as report
 from checkpoint_git.cli.render.narrow import fit, wrap
 from checkpoint_git.cli.render.screen import THEMES, Screen, cut, encode_text, measure, read_screen, read_theme
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.outcome import Line, Outcome, Table
+from checkpoint_git.core.outcome import Digest, Line, Outcome, Table
 
 PLAIN = Screen()
 RICH = Screen(width=80, colour=True, glyphs=True)
@@ -46,6 +46,50 @@ def test_a_finding_is_one_line_with_its_place_and_its_hint_below() -> None:
 
 def test_a_finding_without_a_place_begins_with_its_level() -> None:
     assert render(findings=(Finding("a/b", "note", "so it is"),)) == "note: so it is [a/b]\n"
+
+
+def digest(*entries: tuple[Finding, int], left: int = 0, screen: Screen = PLAIN) -> list[str]:
+    count = left + sum(number for _, number in entries)
+    outcome = Outcome({}, (), [BAD] * count, summary=[Line("1 checkpoint")], digest=Digest(entries, "doctor --full"))
+    return report.render("doctor", outcome, "text", screen).splitlines()
+
+
+def test_a_digest_has_the_hint_at_the_end_of_the_line() -> None:
+    shown = ".checkpoints/build.checkpoint.json:6:3: error: created_at is wrong [skill/timestamp]; mend it"
+    assert digest((BAD, 1)) == [shown, "1 checkpoint"]
+    assert digest() == ["1 checkpoint"]
+
+
+def test_a_digest_says_how_many_findings_it_stands_for() -> None:
+    many = Finding("a/b", "warning", "4 files moved: a/ -> b/", hint="fix: checkpoint doctor --fix")
+    assert digest((many, 4)) == [
+        "warning: 4 files moved: a/ -> b/ [a/b]; fix: checkpoint doctor --fix",
+        "1 checkpoint",
+        "4 findings in all; each of them: doctor --full",
+    ]
+    said = digest(*[(Finding("a/b", "note", str(at)), 1) for at in range(40)], left=2)
+    assert len(said) == 24
+    assert said[-1] == "20 findings left out; each of them: doctor --full"
+
+
+def test_on_a_narrow_terminal_the_command_stays_whole_on_a_line_of_its_own() -> None:
+    command = f"checkpoint update build --next_actions-='{'a: checkpoint or git ' * 4}'"
+    long = Finding("a/b", "warning", "words " * 20 + "end", hint=f"say what is left, and remove it: {command}")
+    said = digest((long, 1), screen=RICH._replace(width=40))
+    assert said[0].startswith("\x1b[33mwarning:\x1b[0m words")
+    assert all(len(line) <= 40 for line in said[1:-2])
+    assert said[-3:] == ["  say what is left, and remove it:", f"  {command}", "1 checkpoint"]
+    short = Finding("a/b", "note", "so it is " * 5, hint="fix: git add a")
+    assert digest((short, 1), screen=Screen(width=40))[-2] == "  fix: git add a"
+
+
+def test_a_digest_fills_one_screen_of_a_narrow_terminal_and_shows_something_at_least() -> None:
+    entries = [(Finding("a/b", "note", "word " * 20 + "end"), 1)] * 9
+    said = digest(*entries, screen=Screen(width=40))
+    assert len(said) <= 25
+    assert said[-1] == "4 findings left out; each of them: doctor --full"
+    said = digest((Finding("a/b", "note", "word " * 500), 1), screen=Screen(width=40))
+    assert len(said) > 25
 
 
 def test_signs_and_colours_are_shown_on_a_terminal_only() -> None:
@@ -219,7 +263,9 @@ def test_json_is_one_document_with_the_data_and_the_findings() -> None:
     assert document["schema_version"] == 1
     assert document["command"] == "status"
     assert document["a"] == 1
-    assert document["findings"] == [BAD._asdict()]
+    assert document["findings"] == [{key: value for key, value in BAD._asdict().items() if key != "cause"}]
+    document = load(render(findings=(BAD._replace(cause="files moved"),), form="json"))
+    assert document["findings"][0]["cause"] == "files moved"
 
 
 def test_json_is_ascii_whatever_is_in_it() -> None:

@@ -86,7 +86,7 @@ def test_a_document_without_value_or_with_a_wrong_one_says_nothing() -> None:
 def test_a_project_folder_that_is_absent_is_told_with_a_command_that_mends_it() -> None:
     (finding,) = found(checks.find_lost_projects, world(absent_dirs=frozenset({"/srv/tidepool"})))
     assert (finding.level, finding.where) == ("warning", "/project_dir")
-    assert "checkpoint update build --project_dir=" in finding.hint
+    assert finding.hint.endswith(": checkpoint doctor build --fix=drift/project-dir")
     assert found(checks.find_lost_projects, world()) == []
 
 
@@ -259,13 +259,13 @@ def test_a_commit_that_history_does_not_hold_is_told_and_in_a_shallow_clone_as_a
     assert places(told) == [("note", "/verified_for_sha"), ("warning", "/release_sha")]
 
 
-def test_many_commits_of_one_field_are_one_finding() -> None:
+def test_many_commits_of_one_field_have_one_cause() -> None:
     rows = [{"merge_sha": f"abcde{number:02}"} for number in range(30)]
     documents = [document(skill_state={"merged_prs": rows})]
     strangers = {str(row["merge_sha"]): "unknown" for row in rows}
-    (finding,) = found(checks.find_unknown_commits, world(documents=documents, foreign_commits=strangers))
-    assert finding.where == "/skill_state/merged_prs/0/merge_sha"
-    assert "and 25 more" in finding.message
+    told = found(checks.find_unknown_commits, world(documents=documents, foreign_commits=strangers))
+    assert [one.where for one in told] == [f"/skill_state/merged_prs/{at}/merge_sha" for at in range(30)]
+    assert {one.cause for one in told} == {"recorded commits are not in this repository"}
 
 
 def test_deeply_nested_state_is_searched_without_harm() -> None:

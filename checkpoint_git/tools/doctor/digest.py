@@ -1,0 +1,109 @@
+"""Findings folded for a person: one line for one cause, and what helps most comes first."""
+
+import os
+from collections.abc import Iterator, Sequence
+
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.terminal_text import join_some, plural, quote_word
+from checkpoint_git.protocols.contract import skill_layout
+from checkpoint_git.tools.doctor.catalog import list_checks
+from checkpoint_git.tools.doctor.settings import VALIDATED
+
+_MOST = 20  # entries that are not folded further
+_SINGLY = (3, 1)  # how many findings of one code have a line each; the first with which the entries are few enough
+# Codes, or the groups they begin with, by how much they help. Others rank where the blank is.
+_ORDER = (
+    *("doctor", "install", "driver", "hooks", "diff", "merge", "drift/action-shipped", "drift/blocker-shipped"),
+    *("drift/stale-blocked", "upstream", "drift/stale-in-progress", "drift/file-missing", "drift/commit-unknown"),
+    *("", "drift/project-dir", "skill", "content"),
+)
+_LEVELS = ("error", "warning", "note")
+_WORK_IN_PROGRESS = ("drift", "skill", "content/rotation-due")  # what does not matter of a checkpoint that is over
+
+
+def fold(findings: Sequence[Finding], over: frozenset[str], command: str) -> list[tuple[Finding, int]]:
+    """Entries with the number of findings that each stands for. over: paths of checkpoints complete long ago. command:
+    what shows them all.
+    """
+    together: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in findings:
+        together.setdefault((finding.level, finding.code, finding.cause), []).append(finding)
+    aside = list[Finding]()
+    for key, group in together.items():
+        current = [one for one in group if one.level == "error" or one.path not in over or not _is_in(one.code)]
+        if not (current and _shared_fix(group)):
+            aside += [one for one in group if one not in current]
+            together[key] = current
+    groups = sorted((group for group in together.values() if group), key=_rank)
+    entries = list[tuple[Finding, int]]()
+    for most in _SINGLY:
+        entries = [entry for group in groups for entry in _fold_group(group, most, command)]
+        if len(entries) <= _MOST:
+            break
+    return [*entries, *_fold_over(aside)]
+
+
+def _is_in(code: str) -> bool:
+    return any(_begins(code, each) for each in _WORK_IN_PROGRESS)
+
+
+def _begins(code: str, start: str) -> bool:
+    return code == start or code.startswith(f"{start}/")
+
+
+def _rank(group: Sequence[Finding]) -> tuple[int, int, int]:
+    code = group[0].code
+    order = next((at for at, start in enumerate(_ORDER) if _begins(code, start)), _ORDER.index(""))
+    return _LEVELS.index(group[0].level), order, -len(group)
+
+
+def _fold_group(group: Sequence[Finding], most: int, command: str) -> Iterator[tuple[Finding, int]]:
+    first = group[0]
+    shared = _shared_fix(group) if len(group) > 1 else ""
+    if len(group) == 1 or (not shared and len(group) <= most):
+        yield from ((one, 1) for one in group)
+        return
+    names = _name_files(group)
+    if first.cause:  # words that a number goes before
+        message = f"{len(group)} {first.cause}{f' ({join_some(names, 3)})' if names else ''}"
+    else:
+        own = _name_files([first])
+        others = [name for name in names if name not in own]
+        where = f": {join_some(others, 3)}" if others else ""
+        lead = f"{own[0]}: " if own and not first.message.startswith(own[0]) else ""
+        message = f"{lead}{first.message} (and {len(group) - 1} like it{where})"
+    hint = shared or f"each has its own hint: {command}{_find_check(first.code)}"
+    yield Finding(first.code, first.level, message, hint=hint), len(group)
+
+
+def _shared_fix(group: Sequence[Finding]) -> str:
+    """The hint that settles them all, "" where there is none."""
+    hint, fix = group[0].hint, f"--fix={group[0].code}"
+    if len({one.hint for one in group}) == 1 or not all(one.hint.endswith(fix) for one in group):
+        return hint if all(one.hint == hint for one in group) else ""
+    return f"{hint[: hint.rindex('checkpoint doctor')]}checkpoint doctor {fix}"
+
+
+def _find_check(code: str) -> str:
+    """The option that has only the check run which has such findings, "" for the doctor's own."""
+    room = "schema" if code.partition("/")[0] in VALIDATED else code.partition("/")[0]
+    known = [check.code for check in list_checks() if check.code in (code, room)]
+    return f" --check={code if code in known else room}" if known else ""
+
+
+def _fold_over(aside: Sequence[Finding]) -> Iterator[tuple[Finding, int]]:
+    names = _name_files(aside)
+    if len(aside) == 1:
+        yield aside[0], 1
+    elif aside:
+        which = f"{names[0]}, which was" if len(names) == 1 else f"{len(names)} checkpoints that were"
+        message = f"{plural(len(aside), 'finding')} in {which} complete long ago"
+        listed = f" ({join_some(names, 3)})" if len(names) > 1 else ""
+        hint = f"they matter only if that work goes on; to put one away: checkpoint reset {quote_word(names[0])}"
+        yield Finding("", "note", f"{message}{listed}", hint=hint), len(aside)
+
+
+def _name_files(findings: Sequence[Finding]) -> list[str]:
+    """Checkpoints by their skills, other files by their paths; each once."""
+    find_skill = skill_layout().find_skill
+    return list(dict.fromkeys(find_skill(os.path.basename(one.path)) or one.path for one in findings if one.path))

@@ -1,0 +1,123 @@
+"""Findings folded for a person: what shares a cause is one line, what helps most comes first, and nothing is lost."""
+
+import pytest
+
+from checkpoint_git.core.finding import Finding, Level
+from checkpoint_git.tools.doctor.digest import fold
+
+ALL = "checkpoint doctor --full"
+
+
+def finding(
+    code: str, skill: str = "build", message: str = "wrong", level: Level = "warning", hint: str = "", cause: str = ""
+) -> Finding:
+    path = f".checkpoints/{skill}.checkpoint.json" if skill else ".checkpoints"
+    return Finding(code, level, message, path, hint=hint, cause=cause)
+
+
+def moved(skill: str, at: int) -> Finding:
+    hint = f"write the new name: checkpoint doctor {skill} --fix=drift/file-missing"
+    return finding(
+        "drift/file-missing", skill, f"a/{at} is now called b/{at}", hint=hint, cause="files moved: a/ -> b/"
+    )
+
+
+def over(*skills: str) -> frozenset[str]:
+    return frozenset(f".checkpoints/{skill}.checkpoint.json" for skill in skills)
+
+
+def said(findings: list[Finding], closed: frozenset[str] = frozenset()) -> list[tuple[str, str]]:
+    return [(entry.message, entry.hint) for entry, _ in fold(findings, closed, ALL)]
+
+
+def test_a_single_finding_is_shown_as_it_is() -> None:
+    one = finding("drift/stale-blocked", hint="ask", cause="blocked checkpoints")
+    assert fold([one], frozenset(), ALL) == [(one, 1)]
+    assert fold([], frozenset(), ALL) == []
+
+
+def test_one_cause_that_one_command_fixes_is_one_line_with_that_command() -> None:
+    found = [moved("build", 1), moved("build", 2), moved("bob's api", 3)]
+    fix = "write the new name: checkpoint doctor --fix=drift/file-missing"
+    assert said(found) == [("3 files moved: a/ -> b/ (build, bob's api)", fix)]
+    assert said(found[:2]) == [("2 files moved: a/ -> b/ (build)", found[0].hint)]
+
+
+def test_what_each_has_its_own_command_for_is_folded_from_the_fourth_on() -> None:
+    found = [finding("drift/stale-blocked", f"s{at}", hint=f"ask {at}", cause="wait") for at in range(4)]
+    assert [hint for _, hint in said(found[:3])] == ["ask 0", "ask 1", "ask 2"]
+    command = f"each has its own hint: {ALL} --check=drift/stale-blocked"
+    assert said(found) == [("4 wait (s0, s1, s2 and 1 more)", command)]
+
+
+def test_without_words_for_a_cause_the_first_finding_speaks_for_all() -> None:
+    found = [finding("skill/no-progress-table", f"s{at}", "none", hint=f"{at}") for at in range(5)]
+    expected = "s0: none (and 4 like it: s1, s2, s3 and 1 more)"
+    assert said(found) == [(expected, f"each has its own hint: {ALL} --check=schema")]
+
+
+@pytest.mark.parametrize(
+    ("code", "option"),
+    [("workflow/lost", " --check=workflow"), ("drift/stale-blocked", " --check=drift/stale-blocked"), ("doctor/x", "")],
+)
+def test_the_command_for_the_rest_names_a_check_that_there_is(code: str, option: str) -> None:
+    ((_, hint),) = said([finding(code, f"s{at}", hint=f"{at}") for at in range(4)])
+    assert hint == f"each has its own hint: {ALL}{option}"
+
+
+def test_one_hint_for_all_is_printed_once() -> None:
+    found = [finding("doctor/not-looked-at", "", str(at), hint="trust it", cause="not seen") for at in range(2)]
+    assert said(found) == [("2 not seen (.checkpoints)", "trust it")]
+
+
+def test_errors_and_setup_come_first_then_merged_work_then_housekeeping() -> None:
+    ranked = [
+        finding("skill/timestamp", level="error"),
+        finding("install/missing", ""),
+        finding("merge/lost-entry"),
+        finding("drift/action-shipped"),
+        finding("drift/stale-blocked"),
+        finding("workflow/stale"),
+        finding("drift/project-dir"),
+        finding("skill/summary-too-long"),
+        finding("content/rotation-due"),
+        finding("drift/action-shipped", level="note"),
+    ]
+    for step in (1, 3, 7, 9):  # coprime to their number: each an order of its own
+        order = [ranked[at * step % len(ranked)] for at in range(len(ranked))]
+        assert [(one.level, one.code) for one, _ in fold(order, frozenset(), ALL)] == [
+            (one.level, one.code) for one in ranked
+        ]
+
+
+def test_checkpoints_that_are_over_are_one_line_at_the_end() -> None:
+    found = [finding(code, "old") for code in ("drift/file-changed", "skill/summary-too-long", "drift/commit-unknown")]
+    found += [finding("drift/file-changed", "older"), finding("drift/stale-in-progress", "build")]
+    folded = fold(found, over("old", "older"), ALL)
+    assert [(one.code, count) for one, count in folded] == [("drift/stale-in-progress", 1), ("", 4)]
+    assert folded[-1][0].message == "4 findings in 2 checkpoints that were complete long ago (old, older)"
+    assert folded[-1][0].hint.endswith(": checkpoint reset old")
+
+
+def test_of_a_checkpoint_that_is_over_errors_and_merges_are_told() -> None:
+    found = [
+        finding("json/syntax", "old", level="error"),
+        finding("merge/lost-entry", "old"),
+        finding("content/unreviewed", "old"),
+        finding("git/ignored", "old"),
+    ]
+    assert {one.code for one, _ in fold(found, over("old"), ALL)} == {one.code for one in found}
+
+
+def test_one_command_counts_what_it_fixes_in_those_that_are_over_too() -> None:
+    found = [moved("build", 1), moved("old", 2)]
+    assert [count for _, count in fold(found, over("old"), ALL)] == [2]
+    assert [count for _, count in fold(found[1:] * 2, over("old"), ALL)] == [2]
+
+
+def test_a_thousand_checkpoints_are_a_screen_and_every_finding_is_counted() -> None:
+    codes = ("skill/a", "skill/b", "drift/stale-in-progress", "drift/file-missing", "git/ignored")
+    found = [finding(code, f"s{at}", f"{code} {at}", hint=f"{at}") for at in range(1000) for code in codes]
+    folded = fold(found, over(*(f"s{at}" for at in range(0, 1000, 2))), ALL)
+    assert len(folded) <= 20
+    assert sum(count for _, count in folded) == len(found)
