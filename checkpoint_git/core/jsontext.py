@@ -23,7 +23,7 @@ BYTE_ORDER_MARK = "\ufeff"
 CONTAINERS = (dict, list)
 _LAZY_BELOW = 65_536  # characters
 _SPACE = " \t\n\r"
-_MARKERS = ("<<<<<<< ", ">>>>>>> ")
+_MARKERS = ("<<<<<<<", ">>>>>>>")
 _LONGEST_INTEGER = 4_000  # digits: int() refuses a text of more than 4,300 (sys.get_int_max_str_digits)
 
 

@@ -37,6 +37,10 @@ def quote_word(text: str) -> str:
     return quote(text)
 
 
+def quote_path(path: str) -> str:
+    return quote_word(f"./{path}" if path.startswith("-") else path)
+
+
 def shorten(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: max(limit - 3, 0)] + "..."
 

@@ -53,7 +53,7 @@ def find_gaps(work_tree: str | None, git_dir: str | None, env: Mapping[str, str]
     common = os.path.normpath(os.path.join(git_dir, os.fsdecode(link.strip()))) if link else git_dir
     config = _read(os.path.join(common, "config"))
     return [
-        *_find_unmerged(work_tree, git_dir, env),
+        *find_conflicts(work_tree, git_dir, env),
         *_find_missing_driver(work_tree, config, env),
         *_find_shallow(common),
         *_find_hidden(work_tree, config + _read(os.path.join(git_dir, "config.worktree")), env),
@@ -63,6 +63,16 @@ def find_gaps(work_tree: str | None, git_dir: str | None, env: Mapping[str, str]
 def read_operation(git_dir: str) -> str:
     """Which operation waits here: "merge", "rebase", "cherry-pick", "revert", "am" or ""."""
     return next((name for file, name in _OPERATIONS if os.path.exists(os.path.join(git_dir, file))), "")
+
+
+def find_unmerged(work_tree: str, git_dir: str, env: Mapping[str, str]) -> list[str]:
+    """Files of ours that a merge, or what merges as it does (a stash, a patch), left unresolved in git's index."""
+    if not _may_be_unmerged(_read(os.path.join(git_dir, "index"), _LONGEST_INDEX)):
+        return []
+    from checkpoint_git.git.run import clean_env
+    from checkpoint_git.git.worktree import read_unmerged
+
+    return read_unmerged(work_tree, clean_env(env))
 
 
 def has_nested_folders(git_dir: str) -> bool:
@@ -88,19 +98,35 @@ def _read(path: str, limit: int = _LONGEST_CONFIG) -> bytes:
         return b""
 
 
-def _find_unmerged(work_tree: str, git_dir: str, env: Mapping[str, str]) -> Iterator[Gap]:
-    operation = read_operation(git_dir)
-    if not operation:
+def find_conflicts(work_tree: str | None, git_dir: str | None, env: Mapping[str, str]) -> Iterator[Gap]:
+    if git_dir is None or work_tree is None:
         return
-    from checkpoint_git.git.run import clean_env
-    from checkpoint_git.git.worktree import read_unmerged
     from checkpoint_git.protocols.registry import is_merged
 
-    count = sum(map(is_merged, read_unmerged(work_tree, clean_env(env))))
+    count = sum(map(is_merged, find_unmerged(work_tree, git_dir, env)))
     if count:
+        operation = read_operation(git_dir)
         article = "an" if operation == "am" else "a"
-        message = f"git is in the middle of {article} {operation}, with {plural(count, 'checkpoint')} to resolve"
+        state = f"git is in the middle of {article} {operation}" if operation else "git stopped at a conflict"
+        message = f"{state}, with {plural(count, 'checkpoint')} to resolve"
         yield Gap("merge/unresolved", message, "checkpoint resolve")
+
+
+def _may_be_unmerged(index: bytes) -> bool:
+    """Whether an entry of ours may have a stage; asking git is sure, and takes a process."""
+    from checkpoint_git.protocols.registry import KINDS
+
+    if index[4:8] == b"\0\0\0\4":  # names are shortened by what they share with the one before
+        return True
+    for ending in {kind.parts[-1] for kind in KINDS}:
+        for found in re.finditer(re.escape(ending.encode()) + b"\0", index):
+            # backwards to where the two bytes before hold the stage and, in 12 bits, the length of the name from there
+            end = at = found.end() - 1
+            while at > 2 and index[at - 1] and end - at < 0xFFF:
+                at -= 1
+                if index[at - 2] & 0x30 and (index[at - 2] & 0xF) << 8 | index[at - 1] == end - at:
+                    return True
+    return False
 
 
 def _find_missing_driver(work_tree: str, config: bytes, env: Mapping[str, str]) -> Iterator[Gap]:

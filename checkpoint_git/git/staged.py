@@ -33,7 +33,7 @@ def read_staged(work_tree: str) -> Staged:
 def read_staged_changes(work_tree: str, since: str = "HEAD") -> Staged:
     """Those that differ from the commit `since`; deleted ones are left out."""
     changes = objects.diff_index(work_tree, since, pathspecs())
-    changed = {one.path for one in changes if one.after or not one.old}  # of what is unmerged, git tells neither
+    changed = {one.path for one in changes}
     return _read_content(work_tree, [one for one in objects.read_index(work_tree, pathspecs()) if one.path in changed])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.schema import Mismatch, explain, is_surely_valid
-from checkpoint_git.core.terminal_text import escape_controls, quote_word
+from checkpoint_git.core.terminal_text import escape_controls, quote_path, quote_word
 from checkpoint_git.disk.read import FileContent
 from checkpoint_git.protocols.contract import Room, open_room
 from checkpoint_git.protocols.document import Document
@@ -29,7 +29,7 @@ def check_document(path: str, data: bytes, *, now: int) -> Document:
     except jsontext.JsonTextError as error:
         message, hint = escape_controls(error.message), error.hint
         if error.code == "json/conflict-markers" and is_merged(path):
-            hint = f"checkpoint resolve {quote_word(path)}"
+            hint = f"checkpoint resolve {quote_path(path)}"
         finding = Finding(error.code, "error", message, path, "", error.line, error.column, hint)
         return Document(path, skill, None, data.decode("utf-8", "replace"), len(data), [finding])
     findings = _check_value(room, value, skill, len(data), now)
@@ -59,6 +59,12 @@ def unreadable_document(path: str, error: OSError) -> Document:
     message = f"the file cannot be read: {error.strerror or error}"
     skill = open_room(protocol_of(path) or "skill").layout.find_skill(path)
     return Document(path, skill, None, None, 0, [Finding(code, "error", message, path, hint=hint)])
+
+
+def describe_unmerged(path: str) -> Finding:
+    typed = quote_path(path)
+    hint = f"checkpoint resolve {typed}" if is_merged(path) else f"edit the file, then: git add -- {typed}"
+    return Finding("git/unmerged", "error", "a merge of this file is not resolved", path, hint=hint)
 
 
 _READ_ERRORS = {

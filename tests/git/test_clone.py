@@ -74,3 +74,26 @@ def test_what_the_index_lists_needs_no_question_to_git(shared: GitRepo) -> None:
     shared.git("rm", "-q", "--cached", PATH)
     assert find_unlisted(str(shared.path / ".git"), paths) == paths[:3]
     assert find_unlisted(str(shared.path / "nowhere"), paths) == paths
+
+
+@pytest.mark.parametrize("version", [2, 4])
+@pytest.mark.parametrize("folder", ["", "pkg/" + "x" * 221 + "/"])
+def test_what_a_stash_left_unmerged_is_found_without_an_operation(shared: GitRepo, version: int, folder: str) -> None:
+    init(str(shared.path), Options(hooks="none"), os.environ)
+    path = f"{folder}.checkpoints/a.checkpoint.json"
+    shared.git("update-index", f"--index-version={version}")
+    for step in ("one", "two", "three"):
+        shared.write(path, checkpoint_text(skill="a", step=step))
+        shared.git("add", "-A")
+        shared.git(*(("stash", "-q") if step == "two" else ("commit", "-qm", step)))
+    assert gaps(shared.path) == []
+    shared.git("stash", "pop", "-q", check=False)
+    assert gaps(shared.path) == [("merge/unresolved", "checkpoint resolve")]
+    shared.git("add", "-A")
+    assert gaps(shared.path) == []
+
+
+def test_a_clone_in_order_is_looked_at_without_git(shared: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    init(str(shared.path), Options(hooks="none"), os.environ)
+    monkeypatch.setattr("subprocess.Popen", None)
+    assert gaps(shared.path) == []

@@ -97,7 +97,7 @@ def _read_versions(work_tree: str, stages: Mapping[str, Stages]) -> list[Unmerge
 
 def list_marked(work_tree: str) -> list[str]:
     """Tracked checkpoints with conflict markers in the work tree that git takes for resolved, or never knew as more."""
-    words = ["grep", "-l", "-z", "--full-name", "-e", "^<<<<<<< ", "--", *pathspecs()]
+    words = ["grep", "-l", "-z", "--full-name", "-e", "^<<<<<<<", "--", *pathspecs()]
     found = {os.fsdecode(path) for path in run_git(words, work_tree, check=False).out.split(b"\0") if path}
     return sorted(path for path in found - set(read_stages(work_tree)) if is_merged(path))
 
@@ -123,6 +123,10 @@ def make_unmerged(path: str, contents: Sequence[bytes | None]) -> Unmerged:
     """A file of which the index has no stages. contents: ours, base, theirs."""
     ours, base, theirs = (None if data is None else Version(FILE_MODES[0], "", data) for data in contents)
     return Unmerged(path, (ours, base, theirs), ())
+
+
+def is_as_committed(work_tree: str) -> bool:
+    return run_git(["diff", "--cached", "--quiet", "HEAD"], work_tree, check=False).code == 0
 
 
 def is_tracked(work_tree: str, path: str) -> bool:

@@ -8,7 +8,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, has_errors
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
-from checkpoint_git.core.terminal_text import escape_controls, quote_word
+from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.git.clone import find_gaps
 from checkpoint_git.git.objects import SYMLINK, read_commit
@@ -22,8 +22,8 @@ from checkpoint_git.git.pushed import (
 from checkpoint_git.git.repository import read_flag
 from checkpoint_git.git.staged import Loss, Staged, read_committed, read_staged_changes, read_staged_losses
 from checkpoint_git.protocols.contract import find_hooks, open_room
-from checkpoint_git.protocols.registry import append_only_patterns, find_kind, is_merged
-from checkpoint_git.protocols.validate import check_document
+from checkpoint_git.protocols.registry import append_only_patterns, find_kind
+from checkpoint_git.protocols.validate import check_document, describe_unmerged
 
 SUMMARY = "what git's hooks call; not for typing"
 EXAMPLES = "  checkpoint hook pre-commit             check what is staged, as the hook does"
@@ -91,9 +91,7 @@ def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
     files, findings = question.files, list[Finding]()
     for path, data in files.files:
         findings += check_document(path, data, now=invocation.now).findings
-    for path in files.unmerged:
-        hint = f"checkpoint resolve {quote_word(path)}" if is_merged(path) else "resolve it, then `git add` it"
-        findings.append(Finding("git/unmerged", "error", "a merge of this file is not resolved", path, hint=hint))
+    findings += map(describe_unmerged, files.unmerged)
     for path, target in files.links:
         if _leads_out(path, target):
             shown = escape_controls(target.decode("utf-8", "replace"))

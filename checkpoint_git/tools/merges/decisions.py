@@ -38,7 +38,8 @@ class Resolved(NamedTuple):
     findings: Sequence[Finding] = ()
     data: bytes | None = None  # what it becomes, None to remove it
     action: Literal["leave", "write", "stage"] = "leave"  # "stage" where it is clean and valid
-    kept_copy: str = ""  # where an edited file was put, relative to the work tree
+    passed_over: bytes | None = None  # the other side of a file that was decided as a whole
+    kept_copy: str = ""  # where that or an edited file was put, relative to the work tree
 
     @property
     def is_staged(self) -> bool:
@@ -71,15 +72,11 @@ class Asker:
             for side in (BASE, OURS, THEIRS):
                 first, *rest = _show_value(conflict.sides[side])
                 self._say(f"  {NAMES[side]:6}  {first}", *(f"          {line}" for line in rest))
-        sides = {"o": OURS, "t": THEIRS}
-        offers = ["[o]urs", "[t]heirs"]
-        if conflict.where or conflict.sides[BASE] is not None:
-            sides["b"] = BASE
-            offers.append("[b]ase")
-        newest = find_newest(case)
-        if newest is not None:
-            sides["n"] = newest
-            offers.append(f"[n]ewest ({NAMES[newest]})")
+        takes = _list_takes(case, conflict)
+        sides = {take[0]: side for take, side in takes.items()}
+        offers = [
+            f"[{take[0]}]{take[1:]}{f' ({NAMES[side]})' if take == 'newest' else ''}" for take, side in takes.items()
+        ]
         return sides.get(self._ask(" ".join(offers), [*sides, "e", "q"]))
 
     def ask_edited(self, case: Case, state: str, can_stage: bool) -> str:
@@ -114,6 +111,40 @@ class Asker:
             self.stderr.write(f"{escape_controls(line)}\n")
 
 
+def _list_takes(case: Case, conflict: Conflict) -> dict[Take, int]:
+    """What decides it, and for which side."""
+    takes: dict[Take, int] = {"ours": OURS, "theirs": THEIRS}
+    newest = find_newest(case)
+    if newest is not None:
+        takes["newest"] = newest
+    if case.unmerged.sides[BASE] is not None and conflict.sides[BASE] is not None:
+        takes["base"] = BASE
+    return takes
+
+
+def _find_passed_over(case: Case, side: int) -> bytes | None:
+    ours, _, theirs = case.unmerged.sides
+    if not (ours and theirs) or side == BASE:
+        return None
+    other = theirs if side == OURS else ours
+    return other.data or None
+
+
+def _say_choices(case: Case, conflict: Conflict, now: int) -> str:
+    *first, last = _list_takes(case, conflict)
+    where = f" --where {shlex.quote(conflict.where)}" if conflict.where else ""
+    command = f"checkpoint resolve {case.typed}{where} --take"
+    if case.merged is not None:
+        return f"take {', '.join(first)} or {last}: {command} ours"
+    # as a whole: what removes it or cannot be read is not what is proposed
+    ours, _, theirs = case.unmerged.sides
+    good = [name for name, side in (("ours", ours), ("theirs", theirs)) if side and _is_valid(case, now, side.data)]
+    if ours and theirs:
+        edit = f"write what both have, and git add -- {case.typed}"
+        return f"{edit}; or take {good[0]}, a copy of the other is kept: {command} {good[0]}" if good else edit
+    return f"take {', '.join(first)} or {last}: {command} {'ours' if ours else 'theirs'}"
+
+
 def _show_value(held: Held | None) -> list[str]:
     if held is None:
         return ["(nothing)"]
@@ -128,43 +159,52 @@ def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Re
     """asker: who is asked about what the request does not decide."""
     if case.blocked:
         if case.reason:
-            return _leave(case, (), "resolve/not-valid", case.blocked, "edit the file, then git add it")
-        return _leave(case, (), "resolve/not-a-file", case.blocked, "decide it with git: git add, or git rm")
+            hint = f"edit the file, then: git add -- {case.typed}"
+            return _leave(case, (), "resolve/not-valid", case.blocked, hint)
+        hint = f"put there what shall stay, then: git add -- {case.typed}"
+        return _leave(case, (), "resolve/not-a-file", case.blocked, hint)
     conflicts = list_conflicts(case)
     if case.edited and not request.take:
-        is_valid = check_document(case.path, case.stored or b"", now=now).is_valid
+        is_valid = _is_valid(case, now)
         state = "and is a valid checkpoint now" if is_valid else "and is not a valid checkpoint yet"
         answer = asker.ask_edited(case, state, is_valid) if asker else ""
         if answer == "s":
             return Resolved(case, data=case.stored, action="stage")
         if answer != "m":
             message = f"the file was edited since the merge, {state}"
-            hint = "stage it with git add" if is_valid else "go on editing"
-            hint += "; or merge anew with --take, which keeps a copy of it"
+            hint = f"{'stage' if is_valid else 'edit it until it is, then stage'} it: git add -- {case.typed}"
+            hint += f"; or merge anew, which keeps a copy of it: checkpoint resolve {case.typed} --take ours"
             return _leave(case, conflicts, "resolve/edited", message, hint)
     asked = [conflict for conflict in conflicts if request.covers(conflict)]
     if request.take == "newest" and asked and find_newest(case) is None:
         message = "no side is the newer: both have the same updated_at, or one has none that can be read"
-        return _leave(case, conflicts, "resolve/no-newest", message, "take ours or theirs")
-    if request.take == "base" and any(not conflict.where and conflict.sides[BASE] is None for conflict in asked):
+        return _leave(case, conflicts, "resolve/no-newest", message, _say_choices(case, asked[0], now))
+    if request.take == "base" and asked and case.unmerged.sides[BASE] is None:
         message = "both sides added the file: there is no version before them"
-        return _leave(case, conflicts, "resolve/no-base", message, "take ours or theirs")
-    choose = _make_chooser(case, request, asker)
+        return _leave(case, conflicts, "resolve/no-base", message, _say_choices(case, asked[0], now))
+    # all was decided, and not into what can be staged: who decides now decides anew
+    is_stuck = all(conflict.where in case.chosen for conflict in conflicts) and not _is_valid(case, now)
+    choose = _make_chooser(case, request, asker, is_stuck and bool(request.take or asker))
     if case.merged is not None:
         decided = decide_each(case.merged, choose, case.size)
         resolved = Resolved(case, decided.conflicts, decided.sides, data=decided.merged.data)
         if not decided.remaining:
             return _check(resolved, now)
-        findings = [_find_undecided(case, conflict) for conflict in decided.remaining]
+        findings = [_find_undecided(case, conflict, now) for conflict in decided.remaining]
         # git's own text merge becomes ours, of which only true conflicts are left
         action: Literal["leave", "write"] = "leave" if decided.merged.data == case.stored else "write"
         return resolved._replace(findings=findings, action=action)
     side = choose(conflicts[0])
     if side is None:
-        return Resolved(case, conflicts, findings=[_find_undecided(case, conflicts[0])])
+        return Resolved(case, conflicts, findings=[_find_undecided(case, conflicts[0], now)])
     version = case.unmerged.sides[side]
-    resolved = Resolved(case, conflicts, {"": side})
+    resolved = Resolved(case, conflicts, {"": side}, passed_over=_find_passed_over(case, side))
     return resolved._replace(action="stage") if version is None else _check(resolved._replace(data=version.data), now)
+
+
+def _is_valid(case: Case, now: int, data: bytes | None = None) -> bool:
+    """data: default: the file as it is."""
+    return check_document(case.path, (case.stored if data is None else data) or b"", now=now).is_valid
 
 
 def _leave(case: Case, conflicts: Sequence[Conflict], code: str, message: str, hint: str) -> Resolved:
@@ -172,12 +212,15 @@ def _leave(case: Case, conflicts: Sequence[Conflict], code: str, message: str, h
     return Resolved(case, conflicts, findings=[found])
 
 
-def _make_chooser(case: Case, request: Request, asker: Asker | None) -> Callable[[Conflict], int | None]:
+def _make_chooser(
+    case: Case, request: Request, asker: Asker | None, is_stuck: bool
+) -> Callable[[Conflict], int | None]:
     """How each conflict of the file is decided; decisions that the file holds stay unless a pointer names them."""
     taken = find_newest(case) if request.take == "newest" else _SIDES.get(request.take or "")
+    chosen = {} if is_stuck else case.chosen
 
     def choose(conflict: Conflict) -> int | None:
-        before = case.chosen.get(conflict.where)
+        before = chosen.get(conflict.where)
         if not request.covers(conflict) or (before is not None and not request.wheres):
             return before
         if request.take:
@@ -194,11 +237,12 @@ def _check(resolved: Resolved, now: int) -> Resolved:
         return resolved._replace(action="stage")
     errors = [finding for finding in document.findings if finding.level == "error"]
     message = "decided, but not staged: the result is no valid checkpoint"
-    last = Finding("resolve/not-valid", "error", message, resolved.case.path, hint="fix it, then: git add")
+    hint = f"fix what is named, then: git add -- {resolved.case.typed}; or decide again, with another --take"
+    last = Finding("resolve/not-valid", "error", message, resolved.case.path, hint=hint)
     return resolved._replace(action="write", findings=[*errors, last])
 
 
-def _find_undecided(case: Case, conflict: Conflict) -> Finding:
+def _find_undecided(case: Case, conflict: Conflict, now: int) -> Finding:
     if case.merged is None:
         message = f"undecided as a whole: {describe_sides(case)}"
     else:
@@ -206,7 +250,6 @@ def _find_undecided(case: Case, conflict: Conflict) -> Finding:
             say_value(None if held is None else canonical_text(held.value)) for held in conflict.sides
         )
         message = f"undecided at {', '.join(conflict.places)}: ours {ours}, theirs {theirs} (base {base})"
-    where = f" --where {shlex.quote(conflict.where)}" if conflict.where else ""
-    choices = f"{', '.join(TAKES[:-1])} or {TAKES[-1]}"
-    hint = f"take {choices}: checkpoint resolve {case.typed}{where} --take ours"
-    return Finding("resolve/undecided", "error", message, case.path, conflict.where, hint=hint)
+    return Finding(
+        "resolve/undecided", "error", message, case.path, conflict.where, hint=_say_choices(case, conflict, now)
+    )

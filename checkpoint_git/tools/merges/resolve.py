@@ -10,7 +10,7 @@ from checkpoint_git.core import jsontext, jsonwrite
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.disk.atomic import create_file, make_folder, remove_file, write_file
-from checkpoint_git.disk.discover import Place
+from checkpoint_git.disk.discover import Place, find_common_dir
 from checkpoint_git.disk.lock import hold_lock, lock_path
 from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.merges import conflicts as index
@@ -37,7 +37,7 @@ _OPERATIONS = {
     "cherry-pick": ("a cherry-pick: ours is your branch, theirs the picked commit", "git cherry-pick --continue"),
     "revert": ("a revert: ours is your branch, theirs the state before the reverted commit", "git revert --continue"),
     "am": ("git am: ours is your branch, theirs the patch", "git am --continue"),
-    "": ("", ""),
+    "": ("", "git commit"),
 }
 
 
@@ -47,6 +47,8 @@ class ResolveResult(NamedTuple):
     files: list[Resolved]
     skipped: list[str]  # paths that are not unmerged
     left: list[str]  # paths that are unmerged afterwards
+    is_empty: bool  # nothing is staged that HEAD has not
+    has_stash: bool
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -99,7 +101,9 @@ def resolve(
     staged = {file.case.path for file in files if file.is_staged}
     left = [*(file.path for file in conflicts.files if file.path not in staged), *conflicts.others]
     explained = asker is not None and not asker.preface
-    return ResolveResult(operation, explained, files, skipped, left)
+    is_empty = not left and index.is_as_committed(top.work_tree)
+    has_stash = os.path.exists(os.path.join(find_common_dir(top.git_dir), "logs", "refs", "stash"))
+    return ResolveResult(operation, explained, files, skipped, left, is_empty, has_stash)
 
 
 def _select(conflicts: index.Conflicts, top: Top, cwd: str, paths: Sequence[str]) -> tuple[list[Unmerged], list[str]]:
@@ -163,6 +167,8 @@ def _apply(top: Top, planned: Resolved, on_wait: Tell) -> Resolved:
             raise CheckpointError(message, "run the same command again")
         if case.edited and case.raw is not None and planned.data != case.stored:
             planned = planned._replace(kept_copy=_keep_copy(top, case.path, case.raw))
+        elif planned.passed_over is not None:
+            planned = planned._replace(kept_copy=_keep_copy(top, case.path, planned.passed_over))
         if planned.data is not None and planned.data != case.stored:
             make_folder(os.path.dirname(full))
             write_file(full, index.read_as_checked_out(top.work_tree, case.path, planned.data))
@@ -187,8 +193,10 @@ def _keep_copy(top: Top, path: str, data: bytes) -> str:
 
 def _make_outcome(result: ResolveResult, dry_run: bool) -> Outcome:
     sides, go_on = _OPERATIONS[result.operation]
-    if not result.operation and any(not file.case.unmerged.stages for file in result.files):
-        go_on = "git commit"
+    if result.is_empty and result.operation in ("cherry-pick", "revert", "am"):
+        go_on = f"git {result.operation} --skip (nothing is left of it to commit)"
+    elif not result.operation and result.has_stash:
+        go_on += "; a popped stash is still there: git stash drop"
     start = [Line(f"{path}: nothing to resolve, it is not unmerged") for path in result.skipped]
     if not (result.files or result.skipped):
         start.append(Line("nothing to resolve: no checkpoint is unmerged"))
@@ -197,7 +205,7 @@ def _make_outcome(result: ResolveResult, dry_run: bool) -> Outcome:
     findings = [finding for file in result.files for finding in file.findings]
     end = [line for file in result.files if file.action != "leave" for line in _describe(file, dry_run)]
     if not (result.left or dry_run) and any(file.is_staged for file in result.files):
-        end.append(Line(f"nothing is unmerged any more{f'; go on with: {go_on}' if go_on else ''}", "good"))
+        end.append(Line(f"nothing is unmerged any more; go on with: {go_on}", "good"))
     elif result.left and not findings:
         end.append(Line(f"still unmerged: {len(result.left)} (git status lists them)", "warn"))
     data = {
@@ -216,7 +224,8 @@ def _describe(file: Resolved, dry_run: bool) -> list[Line]:
     lines = [Line(f"{file.case.path}: {start}{done}", "good" if file.is_staged else "warn")]
     lines += [Line(f"  {where or 'the whole file'}: {NAMES[side]}") for where, side in file.sides.items()]
     if file.kept_copy:
-        lines.append(Line(f"  the edited file was kept as {file.kept_copy}", "warn"))
+        what = "the edited file" if file.case.edited else "the other side"
+        lines.append(Line(f"  {what} was kept as {file.kept_copy}", "warn"))
     way_back = "" if dry_run else _find_way_back(file)
     return [*lines, Line(f"  {way_back}", "dim")] if way_back else lines
 

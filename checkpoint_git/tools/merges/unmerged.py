@@ -1,6 +1,7 @@
 """One unmerged checkpoint: its merge made again from git's index, and what the work tree's file holds of it."""
 
 import os
+import re
 import stat
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -20,7 +21,15 @@ from checkpoint_git.git.merges.conflicts import (
     read_line_merges,
     read_past_conflicts,
 )
-from checkpoint_git.merge.conflicts import Conflict, Held, decide_each, find_choices, is_text_merge, split_sides
+from checkpoint_git.merge.conflicts import (
+    Conflict,
+    Held,
+    decide_all,
+    decide_each,
+    find_choices,
+    is_text_merge,
+    split_sides,
+)
 from checkpoint_git.merge.file import Merged, merge_file
 from checkpoint_git.merge.places import newer_side
 from checkpoint_git.protocols.merge_schema import load_merge_schema
@@ -69,6 +78,8 @@ def read_case(work_tree: str, unmerged: Unmerged, typed: str, size: int, choices
     if case.blocked:
         return case
     ours, base, theirs = (None if version is None else version.data for version in unmerged.sides)
+    if (ours is None) != (theirs is None):
+        return _read_removed_case(work_tree, case, load_merge_schema(unmerged.path, choices.schema))
     if ours is not None and theirs is not None:
         schema = load_merge_schema(unmerged.path, choices.schema)
         try:
@@ -77,12 +88,36 @@ def read_case(work_tree: str, unmerged: Unmerged, typed: str, size: int, choices
         except JsonTextError as error:
             reason = f"{error.version} is not JSON that can be merged: line {error.line}: {error.message}"
             case = case._replace(reason=reason)
-    raw = read_raw(work_tree, unmerged.path)
+    return _read_file(work_tree, case)
+
+
+def _read_file(work_tree: str, case: Case) -> Case:
+    raw = read_raw(work_tree, case.path)
     if raw is None:
         return case
-    stored = read_as_stored(work_tree, unmerged.path, raw)
+    stored = read_as_stored(work_tree, case.path, raw)
     chosen = _find_chosen(work_tree, case, stored)
     return case._replace(raw=raw, stored=stored, chosen=chosen or {}, edited=chosen is None)
+
+
+def _read_removed_case(work_tree: str, case: Case, schema: dict[str, Any]) -> Case:
+    """One side has no such file, by this name: where both renamed it, git puts one text with markers under both."""
+    case = _read_file(work_tree, case)
+    at = OURS if case.unmerged.sides[OURS] else THEIRS
+    version = case.unmerged.sides[at]
+    text = _as_text(version.data) if version else ""
+    marker = re.search(r"^<{7,}(?= )", text, re.MULTILINE)
+    if not (version and marker):
+        return case
+    sides = split_sides(text, len(marker[0]))
+    try:
+        merged = merge_file(None, _as_bytes(sides.ours), _as_bytes(sides.theirs), schema)
+    except JsonTextError:
+        return case
+    versions = list(case.unmerged.sides)
+    versions[at] = version._replace(data=decide_all(merged, at).data)
+    ours, base, theirs = versions
+    return case._replace(unmerged=case.unmerged._replace(sides=(ours, base, theirs)))
 
 
 def read_marked_case(work_tree: str, path: str, typed: str, size: int, choices: Choices) -> Case:

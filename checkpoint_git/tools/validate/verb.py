@@ -12,10 +12,10 @@ from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import plural
 from checkpoint_git.disk.discover import find_place, find_repository, relative_path
 from checkpoint_git.disk.read import FileContent, read_content
-from checkpoint_git.git.clone import has_nested_folders
+from checkpoint_git.git.clone import find_unmerged, has_nested_folders
 from checkpoint_git.protocols.contract import find_files, find_scattered_files, open_room
 from checkpoint_git.protocols.registry import KINDS, find_kind, fixed_paths, protocol_of
-from checkpoint_git.protocols.validate import iterate_checked
+from checkpoint_git.protocols.validate import describe_unmerged, iterate_checked
 
 SUMMARY = "check checkpoints against the schema and the protocol's rules"
 EXAMPLES = """\
@@ -49,6 +49,10 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         findings += document.findings
         checked.append({"path": document.path, "valid": document.is_valid})
         nouns[(find_kind(document.path) or KINDS[0]).noun] += 1
+    if args.rev is None:
+        findings += _find_unmerged(
+            args.paths, invocation, {one.path for one in findings if one.code == "json/conflict-markers"}
+        )
     errors, warnings = (sum(finding.level == level for finding in findings) for level in ("error", "warning"))
     data = {"checked": checked, "errors": errors, "warnings": warnings, "strict": args.strict}
     is_failed = bool(errors or (args.strict and warnings))
@@ -56,6 +60,22 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     text = f"{counted}: {plural(errors, 'error')}, {plural(warnings, 'warning')}"
     summary = Line(text, "bad" if is_failed else "warn" if warnings else "good")
     return Outcome(data, [summary], findings, int(is_failed))
+
+
+def _find_unmerged(paths: list[str], invocation: Invocation, known: set[str]) -> list[Finding]:
+    repository = find_repository(invocation.cwd)
+    if not repository:
+        return []
+    wanted = _choose(find_unmerged(*repository, invocation.env), paths, invocation.cwd, repository[0])
+    return [describe_unmerged(path) for path in wanted if path not in known]
+
+
+def _choose(found: Iterable[str], paths: list[str], cwd: str, top: str) -> list[str]:
+    """found: relative to top. paths: as typed, none for all."""
+    names = [relative_path(os.path.normpath(os.path.join(cwd, path)), top) for path in paths]
+    return [
+        path for path in found if not names or any(top == name or f"{path}/".startswith(f"{name}/") for name in names)
+    ]
 
 
 # the work tree
@@ -143,6 +163,5 @@ def _read_from_git(args: Namespace, cwd: str, env: Mapping[str, str]) -> Files:
         top = read_bare_top(cwd, clean_env(env))
     if top is None:
         raise CheckpointError(f"{cwd} is not inside a git repository", "--staged and --rev read from git")
-    read = (staged.read_staged(top) if args.staged else staged.read_committed(top, args.rev)).files
-    wanted = [relative_path(os.path.normpath(os.path.join(cwd, path)), top) for path in args.paths]
-    return [pair for pair in read if not wanted or any(f"{pair[0]}/".startswith(f"{name}/") for name in wanted)]
+    read = dict((staged.read_staged(top) if args.staged else staged.read_committed(top, args.rev)).files)
+    return [(path, read[path]) for path in _choose(read, args.paths, cwd, top)]

@@ -298,6 +298,35 @@ def test_the_version_before_both_can_be_taken(repo: GitRepo) -> None:
     assert staged(repo) == checkpoint_text()
 
 
+def test_only_what_can_be_taken_is_offered(repo: GitRepo) -> None:
+    hint = run(conflicted(repo, ours=None)).outcome.findings[0].hint
+    assert hint == f"take ours, theirs or base: checkpoint resolve {PATH} --take theirs"  # ours is the removal
+    repo.git("merge", "--abort")
+    conflicted(GitRepo.create(repo.path / "added"), base=b"", ours=checkpoint_text(step="a"))
+    added = run(GitRepo(repo.path / "added"))
+    assert all("take ours, theirs or newest: " in finding.hint for finding in added.outcome.findings)
+    assert run(GitRepo(repo.path / "added"), "--where", "/step", "--take", "base").codes == ["resolve/no-base"]
+
+
+def test_what_was_decided_into_something_invalid_can_be_decided_again(repo: GitRepo) -> None:
+    conflicted(repo, ours=checkpoint_text(status="almost"), theirs=checkpoint_text(status="failed", project="x"))
+    first = run(repo, "--take", "ours")
+    assert first.codes == ["skill/unknown-status", "resolve/not-valid"]
+    assert f"git add -- {PATH}" in first.outcome.findings[1].hint
+    assert run(repo).codes == first.codes
+    assert run(repo, "--take", "theirs").outcome.code == 0
+    assert value(repo)["status"] == "failed"
+
+
+def test_of_a_pick_that_leaves_nothing_to_commit_the_rest_is_skipped(repo: GitRepo) -> None:
+    repo.diverge(*({PATH: checkpoint_text(step=step)} for step in ("one", "two", "three")))
+    repo.git("cherry-pick", "right", check=False)
+    ran = run(repo, "--take", "ours")
+    command = said(ran).partition("go on with: ")[2].partition(" (")[0]
+    assert (command, repo.exit_code(*command.split()[1:])) == ("git cherry-pick --skip", 0)
+    assert repo.git("status", "--porcelain") == ""
+
+
 def test_neither_side_of_a_removal_is_the_newest(repo: GitRepo) -> None:
     assert run(conflicted(repo, ours=None), "--take", "newest").codes == ["resolve/no-newest"]
 
@@ -325,7 +354,9 @@ def test_two_renames_of_one_file_are_decided_name_by_name(repo: GitRepo) -> None
     assert kinds == {"build": "both-deleted", "one": "added-by-ours", "two": "added-by-theirs"}
     assert run(repo, PATH, "--take", "ours").outcome.data["files"][0]["removed"] is True
     assert repo.git("ls-files", PATH) == ""
-    assert run(repo, ".checkpoints/one.checkpoint.json", "--take", "ours").codes[-1] == "resolve/not-valid"  # markers
+    # git wrote what both sides have under both names, with markers
+    assert run(repo, ".checkpoints/one.checkpoint.json", "--take", "ours").codes == []
+    assert repo.git("show", ":.checkpoints/one.checkpoint.json") == checkpoint_text(skill="one").rstrip()
     assert run(repo, ".checkpoints/two.checkpoint.json", "--take", "ours").outcome.data["files"][0]["removed"] is True
 
 
@@ -339,8 +370,10 @@ def test_a_side_that_is_no_json_is_decided_as_a_whole(repo: GitRepo) -> None:
     refused = run(repo, "--take", "theirs")
     assert refused.codes[-1] == "resolve/not-valid"
     assert repo.read(PATH) == '{"a": 1,\n'
-    assert run(repo, "--take", "ours").outcome.code == 0
+    taken = run(repo, "--take", "ours")
+    assert taken.outcome.code == 0
     assert staged(repo) == checkpoint_text(**OURS)
+    assert repo.read(taken.outcome.data["files"][0]["kept_copy"]) == '{"a": 1,\n'  # what was not taken
 
 
 def test_a_symbolic_link_on_one_side_is_left_alone(repo: GitRepo) -> None:
@@ -452,7 +485,7 @@ def test_a_person_is_asked_about_each_conflict(repo: GitRepo) -> None:
     assert (value(repo)["project"], value(repo)["step"]) == ("yours", "ours-step")
     for line in (f"{PATH}: /project", '  base    "tidepool"', '  ours    "mine"', '  theirs  "yours"'):
         assert line in ran.stderr.splitlines()
-    assert "[o]urs [t]heirs [b]ase [n]ewest (theirs) [e]dit later [q]uit? " in ran.stderr
+    assert "[o]urs [t]heirs [n]ewest (theirs) [b]ase [e]dit later [q]uit? " in ran.stderr
     assert f"undo: git checkout --merge -- {PATH}" in said(ran)
 
 
@@ -468,7 +501,7 @@ def test_what_was_not_chosen_stays_in_conflict(repo: GitRepo, answers: str, aske
 
 def test_an_answer_that_makes_no_sense_is_asked_again(repo: GitRepo) -> None:
     ran = run(conflicted(repo), answer="what?\nn\nb\n")
-    assert "please answer with one of: o, t, b, n, e, q" in ran.stderr
+    assert "please answer with one of: o, t, n, b, e, q" in ran.stderr
     assert (value(repo)["project"], value(repo)["step"]) == ("yours", "sprint-2")
 
 

@@ -84,6 +84,19 @@ def test_a_commit_is_checked_from_anywhere_in_the_repository(repo: GitRepo) -> N
         run_verb(verb, "--rev", "nonsense", cwd=repo.path)
 
 
+def test_what_a_merge_left_without_markers_is_told(repo: GitRepo) -> None:
+    path, other = ".checkpoints/build.checkpoint.json", "pkg/.checkpoints/api.checkpoint.json"
+    base = {path: checkpoint_text(), other: checkpoint_text(skill="api")}
+    repo.diverge(base, {path: checkpoint_text(step="two")}, {other: checkpoint_text(skill="api", step="two")})
+    repo.git("rm", "-q", other)
+    repo.git("commit", "-qm", "rm")
+    repo.git("merge", "-q", "right", check=False)
+    for words, codes in (((), ["git/unmerged"]), (("--staged", "."), ["git/unmerged"]), ((path,), [])):
+        ran = run_verb(verb, *words, cwd=repo.path)
+        assert ran.codes == codes
+    assert run_verb(verb, cwd=repo.path).outcome.findings[0].hint == f"checkpoint resolve {other}"
+
+
 def test_outside_git_there_is_no_index(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="not inside a git repository"):
         run_verb(verb, "--staged", cwd=tmp_path)

@@ -8,6 +8,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.git.clone import find_conflicts
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.read import iterate_documents, read_document
 from checkpoint_git.protocols.skill.resume_brief import plan_resume
@@ -35,7 +36,10 @@ def show(place: Place, skill: str | None, now: int) -> list[Document]:
 def run(args: Namespace, invocation: Invocation) -> Outcome:
     contents, blocks, findings = dict[str, Any](), list[Block](), list[Finding]()
     choices = list[dict[str, str]]()
-    for document in show(find_place(invocation.cwd), args.skill, invocation.now):
+    place = find_place(invocation.cwd)
+    for gap in find_conflicts(place.work_tree, place.git_dir, invocation.env):  # stdout holds the file's text
+        invocation.stderr.write(f"{gap.message} (fix: {gap.fix})\n")
+    for document in show(place, args.skill, invocation.now):
         if document.value is None:
             findings += document.findings
             continue
