@@ -1,4 +1,4 @@
-"""What a push or a rewrite brings: git's hook lines taken apart, and the checkpoint files that new commits touch."""
+"""What a push brings: git's hook lines taken apart, and the checkpoint files that new commits touch."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -24,11 +24,6 @@ def parse_pushes(text: str) -> list[Push]:
     words = (line.split(" ") for line in text.split("\n"))
     pushes = [Push(*four) for four in words if len(four) == 4]
     return [push for push in pushes if not is_zero(push.local_id)]
-
-
-def parse_rewritten(text: str) -> list[str]:
-    lines = (line.split() for line in text.split("\n"))
-    return [words[1] for words in lines if len(words) > 1]
 
 
 def is_zero(object_id: str) -> bool:

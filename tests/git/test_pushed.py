@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkpoint_git.git.pushed import Push, is_zero, parse_pushes, parse_rewritten
+from checkpoint_git.git.pushed import Push, is_zero, parse_pushes
 
 ZERO = "0" * 40
 
@@ -15,10 +15,6 @@ def test_every_line_of_a_push_is_read_but_deletions() -> None:
 @pytest.mark.parametrize("text", ["", "\n", "a b c\n", "a b c d e\n"])
 def test_other_lines_are_none(text: str) -> None:
     assert parse_pushes(text) == []
-
-
-def test_the_new_commits_of_a_rewrite_are_read() -> None:
-    assert parse_rewritten("a b\nc d extra\n\n") == ["b", "d"]
 
 
 @pytest.mark.parametrize(("text", "zero"), [(ZERO, True), ("0" * 64, True), ("0" * 39 + "1", False)])

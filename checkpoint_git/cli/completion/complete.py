@@ -4,7 +4,6 @@ import argparse
 import os
 import shlex
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from checkpoint_git.cli import render
 from checkpoint_git.cli.completion.candidates import Candidate, find_wanted, keep_fitting, shorten_help
@@ -19,11 +18,8 @@ EXAMPLES = '  checkpoint complete --line="checkpoint up"'
 _PROGRAMS = ("checkpoint", "git-checkpoint", "checkpoint-doctor")
 
 
-class Completed(NamedTuple):
-    """What may stand at the end of a line. shell: FILES or FOLDERS where the shell names them itself, else ""."""
-
-    candidates: list[Candidate]
-    shell: str = ""
+# what may stand at the end of a line; FILES or FOLDERS where the shell names them itself, else ""
+Completed = tuple[list[Candidate], str]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,19 +32,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     try:
         words = split_line(args.line)
-        completed = cut_at_breaks(complete(words, invocation.cwd), words[-1], args.breaks)
+        candidates, shell = complete(words, invocation.cwd)
     except Exception:  # whatever was typed is not finished yet: nothing to say is the only answer
-        completed = Completed([])
-    lines = [f"{one.value}\t{escape_controls(one.text)}\n" for one in completed.candidates]
-    return Answer(["".join(lines) + (f"{completed.shell}\n" if completed.shell else "")], 0)
+        return Answer([""], 0)
+    start = find_start(words[-1], args.breaks)
+    lines = [f"{one.value[start:]}\t{escape_controls(one.text)}\n" for one in candidates]
+    return Answer(["".join(lines) + (f"{shell}\n" if shell else "")], 0)
 
 
-def cut_at_breaks(completed: Completed, typed: str, breaks: str) -> Completed:
-    # What bash wants: it replaces only what stands after the last letter that breaks words in two
+def find_start(typed: str, breaks: str) -> int:
+    # bash replaces only what stands after the last letter that breaks words in two
     letters = [letter for letter in breaks if not letter.isspace() and letter not in "\"'"]
-    start = max((typed.rfind(letter) for letter in letters), default=-1) + 1
-    kept = [Candidate(one.value[start:], one.text) for one in completed.candidates]
-    return Completed(kept, completed.shell)
+    return max((typed.rfind(letter) for letter in letters), default=-1) + 1
 
 
 def split_line(line: str) -> list[str]:
@@ -75,10 +70,10 @@ def complete(words: Sequence[str], cwd: str) -> Completed:
     if at is not None:
         verb = SHORT_VERBS.get(earlier[at], earlier[at])
         rest = earlier[:at] + earlier[at + 1 :]
-        return _complete_verb(verb, rest, typed, _find_cwd(earlier, cwd)) if verb in VERBS else Completed([])
+        return _complete_verb(verb, rest, typed, _find_cwd(earlier, cwd)) if verb in VERBS else ([], "")
     if typed.startswith("-") or find_verb_at([*earlier, "x"]) is None:  # the default verb's own options
         return _complete_verb(DEFAULT_VERB, earlier, typed, _find_cwd(earlier, cwd))
-    return Completed(keep_fitting((Candidate(verb, text) for verb, (_, text) in VERBS.items() if text), typed))
+    return keep_fitting((Candidate(verb, text) for verb, (_, text) in VERBS.items() if text), typed), ""
 
 
 def _find_cwd(words: list[str], cwd: str) -> str:
@@ -93,11 +88,11 @@ def _complete_verb(verb: str, words: list[str], typed: str, cwd: str) -> Complet
     if getattr(module, "RAW", False) and typed.startswith("--") and any(not word.startswith("-") for word in words):
         named = next(word for word in words if not word.startswith("-"))
         found = [Candidate(value, shorten_help(text)) for value, text in module.complete_words(named, typed, cwd)]
-        return Completed(keep_fitting(found, typed))
+        return keep_fitting(found, typed), ""
     formats = list_formats(verb, module, tuple(render.FORMATS))
     parser = build_parser(Request(f"checkpoint {verb}", verb, words), module, formats, "")
     wanted = find_wanted(parser, words, typed)
     found = [*wanted.given, *read_values(wanted.kind, Asked(verb, wanted.words, wanted.typed, cwd))]
     shell = next((one.value for one in found if one.value in (FILES, FOLDERS)), "")
     fitting = keep_fitting((one for one in found if one.value != shell), wanted.typed)
-    return Completed([Candidate(wanted.prefix + one.value, one.text) for one in fitting], shell)
+    return [Candidate(wanted.prefix + one.value, one.text) for one in fitting], shell

@@ -12,13 +12,7 @@ from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.git.clone import find_gaps
 from checkpoint_git.git.objects import SYMLINK, read_commit
-from checkpoint_git.git.pushed import (
-    parse_pushes,
-    parse_rewritten,
-    read_commit_changes,
-    read_pushed,
-    read_pushed_losses,
-)
+from checkpoint_git.git.pushed import parse_pushes, read_commit_changes, read_pushed, read_pushed_losses
 from checkpoint_git.git.repository import read_flag
 from checkpoint_git.git.staged import Loss, Staged, read_committed, read_staged_changes, read_staged_losses
 from checkpoint_git.protocols.contract import find_hooks, open_room
@@ -199,7 +193,9 @@ def _ask_committed(words: list[str], invocation: Invocation) -> list[Question]:
 
 
 def _ask_rewritten(words: list[str], invocation: Invocation) -> list[Question]:
-    return _ask_commits(parse_rewritten(invocation.stdin.read()), "the rewritten commits", invocation.cwd)
+    # git gives a line `OLD NEW` for each commit
+    lines = (line.split() for line in invocation.stdin.read().split("\n"))
+    return _ask_commits([words[1] for words in lines if len(words) > 1], "the rewritten commits", invocation.cwd)
 
 
 def _ask_commits(commits: list[str], title: str, work_tree: str) -> list[Question]:

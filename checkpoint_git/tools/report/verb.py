@@ -3,15 +3,19 @@
 import argparse
 import os
 from collections.abc import Callable
+from contextlib import suppress
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.progress import make_teller
-from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.disk.atomic import write_file
+from checkpoint_git.disk.discover import Place, find_place, is_inside, relative_path
 from checkpoint_git.git.history.steps import read_branch
+from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.protocols.contract import Question, read_summaries
-from checkpoint_git.tools.report.output import find_exposure, plan_path, write_page
+from checkpoint_git.protocols.registry import protocol_of
 from checkpoint_git.tools.report.page import make_page, render
 
 SUMMARY = "draw all work as one HTML page that needs nothing else: board, decisions, drift, timeline"
@@ -24,6 +28,10 @@ EXAMPLES = """\
 
 The page loads nothing and runs nothing but its own few lines. Texts of checkpoints and commits stay texts. What looks
 like a password, a token or a key is replaced by [redacted]."""
+
+NAME = "checkpoint-report.html"
+_MARK = b'<meta name="generator" content="checkpoint-git report">'
+_LOOKED_AT = 1_000  # bytes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +50,9 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         tell("looking at the checkpoints and their history...")
         summaries = list(read_summaries(Question(place, invocation.now, invocation.env, "report")))
         drift = None if args.no_doctor else _diagnose(place, invocation, tell, trouble)
-        branch = _read_branch(place)
+        branch = ""
+        with suppress(CheckpointError):  # the protocols say that the history cannot be read
+            branch = read_branch(place.work_tree) if place.work_tree else ""
     finally:
         tell("")
     page = make_page(os.path.basename(place.root), branch, invocation.now, summaries, drift, trouble)
@@ -75,22 +85,63 @@ def _diagnose(
         return None
 
 
-def _read_branch(place: Place) -> str:
-    try:
-        return read_branch(place.work_tree) if place.work_tree else ""
-    except CheckpointError:  # the protocols say that the history cannot be read
-        return ""
-
-
 def _open(path: str, invocation: Invocation) -> list[Finding]:
     import webbrowser
     from urllib.parse import quote
 
-    try:
-        is_shown = webbrowser.open(f"file://{quote(os.fsencode(path))}")
-    except (webbrowser.Error, OSError):
-        is_shown = False
-    if is_shown:
-        return []
+    with suppress(webbrowser.Error, OSError):
+        if webbrowser.open(f"file://{quote(os.fsencode(path))}"):
+            return []
     hint = "open the file by hand, or set BROWSER"
     return [Finding("report/not-opened", "note", "no browser could be started", path, hint=hint)]
+
+
+# where the page is kept
+
+
+def plan_path(place: Place, wished: str | None, cwd: str) -> str:
+    """The absolute path for the page: as wished, else in the git directory, which no commit takes along. Outside git it
+    is the current folder. Raises CheckpointError for a path that cannot hold it.
+    """
+    if wished is None:
+        return os.path.join(place.git_dir or cwd, NAME)
+    if not wished.strip() or "\0" in wished:
+        raise CheckpointError("-o: that is no path", "name a file, or - for the terminal")
+    path = os.path.normpath(os.path.join(cwd, wished))
+    if os.path.isdir(path):
+        path = os.path.join(path, NAME)
+    shown = escape_controls(path)
+    if protocol_of(relative_path(path, place.top)) or os.path.basename(path).endswith(".json"):
+        raise CheckpointError(f"{shown} is a name for data", "name a file that ends in .html")
+    if is_inside(path, place.directory) and os.path.basename(path) != os.path.basename(NAME):
+        raise CheckpointError(f"{shown} lies among the checkpoints", "name a file elsewhere")
+    if not os.path.isdir(os.path.dirname(path)):
+        raise CheckpointError(f"{escape_controls(os.path.dirname(path))} is not a folder", "make it first")
+    return path
+
+
+def write_page(path: str, text: str, *, force: bool) -> None:
+    """Writes the page whole or not at all. force: also over a file that is no page of ours. Raises CheckpointError."""
+    shown = escape_controls(path)
+    if os.path.lexists(path) and not os.path.isfile(path):
+        raise CheckpointError(f"{shown} is not a plain file", "name another one")
+    if os.path.exists(path) and not force:
+        is_ours = False
+        with suppress(OSError), open(path, "rb") as stream:
+            is_ours = _MARK in stream.read(_LOOKED_AT)
+        if not is_ours:
+            raise CheckpointError(f"{shown} is there already, and is not a report", "name another file, or use --force")
+    write_file(path, text.encode("utf-8"))
+
+
+def find_exposure(place: Place, path: str) -> list[Finding]:
+    work_tree = place.work_tree
+    if work_tree is None or not is_inside(path, work_tree) or (place.git_dir and is_inside(path, place.git_dir)):
+        return []
+    name = relative_path(path, work_tree)
+    ignored = run_git(["check-ignore", "-q", "--", name], work_tree, env=clean_env(os.environ), check=False)
+    if ignored.code == 0:
+        return []
+    hint = f"without -o it goes into the git directory; or: echo /{escape_controls(name)} >> .gitignore"
+    message = "the report lies in the work tree, where git add takes it along"
+    return [Finding("report/not-ignored", "note", message, name, hint=hint)]

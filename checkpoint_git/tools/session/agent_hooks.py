@@ -2,8 +2,12 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.outcome import Answer
+from checkpoint_git.core.terminal_text import escape_controls
 
 _MOST_BYTES = 8 << 20  # what is looked at
 _MOST_DRAINED = 64 << 20  # what is taken, so that the agent can finish writing
@@ -105,6 +109,13 @@ SHAPES = {
     ),
 }
 FORMATS = ("text", "json", *SHAPES)
+_COULD_NOT_TELL = 2
+
+
+def make_error_answer(verb: str, words: Sequence[str], error: CheckpointError) -> Answer:
+    # No session is disturbed: trouble is one line on stderr
+    message = " ".join(escape_controls(error.message).split())
+    return Answer((), _COULD_NOT_TELL if "--strict" in words else 0, f"checkpoint {verb}: {message}")
 
 
 def render_shape(value: Any) -> str:

@@ -4,6 +4,7 @@ goes wrong, the session starts.
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation
@@ -31,7 +32,7 @@ exit codes:
   2    with --strict: it could not tell"""
 
 FORMATS = agent_hooks.FORMATS  # what --format takes here
-_COULD_NOT_TELL = 2
+tell_error = partial(agent_hooks.make_error_answer, "prime")
 MOST_LINES = 60  # with the lines around the fence
 MOST_TOKENS = 1_500
 LEAST_TOKENS = 200  # below that nothing but the frame would fit
@@ -68,11 +69,6 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
     if not lines:
         return Answer((), 0)
     return Answer([render_shape(SHAPES[args.format].prime(text)) if args.format in SHAPES else text, "\n"], 0)
-
-
-def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
-    message = " ".join(escape_controls(error.message).split())
-    return Answer((), _COULD_NOT_TELL if "--strict" in words else 0, f"checkpoint prime: {message}")
 
 
 def prime(

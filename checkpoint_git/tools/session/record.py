@@ -4,7 +4,7 @@ Times of files on one disk are compared with times of files on the same disk: no
 """
 
 import os
-from typing import NamedTuple
+from contextlib import suppress
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import Place, find_place, plan_place
@@ -14,13 +14,6 @@ FOLDER = "checkpoint/sessions"  # in a work tree's own git directory
 _REMINDED = ".told"
 _MOST_KEPT = 64
 _KEPT_FOR = 30 * 86_400 * 10**9  # nanoseconds
-
-
-class Session(NamedTuple):
-    """Nanoseconds of the file system's clock, None where that never happened."""
-
-    started: int | None
-    told: int | None
 
 
 def find_quietly(cwd: str) -> Place | None:
@@ -33,9 +26,13 @@ def find_quietly(cwd: str) -> Place | None:
         return None
 
 
-def read_session(git_dir: str, name: str) -> Session:
-    path = os.path.join(git_dir, FOLDER, name)
-    return Session(read_time(path), read_time(path + _REMINDED))
+# in nanoseconds of the file system's clock, None where that never happened
+def read_started(git_dir: str, name: str) -> int | None:
+    return read_time(os.path.join(git_dir, FOLDER, name))
+
+
+def read_told(git_dir: str, name: str) -> int | None:
+    return read_time(os.path.join(git_dir, FOLDER, name + _REMINDED))
 
 
 def write_start(git_dir: str, name: str, *, anew: bool) -> None:
@@ -57,10 +54,8 @@ def write_start(git_dir: str, name: str, *, anew: bool) -> None:
 
 def write_told(git_dir: str, name: str) -> None:
     """Note that a session was reminded now."""
-    try:
+    with suppress(OSError):
         _touch(os.path.join(git_dir, FOLDER, name + _REMINDED))
-    except OSError:
-        return
 
 
 def remove_session(git_dir: str, name: str) -> None:

@@ -4,14 +4,13 @@ It reminds when work went on and no checkpoint was written. It never fails a ses
 """
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation
-from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.tools.session import agent_hooks
 from checkpoint_git.tools.session.agent_hooks import SHAPES, HookInput, read_hook_input, render_shape
-from checkpoint_git.tools.session.record import find_quietly, read_session, remove_session, write_start, write_told
+from checkpoint_git.tools.session.record import find_quietly, read_told, remove_session, write_start, write_told
 from checkpoint_git.tools.session.work import describe_work, find_work, may_block
 
 SUMMARY = "remind a session that work went on and no checkpoint was written: for the hooks of an agent"
@@ -31,7 +30,7 @@ exit codes:
   2    with --strict: it could not tell"""
 
 FORMATS = agent_hooks.FORMATS  # what --format takes here
-_COULD_NOT_TELL = 2
+tell_error = partial(agent_hooks.make_error_answer, "session")
 _SECOND = 10**9
 _PAUSE = 15 * 60  # seconds between two reminders at the end of a turn
 _EVENTS = ("start", "stop", "precompact", "end")
@@ -59,11 +58,6 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
     return Answer([render_shape(shape(text)), "\n"] if shape else (), 0)
 
 
-def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
-    message = " ".join(escape_controls(error.message).split())
-    return Answer((), _COULD_NOT_TELL if "--strict" in words else 0, f"checkpoint session: {message}")
-
-
 def remind(
     event: str, cwd: str, now: int, env: Mapping[str, str], told: HookInput, *, block: bool = False
 ) -> tuple[str, bool]:
@@ -82,7 +76,7 @@ def remind(
         work = find_work(place, told.session, env)
         return describe_work(work) if work else "", False
     else:
-        earlier = read_session(place.git_dir, told.session).told or 0
+        earlier = read_told(place.git_dir, told.session) or 0
         # once in a while at most, and never because of what it said itself
         if not (told.active or told.ended or 0 <= now - earlier // _SECOND < _PAUSE):
             work = find_work(place, told.session, env, earlier)

@@ -11,7 +11,7 @@ from checkpoint_git.disk.discover import Place
 from checkpoint_git.git.run import clean_env, stream_git
 from checkpoint_git.protocols.contract import find_files
 from checkpoint_git.protocols.registry import own_folders
-from checkpoint_git.tools.session.record import read_session, read_time
+from checkpoint_git.tools.session.record import read_started, read_time
 
 # the folders in which nothing is work
 _OURS = tuple(own_folders())
@@ -47,7 +47,7 @@ def find_work(place: Place, session: str, env: Mapping[str, str], since: int = 0
     None too outside git, and for a session whose start is not known. since: a later time to count from, nanoseconds.
     Raises CheckpointError where git fails.
     """
-    started = read_session(place.git_dir, session).started if place.git_dir else None
+    started = read_started(place.git_dir, session) if place.git_dir else None
     if started is None or place.work_tree is None:
         return None
     try:

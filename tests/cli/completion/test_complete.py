@@ -20,7 +20,7 @@ def repo(tmp_path: Path) -> GitRepo:
 
 
 def values(completed: Completed) -> list[str]:
-    return [one.value for one in completed.candidates]
+    return [one.value for one in completed[0]]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_an_empty_line_offers_every_verb_that_is_listed(repo: GitRepo) -> None:
 
 @pytest.mark.parametrize("verb", sorted(verb for verb, (_, summary) in VERBS.items() if summary))
 def test_every_verb_offers_its_own_options_with_words_about_them(verb: str, repo: GitRepo) -> None:
-    found = complete([verb, "--"], str(repo.path)).candidates
+    found = complete([verb, "--"], str(repo.path))[0]
     assert {"--format", "--json"} <= {one.value for one in found}
     assert all(one.text for one in found if one.value != "--")
 
@@ -97,11 +97,11 @@ def test_branches_are_offered_where_a_commit_may_stand(repo: GitRepo) -> None:
     ("words", "shell"), [(["validate", ""], ":files"), (["-C", ""], ":folders"), (["rp", "create", ""], ":files")]
 )
 def test_files_and_folders_are_left_to_the_shell(words: list[str], shell: str, repo: GitRepo) -> None:
-    assert complete(words, str(repo.path)).shell == shell
+    assert complete(words, str(repo.path))[1] == shell
 
 
 def test_what_a_shell_would_run_is_never_offered(repo: GitRepo) -> None:
-    found = complete(["update", "build", "--progress_table["], str(repo.path)).candidates
+    found = complete(["update", "build", "--progress_table["], str(repo.path))[0]
     assert found
     assert not any("$" in one.value for one in found)
 

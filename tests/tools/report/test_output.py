@@ -4,7 +4,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import Place, find_place
-from checkpoint_git.tools.report.output import find_exposure, plan_path, write_page
+from checkpoint_git.tools.report.verb import find_exposure, plan_path, write_page
 
 OURS = '<!DOCTYPE html>\n<html><meta charset="utf-8"><meta name="generator" content="checkpoint-git report">'
 

@@ -1,23 +1,23 @@
 import os
 from pathlib import Path
 
-from checkpoint_git.tools.session.record import FOLDER, Session, read_session, remove_session, write_start, write_told
+from checkpoint_git.tools.session.record import FOLDER, read_started, read_told, remove_session, write_start, write_told
 
 
 def test_the_start_of_a_session_is_noted_once(tmp_path: Path) -> None:
-    assert read_session(str(tmp_path), "a") == Session(None, None)
+    assert (read_started(str(tmp_path), "a"), read_told(str(tmp_path), "a")) == (None, None)
     write_start(str(tmp_path), "a", anew=False)
     os.utime(tmp_path / FOLDER / "a", ns=(5, 5 * 10**18))
     write_start(str(tmp_path), "a", anew=False)
-    assert read_session(str(tmp_path), "a").started == 5 * 10**18
+    assert read_started(str(tmp_path), "a") == 5 * 10**18
 
 
 def test_a_session_that_begins_afresh_was_not_reminded_yet(tmp_path: Path) -> None:
     write_start(str(tmp_path), "a", anew=True)
     write_told(str(tmp_path), "a")
-    assert read_session(str(tmp_path), "a").told is not None
+    assert read_told(str(tmp_path), "a") is not None
     write_start(str(tmp_path), "a", anew=True)
-    assert read_session(str(tmp_path), "a").told is None
+    assert read_told(str(tmp_path), "a") is None
 
 
 def test_an_ended_session_leaves_nothing(tmp_path: Path) -> None:
