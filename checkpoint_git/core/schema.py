@@ -1,6 +1,7 @@
 """JSON Schema: a quick answer for what is surely valid, and jsonschema's own words for the rest."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext
@@ -11,22 +12,19 @@ Check = Callable[[Any], bool]
 class Schema:
     """A schema (draft 2020-12) and its quick check, each made when first asked for: most who need one need it alone."""
 
-    def __init__(self, load_document: Callable[[], Any], check: Check | None = None) -> None:
+    def __init__(self, load_document: Callable[[], Any]) -> None:
         self._load_document = load_document
-        self._document: Any = None
-        self._check = check
 
-    @property
+    @cached_property
     def document(self) -> Any:
-        if self._document is None:
-            self._document = self._load_document()
-        return self._document
+        return self._load_document()
 
-    @property
+    @cached_property
     def check(self) -> Check:
-        if self._check is None:
-            self._check = _make_check(self.document)
-        return self._check
+        try:
+            return make_check(self.document)
+        except (NotSureError, RecursionError):
+            return _refuse
 
 
 class Mismatch(NamedTuple):
@@ -46,26 +44,16 @@ def load_schema(text: str) -> Schema:
     return Schema(lambda: document)
 
 
-def _make_check(document: Any) -> Check:
-    from checkpoint_git.core.schemacode import NotSureError, write_check
-
-    try:
-        source = compile(write_check(document), "<schema>", "exec")
-    except (NotSureError, SyntaxError, RecursionError, MemoryError):  # unknown, or nested deeper than Python's own code
-        return lambda value: False
-    names: dict[str, Any] = {}
-    exec(source, names)  # noqa: S102 (our own text: of the schema's it holds literals alone, spelled by repr)
-    check: Check = names["check"]
-    return check
-
-
 def is_surely_valid(schema: Schema, value: Any) -> bool:
     """As jsonschema, format checks off, would accept it. False says nothing: ask explain."""
-    return schema.check(value)
+    try:
+        return schema.check(value)
+    except NotSureError:
+        return False
 
 
 # The only owner of jsonschema, which costs ten times an interpreter's start and is imported only to explain a failure.
-# It knows no protocol. What schemacode.py does not know makes it answer "not surely".
+# It knows no protocol. What make_check does not know makes it answer "not surely".
 def explain(schema: Schema, value: Any) -> list[Mismatch]:
     """In jsonschema's view (format checks off); [] where the value is valid."""
     from jsonschema import Draft202012Validator
@@ -83,3 +71,223 @@ def explain(schema: Schema, value: Any) -> list[Mismatch]:
         else:
             found.append(Mismatch(where, str(error.validator), error.validator_value, error.instance, error.message))
     return list({(mismatch.where, mismatch.keyword): mismatch for mismatch in found}.values())
+
+
+# the quick check
+
+_ANNOTATIONS = frozenset(
+    ["$schema", "$id", "$comment", "$defs", "title", "description", "default", "examples", "deprecated", "format"]
+)
+_KEYWORDS = frozenset(
+    (
+        "$ref", "type", "enum", "const", "minLength", "maxLength", "pattern", "minItems", "maxItems", "items",
+        "minimum", "exclusiveMinimum", "required", "properties", "patternProperties", "additionalProperties",
+    )
+)  # fmt: skip
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,), "object": (dict,), "array": (list,), "boolean": (bool,), "null": (type(None),),
+    "integer": (int, float), "number": (int, float),
+}  # fmt: skip
+
+
+_NO_END = float("inf")
+
+
+class NotSureError(Exception):
+    """The schema uses what the quick check does not know."""
+
+
+def make_check(document: Any) -> Check:
+    """True only where jsonschema, format checks off, accepts the value. Raises NotSureError."""
+    return _Maker(document.get("$defs", {}) if isinstance(document, dict) else {}).make(document) or _accept
+
+
+def _accept(value: Any) -> bool:
+    return True
+
+
+def _refuse(value: Any) -> bool:
+    return False
+
+
+class _Members(dict[str, Check | None]):
+    """By name, each made when a value first has it: most values have few of those that a schema knows."""
+
+    def __init__(self, make: Callable[[Any], Check | None], schemas: Mapping[str, Any], others: Check | None) -> None:
+        super().__init__()
+        self._make, self._schemas, self._others = make, schemas, others
+
+    def __missing__(self, name: str) -> Check | None:
+        if name not in self._schemas:
+            return self._others
+        self[name] = made = self._make(self._schemas[name])
+        return made
+
+
+# A schema becomes functions, and each value goes through those for its own type. None stands for a function that
+# accepts everything: it need not be called.
+class _Maker:
+    def __init__(self, definitions: Mapping[str, Any]) -> None:
+        self._definitions = definitions
+        self._made: dict[str, Check] = {}
+
+    def make(self, schema: Any) -> Check | None:
+        if isinstance(schema, bool):
+            return None if schema else _refuse
+        if not isinstance(schema, dict):
+            raise NotSureError
+        known = {key: schema[key] for key in schema if key not in _ANNOTATIONS and not key.startswith("x-")}
+        if not known.keys() <= _KEYWORDS:
+            raise NotSureError
+        types, texts, number = _read_types(known), _read_texts(known), _make_number_check(known)
+        checks: dict[type, Check | None] = {
+            str: _make_text_check(known, texts),
+            int: number,
+            float: number,
+            list: self._make_array_check(known),
+            dict: self._make_object_check(known),
+        }
+        if types and "integer" in types and "number" not in types:
+            checks[float] = lambda value: value.is_integer() and (number is None or number(value))
+        allowed = None if types is None else frozenset(each for name in types for each in _TYPES[name])
+        if texts is not None:  # texts alone are allowed: nothing but a text passes
+            allowed = frozenset((str,)) & (allowed or {str})
+        by_type = {kind: check for kind, check in checks.items() if check}
+        referred = self._make_referred(known["$ref"]) if "$ref" in known else None
+        return _join(allowed, by_type, referred) if known else None
+
+    def _make_referred(self, reference: Any) -> Check:
+        name = reference.removeprefix("#/$defs/") if isinstance(reference, str) else ""
+        if reference != f"#/$defs/{name}" or name not in self._definitions:
+            raise NotSureError
+        if name not in self._made:
+            self._made[name] = lambda value: self._made[name](value)  # for a definition that leads back to itself
+            self._made[name] = self.make(self._definitions[name]) or _accept
+        return self._made[name]
+
+    def _make_array_check(self, schema: Mapping[str, Any]) -> Check | None:
+        least, most = _read_bounds(schema, "minItems", "maxItems")
+        item = self.make(schema.get("items", True))
+        if item:
+            return lambda value: least <= len(value) <= most and all(map(item, value))
+        return None if (least, most) == (0, _NO_END) else lambda value: least <= len(value) <= most
+
+    def _make_object_check(self, schema: Mapping[str, Any]) -> Check | None:
+        names = schema.get("required", [])
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise NotSureError
+        required = frozenset(names)
+        schemas, patterns = _read_object(schema, "properties"), _read_object(schema, "patternProperties")
+        others = self.make(schema.get("additionalProperties", True))
+        if patterns:
+            return self._make_pattern_check(required, schemas, patterns, others)
+        if not (required or schemas or others):
+            return None
+        members = _Members(self.make, schemas, others)
+
+        def check(value: dict[str, Any]) -> bool:
+            if not required <= value.keys():
+                return False
+            for name, member in value.items():
+                inner = members[name]
+                if inner is not None and not inner(member):
+                    return False
+            return True
+
+        return check
+
+    def _make_pattern_check(
+        self, required: frozenset[str], schemas: Mapping[str, Any], patterns: Mapping[str, Any], others: Check | None
+    ) -> Check:
+        members = {name: self.make(each) for name, each in schemas.items()}
+        searches = [(_compile(pattern), self.make(each)) for pattern, each in patterns.items()]
+
+        def is_good(name: str, member: Any) -> bool:
+            found = [inner for search, inner in searches if search(name)]
+            found += [members[name]] if name in members else []
+            return all(inner is None or inner(member) for inner in (found or [others]))
+
+        return lambda value: required <= value.keys() and all(is_good(*each) for each in value.items())
+
+
+def _join(allowed: frozenset[type] | None, by_type: Mapping[type, Check], referred: Check | None) -> Check:
+    if allowed and len(allowed) == 1 and not referred:
+        (kind,) = allowed
+        only = by_type.get(kind)
+        return (lambda value: type(value) is kind and only(value)) if only else lambda value: type(value) is kind
+
+    def check(value: Any) -> bool:
+        if (allowed is not None and type(value) not in allowed) or (referred is not None and not referred(value)):
+            return False
+        inner = by_type.get(type(value))
+        return inner is None or inner(value)
+
+    return check
+
+
+def _make_text_check(schema: Mapping[str, Any], texts: "frozenset[str] | None") -> Check | None:
+    least, most = _read_bounds(schema, "minLength", "maxLength")
+    search = _compile(schema["pattern"]) if "pattern" in schema else None
+    if (least, most, search) == (0, _NO_END, None):
+        return texts.__contains__ if texts is not None else None
+    if (least, most, search, texts) == (1, _NO_END, None, None):
+        return bool
+    return lambda value: (
+        least <= len(value) <= most and (search is None or bool(search(value))) and (texts is None or value in texts)
+    )
+
+
+def _make_number_check(schema: Mapping[str, Any]) -> Check | None:
+    if "minimum" not in schema and "exclusiveMinimum" not in schema:
+        return None
+    least, below = (_read_whole(schema, name, -_NO_END) for name in ("minimum", "exclusiveMinimum"))
+    return lambda value: value >= least and value > below
+
+
+def _compile(pattern: Any) -> Callable[[str], Any]:
+    import re
+
+    try:
+        return re.compile(pattern).search
+    except (TypeError, re.error, OverflowError):
+        raise NotSureError from None
+
+
+def _read_bounds(schema: Mapping[str, Any], least: str, most: str) -> tuple[float, float]:
+    return _read_whole(schema, least, 0), _read_whole(schema, most, _NO_END)
+
+
+def _read_whole(schema: Mapping[str, Any], keyword: str, default: float) -> float:
+    number = schema.get(keyword, default)
+    if keyword in schema and type(number) is not int:
+        raise NotSureError
+    found: float = number
+    return found
+
+
+def _read_types(schema: Mapping[str, Any]) -> list[str] | None:
+    if "type" not in schema:
+        return None
+    names = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) and name in _TYPES for name in names):
+        raise NotSureError
+    return names
+
+
+def _read_texts(schema: Mapping[str, Any]) -> "frozenset[str] | None":
+    # the texts that enum and const leave, None where there is neither
+    if "const" in schema and "enum" in schema:
+        raise NotSureError
+    texts = [schema["const"]] if "const" in schema else schema.get("enum")
+    if texts is None:
+        return None
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise NotSureError
+    return frozenset(texts)
+
+
+def _read_object(schema: Mapping[str, Any], keyword: str) -> dict[str, Any]:
+    found = schema.get(keyword, {})
+    if not isinstance(found, dict):
+        raise NotSureError
+    return found

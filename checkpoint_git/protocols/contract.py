@@ -16,7 +16,7 @@ from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block
-from checkpoint_git.core.schema import Check, Mismatch, Schema
+from checkpoint_git.core.schema import Mismatch, Schema
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.registry import KINDS, PROTOCOLS
 
@@ -220,11 +220,8 @@ def open_room(kind: str) -> Room:
         row = next(each for each in KINDS if each.name == kind)
         layout, rules = (cast(Any, import_module(f"{row.package}.{name}")) for name in ("layout", "rules"))
         path = os.path.join(os.path.dirname(str(rules.__file__)), row.schema)
-        quick = load_part(row.package, row.schema.removesuffix(".json") + "_check")  # made from the schema, beside it
-        check: Check | None = quick.check if quick else None
         own = load_part(row.package, "validate")
-        schema = Schema(lambda: _load_document(path), check)
-        _opened[kind] = Room(layout, rules, schema, own.check_file if own else None)
+        _opened[kind] = Room(layout, rules, Schema(lambda: _load_document(path)), own.check_file if own else None)
     return _opened[kind]
 
 
