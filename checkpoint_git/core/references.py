@@ -21,7 +21,7 @@ _URL = re.compile(r"https?://[^\s<>\"'`]*[^\s<>\"'`.,;:!?)\]}]")
 # Seldom needed, so texts: `re` compiles and keeps them when they are first used.
 _URL_NUMBER = (
     r"https?://[^/]+/(?P<repository>[^\s?#]+?)(?:/-)?/"
-    r"(?P<kind>pull|pulls|pull-requests|pullrequest|issues|merge_requests)/(?P<number>\d{1,9})(?!\d)"
+    r"(?P<kind>pull|pulls|pull-requests|pullrequest|issues|merge_requests|\+)/(?P<number>\d{1,9})(?!\d)"
 )
 _URL_TICKET = r"/(?:browse|issue|issues|ticket|tickets|story)/(?P<ticket>[A-Za-z][A-Za-z0-9]{1,9}-\d{1,7})(?![\w-])"
 
@@ -72,15 +72,23 @@ def _take(match: re.Match[str], references: list[str], found: list[Mention]) -> 
     return " " * len(match[0]) if references else match[0]
 
 
-def unqualify(reference: str, own: frozenset[str]) -> str:
-    """A reference without the repository it names, where that is ours. own: the names of this repository, without their
-    owners (a fork keeps the name), lower case; empty when unknown, and then every repository counts as ours.
+def unqualify(reference: str, own: frozenset[str], *, any_owner: bool = False) -> str:
+    """A reference without the repository it names, where that is ours. own: what the remotes call this repository, see
+    repository_path; empty when unknown, and then every repository counts as ours. any_owner: only names are compared.
     """
     at = max(reference.rfind("#"), reference.rfind("!"))
-    repository = reference[:at] if at > 0 else ""
-    if repository and (not own or repository.rpartition("/")[2] in own):
-        return reference[at:]
-    return reference
+    named = f"/{repository_path(reference[:at])}" if at > 0 else ""
+    if any_owner:
+        named, own = f"/{named.rpartition('/')[2]}", frozenset(f"/{one.rpartition('/')[2]}" for one in own)
+    # a remote may be reached below another folder, or by a name without its owner
+    is_own = any(f"/{one}".endswith(named) or named.endswith(f"/{one.lstrip('/')}") for one in own)
+    return reference[at:] if named and (not own or is_own) else reference
+
+
+def repository_path(path: str) -> str:
+    """A repository as its address has it, without what some servers add: "acme/app"."""
+    added = ("", "_git", "v3", "scm", "projects", "repos")
+    return "/".join(part for part in path.lower().split("/") if part not in added)
 
 
 def _read_url(match: re.Match[str]) -> list[str]:

@@ -2,22 +2,22 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.references import repository_path
 from checkpoint_git.git.history.log import environment
 from checkpoint_git.git.objects import Blobs, has_commit, read_commit, read_headers
-from checkpoint_git.git.run import clean_env, offline_env, run_git, stream_git
+from checkpoint_git.git.run import offline_env, run_git, stream_git
 
-_REMOTE = r"^(?:\w[\w+.-]*://(?!/)[^/]+/|[^/\s]+@?[^/\s]*:(?!//)).*?(?P<name>[^/]+?)(?:\.git)?/*$"
+_REMOTE = r"^(?:\w[\w+.-]*://(?!/)[^/]+/|[^/\s]+@?[^/\s]*:(?!//))/*(?P<path>.+?)(?:\.git)?/*$"
 _ID = re.compile(r"[0-9a-f]{7,64}")
-_ID_FIRST = re.compile(r"[0-9a-f]{7,64}(?!\w)")
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+/-]*")
 
 
 def read_own_names(work_tree: str) -> frozenset[str]:
-    """Without the owner, lower case: {"app"} for github.com/acme/app.git."""
+    """{"acme/app"} for github.com/acme/app.git, see repository_path."""
     words = ["config", "--get-regexp", "-z", r"^remote\..*\.url$"]
     try:
         out = b"".join(stream_git(words, work_tree, env=environment()))
@@ -25,7 +25,7 @@ def read_own_names(work_tree: str) -> frozenset[str]:
         return frozenset()
     urls = (record.partition(b"\n")[2].decode("utf-8", "replace") for record in out.split(b"\0") if record)
     matches = (re.match(_REMOTE, url) for url in urls)
-    return frozenset(match["name"].lower() for match in matches if match)
+    return frozenset(repository_path(match["path"]) for match in matches if match)
 
 
 class Tag(NamedTuple):
@@ -92,16 +92,3 @@ def read_standing(work_tree: str, start: str, tags: Sequence[str]) -> Standing:
     words = ["rev-list", "--left-right", "--count", f"{head}...{commits[0]}"]
     behind, ahead = run_git(words, work_tree, env=env).out.split()
     return Standing(head, commits[0], int(behind), int(ahead))
-
-
-def read_evidence_times(work_tree: str, sentences: Iterable[str]) -> dict[str, int]:
-    """Seconds since 1970 for each sentence of evidence (see history.evidence) whose commit this clone has."""
-    ids = {sentence: match[0] for sentence in sentences if (match := _ID_FIRST.match(sentence))}
-    if not ids:
-        return {}
-    words = ["log", "--no-walk=unsorted", "--no-show-signature", "--no-color", "--format=%H %ct", "--ignore-missing"]
-    result = run_git([*words, "--stdin"], work_tree, stdin="\n".join(ids.values()).encode(), env=clean_env(os.environ))
-    lines = (line.split() for line in result.out.decode("ascii", "replace").splitlines())
-    times = {commit: int(when) for commit, when in lines}
-    found = ((sentence, commit) for sentence, short in ids.items() for commit in times if commit.startswith(short))
-    return {sentence: times[commit] for sentence, commit in found}

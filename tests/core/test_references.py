@@ -67,9 +67,14 @@ def test_a_hostile_text_is_read_in_linear_time_and_names_a_bounded_number(piece:
     assert_linear(lambda size: find_mentions(piece * (size // len(piece)) + end), 20_000)
 
 
-def test_a_repository_of_the_same_name_is_ours_and_another_is_not() -> None:
-    own = frozenset({"app"})
-    assert unqualify("fork/app#12", own) == "#12"
+def test_a_repository_with_a_name_of_a_remote_is_ours_and_another_is_not() -> None:
+    own = frozenset({"acme/app"})
+    assert unqualify("acme/app#12", own) == "#12"
+    assert unqualify("gitlab/acme/app!12", own) == "!12"  # below a folder of the server
+    assert unqualify("projects/acme/repos/app#12", own) == "#12"
+    assert unqualify("fork/app#12", own) == "fork/app#12"
+    assert unqualify("fork/app#12", own, any_owner=True) == "#12"
     assert unqualify("acme/other#12", own) == "acme/other#12"
+    assert unqualify("acme/other#12", own, any_owner=True) == "acme/other#12"
     assert unqualify("acme/other!12", frozenset()) == "!12"
     assert unqualify("ABC-1", own) == "ABC-1"

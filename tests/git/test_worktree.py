@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from checkpoint_git.git.refs import read_default_branch, read_evidence_times, read_newest_tag
+from checkpoint_git.git.refs import read_default_branch, read_newest_tag
 from checkpoint_git.git.worktree import read_changed, read_uncommitted, read_unmerged
 from tests.support.repos import GitRepo
 
@@ -103,13 +103,3 @@ def test_the_default_branch_is_the_remotes_own_else_one_of_the_usual_names(repo:
     repo.git("update-ref", "refs/remotes/origin/dev", "HEAD")
     repo.git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/dev")
     assert read_default_branch(str(repo.path), "file", env) == ("origin/HEAD", b"main\n")
-
-
-def test_evidence_has_the_time_of_its_commit(repo: GitRepo, env: dict[str, str]) -> None:
-    at = {**env, "GIT_COMMITTER_DATE": "@1800000000 +0000"}
-    assert repo.run("git", "commit", "-q", "--allow-empty", "-m", "x", env=at).returncode == 0
-    head = repo.git("rev-parse", "HEAD")
-    known, unknown = f'{head[:9]} "x" (rule)', "abcdef123 (rule)"
-    assert read_evidence_times(str(repo.path), [known, unknown, "no id", ""]) == {known: 1_800_000_000}
-    assert read_evidence_times(str(repo.path), [unknown]) == {}
-    assert read_evidence_times(str(repo.path), []) == {}

@@ -48,7 +48,7 @@ def text_of(repo: GitRepo, skill: str, **changes: Any) -> str:
     fields: dict[str, Any] = {
         "skill": skill,
         "project_dir": str(repo.path),
-        "created_at": ago(60),
+        "created_at": ago(75),
         "updated_at": write_instant(WRITTEN - HOUR),
         "context_primer": {"key_decisions": ["SQLite"], "generated_files": ["docs/plan.md"], "user_preferences": []},
         **changes,

@@ -1,10 +1,12 @@
 """Documents for the pure checks, made from values."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.skill.next_action import FindProof, Proof
 from checkpoint_git.protocols.validate import check_document
 from tests.support.samples import checkpoint
 
@@ -33,3 +35,8 @@ def broken(skill: str = "bad", data: bytes = b"null") -> Document:
 def decision(**changes: Any) -> dict[str, Any]:
     """An open blocker that needs the user."""
     return {"id": "b1", "description": "Which region?", "needs": "user_decision", **changes}
+
+
+def proving(texts: Mapping[str, str], *, sure: bool = True) -> FindProof:
+    """What finds the proof of the actions that have these texts: text -> evidence."""
+    return lambda path, text: Proof(sure, "#1 is merged", texts[text]) if text in texts else None

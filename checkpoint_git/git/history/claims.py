@@ -13,6 +13,7 @@ class Commit(NamedTuple):
     parents: int  # how many
     subject: str
     body: str  # the message below the subject
+    when: int = 0  # seconds since 1970
 
 
 class Claims(NamedTuple):

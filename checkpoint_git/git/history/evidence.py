@@ -4,9 +4,10 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.references import unqualify
 from checkpoint_git.core.terminal_text import shorten
-from checkpoint_git.git.history.claims import Claims, Commit
+from checkpoint_git.git.history.claims import TRAILER_RULE, Claims, Commit
 
 _MOST = 100  # commits that are weighed for one reference, and reverts of it
 
@@ -14,6 +15,22 @@ _MOST = 100  # commits that are weighed for one reference, and reverts of it
 class Told(NamedTuple):
     commit: Commit
     claims: Claims
+
+
+class Evidence(NamedTuple):
+    """That a reference is merged. commit: its full id. when: seconds since 1970. sure: False where the reference names
+    a repository, and no remote tells whether that is this one.
+    """
+
+    commit: str
+    when: int
+    subject: str
+    rule: str
+    sure: bool = True
+
+    def __str__(self) -> str:
+        """Such as: 1a2b3c4d5 "Merge pull request #12 from ada/search", 2026-03-11 (its merge)."""
+        return f'{self.commit[:9]} "{shorten(self.subject, 80)}", {write_instant(self.when)[:10]} ({self.rule})'
 
 
 Pair = tuple[str, str]  # ids of commits; the question is whether the first is in the history of the second
@@ -27,7 +44,8 @@ def names_repositories(told: Iterable[Told]) -> bool:
 def unqualify_all(told: Iterable[Told], own: frozenset[str]) -> list[Told]:
     plain: list[Told] = []
     for commit, (merged, reverted, undone) in told:
-        named = {unqualify(reference, own): rule for reference, rule in merged.items()}
+        # "See merge request acme/app!12" is about the repository that it was written in, whoever has a copy of it
+        named = {unqualify(one, own, any_owner=rule == TRAILER_RULE): rule for one, rule in merged.items()}
         taken_back = frozenset(unqualify(reference, own) for reference in reverted)
         plain.append(Told(commit, Claims(named, taken_back, undone)))
     return plain
@@ -43,12 +61,13 @@ def find_questions(told: Sequence[Told], wanted: frozenset[str]) -> Pairs:
     return frozenset(questions)
 
 
-def decide_merged(told: Sequence[Told], wanted: frozenset[str], pairs: Pairs) -> dict[str, str]:
-    """Reference -> its first evidence, such as: 1a2b3c4d5 "Merge pull request #12 from ada/search" (its merge)."""
-    found: dict[str, str] = {}
+def decide_merged(told: Sequence[Told], wanted: frozenset[str], pairs: Pairs) -> dict[str, Evidence]:
+    """Reference -> the newest evidence that stands."""
+    found: dict[str, Evidence] = {}
     for reference, group in _group(told, wanted).items():
         if one := _find_standing(group, pairs):
-            found[reference] = f"{_say(one.commit)} ({one.claims.merged[reference]})"
+            commit = one.commit
+            found[reference] = Evidence(commit.id, commit.when, commit.subject, one.claims.merged[reference])
     return found
 
 

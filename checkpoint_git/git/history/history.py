@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.git.history.log import PLAIN_LOG, environment, has_commits, read_blocks, read_words, run
-from checkpoint_git.git.objects import read_headers
+from checkpoint_git.git.objects import parse_changes, read_blobs, read_headers
 
 _MAX_SUBJECT = 1_000  # characters
 _MAX_STEPS = 20_000  # of HEAD's own line, whose changes are looked at
+_MOST_VERSIONS = 2_000  # of files, that are read
 _MAX_DEPTH = 20_000  # commits behind HEAD in which a path that is gone is looked for
 _FEW = 100  # paths that git itself looks for; more of them it compares one by one with every name it meets
 
@@ -31,6 +32,17 @@ class Change(NamedTuple):
     when: int  # seconds since 1970
     subject: str
     paths: frozenset[str]  # what it changed, with "/"
+
+
+def read_versions(work_tree: str, paths: Sequence[str], since: int) -> Iterator[tuple[str, bytes]]:
+    """(path, content) of every version of some files that HEAD's own line had since an instant, newest first."""
+    words = [*PLAIN_LOG, f"--max-count={_MAX_STEPS}", "--first-parent", "-m", "--raw", "--no-abbrev", "--no-renames"]
+    words += ["--no-ext-diff", "--no-relative", f"--since=@{max(since, 0)} +0000", "--format=", "HEAD", "--"]
+    out = run([*words, *(f":(top,literal){path}" for path in paths)], work_tree).out
+    versions = [(one.path, one.after.blob) for one in parse_changes(out) if one.after and one.after.is_file]
+    versions = versions[:_MOST_VERSIONS]
+    contents = read_blobs(work_tree, [blob for _, blob in versions], environment())
+    yield from zip((path for path, _ in versions), contents, strict=True)
 
 
 _STEP = rb"(?s)\n?\x01(?P<id>[0-9a-f]{40,64}) (?P<when>\d+) (?P<subject>.*)"

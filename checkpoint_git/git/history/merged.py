@@ -1,19 +1,21 @@
 """What HEAD's history merged: the few commits that could tell, found by look-up, go through the rules of evidence."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TypeVar
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.references import unqualify
 from checkpoint_git.git.history import evidence
 from checkpoint_git.git.history.claims import Commit, find_claims
-from checkpoint_git.git.history.evidence import Pair, Pairs, Told
+from checkpoint_git.git.history.evidence import Evidence, Pair, Pairs, Told
 from checkpoint_git.git.history.index import SMALLEST, History, Place, read_history
 from checkpoint_git.git.history.log import PLAIN_LOG, environment, read_blocks
 from checkpoint_git.git.history.reference_scan import MAX_MESSAGE, REVERTS, find_keys, find_revert_key
 from checkpoint_git.git.refs import read_own_names
 from checkpoint_git.git.run import GitMissingError, stream_git
 
-_Decide = Callable[[Sequence[Told], frozenset[str], Pairs], dict[str, str]]
+_Answer = TypeVar("_Answer")
+_Decide = Callable[[Sequence[Told], frozenset[str], Pairs], dict[str, _Answer]]
 
 _MAX_SUBJECT = 1_000  # characters
 _AT_ONCE = 1_000  # commits that are asked for on one command line
@@ -25,19 +27,23 @@ _SINGLE = 16  # questions about ancestry that are asked one by one, whatever the
 _WORTH = 5_000  # commits that git walks through in the time in which it starts
 
 
-def read_merged(work_tree: str, references: set[str], smallest: int = SMALLEST) -> dict[str, str]:
-    """Reference -> a sentence of evidence, for those that HEAD's history merged and did not take back. references: in
+def read_merged(work_tree: str, references: set[str], smallest: int = SMALLEST) -> dict[str, Evidence]:
+    """Reference -> evidence, for those that HEAD's history merged and did not take back. references: in
     the spellings of core.references. In a shallow clone it is right as far as it goes. smallest: commits from which on
     an index is kept.
     """
-    return _answer(work_tree, references, evidence.decide_merged, smallest)
+    found = _answer(work_tree, references, evidence.decide_merged, smallest)
+    named = {reference for reference in found if "/" in reference}
+    if named and not read_own_names(work_tree):
+        found |= {reference: found[reference]._replace(sure=False) for reference in named}
+    return found
 
 
 def read_taken_back(work_tree: str, references: set[str], smallest: int = SMALLEST) -> dict[str, str]:
     return _answer(work_tree, references, evidence.decide_taken_back, smallest)
 
 
-def _answer(work_tree: str, references: set[str], decide: _Decide, smallest: int) -> dict[str, str]:
+def _answer(work_tree: str, references: set[str], decide: _Decide[_Answer], smallest: int) -> dict[str, _Answer]:
     if not references:
         return {}
     own = read_own_names(work_tree) if any("/" in reference for reference in references) else frozenset[str]()
@@ -50,7 +56,9 @@ def _answer(work_tree: str, references: set[str], decide: _Decide, smallest: int
     return {reference: answers[plain] for reference, plain in asked.items() if plain in answers}
 
 
-def _weigh(work_tree: str, history: History | None, wanted: frozenset[str], decide: _Decide) -> dict[str, str]:
+def _weigh(
+    work_tree: str, history: History | None, wanted: frozenset[str], decide: _Decide[_Answer]
+) -> dict[str, _Answer]:
     ids = _find_candidates(work_tree, history, wanted) if history else set()
     if not history or not ids:
         return {}
@@ -93,7 +101,7 @@ def _read_commits(work_tree: str, ids: list[str]) -> list[Commit]:
                 header, _, message = record[:MAX_MESSAGE].decode("utf-8", "replace").partition("\n")
                 subject, _, body = message.partition("\n")
                 commit, when, *parents = header.split()
-                found.append((int(when), Commit(commit, len(parents), subject[:_MAX_SUBJECT], body)))
+                found.append((int(when), Commit(commit, len(parents), subject[:_MAX_SUBJECT], body, int(when))))
     found.sort(key=lambda dated: (-dated[0], -dated[1].parents, dated[1].id))
     return [commit for _, commit in found]
 

@@ -26,8 +26,8 @@ _NUMBERS = (
     rb"!" + _DIGITS,
     *(word + rb"[Ss]?[-\s]*" + _DIGITS for word in (b"P[Rr]", b"pr", b"M[Rr]", b"G[Hh]", b"quest")),
 )
-# pull/12, issues/12, pr/12, gh/12, pullrequest/12; 13 of "#12/13"
-_PATH_NUMBER = rb"/(?<=([slrhtSLRHT0-9])/)" + _DIGITS
+# pull/12, issues/12, pr/12, gh/12, pullrequest/12, +/12; 13 of "#12/13"
+_PATH_NUMBER = rb"/(?<=([slrhtSLRHT0-9+])/)" + _DIGITS
 # the two characters before the dash tell most tickets apart; a date's month and day are none
 _TICKET_NUMBER = rb"-(?=\d)(?<=([A-Za-z0-9]{2})-)(?<![^A-Za-z0-9]\d\d-)(?<![^A-Za-z0-9]\d{4}-)0*(\d{1,7})(?!\d)"
 _IDS = r"[0-9a-fA-F]{7,64}(?:(?:\s*,\s*(?:and\s+)?|\s+(?:and\s+)?)[0-9a-fA-F]{7,64})*"

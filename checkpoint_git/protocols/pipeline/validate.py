@@ -155,8 +155,8 @@ def _read_names(work_tree: str, git_dir: str) -> frozenset[str]:
     from checkpoint_git.git.refs import read_own_names
 
     main, found, _ = git_dir.rpartition("/.git/worktrees/")
-    folders = (work_tree, main) if found else (work_tree,)
-    return read_own_names(work_tree).union(os.path.basename(folder).removesuffix(".git").lower() for folder in folders)
+    folders = [*((work_tree, main) if found else (work_tree,)), *read_own_names(work_tree)]
+    return frozenset(os.path.basename(folder).removesuffix(".git").lower() for folder in folders)
 
 
 _STRANGERS = {

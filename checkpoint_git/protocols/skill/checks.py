@@ -1,6 +1,6 @@
 """What the doctor checks in skill checkpoints: are they valid, and do they still agree with time, files and history?"""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from checkpoint_git.core import jsontext
@@ -8,6 +8,7 @@ from checkpoint_git.core.clock import DAY, write_instant
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.terminal_text import join_some, plural, quote_word, shorten
 from checkpoint_git.disk.discover import relative_path
+from checkpoint_git.git.history.evidence import Evidence
 from checkpoint_git.git.history.history import Change
 from checkpoint_git.protocols.check import REPOSITORY, Context, check
 from checkpoint_git.protocols.skill import layout, store
@@ -279,24 +280,26 @@ _USES: dict[str, tuple[Level, str, str, str]] = {
 @check("drift/action-shipped", "warning", remedy="`checkpoint done SKILL`", fix="safe")
 def find_shipped_actions(facts: SkillFacts) -> Iterator[Finding]:
     """A next action that asks for work which the history has merged."""
-    merged = facts.merged
-    for summary, passage in _find_passages(facts, "actions"):
-        from checkpoint_git.protocols.skill.requests import find_shipped, find_uses
+    for summary, passage, merged in _find_passages(facts, "actions"):
+        from checkpoint_git.protocols.skill.proof import judge_action
+        from checkpoint_git.protocols.skill.requests import asks_only_to_merge, find_uses
 
+        proof = judge_action(passage.text, merged)
         for use in find_uses(passage.text):
             if use.reference not in merged or use.role not in _USES:
                 continue
             level, does, do, hint = _USES[use.role]
+            level = level if merged[use.reference].sure else "note"
             at = int(passage.where.rpartition("/")[2])
             command = _remove(summary, "next_actions", at, passage.text)
-            actions, is_done = _read_actions(facts, summary), find_shipped(passage.text, merged)
+            actions, is_done = _read_actions(facts, summary), proof is not None and proof.sure
             if is_done:
                 hint = "it is done"
             if len(actions) == 1 and summary.status == "in_progress":  # it needs another one
                 done = f'checkpoint done {quote_word(summary.skill)} --next "..."'
                 command = done if is_done else _update(summary, '--next_actions.0="..."')
                 hint = f"{hint}; say what is next"
-            elif is_done and not any(action_done_when(action) for action in actions[at : at + 1]):
+            elif is_done and asks_only_to_merge(passage.text) and not any(map(action_done_when, actions[at : at + 1])):
                 command = f"checkpoint doctor {quote_word(summary.skill)} --fix=drift/action-shipped"
             hint = f"{hint}: {command}"
             by = f"{use.reference}, which is merged: by {merged[use.reference]}"
@@ -307,27 +310,37 @@ def find_shipped_actions(facts: SkillFacts) -> Iterator[Finding]:
 
 @check("drift/blocker-shipped", "warning", remedy="mark the blocker resolved", fix="by name")
 def find_shipped_resolutions(facts: SkillFacts) -> Iterator[Finding]:
-    """An open blocker whose proposed resolution is merged."""
-    merged = facts.merged
-    for summary, passage in _find_passages(facts, "resolutions"):
+    """An open blocker whose proposed resolution is merged.
+
+    As a note, what depends_on waits for.
+    """
+    for summary, passage, merged in _find_passages(facts, "resolutions"):
         from checkpoint_git.protocols.skill.requests import is_resolved_by
 
         for reference in passage.references:
             if reference in merged and is_resolved_by(passage.text, reference):
-                message = f"what should resolve the blocker is merged: {reference} by {merged[reference]}"
-                resolved = f"--{passage.where[1:].replace('/', '.').removesuffix('proposed_resolution')}resolved=true"
-                hint = f"check it, then mark the blocker resolved: {_update(summary, resolved)}"
-                yield Finding("drift/blocker-shipped", "warning", message, summary.path, passage.where, hint=hint)
+                place = passage.where[1:].replace("/", ".")
+                level: Level = "warning"
+                message = f"is merged: {reference} by {merged[reference]}"
+                if place.startswith("depends_on"):
+                    level, message = "note", f"what the work depends on {message}"
+                    hint = f"it can go on, and this can go: {_update(summary, f'--{place}-=')}"
+                else:
+                    message = f"what should resolve the blocker {message}"
+                    resolved = f"--{place.removesuffix('proposed_resolution')}resolved=true"
+                    hint = f"check it, then mark the blocker resolved: {_update(summary, resolved)}"
+                yield Finding("drift/blocker-shipped", level, message, summary.path, passage.where, hint=hint)
 
 
 def _find_passages(
     facts: SkillFacts, field: Literal["actions", "resolutions"]
-) -> Iterator[tuple[DocumentSummary, Passage]]:
-    merged = facts.merged.keys()
-    for summary in facts.summaries if merged else ():
+) -> Iterator[tuple[DocumentSummary, Passage, Mapping[str, Evidence]]]:
+    proofs = facts.proofs
+    for summary in facts.summaries if any(proofs.values()) else ():
+        merged = proofs.get(summary.path, {})
         for passage in summary.actions if field == "actions" else summary.resolutions:
-            if not merged.isdisjoint(passage.references):
-                yield summary, passage
+            if not merged.keys().isdisjoint(passage.references):
+                yield summary, passage, merged
 
 
 @check("drift/history-partial", "note", remedy="`git fetch --unshallow`")

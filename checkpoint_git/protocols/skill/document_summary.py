@@ -50,12 +50,12 @@ class Recorded(NamedTuple):
 class DocumentSummary(NamedTuple):
     """One checkpoint file, as far as the checks look at it.
 
-    path: relative to the repository, "/" between its parts. status, updated_at (seconds since 1970), project_dir: None
-    where they are missing or something else. size: bytes. findings: what validate says of it. listed: the entries of
-    generated_files, "" for one that is no text. actions: next_actions that name references; resolutions: the same of
-    open blockers. unreviewed: how many narratives a merge set aside. merged: (where, length) of the lists of merged
-    pull requests that are too long and that `checkpoint rotate` would shorten. rotates: it would move anything at all;
-    what is unreviewed does not count.
+    path: relative to the repository, "/" between its parts. status, updated_at and created_at (seconds since 1970),
+    project_dir: None where they are missing or something else. size: bytes. findings: what validate says of it.
+    listed: the entries of generated_files, "" for one that is no text. actions: next_actions that name references;
+    resolutions: the same of open blockers and depends_on. unreviewed: how many narratives a merge set aside. merged:
+    (where, length) of the lists of merged pull requests that are too long and that `checkpoint rotate` would shorten.
+    rotates: it would move anything at all; what is unreviewed does not count.
     """
 
     path: str
@@ -72,6 +72,7 @@ class DocumentSummary(NamedTuple):
     unreviewed: int = 0
     merged: tuple[tuple[str, int], ...] = ()
     rotates: bool = False
+    created_at: int | None = None
 
     def has_finding(self, code: str) -> bool:
         return any(finding.code == code for finding in self.findings)
@@ -81,7 +82,8 @@ def summarize_document(document: Document) -> DocumentSummary:
     value, findings = document.value, tuple(document.findings)
     if value is None:
         return DocumentSummary(document.path, document.skill, document.size, findings)
-    instant = read_instant(value.get("updated_at"))
+    instant, created = read_instant(value.get("updated_at")), read_instant(value.get("created_at"))
+    waits = value.get("depends_on")
     state = value.get("skill_state")
     long = [
         (join_pointer("/skill_state", key), len(member))
@@ -105,11 +107,19 @@ def summarize_document(document: Document) -> DocumentSummary:
         project_dir=_share(value.get("project_dir")),
         listed=tuple(map(listed_path, read_primer(value, "generated_files"))),
         actions=_find_passages("/next_actions/{}", map(action_text, read_list(value, "next_actions"))),
-        resolutions=_find_passages("/blockers/{}/proposed_resolution", map(_proposal, read_list(value, "blockers"))),
+        resolutions=(
+            *_find_passages("/blockers/{}/proposed_resolution", map(_proposal, read_list(value, "blockers"))),
+            *(
+                _find_passages("/depends_on", [waits])
+                if isinstance(waits, str)
+                else _find_passages("/depends_on/{}", map(str, read_list(value, "depends_on")))
+            ),
+        ),
         recorded=tuple(find_recorded_commits(value)) if may_record else (),
         unreviewed=sum(not is_reviewed(entry) for entry in read_list(value, "superseded")),
         merged=tuple((where, length) for where, length in long if where in due),
         rotates=bool(due),
+        created_at=created[0] if created else None,
     )
 
 
@@ -223,7 +233,7 @@ def read_summaries(place: Place, now: int, skill: str = "", tell: Tell = lambda 
 
 def _parse_row(name: str, row: str) -> DocumentSummary:
     fields: Any = json.loads(row)
-    size, status, updated_at, project_dir, listed, actions, resolutions, recorded, unreviewed, merged, rotates = fields
+    size, status, updated_at, project_dir, listed, actions, resolutions, recorded, unreviewed, merged, *rest = fields
     return DocumentSummary(
         name,
         layout.find_skill(name),
@@ -238,5 +248,5 @@ def _parse_row(name: str, row: str) -> DocumentSummary:
         tuple([Recorded(*one) for one in recorded]),
         unreviewed,
         tuple([(where, length) for where, length in merged]),
-        rotates,
+        *rest,
     )

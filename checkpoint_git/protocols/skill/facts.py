@@ -14,6 +14,7 @@ from checkpoint_git.disk.discover import Place, find_common_dir, relative_path
 from checkpoint_git.git import paths, refs, worktree
 from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.history import history
+from checkpoint_git.git.history.evidence import Evidence
 from checkpoint_git.git.history.log import has_commits
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.protocols.check import Context, fact
@@ -143,11 +144,27 @@ class SkillFacts:
         return {reference for passage in passages for reference in passage.references}
 
     @fact("the whole history", {})
-    def merged(self) -> Mapping[str, str]:
-        """Reference -> evidence."""
+    def merged(self) -> Mapping[str, Evidence]:
+        """By reference, whenever it was."""
         from checkpoint_git.git.history.merged import read_merged  # pushes of checkpoints without references do without
 
         return read_merged(self.context.place.top, self.references)
+
+    @fact("earlier versions of the checkpoints", {})
+    def proofs(self) -> Mapping[str, Mapping[str, Evidence]]:
+        """What was merged after a checkpoint had asked for it, by path and reference."""
+        from checkpoint_git.protocols.skill.proof import Asking, prove
+
+        asking = (
+            Asking(
+                one.path,
+                one.created_at,
+                one.updated_at,
+                frozenset(name for passage in (*one.actions, *one.resolutions) for name in passage.references),
+            )
+            for one in self.summaries
+        )
+        return prove(self.context.place.top, asking, self.merged)
 
     @fact("the recorded commits", {})
     def foreign_commits(self) -> Mapping[str, str]:

@@ -14,7 +14,7 @@ from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.references import find_references
 from checkpoint_git.disk.discover import Place, relative_path
-from checkpoint_git.git.refs import read_evidence_times
+from checkpoint_git.git.history.evidence import Evidence
 from checkpoint_git.protocols.check import Context
 from checkpoint_git.protocols.fix import Done, FileFix, FixPlan
 from checkpoint_git.protocols.skill import layout, store
@@ -22,7 +22,7 @@ from checkpoint_git.protocols.skill.changes import KEPT_DONE
 from checkpoint_git.protocols.skill.facts import SkillFacts
 from checkpoint_git.protocols.skill.generated_files import is_path_like
 from checkpoint_git.protocols.skill.read import check_files
-from checkpoint_git.protocols.skill.requests import find_shipped, is_resolved_by
+from checkpoint_git.protocols.skill.requests import asks_only_to_merge, find_shipped, is_resolved_by
 from checkpoint_git.protocols.skill.rotation import Moved, find_merged, history_document, history_marks, plan_rotation
 from checkpoint_git.protocols.skill.views import (
     action_done_when,
@@ -49,21 +49,12 @@ def plan_fixes(context: Context, findings: Sequence[Finding]) -> FixPlan:
             by_path.setdefault(finding.path, []).append(finding)
     left = sorted({skills[path] for path in by_path if owner and skills[path] != owner})
     own = {path: found for path, found in by_path.items() if not owner or skills[path] == owner}
-    times = _read_times(context) if own else {}
-    fixes = [_plan_file(context, path, skills[path], found, times) for path, found in own.items()]
+    fixes = [_plan_file(context, path, skills[path], found) for path, found in own.items()]
     files = [fix for fix in fixes if isinstance(fix, FileFix)]
     return FixPlan(files, [fix for fix in fixes if isinstance(fix, Finding)], left)
 
 
-def _read_times(context: Context) -> dict[str, str]:
-    sentences = set(context.facts(SkillFacts).merged.values())
-    known = read_evidence_times(context.place.top, sentences) if sentences else {}
-    return {sentence: write_instant(known.get(sentence, context.now)) for sentence in sentences}
-
-
-def _plan_file(
-    context: Context, path: str, skill: str, findings: list[Finding], times: Mapping[str, str]
-) -> FileFix | Finding | None:
+def _plan_file(context: Context, path: str, skill: str, findings: list[Finding]) -> FileFix | Finding | None:
     place, facts = context.place, context.facts(SkillFacts)
     content = store.read_skill(place, skill) if not layout.find_name_trouble(skill) else None
     if not isinstance(content, bytes):
@@ -83,7 +74,7 @@ def _plan_file(
 
         reverted = read_taken_back(place.work_tree, references)
     root = jsontext.parse(before.text)
-    fixed = fix_value(deepcopy(root.value), findings, Facts(place.root, facts.merged, times, renames, reverted))
+    fixed = fix_value(deepcopy(root.value), findings, Facts(place.root, facts.proofs.get(path, {}), renames, reverted))
     text, done = jsonwrite.rewrite(root, fixed.value) if fixed.done else before.text, list(fixed.done)
     if text.startswith(jsontext.BYTE_ORDER_MARK) and any(one.code == _BYTE_ORDER_MARK for one in findings):
         text = text.removeprefix(jsontext.BYTE_ORDER_MARK)
@@ -121,13 +112,12 @@ def copy_to_history(place: Place, fixes: Sequence[FileFix], stamp: str) -> str:
 class Facts(NamedTuple):
     """What fixes know besides the value.
 
-    home: the folder that holds .checkpoints. merged: reference -> evidence. shipped_at: evidence -> when that commit
-    was made, RFC 3339. renames: index of generated_files -> (path as listed, path now). reverted: see plan_rotation.
+    home: the folder that holds .checkpoints. merged: reference -> evidence. renames: index of generated_files -> (path
+    as listed, path now). reverted: see plan_rotation.
     """
 
     home: str = ""
-    merged: Mapping[str, str] = {}
-    shipped_at: Mapping[str, str] = {}
+    merged: Mapping[str, Evidence] = {}
     renames: Mapping[int, Sequence[tuple[str, str]]] = {}
     reverted: Mapping[str, str] = {}
 
@@ -161,8 +151,10 @@ def _finish_shipped(value: dict[str, Any], found: list[Finding], facts: Facts, m
     actions, record = read_list(value, "next_actions"), value.get("recently_done", [])
     shipped = {}
     for at in _indexes(found, "/next_actions", actions):
-        evidence = find_shipped(action_text(actions[at]), facts.merged)
-        if evidence and not action_done_when(actions[at]):  # those are left to `checkpoint done --verify`
+        text = action_text(actions[at])
+        evidence = find_shipped(text, facts.merged) if asks_only_to_merge(text) else None
+        # what has a check of its own is left to `checkpoint done --verify`
+        if evidence and evidence.sure and not action_done_when(actions[at]):
             shipped[at] = evidence
     if len(shipped) == len(actions) and value.get("status") == "in_progress":
         shipped.pop(max(shipped, default=0), None)
@@ -171,7 +163,7 @@ def _finish_shipped(value: dict[str, Any], found: list[Finding], facts: Facts, m
     kept = record[: max(KEPT_DONE - len(shipped), 0)]  # newest first; of too many the oldest of the old ones go
     for at, evidence in shipped.items():
         done = actions[at] if isinstance(actions[at], dict) else {"text": actions[at]}
-        entry = {**done, "at": facts.shipped_at[evidence], "evidence": evidence}
+        entry = {**done, "at": write_instant(evidence.when), "evidence": str(evidence)}
         place = next((place for place, other in enumerate(kept) if _when(other) <= _when(entry)), len(kept))
         kept.insert(place, entry)
     value["next_actions"] = [action for at, action in enumerate(actions) if at not in shipped]
@@ -241,7 +233,7 @@ def _resolve_blockers(value: dict[str, Any], found: list[Finding], facts: Facts,
         for reference in find_references(text):
             if reference in facts.merged and is_resolved_by(text, reference):
                 evidence = facts.merged[reference]
-                blocker.update(resolved=True, resolved_at=facts.shipped_at[evidence], evidence=evidence)
+                blocker.update(resolved=True, resolved_at=write_instant(evidence.when), evidence=str(evidence))
                 said = f"blocker {blocker.get('id', at)} is marked as resolved: {evidence}"
                 done.append(Done("drift/blocker-shipped", f"/blockers/{at}", said))
                 break

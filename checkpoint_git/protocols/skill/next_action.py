@@ -11,15 +11,39 @@ from checkpoint_git.protocols.skill import views
 # First to last. "blocked" waits on something else than a decision of the user's; "idle" has no action left to name.
 RANKS = ("decision", "failed", "gate", "in_progress", "blocked", "complete", "not_started", "idle")
 
-FindShipped = Callable[[str], str | None]
+
+class Proof(NamedTuple):
+    """What the history says of an action. sure: it is done, and passed over. note: what is merged, such as "#12 is
+    merged". evidence: a sentence.
+    """
+
+    sure: bool
+    note: str
+    evidence: str
+
+
+FindProof = Callable[[str, str], Proof | None]  # of an action, by the checkpoint's path and the text
+FindResolved = Callable[[str, str], str | None]
 
 
 class Action(NamedTuple):
-    """One of next_actions. at: its place in the list. done_when: its own proof, None where it has none."""
+    """One of next_actions. at: its place in the list. done_when: its own check, None where it has none. merged: what
+    of it is merged, though that may not be all.
+    """
 
     at: int
     text: str
     done_when: str | None
+    merged: Proof | None = None
+
+    @property
+    def shown(self) -> str:
+        return f"{self.text} ({self.merged.note})" if self.merged else self.text
+
+    @property
+    def data(self) -> dict[str, Any]:
+        merged = {"merged": self.merged._asdict()} if self.merged else {}
+        return {"text": self.text, "done_when": self.done_when, **merged}
 
 
 class Skipped(NamedTuple):
@@ -36,7 +60,7 @@ class NextAction(NamedTuple):
     rank: one of RANKS. reason: a sentence's part. done_when: the action's own proof, None where it has none. then:
     the skill's first action, where something else (a decision, a failure) comes before it; else "". evidence: why the
     blocker that it is about may be out of the way already, "" where nothing says so. answer_with: the command that
-    answers that blocker, "" for none.
+    answers that blocker, "" for none. merged: what of the skill's first action is merged already.
     """
 
     skill: str
@@ -50,6 +74,19 @@ class NextAction(NamedTuple):
     stale: bool = False
     evidence: str = ""
     answer_with: str = ""
+    merged: Proof | None = None
+
+    @property
+    def shown(self) -> str:
+        return f"{self.action} ({self.merged.note})" if self.merged and not self.then else self.action
+
+    @property
+    def shown_then(self) -> str:
+        return f"{self.then} ({self.merged.note})" if self.merged and self.then else self.then
+
+    @property
+    def data(self) -> dict[str, Any]:
+        return {**self._asdict(), "merged": self.merged._asdict() if self.merged else None}
 
 
 class Queue(NamedTuple):
@@ -59,38 +96,38 @@ class Queue(NamedTuple):
 
 def plan_queue(
     documents: Sequence[Document],
-    find_shipped: FindShipped = lambda action: None,
-    find_resolved: FindShipped = lambda proposal: None,
+    find_proof: FindProof = lambda path, action: None,
+    find_resolved: FindResolved = lambda path, proposal: None,
     now: int | None = None,
 ) -> Queue:
     """Every skill's next action in order of priority.
 
-    By rank; then who is over budget goes first; then who was updated last. find_shipped: the evidence that an action's
-    text describes work that is done already, None where there is none; such actions are passed over at every rank.
-    find_resolved: the same for what a blocker proposes. now: seconds since 1970, None where staleness does not matter.
+    By rank; then who is over budget goes first; then who was updated last. Actions that are surely merged are passed
+    over at every rank. find_resolved: the evidence that what a blocker proposes is merged. now: seconds since 1970,
+    None where staleness does not matter.
     """
     actions, skipped = list[NextAction](), list[Skipped]()
     for document in documents:
-        left, shipped = split_actions(document.value or {}, find_shipped)
+        left, shipped = split_actions(document, find_proof)
         skipped += [Skipped(document.skill, *each) for each in shipped]
         found = _find_action(document, left, find_resolved, now)
         actions += [found] if found else []
     return Queue(sort_actions(actions), skipped)
 
 
-def split_actions(value: dict[str, Any], find_shipped: FindShipped) -> tuple[list[Action], list[tuple[str, str]]]:
+def split_actions(document: Document, find_proof: FindProof) -> tuple[list[Action], list[tuple[str, str]]]:
     """A checkpoint's next actions: those that are left, and (text, evidence) of those that have shipped already.
 
     Whatever shows, counts or takes up a next action asks this.
     """
     left, shipped = list[Action](), list[tuple[str, str]]()
-    for at, item in enumerate(views.read_list(value, "next_actions")):
+    for at, item in enumerate(views.read_list(document.value or {}, "next_actions")):
         text = views.action_text(item)
-        evidence = find_shipped(text) if text else None
-        if evidence is not None:
-            shipped.append((text, evidence))
+        proof = find_proof(document.path, text) if text else None
+        if proof and proof.sure:
+            shipped.append((text, proof.evidence))
         elif text.strip():
-            left.append(Action(at, text, views.action_done_when(item)))
+            left.append(Action(at, text, views.action_done_when(item), proof))
     return left, shipped
 
 
@@ -102,7 +139,7 @@ def sort_actions(actions: Sequence[NextAction]) -> list[NextAction]:
 
 
 def _find_action(
-    document: Document, left: list[Action], find_resolved: FindShipped, now: int | None
+    document: Document, left: list[Action], find_resolved: FindResolved, now: int | None
 ) -> NextAction | None:
     value = document.value
     rank = None if value is None else find_rank(value, bool(left))
@@ -136,8 +173,9 @@ def _find_action(
         over_budget=bool(budget),
         updated_at=views.text_field(value, "updated_at"),
         stale=is_old,
-        evidence=find_resolved(views.text_field(blocker, "proposed_resolution")) or "",
+        evidence=find_resolved(document.path, views.text_field(blocker, "proposed_resolution")) or "",
         answer_with=views.answer_line(document.skill, blocker) if blocker else "",
+        merged=left[0].merged if left else None,
     )
 
 

@@ -90,14 +90,14 @@ def summarize_for_page(question: Question) -> Summary:
     place, now = question.place, question.now
     documents = _read_checkpoints(place, now)
     shipped = read_shipped(place, documents)
-    queue = plan_queue(documents, shipped.actions.get, shipped.proposals.get, now)
-    states = find_states(documents, now, shipped.actions.get)
+    queue = plan_queue(documents, shipped.find_action, shipped.find_proposal, now)
+    states = find_states(documents, now, shipped.find_action)
     if len(documents) > _MOST_SKILLS:
         shown = {state.path for state in states[:_MOST_SKILLS]}
         whole = {one.path: one for one in check_files(store.read_files(place, only=shown), now)}
         documents = [whole.get(one.path, one) for one in documents]
         states = [
-            find_state(whole[state.path], now, state.tickets, shipped.actions.get) if state.path in whole else state
+            find_state(whole[state.path], now, state.tickets, shipped.find_action) if state.path in whole else state
             for state in states
         ]
     facts = Facts(documents, states, queue, read_lives(place, [document.skill for document in documents]))
@@ -182,7 +182,7 @@ def _next(facts: Facts) -> Section:
     first, others = actions[0], actions[1 : 1 + _MOST_ACTIONS]
     lead = _action(first)
     if first.rank == "decision":
-        then = [f"Then: {first.then}"] if first.then else []
+        then = [f"Then: {first.shown_then}"] if first.then else []
         lead = item("Answer the decision above", badge(first.skill, "info"), then)
     parts = [items([lead])]
     if others:
@@ -198,9 +198,9 @@ def _next(facts: Facts) -> Section:
 def _action(action: NextAction) -> Markup:
     notes: list[Markup | str] = [toned(f"Why: {action.reason}", "warn" if action.stale else "")]
     notes += [toned(f"What it proposes is merged: {action.evidence}", "good")] if action.evidence else []
-    notes += [f"Then: {action.then}"] if action.then else []
+    notes += [f"Then: {action.shown_then}"] if action.then else []
     notes += [code(f"done when: {action.done_when}")] if action.done_when else []
-    return item(action.action, badge(action.skill, "info"), notes)
+    return item(action.shown, badge(action.skill, "info"), notes)
 
 
 # the board
@@ -250,7 +250,7 @@ def _card(at: int, state: State, trouble: str) -> Markup:
         text = _words(one.get("description")) or _words(one.get("id")) or "(no description)"
         lead = f"{'Decide' if waiting else 'Blocker'}: {text}"
     elif state.actions and not lead:
-        lead = f"Next: {state.actions[0][0]}"
+        lead = f"Next: {state.actions[0].shown}"
     parts = [html("<h4>{}</h4>", link(shorten(state.skill, 100), f"#skill-{at + 1}" if at < _MOST_SKILLS else ""))]
     if badges:
         parts.append(html('<p class="badges">{}</p>', [html("{} ", each) for each in badges]))
@@ -309,8 +309,11 @@ def _skill(state: State, document: Document) -> Iterator[Markup]:
         yield items(shown, title="Blockers", more=len(state.blockers) - len(shown))
     if state.actions:
         shown = [
-            item(shorten(text, 600), notes=[code(f"done when: {shorten(when, 300)}")] if when else [])
-            for text, when in state.actions[:_MOST_ACTIONS]
+            item(
+                action._replace(text=shorten(action.text, 600)).shown,
+                notes=[code(f"done when: {shorten(action.done_when, 300)}")] if action.done_when else [],
+            )
+            for action in state.actions[:_MOST_ACTIONS]
         ]
         yield items(shown, title="Next actions", is_ordered=True, more=len(state.actions) - len(shown))
     if state.shipped:

@@ -14,7 +14,7 @@ costs the work.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from checkpoint_git.core.references import Mention, find_mentions
 from checkpoint_git.protocols.skill.request_text import (
@@ -74,6 +74,7 @@ from checkpoint_git.protocols.skill.request_words import (
     WORK_NEEDS_NO_NOUN,
 )
 
+Evidence = TypeVar("Evidence")
 Role = Literal["asked", "waits", "about", "mentioned"]
 
 MAX_TEXT = 4_000  # characters that are taken apart; real actions have some hundreds
@@ -119,21 +120,28 @@ def find_uses(text: str) -> list[Use]:
     return [Use(reference, roles.get(reference, "mentioned")) for reference in named]
 
 
-def find_shipped(action_text: str, merged: Mapping[str, str]) -> str | None:
-    """The evidence that an action is done: all it asks for is merged, and it asks for nothing else. Else None.
-
-    merged: reference -> evidence, as git.history answers.
-    """
+def find_shipped(action_text: str, merged: Mapping[str, Evidence]) -> Evidence | None:
+    """The evidence that an action is done: all it asks for is merged, and it asks for nothing else. Else None."""
     request = read_request(action_text)
     if request.remains or not request.asked or any(reference not in merged for reference in request.asked):
         return None
     return merged[request.asked[0]]
 
 
+def asks_only_to_merge(text: str) -> bool:
+    """Whether an action that a merge answers says merge, ship, review or the like, and no verb of other work."""
+    words = RequestText(text, find_own_mentions(text)).words
+    kinds = {VERBS[phrase] for at in range(len(words)) if (phrase := phrase_at(words, at, VERBS))}
+    return bool(kinds & {"land", "review"} or LANDED & {word.lower() for word in words}) and not kinds & _WORKING
+
+
+_WORKING = frozenset(["work", "publish", "address", "renew", "bring", "follow", "link", "decide"])
+
+
 def is_resolved_by(resolution: str, reference: str) -> bool:
     """Whether a blocker's proposed resolution rests on this reference: asks for it, waits for it, is fixed by it."""
     roles = {use.role for use in find_uses(resolution) if use.reference == reference}
-    if roles & {"asked", "waits"}:
+    if roles & {"asked", "waits", "about"}:
         return True
     mentions = [mention for mention in find_mentions(resolution) if mention.reference == reference]
     return any(
@@ -142,7 +150,7 @@ def is_resolved_by(resolution: str, reference: str) -> bool:
     )
 
 
-def find_resolution(resolution: str, merged: Mapping[str, str]) -> str | None:
+def find_resolution(resolution: str, merged: Mapping[str, object]) -> str | None:
     """The evidence that what a blocker proposes is merged, None where nothing it rests on is."""
     references = dict.fromkeys(mention.reference for mention in find_mentions(resolution))
     found = (f"{one} by {merged[one]}" for one in references if one in merged and is_resolved_by(resolution, one))

@@ -3,7 +3,7 @@
 Pure: a document in, a plan out.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.clock import DAY, age_text
@@ -11,7 +11,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import join_some, plural, quote_word, shorten
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import views
-from checkpoint_git.protocols.skill.next_action import Action, split_actions
+from checkpoint_git.protocols.skill.next_action import Action, FindProof, split_actions
 from checkpoint_git.protocols.skill.views import read_list, read_objects, text_field
 
 Decision = Literal["continue", "ask", "complete", "start_fresh"]
@@ -45,10 +45,11 @@ class Plan(NamedTuple):
     answers: tuple[Answer, ...]
 
 
-Shipped = Mapping[str, str]  # the text of an action that the history shows as done -> the evidence
+def _know_nothing(path: str, action: str) -> None:
+    return None
 
 
-def plan_resume(document: Document | None, skill: str, now: int, shipped: Shipped | None = None) -> Plan:
+def plan_resume(document: Document | None, skill: str, now: int, find_proof: FindProof = _know_nothing) -> Plan:
     """The plan for a skill's checkpoint; None: it has none."""
     if document is None:
         return Plan(skill, "start_fresh", ("missing",), f"{skill} has no checkpoint yet", (), "", ())
@@ -71,7 +72,8 @@ def plan_resume(document: Document | None, skill: str, now: int, shipped: Shippe
         mend = Answer("mend", f"checkpoint validate {quote_word(document.path)}")
         return Plan(skill, "start_fresh", (reason,), why, (), "", (afresh, mend))
 
-    queued, orientation = find_actions(value, shipped or {}), _orient(value, skill, now, shipped or {})
+    queued, _ = split_actions(document, find_proof)
+    orientation = _orient(value, skill, now, queued)
     status, days = text_field(value, "status"), (views.find_age(value, now) or 0) // DAY
     decisions = [blocker for blocker in views.open_blockers(value) if views.waits_on_user(blocker)]
     waiting = f"{plural(len(decisions), 'decision')} waiting on you" if decisions else ""
@@ -100,9 +102,9 @@ def plan_resume(document: Document | None, skill: str, now: int, shipped: Shippe
     return Plan(skill, "continue", (), "in progress and fresh", orientation, "", ())
 
 
-def _orient(value: dict[str, Any], skill: str, now: int, shipped: Shipped) -> tuple[str, ...]:
+def _orient(value: dict[str, Any], skill: str, now: int, actions: list[Action]) -> tuple[str, ...]:
     complete, rows = views.count_rows(value)
-    actions, age, ago = find_actions(value, shipped), views.find_age(value, now), ""
+    age, ago = views.find_age(value, now), ""
     if age is not None:
         text = age_text(age)
         ago = f" ({'just now' if text == 'now' else text if age < 0 else f'{text} ago'})"
@@ -111,19 +113,14 @@ def _orient(value: dict[str, Any], skill: str, now: int, shipped: Shipped) -> tu
         f"Last session: {text_field(value, 'updated_at') or '?'}{ago}",
         f"Status: {text_field(value, 'status') or '?'} — {text_field(value, 'progress_summary')}",
         f"Progress: {complete}/{rows} phases complete",
-        f"Next: {actions[0].text if actions else '(nothing is noted)'}",
+        f"Next: {actions[0].shown if actions else '(nothing is noted)'}",
     )
-
-
-def find_actions(value: dict[str, Any], shipped: Shipped) -> list[Action]:
-    return split_actions(value, shipped.get)[0]
 
 
 class Context(NamedTuple):
     """What is read before anything new is done.
 
-    decisions: blockers that need the user, to be asked about first. actions: (text, done_when), without those that
-    have shipped.
+    decisions: blockers that need the user, to be asked about first. actions: without those that have shipped.
     """
 
     key_decisions: list[str]
@@ -132,12 +129,13 @@ class Context(NamedTuple):
     decisions: list[dict[str, Any]]
     blockers: list[dict[str, Any]]
     failed_rows: list[str]
-    actions: list[tuple[str, str | None]]
+    actions: list[Action]
     recently_done: list[tuple[str, str]]
 
 
-def find_context(value: dict[str, Any], shipped: Shipped | None = None) -> Context:
+def find_context(document: Document | None, find_proof: FindProof = _know_nothing) -> Context:
     """The context in a checkpoint's public part; items of the wrong type are left out."""
+    value = (document.value if document else None) or {}
 
     def texts(key: str) -> list[str]:
         items = (item.get("path") if isinstance(item, dict) else item for item in views.read_primer(value, key))
@@ -152,7 +150,7 @@ def find_context(value: dict[str, Any], shipped: Shipped | None = None) -> Conte
         decisions=[blocker for blocker in blockers if views.waits_on_user(blocker)],
         blockers=blockers,
         failed_rows=[str(row.get("label") or row.get("id")) for row in rows if row.get("status") == "failed"],
-        actions=[(action.text, action.done_when) for action in find_actions(value, shipped or {})],
+        actions=split_actions(document, find_proof)[0] if document else [],
         recently_done=[
             (text, text_field(item, "at") if isinstance(item, dict) else "")
             for item in read_list(value, "recently_done")

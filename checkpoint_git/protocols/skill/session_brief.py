@@ -12,9 +12,9 @@ from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill import store, views
-from checkpoint_git.protocols.skill.next_action import NextAction, Queue, plan_queue
+from checkpoint_git.protocols.skill.next_action import FindProof, NextAction, Queue, plan_queue
 from checkpoint_git.protocols.skill.read import check_files, iterate_documents
-from checkpoint_git.protocols.skill.resume_brief import LOOK_AFTER, Context, Plan, Shipped, find_context, plan_resume
+from checkpoint_git.protocols.skill.resume_brief import LOOK_AFTER, Context, Plan, find_context, plan_resume
 from checkpoint_git.protocols.skill.shipped_actions import read_shipped
 from checkpoint_git.protocols.skill.views import describe_blocker, text_field, waits_on_user
 
@@ -30,14 +30,14 @@ def summarize_for_session(question: Question) -> Summary:
     documents = [
         document if at < _FEW else views.outline(document) for at, document in enumerate(iterate_documents(place, now))
     ]
-    shipped = read_shipped(place, documents).actions
-    queue = plan_queue(documents, shipped.get, now=now)
-    plan = find_resumable(documents, queue, now, shipped)
+    shipped = read_shipped(place, documents)
+    queue = plan_queue(documents, shipped.find_action, shipped.find_proposal, now)
+    plan = find_resumable(documents, queue, now, shipped.find_action)
     resumed = next((document for document in documents if plan and document.skill == plan.skill), None)
     if resumed and resumed.text is None:  # of which the outline alone was kept: read again, if it is still there
         resumed = [*check_files(store.read_files(place, only={resumed.path}), now), resumed][0]
-    value = (resumed and resumed.value) or {}
-    context, age = find_context(value, shipped), views.find_age(value, now)
+    context = find_context(resumed, shipped.find_action)
+    age = views.find_age((resumed and resumed.value) or {}, now)
     gone = list(_find_gone(place, context.generated_files)) if age is not None and age > LOOK_AFTER else []
     return brief(documents, queue, plan, context, gone, now)
 
@@ -49,11 +49,10 @@ def _find_gone(place: Place, listed: Sequence[str]) -> Iterator[str]:
             yield path
 
 
-def find_resumable(documents: Sequence[Document], queue: Queue, now: int, shipped: Shipped) -> Plan | None:
+def find_resumable(documents: Sequence[Document], queue: Queue, now: int, find_proof: FindProof) -> Plan | None:
     """How to go on with the skill that a session would take up: the first that may go on, else the first to ask about.
 
-    None where every checkpoint is complete or cannot be read. shipped: texts of next actions that are merged, with the
-    evidence.
+    None where every checkpoint is complete or cannot be read.
     """
     by_skill = {document.skill: document for document in documents}
     first = None
@@ -61,7 +60,7 @@ def find_resumable(documents: Sequence[Document], queue: Queue, now: int, shippe
         document = by_skill[skill]
         if (document.value or {}).get("status", "complete") == "complete":
             continue
-        plan = plan_resume(document, skill, now, shipped)
+        plan = plan_resume(document, skill, now, find_proof)
         if plan.decision == "continue":
             return plan
         if plan.decision == "ask" and first is None:
@@ -92,7 +91,7 @@ def brief(
     # decisions are there already, and so is what the resumed skill does next
     first = next((action for action in queue.actions if action.rank != "decision"), None)
     if first and not (plan and plan.skill == first.skill and first.reason == _PLAIN):
-        lines.append(f"Next action of all: {clean(first.skill, 60)}: {clean(first.action, _MIDDLE)}")
+        lines.append(f"Next action of all: {clean(first.skill, 60)}: {clean(first.shown, _MIDDLE)}")
         lines.append(f"  why: {clean(first.reason, _MIDDLE)}")
     for document in [each for each in documents if views.is_stale(each.value or {}, now)][:4]:
         days = (views.find_age(document.value or {}, now) or 0) // DAY
@@ -109,7 +108,7 @@ def _describe_context(context: Context) -> Iterator[str]:
     blockers = [describe_blocker(blocker) for blocker in context.blockers if not waits_on_user(blocker)]
     parts: tuple[tuple[str, list[str], int], ...] = (
         ("Blockers", blockers, 4),
-        ("Then", [text for text, _ in context.actions[1:]], 4),
+        ("Then", [action.shown for action in context.actions[1:]], 4),
         ("Key decisions", context.key_decisions[::-1], 8),  # the newest say most about now
         ("User preferences", context.user_preferences, 4),
         ("Generated files", context.generated_files[::-1], 6),
@@ -142,7 +141,7 @@ def _describe_other(document: Document, action: NextAction | None, now: int) -> 
         return f"{line}; in the way: {clean(describe_blocker(blockers[0]), _SHORT)}"
     if action is None or action.rank == "decision":  # decisions have lines of their own
         return line
-    return f"{line}; next: {clean(action.action, _SHORT)}"
+    return f"{line}; next: {clean(action.shown, _SHORT)}"
 
 
 def _listed(title: str, lines: Sequence[str], most: int) -> list[str]:

@@ -6,7 +6,14 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill.next_action import FindShipped, NextAction, plan_queue, sort_actions, split_actions
+from checkpoint_git.protocols.skill.next_action import (
+    Action,
+    FindProof,
+    NextAction,
+    plan_queue,
+    sort_actions,
+    split_actions,
+)
 from checkpoint_git.protocols.skill.views import (
     UNREADABLE,
     count_rows,
@@ -34,7 +41,7 @@ class State(NamedTuple):
 
     status: "unreadable" where it is no JSON object, else what it says, "?" where it says nothing. age: seconds since
     updated_at, None where that is no instant. budget: by how much it is over, else "". tickets: a line, "". actions:
-    (text, done_when), without those that have shipped: these are (text, evidence). blockers: the open ones.
+    without those that have shipped: these are (text, evidence). blockers: the open ones.
     """
 
     skill: str
@@ -52,7 +59,7 @@ class State(NamedTuple):
     complete_rows: int
     rows: list[dict[str, Any]]
     tickets: str
-    actions: list[tuple[str, str | None]]
+    actions: list[Action]
     shipped: list[tuple[str, str]]
     blockers: list[dict[str, Any]]
 
@@ -96,16 +103,16 @@ class Thread(NamedTuple):
 
 
 def find_states(
-    documents: Iterable[Document], now: int, find_shipped: FindShipped = lambda action: None
+    documents: Iterable[Document], now: int, find_proof: FindProof = lambda path, action: None
 ) -> list[State]:
     """The states of all documents, what matters most first; those with nothing to do last, the newest of them first.
 
-    No document is held longer than it is looked at. find_shipped: as plan_queue takes it.
+    No document is held longer than it is looked at. find_proof: as plan_queue takes it.
     """
     states, actions, tickets = list[State](), list[NextAction](), dict[str, list[Ticket]]()
     for document in documents:
-        states.append(find_state(document, now, find_shipped=find_shipped))
-        actions += plan_queue([document], find_shipped).actions
+        states.append(find_state(document, now, find_proof=find_proof))
+        actions += plan_queue([document], find_proof).actions
         tickets[document.skill] = read_tickets(document.value or {})
     order = {action.skill: at for at, action in enumerate(sort_actions(actions))}
     threads = {skill: thread.text for skill, thread in find_threads(tickets).items()}
@@ -115,11 +122,11 @@ def find_states(
 
 
 def find_state(
-    document: Document, now: int, tickets: str = "", find_shipped: FindShipped = lambda action: None
+    document: Document, now: int, tickets: str = "", find_proof: FindProof = lambda path, action: None
 ) -> State:
     """One document's state. tickets: its line, which other documents have a part in."""
     value = document.value or {}
-    actions, shipped = split_actions(value, find_shipped)
+    actions, shipped = split_actions(document, find_proof)
     complete, _ = count_rows(value)
     return State(
         skill=document.skill,
@@ -137,7 +144,7 @@ def find_state(
         complete_rows=complete,
         rows=read_objects(value, "progress_table"),
         tickets=tickets,
-        actions=[(action.text, action.done_when) for action in actions],
+        actions=actions,
         shipped=shipped,
         blockers=open_blockers(value),
     )

@@ -58,7 +58,7 @@ def status(
         documents.append(document._replace(text=None) if is_whole else outline(document))
     shipped = read_shipped(place, documents)
     broken += shipped.findings
-    states = find_states(documents, now, shipped.actions.get)  # of all: a skill's tickets can lead to another's
+    states = find_states(documents, now, shipped.find_action)  # of all: a skill's tickets can lead to another's
     if skill is not None:
         check_skill_name(skill)
         states = [state for state in states if state.skill == skill]
@@ -179,10 +179,13 @@ def _progress_blocks(state: State) -> list[Block]:
 
 def _lines(state: State, most: int, *, in_short: bool = False, with_proofs: bool = False) -> Iterator[Line]:
     """The first next actions, and all blockers."""
-    for at, (text, done_when) in enumerate(state.actions[:most]):
-        yield Line(f"  {'then' if at else 'next'}: {shorten(text, _SHOWN_LETTERS) if in_short else text}", hang=8)
-        if with_proofs and done_when:
-            yield Line(f"        done when: {done_when}", "dim", hang=10)
+    for at, action in enumerate(state.actions[:most]):
+        text = action._replace(text=shorten(action.text, _SHOWN_LETTERS)).shown if in_short else action.shown
+        yield Line(f"  {'then' if at else 'next'}: {text}", hang=8)
+        if with_proofs and action.done_when:
+            yield Line(f"        done when: {action.done_when}", "dim", hang=10)
+        if with_proofs and action.merged:
+            yield Line(f"        merged: {action.merged.evidence}", "dim", hang=10)
     if in_short and len(state.actions) > most:
         more = f"  and {len(state.actions) - most} more: checkpoint status {quote_word(state.skill)}"
         yield Line(more, "dim", hang=4)
@@ -219,7 +222,7 @@ def state_data(state: State) -> dict[str, Any]:
         "over_budget": bool(state.budget),
         "progress": {"complete": state.complete_rows, "total": len(state.rows)},
         "pm": state.tickets,
-        "next_actions": [{"text": text, "done_when": done_when} for text, done_when in state.actions],
+        "next_actions": [action.data for action in state.actions],
         "shipped_actions": [{"text": text, "evidence": evidence} for text, evidence in state.shipped],
         "blockers": state.blockers,
     }

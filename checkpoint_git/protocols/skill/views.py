@@ -20,8 +20,8 @@ PUBLIC_FIELDS = (
     "progress_summary", "progress_table", "context_primer", "blockers", "next_actions", "pm_refs", "depends_on",
 )  # fmt: skip
 _OUTLINED = (
-    "protocol_version", "project", "updated_at", "phase", "step", "status", "progress_summary", "next_actions",
-    "blockers", "pm_refs", "cost",
+    "protocol_version", "project", "created_at", "updated_at", "phase", "step", "status", "progress_summary",
+    "next_actions", "blockers", "depends_on", "pm_refs", "cost",
 )  # fmt: skip
 # what the rows of thousands of checkpoints say is one object each
 _ROWS: dict[str, dict[str, Any]] = {
@@ -120,6 +120,15 @@ def action_done_when(action: Any) -> str | None:
     """The shell command that tells whether the action is done. Never run it without asking."""
     command = action.get("done_when") if isinstance(action, dict) else None
     return command if isinstance(command, str) and command.strip() else None
+
+
+def list_requests(value: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """(next actions, what should resolve open blockers and what is waited for): the texts that may name references."""
+    waits = value.get("depends_on")
+    waits = [waits] if isinstance(waits, str) else read_list(value, "depends_on")
+    proposals = [text_field(blocker, "proposed_resolution") for blocker in open_blockers(value)]
+    actions = [action_text(action) for action in read_list(value, "next_actions")]
+    return actions, [*proposals, *(text for text in waits if isinstance(text, str))]
 
 
 # progress

@@ -14,7 +14,7 @@ def commit(subject: str, body: str = "", parents: int = 1, name: str = "a") -> C
 
 def find_evidence(
     commits: Sequence[Commit], wanted: frozenset[str], own: frozenset[str] = frozenset()
-) -> dict[str, str]:
+) -> dict[str, evidence.Evidence]:
     """Which of the wanted references one line of commits merged and did not take back: reference -> the evidence.
 
     commits: newest first, each the parent of the one before. own: see core.references.unqualify.
@@ -107,10 +107,18 @@ def test_reverting_a_merge_also_cancels_what_its_branch_said() -> None:
 
 def test_another_repositorys_number_is_not_ours() -> None:
     closes = commit("search", "Fixes acme/other#12")
-    assert not find_evidence([closes], frozenset({"#12"}), frozenset({"app"}))
-    assert find_evidence([commit("search", "Fixes fork/app#12")], frozenset({"#12"}), frozenset({"app"}))
+    own = frozenset({"acme/app"})
+    assert not find_evidence([closes], frozenset({"#12"}), own)
+    assert not find_evidence([commit("search", "Fixes fork/app#12")], frozenset({"#12"}), own)
+    assert find_evidence([commit("search", "Fixes acme/app#12")], frozenset({"#12"}), own)
+
+
+def test_a_merge_request_that_a_trailer_names_was_merged_here_whoever_has_this_copy() -> None:
+    merge = commit("Merge branch 'search'", "Search\n\nSee merge request acme/app!12", parents=2)
+    assert find_evidence([merge], frozenset({"!12"}), frozenset({"ada/app"}))
+    assert not find_evidence([merge], frozenset({"!12"}), frozenset({"ada/other"}))
 
 
 def test_the_evidence_says_which_commit_and_which_rule() -> None:
-    sentence = find_evidence([commit("search (#12)")], frozenset({"#12"}))["#12"]
-    assert sentence.startswith('aaaaaaaaa "search (#12)" (the number at the end of the subject')
+    sentence = str(find_evidence([commit("search (#12)")], frozenset({"#12"}))["#12"])
+    assert sentence.startswith('aaaaaaaaa "search (#12)", 1970-01-01 (the number at the end of the subject')

@@ -50,7 +50,7 @@ def test_more_references_than_git_filters_itself_give_the_same_answer(busy: GitR
 
 
 def test_the_evidence_names_commit_subject_and_rule(busy: GitRepo) -> None:
-    sentence = read_merged(str(busy.path), {"#12"})["#12"]
+    sentence = str(read_merged(str(busy.path), {"#12"})["#12"])
     assert "Merge pull request #12" in sentence
     assert "merge commit" in sentence
 
@@ -139,9 +139,10 @@ def test_another_repository_in_the_environment_is_not_asked(
 @pytest.mark.parametrize(
     ("url", "names"),
     [
-        ("https://github.com/acme/App.git", {"app"}),
-        ("git@github.com:acme/app.git", {"app"}),
-        ("ssh://git@host:2222/group/sub/app/", {"app"}),
+        ("https://github.com/acme/App.git", {"acme/app"}),
+        ("git@github.com:acme/app.git", {"acme/app"}),
+        ("ssh://git@host:2222/group/sub/app/", {"group/sub/app"}),
+        ("git@ssh.dev.azure.com:v3/acme/shop/app", {"acme/shop/app"}),
         ("/srv/git/origin.git", set()),
         ("file:///srv/git/origin.git", set()),
         ("../origin", set()),
@@ -154,8 +155,13 @@ def test_a_remote_on_a_host_says_what_the_repository_is_called(repo: GitRepo, ur
 
 def test_a_link_to_another_repository_is_not_taken_for_ours(repo: GitRepo) -> None:
     repo.commit("search (#12)")
+    asked = {"acme/app#12", "fork/app#12", "acme/other#12"}
+    unknown = read_merged(str(repo.path), {*asked, "#12"})
+    assert {name: one.sure for name, one in unknown.items()} == {**dict.fromkeys(asked, False), "#12": True}
     repo.git("remote", "add", "origin", "git@github.com:acme/app.git")
-    assert merged(repo, "acme/app#12", "fork/app#12", "acme/other#12") == {"acme/app#12", "fork/app#12"}
+    assert {name: one.sure for name, one in read_merged(str(repo.path), asked).items()} == {"acme/app#12": True}
+    repo.git("remote", "add", "upstream", "https://github.com/fork/app")
+    assert merged(repo, *asked) == {"acme/app#12", "fork/app#12"}
 
 
 def test_changes_come_newest_first_with_their_paths(repo: GitRepo) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from checkpoint_git.git.history import index, merged
 from checkpoint_git.git.history.database import Database, Line
+from checkpoint_git.git.history.evidence import Evidence
 from checkpoint_git.git.history.index import INDEX_FILE, remove_index
 from checkpoint_git.git.history.merged import read_merged, read_taken_back
 from tests.support.repos import GitRepo
@@ -22,7 +23,7 @@ from tests.support.repos import GitRepo
 ASKED = {f"#{number}" for number in range(1, 9)} | {"ABC-1", "ABC-2", "!3"}
 
 
-def cold(repo: GitRepo, references: set[str] = ASKED, where: Path | None = None) -> dict[str, str]:
+def cold(repo: GitRepo, references: set[str] = ASKED, where: Path | None = None) -> dict[str, Evidence]:
     """The answer of the history itself: nothing is this long."""
     hidden = [repo.path / ".git" / "checkpoint", repo.path / "hidden"]
     if hidden[0].exists():
@@ -33,7 +34,7 @@ def cold(repo: GitRepo, references: set[str] = ASKED, where: Path | None = None)
     return answer
 
 
-def warm(repo: GitRepo, references: set[str] = ASKED, where: Path | None = None) -> dict[str, str]:
+def warm(repo: GitRepo, references: set[str] = ASKED, where: Path | None = None) -> dict[str, Evidence]:
     """The answer with an index, however short the history."""
     return read_merged(str(where or repo.path), references, smallest=1)
 

@@ -11,6 +11,7 @@ from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.references import find_references
 from checkpoint_git.disk.discover import find_place
+from checkpoint_git.git.history.evidence import Evidence
 from checkpoint_git.git.history.history import Change
 from checkpoint_git.protocols.check import Context, run_checks
 from checkpoint_git.protocols.skill import checks
@@ -172,14 +173,14 @@ def test_complete_work_whose_files_move_on_is_told_after_two_weeks_and_only_once
 # merged work
 
 
-MERGED = {"#12": 'abc "search (#12)" (rule)', "ABC-7": "def"}
+MERGED = {name: Evidence(f"{name:_<40}", THEN + 1, "search (#12)", "rule") for name in ("#12", "ABC-7")}
 
 
 def test_an_action_that_asks_for_merged_work_is_told_with_its_evidence() -> None:
     actions = ["Write the API", {"text": "Merge #12", "done_when": "true"}, "Merge #13"]
     (finding,) = found(checks.find_shipped_actions, world(documents=[document(next_actions=actions)], merged=MERGED))
     assert (finding.level, finding.where) == ("warning", "/next_actions/1")
-    assert 'abc "search (#12)" (rule)' in finding.message
+    assert '#12______ "search (#12)", 2026-03-02 (rule)' in finding.message
 
 
 def test_waiting_for_merged_work_is_a_note_and_mentioning_it_nothing() -> None:

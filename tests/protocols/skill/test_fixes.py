@@ -6,13 +6,15 @@ from typing import Any
 import pytest
 
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.git.history.evidence import Evidence
 from checkpoint_git.protocols.skill.fixes import FIXES, Facts, Fixed, fix_value
 from checkpoint_git.tools.doctor.catalog import list_checks
 from tests.support.samples import checkpoint
+from tests.support.verbs import seconds
 
-MERGED = {"#12": "abc1234 (rule)", "#13": "def5678 (rule)", "ABC-7": "abc1234 (rule)"}
-AT = {"abc1234 (rule)": "2026-03-01T10:00:00Z", "def5678 (rule)": "2026-03-02T10:00:00Z"}
-FACTS = Facts(home="/here", merged=MERGED, shipped_at=AT)
+SEARCH = Evidence("abc1234", seconds("2026-03-01T10:00:00Z"), "Search", "rule")
+SORTING = Evidence("def5678", seconds("2026-03-02T10:00:00Z"), "Sorting", "rule")
+FACTS = Facts(home="/here", merged={"#12": SEARCH, "#13": SORTING, "ABC-7": SEARCH})
 INSTALLED = {"install/missing", "driver/inert", "driver/broken", "hooks/unreachable", "diff/textconv"}
 
 
@@ -40,7 +42,7 @@ def test_a_merged_action_moves_with_its_evidence_and_the_time_of_its_commit() ->
     mended = mend(value, *shipped(1))
     assert mended.value["next_actions"] == ["Write"]
     assert mended.value["recently_done"] == [
-        {"text": "Merge #12", "at": "2026-03-01T10:00:00Z", "evidence": "abc1234 (rule)"},
+        {"text": "Merge #12", "at": "2026-03-01T10:00:00Z", "evidence": str(SEARCH)},
         {"text": "old", "at": "2026-02-01T00:00:00Z"},
     ]
     assert [one.where for one in mended.done] == ["/next_actions/1"]
@@ -157,7 +159,7 @@ def test_a_blocker_whose_resolution_is_merged_is_marked_with_the_evidence() -> N
     found = [("drift/blocker-shipped", f"/blockers/{at}/proposed_resolution") for at in range(4)]
     mended = mend(checkpoint(blockers=[blocker, *others]), *found)
     assert mended.value["blockers"] == [
-        {**blocker, "resolved": True, "resolved_at": "2026-03-01T10:00:00Z", "evidence": "abc1234 (rule)"},
+        {**blocker, "resolved": True, "resolved_at": "2026-03-01T10:00:00Z", "evidence": str(SEARCH)},
         *others,
     ]
     assert mend(mended.value, *found).done == []

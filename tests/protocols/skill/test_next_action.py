@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.protocols.skill.next_action import RANKS, Skipped, find_rank, plan_queue
+from checkpoint_git.protocols.skill.next_action import RANKS, FindProof, FindResolved, Skipped, find_rank, plan_queue
 from checkpoint_git.protocols.skill.views import describe_blocker
-from tests.support.documents import broken, decision, document
+from tests.support.documents import broken, decision, document, proving
 from tests.support.samples import checkpoint
 
 UNSTARTED = [{"id": "a", "label": "A", "status": "not_started"}]
@@ -22,8 +22,12 @@ OF_EVERY_RANK: dict[str, dict[str, Any]] = {
 }
 
 
-def shipped(*texts: str) -> Any:
-    return lambda text: f"merged: {text}" if text in texts else None
+def shipped(*texts: str) -> FindProof:
+    return proving({text: f"merged: {text}" for text in texts})
+
+
+def resolved(*texts: str) -> FindResolved:
+    return lambda path, text: f"merged: {text}" if text in texts else None
 
 
 def test_the_queue_goes_by_rank() -> None:
@@ -102,13 +106,13 @@ def test_several_decisions_are_counted() -> None:
 def test_a_blocker_whose_proposal_is_merged_says_so_and_keeps_its_rank(skill: str) -> None:
     needs = "user_decision" if skill == "decision" else "external_dep"
     changes = {"status": "blocked", "blockers": [decision(proposed_resolution="Merge #1", needs=needs)]}
-    (action,) = plan_queue([document(skill, **changes)], find_resolved=shipped("Merge #1")).actions
+    (action,) = plan_queue([document(skill, **changes)], find_resolved=resolved("Merge #1")).actions
     assert (action.rank, action.evidence) == (skill, "merged: Merge #1")
 
 
 def test_what_a_blocker_proposes_matters_only_where_the_blocker_does() -> None:
     blocker = decision(proposed_resolution="Merge #1", needs="code_fix")
-    (action,) = plan_queue([document(blockers=[blocker])], find_resolved=shipped("Merge #1")).actions
+    (action,) = plan_queue([document(blockers=[blocker])], find_resolved=resolved("Merge #1")).actions
     assert (action.rank, action.evidence) == ("in_progress", "")
 
 
@@ -128,6 +132,19 @@ def test_failed_work_without_an_action_is_to_be_looked_into() -> None:
 def test_blocked_work_without_an_action_is_to_be_unblocked() -> None:
     (action,) = plan_queue([document(status="blocked", next_actions=[], blockers=[decision(needs="code_fix")])]).actions
     assert action.action == "Unblock: Which region?"
+
+
+def test_what_may_be_done_stays_and_says_what_of_it_is_merged() -> None:
+    likely = proving({"Merge #1, then deploy": "abc"}, sure=False)
+    first, failed = plan_queue(
+        [document("a", next_actions=["Merge #1, then deploy"]), document("b", status="failed", next_actions=[])], likely
+    ).actions[::-1]
+    assert (first.shown, first.action) == ("Merge #1, then deploy (#1 is merged)", "Merge #1, then deploy")
+    assert first.data["merged"] == {"sure": False, "note": "#1 is merged", "evidence": "abc"}
+    assert failed.merged is None
+    blocked = document(blockers=[decision()], next_actions=["Merge #1, then deploy"])
+    (action,) = plan_queue([blocked], likely).actions
+    assert (action.shown, action.shown_then) == (action.action, "Merge #1, then deploy (#1 is merged)")
 
 
 @pytest.mark.parametrize("skill", [skill for skill in OF_EVERY_RANK if skill != "idle"])

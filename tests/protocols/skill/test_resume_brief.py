@@ -3,15 +3,15 @@ from typing import Any
 import pytest
 
 from checkpoint_git.core.clock import DAY
+from checkpoint_git.protocols.skill.next_action import Action
 from checkpoint_git.protocols.skill.resume_brief import (
     QUESTION,
-    find_actions,
     find_context,
     find_contradictions,
     plan_resume,
 )
-from tests.support.documents import NOW, broken, decision, document
-from tests.support.samples import checkpoint, checkpoint_text
+from tests.support.documents import NOW, broken, decision, document, proving
+from tests.support.samples import checkpoint_text
 
 
 def test_fresh_work_in_progress_goes_on() -> None:
@@ -76,23 +76,24 @@ def test_an_incompatible_version_is_a_fresh_start_that_says_why(version: Any) ->
 
 
 def test_the_context_is_what_a_session_reads_first() -> None:
-    context = find_context(checkpoint(blockers=[decision(), decision(id="b2", needs="code_fix")]))
+    context = find_context(document(blockers=[decision(), decision(id="b2", needs="code_fix")]))
     assert context.key_decisions == ["SQLite for storage", "Passkeys only"]
     assert context.generated_files == ["docs/plan.md"]
     assert context.user_preferences == ["Short answers"]
     assert [blocker["id"] for blocker in context.decisions] == ["b1"]
     assert [blocker["id"] for blocker in context.blockers] == ["b1", "b2"]
-    assert context.actions == [("Write the notes API", None), ("Run the evaluator", "make eval")]
+    assert context.actions == [Action(0, "Write the notes API", None), Action(1, "Run the evaluator", "make eval")]
 
 
 def test_actions_that_have_shipped_are_passed_over() -> None:
-    shipped = {"Write the notes API": "a commit"}
+    shipped = proving({"Write the notes API": "a commit"})
     plan = plan_resume(document(), "build", NOW, shipped)
     assert plan.orientation[-1] == "Next: Run the evaluator"
-    assert find_context(checkpoint(), shipped).actions == [("Run the evaluator", "make eval")]
-    assert [action.at for action in find_actions(checkpoint(), shipped)] == [1]
+    assert find_context(document(), shipped).actions == [Action(1, "Run the evaluator", "make eval")]
     done = plan_resume(document(status="complete", next_actions=["Write the notes API"]), "build", NOW, shipped)
     assert done.why == "all of it is complete"
+    likely = plan_resume(document(), "build", NOW, proving({"Write the notes API": "a commit"}, sure=False))
+    assert likely.orientation[-1] == "Next: Write the notes API (#1 is merged)"
 
 
 # contradictions
@@ -133,7 +134,7 @@ def test_open_rows_of_complete_work_are_named_as_far_as_there_is_room() -> None:
 
 @pytest.mark.parametrize("primer", [None, [], "x", {"key_decisions": "x"}, {"generated_files": [1, {"path": "a"}]}])
 def test_a_context_of_the_wrong_type_does_no_harm(primer: Any) -> None:
-    context = find_context(checkpoint(context_primer=primer))
+    context = find_context(document(context_primer=primer))
     assert context.key_decisions == []
     assert context.generated_files in ([], ["a"])
 

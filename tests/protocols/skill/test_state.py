@@ -4,10 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.protocols.document import find_broken
+from checkpoint_git.protocols.skill.next_action import Action
 from checkpoint_git.protocols.skill.since import find_changes
 from checkpoint_git.protocols.skill.state import Ticket, find_decisions, find_states, find_threads, read_tickets
 from checkpoint_git.protocols.skill.views import UNREADABLE
-from tests.support.documents import NOW, broken, decision, document, seconds
+from tests.support.documents import NOW, broken, decision, document, proving, seconds
 
 
 def test_states_go_by_what_matters_most_and_the_rest_by_age() -> None:
@@ -32,7 +33,7 @@ def test_a_state_says_what_the_checkpoint_says() -> None:
     assert (state.status, state.phase, state.step) == ("in_progress", "build-loop", "sprint-2")
     assert (state.complete_rows, len(state.rows)) == (2, 3)
     assert state.age == seconds("2026-03-02T12:00:00Z") - seconds("2026-03-02T09:30:00Z")
-    assert state.actions == [("Write the notes API", None), ("Run the evaluator", "make eval")]
+    assert state.actions == [Action(0, "Write the notes API", None), Action(1, "Run the evaluator", "make eval")]
     assert state.tickets == "X-1 (source)"
     assert not state.stale
 
@@ -153,11 +154,11 @@ def test_a_deployment_leads_to_the_last_source_of_another_skill_before_it(lists:
 
 
 def test_what_is_merged_is_no_next_action_of_a_state_and_does_not_rank_it() -> None:
-    merged = {"Merge #1": "by a1b2c3d"}
+    merged = proving({"Merge #1": "by a1b2c3d"})
     documents = [
         document("finished", status="complete", next_actions=["Merge #1"], updated_at="2026-03-02T11:00:00Z"),
         document("working", next_actions=["Merge #1", {"text": "Write the docs", "done_when": "make docs"}]),
     ]
-    working, finished = find_states(documents, NOW, merged.get)
-    assert (working.skill, working.actions) == ("working", [("Write the docs", "make docs")])
+    working, finished = find_states(documents, NOW, merged)
+    assert (working.skill, working.actions) == ("working", [Action(1, "Write the docs", "make docs")])
     assert (finished.actions, finished.shipped) == ([], [("Merge #1", "by a1b2c3d")])

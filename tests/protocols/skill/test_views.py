@@ -22,7 +22,7 @@ from checkpoint_git.protocols.skill.views import (
     is_unstarted,
     outline,
 )
-from tests.support.documents import NOW, broken, decision, document
+from tests.support.documents import NOW, broken, decision, document, proving
 from tests.support.samples import checkpoint
 
 ODD: list[Any] = [None, 0, 1.5, True, "", "x", [], {}, [[]], [None], {"a": 1}]
@@ -193,12 +193,12 @@ def test_the_outline_of_a_document_answers_what_is_asked_of_all_documents_as_the
     assert kept.text is None
     assert (kept.path, kept.skill, kept.size, kept.is_valid) == (whole.path, whole.skill, whole.size, whole.is_valid)
     assert find_broken([kept]) == find_broken([whole])
-    for shipped in ({}, {"Merge #12": "by a1b2c3d"}):
-        queue = plan_queue([whole], shipped.get, now=NOW)
-        assert plan_queue([kept], shipped.get, now=NOW) == queue
+    for shipped in (proving({}), proving({"Merge #12": "by a1b2c3d"})):
+        queue = plan_queue([whole], shipped, now=NOW)
+        assert plan_queue([kept], shipped, now=NOW) == queue
         plan = find_resumable([whole], queue, NOW, shipped)
         assert find_resumable([kept], queue, NOW, shipped) == plan
-        context = find_context(whole.value or {}, shipped)
+        context = find_context(whole, shipped)
         assert brief([kept], queue, plan, context, (), NOW) == brief([whole], queue, plan, context, (), NOW)
     state, full = find_state(kept, NOW), find_state(whole, NOW)
     assert state._replace(rows=[]) == full._replace(rows=[])

@@ -52,7 +52,7 @@ def next_actions(place: Place, now: int) -> NextResult:
     """The queue of a place's checkpoints. Never fails for want of history: a finding says so."""
     documents = [outline(document) for document in iterate_documents(place, now)]
     shipped = read_shipped(place, documents)
-    queue = plan_queue(documents, shipped.actions.get, shipped.proposals.get, now)
+    queue = plan_queue(documents, shipped.find_action, shipped.find_proposal, now)
     return NextResult(queue, [*find_broken(documents), *shipped.findings])
 
 
@@ -60,11 +60,11 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when a checkpoint is broken, which may hide what matters more."""
     place = find_place(invocation.cwd)
     (actions, skipped), findings = next_actions(place, invocation.now)
-    data: dict[str, Any] = actions[0]._asdict() if actions else dict.fromkeys(NextAction._fields)
+    data: dict[str, Any] = actions[0].data if actions else dict.fromkeys(NextAction._fields)
     data["skipped"] = len(skipped)
     data["skipped_actions"] = [part._asdict() for part in skipped]
     if args.all:
-        data["queue"] = [action._asdict() for action in actions]
+        data["queue"] = [action.data for action in actions]
     blocks: list[Block] = []
     for action in actions if args.all else actions[:1]:
         blocks += _lines(action)
@@ -77,17 +77,19 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
 
 
 def _lines(action: NextAction) -> list[Block]:
-    lines: list[Block] = [Line(f"{action.skill}: {action.action}", "strong", _GLYPHS[action.rank], 2)]
+    lines: list[Block] = [Line(f"{action.skill}: {action.shown}", "strong", _GLYPHS[action.rank], 2)]
     lines.append(Line(f"  why: {action.reason}", "warn" if action.stale else "dim", hang=7))
     if action.evidence:
         told = f"  but what it proposes is merged: {action.evidence}; if that settles it, mark the blocker resolved"
         lines.append(Line(told, "good", hang=7))
+    if action.merged and not action.then:
+        lines.append(Line(f"  merged: {action.merged.evidence}", "dim", hang=10))
     if action.answer_with:
         lines.append(Line(f"  answer: {action.answer_with}", "dim", hang=10))
     if action.done_when:
         lines.append(Line(f"  done when: {action.done_when}", "dim", hang=13))
     if action.then:
-        lines.append(Line(f"  then: {action.then}", hang=8))
+        lines.append(Line(f"  then: {action.shown_then}", hang=8))
     return lines
 
 

@@ -13,26 +13,24 @@ from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.git.clone import add_gaps
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import layout, store
+from checkpoint_git.protocols.skill.next_action import Action, Proof
 from checkpoint_git.protocols.skill.read import check_files, iterate_documents
 from checkpoint_git.protocols.skill.resume_brief import (
     LOOK_AFTER,
     Context,
     Plan,
-    Shipped,
-    find_actions,
     find_context,
     find_contradictions,
     plan_resume,
 )
-from checkpoint_git.protocols.skill.shipped_actions import read_evidence
+from checkpoint_git.protocols.skill.shipped_actions import read_proofs
 from checkpoint_git.protocols.skill.verbs.refs import find_refs
 from checkpoint_git.protocols.skill.views import (
-    action_text,
     answer_line,
     count_rows,
     describe_blocker,
     find_age,
-    read_list,
+    list_requests,
     text_field,
 )
 
@@ -60,15 +58,15 @@ _MOST_TICKETS = 12
 
 
 class ResumeResult(NamedTuple):
-    """plan: what is to happen. document: None where there is none. drift: what no longer fits. shipped: the texts of
-    next actions that the history shows as done, with the evidence. siblings: the pm_refs of other skills.
+    """plan: what is to happen. document: None where there is none. drift: what no longer fits. shipped: what the
+    history says of next actions, by text. siblings: the pm_refs of other skills.
     """
 
     plan: Plan
     document: Document | None
     context: Context
     drift: list[Finding]
-    shipped: Shipped
+    shipped: dict[str, Proof]
     siblings: Sequence[dict[str, Any]] = ()
 
 
@@ -86,9 +84,13 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
     if os.path.isdir(place.directory):
         siblings = find_refs(each for each in iterate_documents(place, now) if each.skill != skill)
     if document is None or document.value is None or plan.decision == "start_fresh":
-        return ResumeResult(plan, document, find_context(value), [], {}, siblings)
+        return ResumeResult(plan, document, find_context(document), [], {}, siblings)
     shipped, findings = _read_shipped(place, document)
-    plan = plan_resume(document, skill, now, shipped)
+
+    def find_proof(path: str, text: str) -> Proof | None:
+        return shipped.get(text)
+
+    plan = plan_resume(document, skill, now, find_proof)
     drift = [*find_contradictions(document), *findings]
     age = find_age(value, now)
     if age is not None and age > LOOK_AFTER and plan.decision != "complete":
@@ -102,22 +104,23 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
         for at, (line, column) in enumerate(places):
             if drift[at].where and not drift[at].line:
                 drift[at] = drift[at]._replace(line=line, column=column)
-    return ResumeResult(plan, document, find_context(value, shipped), drift, shipped, siblings)
+    return ResumeResult(plan, document, find_context(document, find_proof), drift, shipped, siblings)
 
 
-def _read_shipped(place: Place, document: Document) -> tuple[Shipped, list[Finding]]:
-    """The actions that are done already, and the findings about them; loads nothing where they name nothing."""
-    merged, findings = read_evidence(place, [document])
+def _read_shipped(place: Place, document: Document) -> tuple[dict[str, Proof], list[Finding]]:
+    """What is merged of the actions, and the findings about it; loads nothing where they name nothing."""
+    proofs, findings = read_proofs(place, [document])
+    merged = proofs.get(document.path)
     if not merged:
         return {}, findings
     from checkpoint_git.protocols.skill.checks import find_shipped_actions, find_shipped_resolutions
     from checkpoint_git.protocols.skill.facts import make_facts
-    from checkpoint_git.protocols.skill.requests import find_shipped
+    from checkpoint_git.protocols.skill.proof import judge_action
 
     facts = make_facts(place, [document], 0, {})
-    facts.merged = merged
-    actions = [action_text(action) for action in read_list(document.value or {}, "next_actions")]
-    shipped = {text: evidence for text in actions if (evidence := find_shipped(text, merged))}
+    facts.proofs = proofs
+    actions = list_requests(document.value or {})[0]
+    shipped = {text: proof for text in actions if (proof := judge_action(text, merged))}
     return shipped, [*find_shipped_actions(facts), *find_shipped_resolutions(facts), *findings]
 
 
@@ -183,9 +186,8 @@ def _continue_lines(result: ResumeResult) -> list[Block]:
     lines += [
         Line(f"Ask before proceeding: {describe_blocker(one)}", "bad", "decision", 2) for one in context.decisions
     ]
-    actions = find_actions((result.document.value if result.document else None) or {}, result.shipped)
-    if actions:
-        first = f"Resuming from next_actions[{actions[0].at}]: {actions[0].text}"
+    if context.actions:
+        first = f"Resuming from next_actions[{context.actions[0].at}]: {context.actions[0].shown}"
         lines.append(Line(first, "good", "in_progress", 2))
         lines += _action_lines(context.actions[:1])[1:]
     else:
@@ -201,11 +203,11 @@ def _continue_lines(result: ResumeResult) -> list[Block]:
     return [*lines, *_listed("Then", _action_lines(context.actions[1:], "- ")), *_background_lines(result)]
 
 
-def _action_lines(actions: Sequence[tuple[str, str | None]], bullet: str = "") -> list[Block]:
+def _action_lines(actions: Sequence[Action], bullet: str = "") -> list[Block]:
     lines = list[Block]()
-    for text, done_when in actions:
-        lines.append(Line(f"  {bullet}{text}", hang=4))
-        lines += [Line(f"    done when: {done_when}", "dim", hang=6)] if done_when else []
+    for action in actions:
+        lines.append(Line(f"  {bullet}{action.shown}", hang=4))
+        lines += [Line(f"    done when: {action.done_when}", "dim", hang=6)] if action.done_when else []
     return lines
 
 
@@ -240,7 +242,8 @@ def _data(result: ResumeResult) -> dict[str, Any]:
     plan, context = result.plan, result.context
     value = (result.document.value if result.document else None) or {}
     complete, rows = count_rows(value)
-    actions = [{"text": text, "done_when": done_when} for text, done_when in context.actions]
+    actions = [action.data for action in context.actions]
+    shipped = [{"text": text, "evidence": proof.evidence} for text, proof in result.shipped.items() if proof.sure]
     return {
         "skill": plan.skill,
         "path": result.document.path if result.document else None,
@@ -255,7 +258,7 @@ def _data(result: ResumeResult) -> dict[str, Any]:
         "progress": {"complete": complete, "total": rows},
         "next_action": actions[0] if actions else None,
         "next_actions": actions,
-        "shipped_actions": [{"text": text, "evidence": evidence} for text, evidence in result.shipped.items()],
+        "shipped_actions": shipped,
         "recently_done": [{"text": text, "at": at or None} for text, at in context.recently_done],
         "siblings_pm_refs": result.siblings,
         "blockers": context.blockers,

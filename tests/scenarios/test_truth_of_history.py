@@ -1,0 +1,227 @@
+"""Small real repositories, drifted and healthy: what history proves of actions, blockers and listed files."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import pytest
+
+from checkpoint_git.core.clock import DAY, read_instant, write_instant
+from checkpoint_git.protocols.skill.verbs import next as next_verb
+from checkpoint_git.tools.doctor import verb as doctor
+from tests.support.repos import GitRepo
+from tests.support.samples import checkpoint_text
+from tests.support.verbs import run_verb
+
+BEGAN = (read_instant("2026-03-01T12:00:00Z") or (0, ""))[0]
+PATH = ".checkpoints/build.checkpoint.json"
+
+
+def on(day: float) -> str:
+    return write_instant(BEGAN + int(day * DAY))
+
+
+class Step(NamedTuple):
+    """A commit to main; with `side` a merge of a branch, whose commits say that. files: None removes."""
+
+    message: str
+    day: float = 10
+    side: tuple[str, ...] = ()
+    files: Mapping[str, str | None] = MappingProxyType({})
+
+
+def merge(message: str, *side: str, day: float = 10) -> Step:
+    return Step(message, day, side or ("Work",))
+
+
+def says(*actions: Any, day: float = 20, **changes: Any) -> str:
+    """The checkpoint as it was written on a day."""
+    fields = {"created_at": on(0), "updated_at": on(day), "project_dir": ..., "next_actions": list(actions), **changes}
+    return checkpoint_text(**{"context_primer": {"generated_files": []}, **fields})
+
+
+def lists(*files: str) -> str:
+    return says("Go on", context_primer={"generated_files": list(files)})
+
+
+def asks(text: str, **more: Any) -> str:
+    blocker = {"id": "b1", "description": "Slow", "needs": "code_fix", "proposed_resolution": text}
+    return says("Go on", blockers=[blocker], **more)
+
+
+class Row(NamedTuple):
+    """text: the checkpoint. skips: `next` passes over the first action. notes: what is said beside it.
+    finds: part of the doctor's one finding about it, "" for none. remote: of origin.
+    """
+
+    name: str
+    steps: tuple[Step, ...]
+    text: str
+    skips: bool = False
+    notes: str = ""
+    finds: str = ""
+    remote: str = ""
+
+
+GITLAB = merge("Merge branch 'search' into 'main'\n\nSearch\n\nSee merge request group/proj!12")
+GITHUB = merge("Merge pull request #12 from ada/search")
+SQUASH = Step("Add search (#12)")
+HERE = "git@github.com:acme/app.git"
+REVERT = Step('Revert "Add search (#12)"', 12)
+FILES = Step("Add files", 1, (), {f"src/api/{name}.py": f"{name}\n" * 30 for name in ("users", "posts", "tags")})
+OLD: dict[str, str | None] = {f"src/api/{name}.py": None for name in ("users", "posts", "tags")}
+
+
+def moved(folder: str, day: float = 10) -> Step:
+    new = {f"{folder}/{name}.py": f"{name}\n" * 30 for name in ("users", "posts", "tags")}
+    return Step(f"Move the API to {folder}", day, (), {**OLD, **new})
+
+
+def skipped(name: str, action: str, *steps: Step, finds: str = "", remote: str = "") -> Row:
+    return Row(name, steps, says(action), skips=True, finds=finds or "merged", remote=remote)
+
+
+DRIFTED = (
+    skipped("GitHub merge", "Merge PR #12", GITHUB),
+    skipped("squash merge", "Land #12", SQUASH),
+    skipped("rebase merge that closes", "Merge #12", Step("Add search\n\nFixes #12"), Step("Add sorting")),
+    skipped(
+        "GitLab merge",
+        "Merge !12",
+        GITLAB,
+    ),
+    skipped(
+        "GitLab merge, own link",
+        "Merge https://gitlab.com/group/proj/-/merge_requests/12",
+        GITLAB,
+        remote="git@gitlab.com:group/proj.git",
+    ),
+    skipped("Bitbucket merge", "Merge PR #12", merge("Merged in feature/search (pull request #12)")),
+    skipped("Azure merge", "Merge PR 12", Step("Merged PR 12: Add search")),
+    skipped(
+        "Azure link",
+        "Merge https://dev.azure.com/acme/shop/_git/app/pullrequest/12",
+        Step("Merged PR 12: Add search"),
+        remote="git@ssh.dev.azure.com:v3/acme/shop/app",
+    ),
+    skipped(
+        "Gerrit change",
+        "Merge https://review.example.org/c/proj/+/12345",
+        Step("Add search\n\nChange-Id: I0123\nReviewed-on: https://review.example.org/c/proj/+/12345"),
+        remote="ssh://ada@review.example.org:29418/proj",
+    ),
+    skipped("plain merge of a branch", "Merge ABC-12", merge("Merge branch 'abc-12-search'")),
+    skipped("conventional subject", "Land #12", Step("feat(search): add it (#12)")),
+    skipped("ticket as heading", "Ship ABC-12", Step("ABC-12: search")),
+    skipped("ticket closed below", "Land ABC-12", Step("Add search\n\nFixes ABC-12")),
+    skipped("landed again", "Merge #12", SQUASH, REVERT, Step('Reapply "Add search (#12)"', 13)),
+    skipped("merged again", "Merge #12", SQUASH, REVERT, Step("Add search (#12)", 13)),
+    skipped("own link", "Merge https://github.com/acme/app/pull/12", SQUASH, remote=HERE),
+    skipped("own name", "Merge acme/app#12", SQUASH, remote="https://github.com/Acme/app"),
+    skipped(
+        "in the file before the merge",
+        "Merge #12",
+        Step("Note", 5, (), {PATH: says("Merge #12", day=5)}),
+        SQUASH,
+        Step("Note", 15, (), {PATH: says("Merge #12", "Tidy", day=15)}),
+    ),
+    skipped(
+        "reworded after the merge",
+        "Merge #12 once green",
+        Step("Note", 5, (), {PATH: says("Merge #12", day=5)}),
+        SQUASH,
+        Step("Note", 15, (), {PATH: says("Merge #12 once green", day=15)}),
+    ),
+    Row("then more", (SQUASH,), says("Merge #12, then deploy"), notes="#12 is merged", finds="asks for #12"),
+    Row("after it", (SQUASH,), says("After #12: deploy"), notes="#12 is merged", finds="waits for #12"),
+    Row("link, origin unknown", (SQUASH,), says("Merge acme/app#12"), notes="acme/app#12 is merged", finds="merged"),
+    Row("blocker", (Step("Faster (#77)"),), asks("PR #77"), finds='"Faster (#77)"'),
+    Row(
+        "blocker by link",
+        (Step("Faster (#77)"),),
+        asks("https://github.com/acme/app/pull/77"),
+        finds="Faster",
+        remote=HERE,
+    ),
+    Row("dependency", (Step("Faster (#77)"),), says("Go on", depends_on="PR #77"), finds="Faster"),
+)
+HEALTHY = (
+    Row("merged before the checkpoint", (SQUASH._replace(day=-5),), says("Merge #12")),
+    Row("merged before the action",
+        (Step("Note", 5, (), {PATH: says("Plan", day=5)}), SQUASH, Step("Note", 15, (), {PATH: says("Plan", day=15)})),
+        says("Merge #12")),
+    Row("blocker noted after the merge", (SQUASH._replace(day=-5),), asks("PR #12")),
+    Row("reverted by its number", (SQUASH, REVERT), says("Merge #12")),
+    Row("reverted by its id", (SQUASH, Step("Out again\n\nThis reverts commit {0}.", 12)), says("Merge #12")),
+    Row("merge reverted", (GITHUB, Step("Out again\n\nThis reverts commit {0}, reversing\nchanges.", 12)),
+        says("Merge #12")),
+    Row("another repository", (SQUASH,), says("Merge acme/other#12"), remote=HERE),
+    Row("another owner", (SQUASH,), says("Merge https://github.com/other-owner/app/pull/12"), remote=HERE),
+    Row("another owner in a blocker", (SQUASH,), asks("other-owner/app#12"), remote=HERE),
+    Row("another repository's is closed", (Step("Work around it\n\nFixes other-owner/app#12"),), says("Merge #12"),
+        remote=HERE),
+    Row("mere mentions", (Step("Prepare\n\nrefs #12, part of ABC-12"),), says("Merge #12", "Finish ABC-12")),
+    Row("begun only", (Step("ABC-12: first step towards search"),), says("Finish ABC-12")),
+    Row("work in progress", (Step("WIP: search (#12)"),), says("Merge #12")),
+    Row("issue, not merge request", (Step("Add search\n\nCloses #12"),), says("Merge !12")),
+    Row("through QA", (SQUASH,), says("Get #12 through QA")),
+    Row("reopen", (SQUASH,), says("Reopen #12")),
+    Row("step of a plan", (Step("Add search (#4)"),), says("After PR 4 of v1.4 merges, tag it")),
+    Row("its revert alone is merged", (SQUASH, Step('Revert "Add search (#12)" (#13)', 12)), says("Merge #12")),
+    Row("dependency in words", (SQUASH,), says("Go on", depends_on=["audit shows spec approved", "#13"])),
+    Row("another branch's", (Step("Start"),), says("Merge #99")),
+    Row("files that are there", (FILES,), lists("src/api/", "src/api/*.py", "src/api/tags.py (names, new)",
+        "./src/api/users.py", "src/../src/api/posts.py", "src/api/{users,tags}.py", "src/api/old.py (deleted in #3)")),
+)  # fmt: skip
+
+
+def build(repo: GitRepo, row: Row) -> None:
+    """The repository of a row. In a message "{0}" is the id of the commit before."""
+    tip = ""
+    for step in (Step("Begin", -20, (), {".gitignore": "dist/\n"}), *row.steps):
+        parts, heads = [], f"from {tip}\n" if tip else ""
+        for mark, message in enumerate(step.side, 1):
+            parts.append(_commit("side", mark, message, step.day - 1, f"from :{mark - 1}\n" if mark > 1 else heads))
+        heads += f"merge :{len(step.side)}\n" if step.side else ""
+        parts.append(_commit("main", 99, step.message.replace("{0}", tip), step.day, heads, step.files))
+        done = repo.run("git", "fast-import", "--quiet", stdin="".join(parts).encode())
+        assert done.returncode == 0, done.stderr.decode()
+        tip = repo.git("rev-parse", "main")
+    repo.git("reset", "-q", "--hard", "main")
+    repo.write(PATH, row.text)
+    if row.remote:
+        repo.git("remote", "add", "origin", row.remote)
+
+
+def _commit(
+    branch: str, mark: int, message: str, day: float, heads: str, files: "Mapping[str, str | None] | None" = None
+) -> str:
+    head = f"commit refs/heads/{branch}\nmark :{mark}\ncommitter Ada <a@b.c> {BEGAN + int(day * DAY)} +0000\n"
+    changes = (
+        f"D {path}\n" if text is None else f"M 100644 inline {path}\ndata {len(text.encode())}\n{text}\n"
+        for path, text in (files or {}).items()
+    )
+    return f"{head}data {len(message.encode())}\n{message}\n{heads}{''.join(changes)}"
+
+
+CODES = {"drift/action-shipped", "drift/blocker-shipped", "drift/file-missing"}
+
+
+def look(cwd: Path) -> tuple[bool, str, list[str]]:
+    """(whether the first action is passed over, what stands beside it, what the doctor finds)."""
+    now, env = on(21), dict(os.environ)
+    following = run_verb(next_verb, cwd=cwd, now=now, env=env).outcome.data
+    ran = run_verb(doctor, "--check", "drift", cwd=cwd, now=now, env=env)
+    found = [f"{one.message}; {one.hint}" for one in ran.outcome.findings if one.code in CODES]
+    return bool(following["skipped"]), (following["merged"] or {}).get("note", ""), found
+
+
+@pytest.mark.parametrize("row", [*DRIFTED, *HEALTHY], ids=lambda row: row.name.replace(" ", "-"))
+def test_history_proves_what_is_so_and_nothing_else(repo: GitRepo, row: Row) -> None:
+    build(repo, row)
+    skips, note, found = look(repo.path)
+    assert (skips, note) == (row.skips, row.notes)
+    assert len(found) == bool(row.finds), found
+    assert row.finds in "".join(found)
