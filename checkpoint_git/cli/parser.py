@@ -12,6 +12,7 @@ from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.version import __version__
 
 HELP_WIDTH = 100
+vars(argparse)["_"] = str  # else it imports locale, to look for translations that Python does not have
 
 
 class UsageError(CheckpointError):

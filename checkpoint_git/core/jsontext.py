@@ -218,12 +218,11 @@ def _too_deep(text: str, offset: int) -> JsonTextError:
 
 
 def _refuse_depth(text: str, value: "Any") -> None:
-    containers = 0
-    for bracket in "[{":  # few texts have as many as the limit, and finding each is faster than str.count
-        at = text.find(bracket)
-        while at >= 0 and containers <= MAX_DEPTH:
-            containers += 1
-            at = text.find(bracket, at + 1)
+    containers = text.count("{")
+    at = text.find("[")
+    while at >= 0 and containers <= MAX_DEPTH:  # most texts have few: to find each is faster than to count them
+        containers += 1
+        at = text.find("[", at + 1)
     if containers <= MAX_DEPTH:
         return
     level = [value] if type(value) in CONTAINERS else []

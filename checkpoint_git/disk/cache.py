@@ -1,17 +1,12 @@
 """What need not be found out again: a file that may be lost, damaged or unwritable at no harm. Nothing here raises."""
 
-import json
 import os
 import zlib
 from collections.abc import Iterable
 from typing import Any
 
-try:
-    from _blake2 import blake2b  # hashlib brings OpenSSL along, a tenth of all the memory that the doctor takes
-except ImportError:
-    from hashlib import blake2b
-
 from checkpoint_git import version
+from checkpoint_git.core import jsontext
 from checkpoint_git.disk.replace import remove_quietly, write_temporary
 
 _MOST_BYTES = 16 * 1024 * 1024
@@ -24,12 +19,15 @@ def load_cache(path: str, rules: str) -> Any:
         with os.fdopen(descriptor, "rb") as stream:
             data = stream.read(_MOST_BYTES + 1)
         header, _, body = data.partition(b"\n")
-        return json.loads(body) if len(data) <= _MOST_BYTES and header == _header(rules, body) else None
-    except (OSError, ValueError, RecursionError):
+        is_sound = len(data) <= _MOST_BYTES and header == _header(rules, body)
+        return jsontext.load(body.decode()) if is_sound else None
+    except (OSError, ValueError, jsontext.JsonTextError):
         return None
 
 
 def write_cache(path: str, rules: str, value: Any) -> None:
+    import json  # to read needs none of it
+
     # whole or not at all; of two processes at once the later wins
     body = json.dumps(value, separators=(",", ":")).encode()
     try:
@@ -66,6 +64,10 @@ def mark_file(path: str) -> str:
 
 
 def make_digest(words: Iterable[str], data: bytes = b"") -> str:
+    try:
+        from _blake2 import blake2b  # hashlib brings OpenSSL along, a tenth of all the memory that the doctor takes
+    except ImportError:
+        from hashlib import blake2b
     digest = blake2b("\n".join(words).encode("utf-8", "surrogateescape"), digest_size=12)
     digest.update(data)
     return digest.hexdigest()

@@ -2,7 +2,6 @@
 
 import os
 import re
-import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -13,8 +12,8 @@ from checkpoint_git.core.terminal_text import plural, quote_word
 _LONGEST_CONFIG = 1 << 20  # bytes
 # The call that driver_settings writes: what it starts, in quotes. git writes a configuration's value in quotes, with
 # escapes, where it holds ";", as ours does.
-_DRIVER = re.compile(rb"^\s*driver = \"test -x '([^'\"\\%]+)' && test -f '([^'\"\\%]+)' ", re.MULTILINE)
-_SPARSE = re.compile(rb"^\s*sparsecheckout\s*=\s*true\s*$", re.MULTILINE | re.IGNORECASE)
+_DRIVER = rb"(?m)^[ \t]*driver = \"test -x '([^'\"\\%]+)' && test -f '([^'\"\\%]+)' "
+_SPARSE = rb"(?im)^[ \t]*sparsecheckout[ \t]*=[ \t]*true\s*$"
 # What is in the git directory while an operation waits for its conflicts; the first that is there counts.
 _OPERATIONS = (
     ("rebase-apply/applying", "am"),
@@ -85,9 +84,8 @@ def find_unlisted(git_dir: str, paths: Sequence[str]) -> list[str]:
     # a name in the index has its length in the 12 bits before it, and a NUL behind it (gitformat-index, versions 2, 3)
     index = _read(os.path.join(git_dir, "index"), _LONGEST_INDEX)
     names = {path: os.fsencode(path) for path in paths}
-    return [
-        path for path, name in names.items() if struct.pack(">H", min(len(name), 0xFFF)) + name + b"\0" not in index
-    ]
+    entries = {path: min(len(name), 0xFFF).to_bytes(2, "big") + name + b"\0" for path, name in names.items()}
+    return [path for path, entry in entries.items() if entry not in index]
 
 
 def _read(path: str, limit: int = _LONGEST_CONFIG) -> bytes:
@@ -130,22 +128,24 @@ def _may_be_unmerged(index: bytes) -> bool:
 
 
 def _find_missing_driver(work_tree: str, config: bytes, env: Mapping[str, str]) -> Iterator[Gap]:
-    found = _DRIVER.search(config)
+    found = re.search(_DRIVER, config) if b"driver = " in config else None
     if found and os.access(found[1], os.X_OK) and os.path.isfile(found[2]):
         return
-    from checkpoint_git.git import driver_settings
     from checkpoint_git.git.repository import read_all_settings
     from checkpoint_git.git.run import clean_env
 
     try:
-        command = read_all_settings(work_tree, clean_env(env)).get(driver_settings.DRIVER, "")
+        command = read_all_settings(work_tree, clean_env(env)).get("merge.checkpoint.driver", "")
     except CheckpointError:  # without git nobody merges; what needs git says so
         return
-    installed = driver_settings.read_driver_command(command)
     if not command:
         message = "this clone is not set up: git merges checkpoints as text, and no hook checks them"
         yield Gap("install/missing", message, "checkpoint init")
-    elif installed and not (os.access(installed.python, os.X_OK) and os.path.isfile(installed.driver)):
+        return
+    from checkpoint_git.git.driver_settings import read_driver_command
+
+    installed = read_driver_command(command)
+    if installed and not (os.access(installed.python, os.X_OK) and os.path.isfile(installed.driver)):
         message = f"the merge driver's Python is gone: {installed.python}"
         yield Gap("driver/broken", message, "checkpoint init")
 
@@ -157,7 +157,7 @@ def _find_shallow(common: str) -> Iterator[Gap]:
 
 
 def _find_hidden(work_tree: str, config: bytes, env: Mapping[str, str]) -> Iterator[Gap]:
-    if not _SPARSE.search(config):
+    if b"sparse" not in config.lower() or not re.search(_SPARSE, config):
         return
     from checkpoint_git.git.run import clean_env, run_git
     from checkpoint_git.git.staged import pathspecs

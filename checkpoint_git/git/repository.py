@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
-from checkpoint_git.git.run import check_git_version, clean_env, git_error, run_git
+from checkpoint_git.git.run import GitMissingError, check_git_version, clean_env, git_error, run_git, stream_git
 
 
 class Repository(NamedTuple):  # absolute paths
@@ -58,7 +58,13 @@ def may_be_bare(folder: str) -> bool:
 
 def read_all_settings(folder: str, env: Mapping[str, str]) -> dict[str, str]:
     """Of every scope; of several values the last. env: a clean one."""
-    return _parse_settings(run_git(["config", "--null", "--list"], folder, env=env).out)
+    words = ["config", "--null", "--list"]
+    try:
+        return _parse_settings(b"".join(stream_git(words, folder, env=env)))  # subprocess would cost as much as git
+    except GitMissingError:
+        raise
+    except CheckpointError:  # which does not say why
+        return _parse_settings(run_git(words, folder, env=env).out)
 
 
 def read_flag(key: str, cwd: str) -> bool:

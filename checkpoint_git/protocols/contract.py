@@ -16,52 +16,38 @@ from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block
-from checkpoint_git.core.schema import Mismatch, Schema
+from checkpoint_git.core.schema import Schema
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.registry import KINDS, PROTOCOLS
 
 if TYPE_CHECKING:
     from checkpoint_git.core.html import PageParts
-    from checkpoint_git.protocols.document import Document
+    from checkpoint_git.protocols.drawers import CheckFile, Layout, Rules, SkillLayout
+
+    # for mypy alone: to make a Protocol takes as long as to import a module
+
+    class Summarizer(Protocol):
+        """summary.py. It is imported for every `status` and `prime`, so it imports late what it needs."""
+
+        def is_present(self, place: Place) -> bool:
+            """Whether a project has anything of the protocol: a look that opens no file of it."""
+
+        def summarize(self, question: "Question") -> "Summary":
+            """What there is; at least the part for the question's reader."""
+
+    class Exchange(Protocol):
+        """exchange.py: what one of its files says, as the fields of an initiative, for a protocol that keeps those."""
+
+        def read_fields(self, cwd: str, name: str, now: int) -> dict[str, str | list[str]]:
+            """Raises CheckpointError where the file with that name cannot be read."""
+
+        def write_fields(
+            self, cwd: str, name: str, fields: Mapping[str, str], now: int, env: Mapping[str, str]
+        ) -> tuple[str, list[Finding], list[Finding]]:
+            """(the file's path, why nothing was written, what is wrong since the write)."""
+
 
 DRAWERS = ("layout.py", "schema.json", "rules.py", "store.py", "README.md")
-
-
-class Layout(Protocol):
-    SUFFIX: str
-
-    def find_skill(self, file_name: str) -> str:
-        """The owner that a file's name says, "" where it is no name of the protocol's."""
-
-
-class SkillLayout(Layout, Protocol):
-    """layout.py of the first protocol, whose files belong to a skill that a user or an agent names. DIRECTORY: where
-    they are. HISTORY: the folder in it for their past, as SKILL.MARK.json.
-    """
-
-    DIRECTORY: str
-    HISTORY: str
-
-    def find_name_trouble(self, name: str) -> str:
-        """Why a text cannot be a skill's name, "" where it can."""
-
-    def check_skill_name(self, name: str) -> None:
-        """Raises CheckpointError where find_name_trouble has an answer."""
-
-
-class Rules(Protocol):
-    """rules.py: what a document means. Findings come with `where` set; path, line and column are filled in later."""
-
-    def describe(self, mismatch: Mismatch) -> Finding:
-        """A break of the schema in the protocol's own words."""
-
-    def check(self, value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Finding]:
-        """Everything beyond shape; the value may break the schema. skill: from the file's name. size: bytes."""
-
-
-class CheckFile(Protocol):
-    def __call__(self, path: str, data: bytes, *, now: int) -> "Document":
-        """The document in a file's bytes, with every finding located."""
 
 
 def find_files(folder: str) -> list[str]:
@@ -76,7 +62,7 @@ def find_files(folder: str) -> list[str]:
         except OSError as error:
             hint = "check who owns the folder and whether you may read it"
             raise CheckpointError(f"{inner} cannot be read: {error.strerror}", hint) from None
-        found += [os.path.join(inner, name) for name in names if kind.owns(f"{kind.folder}/{name}")]
+        found += [os.path.join(inner, name) for name in names if kind.has_name(name)]
     return found
 
 
@@ -128,30 +114,8 @@ class Summary(NamedTuple):
     page: "PageParts | None" = None
 
 
-class Summarizer(Protocol):
-    """summary.py. It is imported for every `status` and `prime`, so it imports late what it needs."""
-
-    def is_present(self, place: Place) -> bool:
-        """Whether a project has anything of the protocol: a look that opens no file of it."""
-
-    def summarize(self, question: Question) -> Summary:
-        """What there is; at least the part for the question's reader."""
-
-
-class Exchange(Protocol):
-    """exchange.py: what one of its files says, as the fields of an initiative, for a protocol that keeps those."""
-
-    def read_fields(self, cwd: str, name: str, now: int) -> dict[str, str | list[str]]:
-        """Raises CheckpointError where the file with that name cannot be read."""
-
-    def write_fields(
-        self, cwd: str, name: str, fields: Mapping[str, str], now: int, env: Mapping[str, str]
-    ) -> tuple[str, list[Finding], list[Finding]]:
-        """(the file's path, why nothing was written, what is wrong since the write)."""
-
-
-def open_exchange() -> Exchange:
-    return cast(Exchange, load_part(PROTOCOLS[0].package, "exchange"))
+def open_exchange() -> "Exchange":
+    return cast("Exchange", load_part(PROTOCOLS[0].package, "exchange"))
 
 
 def read_summaries(question: Question) -> Iterator[Summary]:
@@ -201,14 +165,14 @@ def find_hooks(name: Hook) -> Iterator[Callable[..., Any]]:
 class Room(NamedTuple):
     """check_file: None where files are JSON."""
 
-    layout: Layout
-    rules: Rules
+    layout: "Layout"
+    rules: "Rules"
     schema: Schema
-    check_file: CheckFile | None
+    check_file: "CheckFile | None"
 
 
-def skill_layout() -> SkillLayout:
-    return cast(SkillLayout, import_module(f"{PROTOCOLS[0].package}.layout"))
+def skill_layout() -> "SkillLayout":
+    return cast("SkillLayout", import_module(f"{PROTOCOLS[0].package}.layout"))
 
 
 _opened: dict[str, Room] = {}

@@ -38,10 +38,12 @@ class Kind:
     def owns(self, path: str) -> bool:
         """path: any, with "/" between its parts."""
         folder, _, name = path.rpartition("/")
-        return self._has_name(name) and (self.folder in ("", folder) or folder.endswith(f"/{self.folder}"))
+        return self.has_name(name) and (self.folder in ("", folder) or folder.endswith(f"/{self.folder}"))
 
-    def _has_name(self, name: str) -> bool:
+    def has_name(self, name: str) -> bool:
         first, last = self.parts[0], self.parts[-1]
+        if not name.endswith(last):
+            return False
         if len(self.parts) == 1:
             return name == first
         at = len(first) + 1
@@ -50,7 +52,7 @@ class Kind:
             if found < 0:
                 return False
             at = found + len(part) + 1
-        return name.startswith(first) and name.endswith(last) and at + len(last) <= len(name)
+        return name.startswith(first) and at + len(last) <= len(name)
 
 
 class Row:

@@ -6,12 +6,12 @@ from typing import Any, get_args
 
 import pytest
 
-from checkpoint_git.protocols import contract, fix
+from checkpoint_git.protocols import contract, drawers, fix
 from checkpoint_git.protocols.registry import KINDS, PROTOCOLS, schema_path
 from tests.architecture.imports import ROOT
 
 ROOMS = [(kind.name, kind.package) for kind in KINDS]
-PROMISES = {"layout": contract.Layout, "rules": contract.Rules}
+PROMISES = {"layout": drawers.Layout, "rules": drawers.Rules}
 
 
 def folder_of(home: str) -> Path:

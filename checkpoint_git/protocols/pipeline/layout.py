@@ -19,8 +19,8 @@ _PAIRS = frozenset((*PHASES.items(), *_READ_TOO))
 MAX_TICKET = 64  # characters
 MAX_ATTEMPT = 999_999
 _NAMESPACE = "e176b05f-f761-5a9d-9a51-ac6d5a3566ee"
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_FILE_NAME = re.compile(r"phase_([1-9])_([a-z]+(?:_[a-z]+)*)_a([1-9][0-9]{0,5})\.yaml")
+_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_FILE_NAME = r"phase_([1-9])_([a-z]+(?:_[a-z]+)*)_a([1-9][0-9]{0,5})\.yaml"
 
 
 class RecordName(NamedTuple):
@@ -41,7 +41,7 @@ class RecordName(NamedTuple):
 
 def parse_path(path: str) -> RecordName | None:
     *folders, name = path.rsplit("/", 2)
-    match = _FILE_NAME.fullmatch(name)
+    match = re.fullmatch(_FILE_NAME, name)
     if match is None or (match[2], int(match[1])) not in _PAIRS:
         return None
     ticket_id, run_id = (["", ""] + [folder.rpartition("/")[2] for folder in folders])[-2:]
@@ -59,7 +59,7 @@ def looks_like_record(name: str) -> bool:
 
 
 def is_run_folder(name: str) -> bool:
-    return _UUID.fullmatch(name) is not None
+    return re.fullmatch(_UUID, name) is not None
 
 
 def earlier_phases(phase: str, present: Collection[str]) -> list[str]:

@@ -127,7 +127,7 @@ def _check_header(value: dict[str, Any], now: int) -> list[Finding]:
         if key in value:
             found += _check_instant(value[key], f"/{key}", "warning")
     for key, name in _INSTANTS_IN_LISTS:
-        if value.get(key):
+        if not _have_plain_instants(value.get(key), name):
             for where, item in _objects(value, key):
                 found += _check_instant(item.get(name), f"{where}/{name}", "warning")
     return found
@@ -141,6 +141,14 @@ def _are_plain_instants(created: Any, updated: Any, now: int) -> bool:
     if not isinstance(created, str) or not isinstance(updated, str) or not created <= updated <= _LATEST[now]:
         return False
     return is_plain_instant(created) and is_plain_instant(updated)
+
+
+def _have_plain_instants(items: Any, name: str) -> bool:
+    """Whether each has none, or a plain one; False may be wrong."""
+    try:
+        return not items or all(is_plain_instant(item[name]) for item in items if name in item)
+    except TypeError:
+        return False
 
 
 _LATEST: dict[int, str] = {}  # of one now, which a process hardly ever changes

@@ -42,7 +42,7 @@ def read_shipped(place: Place, documents: Sequence[Document]) -> ShippedTexts:
     asked = [[document.path, *each] for document, each in zip(documents, texts, strict=True) if any(each[1:])]
     if not asked or place.git_dir is None:
         return ShippedTexts({}, {}, [])
-    from checkpoint_git.disk.cache import load_cache, write_cache  # it brings json, and most actions name nothing
+    from checkpoint_git.disk.cache import load_cache, write_cache  # most actions name nothing
 
     head, path = read_head(place.git_dir), os.path.join(place.git_dir, FILE)
     known = load_cache(path, __version__) if head else None

@@ -107,7 +107,10 @@ def test_while_head_and_the_actions_stay_the_history_is_asked_once(
 ) -> None:
     first = run_verb(next_verb, cwd=shipping.path)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert run_verb(next_verb, cwd=shipping.path) == first
+    again = run_verb(next_verb, cwd=shipping.path)
+    assert again.outcome.data["clone"] == []  # what is configured is asked of git each time
+    assert {**again.outcome.data, "clone": first.outcome.data["clone"]} == first.outcome.data
+    assert again.codes == first.codes
     shipping.write(FILE, checkpoint_text(next_actions=["Merge PR #12", "Merge PR #13"]))
     assert run_verb(next_verb, cwd=shipping.path).codes == ["next/no-history"]
 

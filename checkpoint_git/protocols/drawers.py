@@ -1,0 +1,44 @@
+"""What the drawers that every protocol has must offer, see contract.py. Imported for its types alone."""
+
+from typing import Any, Protocol
+
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.schema import Mismatch
+from checkpoint_git.protocols.document import Document
+
+
+class Layout(Protocol):
+    SUFFIX: str
+
+    def find_skill(self, file_name: str) -> str:
+        """The owner that a file's name says, "" where it is no name of the protocol's."""
+
+
+class SkillLayout(Layout, Protocol):
+    """layout.py of the first protocol, whose files belong to a skill that a user or an agent names. DIRECTORY:
+    where they are. HISTORY: the folder in it for their past, as SKILL.MARK.json.
+    """
+
+    DIRECTORY: str
+    HISTORY: str
+
+    def find_name_trouble(self, name: str) -> str:
+        """Why a text cannot be a skill's name, "" where it can."""
+
+    def check_skill_name(self, name: str) -> None:
+        """Raises CheckpointError where find_name_trouble has an answer."""
+
+
+class Rules(Protocol):
+    """rules.py: what a document means. Findings come with `where` set, and later with path, line and column."""
+
+    def describe(self, mismatch: Mismatch) -> Finding:
+        """A break of the schema in the protocol's own words."""
+
+    def check(self, value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Finding]:
+        """Everything beyond shape; the value may break the schema. skill: from the file's name. size: bytes."""
+
+
+class CheckFile(Protocol):
+    def __call__(self, path: str, data: bytes, *, now: int) -> Document:
+        """The document in a file's bytes, with every finding located."""
