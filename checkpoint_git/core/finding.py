@@ -25,3 +25,11 @@ class Finding(NamedTuple):
 
 def has_errors(findings: list[Finding]) -> bool:
     return any(finding.level == "error" for finding in findings)
+
+
+def make_error(code: str, message: str, where: str = "", hint: str = "") -> Finding:
+    return Finding(code, "error", message, where=where, hint=hint)
+
+
+def make_warning(code: str, message: str, where: str = "", hint: str = "") -> Finding:
+    return Finding(code, "warning", message, where=where, hint=hint)

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from checkpoint_git.core.clock import read_instant, write_instant
-from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.finding import Finding, make_error, make_warning
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.schema import Mismatch, Schema, load_schema
 from checkpoint_git.core.terminal_text import escape_controls, shorten
@@ -45,7 +45,7 @@ def describe(mismatch: Mismatch) -> Finding:
         code, says, hint = _PATTERNS.get(name.rpartition("/")[2], _COMMIT)
     expected = _TYPE_NAMES.get(str(mismatch.expected), str(mismatch.expected))
     message = says.format(name=name, value=quote(mismatch.value), expected=expected, message=mismatch.message)
-    return Finding(code, "error", escape_controls(message), where=mismatch.where, hint=hint)
+    return make_error(code, escape_controls(message), mismatch.where, hint)
 
 
 def quote(value: object) -> str:
@@ -92,22 +92,14 @@ def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Fin
     return [*found, *_check_name(value, name)] if name else found
 
 
-def _error(code: str, message: str, where: str, hint: str = "") -> Finding:
-    return Finding(f"pipeline/{code}", "error", message, where=where, hint=hint)
-
-
-def _warning(code: str, message: str, where: str, hint: str = "") -> Finding:
-    return _error(code, message, where, hint)._replace(level="warning")
-
-
 def _check_identity(value: dict[str, Any]) -> Iterator[Finding]:
     version, ticket = value.get("schema_version"), value.get("ticket_id")
     if isinstance(version, str) and version and version != SCHEMA_VERSION:
         message = f"schema_version is {quote(version)}; this tool knows {SCHEMA_VERSION}"
-        yield _warning("schema-version", message, "/schema_version", "a newer checkpoint-git may know it")
+        yield make_warning("pipeline/schema-version", message, "/schema_version", "a newer checkpoint-git may know it")
     trouble = layout.find_ticket_trouble(ticket) if isinstance(ticket, str) and ticket else ""
     if trouble:
-        yield _error("ticket-id", f"ticket_id is {quote(ticket)}: {trouble}", "/ticket_id")
+        yield make_error("pipeline/ticket-id", f"ticket_id is {quote(ticket)}: {trouble}", "/ticket_id")
 
 
 def _check_times(value: dict[str, Any], payload: dict[str, Any], now: int) -> Iterator[Finding]:
@@ -118,10 +110,10 @@ def _check_times(value: dict[str, Any], payload: dict[str, Any], now: int) -> It
         instant = read_timestamp(text)
         if instant is None:
             message = f"{where[1:]} is {quote(text)}: invalid timestamp, or one without an offset"
-            yield _error("timestamp", message, where, "write it with its offset: 2026-03-31T14:00:00Z")
+            yield make_error("pipeline/timestamp", message, where, "write it with its offset: 2026-03-31T14:00:00Z")
         elif instant[0] > now + CLOCK_TOLERANCE:
             message = f"{where[1:]} is {quote(text)}, which is in the future"
-            yield _warning("future", message, where, "look at the clock of the machine that wrote it")
+            yield make_warning("pipeline/future", message, where, "look at the clock of the machine that wrote it")
 
 
 def _check_paths(value: dict[str, Any], payload: dict[str, Any]) -> Iterator[Finding]:
@@ -133,9 +125,11 @@ def _check_paths(value: dict[str, Any], payload: dict[str, Any]) -> Iterator[Fin
             where, trouble = f"{member}/{at}", find_path_trouble(path)
             if trouble:
                 hint = "write it relative to the repository's root, with / between its parts"
-                yield _error("path", f"{where[1:]} is {quote(path)}: {trouble}", where, hint)
+                yield make_error("pipeline/path", f"{where[1:]} is {quote(path)}: {trouble}", where, hint)
             elif path != "/".join(part for part in path.split("/") if part not in ("", ".")):
-                yield _warning("path-not-normal", f"{where[1:]} is {quote(path)}, which can be written shorter", where)
+                yield make_warning(
+                    "pipeline/path-not-normal", f"{where[1:]} is {quote(path)}, which can be written shorter", where
+                )
 
 
 def find_path_trouble(path: str) -> str:
@@ -157,7 +151,7 @@ def _check_repositories(value: dict[str, Any]) -> Iterator[Finding]:
     for name in commits if isinstance(commits, dict) else ():
         if not name.strip() or len(key_text(name)) > MAX_KEY or not name.isprintable():
             message = f"{quote(name)} cannot be the name of a repository"
-            yield _error("repository-name", message, join_pointer("/repo_commit_map", name))
+            yield make_error("pipeline/repository-name", message, join_pointer("/repo_commit_map", name))
 
 
 def find_payload_phase(value: dict[str, Any]) -> str:
@@ -172,14 +166,14 @@ def _check_payload(value: dict[str, Any], payload: dict[str, Any]) -> Iterator[F
     if isinstance(phase, str) and claimed != phase:
         message = f"phase_payload/phase is {quote(claimed)}, but the record's phase is {quote(phase)}"
         hint = "both name the same phase; a payload that is being written may leave it out"
-        yield _error("payload-phase", message, "/phase_payload/phase", hint)
+        yield make_error("pipeline/payload-phase", message, "/phase_payload/phase", hint)
     numbers = {"/attempt_number": value.get("attempt_number")}
     for where, number in {**numbers, **{f"/phase_payload/{key}": member for key, member in payload.items()}}.items():
         # JSON Schema takes YAML's 1.0 for a whole number; readers of records do not
         if isinstance(number, float) and number.is_integer():
-            yield _error("wrong-type", f"{where[1:]} is {number} and must be a whole number", where)
+            yield make_error("pipeline/wrong-type", f"{where[1:]} is {number} and must be a whole number", where)
         elif isinstance(number, int) and number > _LARGEST:
-            yield _error("too-long", f"{where[1:]} is larger than {_LARGEST}", where)
+            yield make_error("pipeline/too-long", f"{where[1:]} is larger than {_LARGEST}", where)
 
 
 def _check_name(value: dict[str, Any], name: layout.RecordName) -> Iterator[Finding]:
@@ -187,7 +181,7 @@ def _check_name(value: dict[str, Any], name: layout.RecordName) -> Iterator[Find
     for field, wanted in (*fields, ("attempt_number", name.attempt)):
         if wanted and field in value and value[field] != wanted:
             message = f"{field} is {quote(value[field])}, but the file's place says {quote(wanted)}"
-            yield _error("misplaced", message, f"/{field}", "restore the file: records are never renamed or edited")
+            yield make_error(MISPLACED, message, f"/{field}", "restore the file: records are never renamed or edited")
 
 
 # instants

@@ -1,18 +1,13 @@
 """What there is of pipeline records in a project: its runs, by the names of their files."""
 
 import os
-from typing import TYPE_CHECKING
+from contextlib import suppress
 
 from checkpoint_git.core.outcome import Block, Line, Table
-from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.discover import Place, find_common_dir
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.pipeline import layout
-
-if TYPE_CHECKING:
-    from checkpoint_git.core.html import PageParts
-    from checkpoint_git.protocols.pipeline.store import RunState
 
 _MOST_SHOWN = 20
 _MOST_LINES = 3
@@ -26,15 +21,11 @@ def is_present(place: Place) -> bool:
         return False
     # a linked worktree shares the configuration of the repository that it was made from
     files = (os.path.join(find_common_dir(place.git_dir), "config"), os.path.join(place.git_dir, "config.worktree"))
-    return any(b"pipelinedir" in _read(path).lower() for path in files)
-
-
-def _read(path: str) -> bytes:
-    try:
-        with open(path, "rb") as stream:
-            return stream.read(1 << 20)
-    except OSError:
-        return b""
+    for path in files:
+        with suppress(OSError), open(path, "rb") as stream:
+            if b"pipelinedir" in stream.read(1 << 20).lower():
+                return True
+    return False
 
 
 def summarize(question: Question) -> Summary:
@@ -43,8 +34,6 @@ def summarize(question: Question) -> Summary:
     from checkpoint_git.protocols.pipeline.store import read_runs  # most projects keep no records
 
     runs = read_runs(question.place, question.env)
-    if question.reader == "report":
-        return Summary(page=_draw(runs))
     blocks: list[Block] = []
     if runs:
         rows = [(run.ticket_id, run.run_id[:8], ", ".join(run.phases) or "none", str(run.attempts)) for run in runs]
@@ -56,14 +45,3 @@ def summarize(question: Question) -> Summary:
         for run in runs[-_MOST_LINES:]
     ]
     return Summary({"pipelines": [run._asdict() for run in runs]}, blocks=blocks, lines=lines)
-
-
-def _draw(runs: "list[RunState]") -> "PageParts":
-    from checkpoint_git.core.html import PageParts, grid
-
-    rows = [
-        [shorten(run.ticket_id, 80), shorten(run.run_id, 40), shorten(", ".join(run.phases), 200), str(run.attempts)]
-        for run in runs[:_MOST_SHOWN]
-    ]
-    headers = ("Ticket", "Run", "Phases with a record", "Records")
-    return PageParts(beside=[grid("Pipeline runs", headers, rows, len(runs) - len(rows))] if runs else [])

@@ -1,14 +1,12 @@
 """What there is of restore points in a project."""
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from checkpoint_git.core.outcome import Block, Line, Table
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import Question, Summary
-
-if TYPE_CHECKING:
-    from checkpoint_git.core.html import PageParts, Tone
 
 _MOST_SHOWN = 20
 
@@ -27,24 +25,22 @@ def summarize(question: Question) -> Summary:
         newest_first = list_ids(question.place.top)[::-1]
         return Summary(names={"restore-point OPERAND": newest_first, "restore-point OPERAND create": [":files"]})
     if question.reader == "report":
-        return Summary(page=_draw(question))
+        return Summary(blocks=list(_list_points(question)))
     points = list_ids(question.place.root)
     if not points:
         return Summary()
     return Summary(lines=[f"restore points: {len(points)}, the newest {points[-1]}; checkpoint restore-point list"])
 
 
-def _draw(question: Question) -> "PageParts":
-    from checkpoint_git.core.html import PageParts, badge, code, grid
+def _list_points(question: Question) -> Iterator[Block]:
     from checkpoint_git.protocols.restore.store import find_state, read_manifests
 
-    points = list(read_manifests(question.place.top))
-    rows: list[list[str]] = []
+    points, rows = list(read_manifests(question.place.top)), list[tuple[str, ...]]()
     for manifest in reversed(points[-_MOST_SHOWN:]):
-        state = find_state(manifest, question.now)
         reason, made = (str(manifest.value.get(key) or "") for key in ("reason", "created_at"))
-        tone: Tone = "good" if state == "active" else "bad" if state == "damaged" else ""
-        sign = badge(state, tone)
-        rows.append([code(shorten(manifest.id, 80)), sign, shorten(reason, 200), made[:16].replace("T", " ")])
-    headers = ("Point", "State", "Why", "Made")
-    return PageParts(beside=[grid("Restore points", headers, rows, len(points) - len(rows))] if rows else [])
+        state = find_state(manifest, question.now)
+        rows.append((manifest.id, state, shorten(reason, 200), made[:16].replace("T", " ")))
+    if rows:
+        yield Table(("restore point", "state", "why", "made"), rows)
+    if len(points) > len(rows):
+        yield Line(f"and {len(points) - len(rows)} older restore points")

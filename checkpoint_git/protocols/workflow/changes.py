@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import read_instant, write_instant
-from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.finding import Finding, make_error
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.protocols.document import Document
@@ -26,6 +26,7 @@ from checkpoint_git.protocols.workflow.state import (
 from checkpoint_git.protocols.workflow.tasks import Step
 from checkpoint_git.protocols.write import Tell, hold_place, plan_value
 
+_PHASE = "/current_phase"
 Value = dict[str, Any]
 # phase.json's and execution.json's token values, changed in place, and the instant to write
 Change = Callable[[Value, Value, int], "Finding | None"]
@@ -104,7 +105,7 @@ class Writer(NamedTuple):
             if needs_approval(phase, value, approvals):
                 if not approved:
                     hint = f"ask the user, then: checkpoint workflow approve {phase} (or advance --yes)"
-                    return _refusal("workflow/not-approved", f"{phase} waits for approval", hint)
+                    return make_error("workflow/not-approved", f"{phase} waits for approval", _PHASE, hint)
                 _approve(value, phase, now)
             if is_finished(value):
                 return None
@@ -234,15 +235,11 @@ def _write(state: State, phase: Value, execution: Value, now: int) -> Changed:
     return Changed(written, [], [layout.relative_state_path(file) for file in planned])
 
 
-def _refusal(code: str, message: str, hint: str, where: str = "/current_phase") -> Finding:
-    return Finding(code, "error", message, where=where, hint=hint)
-
-
 def _approve(value: Value, phase: str, now: int) -> Finding | None:
     current = str(value.get("current_phase"))
     if PHASES.index(phase) > PHASES.index(current):
         message = f"{phase} was not begun: the workflow is in {current}"
-        return _refusal("workflow/not-begun", message, f"approve {current}")
+        return make_error("workflow/not-begun", message, _PHASE, f"approve {current}")
     if phase not in phases_in(value, "user_checkpoints"):
         value["user_checkpoints"].append({"phase": phase, "approved_at": write_instant(now)})
     return None
@@ -259,12 +256,12 @@ def _find_result(place: Place, value: Value, execution: Value, wished: str | Non
         why = f"{left} of {len(execution['tasks'])} tasks are not complete" if left else ""
         if not rows and phase not in phases_in(value, "completed_phases"):
             why = "no tasks are written down, so none is complete"
-        trouble = _refusal("workflow/tasks-open", why, hint, "/tasks") if why else None
+        trouble = make_error("workflow/tasks-open", why, "/tasks", hint) if why else None
         return layout.relative_state_path(layout.EXECUTION), trouble
     found = find_output(place, phase, find_beginning(value))
     if found.state == "good":
         return found.path, None
-    return "", _refusal("workflow/output-missing", f"{phase}: {explain_missing(phase, found)}", hint)
+    return "", make_error("workflow/output-missing", f"{phase}: {explain_missing(phase, found)}", _PHASE, hint)
 
 
 def _find_output_trouble(place: Place, path: Any) -> Finding | None:
@@ -273,7 +270,7 @@ def _find_output_trouble(place: Place, path: Any) -> Finding | None:
     output = store.read_output(place, path)
     if output.state == "outside":
         hint = "name a file of the project with --output"
-        return _refusal("workflow/output-outside", f"{path}: {output.why}", hint, "/tasks")
+        return make_error("workflow/output-outside", f"{path}: {output.why}", "/tasks", hint)
     hint = "write it first, or name another one with --output"
     return rules.check_output(output, f"the task's output {path}", "/tasks", hint)
 

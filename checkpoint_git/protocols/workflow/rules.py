@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from checkpoint_git.core.clock import DAY, MINUTE, age_text, read_instant, write_instant
-from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.finding import Finding, make_error, make_warning
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.protocols.mismatch import explain_mismatch, quote, quote_where
 from checkpoint_git.protocols.workflow.layout import EXECUTION, MAX_ATTEMPTS, PHASE, PHASES, TASK_STATUSES
@@ -42,7 +42,7 @@ def describe(mismatch: Mismatch) -> Finding:
     if mismatch.keyword == "required":
         message = f"there is no {quote_where(mismatch.where)}"
     hint = "" if "/" in mismatch.where[1:] else "`checkpoint workflow resume` offers to archive it and start fresh"
-    return Finding(code, "error", message, where=mismatch.where, hint=hint)
+    return make_error(code, message, mismatch.where, hint)
 
 
 # meaning
@@ -61,14 +61,6 @@ def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Fin
     elif skill == EXECUTION:
         found += _check_tasks(value)
     return found
-
-
-def _error(code: str, message: str, where: str, hint: str = "") -> Finding:
-    return Finding(code, "error", message, where=where, hint=hint)
-
-
-def _warning(code: str, message: str, where: str, hint: str = "") -> Finding:
-    return Finding(code, "warning", message, where=where, hint=hint)
 
 
 def _read_rows(value: Mapping[str, Any], key: str) -> list[tuple[str, dict[str, Any]]]:
@@ -93,10 +85,10 @@ def _check_instants(value: dict[str, Any], now: int) -> Iterator[Finding]:
             continue
         instant, name = read_instant(text), where.rpartition("/")[2]
         if instant is None:
-            yield _error("workflow/timestamp", f"{name} is {quote(text)}: invalid timestamp", where, _INSTANT_HINT)
+            yield make_error("workflow/timestamp", f"{name} is {quote(text)}: invalid timestamp", where, _INSTANT_HINT)
         elif instant[0] > now + TOLERANCE:
             message = f"{name} is {quote(text)}, and now is {write_instant(now)}: it is in the future"
-            yield _warning("workflow/in-future", message, where, "was a clock wrong?")
+            yield make_warning("workflow/in-future", message, where, "was a clock wrong?")
 
 
 def _check_phases(value: dict[str, Any]) -> Iterator[Finding]:
@@ -106,10 +98,10 @@ def _check_phases(value: dict[str, Any]) -> Iterator[Finding]:
         if phase not in PHASES:
             continue
         if phase in done:
-            yield _error("workflow/phase-twice", f"{phase} is completed twice", place, "remove one of the rows")
+            yield make_error("workflow/phase-twice", f"{phase} is completed twice", place, "remove one of the rows")
         elif phase != PHASES[len(done)]:
             message = f"{phase} is completed where {PHASES[len(done)]} comes first"
-            yield _error("workflow/phase-order", message, place, f"the order is {', '.join(PHASES)}")
+            yield make_error("workflow/phase-order", message, place, f"the order is {', '.join(PHASES)}")
             return
         else:
             done.append(phase)
@@ -119,10 +111,12 @@ def _check_phases(value: dict[str, Any]) -> Iterator[Finding]:
     at, last = PHASES.index(str(current)), len(done) - 1
     if at > len(done):
         message = f"current_phase is {current}, but {PHASES[len(done)]} is not among the completed phases"
-        yield _error("workflow/phase-skipped", message, "/current_phase", "no phase is left out")
+        yield make_error("workflow/phase-skipped", message, "/current_phase", "no phase is left out")
     elif at < last or (at == last and value.get("phase_status") != "complete"):
         message = f"current_phase is {current}, but {PHASES[last]} is completed already"
-        yield _error("workflow/phase-behind", message, "/current_phase", "completed phases lie before the current one")
+        yield make_error(
+            "workflow/phase-behind", message, "/current_phase", "completed phases lie before the current one"
+        )
 
 
 def _check_time_order(value: dict[str, Any]) -> Iterator[Finding]:
@@ -134,7 +128,7 @@ def _check_time_order(value: dict[str, Any]) -> Iterator[Finding]:
     known = [(where, instant) for where, text in steps if (instant := read_instant(text)) is not None]
     for (before, earlier), (where, later) in pairwise(known):
         if later < earlier:
-            yield _error("workflow/time-order", f"{_name(where)} lies before {_name(before)}", where, _INSTANT_HINT)
+            yield make_error("workflow/time-order", f"{_name(where)} lies before {_name(before)}", where, _INSTANT_HINT)
 
 
 def _name(where: str) -> str:
@@ -149,21 +143,21 @@ def _check_tasks(value: dict[str, Any]) -> Iterator[Finding]:
             seen = first.setdefault((type(name), name), where)
             if seen != where:
                 message = f"two tasks have the id {quote(name)}; the first is {_name(seen)}"
-                yield _error("workflow/task-id-twice", message, f"{where}/id", "give one of them another id")
+                yield make_error("workflow/task-id-twice", message, f"{where}/id", "give one of them another id")
         status = task.get("status")
         if isinstance(status, str) and status and status not in TASK_STATUSES:
             message = f"status is {quote(status)}, which is none of {', '.join(TASK_STATUSES)}"
             message += "; it is kept, and waits on you"
-            yield _warning("workflow/unknown-task-status", message, f"{where}/status")
+            yield make_warning("workflow/unknown-task-status", message, f"{where}/status")
         began, ended = read_instant(task.get("started_at")), read_instant(task.get("completed_at"))
         if began and ended and ended < began and status == "complete":
             message = "completed_at lies before started_at"
-            yield _error("workflow/time-order", message, f"{where}/completed_at", _INSTANT_HINT)
+            yield make_error("workflow/time-order", message, f"{where}/completed_at", _INSTANT_HINT)
         attempts, most = task.get("attempts"), task.get("max_attempts", MAX_ATTEMPTS)
         if type(attempts) is int and type(most) is int and attempts >= most and status in ("pending", "running"):
             message = f"{attempts} of {most} attempts came to nothing, and the status is {status}"
             hint = "set it to failed, or raise max_attempts"
-            yield _warning("workflow/attempts-used-up", message, f"{where}/attempts", hint)
+            yield make_warning("workflow/attempts-used-up", message, f"{where}/attempts", hint)
 
 
 # both files, and the files that they name
@@ -184,11 +178,11 @@ def list_outputs(phase: dict[str, Any], execution: dict[str, Any]) -> list[tuple
 
 def check_output(output: OutputFile, what: str, where: str, hint: str) -> Finding | None:
     if output.state == "missing":
-        return _error("workflow/output-missing", f"{what} is not there", where, hint)
+        return make_error("workflow/output-missing", f"{what} is not there", where, hint)
     if output.state == "outside":
-        return _error("workflow/output-outside", f"{what} is not in the project", where, hint)
+        return make_error("workflow/output-outside", f"{what} is not in the project", where, hint)
     if output.state == "unreadable":
-        return _error("workflow/output-invalid", f"{what} cannot be read: {output.why}", where, hint)
+        return make_error("workflow/output-invalid", f"{what} cannot be read: {output.why}", where, hint)
     return None
 
 
@@ -197,7 +191,7 @@ def check_together(phase: Mapping[str, Any], execution: Mapping[str, Any]) -> li
     if not isinstance(own, str) or not isinstance(other, str) or own == other:
         return []
     message = f"it belongs to the workflow {quote(other)}, and phase.json to {quote(own)}"
-    return [_error("workflow/two-workflows", message, "/workflow_id", "restore both from one commit")]
+    return [make_error("workflow/two-workflows", message, "/workflow_id", "restore both from one commit")]
 
 
 def check_age(phase: Mapping[str, Any], now: int) -> list[Finding]:
@@ -206,7 +200,7 @@ def check_age(phase: Mapping[str, Any], now: int) -> list[Finding]:
         return []
     message = f"the workflow was started {age_text(age)} ago: what it knows may be out of date"
     hint = "checkpoint workflow resume --fresh archives it and starts again; --yes goes on"
-    return [_warning("workflow/stale", message, "/started_at", hint)]
+    return [make_warning("workflow/stale", message, "/started_at", hint)]
 
 
 def find_age(phase: Mapping[str, Any], now: int) -> int:

@@ -1,18 +1,14 @@
 """What there is of a workflow in a project: one line, read from its two files alone."""
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from checkpoint_git.core.clock import age_text, read_instant
 from checkpoint_git.core.outcome import Line
-from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import find_broken
-
-if TYPE_CHECKING:
-    from checkpoint_git.core.html import PageParts
 
 # of layout.py, which most projects have no use for
 _STATE = "memory/state/phase.json"
@@ -40,8 +36,6 @@ def summarize(question: Question) -> Summary:
     rows = [row for row in found.tasks if isinstance(row, dict)]
     tasks = {"complete": sum(row.get("status") == "complete" for row in rows), "total": len(rows)}
     data: dict[str, Any] = {**found.data(), "tasks": tasks, "valid": not findings}
-    if question.reader == "report":
-        return Summary(findings=findings, page=_draw(data))
     text = f"workflow {found.workflow_id or '?'}: "
     if findings:
         text += "its state appears corrupted: checkpoint workflow resume"
@@ -54,20 +48,3 @@ def summarize(question: Question) -> Summary:
         text += f", {tasks['complete']}/{tasks['total']} tasks" if rows else ""
         line = Line(f"{text}; checkpoint workflow status", "strong", "in_progress")
     return Summary({"workflow": data}, findings, lead=[line, Line("")], lines=[clean(line.text, 240)])
-
-
-def _draw(data: dict[str, Any]) -> "PageParts":
-    from checkpoint_git.core.html import PageParts, bar, grid, prose
-
-    if not data["valid"]:
-        text = "The workflow's state appears corrupted; checkpoint workflow resume shows more."
-        return PageParts(beside=[prose(text, "bad")])
-    tasks = data["tasks"]
-    texts = [str(data.get(key) or "") for key in ("workflow_id", "phase", "phase_status")]
-    row = [
-        shorten(texts[0] or "workflow", 100),
-        shorten(texts[1], 60),
-        shorten(texts[2].replace("_", " "), 40),
-        bar(tasks["complete"], tasks["total"], "tasks complete") if tasks["total"] else "",
-    ]
-    return PageParts(beside=[grid("Workflow", ("Workflow", "Phase", "Status", "Tasks"), [row])])

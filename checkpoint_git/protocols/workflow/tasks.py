@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.clock import read_instant, write_instant
-from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.finding import Finding, make_error
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.workflow.layout import MAX_ATTEMPTS
@@ -59,7 +59,7 @@ def find_task(value: Value, name: str) -> Value | None:
 def add_tasks(value: Value, names: Sequence[str]) -> Finding | None:
     for name in names:
         if find_task(value, name) is not None:
-            return _finding("workflow/task-id-twice", f"there is a task {quote(name)} already")
+            return make_error("workflow/task-id-twice", f"there is a task {quote(name)} already", "/tasks")
         value["tasks"].append({"id": name, "status": "pending", "attempts": b"0", "max_attempts": _token(MAX_ATTEMPTS)})
     return None
 
@@ -73,10 +73,12 @@ def start_task(value: Value, name: str, output: str | None, now: int) -> Finding
     status = task.get("status")
     if status in _NOT_STARTED_AGAIN:
         code, hint = _NOT_STARTED_AGAIN[status]
-        return _finding(code, f"{quote(name)} is {status} already", hint)
+        return make_error(code, f"{quote(name)} is {status} already", "/tasks", hint)
     if _count_attempts(task) >= max_attempts(task):
         message = f"{quote(name)} has used up its {max_attempts(task)} attempts"
-        return _finding("workflow/attempts-used-up", message, "raise its max_attempts in execution.json, or let it be")
+        return make_error(
+            "workflow/attempts-used-up", message, "/tasks", "raise its max_attempts in execution.json, or let it be"
+        )
     task.update(status="running", started_at=write_instant(now))
     for key in ("completed_at", "error"):
         task.pop(key, None)
@@ -105,7 +107,9 @@ def fail_task(value: Value, name: str, error: str, now: int) -> Finding | None:
     if task is None:
         return _unknown_task(value, name)
     if task.get("status") == "complete":
-        return _finding("workflow/task-complete", f"{quote(name)} is complete already", "a result is not taken back")
+        return make_error(
+            "workflow/task-complete", f"{quote(name)} is complete already", "/tasks", "a result is not taken back"
+        )
     attempts = _count_attempts(task) + 1
     failed = attempts >= max_attempts(task)
     task.update(status="failed" if failed else "pending", attempts=_token(attempts))
@@ -119,11 +123,7 @@ def fail_task(value: Value, name: str, error: str, now: int) -> Finding | None:
 def _unknown_task(value: Value, name: str) -> Finding:
     known = [task_name(row) for row in value["tasks"] if isinstance(row, dict)]
     hint = f"there are: {', '.join(quote(each) for each in known[:12])}" if known else "there are no tasks yet"
-    return _finding("workflow/unknown-task", f"there is no task {quote(name)}", hint)
-
-
-def _finding(code: str, message: str, hint: str = "") -> Finding:
-    return Finding(code, "error", message, where="/tasks", hint=hint)
+    return make_error("workflow/unknown-task", f"there is no task {quote(name)}", "/tasks", hint)
 
 
 # recovery

@@ -76,7 +76,8 @@ def _draw_blocks(summary: Summary) -> Iterator[Markup]:
     for block in (*summary.lead, *summary.blocks):
         if isinstance(block, Table):
             rows = [[cell if isinstance(cell, str) else cell.text for cell in row] for row in block.rows]
-            yield grid(block.headers[0], [header.capitalize() for header in block.headers], rows)
+            headers = [header.capitalize() for header in block.headers]
+            yield grid(headers[0], headers, rows)
         elif block.text:
             yield prose(block.text)
 
