@@ -5,7 +5,7 @@ import gc
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
 from checkpoint_git.disk.replace import replace_file, system
 from checkpoint_git.merge.file import merge_file
-from checkpoint_git.protocols.merge_schema import load_merge_schema
+from checkpoint_git.protocols.merge_schema import load_kept_schema, load_merge_schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,17 +15,19 @@ if TYPE_CHECKING:
 
 CLEAN, CONFLICT = 0, 3
 NOTHING_DONE = 4
-OPTIONS = {"--base": False, "--narrative": True, "--merge-schema": True}  # whether a value follows
-USAGE = "usage: driver.py [--base] [--narrative newest] [--merge-schema FILE] BASE OURS THEIRS MARKER-SIZE PATH"
+OPTIONS = {"--base": False, "--narrative": True, "--merge-schema": True, "--schema": True}  # whether a value follows
+USAGE = (
+    "usage: driver.py [--base] [--narrative newest] [--merge-schema FILE | --schema FILE] BASE OURS THEIRS SIZE PATH"
+)
 
 
 class Request:
     """What git asks for: the three files, the size of conflict markers, the path in the repository, the options. inner:
     a merge of merge bases. narrative: "conflict" or "newest". schema: a file whose skill_state schema extends ours, or
-    "".
+    "". whole_schema: the schema of a file that is no checkpoint, named by its SHA-256, or "".
     """
 
-    __slots__ = ("base", "inner", "marker_size", "narrative", "ours", "path", "schema", "theirs")
+    __slots__ = ("base", "inner", "marker_size", "narrative", "ours", "path", "schema", "theirs", "whole_schema")
 
     def __init__(self, words: "list[str]", options: "dict[str, str]") -> None:
         self.base, self.ours, self.theirs, marker_size, self.path = words
@@ -33,6 +35,7 @@ class Request:
         self.inner = "--base" in options
         self.narrative = options.get("--narrative", "conflict")
         self.schema = options.get("--merge-schema", "")
+        self.whole_schema = options.get("--schema", "")
 
 
 # The exit code is for the command that git was configured with: 0 clean, 3 a conflict that is written into the file;
@@ -89,9 +92,12 @@ def _read(path: str) -> bytes:
 
 def _load_schema(request: Request) -> "dict[str, Any]":
     try:
+        if request.whole_schema:
+            whole: dict[str, Any] = load_kept_schema(request.whole_schema)
+            return whole
         return load_merge_schema(request.path, request.schema)
     except Exception as error:
-        if not request.schema:
+        if not request.schema and not request.whole_schema:
             raise
         _say(f"{error}; {request.path} is merged without it")
         return load_merge_schema(request.path)

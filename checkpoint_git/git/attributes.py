@@ -5,7 +5,7 @@ import re
 import tempfile
 from collections.abc import Mapping, Sequence
 
-from checkpoint_git.core.managed_block import Note, put_block, take_block
+from checkpoint_git.core.managed_block import Note, find_block, put_block, take_block
 from checkpoint_git.git.run import run_git
 from checkpoint_git.protocols.registry import attribute_patterns
 
@@ -13,6 +13,7 @@ DRIVER = "checkpoint"
 OTHER_DRIVER = "opchain-checkpoint"
 FILE = ".gitattributes"
 
+_LINE = re.compile(rf'("[^"]+"|[^\s"#]\S*) merge=({DRIVER}(?:-json-[0-9a-f]+)?)')
 _ADOPTED = b"# checkpoint-git adopted: "
 _OWN_MERGE = b"merge=" + DRIVER.encode()
 _OTHER_MERGE = re.compile(rb"(?<=[ \t])merge=" + re.escape(OTHER_DRIVER.encode()) + rb"(?=[ \t\r\n]|\Z)")
@@ -41,8 +42,24 @@ def _names_other_driver(line: bytes) -> bool:
     return not line.lstrip().startswith(b"#") and _OTHER_MERGE.search(line) is not None
 
 
-def add_attributes(data: bytes | None, notes: tuple[Note, ...] = ()) -> bytes:
-    return put_block(data, attribute_body(), notes=notes)
+def add_attributes(data: bytes | None, notes: tuple[Note, ...] = (), others: Mapping[str, str] | None = None) -> bytes:
+    """others: patterns of other JSON files and their driver, beside those that the block has."""
+    kept = {**find_others(data or b""), **(others or {})}
+    lines = "".join(f"{_quote(pattern)} merge={driver}\n" for pattern, driver in kept.items())
+    return put_block(data, attribute_body() + os.fsencode(lines), notes=notes)
+
+
+def find_others(data: bytes) -> dict[str, str]:
+    """Pattern -> driver of the files in our block that are no checkpoints."""
+    block = find_block(data)
+    ours = set(attribute_patterns())
+    found = (_LINE.fullmatch(line) for line in os.fsdecode(block.body if block else b"").splitlines())
+    pairs = [(line[1].strip('"'), line[2]) for line in found if line]
+    return {pattern: driver for pattern, driver in pairs if pattern not in ours}
+
+
+def _quote(pattern: str) -> str:
+    return f'"{pattern}"' if " " in pattern else pattern
 
 
 def remove_attributes(data: bytes) -> bytes | None:

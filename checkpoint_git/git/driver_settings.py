@@ -1,5 +1,6 @@
 """What git's configuration must say for our drivers to run: commands made from paths and choices. Pure."""
 
+import re
 import shlex
 from collections.abc import Mapping
 from itertools import pairwise
@@ -19,6 +20,7 @@ PACKAGE = "checkpoint.install.package"
 COMMANDS = (DRIVER, BASE_DRIVER, MERGETOOL)
 HOOKS = "checkpoint.install.hooks"  # "none" where init was told that this clone wants no hooks
 _OWN_NAME = "checkpoint-git:"
+JSON_DRIVER = "checkpoint-json-"  # with the digest of a schema: the driver of files that merge by it
 # The length of a configuration file whose last line had no end before we wrote to it: git ends such a line.
 UNENDED_SIZE = "checkpoint.install.unended"
 
@@ -37,6 +39,7 @@ _FALLBACK = (
 class Choices(NamedTuple):
     narrative: Narrative = "conflict"
     schema: str = ""  # absolute path of a schema for private fields
+    whole_schema: str = ""  # of one for whole files that are no checkpoints
 
 
 class Installed(NamedTuple):
@@ -45,8 +48,11 @@ class Installed(NamedTuple):
     choices: Choices
 
 
-def plan_settings(python: str, package: str, choices: Choices) -> dict[str, str]:
-    return {
+def plan_settings(
+    python: str, package: str, choices: Choices, schemas: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """schemas: of other JSON files, the name of their driver and the schema's absolute path."""
+    found = {
         "merge.checkpoint.name": f"{_OWN_NAME} merges checkpoints by what their fields mean",
         DRIVER: driver_command(python, package, choices),
         RECURSIVE: "checkpoint-base",
@@ -57,6 +63,22 @@ def plan_settings(python: str, package: str, choices: Choices) -> dict[str, str]
         PYTHON: python,
         PACKAGE: package,
     }
+    for name, path in (schemas or {}).items():
+        mine = Choices(whole_schema=path)
+        for driver, is_base in ((name, False), (f"{name}-base", True)):
+            found[f"merge.{driver}.name"] = f"{_OWN_NAME} merges JSON by a schema"
+            found[f"merge.{driver}.driver"] = driver_command(python, package, mine, base=is_base)
+        found[f"merge.{name}.recursive"] = f"{name}-base"
+    return found
+
+
+def find_schemas(settings: Mapping[str, str]) -> dict[str, str]:
+    """Driver -> schema of the other JSON files that an earlier init was told of."""
+    keys = re.compile(rf"merge\.({JSON_DRIVER}[0-9a-f]+)\.driver")
+    named = {
+        found[1]: read_driver_command(command) for key, command in settings.items() if (found := keys.fullmatch(key))
+    }
+    return {name: driver.choices.whole_schema for name, driver in named.items() if driver}
 
 
 def driver_command(python: str, package: str, choices: Choices, *, base: bool = False) -> str:
@@ -64,6 +86,7 @@ def driver_command(python: str, package: str, choices: Choices, *, base: bool = 
     options = ["--base"] if base else []
     options += ["--narrative", "newest"] if choices.narrative == "newest" else []
     options += ["--merge-schema", _quoted(choices.schema)] if choices.schema else []
+    options += ["--schema", _quoted(choices.whole_schema)] if choices.whole_schema else []
     driver = _quoted(f"{package}/driver.py").replace("%", "%%")
     start = _quoted(python).replace("%", "%%")
     chosen = " ".join([*options, ""]).replace("%", "%%")
@@ -96,7 +119,8 @@ def read_driver_command(command: str) -> Installed | None:
         return None
     options = dict(pairwise(words[4:]))
     narrative: Narrative = "newest" if options.get("--narrative") == "newest" else "conflict"
-    return Installed(words[0], words[3], Choices(narrative, options.get("--merge-schema", "")))
+    schemas = (options.get(name, "") for name in ("--merge-schema", "--schema"))
+    return Installed(words[0], words[3], Choices(narrative, *schemas))
 
 
 def is_own_textconv(command: str) -> bool:
@@ -120,7 +144,8 @@ def foreign_sections(settings: Mapping[str, str]) -> tuple[str, ...]:
 def find_own_settings(settings: Mapping[str, str]) -> list[str]:
     foreign = foreign_sections(settings)
     ours = (*plan_settings("", "", Choices()), TEXTCONV, HOOKS, UNENDED_SIZE)
-    return [key for key in ours if key in settings and not key.startswith(foreign or "\0")]
+    own = [key for key in ours if key in settings and not key.startswith(foreign or "\0")]
+    return own + [key for key in settings if key.startswith(f"merge.{JSON_DRIVER}")]
 
 
 def _quoted(path: str) -> str:

@@ -17,9 +17,28 @@ def load_merge_schema(path: str, extension: str = "") -> "dict[str, Any]":
     """
     shipped = schema_path(path)
     schema: dict[str, Any] = {} if shipped is None else _load(shipped)
-    if extension:
+    if extension and shipped:
         schema.setdefault("properties", {})["skill_state"] = _load_extension(extension)
     return schema
+
+
+def load_kept_schema(path: str) -> "Any":
+    """A schema that `init --schema` copied to a file named by its SHA-256. Raises CheckpointError where that file is
+    gone or is another by now.
+    """
+    from hashlib import sha256
+
+    from checkpoint_git.core.errors import CheckpointError
+
+    try:
+        with open(path, "rb", buffering=0) as file:
+            data = file.read()
+        if path.endswith(f"/{sha256(data).hexdigest()}.json"):
+            return scan_tokens(decode(data))
+        why = "its content has changed"
+    except (OSError, JsonTextError) as error:
+        why = str(error)
+    raise CheckpointError(f"the schema that this clone merges the file by cannot be used: {path}: {why}")
 
 
 def _load_extension(path: str) -> "Any":

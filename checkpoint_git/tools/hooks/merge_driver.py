@@ -16,6 +16,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--base", action="store_true", help="the files are merge bases themselves")
     parser.add_argument("--narrative", metavar="RULE", help="as chosen for `checkpoint init`")
     parser.add_argument("--merge-schema", metavar="FILE", help="as chosen for `checkpoint init`")
+    parser.add_argument("--schema", metavar="FILE", help="as chosen for `checkpoint init`")
 
 
 def answer(args: Namespace, invocation: Invocation) -> NoReturn:
@@ -23,4 +24,5 @@ def answer(args: Namespace, invocation: Invocation) -> NoReturn:
     options = ["--base"] if args.base else []
     options += ["--narrative", args.narrative] if args.narrative else []
     options += ["--merge-schema", args.merge_schema] if args.merge_schema else []
+    options += ["--schema", args.schema] if args.schema else []
     main([*options, *args.files], conflict=CONFLICT_ON_PATH)

@@ -20,9 +20,12 @@ SUMMARY = "merge three versions of any JSON file, as `git merge-file` merges lin
 EXAMPLES = """\
   checkpoint merge-file ours.json base.json theirs.json            into ours.json
   checkpoint merge-file -p ours.json base.json theirs.json         to stdout
-  checkpoint merge-file --schema tasks.schema.json OURS BASE THEIRS   by the x-merge keywords of a schema
-
-The exit code is the number of conflicts, 127 at most; 255: nothing was merged."""
+  checkpoint merge-file --schema tasks.schema.json OURS BASE THEIRS   by the x-merge keywords of a schema"""
+EXIT_CODES = """\
+exit codes:
+  0         clean
+  1 to 127  so many conflicts, or more than 127
+  255       nothing was merged; a message says why"""
 
 FAILED, _MOST_TOLD = 255, 127
 _LABELS = ("ours", "base", "theirs")

@@ -2,7 +2,9 @@
 
 import argparse
 import compileall
+import hashlib
 import os
+import re
 import sys
 from collections.abc import Mapping, Set
 from typing import NamedTuple, get_args
@@ -10,6 +12,7 @@ from typing import NamedTuple, get_args
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
+from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place, find_place, find_repository, plan_place
 from checkpoint_git.git import attributes, driver_settings
 from checkpoint_git.git.repository import Repository, read_repository
@@ -26,8 +29,16 @@ from checkpoint_git.tools.setup.plan import (
     plan_install,
     plan_settings,
 )
-from checkpoint_git.tools.setup.steps import Step, apply_steps, describe_steps, leave_hidden, setup_lock, steps_data
-from checkpoint_git.tools.setup.survey import Survey, read_merge_attribute, read_survey
+from checkpoint_git.tools.setup.steps import (
+    Step,
+    apply_steps,
+    describe_steps,
+    leave_hidden,
+    setup_lock,
+    steps_data,
+    write_step,
+)
+from checkpoint_git.tools.setup.survey import Survey, read_file, read_merge_attribute, read_survey
 
 SUMMARY = "make this repository ready for checkpoints; safe to run again at any time"
 EXAMPLES = """\
@@ -38,7 +49,12 @@ EXAMPLES = """\
   checkpoint init --adopt                take over from the merge driver opchain-checkpoint
   checkpoint init --agent auto           skills, commands and hooks for the coding agents that are used here
   checkpoint init --ci github            jobs that check pull requests, and merge their checkpoints by meaning
-  checkpoint init --schemas              let editors check checkpoints while they are edited"""
+  checkpoint init --schemas              let editors check checkpoints while they are edited
+  checkpoint init 'data/**/*.json' --schema tasks.schema.json
+                                         merge other JSON files too"""
+
+
+_PATTERN = re.compile(r'[^\s!#"\\-][^\t\r\n"\\]*[./*][^\s"\\]+')
 
 
 class Options(NamedTuple):
@@ -52,6 +68,8 @@ class Options(NamedTuple):
     ci: tuple[str, ...] = ()  # of forge_files.FORGES
     agents: tuple[str, ...] = ()  # of agents.CHOICES
     guard: bool = False  # with a hook before each of the agents' tool calls
+    patterns: tuple[str, ...] = ()  # of other JSON files to merge
+    json_schema: str | None = None  # by which those merge, a path
 
 
 class InitResult(NamedTuple):
@@ -87,6 +105,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "write jobs for this forge that check pull requests and merge them by meaning; may be given several times"
     )
     parser.add_argument("--ci", choices=forge_files.FORGES, action="append", help=help_text)
+    help_text = "other JSON files to merge by their structure, as .gitattributes names files"
+    parser.add_argument("patterns", metavar="PATTERN", nargs="*", help=help_text)
+    help_text = "with PATTERN: a JSON Schema whose x-merge keywords say how those merge; this clone keeps a copy"
+    parser.add_argument("--schema", metavar="FILE", help=help_text)
     parser.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
 
 
@@ -100,6 +122,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         ci=tuple(args.ci or ()),
         agents=tuple(agents.check_agents(args.agent or (), guard=args.agent_guard)),
         guard=args.agent_guard,
+        patterns=tuple(args.patterns),
+        json_schema=args.schema,
     )
     result = init(invocation.cwd, options, invocation.env)
     if args.schemas and not result.bare:
@@ -122,6 +146,7 @@ def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
                 steps += agents.read_agent_steps(place, options.agents, env, guard=options.guard)
         survey = read_survey(repository, env, place.root if place else "") if repository else None
         if survey:
+            steps += _plan_schema(survey, options, cwd)
             steps += plan_install(survey, find_wanted(survey, options, cwd))
         if survey and not bare:
             steps += forge_files.plan_forges(survey.place.work_tree, options.ci, env)
@@ -142,6 +167,10 @@ def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
 
 
 def _refuse_misplaced(options: Options, repository: Repository | None) -> None:
+    odd = next((each for each in options.patterns if not _PATTERN.fullmatch(each)), None)
+    if odd is not None or (options.json_schema is not None and not options.patterns):
+        what = "--schema needs a PATTERN" if odd is None else f"{escape_controls(odd)!r} names no JSON files"
+        raise CheckpointError(what, "name files as .gitattributes does: checkpoint init 'data/**/*.json'")
     if repository is None:
         if options.ci:
             raise CheckpointError("--ci: this is not a git repository", "run `git init` first")
@@ -170,7 +199,26 @@ def find_wanted(survey: Survey, options: Options, cwd: str) -> Wanted:
     earlier = installed.choices if installed else driver_settings.Choices()
     own_schema = earlier.schema if options.schema is None else _check_schema(options.schema, cwd)
     choices = driver_settings.Choices(options.narrative or earlier.narrative, own_schema)
-    return Wanted(driver_settings.plan_settings(_find_interpreter(), PACKAGE, choices), options.hooks, options.adopt)
+    schemas, driver = driver_settings.find_schemas(survey.settings), attributes.DRIVER
+    for copy in _plan_schema(survey, options, cwd):
+        driver = driver_settings.JSON_DRIVER + os.path.basename(copy.what)[:12]
+        schemas[driver] = os.path.join(survey.place.common_dir, copy.what)
+    settings = driver_settings.plan_settings(_find_interpreter(), PACKAGE, choices, schemas)
+    return Wanted(settings, options.hooks, options.adopt, options.patterns, driver)
+
+
+def _plan_schema(survey: Survey, options: Options, cwd: str) -> list[Step]:
+    # A copy named by its content, in the git directory: a branch can change the file that was named
+    if options.json_schema is None:
+        return []
+    from checkpoint_git.tools.merges.merge_file import read_schema
+
+    read_schema(options.json_schema, cwd)
+    with open(os.path.join(cwd, os.path.expanduser(options.json_schema)), "rb") as stream:
+        data = stream.read()
+    name = f"checkpoint/schemas/{hashlib.sha256(data).hexdigest()}.json"
+    path = os.path.join(survey.place.common_dir, name)
+    return [write_step(name, path, read_file(path).data, data, f"a copy of {options.json_schema}")]
 
 
 def _check_schema(path: str, cwd: str) -> str:

@@ -29,6 +29,8 @@ class Wanted(NamedTuple):
     settings: Mapping[str, str]  # git configuration by key
     hooks: HookChoice = "auto"
     adopt: bool = False  # take over files that another checkpoint merge driver handles now
+    others: tuple[str, ...] = ()  # patterns of JSON files that are no checkpoints
+    others_driver: str = attributes.DRIVER  # of those, here; other clones have the one without a schema
 
 
 # Pure. A bare repository gets what a server needs: the drivers, their attributes and one hook that checks pushes.
@@ -95,7 +97,11 @@ def plan_attributes(survey: Survey, wanted: Wanted) -> list[Step]:
         where = ", ".join(named) or "an attributes file"
         text = f"{where} gives checkpoints to the merge driver {attributes.OTHER_DRIVER}, so ours stays unused"
         return [Step("skip", files[0][0], f"{text}; `checkpoint init --adopt` replaces it")]
-    return [_plan_attributes_file(label, state) for label, state in files]
+    drivers = {attributes.FILE: attributes.DRIVER}
+    return [
+        _plan_attributes_file(label, state, dict.fromkeys(wanted.others, drivers.get(label, wanted.others_driver)))
+        for label, state in files
+    ]
 
 
 def _attribute_files(survey: Survey) -> list[tuple[str, FileState]]:
@@ -103,18 +109,18 @@ def _attribute_files(survey: Survey) -> list[tuple[str, FileState]]:
     return info if survey.place.bare else [(attributes.FILE, survey.attributes), *info]
 
 
-def _plan_attributes_file(label: str, state: FileState) -> Step:
-    lines = "; ".join(attributes.attribute_lines())
+def _plan_attributes_file(label: str, state: FileState, others: Mapping[str, str]) -> Step:
+    lines = "; ".join([*attributes.attribute_lines(), *(f"{name} merge={driver}" for name, driver in others.items())])
     if state.blocked:
         return Step("skip", label, f"{state.blocked}; add to it: {lines}")
     data = state.lost if state.data is None else state.data
     try:
         if data is None:
-            after = attributes.add_attributes(None, ("new folder",) if state.missing_folders else ())
+            after = attributes.add_attributes(None, ("new folder",) if state.missing_folders else (), others)
         else:
             after = attributes.adopt_lines(data)
-            if has_block(data) or not attributes.has_attributes(data):  # else they were written by hand
-                after = attributes.add_attributes(after)
+            if others or has_block(data) or not attributes.has_attributes(data):  # else they were written by hand
+                after = attributes.add_attributes(after, others=others)
     except CheckpointError as error:
         return Step("skip", label, f"{error.message}: {error.hint}")
     text = lines if state.lost is None else "it was deleted: as git has it, with our lines"

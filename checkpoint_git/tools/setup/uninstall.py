@@ -40,8 +40,9 @@ EXAMPLES = """\
 _LOCKS = ("checkpoint.lock", "checkpoint-restore.lock", ".lock")
 # Caches in a git directory, made again when they are next needed.
 _CACHES = ("sheets.json", "trials.json", "merges", "primed.json", "removed.json")
-# folders of caches: the times of agents' sessions (tools/session/record.py), what `checkpoint undo` takes back
-_CACHE_FOLDERS = ("checkpoint/sessions", "checkpoint/undo")
+# folders of caches: the times of agents' sessions (tools/session/record.py), what `checkpoint undo` takes back, the
+# schemas that `init --schema` copied
+_CACHE_FOLDERS = ("checkpoint/sessions", "checkpoint/undo", "checkpoint/schemas")
 _BACKUPS = "checkpoint/backups"
 
 

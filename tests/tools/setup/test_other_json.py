@@ -1,0 +1,136 @@
+"""`checkpoint init PATTERN [--schema FILE]`: other JSON files merge too, by a schema of this clone or without one."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.command import run_here
+from tests.support.repos import GitRepo
+from tests.support.snapshot import take_snapshot
+
+PATTERN, FILE = "data/**/*.json", "data/a b/t.json"
+SCHEMA = {
+    "properties": {
+        "tasks": {"x-merge": {"strategy": "rows", "key": "/title"}},
+        "n": {"x-merge": {"strategy": "sum"}},
+    }
+}
+BASE = {"tasks": [{"title": "A", "done": False}], "n": 1}
+LEFT = {"tasks": [{"title": "C"}, {"title": "A", "done": False, "who": "me"}], "n": 2}
+RIGHT = {"tasks": [{"title": "A", "done": True}, {"title": "B"}], "n": 3}
+MERGED = {"tasks": [{"title": "C"}, {"title": "A", "done": True, "who": "me"}, {"title": "B"}], "n": 4}
+
+
+def init(repo: GitRepo, *words: str) -> "subprocess.CompletedProcess[str]":
+    return run_here("init", "--hooks", "none", *words, cwd=repo.path)
+
+
+def sides(*documents: Any) -> list[dict[str, str]]:
+    return [{FILE: json.dumps(document)} for document in documents]
+
+
+def merge(repo: GitRepo) -> Any:
+    """What `git merge right` leaves; None for a conflict."""
+    done = repo.run("git", "merge", "-q", "-m", "merged", "right")
+    return json.loads(repo.read(FILE)) if done.returncode == 0 else None
+
+
+@pytest.fixture
+def schema(tmp_path: Path) -> str:
+    path = tmp_path / "a schema.json"
+    path.write_text(json.dumps(SCHEMA))
+    return str(path)
+
+
+def test_files_merge_by_the_schema_whatever_branches_say(repo: GitRepo, schema: str) -> None:
+    assert init(repo, PATTERN, "--schema", schema).returncode == 0
+    repo.diverge(*sides(BASE, LEFT, RIGHT))
+    repo.write(".gitattributes", f"{PATTERN} -merge\n")
+    repo.commit("a branch that wants another merge")
+    Path(schema).write_text("{}")  # it was copied
+    assert merge(repo) == MERGED
+
+
+def test_another_clone_merges_them_by_their_structure(repo: GitRepo, schema: str, tmp_path: Path) -> None:
+    init(repo, PATTERN, "--schema", schema)
+    documents = (
+        {"a": {"x": 1, "y": 1}, "l": [1]},
+        {"a": {"x": 2, "y": 1}, "l": [1, 2]},
+        {"a": {"x": 1, "y": 2}, "l": [0, 1]},
+    )
+    repo.diverge(*sides(*documents))
+    other = GitRepo(tmp_path / "other")
+    repo.git("clone", "-q", ".", str(other.path))
+    other.git("branch", "right", "origin/right")
+    assert merge(other) is None  # all on one line: git's own merge stops
+    other.git("merge", "--abort")
+    assert init(other).returncode == 0
+    assert merge(other) == {"a": {"x": 2, "y": 2}, "l": [0, 1, 2]}
+
+
+def test_a_criss_cross_adds_up_what_was_added_and_nothing_twice(repo: GitRepo, schema: str) -> None:
+    init(repo, PATTERN, "--schema", schema)
+    repo.diverge(*sides({"n": 0, "tasks": []}, {"n": 1, "tasks": []}, {"n": 2, "tasks": []}))
+    repo.git("branch", "old-left")
+    assert merge(repo) == {"n": 3, "tasks": []}
+    repo.git("checkout", "-q", "right")
+    repo.git("merge", "-q", "-m", "the other way", "old-left")
+    repo.write(FILE, json.dumps({"n": 13, "tasks": []}))
+    repo.commit()
+    repo.git("checkout", "-q", "left")
+    repo.write(FILE, json.dumps({"n": 103, "tasks": []}))
+    repo.commit()
+    assert merge(repo) == {"n": 113, "tasks": []}
+
+
+def test_a_copy_that_was_changed_is_not_used_and_that_is_told(repo: GitRepo, schema: str) -> None:
+    init(repo, PATTERN, "--schema", schema)
+    repo.diverge(*sides({"n": 1}, {"n": 2}, {"n": 3}))
+    (copy,) = (repo.path / ".git/checkpoint/schemas").iterdir()
+    copy.write_text('{"properties": {"n": {"x-merge": {"strategy": "max-number"}}}}')
+    done = repo.run("git", "merge", "right")
+    assert b"its content has changed; data/a b/t.json is merged without it" in done.stderr
+    assert done.returncode == 1
+
+
+def test_a_plain_init_keeps_what_an_earlier_one_was_told(repo: GitRepo, schema: str) -> None:
+    init(repo, PATTERN, "--schema", schema)
+    init(repo, "i18n/*.json")
+    before = take_snapshot(repo.path)
+    assert init(repo).returncode == 0
+    assert take_snapshot(repo.path) == before
+    info = repo.read(".git/info/attributes")
+    assert f"{PATTERN} merge=checkpoint-json-" in info
+    assert "i18n/*.json merge=checkpoint\n" in info
+    assert f"{PATTERN} merge=checkpoint\n" in repo.read(".gitattributes")
+
+
+def test_uninstall_leaves_nothing_of_it(repo: GitRepo, schema: str) -> None:
+    repo.write("a.txt", "a\n")
+    repo.commit()
+    before = take_snapshot(repo.path)
+    init(repo, PATTERN, "with space/*.json", "--schema", schema)
+    assert '"with space/*.json" merge=checkpoint\n' in repo.read(".gitattributes")
+    run_here("uninstall", cwd=repo.path)
+    assert take_snapshot(repo.path) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--schema", "x.json"], "--schema needs a PATTERN"),
+        (["data"], "'data' names no JSON files"),
+        (["!a/*.json"], "'!a/*.json' names no JSON files"),
+        (["a.json\nb merge=x"], "names no JSON files"),
+        ([PATTERN, "--schema", "nowhere.json"], "nowhere.json cannot be read"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_and_changes_nothing(repo: GitRepo, words: list[str], said: str) -> None:
+    before = take_snapshot(repo.path)
+    ran = init(repo, *words)
+    assert ran.returncode == 2
+    assert said in ran.stderr
+    assert take_snapshot(repo.path) == before
