@@ -5,7 +5,7 @@ import gc
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
 from checkpoint_git.disk.replace import replace_file, system
 from checkpoint_git.merge.file import merge_file
-from checkpoint_git.protocols.merge_schema import load_kept_schema, load_merge_schema
+from checkpoint_git.protocols.merge_schema import load_merge_schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,10 +92,7 @@ def _read(path: str) -> bytes:
 
 def _load_schema(request: Request) -> "dict[str, Any]":
     try:
-        if request.whole_schema:
-            whole: dict[str, Any] = load_kept_schema(request.whole_schema)
-            return whole
-        return load_merge_schema(request.path, request.schema)
+        return load_merge_schema(request.path, request.schema, request.whole_schema)
     except Exception as error:
         if not request.schema and not request.whole_schema:
             raise

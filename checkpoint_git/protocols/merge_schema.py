@@ -10,11 +10,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def load_merge_schema(path: str, extension: str = "") -> "dict[str, Any]":
+def load_merge_schema(path: str, extension: str = "", whole: str = "") -> "dict[str, Any]":
     """The schema for a path of the repository, numbers as tokens; {} where no protocol owns it. extension: a file that
-    the clone's owner named, whose schema stands for that of the private skill_state; "" for none. Raises
-    CheckpointError where that file cannot be read.
+    the clone's owner named, whose schema stands for that of the private skill_state; "" for none. whole: the file of a
+    schema for what no protocol owns, as init copied it. Raises CheckpointError where such a file cannot be used.
     """
+    if whole:
+        kept: dict[str, Any] = _load_kept(whole)
+        return kept
     shipped = schema_path(path)
     schema: dict[str, Any] = {} if shipped is None else _load(shipped)
     if extension and shipped:
@@ -22,10 +25,8 @@ def load_merge_schema(path: str, extension: str = "") -> "dict[str, Any]":
     return schema
 
 
-def load_kept_schema(path: str) -> "Any":
-    """A schema that `init --schema` copied to a file named by its SHA-256. Raises CheckpointError where that file is
-    gone or is another by now.
-    """
+def _load_kept(path: str) -> "Any":
+    # Its name is its SHA-256
     from hashlib import sha256
 
     from checkpoint_git.core.errors import CheckpointError

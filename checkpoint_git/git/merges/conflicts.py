@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
-from checkpoint_git.git.driver_settings import DRIVER, Choices, read_driver_command
+from checkpoint_git.git.driver_settings import JSON_DRIVER, Choices, read_driver_command
 from checkpoint_git.git.merges.bases import read_base_ids
 from checkpoint_git.git.merges.merges import read_files_at
 from checkpoint_git.git.objects import FILE_MODES, GITLINK, Env, IndexEntry, blob_id, read_blobs, read_index
@@ -40,7 +40,7 @@ class Unmerged(NamedTuple):
 
 
 class Conflicts(NamedTuple):
-    files: list[Unmerged]  # checkpoints, sorted by path
+    files: list[Unmerged]  # checkpoints and other JSON that init was told of, sorted by path
     others: list[str]  # the paths of files that are none
 
 
@@ -77,9 +77,10 @@ def _group_stages(entries: Sequence[IndexEntry]) -> dict[str, Stages]:
 
 
 def read_conflicts(work_tree: str) -> Conflicts:
-    """Every unmerged file; the checkpoints among them with their contents, all from one git process."""
+    """Every unmerged file; those that our driver merges with their contents, all from one git process."""
     stages = read_stages(work_tree)
-    paths = sorted(path for path in stages if is_merged(path))
+    drivers = read_drivers(work_tree, [path for path in stages if not is_merged(path)])
+    paths = sorted(path for path in stages if is_merged(path) or path in drivers)
     files = _read_versions(work_tree, {path: stages[path] for path in paths})
     return Conflicts(files, sorted(set(stages) - set(paths)))
 
@@ -135,16 +136,26 @@ def is_tracked(work_tree: str, path: str) -> bool:
 
 
 def read_marker_sizes(work_tree: str, paths: Sequence[str]) -> dict[str, int]:
+    sizes = _read_attribute(work_tree, "conflict-marker-size", paths)
+    return {path: int(size) if size.isdigit() and int(size) else DEFAULT_MARKER_SIZE for path, size in sizes.items()}
+
+
+def _read_attribute(work_tree: str, name: str, paths: Sequence[str]) -> dict[str, str]:
     if not paths:
         return {}
     stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
-    fields = run_git(["check-attr", "-z", "--stdin", "conflict-marker-size"], work_tree, stdin=stdin).out.split(b"\0")
-    sizes = zip(map(os.fsdecode, fields[::3]), fields[2::3], strict=False)
-    return {path: int(size) if size.isdigit() and int(size) else DEFAULT_MARKER_SIZE for path, size in sizes}
+    fields = run_git(["check-attr", "-z", "--stdin", name], work_tree, stdin=stdin).out.split(b"\0")
+    return dict(zip(map(os.fsdecode, fields[::3]), map(os.fsdecode, fields[2::3]), strict=False))
 
 
-def read_choices(work_tree: str) -> Choices:
-    command = run_git(["config", "--get", DRIVER], work_tree, check=False).out
+def read_drivers(work_tree: str, paths: Sequence[str]) -> dict[str, str]:
+    """Of files that are no checkpoints: path -> the driver of ours that merges it."""
+    drivers = _read_attribute(work_tree, "merge", paths)
+    return {path: name for path, name in drivers.items() if name == "checkpoint" or name.startswith(JSON_DRIVER)}
+
+
+def read_choices(work_tree: str, driver: str = "checkpoint") -> Choices:
+    command = run_git(["config", "--get", f"merge.{driver}.driver"], work_tree, check=False).out
     installed = read_driver_command(os.fsdecode(command).removesuffix("\n"))
     return installed.choices if installed else Choices()
 

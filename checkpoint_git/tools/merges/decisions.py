@@ -6,11 +6,13 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple, TextIO
 
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.jsontext import JsonTextError, decode, load
 from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS
 from checkpoint_git.core.leaflines import list_leaves
 from checkpoint_git.core.terminal_text import escape_controls, say_value, shorten
 from checkpoint_git.merge.conflicts import Conflict, Held, decide_each, is_about
 from checkpoint_git.merge.items import canonical_text
+from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.tools.merges.unmerged import NAMES, Case, describe_sides, find_newest, list_conflicts
 
@@ -204,7 +206,17 @@ def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Re
 
 def _is_valid(case: Case, now: int, data: bytes | None = None) -> bool:
     """data: default: the file as it is."""
-    return check_document(case.path, (case.stored if data is None else data) or b"", now=now).is_valid
+    return not _find_errors(case.path, (case.stored if data is None else data) or b"", now)
+
+
+def _find_errors(path: str, data: bytes, now: int) -> list[Finding]:
+    if is_merged(path):
+        return [one for one in check_document(path, data, now=now).findings if one.level == "error"]
+    try:
+        load(decode(data))
+    except JsonTextError as error:
+        return [Finding(error.code, "error", escape_controls(error.message), path, "", error.line, error.column)]
+    return []
 
 
 def _leave(case: Case, conflicts: Sequence[Conflict], code: str, message: str, hint: str) -> Resolved:
@@ -232,10 +244,9 @@ def _make_chooser(
 
 
 def _check(resolved: Resolved, now: int) -> Resolved:
-    document = check_document(resolved.case.path, resolved.data or b"", now=now)
-    if document.is_valid:
+    errors = _find_errors(resolved.case.path, resolved.data or b"", now)
+    if not errors:
         return resolved._replace(action="stage")
-    errors = [finding for finding in document.findings if finding.level == "error"]
     message = "decided, but not staged: the result is no valid checkpoint"
     hint = f"fix what is named, then: git add -- {resolved.case.typed}; or decide again, with another --take"
     last = Finding("resolve/not-valid", "error", message, resolved.case.path, hint=hint)

@@ -16,6 +16,7 @@ from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.merges import conflicts as index
 from checkpoint_git.git.merges.conflicts import Top, Unmerged
 from checkpoint_git.merge.conflicts import Conflict, is_about
+from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.protocols.write import Tell, say_waiting
 from checkpoint_git.tools.merges.decisions import TAKES, Asker, Request, Resolved, plan_file
 from checkpoint_git.tools.merges.unmerged import NAMES, Case, list_conflicts, read_case, read_marked_case, read_raw
@@ -81,15 +82,18 @@ def resolve(
     conflicts = conflicts._replace(files=sorted([*conflicts.files, *marked]))
     chosen, skipped = _select(conflicts, top, cwd, request.paths)
     sizes = index.read_marker_sizes(top.work_tree, [file.path for file in chosen])
-    choices = index.read_choices(top.work_tree)
+    drivers = index.read_drivers(top.work_tree, [file.path for file in chosen if not is_merged(file.path)])
+    names = {"checkpoint", *drivers.values()} if chosen else ()
+    choices = {name: index.read_choices(top.work_tree, name) for name in names}
     cases = []
     for file in chosen:
         path = os.path.relpath(os.path.join(top.work_tree, file.path), os.path.realpath(cwd))
         typed = shlex.quote(f"./{path}" if path.startswith("-") else path)
         if file.stages:
-            cases.append(read_case(top.work_tree, file, typed, sizes[file.path], choices))
+            how = choices[drivers.get(file.path, "checkpoint")]
+            cases.append(read_case(top.work_tree, file, typed, sizes[file.path], how))
         else:
-            cases.append(read_marked_case(top.work_tree, file.path, typed, sizes[file.path], choices))
+            cases.append(read_marked_case(top.work_tree, file.path, typed, sizes[file.path], choices["checkpoint"]))
     _check_wheres(cases, request)
     operation = read_operation(top.git_dir)
     if asker:

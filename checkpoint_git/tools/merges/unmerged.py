@@ -79,9 +79,11 @@ def read_case(work_tree: str, unmerged: Unmerged, typed: str, size: int, choices
         return case
     ours, base, theirs = (None if version is None else version.data for version in unmerged.sides)
     if (ours is None) != (theirs is None):
-        return _read_removed_case(work_tree, case, load_merge_schema(unmerged.path, choices.schema))
+        return _read_removed_case(
+            work_tree, case, load_merge_schema(unmerged.path, choices.schema, choices.whole_schema)
+        )
     if ours is not None and theirs is not None:
-        schema = load_merge_schema(unmerged.path, choices.schema)
+        schema = load_merge_schema(unmerged.path, choices.schema, choices.whole_schema)
         try:
             merged = merge_file(base, ours, theirs, schema, narrative=choices.narrative, marker_size=size)
             case = case._replace(merged=merged)

@@ -134,3 +134,17 @@ def test_what_makes_no_sense_is_refused_and_changes_nothing(repo: GitRepo, words
     assert ran.returncode == 2
     assert said in ran.stderr
     assert take_snapshot(repo.path) == before
+
+
+@pytest.mark.parametrize("with_schema", [True, False])
+def test_resolve_decides_conflicts_in_such_files(repo: GitRepo, schema: str, with_schema: bool) -> None:
+    init(repo, PATTERN, *(["--schema", schema] if with_schema else []))
+    repo.diverge(*sides({"n": 1, "x": 0, "y": 0}, {"n": 2, "x": 1, "y": 1}, {"n": 3, "x": 2, "y": 2}))
+    assert merge(repo) is None
+    ran = run_here("resolve", "--where", "/x", "--take", "theirs", FILE, cwd=repo.path)
+    assert ran.returncode == 1
+    assert "/y: ours 1, theirs 2" in ran.stdout
+    ran = run_here("resolve", "--take", "ours", cwd=repo.path)
+    assert ran.returncode == 0
+    assert json.loads(repo.read(FILE)) == {"n": 4 if with_schema else 2, "x": 2, "y": 1}
+    assert repo.git("diff", "--name-only", "--diff-filter=U") == ""
