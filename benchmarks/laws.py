@@ -22,12 +22,15 @@ from checkpoint_git.protocols.registry import schema_path
 from checkpoint_git.protocols.validate import check_document
 from tests.merge.choosing import OURS, THEIRS, keep_side
 from tests.merge.operations import KINDS, Operation, Value, apply_operations, start, text_of
+from tests.merge.test_items import is_kept
 from tests.support.merging import TAKEN, explain_texts, merge_texts
 
 PATH = ".checkpoints/build.checkpoint.json"
 NOW = 1_790_000_000
 CHUNK = 200
 MOST_OPERATIONS = 8
+MOST_DONE = 10
+OVERTAKEN = '"in_progress"'  # of a row that the other side completed
 LAYOUTS = (2, 2, 2, 2, 4, 1, "\t", None)
 KIND_NAMES = sorted(KINDS)
 
@@ -41,7 +44,7 @@ class History(NamedTuple):
     shared: list[Operation]
     ours: list[Operation]
     theirs: list[Operation]
-    layout: int | str | None
+    layouts: tuple[int | str | None, int | str | None, int | str | None]
 
 
 class Case(NamedTuple):
@@ -70,7 +73,9 @@ def make_history(seed: int, number: int) -> History:
     source = random.Random(f"{seed}/{number}")  # noqa: S311 (a test's choices, not a secret)
     before, shared = (_make_operations(source, side, source.choice((0, 0, 1, 3))) for side in ("b", "s"))
     ours, theirs = (_make_operations(source, side, source.randint(0, MOST_OPERATIONS)) for side in ("o", "t"))
-    return History(before, shared, ours, theirs, source.choice(LAYOUTS))
+    layout = source.choice(LAYOUTS)
+    layouts = [layout if source.random() < 0.8 else source.choice(LAYOUTS) for _ in range(2)]
+    return History(before, shared, ours, theirs, (layout, layouts[0], layouts[1]))
 
 
 def _make_operations(source: random.Random, side: str, count: int) -> list[Operation]:
@@ -82,7 +87,8 @@ def play(history: History, merge: Merge) -> Case:
     """The three versions of a history, merged."""
     base = apply_operations(start(), history.before)
     ours, theirs = (apply_operations(base, [*history.shared, *side]) for side in (history.ours, history.theirs))
-    first, second, third = (text_of(value, history.layout) for value in (base, ours, theirs))
+    values = zip((base, ours, theirs), history.layouts, strict=True)
+    first, second, third = (text_of(value, layout) for value, layout in values)
     one, other = merge(first, second, third), merge(first, third, second)
     kept = json.loads(keep_side(one.text, OURS)), json.loads(keep_side(one.text, THEIRS))
     return Case((base, ours, theirs), (first, second, third), one, other, kept)
@@ -117,7 +123,8 @@ def check_no_loss(case: Case, merge: Merge) -> Iterator[str]:
     base, *sides = case.values
     found = find_scalars(case.kept[0]) | find_scalars(case.kept[1])
     for side in sides:
-        lost = find_scalars(_without_declared(side)) - find_scalars(base) - found
+        is_cut = max(len(value["recently_done"]) for value in case.kept) >= MOST_DONE
+        lost = find_scalars(_without_declared(side, is_cut)) - find_scalars(base) - found - {OVERTAKEN}
         if lost:
             yield f"gone: {sorted(lost)}"
 
@@ -149,6 +156,32 @@ def check_no_doubling(case: Case, merge: Merge) -> Iterator[str]:
         for place, count in _item_counts(value).items():
             if count > max(counts[place] for counts in lists):
                 yield f"{count} times: {place}"
+
+
+def check_order(case: Case, merge: Merge) -> Iterator[str]:
+    """Two items stand as a side has them, where nobody has them otherwise, unless what one side moved forbids it."""
+    for name in ("next_actions", "progress_table"):
+        base, ours, theirs = ([_key(item) for item in value.get(name, [])] for value in case.values)
+        if any(len(set(version)) < len(version) for version in (base, ours, theirs)):
+            continue
+        result = [_key(item) for item in case.kept[0].get(name, [])]
+        sides = [[item for item in version if item in result] for version in (ours, theirs)]
+        if not case.one.conflicts and not is_kept(result, [item for item in base if item in result], *sides):
+            yield f"{name}: {result}"
+
+
+def check_limit(case: Case, merge: Merge) -> Iterator[str]:
+    """What a list with a limit loses is not newer than what it keeps."""
+    for value in case.kept:
+        kept = [str(entry["at"]) for entry in value["recently_done"]]
+        base, *sides = [{_key(entry): str(entry["at"]) for entry in each["recently_done"]} for each in case.values]
+        cut = (
+            {key: at for side in sides for key, at in side.items() if key not in base} if len(kept) >= MOST_DONE else {}
+        )
+        for key in map(_key, value["recently_done"]):
+            cut.pop(key, None)
+        if any(at > min(kept) for at in cut.values()):
+            yield f"cut: {cut}"
 
 
 def check_costs(case: Case, merge: Merge) -> Iterator[str]:
@@ -187,6 +220,8 @@ LAWS: dict[str, Callable[[Case, Merge], Iterator[str]]] = {
     "nothing removed comes back": check_no_resurrection,
     "nothing is invented": check_no_invention,
     "nothing is doubled": check_no_doubling,
+    "an order that nobody contradicts is kept": check_order,
+    "a limit takes the oldest": check_limit,
     "costs add up": check_costs,
     "explain-merge finds nothing lost": check_explanation,
     "results are valid, each side of conflicts too": check_validity,
@@ -202,9 +237,10 @@ def find_scalars(value: Any) -> set[str]:
     return {json.dumps(value)}
 
 
-def _without_declared(value: Value) -> Value:
+def _without_declared(value: Value, is_cut: bool) -> Value:
     state = {key: field for key, field in value["skill_state"].items() if key not in ("last_run", "streak")}
-    return {key: field for key, field in {**value, "skill_state": state}.items() if key not in ("updated_at", "cost")}
+    declared = ("updated_at", "cost", *(["recently_done"] if is_cut else []))
+    return {key: field for key, field in {**value, "skill_state": state}.items() if key not in declared}
 
 
 def _items_by_list(value: Value) -> dict[str, dict[str, Any]]:
@@ -218,7 +254,7 @@ def _items_by_list(value: Value) -> dict[str, dict[str, Any]]:
 def _item_counts(value: Value) -> Counter[tuple[str, str]]:
     state, primer = value["skill_state"], value["context_primer"]
     lists = {
-        **{name: value[name] for name in ("progress_table", "blockers", "next_actions", "recently_done")},
+        **{name: value.get(name, []) for name in ("progress_table", "blockers", "next_actions", "recently_done")},
         **{name: primer[name] for name in ("key_decisions", "generated_files", "user_preferences")},
         **{name: state[name] for name in ("run_history", "merged_prs")},
     }
@@ -349,7 +385,7 @@ def describe(violation: Violation, seed: int, merge: Merge) -> str:
     detail = violation.detail if smallest is None else smallest.detail
     lines = [f"BROKEN: {violation.law}: {detail}", f"seed {seed}, history {violation.number}, made small:"]
     for name, operations in history._asdict().items():
-        shown = operations if name == "layout" else [tuple(operation) for operation in operations]
+        shown = operations if name == "layouts" else [tuple(operation) for operation in operations]
         lines.append(f"  {name}: {shown}")
     return "\n".join(lines)
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 VERSIONS = ("base", "first", "second", "result")
 _BY_RULE = "as the schema merges it"
+_EXCUSABLE = (*FAILURES, "resurrected")
 
 
 def explain(
@@ -52,7 +53,7 @@ def explain(
     if roots.first is not None and roots.second is not None and roots.result is not None:
         merged = merge_documents(roots.base, roots.first, roots.second, schema, narrative)
         ours = _compare(merged, roots.result)
-        if any(entry.verdict in FAILURES for entry in entries):
+        if any(entry.verdict in _EXCUSABLE for entry in entries):
             entries = _excuse_own(entries, merged, roots, schema)
     return Explanation(tuple(entries), context.agreed, (), ours)
 
@@ -94,7 +95,7 @@ def _excuse_own(entries: list[Entry], merged: Merged, roots: Sides, schema: "Sch
     own: set[tuple[str, str, str | None, str | None]] = set()
     for text in texts:
         found = _explain_roots(schema, roots._replace(result=parse(text))).entries
-        own.update(_key(entry) for entry in found if entry.verdict in FAILURES)
+        own.update(_key(entry) for entry in found if entry.verdict in _EXCUSABLE)
     return [_excused(entry, bool(merged.conflicts)) if _key(entry) in own else entry for entry in entries]
 
 
@@ -103,7 +104,7 @@ def _key(entry: Entry) -> tuple[str, str, str | None, str | None]:
 
 
 def _excused(entry: Entry, decided: bool) -> Entry:
-    winner = OTHER[entry.side] if entry.verdict == "lost" else ""
+    winner = OTHER[entry.side] if entry.verdict in ("lost", "resurrected") else ""
     if winner not in ("first", "second"):
         return entry._replace(verdict="combined", side="", note=_BY_RULE)
     taken: Verdict = "first" if winner == "first" else "second"

@@ -88,6 +88,8 @@ def _explain_group(context: ExplainContext, place: Place, leaves: dict[str, Side
         found = judge_record(sides) if key in contested else judge(sides)
         if whole and found.verdict in ("lost", "decided"):
             found = _judge_group(context, rule, leaves, whole, found)
+        elif found.verdict == "decided" and found.side in _PARENTS:
+            found = _judge_group(context, rule, leaves, found.side, found)
         if not is_unchanged(sides):
             context.note(place.member(context.strategies, key), sides, found)
 
@@ -107,7 +109,7 @@ def _judge_group(
     whole: Literal["first", "second"],
     alone: Judgement,
 ) -> Judgement:
-    # a leaf of which one parent's value is gone, in a group that comes from the other as a whole
+    # a leaf of which one parent's value is gone, where the other won
     newer: Side = ""
     if "newest" in rule:
         name, _, rest = rule["newest"][1:].partition("/")
@@ -268,6 +270,8 @@ def _excused(context: ExplainContext, rule: "Schema", entry: Entry, written: lis
     if anew is not None:
         return entry._replace(verdict="edited", note=f"written anew as {shorten(anew.result or '', 60)}")
     elsewhere = context.find_text(text)
+    if elsewhere.rpartition("/")[0] == entry.where.rpartition("/")[0]:  # another item of the list, of the same text
+        return entry
     return entry._replace(verdict="moved", note=f"it is at {elsewhere} now") if elsewhere else entry
 
 

@@ -2,7 +2,9 @@
 
 from checkpoint_git.core.jsontext import JsonTextError, Node, decode, join_pointer, parse, scan_tokens
 from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS, Alternatives, Built, Choice, Entry, Writer, picked
-from checkpoint_git.merge.places import CONFLICT, MergeContext, members_of, merge_place
+from checkpoint_git.merge.items import merge_order
+from checkpoint_git.merge.layout import lays_out_theirs
+from checkpoint_git.merge.places import CONFLICT, MergeContext, is_same, members_of, merge_place
 from checkpoint_git.merge.strategy import NONE, REQUIRE
 
 TYPE_CHECKING = False
@@ -78,11 +80,12 @@ def merge_documents(
     marker_size: int = 7,
     inner: bool = False,
 ) -> Merged:
-    context = MergeContext(schema, base, ours, theirs, narrative)
+    swapped = lays_out_theirs(base, ours, theirs)
+    context = MergeContext(schema, base, *((theirs, ours) if swapped else (ours, theirs)), narrative)
     requirements = schema.get(REQUIRE) or ()
     if any("same" in each and _identity_diverged(each["same"][1:], context) for each in requirements):
         return write_result(context, Choice("", ours, base, theirs), marker_size, inner)
-    result = merge_place(context, context.strategies.resolve(schema), "", base, ours, theirs)
+    result = merge_place(context, context.strategies.resolve(schema), "", base, context.ours, context.theirs)
     assert result is not None  # both sides are there
     if context.superseded:
         from checkpoint_git.merge.superseded import append_superseded
@@ -90,7 +93,20 @@ def merge_documents(
         result = append_superseded(result, context)
     if isinstance(result, Built) and isinstance(result.anchor.value, dict):
         _enforce(requirements, result, context)
+    if swapped:
+        context.ours, context.theirs = ours, theirs
+        result = _swap_sides(result)
     return write_result(context, result, marker_size, inner)
+
+
+def _swap_sides(result: "Any") -> "Any":
+    if isinstance(result, Choice):
+        ours, base, theirs = map(_swap_sides, result.sides)
+        return Choice(result.where, theirs, base, ours, result.group)
+    if isinstance(result, Built):
+        entries = [Entry(entry.key, _swap_sides(entry.result), entry.source) for entry in result.entries]
+        return Built(result.anchor, entries, result.like)
+    return result
 
 
 def merge_bases(bases: "Sequence[Ancestor]", schema: "Schema") -> "bytes | None":
@@ -113,9 +129,9 @@ def merge_bases(bases: "Sequence[Ancestor]", schema: "Schema") -> "bytes | None"
 
 
 def write_result(context: MergeContext, result: "Result", marker_size: int = 7, inner: bool = False) -> Merged:
-    writer = Writer(context.ours, context.base, context.theirs)
+    writer = Writer(context.target, context.base, context.ours, context.theirs)
     segments = writer.lay_out(result, "")
-    before, after = _surroundings(context)  # the whole text is read again before it is called clean
+    before, after = _surroundings(context, writer.style.eol)  # the whole text is read again before it is called clean
     if not inner and any(isinstance(segment, Alternatives) for segment in segments):
         from checkpoint_git.merge.markers import write_marked
 
@@ -129,15 +145,16 @@ def write_result(context: MergeContext, result: "Result", marker_size: int = 7, 
     return Merged(text, [], context, result)
 
 
-def _surroundings(context: MergeContext) -> "tuple[str, str]":
+def _surroundings(context: MergeContext, eol: str) -> "tuple[str, str]":
     # what is before and after the document's value, three-way: a byte order mark, the final newline
-    ours, base, theirs = [
-        ("", "") if root is None else (root.text[: root.start], root.text[root.end :])
-        for root in (context.ours, context.base, context.theirs)
+    other = context.theirs if context.target is context.ours else context.ours
+    target, base, others = [
+        ("", "") if root is None else (root.text[: root.start], root.text[root.end :].replace("\r\n", "\n"))
+        for root in (context.target, context.base, other)
     ]
-    if context.base is None:
-        return ours
-    return theirs[0] if ours[0] == base[0] else ours[0], theirs[1] if ours[1] == base[1] else ours[1]
+    if context.base is not None:
+        target = others[0] if target[0] == base[0] else target[0], others[1] if target[1] == base[1] else target[1]
+    return target[0], target[1].replace("\n", eol)
 
 
 def _list_choices(result: "Any") -> "list[Choice]":
@@ -177,36 +194,64 @@ def _identity_diverged(name: str, context: MergeContext) -> bool:
 
 
 def _enforce(requirements: "Any", root: Built, context: MergeContext) -> None:
-    """Places that two valid sides can only make invalid together become conflicts. A requirement is {"where": "/list",
-    "non_empty_when": {"/field": value}}: two sides that each took another item off a list must not leave it empty while
-    the field says that there is work. {"steps": ...} is enforced in steps.py, and {"same": "/field"} was looked at
-    before the sides were merged.
+    """Places that two valid sides, or a decision between them, can only make invalid together become conflicts. A
+    requirement is {"where": "/list", "non_empty_when": {"/field": value}}. {"steps": ...} is enforced in steps.py, and
+    {"same": "/field"} was looked at before the sides were merged.
     """
-    entries = {entry.key: entry for entry in root.entries}
     for requirement in requirements:
         if "steps" in requirement:
             from checkpoint_git.merge.steps import enforce_steps
 
-            enforce_steps(requirement, entries, context)
-        if "where" not in requirement:
-            continue
-        name = requirement["where"][1:]
-        conditions = [(field[1:], expected) for field, expected in requirement["non_empty_when"].items()]
-        entry = entries.get(name)
-        if entry is None or not _is_empty(entry.result):
-            continue
-        if any(
-            side.value.get(name) == [] and all(side.value.get(field) == expected for field, expected in conditions)
-            for side in (context.ours, context.theirs)
-        ):
-            continue  # a side that breaks the requirement already is to blame, and not the merge
-        if all(_may_be(entries.get(field), expected) for field, expected in conditions):
-            ours, base, theirs = [members_of(root).get(name) for root in (context.ours, context.base, context.theirs)]
-            entry.result = Choice(requirement["where"], ours, base, theirs)
+            enforce_steps(requirement, {entry.key: entry for entry in root.entries}, context)
+        if "where" in requirement:
+            _enforce_items(requirement, root, context)
 
 
-def _is_empty(result: "Result") -> bool:
-    return not result.entries if isinstance(result, Built) else isinstance(result, Node) and result.value == []
+def _enforce_items(requirement: "Any", root: Built, context: MergeContext) -> None:
+    # an absent list is an empty one. What the result depends on is asked together: the list, and the fields that a
+    # side changed, with the rest of their group where that is a conflict already
+    name = requirement["where"][1:]
+    conditions = {field[1:]: expected for field, expected in requirement["non_empty_when"].items()}
+    entries = {entry.key: entry for entry in root.entries}
+    if name in entries and not _may_be_empty(entries[name].result):
+        return
+    if not all(_may_be(entries.get(field), expected) for field, expected in conditions.items()):
+        return
+    sides = [members_of(node) for node in (context.ours, context.base, context.theirs)]
+    if any(
+        _is_empty(side.get(name)) and all(key in side and side[key].value == value for key, value in conditions.items())
+        for side in (sides[0], sides[2])
+    ):
+        return  # a side that breaks the requirement already is to blame, and not the merge
+    fields = {field: [side.get(field) for side in sides] for field in conditions}
+    differing = [field for field, nodes in fields.items() if not all(is_same(nodes[0], node) for node in nodes)]
+    grouped = [result for field in differing if isinstance(result := entries[field].result, Choice)]
+    where, group = (grouped[0].where, grouped[0].group) if grouped else (requirement["where"], f"#{name}")
+    if name not in entries:
+        root.entries.insert(_place_of(name, root, sides), Entry(name, None, sides[0].get(name) or sides[2].get(name)))
+    parts = {entry.key: entry for entry in root.entries}
+    for key in (name, *(() if grouped else differing)):
+        ours, base, theirs = [side.get(key) for side in sides]
+        parts[key].result = Choice(where, ours, base, theirs, group if differing else "")
+
+
+def _place_of(name: str, root: Built, sides: "list[dict[str, Node]]") -> int:
+    merged, _ = merge_order(sides[1], sides[0], sides[2], str)
+    later = next(order[order.index(name) :] for order in (merged, list(sides[1])) if name in order)
+    return next((number for number, entry in enumerate(root.entries) if entry.key in later), len(root.entries))
+
+
+def _is_empty(part: "Result | None") -> bool:
+    return part is None or (isinstance(part, Node) and part.value == [])
+
+
+def _may_be_empty(result: "Result") -> bool:
+    # once its conflicts are decided, each on its own
+    if isinstance(result, Choice):
+        return any(_may_be_empty(side) for side in result.sides)
+    if isinstance(result, Built):
+        return all(entry.is_optional for entry in result.entries)
+    return _is_empty(result)
 
 
 def _may_be(entry: "Entry | None", expected: "Any") -> bool:

@@ -5,17 +5,18 @@ from checkpoint_git.core.jsonwrite import scalar_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from typing import Any
 
     from checkpoint_git.core.jsontext import Node
 
     Identity = tuple[str, int]
     Items = dict[Identity, Node]
-    Runs = dict[Hashable, list[Any]]
+    Runs = dict[int, list[Any]]
 
+_NOTHING = object()
+_MOST_COMPARED = 64  # items whose pairs are all looked at, where the sides' orders contradict each other
 NATURAL_KEYS = ("id", "number", "name", "sha", "path")
-_START = object()  # what the first run of new items follows
 
 
 def canonical_text(value: "Any") -> str:
@@ -51,12 +52,26 @@ def item_key(value: "Any", names: "tuple[str, ...]") -> str:
     return "v" + canonical_text(value)
 
 
-def identify(items: "list[Node]", names: "tuple[str, ...]") -> "Items":
-    # by (key, k): the k-th item of an equal key, so that a multiset keeps its duplicates
+def find_repeated(lists: "Sequence[list[Node]]", names: "tuple[str, ...]") -> "set[str]":
+    """The keys that one of the lists has more than once: they tell no item of these from another."""
+    repeated: set[str] = set()
+    for items in lists if names else ():
+        seen: set[str] = set()
+        for item in items:
+            key = item_key(item.value, names)
+            (repeated if key in seen else seen).add(key)
+    return repeated
+
+
+def identify(items: "list[Node]", names: "tuple[str, ...]", repeated: "Collection[str]" = ()) -> "Items":
+    # by (key, k): the k-th item of an equal key, so that a multiset keeps its duplicates; under a repeated key the
+    # whole item stands for itself, so that no two records are blended
     counts: dict[str, int] = {}
     found: Items = {}
     for item in items:
         key = item_key(item.value, names)
+        if key in repeated:
+            key = item_key(item.value, ())
         count = counts.get(key, 0)
         counts[key] = count + 1
         found[key, count] = item
@@ -87,47 +102,91 @@ def merge_order(
     rank: "Callable[[Any], Any]",
     whole_runs: bool = False,
 ) -> "tuple[list[Any], list[Any] | None]":
-    """One order of all identities in ours and theirs; and theirs' order, where both sides moved survivors differently.
-    Survivors are the items of base that both sides have: they keep the order of the side that moved them. A new item
-    follows its nearest surviving predecessor. Two runs of new items behind one predecessor are combined by taking the
-    smaller head by rank again and again, or kept as whole runs, so that a plan stays readable (symmetric, contiguous
-    and associative at once is impossible, hence the two ways).
+    """One order of all identities in ours and theirs; and theirs' order, where both sides moved items of base, each in
+    its own way. What both sides hold are the anchors, in the order of the side that moved them. An item that one side
+    holds follows the last anchor that it follows there. Two runs of such items behind one anchor are combined by taking
+    the smaller head by rank again and again, or kept as whole runs, so that a plan stays readable (symmetric,
+    contiguous and associative at once is impossible, hence the two ways). An order of two items that no side
+    contradicts is kept, but where a move of the other side makes that impossible.
     """
     ours_list, theirs_list = list(ours), list(theirs)
     in_ours, in_theirs = set(ours_list), set(theirs_list)
+    mine = [item for item in ours_list if item in in_theirs]
+    yours = [item for item in theirs_list if item in in_ours]
+    combine = _combine_whole if whole_runs else _combine_heads
+
+    def laid_out(anchors: "list[Any]") -> "tuple[int, list[Any]]":
+        # how many items stand where their side did not mean them to, and the order
+        places = {item: number for number, item in enumerate(anchors)}
+        left, misplaced = _runs_by_anchor(ours_list, places)
+        right, others = _runs_by_anchor(theirs_list, places)
+        order = []
+        for number in range(-1, len(anchors)):
+            if number >= 0:
+                order.append(anchors[number])
+            order += combine(left.get(number, []), right.get(number, []), rank)
+        return misplaced + others, order
+
+    if mine == yours:
+        return laid_out(mine)[1], None
     survivors = [item for item in base if item in in_ours and item in in_theirs]
     known = set(survivors)
-    ours_order = [item for item in ours_list if item in known]
-    theirs_order = [item for item in theirs_list if item in known]
-    combine = _combine_whole if whole_runs else _combine_heads
-    ours_runs, theirs_runs = _runs_by_anchor(ours_list, known), _runs_by_anchor(theirs_list, known)
-
-    def laid_out(order: "list[Any]") -> "list[Any]":
-        result: dict[Any, None] = {}
-        for anchor in [_START, *order]:
-            if anchor is not _START:
-                result[anchor] = None
-            left, right = ours_runs.get(anchor), theirs_runs.get(anchor)
-            if left or right:
-                result.update(dict.fromkeys(combine(left or [], right or [], rank)))
-        return list(result)
-
-    if ours_order == theirs_order or theirs_order == survivors:
-        return laid_out(ours_order), None
-    if ours_order == survivors:
-        return laid_out(theirs_order), None
-    return laid_out(ours_order), laid_out(theirs_order)
+    moved = [[item for item in side if item in known] for side in (mine, yours)]
+    both_moved = moved[0] != moved[1] and survivors not in moved
+    if both_moved and whole_runs:
+        return laid_out(mine)[1], laid_out(yours)[1]
+    found = [laid_out(anchors) for anchors in (mine, yours)]
+    if not both_moved and moved[0] != moved[1]:
+        found = [found[moved[0] == survivors]]
+    # what both added at two ends is as urgent as one of them has it
+    misplaced, order = min(
+        found, key=lambda each: (each[0], [item in known for item in each[1]], [rank(item) for item in each[1]])
+    )
+    if (misplaced or both_moved) and len(order) <= _MOST_COMPARED:
+        order = _order_by_pairs(order, (ours_list, theirs_list), survivors) or order
+    return order, None
 
 
-def _runs_by_anchor(items: "list[Any]", known: "set[Any]") -> "Runs":
+def _order_by_pairs(
+    order: "list[Any]", sides: "tuple[list[Any], list[Any]]", survivors: "list[Any]"
+) -> "list[Any] | None":
+    # as near to `order` as can be: every pair as the sides have it, where they differ as one of them has moved it; a
+    # pair that both added in two orders is free. None where the pairs contradict each other
+    ours, theirs, base = [
+        {(item, other) for number, item in enumerate(side) for other in side[number + 1 :]}
+        for side in (*sides, survivors)
+    ]
+    free = {(item, other) for item, other in ours if (other, item) in theirs}
+    free |= {(other, item) for item, other in free}
+    pairs = ((ours | theirs) - free) | {(item, other) for item, other in free if (other, item) in base}
+    left, sorted_items = list(order), []
+    while left:
+        ready = (item for item in left if not any((other, item) in pairs for other in left))
+        item = next(ready, _NOTHING)
+        if item is _NOTHING:
+            return None
+        left.remove(item)
+        sorted_items.append(item)
+    return sorted_items
+
+
+def _runs_by_anchor(items: "list[Any]", places: "dict[Any, int]") -> "tuple[Runs, int]":
+    # the runs by the place of the anchor that they follow, -1 for none; and how many are not before all that follows
+    # them in `items`, where no place is right. These follow the anchor next to them
+    ahead = len(places)
+    ends = [ahead := min(ahead, places.get(item, ahead)) for item in reversed(items)][::-1]
     runs: Runs = {}
-    anchor: Hashable = _START
-    for item in items:
-        if item in known:
-            anchor = item
-        else:
-            runs.setdefault(anchor, []).append(item)
-    return runs
+    misplaced = 0
+    last = nearest = at = -1
+    for item, end in zip(items, ends, strict=True):
+        if item in places:
+            nearest = places[item]
+            last = max(last, nearest)
+            continue
+        misplaced += last > end
+        at = max(at, last if last < end else nearest)
+        runs.setdefault(at, []).append(item)
+    return runs, misplaced
 
 
 def _combine_heads(left: "list[Any]", right: "list[Any]", rank: "Callable[[Any], Any]") -> "list[Any]":
@@ -136,14 +195,12 @@ def _combine_heads(left: "list[Any]", right: "list[Any]", rank: "Callable[[Any],
     merged = []
     i = j = 0
     while i < len(left) and j < len(right):
-        if left[i] == right[j]:
-            j += 1
-        elif rank(right[j]) < rank(left[i]):
+        if rank(right[j]) < rank(left[i]):
             merged.append(right[j])
             j += 1
-            continue
-        merged.append(left[i])
-        i += 1
+        else:
+            merged.append(left[i])
+            i += 1
     return merged + left[i:] + right[j:]
 
 

@@ -3,7 +3,14 @@
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.jsontext import CONTAINERS, Node, join_pointer
 from checkpoint_git.core.jsonwrite import Built, Choice, Entry, shared_ends
-from checkpoint_git.merge.items import NATURAL_KEYS, canonical_rank, find_natural_key, identify, merge_order
+from checkpoint_git.merge.items import (
+    NATURAL_KEYS,
+    canonical_rank,
+    find_natural_key,
+    find_repeated,
+    identify,
+    merge_order,
+)
 from checkpoint_git.merge.strategy import KEYED, KEYWORD, LEAF_STRATEGIES, NONE, Strategies, find_groups, key_names
 
 TYPE_CHECKING = False
@@ -23,16 +30,18 @@ NEWEST = "newest"
 
 
 class MergeContext:
-    """superseded: by the name of a top-level list, the record that a group left behind (policy "newest")."""
+    """superseded: by the name of a top-level list, the record that a group left behind (policy "newest"). target: the
+    side into whose text the result is written; while places are merged it is called ours.
+    """
 
-    __slots__ = ("base", "narrative", "ours", "strategies", "superseded", "theirs")
+    __slots__ = ("base", "narrative", "ours", "strategies", "superseded", "target", "theirs")
 
     def __init__(
         self, schema: "Schema", base: "Node | None", ours: Node, theirs: Node, narrative: str = CONFLICT
     ) -> None:
         self.strategies = Strategies(schema)
         self.base = base
-        self.ours = ours
+        self.ours = self.target = ours
         self.theirs = theirs
         self.narrative = narrative
         self.superseded: dict[str, Any] = {}
@@ -166,22 +175,25 @@ def _merge_group(
 ) -> "dict[str, Result | None]":
     # each leaf three-way; if one conflicts, the whole group is one conflict: who resolves it picks what somebody had
     results: dict[str, Result | None] = {}
-    undecided = False
+    undecided: list[str] = []
     for key in left:
         if is_same(left[key], right[key]) or is_same(right[key], old[key]):
             results[key] = left[key]
         elif is_same(left[key], old[key]):
             results[key] = right[key]
         else:
-            undecided = True
+            undecided.append(key)
     if "rank" in rule and any(not is_same(left[key], right[key]) for key in left):
         # where both sides touched it, none of the two is mixed with the other
-        undecided = all(any(not is_same(side[key], old[key]) for key in old) for side in (left, right))
+        apart = all(any(not is_same(side[key], old[key]) for key in old) for side in (left, right))
+        undecided = list(left) if apart else []
     if not undecided:
         return results
     chosen = _choose_side(context, rule, old, left, right)
     if chosen is not None:
-        return dict(chosen)
+        # a record comes whole; what one side alone wrote of a narrative stays, whichever is newer
+        alone = {} if "rank" in rule or "newest" in rule else results
+        return {**chosen, **alone}
     pointer = join_pointer(where, next(key for key in left if not is_same(left[key], right[key])))
     name = f"{where}#{rule['name']}"
     choices: dict[str, Result | None] = {}
@@ -245,15 +257,15 @@ def _merge_list(
     if names is None:
         return Choice(where, ours, base, theirs)
     head, tail = shared_ends([[item.value for item in items] for items in whole])  # nothing to merge in those
-    old, left, right = [identify(items[head : len(items) - tail], names) for items in whole]
+    parts = [items[head : len(items) - tail] for items in whole]
+    repeated = find_repeated(parts, names)
+    old, left, right = [identify(items, names, repeated) for items in parts]
     kept = {identity for identity in old if _stays(identity, old, left, right)}
     sides = [[identity for identity in side if identity not in old or identity in kept] for side in (left, right)]
     rank = _ranking(rule, left, right)
     is_queue = rule.get("strategy") == "queue"
     survivors = [identity for identity in old if identity in kept]
     order, other = merge_order(survivors, sides[0], sides[1], rank, whole_runs=is_queue)
-    if other is not None and not is_queue:
-        order = min(order, other, key=lambda identities: [rank(identity) for identity in identities])
     place = context.strategies.items(schema)
     merged: dict[Identity, Result | None] = {}
     for number, identity in enumerate(order, head):
@@ -265,13 +277,17 @@ def _merge_list(
         else:
             merged[identity] = mine or yours
     own = [Entry(None, item, item) for item in whole[1]]
-    most = max(len(whole[1]), len(whole[2]), int(rule["limit"])) if "limit" in rule else None
 
     def assembled(identities: "list[Identity]") -> "Result":
         middle = [Entry(None, merged[identity], left.get(identity) or right.get(identity)) for identity in identities]
-        return _assemble(ours, [*own[:head], *middle, *own[len(own) - tail :]][:most], theirs)
+        entries = [*own[:head], *middle, *own[len(own) - tail :]]
+        most = max(len(whole[1]), len(whole[2]), int(rule["limit"])) if "limit" in rule else len(entries)
+        if len(entries) > most:
+            is_new = [*[False] * head, *(identity not in old for identity in identities), *[False] * tail]
+            _cut_oldest(entries, is_new, rule.get("sort", "")[1:], most)
+        return _assemble(ours, entries, theirs)
 
-    if other is not None and is_queue:
+    if other is not None:
         return Choice(where, assembled(order), base, assembled(other))
     return assembled(order)
 
@@ -300,6 +316,18 @@ def _stays(identity: "Identity", old: "Items", left: "Items", right: "Items") ->
         return True
     holder = left if identity in left else right if identity in right else None
     return holder is not None and not is_same(holder[identity], old[identity])
+
+
+def _cut_oldest(entries: "list[Entry]", is_new: "list[bool]", at: str, most: int) -> None:
+    # by the instants where all have one; else what base had goes first. Of those as old the later ones in the list
+    values = [entry.source.value for entry in entries]  # type: ignore[union-attr]  # each continues an item
+    instants = [read_instant(value.get(at)) if type(value) is dict else None for value in values]
+    ages: list[Any] = list(zip(instants, is_new, strict=True))
+    if None in instants:
+        ages = [(new, instant or (0, "")) for instant, new in ages]
+    oldest = sorted(range(len(entries)), key=lambda number: (ages[number], -number))[: len(entries) - most]
+    for number in sorted(oldest, reverse=True):
+        del entries[number]
 
 
 def _ranking(rule: "Schema", left: "Items", right: "Items") -> "Callable[[Identity], Any]":

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.jsontext import Node, join_pointer, scan_tokens
-from checkpoint_git.merge.items import canonical_text, identify
+from checkpoint_git.merge.items import canonical_text, find_repeated, identify
 from checkpoint_git.merge.places import members_of
 from checkpoint_git.merge.verdict import Sides
 
@@ -36,12 +36,33 @@ class Lists(NamedTuple):
 
 
 def make_lists(items: list[list[Node]], names: tuple[str, ...]) -> Lists:
-    base, first, second, result = (identify(version, names) for version in items)
+    repeated = find_repeated(items[:3], names)
+    base, first, second, found = (identify(version, names, repeated) for version in items)
+    result = _match_equals(base, first, second, found)
     numbers: dict[Identity, int] = {}
     for version in (result, first, second, base):
         for number, identity in enumerate(version):
             numbers.setdefault(identity, number)
     return Lists(base, first, second, result, names, numbers, {})
+
+
+def _match_equals(base: Items, first: Items, second: Items, found: Items) -> Items:
+    # of equal items any may be the one that is left: first those that should be there
+    last = {key: count for key, count in found if count} | {key: 1 for key, count in (*first, *second) if count}
+    result: Items = {}
+    due: dict[str, list[Identity]] = {}
+    for one in (*base, *first, *second, *found):
+        if one[0] in last and one not in due.setdefault(one[0], []):
+            due[one[0]].append(one)
+    for key, ones in due.items():
+        due[key] = sorted(ones, key=lambda one: (not _is_due(one, base, first, second), one[1]))
+    for one, item in found.items():
+        result[due[one[0]][one[1]] if one[0] in due else one] = item
+    return result
+
+
+def _is_due(one: Identity, base: Items, first: Items, second: Items) -> bool:
+    return (one in first or one in second) and (one not in base or (one in first and one in second))
 
 
 def is_telling(value: Any) -> bool:

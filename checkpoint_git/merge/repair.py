@@ -10,7 +10,7 @@ from checkpoint_git.merge.conflicts import decide_all
 from checkpoint_git.merge.explain import explain
 from checkpoint_git.merge.explanation import Entry
 from checkpoint_git.merge.file import merge_file
-from checkpoint_git.merge.items import canonical_text, identify, item_key
+from checkpoint_git.merge.items import canonical_text, find_repeated, identify, item_key
 from checkpoint_git.merge.places import find_names, items_of, members_of
 from checkpoint_git.merge.records import Identity
 from checkpoint_git.merge.strategy import Strategies, merge_rule
@@ -137,7 +137,8 @@ def _walk(nodes: list[Node | None], schema: "Schema", keys: Sequence[str]) -> _S
             nodes = [members_of(node).get(key) for node in nodes]
             place = strategies.member(place, key)
         elif names is not None and int(key) < len(items[3]):
-            known = [identify(version, names) for version in items]
+            repeated = find_repeated(items[:3], names)
+            known = [identify(version, names, repeated) for version in items]
             identity = list(known[3])[int(key)]
             nodes = [version.get(identity) for version in known]
             place = strategies.items(place)
@@ -169,12 +170,13 @@ def _fix_items(
     if names is None:
         return [(entry.where, CONTRADICTED) for entry in entries]
     items = [items_of(node) for node in nodes]
-    present = list(identify(items[3], names))
-    right = [_group(version, names) for version in items[4:]]
+    repeated = find_repeated(items[:3], names)
+    present, order = (list(identify(version, names, repeated)) for version in items[3:5])
+    right = [_group(version, names, repeated) for version in items[4:]]
     wanted: dict[str, list[Node]] = {}
     troubles = []
     for entry in entries:
-        key = _key_of(entry, items[3], names)
+        key = _key_of(entry, items[3], names, repeated)
         versions = [version.get(key, []) for version in right]
         if any([node.value for node in each] != [node.value for node in versions[0]] for each in versions):
             troubles.append((entry.where, CONTRADICTED))
@@ -184,23 +186,26 @@ def _fix_items(
             wanted[key] = versions[0]
     pairs = zip(present, holder, strict=True)
     kept = [(one, item) for one, item in pairs if one[0] not in wanted or one[1] < len(wanted[one[0]])]
-    merged = _put_in(kept, list(identify(items[4], names)), wanted)
+    merged = _put_in(kept, order, wanted)
     holder[:] = [deepcopy(wanted[key][count].value) if key in wanted else item for (key, count), item in merged]
     return troubles
 
 
-def _group(items: list[Node], names: tuple[str, ...]) -> dict[str, list[Node]]:
+def _group(items: list[Node], names: tuple[str, ...], repeated: set[str]) -> dict[str, list[Node]]:
     groups: dict[str, list[Node]] = {}
-    for (key, _), node in identify(items, names).items():
+    for (key, _), node in identify(items, names, repeated).items():
         groups.setdefault(key, []).append(node)
     return groups
 
 
-def _key_of(entry: Entry, items: list[Node], names: tuple[str, ...]) -> str:
+def _key_of(entry: Entry, items: list[Node], names: tuple[str, ...], repeated: set[str]) -> str:
     if entry.result is None:
         text = next(text for text in (entry.first, entry.second, entry.base) if text is not None)
-        return item_key(parse(text).value, names)
-    return item_key(items[int(split_pointer(entry.where)[-1])].value, names)
+        value = parse(text).value
+    else:
+        value = items[int(split_pointer(entry.where)[-1])].value
+    key = item_key(value, names)
+    return item_key(value, ()) if key in repeated else key
 
 
 def _put_in(

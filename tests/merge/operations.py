@@ -12,6 +12,11 @@ from tests.support.samples import checkpoint
 Value = dict[str, Any]
 
 
+HOSTILE = '"},]\n<<<<<<< ours: /step\n=======\r\u2028\x1b[31m\ud83d\ude00 '.encode("utf-16", "surrogatepass").decode(
+    "utf-16"
+)
+
+
 class Operation(NamedTuple):
     """One thing a session does. mark: a text that no other operation has; number: which row, item or day."""
 
@@ -69,9 +74,45 @@ def _label(value: Value, operation: Operation) -> None:
 
 
 def _pop(value: Value, operation: Operation) -> None:
-    if len(value["next_actions"]) > 1:
+    if len(_actions(value)) > 1:
         done = value["next_actions"].pop(0)
         value["recently_done"].insert(0, {"text": done, "at": f"2026-04-{operation.number + 1:02}T00:00:00Z"})
+
+
+def _actions(value: Value) -> list[Any]:
+    actions: list[Any] = value.setdefault("next_actions", [])
+    return actions
+
+
+def _stop(value: Value, operation: Operation) -> None:
+    value["status"] = ("complete", "failed", "blocked")[operation.number % 3]
+    if operation.number > 5:
+        value.pop("next_actions", None)
+    elif operation.number > 2:
+        value["next_actions"] = []
+
+
+def _resume(value: Value, operation: Operation) -> None:
+    value["status"] = "in_progress"
+    if not _actions(value):
+        value["next_actions"].append(operation.mark)
+
+
+def _record(value: Value, operation: Operation) -> None:
+    # more than the list holds, some of it late
+    for hour in range(operation.number):
+        day = f"2026-0{1 + hour % 4}-{operation.number + 1:02}T{hour:02}:00:00Z"
+        value["recently_done"].insert(hour % 3, {"text": f"{operation.mark} {hour}", "at": day})
+
+
+def _sort_keys(value: Value, operation: Operation) -> None:
+    names = sorted(value, reverse=operation.number % 2 == 1)
+    value.update({name: value.pop(name) for name in names})
+
+
+def _say_again(value: Value, operation: Operation) -> None:
+    if _actions(value):
+        value["next_actions"].append(value["next_actions"][operation.number % len(value["next_actions"])])
 
 
 def _drop(items: list[Any], number: int) -> None:
@@ -80,8 +121,9 @@ def _drop(items: list[Any], number: int) -> None:
 
 
 def _move(value: Value, operation: Operation) -> None:
-    actions = value["next_actions"]
-    actions.insert(operation.number % len(actions), actions.pop())
+    actions = _actions(value)
+    if actions:
+        actions.insert(operation.number % len(actions), actions.pop())
 
 
 def _spend(value: Value, operation: Operation) -> None:
@@ -98,8 +140,17 @@ KINDS: dict[str, Callable[[Value, Operation], None]] = {
     "pop": _pop,
     "move": _move,
     "spend": _spend,
-    "append action": lambda value, op: value["next_actions"].append(op.mark),
-    "put action first": lambda value, op: value["next_actions"].insert(0, op.mark),
+    "append action": lambda value, op: _actions(value).append(op.mark),
+    "put action first": lambda value, op: _actions(value).insert(0, op.mark),
+    "say an action again": _say_again,
+    "stop": _stop,
+    "resume": _resume,
+    "record": _record,
+    "sort keys": _sort_keys,
+    "quote markers": lambda value, op: value["context_primer"]["user_preferences"].append(HOSTILE + op.mark),
+    "field of markers": lambda value, op: value["skill_state"].update({f"{op.mark}/~ {HOSTILE}": HOSTILE + op.mark}),
+    "rename row": lambda value, op: _set_row(value, op, "id", op.mark),
+    "drop a note": lambda value, op: value["skill_state"]["notes"].pop("count", None),
     "decide": lambda value, op: value["context_primer"]["key_decisions"].append(op.mark),
     "drop decision": lambda value, op: _drop(value["context_primer"]["key_decisions"], op.number),
     "generate": lambda value, op: value["context_primer"]["generated_files"].append(op.mark),

@@ -8,7 +8,7 @@ import pytest
 from checkpoint_git.merge.file import Merged
 from tests.merge.choosing import OURS, THEIRS, keep_side
 from tests.merge.schemas import skill_schema
-from tests.support.merging import merge_texts
+from tests.support.merging import TAKEN, explain_texts, merge_texts
 
 ABSENT = object()
 CONFLICT = object()
@@ -31,7 +31,14 @@ EXAMPLES: list[tuple[str, Any, Any, Any, Any]] = [
     ("next_actions", [T1], ["U", "V", T1], ["R", T1], ["R", "U", "V", T1]),
     ("next_actions", [T1, T2, T3], [T3, T1, T2], [T2, T1, T3], CONFLICT),
     ("next_actions", [T1, T2], [T2], [T1_DONE_WHEN, T2], CONFLICT),
-    ("next_actions", [T1, T2, T3], [T3, T1, T2], [T1, T2, T3, T4], [T3, T4, T1, T2]),
+    ("next_actions", [T1, T2, T3], [T3, T1, T2], [T1, T2, T3, T4], [T3, T1, T2, T4]),
+    ("next_actions", [], [T2, T1], [T1], [T2, T1]),
+    ("next_actions", [T4], ["Fix the outage", "Add tests", "Write docs"], ["Add tests", "Write docs"],
+     ["Fix the outage", "Add tests", "Write docs"]),
+    ("next_actions", [], [T2, T1], [T1, T3, T2], [T1, T3, T2]),
+    ("next_actions", [T1, T2], [T1, T2, T3, T4], [T4, T2, T1], [T2, T1, T3, T4]),
+    ("next_actions", [T1, T2], [T1, T3, T2], [T2, T1], [T2, T1, T3]),
+    ("depends_on", ["a", "b", "c"], ["c", "a", "b"], ["b", "a", "c"], ["c", "b", "a"]),
     ("next_actions", [T1, T2], [T2, T1], [T2, T1], [T2, T1]),
     ("context_primer.key_decisions", ["a", "b"], ["a and b, in one"], ["a", "b", "c"], ["a and b, in one", "c"]),
     ("context_primer.user_preferences", ["p"], ["p, shorter"], ["p, longer"], ["p, longer", "p, shorter"]),
@@ -48,6 +55,10 @@ EXAMPLES: list[tuple[str, Any, Any, Any, Any]] = [
     ("progress_table", [row("not_started")], [], [row("complete")], CONFLICT),
     ("blockers", [B1], [], [B1, B2], [B2]),
     ("blockers", [], [{**B1, "needs": "code_fix"}], [B1], CONFLICT),
+    ("blockers", [B1], [{**B1, "needs": "x"}, B1], [{**B1, "resolved_by": "me"}],
+     [{**B1, "needs": "x"}, {**B1, "resolved_by": "me"}]),
+    ("progress_table", [row("blocked")], [row("complete", "Another"), row("blocked")], [row("blocked", "New")],
+     [row("complete", "Another"), row("blocked", "New")]),
     ("updated_at", "2026-01-01T10:00:00Z", "2026-01-01T12:00:00+02:00", "2026-01-01T10:30:00Z", "2026-01-01T10:30:00Z"),
     ("updated_at", "2026-01-01T09:00:00Z", "2026-01-01T12:00:00+02:00", "2026-01-01T10:00:00Z", "2026-01-01T10:00:00Z"),
     ("updated_at", "2026-01-01T09:00:00Z", "yesterday", "2026-01-01T10:00:00Z", CONFLICT),
@@ -163,9 +174,20 @@ def test_the_newest_policy_takes_the_newer_head_and_keeps_the_other_for_review()
         merged = merge_texts(head(), left, right, skill_schema(), narrative="newest")
         assert merged.conflicts == []
         value = json.loads(merged.text)
-        assert (value["step"], value["progress_summary"]) == ("s2", "A")
+        assert (value["step"], value["progress_summary"]) == ("s2", "B")
         lost = {**HEAD, "step": "s1", "progress_summary": "B", "updated_at": "2026-01-02T00:00:00Z"}
         assert value["superseded"] == [lost]
+
+
+def test_the_newest_policy_never_restores_the_bases_summary_over_the_one_that_was_written() -> None:
+    ours = head(step="s1", progress_summary="B", status="failed", updated_at="2026-01-02T00:00:00Z")
+    theirs = head(step="s2", phase="q", updated_at="2026-01-03T00:00:00Z")
+    for left, right in ((ours, theirs), (theirs, ours)):
+        merged = merge_texts(head(), left, right, skill_schema(), narrative="newest")
+        value = json.loads(merged.text)
+        assert [value[key] for key in HEAD] == ["q", "s2", "failed", "B"]
+        found = explain_texts(head(), left, right, merged.text, skill_schema(), "newest")
+        assert [entry.name for entry in found.entries if entry.verdict not in TAKEN] == []
 
 
 def test_the_newest_policy_adds_to_what_both_sides_have_set_aside() -> None:
@@ -229,6 +251,28 @@ def test_what_was_done_lately_is_newest_first_and_bounded() -> None:
     ten = range(10, 0, -1)
     merged = merge_texts(text(*ten), text(12, *ten[:9]), text(11, *ten[:9]), skill_schema())
     assert json.loads(merged.text) == json.loads(text(12, 11, *ten[:8]))
+
+
+def done(*days: int) -> list[Any]:
+    return [{"text": f"t{day}", "at": f"2026-01-{day:02}T00:00:00Z"} for day in days]
+
+
+TEN, SAID = range(10, 0, -1), [f"e{n}" for n in range(10)]
+LATELY = [
+    # base, ours, theirs, result: of what is too much the oldest goes, wherever it stands
+    (done(*range(1, 11)), done(*range(1, 11), 12), done(*range(1, 11), 11), done(*range(2, 12), 12)),
+    (done(*TEN), done(12, *TEN), done(11, *TEN), done(12, 11, *TEN[:-1])),
+    (SAID, [*SAID, "new a"], [*SAID, "new b"], [*SAID[:-1], "new a", "new b"]),
+    (done(*TEN), ["said", *done(*TEN)], done(11, *TEN), ["said", *done(11, *TEN[:-1])]),
+]
+
+
+@pytest.mark.parametrize(("base", "ours", "theirs", "result"), LATELY)
+def test_a_list_with_a_limit_is_cut_of_its_oldest(base: Any, ours: Any, theirs: Any, result: Any) -> None:
+    for sides in ((ours, theirs), (theirs, ours)):
+        merged = merge("recently_done", base, *sides)
+        assert merged.conflicts == []
+        assert sorted(map(json.dumps, value_at(merged.text, "recently_done"))) == sorted(map(json.dumps, result))
 
 
 @pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x7f"])

