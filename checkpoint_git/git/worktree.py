@@ -9,9 +9,10 @@ from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.registry import KINDS
 
 
-def list_roots(top: str, env: Mapping[str, str]) -> list[str]:
+def list_roots(top: str, env: Mapping[str, str], *, tracked: bool = False) -> list[str]:
     """The folders of a work tree that hold a folder of checkpoints; what git ignores is left out."""
-    words = ["ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", *pathspecs()]
+    others = [] if tracked else ["--others", "--exclude-standard"]
+    words = ["ls-files", "--cached", *others, "-z", "--", *pathspecs()]
     names = map(os.fsdecode, run_git(words, top, env=clean_env(env), check=False).out.split(b"\0"))
     folders = {os.path.split(os.path.join(top, os.path.dirname(name))) for name in names}
     return sorted(root for root, name in folders if name == KINDS[0].folder and os.path.isdir(f"{root}/{name}"))

@@ -63,8 +63,18 @@ def unreadable_document(path: str, error: OSError) -> Document:
 
 def describe_unmerged(path: str) -> Finding:
     typed = quote_path(path)
-    hint = f"checkpoint resolve {typed}" if is_merged(path) else f"edit the file, then: git add -- {typed}"
+    hint = f"checkpoint resolve {typed}"
+    if not is_merged(path):
+        sides = " and ".join(f"git show {quote_word(f':{stage}:{path}')}" for stage in (2, 3))
+        hint = f"both records stay, one as another attempt ({sides} show them), then: git add -- {typed}"
     return Finding("git/unmerged", "error", "a merge of this file is not resolved", path, hint=hint)
+
+
+def advise_loss(path: str) -> str:
+    """Of a record that may only be added, and was changed or removed."""
+    return (
+        f"what is new goes into another attempt; before a commit: git restore --staged --worktree -- {quote_path(path)}"
+    )
 
 
 _READ_ERRORS = {

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.protocols.check import Context, check
 from checkpoint_git.protocols.pipeline.summary import is_present
+from checkpoint_git.protocols.validate import advise_loss
 
 
 @check("pipeline/broken", "error", remedy="`git restore PATH`, or run the phase again")
@@ -32,8 +33,7 @@ def find_changed_records(context: Context) -> Iterator[Finding]:
     from checkpoint_git.protocols.pipeline import layout
     from checkpoint_git.protocols.registry import append_only_patterns
 
-    hint = "git restore PATH brings it back; what is new goes into another attempt"
     for loss in read_losses(context.place.work_tree, append_only_patterns()[0]):
         if layout.find_skill(loss.path):
             message = f"this pipeline record was {loss.how}, and records are only ever added"
-            yield Finding("pipeline/changed", "error", message, loss.path, hint=hint)
+            yield Finding("pipeline/changed", "error", message, loss.path, hint=advise_loss(loss.path))

@@ -1,6 +1,7 @@
 """Findings folded for a person: one line for one cause, and what helps most comes first."""
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 
 from checkpoint_git.core.finding import Finding
@@ -81,7 +82,8 @@ def _shared_fix(group: Sequence[Finding]) -> str:
     hint, fix = group[0].hint, f"--fix={group[0].code}"
     if len({one.hint for one in group}) == 1 or not all(one.hint.endswith(fix) for one in group):
         return hint if all(one.hint == hint for one in group) else ""
-    return f"{hint[: hint.rindex('checkpoint doctor')]}checkpoint doctor {fix}"
+    every = " --all" if any("checkpoint -C " in one.hint for one in group) else ""
+    return re.sub(r"checkpoint (?:-C .*)?doctor .*", lambda _: f"checkpoint doctor{every} {fix}", hint)
 
 
 def _find_check(code: str) -> str:

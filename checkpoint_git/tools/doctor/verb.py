@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
@@ -17,6 +18,7 @@ from checkpoint_git.git.repository import Repository, may_be_bare, read_reposito
 from checkpoint_git.git.staged import read_committed
 from checkpoint_git.git.worktree import list_roots
 from checkpoint_git.protocols.check import Check, Context, run_checks
+from checkpoint_git.protocols.typed_hints import type_hints
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.tools.doctor.catalog import choose_checks, list_checks
 from checkpoint_git.tools.doctor.diagnose import Diagnosis, diagnose
@@ -70,8 +72,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         repository = read_repository(invocation.cwd, invocation.env)
         if repository is not None and repository.bare:
             return _diagnose_bare(repository, args, checks, invocation)
-    if args.all and (skill or words):
-        raise CheckpointError("--all looks at every folder", "name one, or fix it, with: checkpoint -C FOLDER doctor")
+    if args.all and skill:
+        raise CheckpointError("--all looks at every folder", "name one with: checkpoint -C FOLDER doctor SKILL")
     top = (find_repository(invocation.cwd) or ("",))[0]
     roots = list_roots(top, invocation.env) if top and (args.all or os.path.abspath(invocation.cwd) == top) else []
     if args.all and top and not roots and not os.path.isdir(os.path.join(top, ".checkpoints")):
@@ -80,30 +82,31 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     since = read_commit(place.top, args.since) if args.since is not None else ""
     show_progress = make_teller(invocation)
 
-    def look(place: Place = place) -> Diagnosis:
+    def look(place: Place) -> Diagnosis:
         try:
             return diagnose(place, invocation.now, skill, checks, env=invocation.env, tell=show_progress, since=since)
         finally:
             show_progress("")
 
-    if args.all and roots:
-        return _report(_join([look(find_place(root)) for root in roots]), args)
+    places = [find_place(root) for root in roots] if args.all and roots else [place]
+    others = [relative_path(root, place.top) for root in roots if root != place.root and not skill and not args.all]
+    found = [look(each) for each in places]
     if not words:
-        others = [relative_path(root, place.top) for root in roots if root != place.root and not skill]
-        return _add_others(_report(look(), args), others)
+        return _add_others(_report(_join(found), args, invocation.cwd), others)
     from checkpoint_git.tools.doctor import fix  # who only looks needs neither init's plans nor the lock
 
     codes = fix.choose_codes(words, skill, invocation.env)
-    left = found = look()
     if args.dry_run:
-        fixes = fix.show(found, codes, invocation)
+        fixes = [fix.show(one, codes, invocation) for one in found]
     else:
-        fixes, left = fix.fix(found, codes, invocation, look)
-    outcome = _report(left, args)
+        # what an earlier one fixed of the repository is not there any more
+        fixed = [fix.fix(look(each), codes, invocation, partial(look, each)) for each in places]
+        fixes, found = [one for one, _ in fixed], [left for _, left in fixed]
+    outcome = _report(_join(found), args, invocation.cwd)
     return outcome._replace(
-        data={**outcome.data, "fix": fixes.data},
-        blocks=[*fixes.blocks, *outcome.blocks],
-        findings=[*outcome.findings, *fixes.findings],
+        data={**outcome.data, "fix": _join_data([one.data for one in fixes])},
+        blocks=[*dict.fromkeys(block for one in fixes for block in one.blocks), *outcome.blocks],
+        findings=[*outcome.findings, *(finding for one in fixes for finding in one.findings)],
     )
 
 
@@ -113,6 +116,11 @@ def _find_place(cwd: str, roots: Sequence[str], args: argparse.Namespace) -> Pla
     except CheckpointError as error:
         hint = f"there is one in {os.path.relpath(roots[0], cwd)}: checkpoint doctor --all" if roots else error.hint
         raise CheckpointError(error.message, hint) from None
+
+
+def _join_data(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    lists = {name: [item for one in found for item in one[name]] for name in found[0] if name != "dry_run"}
+    return {"dry_run": found[0]["dry_run"], **lists}
 
 
 def _join(found: Sequence[Diagnosis]) -> Diagnosis:
@@ -183,13 +191,13 @@ def _diagnose_bare(
     return _conclude(f"a bare repository, {plural(len(files), 'checkpoint')} at HEAD", data, findings, [], args)
 
 
-def _report(found: Diagnosis, args: argparse.Namespace) -> Outcome:
+def _report(found: Diagnosis, args: argparse.Namespace, cwd: str) -> Outcome:
     data = {"checks": [check.code for check in found.checks], "documents": found.documents}
     suppressed = [{**one.finding._asdict(), "reason": one.reason} for one in found.suppressed]
     title = f"{plural(found.documents, 'checkpoint')}, {plural(len(found.checks), 'check')}"
     rules = [Rule(check.code, check.level, check.looks_at, check.remedy) for check in list_checks()]
     over = frozenset[str]() if args.skill else found.over  # who names a skill wants to know it all
-    return _conclude(title, data, found.findings, suppressed, args, over)._replace(rules=rules)
+    return _conclude(title, data, type_hints(found.findings, cwd), suppressed, args, over)._replace(rules=rules)
 
 
 _LEVELS: tuple[Level, ...] = ("error", "warning", "note")

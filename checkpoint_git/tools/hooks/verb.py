@@ -17,7 +17,7 @@ from checkpoint_git.git.repository import read_flag
 from checkpoint_git.git.staged import Loss, Staged, read_committed, read_staged_changes, read_staged_losses
 from checkpoint_git.protocols.contract import find_hooks, open_room
 from checkpoint_git.protocols.registry import append_only_patterns, find_kind
-from checkpoint_git.protocols.validate import check_document, describe_unmerged
+from checkpoint_git.protocols.validate import advise_loss, check_document, describe_unmerged
 
 SUMMARY = "what git's hooks call; not for typing"
 EXAMPLES = "  checkpoint hook pre-commit             check what is staged, as the hook does"
@@ -94,8 +94,7 @@ def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
             findings.append(Finding("file/link-outside", "error", message, path, hint=hint))
     for loss in question.losses:
         message = f"this pipeline record was {loss.how}, and records are only ever added"
-        hint = "git restore --staged --worktree PATH brings it back; what is new goes into another attempt"
-        findings.append(Finding("pipeline/append-only", "error", message, loss.path, hint=hint))
+        findings.append(Finding("pipeline/append-only", "error", message, loss.path, hint=advise_loss(loss.path)))
     errors = []
     for finding in [*findings, *question.findings]:
         kind = find_kind(finding.path)

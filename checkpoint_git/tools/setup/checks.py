@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 
 from checkpoint_git.core.finding import Finding, Level
-from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.core.terminal_text import quote_path, shorten
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.git import attributes, driver_settings, refs
 from checkpoint_git.git.clone import find_gaps
@@ -94,7 +94,9 @@ def find_inert_driver(facts: SetupFacts) -> Iterator[Finding]:
     if facts.installation is not None and facts.installation.is_there:
         for path, value in sorted(facts.merge_attributes.items()):
             if value != _DRIVER:
-                hint = "see what says so: git check-attr --all -- PATH; then `checkpoint init` (--adopt takes over)"
+                hint = (
+                    f"`checkpoint init` (--adopt takes over); what says so: git check-attr --all -- {quote_path(path)}"
+                )
                 yield Finding("driver/inert", "error", _describe_attribute(value, facts), path, hint=hint)
         yield from _check_attribute_files(facts, facts.installation)
         yield from _check_settings(facts.installation)

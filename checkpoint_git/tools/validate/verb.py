@@ -19,7 +19,7 @@ from checkpoint_git.protocols.validate import describe_unmerged, iterate_checked
 
 SUMMARY = "check checkpoints against the schema and the protocol's rules"
 EXAMPLES = """\
-  checkpoint validate                         the nearest .checkpoints folder; at a repository's top, all of them
+  checkpoint validate                         the nearest .checkpoints folder; at the top, every one in git
   checkpoint validate .checkpoints/build.checkpoint.json
   checkpoint validate --staged                what a commit would take in
   checkpoint validate --rev origin/main       what a commit holds
@@ -59,6 +59,10 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     counted = ", ".join(plural(count, noun) for noun, count in nouns.items()) or plural(0, KINDS[0].noun)
     text = f"{counted}: {plural(errors, 'error')}, {plural(warnings, 'warning')}"
     summary = Line(text, "bad" if is_failed else "warn" if warnings else "good")
+    if findings:
+        from checkpoint_git.protocols.typed_hints import type_hints
+
+        findings = type_hints(findings, invocation.cwd)
     return Outcome(data, [summary], findings, int(is_failed))
 
 
@@ -84,12 +88,12 @@ def _choose(found: Iterable[str], paths: list[str], cwd: str, top: str) -> list[
 def _read_project(cwd: str, env: Mapping[str, str]) -> Files:
     """All files of the project with the nearest .checkpoints; without one, of the nearest folder that has any.
 
-    At the top of a work tree, those of every project in it.
+    At the top of a work tree, those of every project in it that git tracks: to look for others takes a process.
     """
     try:
         place = find_place(cwd)
         folder, top = place.root, place.top
-        roots = _list_roots(cwd, env) if has_nested_folders(place.git_dir or "") else []
+        roots = _list_roots(cwd, env, tracked=True) if has_nested_folders(place.git_dir or "") else []
     except CheckpointError:
         folder, repository = os.path.abspath(cwd), find_repository(cwd)
         roots = [] if find_files(folder) else _list_roots(cwd, env)
@@ -102,11 +106,11 @@ def _read_project(cwd: str, env: Mapping[str, str]) -> Files:
     return ((relative_path(path, top), read_content(path, top)) for path in paths)
 
 
-def _list_roots(cwd: str, env: Mapping[str, str]) -> list[str]:
+def _list_roots(cwd: str, env: Mapping[str, str], *, tracked: bool = False) -> list[str]:
     from checkpoint_git.git.worktree import list_roots
 
     repository = find_repository(cwd)
-    return list_roots(cwd, env) if repository and os.path.abspath(cwd) == repository[0] else []
+    return list_roots(cwd, env, tracked=tracked) if repository and os.path.abspath(cwd) == repository[0] else []
 
 
 def read_paths(paths: list[str], cwd: str) -> Files:
@@ -115,7 +119,11 @@ def read_paths(paths: list[str], cwd: str) -> Files:
     """
     found: dict[str, tuple[str, str]] = {}
     for path in paths:
-        found.update(_find_named(os.path.normpath(os.path.join(cwd, path))))
+        full, repository = os.path.normpath(os.path.join(cwd, path)), find_repository(cwd)
+        if repository and not os.path.lexists(full):  # as it is printed everywhere: from the top
+            from_top = os.path.normpath(os.path.join(repository[0], path))
+            full = from_top if os.path.lexists(from_top) else full
+        found.update(_find_named(full))
     return ((name, read_content(path, top)) for name, (path, top) in found.items())
 
 

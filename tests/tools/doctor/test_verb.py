@@ -423,6 +423,16 @@ def test_all_of_no_folder_is_well(repo: GitRepo) -> None:
     assert (ran.outcome.exit_code, ran.outcome.findings) == (0, [])
 
 
-def test_all_fixes_nothing(healthy: GitRepo) -> None:
+def test_all_fixes_in_every_folder(healthy: GitRepo) -> None:
+    healthy.write("pkg/a/.checkpoints/api.checkpoint.json", "\ufeff" + checkpoint_text(skill="api"))
+    healthy.write("it's/.checkpoints/api.checkpoint.json", "\ufeff" + checkpoint_text(skill="api"))
+    code = "json/byte-order-mark"
+    assert len(examine(healthy, "--all", "--check", code, "--fix", "--dry-run").outcome.data["fix"]["changes"]) == 2
+    ran = examine(healthy, "--all", "--check", code, "--fix")
+    assert ran.outcome.findings == []
+    assert len(ran.outcome.data["fix"]["mended"]) == 2
+
+
+def test_one_skill_is_not_looked_at_in_all_folders(healthy: GitRepo) -> None:
     with pytest.raises(CheckpointError, match="--all"):
-        examine(healthy, "--all", "--fix")
+        examine(healthy, "build", "--all")

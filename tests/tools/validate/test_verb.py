@@ -194,6 +194,9 @@ def test_at_the_top_of_a_work_tree_every_folder_is_checked_and_elsewhere_the_nea
     mine, first, second = (f"{folder}.checkpoints/" for folder in ("", "pkg/a/", "pkg/b/"))
     names = [f"{mine}build.checkpoint.json", f"{first}api.checkpoint.json", f"{second}api.checkpoint.json"]
     assert check("") == names
+    repo.write("new/.checkpoints/api.checkpoint.json", BAD)  # that git does not track, only the doctor looks for
+    assert check("") == names
+    repo.git("clean", "-fdq", "new")
     assert check("pkg/a") == names[1:2]
     (repo.path / names[0]).unlink()
     (repo.path / ".checkpoints").rmdir()
