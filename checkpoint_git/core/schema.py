@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from checkpoint_git.core import jsontext
 
 Check = Callable[[Any], bool]
+Step = tuple[type | None, Check | None]  # the one type that a value must have, and what is asked of it beyond that
 
 
 class Schema:
@@ -48,7 +49,7 @@ def is_surely_valid(schema: Schema, value: Any) -> bool:
     """As jsonschema, format checks off, would accept it. False says nothing: ask explain."""
     try:
         return schema.check(value)
-    except NotSureError:
+    except (NotSureError, RecursionError):
         return False
 
 
@@ -99,7 +100,7 @@ class NotSureError(Exception):
 
 def make_check(document: Any) -> Check:
     """True only where jsonschema, format checks off, accepts the value. Raises NotSureError."""
-    return _Maker(document.get("$defs", {}) if isinstance(document, dict) else {}).make(document) or _accept
+    return _join(*_Maker(document.get("$defs", {}) if isinstance(document, dict) else {}).make(document))
 
 
 def _accept(value: Any) -> bool:
@@ -110,35 +111,37 @@ def _refuse(value: Any) -> bool:
     return False
 
 
-class _Members(dict[str, Check | None]):
+class _Members(dict[str, Step]):
     """By name, each made when a value first has it: most values have few of those that a schema knows."""
 
-    def __init__(self, make: Callable[[Any], Check | None], schemas: Mapping[str, Any], others: Check | None) -> None:
+    def __init__(self, make: Callable[[Any], Step], schemas: Mapping[str, Any], others: Step) -> None:
         super().__init__()
         self._make, self._schemas, self._others = make, schemas, others
 
-    def __missing__(self, name: str) -> Check | None:
+    def __missing__(self, name: str) -> Step:
         if name not in self._schemas:
             return self._others
         self[name] = made = self._make(self._schemas[name])
         return made
 
 
-# A schema becomes functions, and each value goes through those for its own type. None stands for a function that
-# accepts everything: it need not be called.
+# A schema becomes functions, and each value goes through those for its own type. None stands for what accepts
+# everything. Whoever holds a step asks for the type itself: a function that does would double the time.
 class _Maker:
     def __init__(self, definitions: Mapping[str, Any]) -> None:
         self._definitions = definitions
-        self._made: dict[str, Check] = {}
+        self._made: dict[str, Step] = {}
 
-    def make(self, schema: Any) -> Check | None:
+    def make(self, schema: Any) -> Step:
         if isinstance(schema, bool):
-            return None if schema else _refuse
+            return None, None if schema else _refuse
         if not isinstance(schema, dict):
             raise NotSureError
         known = {key: schema[key] for key in schema if key not in _ANNOTATIONS and not key.startswith("x-")}
         if not known.keys() <= _KEYWORDS:
             raise NotSureError
+        if [*known] == ["$ref"]:
+            return self._make_referred(known["$ref"])
         types, texts, number = _read_types(known), _read_texts(known), _make_number_check(known)
         checks: dict[type, Check | None] = {
             str: _make_text_check(known, texts),
@@ -153,24 +156,30 @@ class _Maker:
         if texts is not None:  # texts alone are allowed: nothing but a text passes
             allowed = frozenset((str,)) & (allowed or {str})
         by_type = {kind: check for kind, check in checks.items() if check}
-        referred = self._make_referred(known["$ref"]) if "$ref" in known else None
-        return _join(allowed, by_type, referred) if known else None
+        referred = _join(*self._make_referred(known["$ref"])) if "$ref" in known else None
+        return _choose(allowed, by_type, referred) if known else (None, None)
 
-    def _make_referred(self, reference: Any) -> Check:
+    def _make_referred(self, reference: Any) -> Step:
         name = reference.removeprefix("#/$defs/") if isinstance(reference, str) else ""
         if reference != f"#/$defs/{name}" or name not in self._definitions:
             raise NotSureError
         if name not in self._made:
-            self._made[name] = lambda value: self._made[name](value)  # for a definition that leads back to itself
-            self._made[name] = self.make(self._definitions[name]) or _accept
+            # for a definition that leads back to itself
+            self._made[name] = None, lambda value: _join(*self._made[name])(value)
+            self._made[name] = self.make(self._definitions[name])
         return self._made[name]
 
     def _make_array_check(self, schema: Mapping[str, Any]) -> Check | None:
         least, most = _read_bounds(schema, "minItems", "maxItems")
-        item = self.make(schema.get("items", True))
-        if item:
-            return lambda value: least <= len(value) <= most and all(map(item, value))
-        return None if (least, most) == (0, _NO_END) else lambda value: least <= len(value) <= most
+        kind, item = self.make(schema.get("items", True))
+        if (kind, item, least, most) == (None, None, 0, _NO_END):
+            return None
+        kinds = frozenset((kind,))
+        return lambda value: (
+            least <= len(value) <= most
+            and (kind is None or kinds.issuperset(map(type, value)))
+            and (item is None or all(map(item, value)))
+        )
 
     def _make_object_check(self, schema: Mapping[str, Any]) -> Check | None:
         names = schema.get("required", [])
@@ -181,7 +190,7 @@ class _Maker:
         others = self.make(schema.get("additionalProperties", True))
         if patterns:
             return self._make_pattern_check(required, schemas, patterns, others)
-        if not (required or schemas or others):
+        if not (required or schemas or any(others)):
             return None
         members = _Members(self.make, schemas, others)
 
@@ -189,32 +198,38 @@ class _Maker:
             if not required <= value.keys():
                 return False
             for name, member in value.items():
-                inner = members[name]
-                if inner is not None and not inner(member):
+                kind, inner = members[name]
+                if (kind is not None and type(member) is not kind) or (inner is not None and not inner(member)):
                     return False
             return True
 
         return check
 
     def _make_pattern_check(
-        self, required: frozenset[str], schemas: Mapping[str, Any], patterns: Mapping[str, Any], others: Check | None
+        self, required: frozenset[str], schemas: Mapping[str, Any], patterns: Mapping[str, Any], others: Step
     ) -> Check:
-        members = {name: self.make(each) for name, each in schemas.items()}
-        searches = [(_compile(pattern), self.make(each)) for pattern, each in patterns.items()]
+        members = {name: _join(*self.make(each)) for name, each in schemas.items()}
+        searches = [(_compile(pattern), _join(*self.make(each))) for pattern, each in patterns.items()]
+        rest = _join(*others)
 
         def is_good(name: str, member: Any) -> bool:
             found = [inner for search, inner in searches if search(name)]
             found += [members[name]] if name in members else []
-            return all(inner is None or inner(member) for inner in (found or [others]))
+            return all(inner(member) for inner in (found or [rest]))
 
         return lambda value: required <= value.keys() and all(is_good(*each) for each in value.items())
 
 
-def _join(allowed: frozenset[type] | None, by_type: Mapping[type, Check], referred: Check | None) -> Check:
+def _join(kind: type | None, inner: Check | None) -> Check:
+    if kind is None or inner is None:
+        return (inner or _accept) if kind is None else lambda value: type(value) is kind
+    return lambda value: type(value) is kind and inner(value)
+
+
+def _choose(allowed: frozenset[type] | None, by_type: Mapping[type, Check], referred: Check | None) -> Step:
     if allowed and len(allowed) == 1 and not referred:
         (kind,) = allowed
-        only = by_type.get(kind)
-        return (lambda value: type(value) is kind and only(value)) if only else lambda value: type(value) is kind
+        return kind, by_type.get(kind)
 
     def check(value: Any) -> bool:
         if (allowed is not None and type(value) not in allowed) or (referred is not None and not referred(value)):
@@ -222,7 +237,7 @@ def _join(allowed: frozenset[type] | None, by_type: Mapping[type, Check], referr
         inner = by_type.get(type(value))
         return inner is None or inner(value)
 
-    return check
+    return None, check
 
 
 def _make_text_check(schema: Mapping[str, Any], texts: "frozenset[str] | None") -> Check | None:

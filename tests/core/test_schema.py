@@ -227,3 +227,8 @@ def test_every_missing_field_is_named() -> None:
 def test_places_are_json_pointers() -> None:
     found = explain(SCHEMA, checkpoint(cost={"by_phase": {"a/b~c": -1}}))
     assert [(each.where, each.keyword, each.value) for each in found] == [("/cost/by_phase/a~1b~0c", "minimum", -1)]
+
+
+def test_a_definition_that_is_nothing_but_itself_is_not_sure() -> None:
+    schema = Schema(lambda: {"$defs": {"a": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"})
+    assert not is_surely_valid(schema, "x")
