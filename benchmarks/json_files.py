@@ -1,7 +1,7 @@
 """Additive work of two sides on JSON files of any kind: `python -m benchmarks.json_files FOLDER...`.
 
-Each FOLDER holds files of one kind. Both sides add what people add, where they add it: members at the end of an object or
-in the order of its keys, records at the end of a list, values at the end of a list. The table says how many of the merges
+Each FOLDER holds files of one kind. Both sides add what people add, where they add it: members at the end of an
+object or in the order of its keys, records and values at the end of a list. The table says how many of the merges
 stop, with git's lines and by structure, and whether all that was added is in the results.
 """
 
