@@ -193,10 +193,6 @@ def _read_depth(common: str) -> str:
     return sha256(ends).hexdigest()[:32] if ends else "whole"
 
 
-def has_index(path: str) -> bool:
-    return os.path.exists(path) or os.path.isdir(path.removesuffix(".sqlite"))
-
-
 def remove_index(path: str) -> None:
     folder, old = os.path.dirname(path), path.removesuffix(".sqlite")  # an index was a folder before it was a database
     layers = [os.path.join(old, name) for name in os.listdir(old)] if os.path.isdir(old) else []

@@ -59,8 +59,8 @@ def read_setting(cwd: str, env: Mapping[str, str]) -> str:
 
 
 def find_bases(place: Place, env: Mapping[str, str]) -> list[str]:
-    named = [os.path.join(place.top, layout.BASE), read_setting(place.top, env)]
-    return list(dict.fromkeys(base for base in named if base and os.path.isdir(base)))
+    bases = [os.path.join(place.top, named) for named in (layout.BASE, read_setting(place.top, env)) if named]
+    return [base for base in dict.fromkeys(map(os.path.normpath, bases)) if os.path.isdir(base)]
 
 
 def read_runs(place: Place, env: Mapping[str, str]) -> list[RunState]:

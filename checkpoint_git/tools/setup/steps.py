@@ -11,7 +11,6 @@ from checkpoint_git.disk.atomic import make_folder, remove_file, remove_stray_fi
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.disk.lock import hold_passing_lock, remove_lock
 from checkpoint_git.disk.replace import remove_quietly
-from checkpoint_git.git.history.index import remove_index
 from checkpoint_git.git.repository import Repository, remove_settings, write_setting
 from checkpoint_git.git.run import clean_env, run_git
 
@@ -33,10 +32,6 @@ class RemoveLock(NamedTuple):
     path: str
 
 
-class RemoveIndex(NamedTuple):
-    path: str
-
-
 class WriteSetting(NamedTuple):
     key: str
     value: str
@@ -46,7 +41,7 @@ class RemoveSettings(NamedTuple):
     keys: Sequence[str]
 
 
-Change = WriteFile | RemoveFile | RemoveLock | RemoveIndex | WriteSetting | RemoveSettings
+Change = WriteFile | RemoveFile | RemoveLock | WriteSetting | RemoveSettings
 
 
 class Step(NamedTuple):
@@ -182,8 +177,6 @@ def _apply_change(change: Change, repository: Repository | None) -> None:
             _remove_empty_folders(os.path.dirname(path), folders)
         case RemoveLock(path):
             remove_lock(path)
-        case RemoveIndex(path):
-            remove_index(path)
         case WriteSetting(key, value):
             assert repository is not None
             write_setting(repository, key, value)

@@ -11,7 +11,6 @@ from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.disk.atomic import write_file
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.git import driver_settings
-from checkpoint_git.git.history.index import INDEX_FILE, has_index
 from checkpoint_git.git.repository import Repository, config_path, read_repository
 from checkpoint_git.protocols.contract import find_hooks
 from checkpoint_git.tools.agents.plan import read_agent_removal
@@ -20,7 +19,6 @@ from checkpoint_git.tools.setup.forge_files import plan_forges_removal
 from checkpoint_git.tools.setup.plan import README, load_readme, plan_uninstall
 from checkpoint_git.tools.setup.steps import (
     RemoveFile,
-    RemoveIndex,
     RemoveLock,
     Step,
     apply_steps,
@@ -38,12 +36,8 @@ EXAMPLES = """\
 
 # Locks between writers: in a git directory, or in .checkpoints outside git.
 _LOCKS = ("checkpoint.lock", "checkpoint-restore.lock", ".lock")
-# Caches in a git directory, made again when they are next needed.
-_CACHES = ("sheets.json", "trials.json", "merges", "primed.json", "removed.json")
-# folders of caches: the times of agents' sessions (tools/session/record.py), what `checkpoint undo` takes back, the
-# schemas that `init --schema` copied
-_CACHE_FOLDERS = ("checkpoint/sessions", "checkpoint/undo", "checkpoint/schemas")
-_BACKUPS = "checkpoint/backups"
+_OWN_FOLDER = "checkpoint"  # in a git directory: caches, made again when they are next needed, and backups
+_BACKUPS = "backups"  # in it
 
 
 class UninstallResult(NamedTuple):
@@ -101,18 +95,17 @@ def _plan_locks(folder: str) -> list[Step]:
 
 def _plan_git_dirs(repository: Repository) -> list[Step]:
     steps, kept = _plan_locks(repository.git_dir), list[Step]()
-    for folder in dict.fromkeys((repository.common_dir, repository.git_dir)):
-        for name in (f"checkpoint/{cache}" for cache in _CACHES):
-            if os.path.isfile(path := os.path.join(folder, name)):
-                steps.append(Step("remove", name, "", RemoveFile(path, folders=1)))
-        for cache in _CACHE_FOLDERS:
-            files = os.path.join(folder, cache)
-            for name in sorted(os.listdir(files)) if os.path.isdir(files) else ():
-                steps.append(Step("remove", f"{cache}/{name}", "", RemoveFile(os.path.join(files, name), folders=2)))
-        if os.path.isdir(os.path.join(folder, _BACKUPS)):
-            kept.append(Step("keep", _BACKUPS, "what `doctor --fix` replaced stays here until you delete it"))
-    index = os.path.join(repository.common_dir, INDEX_FILE)
-    return steps + ([Step("remove", INDEX_FILE, "", RemoveIndex(index))] if has_index(index) else []) + kept
+    for git_dir in dict.fromkeys((repository.common_dir, repository.git_dir)):
+        top = os.path.join(git_dir, _OWN_FOLDER)
+        for folder, folders, names in os.walk(top):
+            if folder == top and _BACKUPS in folders:
+                folders.remove(_BACKUPS)
+                text = "what `doctor --fix` replaced stays here until you delete it"
+                kept.append(Step("keep", f"{_OWN_FOLDER}/{_BACKUPS}", text))
+            for path in (os.path.join(folder, name) for name in sorted(names)):
+                label = os.path.relpath(path, git_dir)
+                steps.append(Step("remove", label, "", RemoveFile(path, folders=label.count(os.sep))))
+    return steps + kept
 
 
 def _plan_exclusion(repository: Repository, env: Mapping[str, str]) -> list[Step]:

@@ -56,6 +56,12 @@ def test_the_usual_folder_counts_without_a_setting(project: Path) -> None:
     assert len(run_verb(status, cwd=project).outcome.data["pipelines"]) == 1
 
 
+def test_a_setting_that_names_the_usual_folder_counts_once(project: Path, repo: GitRepo) -> None:
+    put_record(project / ".claude/checkpoints")
+    repo.git("config", "checkpoint.pipelineDir", ".claude/checkpoints")
+    assert len(run_verb(status, cwd=project).outcome.data["pipelines"]) == 1
+
+
 def test_a_linked_worktree_has_the_setting_of_its_repository(base: Path, repo: GitRepo, tmp_path: Path) -> None:
     repo.commit()
     repo.git("worktree", "add", "-q", str(tmp_path / "linked"))

@@ -139,6 +139,16 @@ def test_uninstall_undoes_every_choice_of_hooks(repo: GitRepo, hooks: str) -> No
     assert take_snapshot(repo.path) == before
 
 
+def test_what_commands_keep_in_the_git_directory_goes_and_backups_stay(repo: GitRepo) -> None:
+    init(str(repo.path), Options(), os.environ)
+    for name in ("a-cache-of-tomorrow.json", "sessions/one", "undo/build.before", "backups/2026/build.json"):
+        repo.write(f".git/checkpoint/{name}", "x")
+    steps = uninstall(str(repo.path), os.environ).steps
+    assert [step.what for step in steps if step.deed == "keep"] == ["checkpoint/backups"]
+    left = [path for path in (repo.path / ".git/checkpoint").rglob("*") if path.is_file()]
+    assert [path.name for path in left] == ["build.json"]
+
+
 def test_a_dry_run_of_either_changes_nothing(repo: GitRepo) -> None:
     empty = take_snapshot(repo.path)
     planned = init(str(repo.path), Options(dry_run=True), os.environ).steps
