@@ -7,7 +7,7 @@ from fnmatch import translate
 from stat import S_ISDIR, S_ISLNK
 from typing import Literal, NamedTuple
 
-from checkpoint_git.git.history.history import folders_of, is_shallow, read_removals
+from checkpoint_git.git.history.history import fits, fixed_part, folders_of, is_shallow, read_removals
 from checkpoint_git.git.history.log import has_commits
 from checkpoint_git.git.objects import read_tree
 from checkpoint_git.git.run import clean_env, run_git
@@ -32,6 +32,7 @@ class Fate(NamedTuple):
 
     kind: Kind
     detail: str = ""  # renamed: the new path, which exists. deleted: the commit, shortened
+    told: str = ""  # the commit that did it, with its subject and its day
 
 
 # Paths are untrusted text: nothing outside the repository is ever looked at, no symbolic link is followed out of it.
@@ -139,7 +140,8 @@ def read_fates(top: str, paths: Sequence[str], known: dict[str, str] | None = No
     """
     if not paths:
         return {}
-    env, few = clean_env(os.environ), paths if len(paths) <= _FEW else ()
+    env, few = clean_env(os.environ), [fixed_part(path) for path in paths]
+    few = few if len(paths) <= _FEW and all(few) else []
     fates = dict.fromkeys(paths, Fate("unknown"))
     fates.update(dict.fromkeys(read_ignored(top, paths, env), Fate("ignored")))
     if not has_commits(top):
@@ -151,12 +153,16 @@ def read_fates(top: str, paths: Sequence[str], known: dict[str, str] | None = No
     sparse = {name[2:] for name in map(os.fsdecode, listed.split(b"\0")) if name.startswith("S ")}
     sparse.update({folder for name in sparse for folder in folders_of(name)})
     for path in paths:
-        if path.rstrip("/") in kept:
+        if _is_among(path, kept):
             fates[path] = Fate("uncommitted")
     unknown = [path for path, fate in fates.items() if fate.kind == "unknown"]
     if unknown and is_shallow(top):
         fates.update(dict.fromkeys(unknown, Fate("cut")))
-    return {path: fate for path, fate in fates.items() if path.rstrip("/") not in sparse}
+    return {path: fate for path, fate in fates.items() if not _is_among(path, sparse)}
+
+
+def _is_among(path: str, names: set[str]) -> bool:
+    return path.rstrip("/") in names or (fixed_part(path) != path and any(fits(name, path) for name in names))
 
 
 def _read_removed(top: str, paths: Sequence[str], known: dict[str, str] | None) -> dict[str, Fate]:
@@ -170,9 +176,10 @@ def _read_removed(top: str, paths: Sequence[str], known: dict[str, str] | None) 
             removal = removals.get(name.rstrip("/"))
             if removal is None:
                 continue
-            fates[path] = Fate("deleted", removal.commit[:9])
-            if removal.new_name and os.path.lexists(os.path.join(top, removal.new_name)):
-                fates[path] = Fate("renamed", f"{removal.new_name}/" if path.endswith("/") else removal.new_name)
+            fates[path] = Fate("deleted", removal.commit[:9], removal.told)
+            if removal.new_name and find_state(removal.new_name, top, top) == "there":
+                new_name = f"{removal.new_name}/" if path.endswith("/") else removal.new_name
+                fates[path] = Fate("renamed", new_name, removal.told)
             elif removal.new_name:
                 following[path] = removal.new_name
         if not following:

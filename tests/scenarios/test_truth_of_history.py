@@ -9,11 +9,15 @@ from typing import Any, NamedTuple
 import pytest
 
 from checkpoint_git.core.clock import DAY, read_instant, write_instant
+from checkpoint_git.disk.discover import find_place
+from checkpoint_git.protocols.contract import Question
+from checkpoint_git.protocols.skill.session_brief import summarize_for_session
 from checkpoint_git.protocols.skill.verbs import next as next_verb
+from checkpoint_git.protocols.skill.verbs import resume
 from checkpoint_git.tools.doctor import verb as doctor
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
-from tests.support.verbs import run_verb
+from tests.support.verbs import run_verb, seconds
 
 BEGAN = (read_instant("2026-03-01T12:00:00Z") or (0, ""))[0]
 PATH = ".checkpoints/build.checkpoint.json"
@@ -146,6 +150,40 @@ DRIFTED = (
         remote=HERE,
     ),
     Row("dependency", (Step("Faster (#77)"),), says("Go on", depends_on="PR #77"), finds="Faster"),
+    Row("file renamed", (FILES, moved("src/http")), lists("src/api/users.py"), finds="src/http/users.py"),
+    Row("folder renamed", (FILES, moved("src/http")), lists("src/api/"), finds="src/http/"),
+    Row("pattern renamed", (FILES, moved("src/http")), lists("src/api/*.py"), finds="src/http/*.py"),
+    Row(
+        "renamed twice",
+        (
+            FILES,
+            moved("src/http"),
+            Step(
+                "Move again",
+                11,
+                (),
+                {
+                    **{f"src/http/{name}.py": None for name in ("users", "posts", "tags")},
+                    **{f"web/{name}.py": f"{name}\n" * 30 for name in ("users", "posts", "tags")},
+                },
+            ),
+        ),
+        lists("src/api/*.py (handlers)"),
+        finds="web/*.py",
+    ),
+    Row("case alone", (FILES, moved("src/Api")), lists("src/api/users.py"), finds="src/Api/users.py"),
+    Row(
+        "deleted on purpose",
+        (FILES, Step("Remove the old API", 10, (), OLD)),
+        lists("src/api/users.py"),
+        finds='"Remove the old API"',
+    ),
+    Row(
+        "pattern deleted",
+        (FILES, Step("Remove the old API", 10, (), OLD)),
+        lists("src/api/*.py"),
+        finds='"Remove the old API"',
+    ),
 )
 HEALTHY = (
     Row("merged before the checkpoint", (SQUASH._replace(day=-5),), says("Merge #12")),
@@ -225,3 +263,18 @@ def test_history_proves_what_is_so_and_nothing_else(repo: GitRepo, row: Row) -> 
     assert (skips, note) == (row.skips, row.notes)
     assert len(found) == bool(row.finds), found
     assert row.finds in "".join(found)
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in (*DRIFTED, *HEALTHY) if FILES in row.steps], ids=lambda row: row.name.replace(" ", "-")
+)
+def test_resume_and_prime_agree_with_the_doctor_on_listed_files(repo: GitRepo, row: Row) -> None:
+    build(repo, row)
+    now = on(22)
+    ran = run_verb(resume, "build", cwd=repo.path, now=now)
+    told = [one.message for one in ran.outcome.findings if one.code == "drift/file-missing"]
+    summary = summarize_for_session(Question(find_place(str(repo.path)), seconds(now), {}, "prime"))
+    gone = [line for line in summary.lines if line.startswith("  src/")]
+    assert (len(told), len(gone)) == (bool(row.finds), bool(row.finds))
+    assert row.finds in "".join(told)
+    assert row.finds in "".join(gone)

@@ -3,8 +3,11 @@
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+from checkpoint_git.core.clock import write_instant
+from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.git.history.log import PLAIN_LOG, environment, has_commits, read_blocks, read_words, run
 from checkpoint_git.git.objects import parse_changes, read_blobs, read_headers
 
@@ -86,13 +89,15 @@ def read_strangers(work_tree: str, ids: Sequence[str]) -> dict[str, str]:
 class Removal(NamedTuple):
     commit: str
     new_name: str = ""  # what the file is called since, "" where it was deleted
+    told: str = ""  # such as: 1a2b3c4d5 "Remove the old API", 2026-03-11
 
 
 _HEADER = rb"\n?\x01(?P<id>[0-9a-f]{40,64})"
 
 
 def read_removals(work_tree: str, paths: Sequence[str], known: dict[str, str] | None = None) -> dict[str, Removal]:
-    """The newest commit, of the last 20,000, that removed each path. paths: relative to the work tree, any number.
+    """The newest commit, of the last 20,000, that removed each path, or the last file that a pattern stands for. paths:
+    relative to the work tree, any number.
     known: what earlier calls found for HEAD as it was then, under "" that commit; it is brought up to date.
     """
     names = [name for path in paths if (name := path.rstrip("/"))]
@@ -109,26 +114,41 @@ def read_removals(work_tree: str, paths: Sequence[str], known: dict[str, str] | 
     fresh = [name for name in names if name not in known]
     known.update({"": tip, **dict.fromkeys(fresh, ""), **_read_removed_in(work_tree, fresh)})
     removed = {name: known[name] for name in names if known[name]}
-    renames = _read_renames(work_tree, set(removed.values()))
+    renames, told = _read_renames(work_tree, set(removed.values()))
     unnamed = {(commit, path) for path, commit in removed.items() if (commit, path) not in renames}
     renames |= _find_renamed_folders(renames, unnamed)
-    return {path: Removal(commit, renames.get((commit, path), "")) for path, commit in removed.items()}
+    return {path: Removal(one, renames.get((one, path), ""), told.get(one, one[:9])) for path, one in removed.items()}
 
 
 def _find_renamed_folders(
     renames: Mapping[tuple[str, str], str], asked: Collection[tuple[str, str]]
 ) -> dict[tuple[str, str], str]:
-    """By commit and old name: where most of the files went that the commit renamed."""
+    """By commit and old name, of a folder or a pattern: where most of the files went that the commit renamed."""
     seen: dict[tuple[str, str], dict[str, int]] = {}
+    patterns = {path for _, path in asked if fixed_part(path) != path}
     for (commit, old), new in renames.items() if asked else ():
-        for folder in folders_of(old):
-            if (commit, folder) in asked:
+        for path in (*folders_of(old), *(pattern for pattern in patterns if fits(old, pattern))):
+            if (commit, path) in asked:
+                folder = fixed_part(path)
                 rest = old[len(folder) :]
-                target = new.removesuffix(rest) if new.endswith(rest) else ""
-                counts = seen.setdefault((commit, folder), {})
+                target = new.removesuffix(rest) + path[len(folder) :] if new.endswith(rest) else ""
+                counts = seen.setdefault((commit, path), {})
                 counts[target] = counts.get(target, 0) + 1
     best = {key: max(counts, key=lambda target: counts[target]) for key, counts in seen.items()}
     return {key: target for key, target in best.items() if target and 2 * seen[key][target] > sum(seen[key].values())}
+
+
+def fits(path: str, pattern: str) -> bool:
+    if "**" in pattern:
+        return fnmatchcase(path, pattern) or fnmatchcase(path, pattern.replace("**/", ""))
+    parts, patterns = path.split("/"), pattern.split("/")
+    return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
+
+
+def fixed_part(path: str) -> str:
+    """The folders of a pattern before its first sign, "" for none; any other path itself."""
+    sign = re.search(r"[*?\[]", path)
+    return path[: sign.start()].rpartition("/")[0] if sign else path
 
 
 def _read_removed_in(work_tree: str, paths: Sequence[str], after: str = "") -> dict[str, str]:
@@ -139,15 +159,16 @@ def _read_removed_in(work_tree: str, paths: Sequence[str], after: str = "") -> d
     words = ["--literal-pathspecs", *PLAIN_LOG, "--diff-filter=D", "--no-renames", "--name-only", "--no-ext-diff"]
     too_deep = read_words(work_tree, ["rev-list", f"--skip={_MAX_DEPTH}", "--max-count=1", "HEAD", *known, "--"])
     words += ["--no-relative", "--format=%x01%H", "HEAD", *known, *(f"^{commit}" for commit in too_deep), "--"]
-    wanted = set(paths)
+    wanted, specs = set(paths), [fixed_part(path) for path in paths]
+    patterns = [path for path in paths if fixed_part(path) != path]
     removed: dict[str, str] = {}
     commit = ""
-    for block in read_blocks(work_tree, [*words, *(paths if len(paths) <= _FEW else ())]):
+    for block in read_blocks(work_tree, [*words, *(specs if len(paths) <= _FEW and all(specs) else ())]):
         for record in block.split(b"\0"):
             header = re.fullmatch(_HEADER, record)
             commit = header["id"].decode() if header else commit
             name = "" if header else os.fsdecode(record.removeprefix(b"\n"))
-            for path in (name, *folders_of(name)):
+            for path in (name, *folders_of(name), *(each for each in patterns if name and fits(name, each))):
                 if path in wanted:
                     removed.setdefault(path, commit)
         if len(removed) == len(wanted):
@@ -161,18 +182,23 @@ def folders_of(path: str) -> Iterator[str]:
         yield path
 
 
-def _read_renames(work_tree: str, commits: Collection[str]) -> dict[tuple[str, str], str]:
+def _read_renames(work_tree: str, commits: Collection[str]) -> tuple[dict[tuple[str, str], str], dict[str, str]]:
+    """(the new names by commit and old name, the sentences about the commits)."""
     words = ["log", "-z", "--stdin", "--no-walk=unsorted", "--root", "-M", f"-l{_FEW * 10}", "--name-status"]
-    words += ["--diff-filter=R", "--no-ext-diff", "--no-relative", "--no-show-signature", "--format=%x01%H"]
+    words += ["--diff-filter=RD", "--no-ext-diff", "--no-relative", "--no-show-signature", "--format=%x01%H %ct %s"]
+    words += ["--encoding=UTF-8", "--no-color"]
     stdin = "".join(f"{commit}\n" for commit in sorted(commits)).encode()
     fields = run(words, work_tree, stdin=stdin, check=False).out.split(b"\0") if commits else []
     renames: dict[tuple[str, str], str] = {}
+    told: dict[str, str] = {}
     commit, at = "", 0
     while at < len(fields):
-        header = re.fullmatch(_HEADER, fields[at])
-        commit = header["id"].decode() if header else commit
+        header = re.fullmatch(_STEP, fields[at])
+        if header:
+            commit, subject = header["id"].decode(), header["subject"].decode("utf-8", "replace")
+            told[commit] = f'{commit[:9]} "{shorten(subject, 80)}", {write_instant(int(header["when"]))[:10]}'
         if re.fullmatch(rb"\n?R\d*", fields[at]) and at + 2 < len(fields):
             renames[commit, os.fsdecode(fields[at + 1])] = os.fsdecode(fields[at + 2])
             at += 2
-        at += 1
-    return renames
+        at += 2 if re.fullmatch(rb"\n?D", fields[at]) else 1
+    return renames, told

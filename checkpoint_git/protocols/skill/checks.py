@@ -136,12 +136,8 @@ def find_moving_completions(facts: SkillFacts) -> Iterator[Finding]:
 
 # fate -> level, what the message says of the file, what to do; the command after it takes the entry off the list
 _FATES: dict[str, tuple[Level, str, str]] = {
-    "renamed": (
-        "warning",
-        "is now called {detail}",
-        "write the new name",
-    ),
-    "deleted": ("warning", "was deleted in commit {detail}", "take it off the list"),
+    "renamed": ("warning", "is now called {detail}, since {told}", "write the new name"),
+    "deleted": ("warning", "was deleted in {told}", "take it off the list"),
     "uncommitted": ("warning", "is in HEAD, but not in the work tree", "take it off the list, or bring it back"),
     "ignored": ("note", "is not here; git ignores it, so it is built on each machine", "leave out what can be rebuilt"),
     "cut": ("note", "is missing, and this shallow clone does not know why", "git fetch --unshallow"),
@@ -155,7 +151,8 @@ _FATES: dict[str, tuple[Level, str, str]] = {
 def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
     """A file in generated_files that is not there.
 
-    When git knows its new name, the finding says it. As a note, what only a shallow clone knows nothing of.
+    When git knows its new name, that of a folder or of a pattern too, or the commit that deleted it, the finding says
+    it. As a note, what only a shallow clone knows nothing of.
     """
     for summary in facts.summaries:
         groups: dict[tuple[int, str, str], list[NamedFile]] = {}  # an entry with braces can name many
@@ -173,13 +170,13 @@ def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
             hint = f"{advice}: {command}"
             named = join_some([shorten(file.path, 120) for file in group])
             subject = named if len(group) == 1 else f"each of {named}"
-            message = f"{subject} {text.format(detail=shorten(detail, 120))}"
+            message = f"{subject} {text.format(detail=shorten(detail, 120), told=group[0].told)}"
             where = f"/context_primer/generated_files/{at}"
             cause = {"unknown": "listed files are missing, and git never had them"}.get(fate, "")
             if fate == "renamed":
                 cause = f"files moved: {_describe_move(group[0].path, detail)}"
             elif fate == "deleted":
-                cause = f"listed files were deleted in commit {detail}"
+                cause = f"listed files were deleted in {group[0].told}"
             yield Finding("drift/file-missing", level, message, summary.path, where, hint=hint, cause=cause)
 
 

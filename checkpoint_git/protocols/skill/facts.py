@@ -31,7 +31,7 @@ class NamedFile(NamedTuple):
     """One entry of generated_files, or one path of an entry that names several.
 
     at: the entry's index. path: as far as we understood it. state: "there", "missing" or "outside" the repository.
-    names: what git may call it. fate, detail: why it is missing, see git.paths.Fate; "" outside git.
+    names: what git may call it. fate, detail, told: why it is missing, see git.paths.Fate; "" outside git.
     """
 
     at: int
@@ -40,6 +40,7 @@ class NamedFile(NamedTuple):
     names: tuple[str, ...] = ()
     fate: str = ""
     detail: str = ""
+    told: str = ""
 
 
 class SkillFacts:
@@ -236,4 +237,5 @@ def _with_fate(file: NamedFile, fates: Mapping[str, paths.Fate], place: Place) -
     if len(known) < len(file.names):
         return file._replace(state="there")
     best = next((fate for fate in known if fate.kind != "unknown"), known[0])
-    return file._replace(fate=best.kind, detail=best.detail)
+    slash = "/" if best.kind == "renamed" and file.path.endswith("/") and best.detail[-1:] != "/" else ""
+    return file._replace(fate=best.kind, detail=best.detail + slash, told=best.told)

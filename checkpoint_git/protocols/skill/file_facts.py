@@ -5,13 +5,13 @@ The paths are untrusted: nothing outside the repository is looked at, no symboli
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import join_some, shorten
 from checkpoint_git.disk.discover import Place, is_inside
+from checkpoint_git.git.history.history import fits
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.checks import find_lost_projects, find_missing_files
@@ -63,12 +63,7 @@ def is_covered(path: str, name: str) -> bool:
     """Whether a listed name stands for a path: it is the path, a folder above it, or a pattern that it matches."""
     if path == name or path.startswith(name.rstrip("/") + "/"):
         return True
-    if not any(letter in name for letter in "*?["):
-        return False
-    if "**" in name:
-        return fnmatchcase(path, name)
-    parts, patterns = path.split("/"), name.split("/")
-    return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
+    return any(letter in name for letter in "*?[") and fits(path, name)
 
 
 def _find_start(work_tree: str, document: Document, instant: int, env: Mapping[str, str]) -> str:

@@ -184,7 +184,7 @@ def _follow_renames(value: dict[str, Any], found: list[Finding], facts: Facts, m
         for old, new in facts.renames.get(at, ()):
             entry = files[at]
             text = listed_path(entry)
-            is_plain = is_path_like(new) and not any(letter in new for letter in "{},;*?[")
+            is_plain = is_path_like(new) and not any(letter in new and letter not in old for letter in "{},;*?[")
             is_listed = any(listed_path(one).split(" ", 1)[0] == new for one in files)
             if text.count(old) == 1 and is_plain and not is_listed:
                 changed = text.replace(old, new)

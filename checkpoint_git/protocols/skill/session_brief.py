@@ -4,6 +4,7 @@ All text of checkpoints in it is untrusted, and its reader is an agent: every li
 """
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 
 from checkpoint_git.core.clock import DAY, age_text
@@ -19,8 +20,9 @@ from checkpoint_git.protocols.skill.shipped_actions import read_shipped
 from checkpoint_git.protocols.skill.views import describe_blocker, text_field, waits_on_user
 
 _FEW = 64  # checkpoints that are kept whole; of more, the one to go on with is read again
-_MOST_GONE = 100  # listed files looked at
-_NO_PATH = frozenset("*?[{\0\n ")  # letters of patterns and sentences, which are listed too
+_MOST_LISTED = 100  # listed files looked at
+_NO_PATH = re.compile(r"[*?\[{\0\s]")  # signs of patterns and sentences, which are listed too
+_FATES = {"renamed": " (now {0.detail})", "deleted": " (deleted in {0.told})"}
 _PLAIN = "in progress"  # the reason of what just goes on
 _SHORT, _MIDDLE, _LONG = 120, 240, 600  # letters
 
@@ -38,15 +40,30 @@ def summarize_for_session(question: Question) -> Summary:
         resumed = [*check_files(store.read_files(place, only={resumed.path}), now), resumed][0]
     context = find_context(resumed, shipped.find_action)
     age = views.find_age((resumed and resumed.value) or {}, now)
-    gone = list(_find_gone(place, context.generated_files)) if age is not None and age > LOOK_AFTER else []
+    gone = (
+        _find_gone(place, resumed, context.generated_files) if resumed and age is not None and age > LOOK_AFTER else []
+    )
     return brief(documents, queue, plan, context, gone, now)
 
 
-def _find_gone(place: Place, listed: Sequence[str]) -> Iterator[str]:
-    for path in listed[:_MOST_GONE]:
-        is_plain = path and path[0] != "/" and _NO_PATH.isdisjoint(path)
-        if is_plain and not any(os.path.lexists(os.path.join(base, path)) for base in (place.root, place.top)):
-            yield path
+def _find_gone(place: Place, document: Document, listed: Sequence[str]) -> list[str]:
+    if not any(_may_be_gone(place, entry) for entry in listed[:_MOST_LISTED]):
+        return []
+    from checkpoint_git.protocols.skill.facts import make_facts  # git is asked, as for the doctor
+
+    files = make_facts(place, [document], 0, os.environ).files.get(document.path, ())
+    gone = [file for file in files if file.state == "missing" and file.fate not in ("ignored", "cut")]
+    return [file.path + _FATES.get(file.fate, "").format(file) for file in gone]
+
+
+def _may_be_gone(place: Place, entry: str) -> bool:
+    """A quick look at the path that an entry begins with; a pattern's folder."""
+    sign = _NO_PATH.search(entry)
+    path = entry[: sign.start()] if sign else entry
+    path = path.rpartition("/")[0] if sign and sign[0] in "*?[{" else path
+    if not path or path[0] == "/" or ".." in path:
+        return ".." in path
+    return not any(os.path.lexists(os.path.join(base, path)) for base in (place.root, place.top))
 
 
 def find_resumable(documents: Sequence[Document], queue: Queue, now: int, find_proof: FindProof) -> Plan | None:

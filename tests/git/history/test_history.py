@@ -23,6 +23,12 @@ def merged(repo: GitRepo, *references: str) -> set[str]:
     return set(read_merged(str(repo.path), set(references)))
 
 
+def removals(repo: GitRepo, paths: list[str], known: dict[str, str] | None = None) -> dict[str, Removal]:
+    """Without what is told of the commits."""
+    found = read_removals(str(repo.path), paths, known)
+    return {path: removal._replace(told="") for path, removal in found.items()}
+
+
 @pytest.fixture
 def busy(repo: GitRepo) -> GitRepo:
     """A repository that merged #12, ABC-7 and #40, took #13 back, and mentions #14."""
@@ -235,8 +241,26 @@ def test_many_paths_are_looked_for_as_few_are(repo: GitRepo) -> None:
         "src/all": Removal(removed),
     }
     never = [f"never/{number}.py" for number in range(200)]
-    assert read_removals(str(repo.path), [*expected]) == expected
-    assert read_removals(str(repo.path), [*never, *expected]) == expected
+    assert removals(repo, [*expected]) == expected
+    assert removals(repo, [*never, *expected]) == expected
+
+
+def test_a_pattern_is_removed_with_the_last_of_its_files_and_the_commit_is_told(repo: GitRepo) -> None:
+    for name in ("src/a.py", "src/b.py", "src/sub/c.py", "top.py"):
+        repo.write(name, f"{name}\n" * 20)
+    repo.commit("begin")
+    repo.git("rm", "-q", "src/a.py")
+    repo.commit("remove one")
+    repo.git("mv", "src", "lib")
+    repo.git("mv", "top.py", "lib/top.py")
+    moved = repo.commit("move the rest")
+    found = read_removals(str(repo.path), ["src/*.py", "src/**/*.py", "*.py", "src/*.js"])
+    assert {path: removal.new_name for path, removal in found.items()} == {
+        "src/*.py": "lib/*.py",
+        "src/**/*.py": "lib/**/*.py",
+        "*.py": "lib/*.py",
+    }
+    assert found["src/*.py"].told.startswith(f'{moved[:9]} "move the rest", 20')
 
 
 def test_paths_that_look_like_options_or_patterns_are_names(repo: GitRepo) -> None:
@@ -245,7 +269,7 @@ def test_paths_that_look_like_options_or_patterns_are_names(repo: GitRepo) -> No
     repo.commit("begin")
     repo.git("rm", "-q", "--", "--all", ":(literal)[a].py")
     removed = repo.commit("remove")
-    assert read_removals(str(repo.path), ["--all", "[a].py", "a.py", ":/"]) == {
+    assert removals(repo, ["--all", "[a].py", "a.py", ":/"]) == {
         "--all": Removal(removed),
         "[a].py": Removal(removed),
     }
@@ -253,7 +277,7 @@ def test_paths_that_look_like_options_or_patterns_are_names(repo: GitRepo) -> No
 
 def test_what_removed_a_path_is_brought_up_to_date_and_found_anew_where_history_was_rewritten(repo: GitRepo) -> None:
     def read(known: dict[str, str]) -> dict[str, Removal]:
-        return read_removals(str(repo.path), ["a.py", "b/", "never.py", "/"], known)
+        return removals(repo, ["a.py", "b/", "never.py", "/"], known)
 
     for name in ("a.py", "b/b.py", "c.py"):
         repo.write(name, f"{name}\n" * 20)

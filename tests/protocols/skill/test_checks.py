@@ -103,7 +103,7 @@ def listed(**changes: Any) -> Context:
     ("fate", "detail", "level", "says"),
     [
         ("renamed", "docs/road.md", "warning", "now called docs/road.md"),
-        ("deleted", "1a2b3c4d5", "warning", "1a2b3c4d5"),
+        ("deleted", "1a2b3c4d5", "warning", 'deleted in 1a2b "Tidy"'),
         ("uncommitted", "", "warning", "in HEAD"),
         ("ignored", "", "note", "ignores"),
         ("unknown", "", "warning", "never"),
@@ -111,7 +111,7 @@ def listed(**changes: Any) -> Context:
     ],
 )
 def test_a_missing_file_is_told_with_its_fate(fate: str, detail: str, level: str, says: str) -> None:
-    (finding,) = found(checks.find_missing_files, listed(fate=fate, detail=detail))
+    (finding,) = found(checks.find_missing_files, listed(fate=fate, detail=detail, told='1a2b "Tidy"'))
     assert (finding.level, finding.where) == (level, "/context_primer/generated_files/0")
     assert says in finding.message
 

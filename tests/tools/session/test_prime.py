@@ -146,7 +146,7 @@ def test_old_work_names_the_files_that_are_gone(work: GitRepo) -> None:
     work.write("there.md", "x")
     work.write(".checkpoints/build.checkpoint.json", checkpoint_text(updated_at=OLD, context_primer=primer))
     told = prime(work.path)
-    assert "Listed files that are gone: 1\n|   docs/plan.md" in told
+    assert "Listed files that are gone: 2\n|   docs/plan.md\n|   src/*.py\n" in told
 
 
 def test_what_else_is_running_is_a_line_each(work: GitRepo) -> None:
