@@ -38,7 +38,7 @@ def find_fault(text: str, start: int, max_depth: int) -> Fault | None:
     start = _skip(text, start)
     try:
         if start == len(text):
-            raise _syntax("the file is empty", 0, "restore it from git, or start afresh")
+            raise _syntax("the file is empty", 0)
         end = _skip(text, _read_value(text, start, max_depth))
         if end != len(text):
             raise _syntax("there is more text after the document's end", end)
@@ -115,7 +115,7 @@ def _read_member(text: str, at: int, depth: int, seen: set[str]) -> int:
     key = json.loads(text[at:end])
     if key in seen:
         message = f"the key {_quoted(key, 0) if key else repr('')} stands twice in one object"
-        raise Fault("json/duplicate-key", message, at, "keep one of the two")
+        raise Fault("json/duplicate-key", message, at, "remove the one that is not meant")
     seen.add(key)
     at = _skip(text, end)
     if text[at : at + 1] != ":":

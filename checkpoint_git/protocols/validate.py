@@ -30,9 +30,13 @@ def check_document(path: str, data: bytes, *, now: int) -> Document:
         message, hint = escape_controls(error.message), error.hint
         if error.code == "json/conflict-markers" and is_merged(path):
             hint = f"checkpoint resolve {quote_path(path)}"
+        elif error.code == "json/syntax" and not hint:
+            hint = advise_restore(path)
         finding = Finding(error.code, "error", message, path, "", error.line, error.column, hint)
         return Document(path, skill, None, data.decode("utf-8", "replace"), len(data), [finding])
     findings = _check_value(room, value, skill, len(data), now)
+    if not isinstance(value, dict):
+        findings = [finding._replace(hint=advise_restore(path)) for finding in findings]
     if text.startswith(jsontext.BYTE_ORDER_MARK):
         findings.append(_BYTE_ORDER_MARK)
     located = _locate_all([name_skill(finding, path) for finding in findings], path, text)
@@ -58,7 +62,15 @@ def unreadable_document(path: str, error: OSError) -> Document:
     code, hint = _READ_ERRORS.get(error.errno or 0, ("file/unreadable", "check the file's permissions"))
     message = f"the file cannot be read: {error.strerror or error}"
     skill = open_room(protocol_of(path) or "skill").layout.find_skill(path)
+    hint = hint or f"bring it back from git: git restore -- {quote_path(path)}"
     return Document(path, skill, None, None, 0, [Finding(code, "error", message, path, hint=hint)])
+
+
+def advise_restore(path: str) -> str:
+    """Of a file that cannot be used; what git tracks of it may be."""
+    skill = open_room(protocol_of(path) or "skill").layout.find_skill(path) if protocol_of(path) == "skill" else ""
+    away = f", or put it into history: checkpoint reset {quote_word(skill)}; or" if skill else ", or"
+    return f"edit it{away} take what git has instead: git restore -- {quote_path(path)}"
 
 
 def describe_unmerged(path: str) -> Finding:
@@ -81,7 +93,7 @@ _READ_ERRORS = {
     errno.EISDIR: ("file/not-a-file", "move what stands there away"),
     errno.EFBIG: ("json/too-large", "a checkpoint is a summary; move its past to .checkpoints/history"),
     errno.ELOOP: ("file/link-outside", "put a real file in its place"),
-    errno.ENOENT: ("file/missing", "restore it from git"),
+    errno.ENOENT: ("file/missing", ""),
 }
 
 _BYTE_ORDER_MARK = Finding(
@@ -98,7 +110,7 @@ def _check_value(room: Room, value: Any, skill: str, size: int, now: int) -> lis
             type(value), "a number"
         )
         message = f"the document is {shown}, and a checkpoint is an object {{...}}"
-        return [Finding("json/not-an-object", "error", message, hint="restore it from git, or start afresh")]
+        return [Finding("json/not-an-object", "error", message)]
     findings = room.rules.check(value, skill=skill, size=size, now=now)
     if not is_surely_valid(room.schema, value):
         first: dict[str, Mismatch] = {}  # a value of the wrong type is also none of the allowed ones: once is enough

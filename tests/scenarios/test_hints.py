@@ -13,6 +13,7 @@ import pytest
 from checkpoint_git.protocols.check import collect_checks
 from checkpoint_git.protocols.skill import checks, rules, shape
 from tests.support.command import BIN, run_here
+from tests.support.records import put_record
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint
 
@@ -103,6 +104,73 @@ def markers(repo: GitRepo) -> None:
     line = '  "project": "tidepool",\n'
     both = f"<<<<<<< ours\n{line}=======\n{line.replace('tide', 'rock')}>>>>>>> theirs\n"
     repo.write(PATH, repo.read(PATH).replace(line, both))
+
+
+def stash(repo: GitRepo) -> None:
+    commit(repo)
+    for project, words in (("theirs", "stash -q"), ("ours", "commit -qam ours"), ("", "stash pop -q")):
+        if project:
+            write(repo, project=project)
+        repo.git(*words.split(), check=False)
+
+
+def removed(repo: GitRepo) -> None:
+    """By one side, while the other changed it: there are no markers."""
+    commit(repo)
+    repo.git("checkout", "-q", "-b", "other")
+    repo.git("rm", "-q", PATH)
+    repo.commit("theirs")
+    repo.git("checkout", "-q", "main")
+    write(repo, project="ours")
+    repo.commit("ours")
+    repo.git("merge", "-q", "other", check=False)
+
+
+def harmed(**changes: Any) -> Callable[[GitRepo], None]:
+    """By a merge in which somebody wrote this by hand."""
+
+    def make(repo: GitRepo) -> None:
+        commit(repo)
+        for name in ("other", "main"):
+            repo.git("checkout", "-q", *(("-b",) if name == "other" else ()), name)
+            write(repo, next_actions=["Write", name])
+            repo.commit(name)
+        repo.git("merge", "-q", "other", check=False)
+        write(repo, **changes)
+        repo.commit("merge")
+
+    return make
+
+
+def pulling(ours: str = "", *, is_committed: bool = True) -> Callable[[GitRepo], None]:
+    """Where the upstream has moved on, and ours changed the project, if at all."""
+
+    def make(repo: GitRepo) -> None:
+        commit(repo)
+        origin = repo.path.parent / "origin"
+        repo.git("clone", "-q", "--bare", str(repo.path), str(origin))
+        repo.git("remote", "add", "origin", str(origin))
+        write(repo, project="theirs")
+        repo.commit("theirs")
+        repo.git("push", "-q", "-u", "origin", "main")
+        repo.git("reset", "-q", "--hard", "HEAD~1")
+        if ours:
+            write(repo, project=ours, next_actions=["Write", "Mine"])
+        if ours and is_committed:
+            repo.commit("ours")
+
+    return make
+
+
+def records(line: str) -> Callable[[GitRepo], None]:
+    def make(repo: GitRepo) -> None:
+        commit(repo)
+        put_record(repo.path / ".claude/checkpoints")
+        repo.commit("record")
+        done = repo.run("sh", "-c", f"cd .claude/checkpoints/*/*; {line}")
+        assert done.returncode == 0, done.stderr
+
+    return make
 
 
 def merging(repo: GitRepo) -> None:
@@ -232,6 +300,24 @@ HINTS = [
     Hint("merge/unresolved", conflict, "--take ours"),
     Hint("merge/unresolved", markers, "--take ours"),
     Hint("merge/unresolved", merging),
+    # protocols/validate.py
+    Hint("json/syntax", then(f': > "{PATH}"')),
+    Hint("json/syntax", then(f'printf "%s" "{{" > "{PATH}"')),
+    Hint("json/not-an-object", then(f'echo "[]" > "{PATH}"')),
+    Hint("json/conflict-markers", markers, "--take ours"),
+    Hint("file/missing", then(f'rm "{PATH}"; ln -s nowhere "{PATH}"')),
+    Hint("json/conflict-markers", stash, "--take ours"),
+    Hint("git/unmerged", removed, "--take ours"),
+    # tools/merges/checks.py
+    Hint("merge/lost-entry", harmed(next_actions=["Write", "main"])),
+    Hint("merge/duplicated", harmed(next_actions=["Write", "main", "other"], progress_table=[ROW, ROW])),
+    Hint("upstream/behind", pulling()),
+    Hint("upstream/diverged", pulling("tidepool")),
+    Hint("upstream/uncommitted", pulling("ours", is_committed=False), "mine"),
+    # pipeline
+    Hint("pipeline/changed", records("sed -i 1d *.yaml")),
+    Hint("pipeline/changed", records("git rm -q *.yaml")),
+    Hint("pipeline/broken", records("sed -i s/^/x/ *.yaml")),
 ]
 """Code by code; several rows for one where its hint differs."""
 
@@ -281,7 +367,7 @@ def follow(repo: GitRepo, line: str, answer: str) -> subprocess.CompletedProcess
 
 def find(repo: GitRepo, hint: Hint) -> list[dict[str, Any]]:
     """The findings of that code, without the numbers of lines."""
-    is_rule = isinstance(hint.make, dict)
+    is_rule = isinstance(hint.make, dict) or hint.code.split("/")[0] in ("file", "json") or hint.code == "git/unmerged"
     ran = run_here(*(("validate",) if is_rule else ("doctor", "--check", hint.code)), "--json", cwd=repo.path)
     every = [{**each, "line": 0, "column": 0} for each in json.loads(ran.stdout)["findings"]]
     return [each for each in every if each["code"] == hint.code]

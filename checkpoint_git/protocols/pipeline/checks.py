@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.terminal_text import quote_path
 from checkpoint_git.protocols.check import Context, check
 from checkpoint_git.protocols.pipeline.summary import is_present
 from checkpoint_git.protocols.validate import advise_loss
@@ -18,8 +19,8 @@ def find_broken_records(context: Context) -> Iterator[Finding]:
         return
     from checkpoint_git.protocols.pipeline.records import read_broken
 
-    hint = "restore it from git, or run the phase again: `checkpoint pipeline validate` says all that is wrong"
     for broken in read_broken(context.place, context.env, context.now):
+        hint = f"run the phase again, or take what git has: git restore -- {quote_path(broken.path)}"
         message = f"this pipeline record is passed over: {broken.reason}"
         yield Finding("pipeline/broken", "error", message, broken.path, hint=hint)
 

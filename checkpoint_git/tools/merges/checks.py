@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.terminal_text import join_some, plural, shorten
+from checkpoint_git.core.terminal_text import join_some, plural, quote_path, shorten
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
@@ -82,9 +82,11 @@ def _find_damages(facts: MergeFacts, code: str, harm: Harm, verb: str) -> Iterat
         merge = f'merge {commit} of {first} and {second} ("{shorten(damage.subject, _LONGEST_SUBJECT)}")'
         entries = join_some([entry.said for entry in damage.entries], 3, "; ")
         message = f"{merge} {verb} {'an entry' if count == 1 else f'{count} entries'}: {entries}"
-        hint = f"checkpoint explain-merge {commit} -- {shlex.quote(damage.path)} tells all that it did"
+        hint = f"to see all that it did: checkpoint explain-merge {commit} -- {shlex.quote(damage.path)}"
         if damage.keeper:
-            hint += f"; git show {shlex.quote(f'{damage.keeper[:12]}:{damage.path}')} still has it"
+            hint = f"it is still in git show {shlex.quote(f'{damage.keeper[:12]}:{damage.path}')}"
+        if harm != "blended":
+            hint += f"; to put it back in a commit: checkpoint audit {damage.parents[0][:12]}..{commit} --fix"
         yield Finding(code, "warning", message, damage.path, damage.entries[0].where, hint=hint)
 
 
@@ -98,7 +100,7 @@ def find_unaudited_merges(facts: MergeFacts) -> Iterator[Finding]:
     audit = facts.audit
     if audit.cut:
         message = f"{plural(audit.cut, 'recent merge')} could not be audited: not all that was merged is in this clone"
-        hint = "of a shallow clone fetch the rest: git fetch --unshallow; of a partial one: checkpoint explain-merge"
+        hint = "fetch the rest: git fetch --unshallow; a partial clone fetches as it asks: checkpoint explain-merge"
         yield Finding("merge/not-audited", "note", message, REPOSITORY, hint=hint)
     if audit.waiting:
         count = plural(audit.waiting, "merge")
@@ -131,9 +133,9 @@ def find_coming_conflicts(facts: MergeFacts) -> Iterator[Finding]:
         message = f"{_merge_of(upstream)} will stop at this file: {trouble}"
         if preview.kind == "conflict" and not preview.driven:
             message += "; the merge driver is not set up here, so git will mark lines instead"
-        hint = f"{_command(upstream)} soon: it grows with every commit; then `checkpoint resolve` shows both sides"
+        hint = f"it grows with every commit, and then `checkpoint resolve` decides: {_command(upstream)}"
         if upstream.rebases:
-            hint += "; a rebase here goes commit by commit, and may ask more than once"
+            hint = f"a rebase here goes commit by commit, and may ask more than once; {hint}"
         where = preview.clashes[0].where if preview.clashes else ""
         yield Finding("upstream/conflict", "warning", message, preview.path, where, hint=hint)
 
@@ -163,7 +165,7 @@ def find_coming_errors(facts: MergeFacts) -> Iterator[Finding]:
     for upstream, preview in _list_previews(facts):
         if preview.invalid:
             message = f"merged with {upstream.name} it breaks a rule that both sides keep: {preview.invalid}"
-            hint = f"{_command(upstream)}, then fix it: checkpoint validate"
+            hint = f"then `checkpoint validate` says what to fix: {_command(upstream)}"
             yield Finding("upstream/invalid", "warning", message, preview.path, hint=hint)
 
 
@@ -174,7 +176,8 @@ def find_blocked_pulls(facts: MergeFacts) -> Iterator[Finding]:
         if preview.in_the_way:
             changes = f"it holds something that is not committed, and {upstream.name} changes it too"
             message = f"{changes}: git will not start {_merge_of(upstream)}"
-            hint = "commit it first: it then merges as committed"
+            typed = quote_path(preview.path)
+            hint = f'commit it first: git add -- {typed} && git commit -m "..." -- {typed}'
             yield Finding("upstream/uncommitted", "warning", message, preview.path, hint=hint)
 
 
@@ -191,7 +194,7 @@ def find_clean_merges(facts: MergeFacts) -> Iterator[Finding]:
     message = f"{_lacking(upstream)}: {_merge_of(upstream)} {' and '.join(parts)}"
     if not all(preview.driven for preview in merged):
         message += ", where the merge driver is set up; here git merges line by line"
-    yield Finding("upstream/diverged", "note", message, REPOSITORY, hint=f"{_command(upstream)} before you push")
+    yield Finding("upstream/diverged", "note", message, REPOSITORY, hint=f"before you push: {_command(upstream)}")
 
 
 @check("upstream/behind", "note", remedy="`git pull`")
@@ -200,7 +203,7 @@ def find_news(facts: MergeFacts) -> Iterator[Finding]:
     upstream = facts.upstream
     if upstream is not None and not upstream.ahead and _is_clean(upstream):
         message = f"{_lacking(upstream)}, and they change {_paths(upstream.previews)}"
-        yield Finding("upstream/behind", "note", message, REPOSITORY, hint=f"{_command(upstream)} before you go on")
+        yield Finding("upstream/behind", "note", message, REPOSITORY, hint=f"before you go on: {_command(upstream)}")
 
 
 @check("upstream/unknown", "warning", remedy="`git fetch`, or as the finding says")
@@ -237,6 +240,8 @@ def _merge_of(upstream: Upstream) -> str:
 
 
 def _command(upstream: Upstream) -> str:
+    if upstream.tracked and upstream.ahead:  # git asks how, where no setting says it
+        return f"git pull {'--rebase' if upstream.rebases else '--no-rebase'}"
     return "git pull" if upstream.tracked else f"git merge {shlex.quote(upstream.name)}"
 
 

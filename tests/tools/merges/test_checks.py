@@ -50,8 +50,10 @@ def test_a_loss_names_the_merge_its_parents_the_entry_and_who_has_it() -> None:
     assert found.message == (
         'merge cccccccccccc of 11111111 and 22222222 ("Merge main") lost an entry: blockers[b]: gone'
     )
-    assert f"checkpoint explain-merge {'c' * 12} -- {PATH} tells" in found.hint
-    assert found.hint.endswith(f"git show {'2' * 12}:{PATH} still has it")
+    assert found.hint.startswith(f"it is still in git show {'2' * 12}:{PATH}; ")
+    assert found.hint.endswith(f": checkpoint audit {'1' * 12}..{'c' * 12} --fix")
+    (found,) = damaged(LOST._replace(harm="blended", keeper=""))
+    assert found.hint == f"to see all that it did: checkpoint explain-merge {'c' * 12} -- {PATH}"
 
 
 def test_many_losses_in_one_file_are_one_finding() -> None:
@@ -107,7 +109,7 @@ def test_a_pull_that_only_brings_news_is_a_note() -> None:
     found = only(BOTH._replace(ahead=0, behind=1, previews=(FilePreview(PATH, "whole"),)))
     assert (found.code, found.level) == ("upstream/behind", "note")
     assert found.message == f"origin/main has 1 commit that this branch lacks, and they change {PATH}"
-    assert found.hint == "git pull before you go on"
+    assert found.hint == "before you go on: git pull"
 
 
 def test_a_clean_merge_is_a_note_that_names_what_merges() -> None:
@@ -135,7 +137,7 @@ def test_a_conflict_is_a_warning_at_its_place() -> None:
         found.message
     )
     assert len(found.message) < 300
-    assert "rebase" not in found.hint
+    assert "commit by commit" not in found.hint
 
 
 @pytest.mark.parametrize(
@@ -160,7 +162,7 @@ def test_a_rebase_may_ask_more_than_once() -> None:
 def test_a_merge_with_the_default_branch_is_not_called_a_pull() -> None:
     found = only(BOTH._replace(name="origin/it's", tracked=False, previews=(FilePreview(PATH, "removed-here"),)))
     assert found.message.startswith("a merge with origin/it's will stop at this file")
-    assert found.hint.startswith("git merge 'origin/it'\"'\"'s' soon")
+    assert found.hint.endswith(": git merge 'origin/it'\"'\"'s'")
 
 
 def test_what_is_not_committed_or_comes_out_wrong_is_told_beside() -> None:
