@@ -212,7 +212,7 @@ def test_a_bare_repository_has_no_checkpoints_to_look_at_but_a_server_to_set_up(
     healthy.git("clone", "-q", "--bare", str(healthy.path), str(tmp_path / "bare.git"))
     answers = run_all(tmp_path / "bare.git", (0, 2))
     assert "error" in answers["status"]
-    assert {finding["hint"] for finding in answers["doctor"]["findings"]} == {"run `checkpoint init`"}
+    assert {finding["hint"] for finding in answers["doctor"]["findings"]} == {"set it up: checkpoint init"}
     run_all(healthy.path / ".git", (0, 1, 2))
 
 

@@ -16,7 +16,7 @@ from checkpoint_git.git.refs import Standing
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
 from checkpoint_git.tools.doctor.deployed import FIELDS, LONGEST_SHOWN, SETTING, Claim, Deployed, read_deployed
-from checkpoint_git.tools.setup.checks import REPLACE_DRIVER, SetupFacts, find_broken_driver
+from checkpoint_git.tools.setup.checks import SetupFacts, find_broken_driver, replace_driver
 
 if TYPE_CHECKING:
     from checkpoint_git.tools.doctor.driver_trial import Proof
@@ -116,10 +116,9 @@ def find_failed_proof(facts: TrialFacts) -> Iterator[Finding]:
     if proof is None:
         return
     said = f" (it said: {proof.said})" if proof.said else ""
-    hint = "run `checkpoint init` again; git config merge.checkpoint.driver shows the command"
     setup = facts.context.facts(SetupFacts).installation
-    if setup and not setup.driver:
-        hint = REPLACE_DRIVER
+    command = replace_driver(setup) if setup else "checkpoint init"
+    hint = f"set it up again (git config merge.checkpoint.driver shows the command): {command}"
     crossed = f"in a merge whose common past is a merge itself, {proof.crossed}" if proof.crossed else ""
     for trouble in dict.fromkeys(trouble for trouble in (proof.clean, proof.conflict, crossed) if trouble):
         message = f"the merge driver failed a trial merge: {trouble}{said}"
@@ -140,11 +139,13 @@ def find_failing_hooks(facts: TrialFacts) -> Iterator[Finding]:
         which = f"the {hooks} hook" if len(failures) == 1 else f"the hooks {hooks}"
         if not trouble:
             message = f"{which} found `checkpoint` on your PATH only, which a program with a window may not have"
-            yield Finding("hooks/proof", "note", message, REPOSITORY, hint="run `checkpoint init`")
+            yield Finding("hooks/proof", "note", message, REPOSITORY, hint="set it up again: checkpoint init")
             continue
         said = f" (it said: {shorten(failures[0].said, 200)})" if failures[0].said else ""
         message = f"{which} failed a trial with real git: {trouble}{said}"
-        hint = "run `checkpoint init` again; where the hook has other lines too, see that its line ends are plain"
+        hint = (
+            "see that line ends of the hook are plain, where it has other lines too; then renew ours: checkpoint init"
+        )
         yield Finding("hooks/proof", "error", message, REPOSITORY, hint=hint)
 
 

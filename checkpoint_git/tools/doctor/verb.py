@@ -102,11 +102,12 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         # what an earlier one fixed of the repository is not there any more
         fixed = [fix.fix(look(each), codes, invocation, partial(look, each)) for each in places]
         fixes, found = [one for one, _ in fixed], [left for _, left in fixed]
-    outcome = _report(_join(found), args, invocation.cwd)
+    joined = _join(found)
+    left = [*joined.findings, *(finding for one in fixes for finding in one.findings)]
+    outcome = _report(joined._replace(findings=left), args, invocation.cwd)
     return outcome._replace(
         data={**outcome.data, "fix": _join_data([one.data for one in fixes])},
         blocks=[*dict.fromkeys(block for one in fixes for block in one.blocks), *outcome.blocks],
-        findings=[*outcome.findings, *(finding for one in fixes for finding in one.findings)],
     )
 
 

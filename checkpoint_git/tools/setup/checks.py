@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 
 from checkpoint_git.core.finding import Finding, Level
-from checkpoint_git.core.terminal_text import quote_path, shorten
+from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.git import attributes, driver_settings, refs
 from checkpoint_git.git.clone import find_gaps
@@ -14,12 +14,15 @@ from checkpoint_git.git.repository import read_all_settings, read_repository
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
 from checkpoint_git.protocols.registry import is_merged
-from checkpoint_git.tools.setup.hook_files import HookFile, why_not_extend, write_recipe
+from checkpoint_git.tools.setup.hook_files import HookFile, why_not_extend
 from checkpoint_git.tools.setup.survey import Installation, read_installation
 
 _DRIVER = "checkpoint"
-_INSTALL = "run `checkpoint init`"
-REPLACE_DRIVER = "git config --remove-section merge.checkpoint, then `checkpoint init`"  # init leaves another's alone
+_COMMIT = f"git add :/{attributes.FILE} && git commit -m 'Merge checkpoints by meaning' -- :/{attributes.FILE}"
+_OWN_HOOKS = (
+    'git config core.hooksPath "$(git rev-parse --path-format=absolute --git-common-dir)/hooks" && checkpoint init'
+)
+_INSTALL = "set it up: checkpoint init"
 
 
 class SetupFacts:
@@ -94,9 +97,9 @@ def find_inert_driver(facts: SetupFacts) -> Iterator[Finding]:
     if facts.installation is not None and facts.installation.is_there:
         for path, value in sorted(facts.merge_attributes.items()):
             if value != _DRIVER:
-                hint = (
-                    f"`checkpoint init` (--adopt takes over); what says so: git check-attr --all -- {quote_path(path)}"
-                )
+                hint = _INSTALL
+                if {"work tree", "info"} <= facts.installation.attributes:  # init leaves others' lines alone
+                    hint = "a line below ours says so: remove it from .git/info/attributes, or from .gitattributes"
                 yield Finding("driver/inert", "error", _describe_attribute(value, facts), path, hint=hint)
         yield from _check_attribute_files(facts, facts.installation)
         yield from _check_settings(facts.installation)
@@ -130,10 +133,10 @@ def _check_attribute_files(facts: SetupFacts, setup: Installation) -> Iterator[F
         yield Finding("driver/inert", "warning", message, ".gitattributes", hint=_INSTALL)
     elif facts.has_commits and "HEAD" not in setup.attributes:
         message = ".gitattributes gives checkpoints to the merge driver, but HEAD does not have those lines yet"
-        yield Finding("driver/inert", "note", message, ".gitattributes", hint="commit .gitattributes")
+        yield Finding("driver/inert", "note", message, ".gitattributes", hint=f"commit them: {_COMMIT}")
     elif branch and not attributes.has_attributes(branch.attributes or b""):
         message = f"the default branch ({branch.name}) does not give checkpoints to the merge driver yet"
-        hint = f"bring .gitattributes to it: who works on {branch.name} merges checkpoints as text until then"
+        hint = f"merge this branch into it, or commit .gitattributes there: {branch.name} merges as text until then"
         yield Finding("driver/inert", "note", message, ".gitattributes", hint=hint)
     if setup.settings.get(driver_settings.DRIVER) and "info" not in setup.attributes:
         message = "info/attributes lacks our lines: on branches older than them, git merges checkpoints as text"
@@ -172,7 +175,7 @@ def find_old_textconv(facts: SetupFacts) -> Iterator[Finding]:
     command = facts.installation.settings.get(driver_settings.TEXTCONV, "") if facts.installation else ""
     if driver_settings.is_own_textconv(command):
         message = "git diff shows values instead of lines, so git apply refuses its patches"
-        hint = "run `checkpoint init`: it removes diff.checkpoint.textconv; `checkpoint diff` shows the values"
+        hint = "remove it (`checkpoint diff` shows the values): checkpoint init"
         yield Finding("diff/textconv", "warning", message, REPOSITORY, hint=hint)
 
 
@@ -185,9 +188,11 @@ def find_broken_driver(facts: SetupFacts) -> Iterator[Finding]:
     driver = setup.driver
     if driver is None:
         message = "merge.checkpoint.driver is a command that checkpoint-git did not write"
-        yield Finding("driver/broken", "warning", message, REPOSITORY, hint=f"{REPLACE_DRIVER}, unless you mean it so")
+        yield Finding(
+            "driver/broken", "warning", message, REPOSITORY, hint=f"unless you mean it so: {replace_driver(setup)}"
+        )
         return
-    again = "run `checkpoint init` again with a Python that stays, such as one installed with pipx"
+    again = "set it up with a Python that stays, such as one installed with pipx: checkpoint init"
     gone = f"the driver's file is gone: {driver.driver}" if driver.driver in setup.gone else ""
     if driver.python in setup.gone:
         gone = f"the driver's interpreter is gone or cannot be run: {driver.python}"
@@ -196,6 +201,12 @@ def find_broken_driver(facts: SetupFacts) -> Iterator[Finding]:
         if _is_on_path(facts):
             result = "merges and hooks only work where `checkpoint` is on PATH"
         yield Finding("driver/broken", "error", f"{gone}; {result}", REPOSITORY, hint=again)
+
+
+def replace_driver(setup: Installation) -> str:
+    """The command that puts our merge drivers in the place of others under their names, which init leaves alone."""
+    sections = [one.rstrip(".") for one in driver_settings.foreign_sections(setup.settings) if one.startswith("merge.")]
+    return " && ".join([*(f"git config --remove-section {section}" for section in sections), "checkpoint init"])
 
 
 def _is_on_path(facts: SetupFacts) -> bool:
@@ -230,14 +241,16 @@ def find_unreachable_hooks(facts: SetupFacts) -> Iterator[Finding]:
     if setup.folder.place in ("outside", "nowhere") and (hooks or not setup.hooks):
         where = setup.folder.path or "nowhere"
         message = f"core.hooksPath leads to {where}, outside this repository: git runs none of our hooks"
-        hint = 'call `checkpoint hook NAME "$@"` from the hooks there, or unset core.hooksPath'
+        hint = f'call `checkpoint hook NAME "$@"` from the hooks there, or use this clone\'s own: {_OWN_HOOKS}'
         yield Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
     elif hooks:
         described = ", ".join(f"{hook.name} ({_HOOK_STATES[hook.state]})" for hook in hooks)
         message = f"git does not run {len(hooks)} of our hooks in {setup.folder.path}: {described}"
         by_framework = setup.framework_entry and [hook.name for hook in hooks] == ["pre-commit"]
         recipes = [recipe for hook in hooks if (recipe := _describe_work_by_hand(hook))]  # init leaves those alone
-        hint = "; ".join(recipes[:1]) or ("run `pre-commit install`" if by_framework else _INSTALL)
+        hint = "; ".join(recipes[:1]) or (
+            "as the framework's configuration says: pre-commit install" if by_framework else _INSTALL
+        )
         yield Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
     ours = any(hook.state in ("ours", "block", "moved") for hook in setup.hooks)
     python, driver = setup.settings.get(driver_settings.PYTHON, ""), setup.driver
@@ -249,9 +262,9 @@ def find_unreachable_hooks(facts: SetupFacts) -> Iterator[Finding]:
 
 def _describe_work_by_hand(hook: HookFile) -> str:
     if hook.state == "damaged":
-        return f"take the lines of ours out of {hook.path} by hand, then `checkpoint init`"
+        return f"remove our lines from {hook.path}, beginning and end marks too, then run `checkpoint init`"
     is_closed = hook.state == "foreign" and why_not_extend(hook)
-    return write_recipe(hook.name, hook.path) if is_closed else ""
+    return f'to have it run, call `checkpoint hook {hook.name} "$@"` from {hook.path}' if is_closed else ""
 
 
 def _is_reached(hook: HookFile, setup: Installation) -> bool:
