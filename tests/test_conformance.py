@@ -1,0 +1,77 @@
+"""The vectors of conformance/: our merge keeps them all, worse merges do not, and the files are those that are made."""
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from checkpoint_git.core.jsontext import JsonTextError, scan_tokens
+from checkpoint_git.merge.file import merge_file
+from conformance import make
+from conformance.__main__ import HERE, answer, main, read_profiles, read_vectors
+from conformance.judge import Answer, Vector, both_ways, data_of, judge
+
+PROFILES = list(read_profiles())
+
+
+def merged(vector: Vector) -> Answer:
+    base, ours, theirs = (data_of(vector[name]) for name in ("base", "ours", "theirs"))
+    try:
+        result = merge_file(base, ours, theirs, scan_tokens(json.dumps(vector.get("schema", {}))))
+    except JsonTextError:
+        return Answer(255, ours)
+    return Answer(min(len(result.conflicts), 127), result.data)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_our_merge_answers_every_vector_as_expected_both_ways(profile: str) -> None:
+    found = {vector["id"]: judge(vector, merged(vector)) for vector in both_ways(read_vectors(profile))}
+    assert {name: why for name, why in found.items() if why} == {}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_files_are_those_that_are_made(profile: str) -> None:
+    entry, data = read_profiles()[profile], (HERE / "vectors" / f"{profile}.json").read_bytes()
+    assert (len(read_vectors(profile)), hashlib.sha256(data).hexdigest()) == (entry["vectors"], entry["sha256"])
+    assert read_vectors(profile) == json.loads(json.dumps(list(make.PROFILES[profile][1]())))
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_to_take_a_side_whole_passes_no_profile(profile: str) -> None:
+    vectors = both_ways(read_vectors(profile))
+    for code in (0, 1):
+        assert any(judge(vector, Answer(code, data_of(vector["ours"]))) for vector in vectors)
+
+
+def test_to_give_up_is_right_only_for_what_is_no_json() -> None:
+    gave_up = [(name, judge(one, Answer(255, data_of(one["ours"])))) for name in PROFILES for one in read_vectors(name)]
+    assert {name for name, why in gave_up if not why} == {"text"}
+
+
+def test_the_number_of_vectors_in_the_readme_is_right() -> None:
+    count = sum(profile["vectors"] for profile in read_profiles().values())
+    assert f"Here are {count:,} answers as data" in (HERE / "README.md").read_text("utf-8")
+
+
+def test_any_command_can_be_judged(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    vector = read_vectors("core")[1]
+    command = [sys.executable, "-m", "checkpoint_git", "merge-file", "-q", "%A", "%O", "%B"]
+    assert judge(vector, answer(vector, command)) == ""
+    words = ["--one-way", "--profile", "text", "--", "git", "merge-file", "-q", "%A", "%O", "%B"]
+    monkeypatch.setattr(sys, "argv", ["conformance", *words])
+    assert main() == 0
+    assert capsys.readouterr().out.endswith("33 of 33 as expected, 0 skipped\n")
+    monkeypatch.setattr(sys, "argv", ["conformance", *words[:2], "choices", "--", "true"])
+    assert main() == 1
+    assert "clean, where the sides contradict each other" in capsys.readouterr().out
+
+
+def test_it_runs_without_this_package(tmp_path: Path) -> None:
+    (tmp_path / "conformance").symlink_to(HERE)
+    words = [sys.executable, "-S", "-m", "conformance", "--one-way", "--profile", "text", "--", "true"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "THEIRS is gone" in done.stdout
