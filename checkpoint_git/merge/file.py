@@ -148,13 +148,15 @@ def write_result(context: MergeContext, result: "Result", marker_size: int = 7, 
 def _surroundings(context: MergeContext, eol: str) -> "tuple[str, str]":
     # what is before and after the document's value, three-way: a byte order mark, the final newline
     other = context.theirs if context.target is context.ours else context.ours
-    target, base, others = [
-        ("", "") if root is None else (root.text[: root.start], root.text[root.end :].replace("\r\n", "\n"))
+    (before, after), base, (before_other, after_other) = [
+        ("", "") if root is None else (root.text[: root.start], root.text[root.end :])
         for root in (context.target, context.base, other)
     ]
     if context.base is not None:
-        target = others[0] if target[0] == base[0] else target[0], others[1] if target[1] == base[1] else target[1]
-    return target[0], target[1].replace("\n", eol)
+        before = before_other if before == base[0] else before
+        kept, old, new = [text.replace("\r\n", "\n") for text in (after, base[1], after_other)]
+        after = new.replace("\n", eol) if kept == old != new else after
+    return before, after
 
 
 def _list_choices(result: "Any") -> "list[Choice]":
