@@ -2,7 +2,7 @@
 
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.jsontext import CONTAINERS, Node, join_pointer
-from checkpoint_git.core.jsonwrite import Built, Choice, Entry, shared_ends
+from checkpoint_git.core.jsonwrite import Built, Choice, Entry, Fresh, shared_ends
 from checkpoint_git.merge.items import (
     NATURAL_KEYS,
     canonical_rank,
@@ -102,6 +102,8 @@ def merge_place(
         return Choice(where, ours, base, theirs)
     elif str(name) in LEAF_STRATEGIES:
         return LEAF_STRATEGIES[str(name)](rule, base, ours, theirs) or Choice(where, ours, base, theirs)
+    elif name == "log" and (logged := merge_single_records(rule, base, ours, theirs)):
+        return logged
     if name != "atomic":
         if type(ours.value) is dict and type(theirs.value) is dict:
             return _merge_object(context, schema, where, base, ours, theirs)
@@ -290,6 +292,28 @@ def _merge_list(
     if other is not None:
         return Choice(where, assembled(order), base, assembled(other))
     return assembled(order)
+
+
+def merge_single_records(rule: "Schema", base: "Node | None", ours: Node, theirs: Node) -> "Fresh | None":
+    """The entries of a log that a side holds as one record instead of a list; None for two lists, for one record that
+    both have, and where an entry was changed.
+    """
+    names = key_names(rule)
+    old, left, right = [
+        identify([node] if node and type(node.value) is dict else items_of(node), names)
+        for node in (base, ours, theirs)
+    ]
+    if type(ours.value) is type(theirs.value) and (type(ours.value) is list or left.keys() == right.keys()):
+        return None
+    if type(ours.value) not in CONTAINERS or type(theirs.value) not in CONTAINERS:
+        return None
+    known = [*old.items(), *left.items(), *right.items()]
+    if not names or any(not is_same(node, version.get(one, node)) for one, node in known for version in (left, right)):
+        return None
+    kept = [one for one in old if _stays(one, old, left, right)]
+    versions = [[one for one in side if one not in old or one in kept] for side in (left, right)]
+    order, _ = merge_order(kept, versions[0], versions[1], _ranking(rule, left, right))
+    return Fresh([left.get(one) or right[one] for one in order])
 
 
 def find_names(rule: "Schema", lists: "list[list[Node]]") -> "tuple[str, ...] | None":

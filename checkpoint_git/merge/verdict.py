@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from checkpoint_git.core.jsontext import Node
+from checkpoint_git.core.jsonwrite import OURS, value_of
 from checkpoint_git.core.terminal_text import join_some
 from checkpoint_git.merge.items import NATURAL_KEYS, canonical_text
-from checkpoint_git.merge.places import NEWEST, is_same, members_of, newer_side
+from checkpoint_git.merge.places import NEWEST, is_same, members_of, merge_single_records, newer_side
 from checkpoint_git.merge.strategy import LEAF_STRATEGIES
 
 if TYPE_CHECKING:
@@ -101,6 +102,10 @@ def judge_by_rule(rule: "Schema", sides: Sides, roots: Sides) -> Judgement:
         return judge(sides)
     if name == NEWEST:
         return _judge_newest(rule, sides, roots)
+    if name == "log" and sides.result is not None:
+        logged = merge_single_records(rule, sides.base, sides.first, sides.second)
+        if logged is not None and value_of(logged, OURS) == sides.result.value:
+            return Judgement("combined", "", name)
     merge_leaf = LEAF_STRATEGIES.get(name)
     if merge_leaf is None:
         return judge(sides)

@@ -162,6 +162,9 @@ KINDS: dict[str, Callable[[Value, Operation], None]] = {
     "block": lambda value, op: value["blockers"].append({"id": op.mark, "description": op.mark}),
     "unblock": lambda value, op: _drop(value["blockers"], op.number),
     "merge a request": lambda value, op: value["skill_state"]["merged_prs"].append({"number": op.mark}),
+    "note one request": lambda value, op: value["skill_state"].update(
+        {"merged_prs+": {"number": op.mark, "is": "new"}}
+    ),
     "step": lambda value, op: value.update(step=op.mark),
     "summarise": lambda value, op: value.update(progress_summary=op.mark),
     "note": lambda value, op: value["skill_state"]["notes"].update({op.mark: op.number}),
