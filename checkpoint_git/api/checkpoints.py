@@ -23,7 +23,7 @@ from checkpoint_git.protocols.skill.verbs.reset import reset
 from checkpoint_git.protocols.skill.verbs.resume import ResumeResult, resume
 from checkpoint_git.protocols.skill.verbs.rotate import RotateResult, rotate
 from checkpoint_git.protocols.skill.verbs.show import show
-from checkpoint_git.protocols.skill.verbs.undo import undo
+from checkpoint_git.protocols.skill.verbs.undo import Undone, undo
 from checkpoint_git.protocols.skill.verbs.update import UpdateResult, update
 from checkpoint_git.protocols.skill.views import public_view
 from checkpoint_git.protocols.validate import iterate_checked
@@ -149,8 +149,8 @@ class Checkpoints:
         """Takes an action off the list undone. action: a part of its text, None for the first. after: as for done."""
         return self._record(skill, lambda value: entries.drop(value, self.now, why, action, **after), why, action)
 
-    def undo(self, skill: str) -> list[str]:
-        """Takes back the last write, and brings it back when called again; returns the fields that differ."""
+    def undo(self, skill: str) -> Undone:
+        """Takes back the last write, and brings it back when called again."""
         return undo(self._own_place(skill), skill)
 
     def _record(self, skill: str, change: Record, *texts: str | None) -> EntryResult:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from checkpoint_git.cli.verbs import PLAIN_FORMATS, WITH_FINDINGS
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.version import __version__
 
 HELP_WIDTH = 100
@@ -50,10 +50,13 @@ def find_verb_at(words: list[str]) -> int | None:
 
 class _Parser(argparse.ArgumentParser):
     # argparse with two changes: what it complains about goes through our door, and an option's value may be `--`
+    words: Sequence[str] = ()
 
     def error(self, message: str) -> NoReturn:
         meant = find_meant(message, list(self._option_string_actions))
-        hint = f"did you mean {meant}?" if meant else " ".join(self.format_usage().split()) + ";"
+        usage = " ".join(self.format_usage().split())
+        skill = next((quote_word(word) for word in self.words if not word.startswith("-")), "SKILL")
+        hint = f"did you mean {meant}?" if meant else f"{usage.replace(' SKILL', f' {skill}')};"
         raise UsageError(escape_controls(message), f"{hint} `{self.prog} --help` says more")
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
@@ -99,6 +102,7 @@ def build_parser(
         add_help=False,
         allow_abbrev=False,
     )
+    parser.words = request.words
     module.add_arguments(parser)
     group = parser.add_argument_group("options of every command")
     group.add_argument("--format", choices=formats, default="text", help="how to answer (default: text)")
@@ -117,6 +121,11 @@ def parse(request: Request, module: ModuleType, formats: Sequence[str], exit_cod
     if not getattr(module, "RAW", False):
         args, rest = parser.parse_known_args(request.words)
         if rest and not any(word.startswith("-") for word in rest):
+            texts = [getattr(args, name, None) for name in getattr(module, "SENTENCES", ())]
+            # the value of an option that has a space in it was quoted; behind another, the word may be a part of it
+            is_quoted = any(" " in word for word in request.words)
+            if any(isinstance(text, list) and text for text in texts) or (any(texts) and not is_quoted):
+                parser.error(f"words of a text stand apart, put each text in quotes: {' '.join(rest)}")
             return parser.parse_intermixed_args(request.words)
         if rest:
             parser.error(f"unrecognized arguments: {' '.join(rest)}")

@@ -36,7 +36,10 @@ class Gap(NamedTuple):
 
 def add_gaps(outcome: Outcome, work_tree: str | None, git_dir: str | None, env: Mapping[str, str]) -> Outcome:
     gaps = find_gaps(work_tree, git_dir, env)
-    lines = [Line(f"{gap.message} (fix: {gap.fix})", "warn", hang=2) for gap in gaps]
+    # a finding with the same command says as much of each of these files
+    marked = sum(finding.code == "json/conflict-markers" for finding in outcome.findings)
+    told = f"with {plural(marked, 'checkpoint')} to resolve"
+    lines = [Line(f"{gap.message} (fix: {gap.fix})", "warn", hang=2) for gap in gaps if told not in gap.message]
     data = {**outcome.data, "clone": [gap._asdict() for gap in gaps]}
     return outcome._replace(data=data, summary=[*outcome.summary, *lines])
 

@@ -47,9 +47,14 @@ def name_skill(finding: Finding, path: str) -> Finding:
     """With the name of the file's skill in its hint: a rule looks at a value alone, and writes SKILL."""
     skill = open_room(protocol_of(path) or "skill").layout.find_skill(path) if "SKILL" in finding.hint else ""
     word = escape_controls(quote_word(skill))
-    # a name with quotes shall not end those of a field's name that holds SKILL: the command's own comes first
-    most = -1 if word == skill or finding.where == "/skill" else 1
-    return finding._replace(hint=finding.hint.replace("SKILL", word, most)) if skill else finding
+    if not skill:
+        return finding
+    # the second word of a command; a field's name or a text may hold SKILL, too
+    first, *commands = finding.hint.split("checkpoint ")
+    for at, (verb, _, rest) in enumerate(each.partition(" ") for each in commands):
+        commands[at] = f"{verb} {word}{rest[5:]}" if rest.startswith("SKILL") else commands[at]
+    hint = "checkpoint ".join([first, *commands])
+    return finding._replace(hint=hint.replace("=SKILL", f"={word}") if finding.where == "/skill" else hint)
 
 
 def iterate_checked(files: Iterable[tuple[str, FileContent]], now: int) -> Iterator[Document]:

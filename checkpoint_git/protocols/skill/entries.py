@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill.changes import check_next, check_text, find_done_trouble
-from checkpoint_git.protocols.skill.names import find_choice
+from checkpoint_git.protocols.skill.fields import Understood
+from checkpoint_git.protocols.skill.names import find_choice, spell
 from checkpoint_git.protocols.skill.views import (
     action_text,
-    answer_line,
+    find_answers,
     open_blockers,
     read_list,
     read_objects,
@@ -26,11 +27,12 @@ NEEDS = ("user_decision", "code_fix", "external_dep")
 
 
 class Entry(NamedTuple):
-    """line: what was done. fields: the root fields that changed. id: of the blocker that it is about, else ""."""
+    """line: what was done. fields: of the root, that changed. id: of the blocker that it is about, else ""."""
 
     line: str
     fields: tuple[str, ...]
     id: str = ""
+    understood: tuple[Understood, ...] = ()
 
 
 def note(value: dict[str, Any], text: str) -> Entry:
@@ -55,11 +57,13 @@ def block(
 ) -> Entry:
     """Adds a blocker. needs: one of NEEDS, or what surely means one. blocks: the id of the row that waits."""
     name = _new_id(value, _checked(text))
+    typed, needs = needs, find_choice(needs or "", NEEDS) or needs
     if needs and needs not in NEEDS:
-        needs = find_choice(needs, NEEDS) or needs
+        raise CheckpointError(f"{quote(needs)} does not say who can clear it", f"--needs is one of {', '.join(NEEDS)}")
     members = {"id": name, "description": text, "blocking": blocks, "needs": needs, **(more or {})}
+    understood = (Understood(typed, needs),) if typed and needs and typed != needs else ()
     _list_in(value, "blockers").append({key: member for key, member in members.items() if member is not None})
-    return Entry(f"added blocker {name}: {text}", ("blockers",), name)
+    return Entry(f"added blocker {name}: {text}", ("blockers",), name, understood)
 
 
 def decide(value: dict[str, Any], now: int, answer: str, name: str | None = None) -> Entry | Finding:
@@ -68,19 +72,35 @@ def decide(value: dict[str, Any], now: int, answer: str, name: str | None = None
     if name is None and any(_id(one) == answer for one in waiting):
         command = _commands(value, [one for one in waiting if _id(one) == answer])
         return _refusal("question", f"{quote(answer)} is the question: the answer is missing", command)
-    asked = _choose(value, waiting, name, "question")
+    asked = _choose(value, waiting, name, "question", answer)
     if isinstance(asked, Finding):
         return asked
+    options = [str(each) for each in read_list(asked, "options") if isinstance(each, str)]
+    twins = [each for each in options if spell(each) == spell(_checked(answer))]
+    meant = twins[0] if twins and answer not in options else answer
     question = str(asked.get("description", "")).strip()
-    text = f"{question}{'' if question.endswith('?') else ':'} {_checked(answer)} ({write_instant(now)[:10]})"
+    text = f"{question}{'' if question.endswith('?') else ':'} {meant} ({write_instant(now)[:10]})"
     note(value, text)
-    return Entry(f"decided: {text}{_close(value, asked, now)}", ("context_primer", "blockers"), _id(asked))
+    line = f"decided: {text}{_close(value, asked, now)}"
+    if options and meant not in options:
+        line += f"; the options were {' | '.join(options)}"
+    understood = (Understood(answer, meant),) if meant != answer else ()
+    return Entry(line, ("context_primer", "blockers"), _id(asked), understood)
+
+
+def split_answer(value: dict[str, Any], words: Sequence[str]) -> tuple[str, str | None]:
+    """(the answer, the question's id or None) in the words of a command line; "" where the id is missing."""
+    first = words[0].rstrip(":=") or words[0]
+    if len(words) == 1 or _find_named(value, open_blockers(value), first) or (len(words) == 2 and not first.isalpha()):
+        return " ".join(words[1:]) or first, first if len(words) > 1 else None
+    return " ".join(words), ""
 
 
 def unblock(value: dict[str, Any], now: int, name: str | None = None) -> Entry | Finding:
     """Marks a blocker as resolved. name: its id."""
     others = [one for one in open_blockers(value) if not waits_on_user(one)]
-    asked = [one for one in open_blockers(value) if waits_on_user(one) and name and _id(one) == name]
+    asked = [one for one in open_blockers(value) if waits_on_user(one)]
+    asked = _find_named(value, asked, name) if name and not _find_named(value, others, name) else []
     if asked:
         return _refusal("question", f"{quote(name)} waits on an answer", _commands(value, asked))
     found = _choose(value, others, name, "blocker")
@@ -104,24 +124,21 @@ def drop(
     trouble = find_done_trouble(value, next_action, complete)
     if trouble:
         return trouble
-    actions: list[Any] = value["next_actions"]
-    texts = [action_text(each) for each in actions]
+    texts = [action_text(each) for each in value["next_actions"]]
     exact = [at for at, text in enumerate(texts) if text == action]
     near = exact or [at for at, text in enumerate(texts) if (action or "").casefold() in text.casefold()]
     if not near or (action is not None and len(near) > 1 and not exact):
         problem = "no action has" if not near else f"{len(near)} actions have"
-        hint = "there are: " + "; ".join(shorten(text, 60) for text in texts[:5])
-        return _refusal("which-action", f"{problem} {quote(action)} in it", escape_controls(hint))
-    at = 0 if action is None else near[0]
-    del actions[at]
+        shown, end = [text for text in texts if text.isprintable()][:5], f" --why {quote_word(_checked(why))}"
+        hint = "; ".join(f"checkpoint drop SKILL {quote_word(text)}{end}" for text in shown)
+        return _refusal("which-action", f"{problem} {quote(action)} in it", hint)
+    text = action_text(value["next_actions"].pop(0 if action is None else near[0]))
     if next_action:
-        actions.insert(0, next_action)
+        value["next_actions"].insert(0, next_action)
     if complete:
         value["status"] = "complete"
-    note(value, f"Dropped: {texts[at]}: {_checked(why)} ({write_instant(now)[:10]})")
-    if not complete:
-        return Entry(f"dropped: {texts[at]}", ("next_actions", "context_primer"))
-    return Entry(f"dropped: {texts[at]}; the status is complete", ("next_actions", "context_primer", "status"))
+    note(value, f"Dropped: {text}: {_checked(why)} ({write_instant(now)[:10]})")
+    return Entry(f"dropped: {text}{'; the status is complete' * complete}", ("next_actions", "context_primer"))
 
 
 def _checked(text: str) -> str:
@@ -158,35 +175,36 @@ def _list_in(value: dict[str, Any], *path: str) -> list[Any]:
     return found
 
 
+def _find_named(value: dict[str, Any], found: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    """Those with that id, or the one at that place (blockers.2), or with that id or text in another spelling."""
+    by_id = [one for one in found if _id(one) == name]
+    places = {f"blockers.{at}": one for at, one in enumerate(read_list(value, "blockers"))}
+    by_place = [one for one in found if name and one is places.get(name)]
+    texts = [(one, {spell(_id(one)), spell(str(one.get("description", "")))}) for one in found]
+    return by_id or by_place or [one for one, spelled in texts if name and spell(name) in spelled]
+
+
 def _choose(
-    value: dict[str, Any], found: list[dict[str, Any]], name: str | None, noun: str
+    value: dict[str, Any], found: list[dict[str, Any]], name: str | None, noun: str, answer: str = ""
 ) -> dict[str, Any] | Finding:
     """The one that is named, or the only one; a Finding that lists what there is."""
-    named = [one for one in found if name in (None, _id(one))]
+    named = found if name is None else _find_named(value, found, name)
     if len(named) == 1:
         return named[0]
     if not found:
         return _refusal(noun, f"no {noun} is open", "checkpoint status SKILL")
-    if named and name is not None:
-        return _refusal(noun, f"{len(named)} open {noun}s have the id {quote(name)}", _commands(value, named))
-    which = "say which" if name is None else f"none has the id {quote(name)}"
+    if named and name:
+        message = f"{len(named)} open {noun}s have the id {quote(name)}"
+        return _refusal(noun, message, _commands(value, named, answer))
+    which = f"none has the id {quote(name)}" if name else "say which"
     message = f"{len(found)} {noun}{'s are' if len(found) > 1 else ' is'} open: {which}"
-    return _refusal(noun, message, _commands(value, found))
+    return _refusal(noun, message, _commands(value, found, answer))
 
 
-def _commands(value: dict[str, Any], found: list[dict[str, Any]]) -> str:
-    """What settles each blocker: by its id, or by its place where no id names it alone."""
-    ids = [_id(one) for one in open_blockers(value)]
-    commands = []
-    for one in found[:5]:
-        name = _id(one)
-        if name and ids.count(name) == 1 and escape_controls(name) == name:
-            command = answer_line("SKILL", {**one, "id": name})
-        else:
-            at = next(at for at, each in enumerate(read_list(value, "blockers")) if each is one)
-            command = f"checkpoint update SKILL --blockers.{at}.resolved=true"
-        commands.append(command)
-    return "; ".join(commands)
+def _commands(value: dict[str, Any], found: list[dict[str, Any]], answer: str = "") -> str:
+    """What settles each blocker."""
+    every = find_answers("SKILL", value, answer)
+    return "; ".join([line for one, line in every if any(each is one for each in found)][:5])
 
 
 def _refusal(noun: str, message: str, hint: str) -> Finding:

@@ -44,7 +44,7 @@ def check_skill_name(name: str) -> None:
     """Raises CheckpointError where a skill's name could not be a file's name on every system, or could be a path."""
     trouble = find_name_trouble(name)
     if trouble:
-        close = "".join("-" if letter in _FORBIDDEN else letter for letter in name).strip(" .-~")
+        close = "".join("-" if letter in _FORBIDDEN else letter for letter in find_skill(name) or name).strip(" .-~")
         hint = "a name looks like oc-app-architect" if find_name_trouble(close) else f"try {close}"
         raise CheckpointError(f'invalid name "{escape_controls(shorten(name, 60))}": {trouble}', hint)
 

@@ -51,11 +51,13 @@ _WORDS = {
 }  # fmt: skip
 _NO_SHORT_NAME = frozenset(["version", "state", "record", "skill"])  # parts of names that mean something else, too
 _SYNONYMS = {
-    "complete": ["done", "finished", "completed", "closed"],
+    "complete": ["done", "finished", "completed", "closed", "success"],
     "in_progress": ["wip", "doing", "started", "active", "running", "ongoing"],
     "not_started": ["todo", "pending", "open", "planned", "new"],
     "blocked": ["waiting", "stuck"],
-    "failed": ["error", "broken"],
+    "failed": ["error", "broken", "failure"],
+    "user_decision": ["me", "human", "person"],
+    "external_dep": ["vendor", "third_party"],
 }
 _CHOICES = {word: choice for choice, words in _SYNONYMS.items() for word in words}
 
@@ -84,7 +86,7 @@ def find_nearest(name: str, parent: str) -> str:
     from difflib import get_close_matches
 
     short = _short_names(parent)
-    return next((short[each] for each in get_close_matches(_spell(name[:60]), short, 1, 0.7)), "")
+    return next((short[each] for each in get_close_matches(spell(name[:60]), short, 1, 0.7)), "")
 
 
 @lru_cache
@@ -103,21 +105,22 @@ def _short_names(parent: str) -> dict[str, str]:
     )
 
 
-def _spell(word: str) -> str:
+def spell(word: str) -> str:
     return _split_humps(word).lower().replace("-", "_").replace(" ", "_").replace(".", "_")
 
 
 def _list_forms(name: str) -> tuple[str, ...]:
     """A name as it is spelled here, in the singular and in the plural."""
-    spelled = _spell(name) if len(name) < _LONGEST else ""
+    spelled = spell(name) if len(name) < _LONGEST else ""
     return spelled, f"{spelled}s", spelled.removesuffix("s"), name.lower()
 
 
 def find_choice(text: str, choices: Iterable[str]) -> str:
     """The one of the choices that a text surely means, "" for none: done -> complete, user-decision, external."""
-    known, spelled = list(choices), _spell(text)
-    if spelled in known or _CHOICES.get(spelled) in known:
-        return spelled if spelled in known else _CHOICES[spelled]
+    known, spelled = list(choices), spell(text)
+    same = [each for each in known if spelled.replace("_", "") == each.replace("_", "")]
+    if same or _CHOICES.get(spelled) in known:
+        return same[0] if same else _CHOICES[spelled]
     near = [each for each in known if spelled in each.split("_") or (len(spelled) > 3 and each.startswith(spelled))]
     return near[0] if len(near) == 1 else ""
 
@@ -129,7 +132,7 @@ def find_near_miss(key: str, known: frozenset[str]) -> str | None:
         return None
     from difflib import get_close_matches  # needed for unknown names alone
 
-    spelled = _spell(key)
+    spelled = spell(key)
     swapped = next((name for name in sorted(known) if sorted(name) == sorted(spelled)), None)
     return next(iter(get_close_matches(spelled, known, 1, 0.8)), swapped)
 

@@ -145,9 +145,10 @@ def _find_action(
     rank = None if value is None else find_rank(value, bool(left))
     if value is None or rank is None:
         return None
-    blocker: dict[str, Any] = {}
+    blocker, answer = dict[str, Any](), ""
     if rank in ("decision", "blocked"):
-        blocker = next((one for one in views.open_blockers(value) if rank == "blocked" or views.waits_on_user(one)), {})
+        every = views.find_answers(document.skill, value)
+        blocker, answer = next((each for each in every if rank == "blocked" or views.waits_on_user(each[0])), ({}, ""))
     first = shown = left[0].text if left else ""
     if rank == "decision":
         shown = f"Decide: {views.describe_blocker(blocker)}"
@@ -174,7 +175,7 @@ def _find_action(
         updated_at=views.text_field(value, "updated_at"),
         stale=is_old,
         evidence=find_resolved(document.path, views.text_field(blocker, "proposed_resolution")) or "",
-        answer_with=views.answer_line(document.skill, blocker) if blocker else "",
+        answer_with=answer,
         merged=left[0].merged if left else None,
     )
 

@@ -41,7 +41,6 @@ from checkpoint_git.protocols.skill.verbs.refs import find_refs
 from checkpoint_git.protocols.skill.views import (
     UNREADABLE,
     action_text,
-    answer_line,
     open_blockers,
     outline,
     read_primer,
@@ -140,18 +139,19 @@ def make_parts(facts: Facts) -> PageParts:
 
 def _blockers(facts: Facts, *, waiting: bool) -> Section | None:
     """The decisions that wait on the reader, which are at the top of the page, or all other blockers."""
-    found = [(state, one) for state in facts.states for one in state.blockers if waits_on_user(one) == waiting]
+    every = [(state, *each) for state in facts.states for each in zip(state.blockers, state.answers, strict=True)]
+    found = [each for each in every if waits_on_user(each[1]) == waiting]
     if not found:
         return None
-    shown = [_blocker(state.skill, one, state.rows, named=True) for state, one in found[:_MOST_BLOCKERS]]
+    shown = [_blocker(state, one, answer, named=True) for state, one, answer in found[:_MOST_BLOCKERS]]
     block = items(shown, more=len(found) - len(shown))
     if waiting:
         return Section("decisions", "Decisions waiting on you", [block], count_of(len(found), "decision"), "bad")
     return Section("blockers", "Blockers", [block], count_of(len(found), "blocker"))
 
 
-def _blocker(skill: str, blocker: dict[str, Any], rows: Sequence[dict[str, Any]], *, named: bool) -> Markup:
-    labels = {row["id"]: _words(row.get("label")) for row in rows if isinstance(row.get("id"), str)}
+def _blocker(state: State, blocker: dict[str, Any], answer: str, *, named: bool) -> Markup:
+    labels = {row["id"]: _words(row.get("label")) for row in state.rows if isinstance(row.get("id"), str)}
     texts = {key: _words(blocker.get(key)) for key in ("id", "description", "blocking", "proposed_resolution", "needs")}
     notes: list[Markup | str] = []
     if texts["blocking"]:
@@ -160,9 +160,9 @@ def _blocker(skill: str, blocker: dict[str, Any], rows: Sequence[dict[str, Any]]
         notes.append(f"Proposed: {shorten(texts['proposed_resolution'], 600)}")
     if texts["needs"] and not waits_on_user(blocker):
         notes.append(f"Needs: {shorten(texts['needs'].replace('_', ' '), 60)}")
-    notes.append(code(answer_line(skill, blocker)))
+    notes.append(code(answer))
     text = texts["description"] or texts["id"] or "(no description)"
-    label = badge(skill, "info") if named else badge(shorten(texts["id"] or "?", 60), "warn")
+    label = badge(state.skill, "info") if named else badge(shorten(texts["id"] or "?", 60), "warn")
     return item(shorten(text, 800), label, notes)
 
 
@@ -305,7 +305,8 @@ def _skill(state: State, document: Document) -> Iterator[Markup]:
         rows = [_row(row) for row in state.rows[:_MOST_ROWS]]
         yield grid("Progress", ("Row", "Status", "Id"), rows, len(state.rows) - len(rows))
     if state.blockers:
-        shown = [_blocker(state.skill, one, state.rows, named=False) for one in state.blockers[:_MOST_BLOCKERS]]
+        each = zip(state.blockers[:_MOST_BLOCKERS], state.answers, strict=False)
+        shown = [_blocker(state, one, answer, named=False) for one, answer in each]
         yield items(shown, title="Blockers", more=len(state.blockers) - len(shown))
     if state.actions:
         shown = [

@@ -40,6 +40,8 @@ def read_document(place: Place, skill: str, now: int) -> Document:
 
 
 def missing_checkpoint(place: Place, skill: str) -> CheckpointError:
+    from difflib import get_close_matches
+
     known = [escape_controls(name) for name in store.list_skills(place)]
     if not known:
         return CheckpointError(
@@ -49,5 +51,7 @@ def missing_checkpoint(place: Place, skill: str) -> CheckpointError:
     if twin:  # a second one could not be made beside it
         return CheckpointError(f"{skill} has no checkpoint in {place.directory}", f"did you mean {twin}?")
     shown = ", ".join(known[:_MOST_SHOWN]) + (" ..." if len(known) > _MOST_SHOWN else "")
-    hint = f"there are: {shown}; `checkpoint update {quote_word(skill)}` makes a new one"
+    near = get_close_matches(skill, known, 1, 0.8)
+    meant = f"did you mean {near[0]}? " if near else ""
+    hint = f"{meant}there are: {shown}; `checkpoint update {quote_word(skill)}` makes a new one"
     return CheckpointError(f"{skill} has no checkpoint in {place.directory}", hint)

@@ -97,7 +97,8 @@ def plan_resume(document: Document | None, skill: str, now: int, find_proof: Fin
         go_on = Answer("continue", f"checkpoint resume {word} --continue")
         show = Answer("show", f"checkpoint show {word}")
         why = "; ".join(filter(None, reasons.values()))
-        asked = [Answer("decide", views.answer_line(skill, one)) for one in decisions if "decision" in names]
+        every = views.find_answers(skill, value)
+        asked = [Answer("decide", line) for one, line in every if views.waits_on_user(one) and "decision" in names]
         return Plan(skill, "ask", names, why, orientation, QUESTION, (*asked, go_on, restart, show))
     return Plan(skill, "continue", (), "in progress and fresh", orientation, "", ())
 

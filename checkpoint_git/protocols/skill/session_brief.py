@@ -94,10 +94,9 @@ def brief(
     that it lists and that are not there. now: seconds since 1970.
     """
     waiting = [
-        f"{clean(document.skill, 60)}: {clean(describe_blocker(blocker), _MIDDLE)}"
-        f" - answer: {clean(views.answer_line(document.skill, blocker), _SHORT)}"
+        f"{clean(document.skill, 60)}: {clean(describe_blocker(blocker), _MIDDLE)} - answer: {clean(answer, _MIDDLE)}"
         for document in documents
-        for blocker in views.open_blockers(document.value or {})
+        for blocker, answer in views.find_answers(document.skill, document.value or {})
         if waits_on_user(blocker)
     ]
     lines = _listed("Decisions waiting on the user", waiting, 6)

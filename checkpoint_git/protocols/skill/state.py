@@ -19,6 +19,7 @@ from checkpoint_git.protocols.skill.views import (
     count_rows,
     describe_budget,
     find_age,
+    find_answers,
     is_stale,
     is_unstarted,
     open_blockers,
@@ -41,7 +42,7 @@ class State(NamedTuple):
 
     status: "unreadable" where it is no JSON object, else what it says, "?" where it says nothing. age: seconds since
     updated_at, None where that is no instant. budget: by how much it is over, else "". tickets: a line, "". actions:
-    without those that have shipped: these are (text, evidence). blockers: the open ones.
+    without those that have shipped: these are (text, evidence). blockers: the open ones. answers: what settles each.
     """
 
     skill: str
@@ -62,6 +63,7 @@ class State(NamedTuple):
     actions: list[Action]
     shipped: list[tuple[str, str]]
     blockers: list[dict[str, Any]]
+    answers: list[str]
 
     @property
     def over_budget(self) -> bool:
@@ -71,6 +73,7 @@ class State(NamedTuple):
 class Decision(NamedTuple):
     skill: str
     blocker: dict[str, Any]
+    answer_with: str
 
 
 class Ticket(NamedTuple):
@@ -147,11 +150,13 @@ def find_state(
         actions=actions,
         shipped=shipped,
         blockers=open_blockers(value),
+        answers=[line for _, line in find_answers(document.skill, value)],
     )
 
 
 def find_decisions(states: Sequence[State]) -> list[Decision]:
-    return [Decision(state.skill, blocker) for state in states for blocker in state.blockers if waits_on_user(blocker)]
+    every = [(state, *each) for state in states for each in zip(state.blockers, state.answers, strict=True)]
+    return [Decision(state.skill, one, answer) for state, one, answer in every if waits_on_user(one)]
 
 
 # tickets

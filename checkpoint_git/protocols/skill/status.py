@@ -15,7 +15,7 @@ from checkpoint_git.protocols.skill.layout import check_skill_name
 from checkpoint_git.protocols.skill.read import iterate_documents, missing_checkpoint
 from checkpoint_git.protocols.skill.shipped_actions import read_shipped
 from checkpoint_git.protocols.skill.state import Decision, State, find_decisions, find_states
-from checkpoint_git.protocols.skill.views import UNREADABLE, answer_line, describe_blocker, outline, waits_on_user
+from checkpoint_git.protocols.skill.views import UNREADABLE, describe_blocker, outline, waits_on_user
 
 if TYPE_CHECKING:
     from checkpoint_git.protocols.skill.since import Change
@@ -86,10 +86,7 @@ def summarize_status(question: Question) -> Summary:
         result = status(place, question.now, question.skill, since, in_full=since is not None)
     states, blocks = result.states, list[Block]()
     data: dict[str, Any] = {
-        "decisions": [
-            {"skill": one.skill, **one.blocker, "answer_with": answer_line(one.skill, one.blocker)}
-            for one in result.decisions
-        ]
+        "decisions": [{"skill": one.skill, **one.blocker, "answer_with": one.answer_with} for one in result.decisions]
     }
     if since is not None:
         changed = [
@@ -113,13 +110,18 @@ def summarize_status(question: Question) -> Summary:
                 blocks = _blocks(shown, in_full=question.skill is not None)
                 blocks += [Line("")] if result.findings else []
     if not states:
-        blocks = [Line(f"no checkpoints in {place.directory} yet: checkpoint update SKILL starts one", "dim")]
+        blocks = [
+            Line(
+                f"no checkpoints in {place.directory} yet; start one: checkpoint update build",
+                "dim",
+            )
+        ]
     lead: list[Block] = []
     if result.decisions:
         lead.append(Line(f"{plural(len(result.decisions), 'decision')} waiting on you", "bad", "decision"))
         for one in result.decisions:
             lead.append(Line(f"  {one.skill}: {describe_blocker(one.blocker)}", "bad", hang=4))
-            lead.append(Line(f"    {answer_line(one.skill, one.blocker)}", "dim", hang=4))
+            lead.append(Line(f"    {one.answer_with}", "dim", hang=4))
         lead.append(Line(""))
     return Summary(data, result.findings, lead, blocks)
 
@@ -195,13 +197,13 @@ def _lines(state: State, most: int, *, in_short: bool = False, with_proofs: bool
     elif state.shipped:
         count = plural(len(state.shipped), "action")
         yield Line(f"  {count} passed over as merged: checkpoint status {quote_word(state.skill)}", "dim", hang=4)
-    for blocker in state.blockers:
+    for blocker, answer in zip(state.blockers, state.answers, strict=True):
         name, needs = blocker.get("id", "?"), blocker.get("needs")
         text = f"  blocker {name}: {describe_blocker(blocker)}{f' [needs {needs}]' if needs else ''}"
         is_decision = waits_on_user(blocker)
         yield Line(text, "bad" if is_decision else "warn", "decision" if is_decision else "blocked", 4)
         if not is_decision:  # those have theirs at the top
-            yield Line(f"    {answer_line(state.skill, blocker)}", "dim", hang=4)
+            yield Line(f"    {answer}", "dim", hang=4)
 
 
 # for programs

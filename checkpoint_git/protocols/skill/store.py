@@ -130,8 +130,12 @@ def change_checkpoint(
 
 
 def _refuse_twin(place: Place, skill: str) -> None:
+    known = list_skills(place)
+    if "=" in skill or any(skill == f"{one},{two}" for one in known for two in known):
+        hint = f"name one first: checkpoint update {quote_word((known or ['build'])[0])} --step=..."
+        raise CheckpointError(f"no checkpoint is called {quote(skill)}, and none is started under such a name", hint)
     # they would be one file on macOS and Windows
-    for twin in list_skills(place):
+    for twin in known:
         if twin.casefold() == skill.casefold() and twin != skill:
             message = f"{twin} has a checkpoint here, and {skill} differs from it by capital letters only"
             raise CheckpointError(message, f"write to {twin}, or choose another name")

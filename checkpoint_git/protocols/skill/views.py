@@ -3,7 +3,7 @@
 from typing import Any
 
 from checkpoint_git.core.clock import DAY, read_instant
-from checkpoint_git.core.terminal_text import quote_word, shorten
+from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.protocols.document import Document
 
 STALE_AFTER = 7 * DAY  # seconds without a write, while in progress
@@ -96,14 +96,31 @@ def describe_blocker(blocker: dict[str, Any]) -> str:
     return f"{what} ({'; '.join(more)})" if more else what
 
 
-def answer_line(skill: str, blocker: dict[str, Any]) -> str:
-    """The command that answers a decision, or resolves another blocker."""
-    name = blocker.get("id")
-    words = ["unblock", skill, *([str(name)] if isinstance(name, str | int) else [])]
-    words = ["decide", *words[1:]] if waits_on_user(blocker) else words
-    if words[-1].startswith("-"):
+def find_answers(skill: str, value: dict[str, Any], answer: str = "") -> list[tuple[dict[str, Any], str]]:
+    """Each open blocker with the command that answers the decision, or resolves it: by its id, or by its place where no
+    id names it alone. value: as read, or with numbers as tokens.
+    """
+    blockers = [(one, f"blockers.{at}") for at, one in enumerate(read_list(value, "blockers")) if isinstance(one, dict)]
+    ids = [_blocker_id(one) for one, _ in blockers if is_open(one)]
+    named = [(one, _blocker_id(one), place) for one, place in blockers if is_open(one)]
+    return [
+        (one, answer_line(skill, name if name and ids.count(name) == 1 else at, one, answer)) for one, name, at in named
+    ]
+
+
+def answer_line(skill: str, name: str, blocker: dict[str, Any], answer: str = "") -> str:
+    words = ["decide" if waits_on_user(blocker) else "unblock", quote_word(skill), quote_word(name)]
+    if name.startswith("-") or answer.startswith("-"):
         words.insert(2, "--")
-    return f"checkpoint {' '.join(map(quote_word, words))}" + (' "..."' if words[0] == "decide" else "")
+    end = [] if words[0] == "unblock" else [quote_word(answer) if answer and answer.isprintable() else '"..."']
+    return " ".join(["checkpoint", *words, *end])
+
+
+def _blocker_id(blocker: dict[str, Any]) -> str:
+    """An id that a shell and a terminal take as it is, "" for another."""
+    name = blocker.get("id")
+    text = name.decode() if isinstance(name, bytes) else str(name) if type(name) in (str, int) and name != "" else ""
+    return text if len(text) < 80 and escape_controls(text) == text else ""
 
 
 def is_reviewed(superseded: Any) -> bool:

@@ -16,6 +16,7 @@ from checkpoint_git.protocols.skill.verbs.update import outcome_of_write
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
 
 SUMMARY = "take the first next action off the list and note it as done"
+SENTENCES = ("next",)
 EXAMPLES = """\
   checkpoint done build
   checkpoint done build --next "Write the release notes"

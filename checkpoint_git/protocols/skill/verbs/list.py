@@ -42,7 +42,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
             findings += document.findings
         summaries.append(summary)
         rows.append((document.skill, status, str(summary["updated_at"] or "?"), document.path))
-    blocks: list[Block] = [Line(f"no checkpoints in {place.directory} yet: checkpoint update SKILL starts one", "dim")]
+    blocks: list[Block] = [Line(f"no checkpoints in {place.directory} yet; start one: checkpoint update build", "dim")]
     if rows:
         blocks = [Table(_HEADERS, rows, (0, 1, 2), has_tail=True)]
     gaps = find_conflicts(place.work_tree, place.git_dir, invocation.env)

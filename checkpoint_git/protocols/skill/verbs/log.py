@@ -11,7 +11,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
-from checkpoint_git.core.terminal_text import plural, shorten
+from checkpoint_git.core.terminal_text import plural, quote_word, shorten
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.git.history.log import environment, read_boundary
 from checkpoint_git.git.history.steps import Commit, Step, Touch, read_blob_at_head, read_life_steps
@@ -140,10 +140,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if not skill:
         skills = store.list_skills(place)
         if len(skills) != 1:
-            known = (
-                f"there are: {', '.join(skills[:12])}" if skills else "there is none in the folder; name one that was"
-            )
-            raise CheckpointError("which checkpoint? checkpoint log SKILL", known)
+            known = "; ".join(f"checkpoint log {quote_word(name)}" for name in skills[:12])
+            raise CheckpointError("which checkpoint?", known or "there is none in the folder; name one that was")
         skill = skills[0]
     since = None if args.since is None else read_since(args.since)
     limit = args.limit if args.limit is not None else 0 if since is not None else DEFAULT_LIMIT

@@ -4,14 +4,12 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.skill import changes, entries, store
 from checkpoint_git.protocols.skill.entries import Entry
 from checkpoint_git.protocols.skill.layout import check_skill_name
-from checkpoint_git.protocols.skill.names import find_choice
 from checkpoint_git.protocols.skill.read import missing_checkpoint
 from checkpoint_git.protocols.skill.verbs.update import outcome_of_write
 from checkpoint_git.protocols.skill.views import answer_line
@@ -34,10 +32,11 @@ def record(place: Place, skill: str, now: int, change: Record, on_wait: Tell = l
     def run(value: dict[str, Any] | None) -> dict[str, Any] | Finding:
         if value is None:
             raise missing_checkpoint(place, skill)
-        entry = change(value)
+        status, entry = value.get("status"), change(value)
         if isinstance(entry, Finding):
             return entry
-        found.append(entry)
+        more = ("status",) if value.get("status") != status else ()
+        found.append(entry._replace(fields=(*entry.fields, *more)))
         changes.stamp(value, now)
         return value
 
@@ -54,6 +53,7 @@ class _Verb(NamedTuple):
     arguments: tuple[tuple[str, dict[str, Any]], ...]
     make: Callable[[Namespace, int], Record]
     usage: str | None = None  # None: argparse's own
+    SENTENCES: tuple[str, ...] = ("text", "question", "words", "id", "action", "why", "next", "option")
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.usage = self.usage
@@ -67,23 +67,23 @@ class _Verb(NamedTuple):
         place, tell = find_place(invocation.cwd), say_waiting(invocation.stderr)
         result = record(place, args.skill, invocation.now, self.make(args, invocation.now), tell)
         entry = result.entry or Entry("", ())
-        lines = [Line(entry.line, "good")] if entry.line else []
+        lines = [Line(f"took {typed} for {meant}", "warn") for typed, meant in entry.understood]
+        lines += [Line(entry.line, "good")] if entry.line else []
         if self.name == "ask" and entry.id:
-            command = answer_line(args.skill, {"id": entry.id, "needs": "user_decision"})
+            command = answer_line(args.skill, entry.id, {"needs": "user_decision"})
             lines.append(Line(f"answer it: {command}", "strong"))
         outcome = outcome_of_write(place, invocation, args.skill, self.name, result.written, [*entry.fields], [*lines])
-        return outcome._replace(data={**outcome.data, "id": entry.id or None})
+        understood = [each._asdict() for each in entry.understood]
+        return outcome._replace(data={**outcome.data, "id": entry.id or None, "understood": understood})
 
 
 def _text(name: str, text: str) -> tuple[str, dict[str, Any]]:
-    return name.lower(), {"metavar": name, "help": text}
+    return name.lower(), {"metavar": name, "nargs": "+", "help": text}
 
 
-def _split_answer(words: list[str]) -> tuple[str, str | None]:
-    """(the answer, the question's id or None)."""
-    if len(words) > 2:
-        raise CheckpointError(f"{len(words)} words, where an id and an answer are wanted", "put the answer in quotes")
-    return words[-1], words[0] if len(words) == 2 else None
+def _decide(value: dict[str, Any], now: int, words: list[str]) -> Entry | Finding:
+    answer, name = entries.split_answer(value, words)
+    return entries.decide(value, now, answer, name)
 
 
 _BLOCKS = ("--blocks", {"metavar": "ROW", "help": "the id of the row in progress_table that waits"})
@@ -92,7 +92,7 @@ NOTE = _Verb(
     "keep a key decision",
     '  checkpoint note build "SQLite for storage"',
     (_text("TEXT", "what was decided, in a sentence"),),
-    lambda args, now: lambda value: entries.note(value, args.text),
+    lambda args, now: lambda value: entries.note(value, " ".join(args.text)),
 )
 ASK = _Verb(
     "ask",
@@ -106,14 +106,14 @@ ASK = _Verb(
         ),
         _BLOCKS,
     ),
-    lambda args, now: lambda value: entries.ask(value, args.question, args.option, args.blocks),
+    lambda args, now: lambda value: entries.ask(value, " ".join(args.question), args.option, args.blocks),
 )
 DECIDE = _Verb(
     "decide",
     "answer a decision that waits; the answer is kept as a key decision with its day",
     '  checkpoint decide build "eu-west"\n  checkpoint decide build b41d7 "eu-west"   where several wait',
     (("words", {"metavar": "[ID] ANSWER", "nargs": "+", "help": "the question's id, where several wait; the answer"}),),
-    lambda args, now: lambda value: entries.decide(value, now, *_split_answer(args.words)),
+    lambda args, now: lambda value: _decide(value, now, args.words),
     "%(prog)s [OPTIONS] SKILL [ID] ANSWER",
 )
 BLOCK = _Verb(
@@ -122,36 +122,31 @@ BLOCK = _Verb(
     '  checkpoint block build "The sandbox key is missing" --needs external_dep',
     (
         _text("TEXT", "what blocks the work"),
-        (
-            "--needs",
-            {
-                "type": lambda text: find_choice(text, entries.NEEDS) or text,
-                "choices": entries.NEEDS,
-                "help": "who can clear it",
-            },
-        ),
+        ("--needs", {"metavar": "WHO", "help": f"who can clear it: {', '.join(entries.NEEDS)}"}),
         _BLOCKS,
     ),
-    lambda args, now: lambda value: entries.block(value, args.text, args.needs, args.blocks),
+    lambda args, now: lambda value: entries.block(value, " ".join(args.text), args.needs, args.blocks),
 )
 UNBLOCK = _Verb(
     "unblock",
     "mark a blocker as resolved",
     "  checkpoint unblock build\n  checkpoint unblock build b41d7             where several are open",
-    (("id", {"metavar": "ID", "nargs": "?", "help": "the blocker's id, where several are open"}),),
-    lambda args, now: lambda value: entries.unblock(value, now, args.id),
+    (("id", {"metavar": "ID", "nargs": "*", "help": "the blocker's id or text, where several are open"}),),
+    lambda args, now: lambda value: entries.unblock(value, now, " ".join(args.id) or None),
 )
 DROP = _Verb(
     "drop",
     "take a next action off the list without doing it; the reason is kept as a key decision",
     '  checkpoint drop build "evaluator" --why "the new suite covers it"',
     (
-        ("action", {"metavar": "ACTION", "nargs": "?", "help": "a part of its text; default: the first action"}),
+        ("action", {"metavar": "ACTION", "nargs": "*", "help": "a part of its text; default: the first action"}),
         ("--why --reason", {"metavar": "TEXT", "required": True, "help": "the reason"}),
         ("--next", {"metavar": "TEXT", "help": "what comes next, put first in the list"}),
         ("--complete", {"action": "store_true", "help": "all is done: set status to complete"}),
     ),
     lambda args, now: (
-        lambda value: entries.drop(value, now, args.why, args.action, next_action=args.next, complete=args.complete)
+        lambda value: entries.drop(
+            value, now, args.why, " ".join(args.action) or None, next_action=args.next, complete=args.complete
+        )
     ),
 )

@@ -26,10 +26,10 @@ from checkpoint_git.protocols.skill.resume_brief import (
 from checkpoint_git.protocols.skill.shipped_actions import read_proofs
 from checkpoint_git.protocols.skill.verbs.refs import find_refs
 from checkpoint_git.protocols.skill.views import (
-    answer_line,
     count_rows,
     describe_blocker,
     find_age,
+    find_answers,
     list_requests,
     text_field,
 )
@@ -155,9 +155,9 @@ def _blocks(result: ResumeResult, others: list[str]) -> list[Block]:
     blocks += [Line("")] if plan.orientation else []
     answers = [Line(f"  {answer.name + ':':10} {answer.command}") for answer in plan.answers]
     blockers = list[Block]()
-    for one in context.blockers:
+    for one, line in find_answers(plan.skill, (result.document.value if result.document else None) or {}):
         blockers.append(Line(f"  blocker {one.get('id', '?')}: {describe_blocker(one)}", hang=4))
-        blockers.append(Line(f"    {answer_line(plan.skill, one)}", "dim", hang=4))
+        blockers.append(Line(f"    {line}", "dim", hang=4))
     if "missing" in plan.reasons:
         known, first = (f" (there are: {', '.join(others)})", "") if others else ("", " (after checkpoint init)")
         blocks.append(Line(f"{plan.why}{known}.", "warn", hang=2))

@@ -1,6 +1,5 @@
 """`checkpoint undo`: take back the last write of a checkpoint; what it takes back is kept in turn."""
 
-import os
 from argparse import ArgumentParser, Namespace
 from typing import NamedTuple
 
@@ -22,10 +21,13 @@ go further into the past."""
 
 
 class Undone(NamedTuple):
-    """fields: the root fields that differ. brought_back: what an earlier undo had taken back is there again."""
+    """fields: the root fields that differ. brought_back: what an earlier undo had taken back is there again. exists:
+    whether the checkpoint does; its first write may be what was taken back.
+    """
 
     fields: list[str]
     brought_back: bool
+    exists: bool
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -33,12 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("skill", metavar="SKILL", help="whose last write to take back")
 
 
-def undo(place: Place, skill: str, on_wait: Tell = lambda: None) -> list[str]:
-    """As exchange; returns the root fields that differ."""
-    return exchange(place, skill, on_wait).fields
-
-
-def exchange(place: Place, skill: str, on_wait: Tell = lambda: None) -> Undone:
+def undo(place: Place, skill: str, on_wait: Tell = lambda: None) -> Undone:
     """Exchanges a checkpoint with what its last write replaced.
 
     Raises CheckpointError where nothing is kept, or where the file changed since.
@@ -59,7 +56,7 @@ def exchange(place: Place, skill: str, on_wait: Tell = lambda: None) -> Undone:
         store.keep_write(place, shown, after, before, is_undone=not is_undone)
     there, gone = (jsontext.load(jsontext.decode(data)) if data else {} for data in (before, after))
     names = [name for name in {**there, **gone} if there.get(name) != gone.get(name)]
-    return Undone([name for name in names if name != "updated_at"], is_undone)
+    return Undone([name for name in names if name != "updated_at"], is_undone, before is not None)
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
@@ -67,11 +64,10 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     layout.check_skill_name(args.skill)
     store.check_owner(args.skill, invocation.env)
     place = find_place(invocation.cwd)
-    fields, brought_back = exchange(place, args.skill, say_waiting(invocation.stderr))
+    fields, brought_back, exists = undone = undo(place, args.skill, say_waiting(invocation.stderr))
     path = layout.relative_checkpoint_path(place, args.skill)
-    exists = os.path.lexists(os.path.join(place.top, path))
     done, again = ("brought back", "takes it back again") if brought_back else ("taken back", "brings it back")
     what = f"the last write is {done} ({', '.join(fields)})" if exists else "it is gone, as before its first write"
     line = f"{args.skill}: {what}; checkpoint undo {quote_word(args.skill)} {again}"
-    data = {"skill": args.skill, "path": path, "written": True, "exists": exists, "fields": fields}
-    return Outcome({**data, "brought_back": brought_back}, [Line(line, "good")])
+    data = {"skill": args.skill, "path": path, "written": True, **undone._asdict()}
+    return Outcome(data, [Line(line, "good")])

@@ -25,7 +25,7 @@ _NEW_FIELDS = (NEW_FIELD, "--new_field")
 EXAMPLES = """\
   checkpoint update build --step=sprint-3 --progress_summary="Sprint 2 passed."
   checkpoint update build --context_primer.key_decisions+="SQLite for storage"
-  checkpoint update build --progress_table[sprint-2].status=complete
+  checkpoint update build '--progress_table[sprint-2].status=complete'
   checkpoint update build --blockers+:json='{"id": "b1", "description": "No key yet", "needs": "user_decision"}'
 
 edits:
@@ -151,7 +151,9 @@ def outcome_of_write(
     what = "started" if written.created else "updated"
     changed = f" ({', '.join(fields)})" if fields else ""
     blocks: list[Block] = [Line(f"{skill}: {what}{changed} in {document.path}", "good"), *lines]
-    blocks += [Line(f"{each.message}: {each.hint}", "warn") for each in unseen]
+    # an untracked file is told of once: the doctor has git/untracked as long as it is true
+    told = [each for each in unseen if written.created or each.code == "git/ignored"]
+    blocks += [Line(f"{each.message}: {each.hint}", "warn") for each in told]
     if left:
         hint = f"see checkpoint validate {quote_word(document.path)}"
         blocks.append(Line(f"errors left from before: {left} ({hint})", "warn"))

@@ -1,6 +1,7 @@
 """note, ask, decide, block, unblock, drop: what they write, when they refuse, and that all front doors agree."""
 
 import json
+import re
 import shlex
 from hashlib import sha256
 from pathlib import Path
@@ -59,13 +60,12 @@ def test_a_question_waits_until_it_is_answered(build: Path, project: Path) -> No
 def test_of_several_questions_one_must_be_named(build: Path, project: Path) -> None:
     one, two = (say(project, "ask", "build", question)["id"] for question in ("One", "Two"))
     before = build.read_bytes()
-    for words in (["yes"], ["b9", "yes"], [one]):
+    for words, answer in ((["yes"], "yes"), (["b9", "yes"], "yes"), ([one], '"..."'), (["not", "now"], "'not now'")):
         ran = run_here("decide", "build", *words, cwd=project)
         assert ran.returncode == 1
-        assert f'checkpoint decide build {one} "..."' in ran.stdout
-    assert run_here("decide", "build", one, "not", "quoted", cwd=project).returncode == 2
+        assert f"checkpoint decide build {one} {answer}" in ran.stdout
     assert build.read_bytes() == before
-    assert say(project, "decide", "build", two, "yes")["id"] == two
+    assert say(project, "decide", "build", two, "not", "quoted")["id"] == two
     assert say(project, "decide", "build", "no")["id"] == one
     assert run_here("decide", "build", "no", cwd=project).returncode == 1
 
@@ -234,7 +234,7 @@ def test_python_and_mcp_write_the_same(build: Path, project: Path) -> None:
     api.block("build", "No key", "code_fix")
     api.unblock("build", name_of("No key"))
     api.drop("build", "old", "evaluator")
-    assert api.undo("build") == ["context_primer", "next_actions"]
+    assert api.undo("build") == (["context_primer", "next_actions"], False, True)
     done = read(build)
     for value in (told, said, done):
         value.pop("updated_at")
@@ -298,3 +298,99 @@ def test_every_screen_that_shows_a_blocker_shows_what_resolves_it(build: Path, p
     name = say(project, "block", "build", "No key")["id"]
     for words in (["status"], ["status", "build"], ["next"], ["resume", "build"]):
         assert f"checkpoint unblock build {name}" in run_here(*words, cwd=project).stdout, words
+
+
+REGION = {"id": "b1", "description": "Which region?", "needs": "user_decision", "options": ["eu-west", "us-east"]}
+KEY = {"id": "k2", "description": "No sandbox key", "needs": "external_dep"}
+SAID: list[tuple[list[str], str]] = [
+    (["note", "two", "words"], "noted: two words"),
+    (["note", "--", "--x"], "noted: --x"),
+    (["block", "No", "key", "yet", "--needs", "external"], "took external for external_dep"),
+    (["unblock", "No", "sandbox", "key"], "k2 is resolved"),
+    (["ask", "Which", "key?"], "waits on an answer: Which key?"),
+    (["unblock", "K2"], "k2 is resolved"),
+    (["unblock", "blockers.1"], "k2 is resolved"),
+    (["decide", "EU West"], "took EU West for eu-west"),
+    (["decide", "b1", "eu", "west"], "took eu west for eu-west"),
+    (["decide", "b1:", "neither"], "decided: Which region? neither"),
+    (["decide", "Which region?", "neither"], "the options were eu-west | us-east"),
+    (["drop", "Run", "the", "evaluator", "--why", "x"], "dropped: Run the evaluator"),
+    (["drop", "--why", "too slow", "evaluator"], "dropped: Run the evaluator"),
+]
+REFUSED: list[tuple[list[str], str]] = [
+    (["note"], " build TEXT"),
+    (["ask", "Which", "one?", "--option", "eu", "west"], "put each text in quotes: west"),
+    (["drop", "evaluator", "--why", "too", "slow"], "put each text in quotes: slow"),
+    (["done", "--next", "Ship", "it"], "put each text in quotes: it"),
+    (["done", "2"], " build; `checkpoint done --help`"),
+    (["drop", "zebra", "--why", "{x}"], "checkpoint drop build 'Write the notes API' --why '{x}'"),
+    (["decide", "not", "now"], "checkpoint decide build b1 'not now'"),
+    (["decide", "b2", "eu-west"], "checkpoint decide build b1 eu-west"),
+    (["decide"], " build [ID] ANSWER"),
+    (["unblock", "b1"], 'checkpoint decide build b1 "..."'),
+    (["unblock", "k2", "for", "now"], "checkpoint unblock build k2"),
+    (["block", "x", "--needs", "zebra"], "--needs is one of user_decision, code_fix, external_dep"),
+]
+
+
+@pytest.fixture
+def asked(build: Path) -> Path:
+    build.write_text(checkpoint_text(blockers=[REGION, KEY]), "utf-8")
+    return build
+
+
+@pytest.mark.parametrize(("words", "answer"), SAID, ids=lambda each: " ".join(each) if isinstance(each, list) else "")
+def test_words_are_taken_as_they_are_meant(asked: Path, project: Path, words: list[str], answer: str) -> None:
+    ran = run_here(words[0], "build", *words[1:], cwd=project)
+    assert (ran.returncode, answer in ran.stdout) == (0, True), ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize(("words", "hint"), REFUSED, ids=lambda each: " ".join(each) if isinstance(each, list) else "")
+def test_what_is_refused_says_what_to_type(asked: Path, project: Path, words: list[str], hint: str) -> None:
+    before = asked.read_bytes()
+    ran = run_here(words[0], "build", *words[1:], cwd=project)
+    assert ran.returncode in (1, 2)
+    assert hint in ran.stdout + ran.stderr
+    assert asked.read_bytes() == before
+
+
+def test_the_answer_says_that_the_status_changed_at_every_door(build: Path, project: Path) -> None:
+    text = checkpoint_text(status="blocked", blockers=[KEY])
+    build.write_text(text, "utf-8")
+    assert say(project, "unblock", "build")["fields"] == ["blockers", "status"]
+    build.write_text(text, "utf-8")
+    entry = Checkpoints(project).unblock("build").entry
+    assert entry is not None
+    assert entry.fields == ("blockers", "status")
+
+
+def test_a_name_that_is_misspelt_or_missing_is_named(build: Path, project: Path) -> None:
+    for words, hint in (
+        (["note", "bild", "x"], "did you mean build?"),
+        (["note", ".checkpoints/build.checkpoint.json", "x"], "try build"),
+        (["update", "step=x"], "checkpoint update build --step=..."),
+    ):
+        ran = run_here(*words, cwd=project)
+        assert (ran.returncode, hint in ran.stderr) == (2, True), ran.stderr
+    assert [path.name for path in build.parent.iterdir()] == [build.name]
+
+
+@pytest.mark.parametrize("names", [["b1", "b1"], ["a b", "it's"], ["-x", "\x1b"], ["x" * 200, ""]])
+@pytest.mark.parametrize("needs", ["user_decision", "code_fix"])
+def test_every_command_that_a_screen_prints_for_a_blocker_runs(
+    build: Path, project: Path, names: list[str], needs: str
+) -> None:
+    text = checkpoint_text(
+        status="blocked", blockers=[{"id": name, "description": "Which?", "needs": needs} for name in names]
+    )
+    build.write_text(text, "utf-8")
+    shown = say(project, "status", "build")
+    printed = [run_here(*words, cwd=project).stdout for words in (["status"], ["next"], ["resume", "build"], ["prime"])]
+    found = re.findall(r"(?:checkpoint|answer:) +((?:decide|unblock) build .*)", "\n".join(printed))
+    lines = {line.removeprefix("checkpoint ").rstrip() for line in found}
+    assert len(lines) == 2, printed
+    for line in lines:
+        build.write_text(text, "utf-8")
+        assert run_here(*shlex.split(line), cwd=project).returncode == 0, line
+        assert sum(each.get("resolved", False) for each in read(build)["blockers"]) == 1
+    assert len(shown["decisions"]) == (2 if needs == "user_decision" else 0)

@@ -328,10 +328,12 @@ def test_two_names_that_differ_in_capital_letters_are_refused(build: Path, proje
 
 
 def test_what_is_not_in_git_is_added_by_the_printed_command_from_where_it_was_printed(repo: GitRepo) -> None:
-    repo.write(".checkpoints/build.checkpoint.json", checkpoint_text())
+    repo.write(".checkpoints/deploy.checkpoint.json", checkpoint_text(skill="deploy"))
     deep = repo.path / "a folder/deep"
     deep.mkdir(parents=True)
     said = run_verb(update, "build", "--step=x", cwd=deep).text
     assert "not in git yet: git add ../../.checkpoints/build.checkpoint.json" in said
+    again = run_verb(update, "build", "--step=y", cwd=deep)
+    assert (again.outcome.data["git"], "not in git yet" in again.text) == ("untracked", False)
     repo.run("git", "add", "../../.checkpoints/build.checkpoint.json", cwd=deep)
-    assert "not in git yet" not in run_verb(update, "build", "--step=y", cwd=deep).text
+    assert run_verb(update, "build", "--step=z", cwd=deep).outcome.data["git"] is None
