@@ -13,8 +13,10 @@ from checkpoint_git.disk.discover import find_place
 from checkpoint_git.protocols.contract import Question
 from checkpoint_git.protocols.skill.session_brief import summarize_for_session
 from checkpoint_git.protocols.skill.verbs import next as next_verb
-from checkpoint_git.protocols.skill.verbs import resume
+from checkpoint_git.protocols.skill.verbs import resume, show
 from checkpoint_git.tools.doctor import verb as doctor
+from checkpoint_git.tools.report import verb as report
+from checkpoint_git.tools.status import verb as status
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 from tests.support.verbs import run_verb, seconds
@@ -278,3 +280,34 @@ def test_resume_and_prime_agree_with_the_doctor_on_listed_files(repo: GitRepo, r
     assert (len(told), len(gone)) == (bool(row.finds), bool(row.finds))
     assert row.finds in "".join(told)
     assert row.finds in "".join(gone)
+
+
+def test_every_view_tells_what_is_likely_merged(repo: GitRepo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    build(repo, Row("", (SQUASH,), says("Merge #12, then deploy", "Land #12")))
+    for again in (False, True):
+        for verb, words in ((status, []), (status, ["build"]), (next_verb, ["--all"])):
+            if again:  # it is remembered, and git is not asked
+                monkeypatch.setenv("PATH", str(tmp_path))
+            ran = run_verb(verb, *words, cwd=repo.path, now=on(21), env={})
+            assert "Merge #12, then deploy (#12 is merged)" in ran.text
+            assert "Land #12 (" not in ran.text
+    monkeypatch.undo()
+    ran = run_verb(resume, "build", cwd=repo.path, now=on(21))
+    assert "Next: Merge #12, then deploy (#12 is merged)\n" in ran.text
+    (action,) = ran.outcome.data["next_actions"]
+    assert (action["text"], action["merged"]["sure"]) == ("Merge #12, then deploy", False)
+    assert "2026-03-11" in action["merged"]["evidence"]
+    ran = run_verb(show, "build", cwd=repo.path, now=on(21))
+    assert "next_actions.0: #12 is merged: " in ran.stderr
+    run_verb(report, "-o", str(tmp_path / "page.html"), "--no-doctor", cwd=repo.path, now=on(21))
+    assert "Merge #12, then deploy (#12 is merged)" in (tmp_path / "page.html").read_text()
+
+
+def test_a_shallow_clone_tells_what_it_knows_and_that_it_may_lack_more(repo: GitRepo, tmp_path: Path) -> None:
+    build(repo, Row("", (SQUASH, Step("Sort (#13)", 11)), says("Merge #12", "Merge #13")))
+    repo.git("clone", "-q", "--depth", "1", f"file://{repo.path}", str(tmp_path / "clone"))
+    (tmp_path / "clone/.checkpoints").mkdir()
+    (tmp_path / "clone" / PATH).write_text(repo.read(PATH))
+    ran = run_verb(doctor, "--check", "drift", cwd=tmp_path / "clone", now=on(21), env={})
+    assert sorted(one.code for one in ran.outcome.findings) == ["drift/action-shipped", "drift/history-partial"]
+    assert "#13" in ran.outcome.findings[0].message

@@ -74,6 +74,10 @@ class DocumentSummary(NamedTuple):
     rotates: bool = False
     created_at: int | None = None
 
+    @property
+    def references(self) -> set[str]:
+        return {one for passage in (*self.actions, *self.resolutions) for one in passage.references}
+
     def has_finding(self, code: str) -> bool:
         return any(finding.code == code for finding in self.findings)
 

@@ -141,8 +141,7 @@ class SkillFacts:
 
     @cached_property
     def references(self) -> set[str]:
-        passages = (passage for one in self.summaries for passage in (*one.actions, *one.resolutions))
-        return {reference for passage in passages for reference in passage.references}
+        return {reference for one in self.summaries for reference in one.references}
 
     @fact("the whole history", {})
     def merged(self) -> Mapping[str, Evidence]:
@@ -154,18 +153,9 @@ class SkillFacts:
     @fact("earlier versions of the checkpoints", {})
     def proofs(self) -> Mapping[str, Mapping[str, Evidence]]:
         """What was merged after a checkpoint had asked for it, by path and reference."""
-        from checkpoint_git.protocols.skill.proof import Asking, prove
+        from checkpoint_git.protocols.skill.proof import prove
 
-        asking = (
-            Asking(
-                one.path,
-                one.created_at,
-                one.updated_at,
-                frozenset(name for passage in (*one.actions, *one.resolutions) for name in passage.references),
-            )
-            for one in self.summaries
-        )
-        return prove(self.context.place.top, asking, self.merged)
+        return prove(self.context.place.top, self.summaries, self.merged)
 
     @fact("the recorded commits", {})
     def foreign_commits(self) -> Mapping[str, str]:

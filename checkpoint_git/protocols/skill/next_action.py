@@ -26,6 +26,14 @@ FindProof = Callable[[str, str], Proof | None]  # of an action, by the checkpoin
 FindResolved = Callable[[str, str], str | None]
 
 
+def know_nothing(path: str, text: str) -> None:
+    return None
+
+
+def _beside(text: str, proof: Proof | None) -> str:
+    return f"{text} ({proof.note})" if proof else text
+
+
 class Action(NamedTuple):
     """One of next_actions. at: its place in the list. done_when: its own check, None where it has none. merged: what
     of it is merged, though that may not be all.
@@ -38,7 +46,7 @@ class Action(NamedTuple):
 
     @property
     def shown(self) -> str:
-        return f"{self.text} ({self.merged.note})" if self.merged else self.text
+        return _beside(self.text, self.merged)
 
     @property
     def data(self) -> dict[str, Any]:
@@ -78,11 +86,11 @@ class NextAction(NamedTuple):
 
     @property
     def shown(self) -> str:
-        return f"{self.action} ({self.merged.note})" if self.merged and not self.then else self.action
+        return self.action if self.then else _beside(self.action, self.merged)
 
     @property
     def shown_then(self) -> str:
-        return f"{self.then} ({self.merged.note})" if self.merged and self.then else self.then
+        return _beside(self.then, self.merged) if self.then else ""
 
     @property
     def data(self) -> dict[str, Any]:
@@ -96,8 +104,8 @@ class Queue(NamedTuple):
 
 def plan_queue(
     documents: Sequence[Document],
-    find_proof: FindProof = lambda path, action: None,
-    find_resolved: FindResolved = lambda path, proposal: None,
+    find_proof: FindProof = know_nothing,
+    find_resolved: FindResolved = know_nothing,
     now: int | None = None,
 ) -> Queue:
     """Every skill's next action in order of priority.

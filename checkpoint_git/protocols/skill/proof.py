@@ -1,7 +1,6 @@
 """What merges prove to a checkpoint: only those that came after it had begun to ask for them."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import read_instant
@@ -9,7 +8,7 @@ from checkpoint_git.core.references import find_references
 from checkpoint_git.core.terminal_text import join_some
 from checkpoint_git.git.history.evidence import Evidence
 from checkpoint_git.git.history.history import read_versions
-from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.skill.document_summary import DocumentSummary
 from checkpoint_git.protocols.skill.next_action import Proof
 from checkpoint_git.protocols.skill.requests import find_shipped, find_uses
 from checkpoint_git.protocols.skill.views import list_requests
@@ -19,31 +18,15 @@ _MOST_PATHS = 200  # checkpoints whose earlier versions are looked at
 Merged = Mapping[str, Evidence]  # by reference
 
 
-class Asking(NamedTuple):
-    """A checkpoint that names references. created_at, updated_at: seconds since 1970, None where unknown."""
-
-    path: str
-    created_at: int | None
-    updated_at: int | None
-    references: frozenset[str]
-
-
-def find_asking(document: Document) -> Asking:
-    value = document.value or {}
-    instants = (read_instant(value.get(key)) for key in ("created_at", "updated_at"))
-    created, updated = (instant[0] if instant else None for instant in instants)
-    return Asking(document.path, created, updated, _find_named(value))
-
-
-def prove(work_tree: str, asking: Iterable[Asking], merged: Merged) -> dict[str, dict[str, Evidence]]:
+def prove(work_tree: str, asking: Iterable[DocumentSummary], merged: Merged) -> dict[str, dict[str, Evidence]]:
     """By path and reference. Raises CheckpointError where git cannot tell how the checkpoints were before."""
     proofs, doubtful = dict[str, dict[str, Evidence]](), dict[str, int]()
-    for path, created, updated, references in asking:
-        known = ((one, merged[one]) for one in references if one in merged)
-        own = proofs[path] = {one: evidence for one, evidence in known if evidence.when >= (created or 0)}
-        between = [one.when for one in own.values() if updated is None or one.when <= updated]
+    for each in asking:
+        known = ((one, merged[one]) for one in each.references if one in merged)
+        own = proofs[each.path] = {one: found for one, found in known if found.when >= (each.created_at or 0)}
+        between = [one.when for one in own.values() if each.updated_at is None or one.when <= each.updated_at]
         if between and len(doubtful) < _MOST_PATHS:
-            doubtful[path] = min(between)
+            doubtful[each.path] = min(between)
     for path, data in read_versions(work_tree, [*doubtful], min(doubtful.values())) if doubtful else ():
         written, named = _read_version(data)
         for reference in [one for one, evidence in proofs[path].items() if evidence.when <= written]:
@@ -52,18 +35,15 @@ def prove(work_tree: str, asking: Iterable[Asking], merged: Merged) -> dict[str,
     return proofs
 
 
-def _read_version(data: bytes) -> tuple[int, frozenset[str]]:
+def _read_version(data: bytes) -> tuple[int, set[str]]:
     """(when it was written, what it names); (-1, nothing) where it cannot be read."""
     try:
         value = jsontext.load(jsontext.decode(data))
     except jsontext.JsonTextError:
-        return -1, frozenset()
+        return -1, set()
     instant = read_instant(value.get("updated_at")) if isinstance(value, dict) else None
-    return (instant[0], _find_named(value)) if instant else (-1, frozenset())
-
-
-def _find_named(value: dict[str, Any]) -> frozenset[str]:
-    return frozenset(one for texts in list_requests(value) for text in texts for one in find_references(text))
+    texts = (text for texts in list_requests(value) for text in texts) if instant else ()
+    return instant[0] if instant else -1, {one for text in texts for one in find_references(text)}
 
 
 def judge_action(text: str, merged: Merged) -> Proof | None:

@@ -11,7 +11,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import join_some, plural, quote_word, shorten
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import views
-from checkpoint_git.protocols.skill.next_action import Action, FindProof, split_actions
+from checkpoint_git.protocols.skill.next_action import Action, FindProof, know_nothing, split_actions
 from checkpoint_git.protocols.skill.views import read_list, read_objects, text_field
 
 Decision = Literal["continue", "ask", "complete", "start_fresh"]
@@ -45,11 +45,7 @@ class Plan(NamedTuple):
     answers: tuple[Answer, ...]
 
 
-def _know_nothing(path: str, action: str) -> None:
-    return None
-
-
-def plan_resume(document: Document | None, skill: str, now: int, find_proof: FindProof = _know_nothing) -> Plan:
+def plan_resume(document: Document | None, skill: str, now: int, find_proof: FindProof = know_nothing) -> Plan:
     """The plan for a skill's checkpoint; None: it has none."""
     if document is None:
         return Plan(skill, "start_fresh", ("missing",), f"{skill} has no checkpoint yet", (), "", ())
@@ -134,7 +130,7 @@ class Context(NamedTuple):
     recently_done: list[tuple[str, str]]
 
 
-def find_context(document: Document | None, find_proof: FindProof = _know_nothing) -> Context:
+def find_context(document: Document | None, find_proof: FindProof = know_nothing) -> Context:
     """The context in a checkpoint's public part; items of the wrong type are left out."""
     value = (document.value if document else None) or {}
 

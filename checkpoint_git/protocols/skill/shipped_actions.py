@@ -71,11 +71,12 @@ def read_proofs(
     if place.work_tree is None or not any(any(_find_naming(document)[1:]) for document in documents):
         return {}, []
     from checkpoint_git.git.history.merged import read_merged
-    from checkpoint_git.protocols.skill.proof import find_asking, prove
+    from checkpoint_git.protocols.skill.document_summary import summarize_document
+    from checkpoint_git.protocols.skill.proof import prove
 
-    asking = [find_asking(document) for document in documents]
+    asking = [summarize_document(document) for document in documents]
+    references = {reference for one in asking for reference in one.references}
     try:
-        references = {reference for one in asking for reference in one.references}
         return prove(place.work_tree, asking, read_merged(place.work_tree, references)), []
     except CheckpointError as error:
         message = f"the history could not be asked what has shipped: {error.message}"

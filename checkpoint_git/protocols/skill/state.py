@@ -10,6 +10,7 @@ from checkpoint_git.protocols.skill.next_action import (
     Action,
     FindProof,
     NextAction,
+    know_nothing,
     plan_queue,
     sort_actions,
     split_actions,
@@ -105,9 +106,7 @@ class Thread(NamedTuple):
         return " + ".join(words)
 
 
-def find_states(
-    documents: Iterable[Document], now: int, find_proof: FindProof = lambda path, action: None
-) -> list[State]:
+def find_states(documents: Iterable[Document], now: int, find_proof: FindProof = know_nothing) -> list[State]:
     """The states of all documents, what matters most first; those with nothing to do last, the newest of them first.
 
     No document is held longer than it is looked at. find_proof: as plan_queue takes it.
@@ -124,9 +123,7 @@ def find_states(
     return sorted(newest, key=lambda state: order.get(state.skill, len(order)))
 
 
-def find_state(
-    document: Document, now: int, tickets: str = "", find_proof: FindProof = lambda path, action: None
-) -> State:
+def find_state(document: Document, now: int, tickets: str = "", find_proof: FindProof = know_nothing) -> State:
     """One document's state. tickets: its line, which other documents have a part in."""
     value = document.value or {}
     actions, shipped = split_actions(document, find_proof)

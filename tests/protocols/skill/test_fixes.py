@@ -62,6 +62,13 @@ def test_what_is_done_keeps_its_order_by_time_and_no_new_entry_is_dropped() -> N
         "Merge #12, then deploy",
         "After #12 lands, deploy",
         "Follow up on #12",
+        "Rebase #12",
+        "Rebase on #12",
+        "Reopen #12",
+        "Finish PR #12",
+        "Address the review comments on #12",
+        "Open PR #12",
+        "Get #12 through QA",
         {"text": "Merge #12", "done_when": "make check"},
         "Merge #99",
         3,
@@ -72,6 +79,13 @@ def test_an_action_that_is_not_wholly_proven_stays(action: Any) -> None:
     mended = mend(checkpoint(next_actions=["Write", action]), *shipped(1))
     assert mended.done == []
     assert mended.value["next_actions"] == ["Write", action]
+
+
+@pytest.mark.parametrize(
+    "action", ["Ship #12", "Land PR 12", "Review #12 and merge", "Get #12 approved", "PR #12: merge"]
+)
+def test_an_action_that_only_asks_to_merge_or_review_is_moved(action: str) -> None:
+    assert mend(checkpoint(next_actions=["Write", action]), *shipped(1)).value["next_actions"] == ["Write"]
 
 
 def test_the_last_action_of_work_in_progress_stays_for_somebody_to_say_what_is_next() -> None:

@@ -12,7 +12,8 @@ from checkpoint_git.git.clone import find_conflicts
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.read import iterate_documents, read_document
 from checkpoint_git.protocols.skill.resume_brief import plan_resume
-from checkpoint_git.protocols.skill.views import public_view
+from checkpoint_git.protocols.skill.shipped_actions import read_proofs
+from checkpoint_git.protocols.skill.views import list_requests, public_view
 
 SUMMARY = "show a checkpoint's whole content, or its public part"
 EXAMPLES = """\
@@ -35,7 +36,7 @@ def show(place: Place, skill: str | None, now: int) -> list[Document]:
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
     contents, blocks, findings = dict[str, Any](), list[Block](), list[Finding]()
-    choices = list[dict[str, str]]()
+    choices, merged = list[dict[str, str]](), list[dict[str, Any]]()
     place = find_place(invocation.cwd)
     for gap in find_conflicts(place.work_tree, place.git_dir, invocation.env):  # stdout holds the file's text
         invocation.stderr.write(f"{gap.message} (fix: {gap.fix})\n")
@@ -46,12 +47,14 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         contents[document.skill] = public_view(document.value) if args.public else document.value
         if args.skill is not None and not args.public:
             choices = _list_choices(document, args, invocation)
+            merged = _list_merged(find_place(invocation.cwd), document, args, invocation)
         text = (document.text or "").removeprefix(jsontext.BYTE_ORDER_MARK)
         if args.public:
             text = jsonwrite.render(public_view(jsontext.scan_tokens(text)))
         blocks += [Line(document.path, "strong")] if args.skill is None else []
         blocks += [Line(line.rstrip("\r")) for line in text.rstrip("\n").split("\n")]
-    return Outcome({"public": args.public, "checkpoints": contents, "choices": choices}, blocks, findings)
+    data = {"public": args.public, "checkpoints": contents, "choices": choices}
+    return Outcome({**data, "merged": merged} if merged else data, blocks, findings)
 
 
 def _list_choices(document: Document, args: Namespace, invocation: Invocation) -> list[dict[str, str]]:
@@ -65,3 +68,18 @@ def _list_choices(document: Document, args: Namespace, invocation: Invocation) -
     if getattr(args, "format", "text") == "text":
         invocation.stderr.write("".join(f"{escape_controls(line)}\n" for line in lines))
     return [answer._asdict() for answer in answers]
+
+
+def _list_merged(place: Place, document: Document, args: Namespace, invocation: Invocation) -> list[dict[str, Any]]:
+    """The next actions of which something is merged; also on stderr."""
+    proofs = read_proofs(place, [document])[0].get(document.path)
+    if not proofs:
+        return []
+    from checkpoint_git.protocols.skill.proof import judge_action
+
+    actions = enumerate(list_requests(document.value or {})[0])
+    found = [(at, proof) for at, text in actions if (proof := judge_action(text, proofs))]
+    lines = [f"next_actions.{at}: {proof.note}: {proof.evidence}" for at, proof in found]
+    if getattr(args, "format", "text") == "text":
+        invocation.stderr.write("".join(f"{escape_controls(line)}\n" for line in lines))
+    return [{"at": at, **proof._asdict()} for at, proof in found]
