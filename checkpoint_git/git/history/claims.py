@@ -35,7 +35,7 @@ _REVERT = r"(?i)(?:revert(?:s|ed)?|back(?:s|ed)? out|roll(?:s|ed)? ?back)\b[:\s]
 _RELAND = r"(?i)(?:reapply|re-apply|reland|re-land)\b"
 _QUOTED = r'(?i)^(?P<verbs>(?:(?:Revert|Reapply) ")+)(?P<quoted>.*?)"+(?P<rest>[^"]*)$'
 _UNDONE = r"(?m)(?:\bThis (?:commit )?|^[ \t]*)[Rr]evert" + REVERTED_IDS
-_REVERTED_BELOW = r"(?im)^\s*(?:This )?reverts (?:pull request |merge request |PR |MR )?(?P<what>\S+)"
+_REVERTED_BELOW = r"(?im)^[ \t]*(?:This )?reverts (?:pull request |merge request |PR |MR )?(?P<what>\S+)"
 
 _MERGE_OF_NUMBER = (
     r"(?i)^(?:Merge|Merged|Merges|Auto merge of|Land|Landed)\s+"
@@ -71,12 +71,13 @@ _NOT_CLOSED = (
     r"(?i)^(?:'s)?\s+(?:regression|fallout|follow|aftermath|breakage|leftover|review|comment|typo|conflict|part\b|"
     r"\(?part(?:ial)?ly)"
 )
-_BETWEEN = rf"(?i)^(?:\s*(?:,|&|and|;)\s*)+(?:the\s+)?(?:{_CLOSING}:?\s+)?(?:(?:issue|ticket|PR)\s+)?$"
+_BETWEEN = rf"(?i)^\s*(?:(?:,|&|and|;)\s*)+(?:the\s+)?(?:{_CLOSING}:?\s+)?(?:(?:issue|ticket|PR)\s+)?$"
 _BEFORE_FIRST = r"(?i)^(?:the\s+)?(?:(?:issues?|tickets?|PRs?)\s+|<|\[)?$"
 _TRAILERS = (
     r"(?im)^(?:PR-URL|Pull-Request|Merge-Request|Reviewed-on|Merged-PR)\s*:\s*<?(?P<what>\S.*)$|"
     r"^See merge request (?P<seen>\S+)\s*$"
 )
+_MAX_TITLE = 1_000  # characters
 _NEAR = 60  # characters around a reference in which words decide about it
 
 # A dependency bot's message quotes another project's release notes, closing keywords and all.
@@ -151,7 +152,7 @@ def _find_merged_number(commit: Commit, subject: str) -> dict[str, str]:
 
 def _find_in_title(commit: Commit) -> dict[str, str]:
     # The first line below a merge commit's subject is the title of the pull request
-    title = commit.body.strip().partition("\n")[0]
+    title = commit.body.strip().partition("\n")[0][:_MAX_TITLE]
     if _is_unfinished(title) or _read_revert(title)[0]:
         return {}
     return {**_find_leading_ticket(commit, title), **_find_suffix(commit, title)}
@@ -224,20 +225,18 @@ def _find_closed(_: Commit, text: str) -> dict[str, str]:
     spans = (keyword.span() for keyword in re.finditer(_CLOSED_BELOW, text))
     ends = [end for start, end in spans if not re.search(_NOT_CLOSING, text[max(start - _NEAR, 0) : start])]
     mentions = find_mentions(text) if ends else []  # most texts close nothing
-    return {reference: CLOSES_RULE for end in ends for reference in _listed_after(text, end, mentions)}
-
-
-def _listed_after(text: str, at: int, mentions: list[Mention]) -> list[str]:
-    listed: list[str] = []
-    joint = _BEFORE_FIRST
-    for index in range(bisect_left(mentions, at, key=lambda one: one.start), len(mentions)):
-        mention = mentions[index]
-        if mention.start >= at and not re.match(joint, text[at : min(mention.start, at + _NEAR)]):
-            break
-        if not re.match(_NOT_CLOSED, text[mention.end : mention.end + _NEAR]):
-            listed.append(mention.reference)
-        at, joint = mention.end, _BETWEEN
-    return listed
+    listed, done = list[str](), 0  # how many mentions are behind us: a list that an earlier keyword began goes on here
+    for at in ends:
+        joint = _BEFORE_FIRST
+        for index in range(bisect_left(mentions, at, key=lambda one: one.start), len(mentions)):
+            mention = mentions[index]
+            is_far = mention.start >= at and not re.match(joint, text[at : min(mention.start, at + _NEAR)])
+            if is_far or index < done:
+                break
+            if not re.match(_NOT_CLOSED, text[mention.end : mention.end + _NEAR]):
+                listed.append(mention.reference)
+            at, joint, done = mention.end, _BETWEEN, index + 1
+    return dict.fromkeys(listed, CLOSES_RULE)
 
 
 _SUBJECT_RULES = (

@@ -132,7 +132,13 @@ def test_a_mention_is_no_claim(subject: str, body: str, parents: int) -> None:
     assert merged_by(subject, body, parents) == set()
 
 
-@pytest.mark.parametrize("piece", ["#", "#1 ", "closes #1 ", '"', 'Revert "', "(", "(#1) ", "a/", "fix ", "ABC-1 "])
+FAR_APART = f"fixes #1{' ,  ,' * 11}x #2 "
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["#", "#1 ", "closes #1 ", "fixes #1, ", FAR_APART, '"', 'Revert "', "(", "(#1) ", "a/", "fix ", "ABC-1 ", "\n"],
+)
 def test_a_hostile_message_is_read_in_linear_time(piece: str) -> None:
     def read(size: int) -> None:
         text = piece * (size // len(piece))
