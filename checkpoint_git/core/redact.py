@@ -53,12 +53,8 @@ def redact(text: str) -> str:
         text = _ADDRESS.sub(f"{HIDDEN}@", text)
     text = _PREFIXED.sub(HIDDEN, text)
     for pattern in (_ANNOUNCED, _OPTION, _BEARER):
-        text = pattern.sub(_keep_announcement, text)
+        text = pattern.sub(rf"\g<1>{HIDDEN}", text)
     return _RUN.sub(_hide_run, text)
-
-
-def _keep_announcement(found: re.Match[str]) -> str:
-    return f"{found[1]}{HIDDEN}"
 
 
 def _hide_run(found: re.Match[str]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from typing import Literal, NamedTuple
 
 from checkpoint_git.git import objects
-from checkpoint_git.protocols.registry import path_patterns, protocol_of
+from checkpoint_git.protocols.registry import KINDS, protocol_of
 
 
 class Staged(NamedTuple):
@@ -19,7 +19,7 @@ class Loss(NamedTuple):
 
 
 def pathspecs() -> list[str]:
-    return [top_glob(pattern) for pattern in path_patterns()]
+    return [top_glob(kind.pattern) for kind in KINDS]
 
 
 def top_glob(pattern: str) -> str:

@@ -20,7 +20,7 @@ from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.mcp.calls import LIMIT, Answer, Reply, World, answer, check_arguments, fail
 from checkpoint_git.mcp.notices import MIME_TYPE, SCHEME, Context, Notices, find_named, find_uri, take_snapshot, unknown
-from checkpoint_git.mcp.tools import Tool, choose_tools, needs_consent, show_checkpoint
+from checkpoint_git.mcp.tools import Tool, choose_tools, show_checkpoint
 from checkpoint_git.protocols.contract import skill_layout
 
 READ_TIMEOUT = 120.0  # seconds
@@ -91,7 +91,7 @@ class Agent:
             raise unknown("tool", params.name)
         asked = params.arguments or {}
         found = check_arguments(tool.name, tool.verb, tool.input_schema, asked)
-        if found is None and needs_consent(tool, asked):
+        if found is None and tool.destructive and asked.get("confirm") is not None:
             consent = await ask_consent(tool, ctx, params)
             if isinstance(consent, types.InputRequiredResult):
                 return consent

@@ -76,10 +76,6 @@ def _roll_back(asked: Arguments, world: World) -> Reply:
     return plan if confirm is None else run_verb("restore-point", scope, words, world)
 
 
-def needs_consent(tool: Tool, asked: Arguments) -> bool:
-    return tool.destructive and asked.get("confirm") is not None
-
-
 _RUNS: dict[str, Run] = {
     "checkpoint_status": _calls("status", brief="--brief", since="--since"),
     "checkpoint_next": _calls("next", all="--all"),

@@ -131,10 +131,6 @@ PROTOCOLS = (
 KINDS = tuple([kind for row in PROTOCOLS for kind in row.kinds])
 
 
-def find_row(name: str) -> Row:
-    return next(row for row in PROTOCOLS if row.name == name)
-
-
 def protocol_of(path: str) -> "str | None":
     """The kind's name. path: any, with "/" between its parts."""
     kind = find_kind(path)
@@ -155,10 +151,6 @@ def is_merged(path: str) -> bool:
 
 def attribute_patterns() -> "list[str]":
     return [kind.pattern for kind in KINDS if kind.is_merged]
-
-
-def path_patterns() -> "list[str]":
-    return [kind.pattern for kind in KINDS]
 
 
 def append_only_patterns() -> "list[str]":

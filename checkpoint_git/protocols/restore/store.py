@@ -20,7 +20,7 @@ from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.git import private_objects
 from checkpoint_git.git.objects import Blobs, read_blobs, read_tree
 from checkpoint_git.git.run import run_git
-from checkpoint_git.protocols.registry import find_row
+from checkpoint_git.protocols.registry import PROTOCOLS
 from checkpoint_git.protocols.restore import layout, rules
 from checkpoint_git.protocols.restore.contents import Entry, Location, read_entry
 from checkpoint_git.protocols.restore.file_writes import reporting
@@ -185,7 +185,8 @@ def exclude_from_git(workspace: Workspace) -> None:
     out = run_git(words, workspace.root, env=private_objects.quiet_env(workspace.env)).out
     path = os.fsdecode(out.rstrip(b"\n"))
     before = read_if_there(path) or b""
-    after = put_block(before, "".join(f"/{pattern}\n" for pattern in find_row("restore").local).encode())
+    patterns = [pattern for row in PROTOCOLS for pattern in row.local]
+    after = put_block(before, "".join(f"/{pattern}\n" for pattern in patterns).encode())
     if after != before:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         write_file(path, after)

@@ -8,7 +8,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.protocols.skill.changes import Edit, make_edits
 from checkpoint_git.protocols.skill.layout import check_skill_name
-from checkpoint_git.protocols.skill.read import read_document, read_documents
+from checkpoint_git.protocols.skill.read import iterate_documents, read_document
 from checkpoint_git.protocols.skill.store import check_owner
 from checkpoint_git.protocols.skill.verbs.update import update
 from checkpoint_git.protocols.skill.views import action_text, public_view, read_list
@@ -51,7 +51,7 @@ def write_fields(
     check_skill_name(name)
     check_owner(name, env)
     place = find_place(cwd)
-    existing = {document.skill: document.value or {} for document in read_documents(place, now)}
+    existing = {document.skill: document.value or {} for document in iterate_documents(place, now)}
     written = update(place, name, plan_edits(fields, existing.get(name, {})), now).written
     return written.document.path, written.refused, written.arisen
 

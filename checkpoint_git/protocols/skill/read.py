@@ -15,13 +15,10 @@ Files = Iterable[tuple[str, FileContent]]
 _MOST_SHOWN = 12  # skills named in a hint
 
 
-def read_documents(place: Place, now: int) -> list[Document]:
-    """Every checkpoint of a place, sorted by path; what cannot be read is a document whose finding says why."""
-    return list(iterate_documents(place, now))
-
-
 def iterate_documents(place: Place, now: int) -> Iterator[Document]:
-    """The same one by one, each read when its turn comes: for verbs that keep little of a document."""
+    """Every checkpoint of a place, sorted by path, each read when its turn comes; what cannot be read is a document
+    whose finding says why.
+    """
     return iterate_checked(store.read_files(place), now)
 
 

@@ -51,7 +51,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     if args.editor:
         return _document(settings_of_vscode(list_schemas()))
     if args.matcher:
-        return _document(github_matcher())
+        return _document({"problemMatcher": [{"owner": "checkpoint", "pattern": [_PATTERN]}]})
     if args.name == _META_SCHEMA:
         return Answer([files(merge).joinpath("x_merge_schema.json").read_text("utf-8")], 0)
     schemas = list_schemas()
@@ -91,10 +91,6 @@ def settings_of_vscode(schemas: "list[Exported]") -> dict[str, Any]:
             ],
         },
     }
-
-
-def github_matcher() -> dict[str, Any]:
-    return {"problemMatcher": [{"owner": "checkpoint", "pattern": [_PATTERN]}]}
 
 
 # the schemas themselves

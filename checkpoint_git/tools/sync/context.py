@@ -1,5 +1,6 @@
 """What one sync is about: which branch of which remote, how this clone merges, who commits. It changes nothing."""
 
+import os
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -10,11 +11,11 @@ from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.git.driver_settings import DRIVER, Choices, read_driver_command
 from checkpoint_git.git.repository import read_all_settings
-from checkpoint_git.git.run import clean_env
+from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.tools.sync.commits import Identity
 from checkpoint_git.tools.sync.decide import Rules, Take
 from checkpoint_git.tools.sync.remote import network_env
-from checkpoint_git.tools.sync.state import Names, name_refs, read_local
+from checkpoint_git.tools.sync.state import Names, name_refs
 
 ATTEMPTS, TIMEOUT = 200, 120.0
 _BAD_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^[-/.]|/\.|[/.]$|\.lock(/|$)|^refs/|^(HEAD|@)$")
@@ -68,7 +69,7 @@ def open_context(
     handed = {key: value for key, value in env.items() if key.startswith("GIT_CONFIG")}
     own = {**clean_env(env), **handed, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
     settings = read_all_settings(top, own)
-    local = read_local(top, own)
+    local = os.fsdecode(run_git(["symbolic-ref", "-q", "HEAD"], top, env=own, check=False).out).strip()
     target = _find_target(settings, local, wish)
     driver = read_driver_command(settings.get(DRIVER, ""))
     choices = driver.choices if driver else Choices()

@@ -63,10 +63,6 @@ def name_refs(remote: str, branch: str) -> Names:
     return Names(*(f"{_HOME}/{kind}/{remote}/{branch}" for kind in Names._fields))
 
 
-def read_local(cwd: str, env: Env) -> str:
-    return os.fsdecode(run_git(["symbolic-ref", "-q", "HEAD"], cwd, env=env, check=False).out).strip()
-
-
 def read_ref(cwd: str, name: str, env: Env) -> str:
     words = ["rev-parse", "-q", "--verify", f"{name}^{{commit}}"]
     return run_git(words, cwd, env=env, check=False).out.decode().strip()
