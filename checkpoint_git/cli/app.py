@@ -15,7 +15,7 @@ from checkpoint_git.cli.render.screen import encode_text, read_screen
 from checkpoint_git.cli.verbs import DEFAULT_VERB, SHORT_VERBS, VERBS, load_verb
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation, Outcome
-from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.core.terminal_text import escape_controls, quote_path, shorten
 from checkpoint_git.version import __version__
 
 CLEAN, FINDINGS, COULD_NOT_RUN, BUG, INTERRUPTED = 0, 1, 2, 3, 130
@@ -101,13 +101,23 @@ def _run_and_report(words: list[str], program: str) -> int:
     except KeyboardInterrupt:
         return _report_interrupt(words)
     except CheckpointError as error:
-        return _report_error(words, error)
+        return _report_error(words, _look_below(error))
     except OSError as error:  # one that no command expected, such as a full disk
         place = f"{error.filename}: " if isinstance(error.filename, str) else ""
         message = f"{place}{error.strerror or error}"
         return _report_error(words, CheckpointError(message, "fix that and try again"))
     except Exception as error:
         return _report_bug(words, error)
+
+
+def _look_below(error: CheckpointError) -> CheckpointError:
+    from checkpoint_git.disk.discover import MissingPlaceError, find_below
+
+    below = find_below(error.start) if isinstance(error, MissingPlaceError) else ""
+    if below:
+        folder = escape_controls(quote_path(os.path.relpath(below, getattr(error, "start", ""))))
+        error.hint = f"there is one below: checkpoint -C {folder} status; else {error.hint}"
+    return error
 
 
 def _run(words: list[str], program: str) -> int:

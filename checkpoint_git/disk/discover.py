@@ -7,7 +7,17 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 
 _DIRECTORY = ".checkpoints"
+_MOST_FOLDERS = 1_000
+_DEEPEST = 2
 _MISSING_HINT = "run `checkpoint init` where they should live"
+
+
+class MissingPlaceError(CheckpointError):
+    """No .checkpoints upward from start."""
+
+    def __init__(self, message: str, hint: str, start: str) -> None:
+        super().__init__(message, hint)
+        self.start = start
 
 
 class Place(NamedTuple):
@@ -40,7 +50,21 @@ def find_place(start: str) -> Place:
     hint = f"is it left out of this sparse checkout? git sparse-checkout add {_DIRECTORY}; else {_MISSING_HINT}"
     bounds = f", up to the repository's root {top}" if top else ""
     message = f"there is no {_DIRECTORY} folder in {start} or above it{bounds}"
-    raise CheckpointError(message, hint if is_sparse else _MISSING_HINT)
+    raise MissingPlaceError(message, hint if is_sparse else _MISSING_HINT, start)
+
+
+def find_below(folder: str) -> str:
+    """A folder below with .checkpoints, not deep, "" where there seems to be none, and outside git."""
+    if find_repository(folder) is None:
+        return ""
+    for count, (path, names, _) in enumerate(os.walk(folder)):
+        if _DIRECTORY in names:
+            return path
+        if count > _MOST_FOLDERS:
+            break
+        is_deep = os.path.relpath(path, folder).count(os.sep) >= _DEEPEST
+        names[:] = [] if is_deep else sorted(name for name in names if name[0] != "." and name != "node_modules")
+    return ""
 
 
 def plan_place(start: str) -> Place:

@@ -197,6 +197,14 @@ def test_being_unable_to_go_on_is_told_with_a_hint(tmp_path: Path) -> None:
         assert "checkpoint init" in done.stderr.splitlines()[1]
 
 
+def test_without_a_folder_upward_one_below_is_named(repo: GitRepo) -> None:
+    repo.write("a/it's/.checkpoints/build.checkpoint.json", checkpoint_text())
+    for words in ([], ["next"], ["list"]):
+        hint = run_checkpoint(*words, cwd=repo.path).stderr.splitlines()[1]
+        assert hint.startswith("  there is one below: checkpoint -C 'a/it'\"'\"'s' status; else run ")
+    assert "below" not in run_checkpoint("next", cwd=repo.path.parent).stderr
+
+
 @pytest.mark.parametrize("words", [["--json", "list"], ["list", "--format", "json"], ["nonsense", "--json"]])
 def test_errors_are_json_where_json_was_asked_for(words: list[str], tmp_path: Path) -> None:
     done = run_checkpoint(*words, cwd=tmp_path)

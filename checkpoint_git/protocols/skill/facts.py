@@ -19,6 +19,7 @@ from checkpoint_git.git.history.log import has_commits
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.protocols.check import Context, fact
 from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.document_summary import DocumentSummary, read_summaries, summarize_document
 from checkpoint_git.protocols.skill.generated_files import choose_reading, find_readings, is_path_like
@@ -170,9 +171,10 @@ class SkillFacts:
     @fact("the index", ())
     def unmerged(self) -> Sequence[str]:
         place = self.context.place
-        start = f"{relative_path(place.directory, place.top)}/"
+        # at the top, other folders' and protocols' too: who stands there has to resolve them
+        start = "" if place.root == place.top else f"{relative_path(place.root, place.top)}/"
         names = worktree.read_unmerged(place.top, clean_env(self.context.env))
-        return [name for name in names if name.startswith(start)]
+        return [name for name in names if name.startswith(start) and is_merged(name)]
 
     @fact("the git directory", "")
     def operation(self) -> str:

@@ -80,6 +80,8 @@ def _fold_group(group: Sequence[Finding], most: int, command: str) -> Iterator[t
 def _shared_fix(group: Sequence[Finding]) -> str:
     """The hint that settles them all, "" where there is none."""
     hint, fix = group[0].hint, f"--fix={group[0].code}"
+    if all(one.hint.startswith("checkpoint resolve ") for one in group):
+        return "checkpoint resolve"
     if len({one.hint for one in group}) == 1 or not all(one.hint.endswith(fix) for one in group):
         return hint if all(one.hint == hint for one in group) else ""
     every = " --all" if any("checkpoint -C " in one.hint for one in group) else ""

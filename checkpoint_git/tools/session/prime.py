@@ -10,7 +10,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.core.untrusted_text import clean, count_tokens, quote
-from checkpoint_git.git.clone import find_gaps
+from checkpoint_git.git.clone import find_conflicts, find_gaps
 from checkpoint_git.protocols.contract import Question, read_summaries
 from checkpoint_git.tools.session import agent_hooks
 from checkpoint_git.tools.session.agent_hooks import SHAPES, HookInput, read_hook_input, render_shape
@@ -90,9 +90,8 @@ def prime(
         lines += [clean(describe_work(work), 240)] if work else []
     lines += [line for summary in summaries[1:] for line in summary.lines]
     lines += [line for summary in summaries for line in summary.details]
-    if lines:
-        gaps = find_gaps(place.work_tree, place.git_dir, env)
-        lines += [clean(f"{gap.message} (fix: {gap.fix})", 240) for gap in gaps]
+    find = find_gaps if lines else find_conflicts
+    lines += [clean(f"{gap.message} (fix: {gap.fix})", 240) for gap in find(place.work_tree, place.git_dir, env)]
     if told is not None and place.git_dir:
         write_start(place.git_dir, told.session, anew=told.is_new)
     return fit(lines, tokens)

@@ -43,6 +43,18 @@ def test_one_cause_that_one_command_fixes_is_one_line_with_that_command() -> Non
     assert said(found[:2]) == [("2 files moved: a/ -> b/ (build)", found[0].hint)]
 
 
+def test_conflicts_are_one_line_with_the_command_that_decides_them_all() -> None:
+    found = [finding("merge/unresolved", each, hint=f"checkpoint resolve {each}") for each in "abcde"]
+    assert [hint for _, hint in said(found)] == ["checkpoint resolve"]
+
+
+def test_one_command_for_several_folders_goes_to_all_of_them() -> None:
+    code = "drift/project-dir"
+    hints = (f"if so: checkpoint {folder}doctor build --fix={code}" for folder in ("", "-C 'it'\"'\"'s' "))
+    found = [finding(code, "build", str(at), hint=hint, cause="wrong") for at, hint in enumerate(hints)]
+    assert [hint for _, hint in said(found)] == [f"if so: checkpoint doctor --all --fix={code}"]
+
+
 def test_what_each_has_its_own_command_for_is_folded_from_the_fourth_on() -> None:
     found = [finding("drift/stale-blocked", f"s{at}", hint=f"ask {at}", cause="wait") for at in range(4)]
     assert [hint for _, hint in said(found[:3])] == ["ask 0", "ask 1", "ask 2"]
