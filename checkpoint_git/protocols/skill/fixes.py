@@ -20,7 +20,7 @@ from checkpoint_git.protocols.fix import Done, FileFix, FixPlan
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.changes import KEPT_DONE
 from checkpoint_git.protocols.skill.facts import SkillFacts
-from checkpoint_git.protocols.skill.generated_files import is_path_like
+from checkpoint_git.protocols.skill.generated_files import expand_braces, is_path_like
 from checkpoint_git.protocols.skill.read import check_files
 from checkpoint_git.protocols.skill.requests import asks_only_to_merge, find_shipped, is_resolved_by
 from checkpoint_git.protocols.skill.rotation import Moved, find_merged, history_document, history_marks, plan_rotation
@@ -181,7 +181,7 @@ def _follow_renames(value: dict[str, Any], found: list[Finding], facts: Facts, m
     # notes behind the path stay
     files, done = read_primer(value, "generated_files"), []
     for at in _indexes(found, "/context_primer/generated_files", files):
-        for old, new in facts.renames.get(at, ()):
+        for old, new in _join_moves(listed_path(files[at]), facts.renames.get(at, ())):
             entry = files[at]
             text = listed_path(entry)
             is_plain = is_path_like(new) and not any(letter in new and letter not in old for letter in "{},;*?[")
@@ -192,6 +192,14 @@ def _follow_renames(value: dict[str, Any], found: list[Finding], facts: Facts, m
                 where = f"/context_primer/generated_files/{at}"
                 done.append(Done("drift/file-missing", where, f"{old} is called {new} now"))
     return done
+
+
+def _join_moves(text: str, moves: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
+    """The one move of a folder where braces name several files and all of them went there."""
+    folders = {tuple(path.rpartition("/")[0] + "/" for path in move) for move in moves}
+    stay = all(old.rpartition("/")[2] == new.rpartition("/")[2] for old, new in moves)
+    is_one = len(moves) > 1 and stay and len(folders) == 1 and len(expand_braces(text)) == len(moves)
+    return [(old, new) for old, new in folders] if is_one else moves
 
 
 def _rotate(value: dict[str, Any], found: list[Finding], facts: Facts, moved: list[Moved]) -> list[Done]:

@@ -123,6 +123,25 @@ def test_a_renamed_file_gets_its_new_name_and_keeps_its_notes(entry: Any, after:
     assert renamed(entry) == after
 
 
+@pytest.mark.parametrize(
+    ("entry", "moves", "after"),
+    [
+        ("a/{x,y}.ts (all)", [("a/x.ts", "b/x.ts"), ("a/y.ts", "b/y.ts")], "b/{x,y}.ts (all)"),
+        ("a/*.ts", [("a/*.ts", "b/*.ts")], "b/*.ts"),
+        ("a/{x,y}.ts", [("a/x.ts", "b/x.ts"), ("a/y.ts", "c/y.ts")], None),
+        ("a/{x,y}.ts", [("a/x.ts", "b/x.ts"), ("a/y.ts", "b/z.ts")], None),
+        ("a/{x,y,z}.ts", [("a/x.ts", "b/x.ts"), ("a/y.ts", "b/y.ts")], None),
+    ],
+)
+def test_braces_and_patterns_follow_a_move_of_all_their_files(
+    entry: str, moves: list[tuple[str, str]], after: str | None
+) -> None:
+    value = checkpoint(context_primer={"generated_files": [entry]})
+    found = ("drift/file-missing", "/context_primer/generated_files/0")
+    mended = mend(value, found, facts=Facts(renames={0: moves}))
+    assert mended.value["context_primer"]["generated_files"] == [after or entry]
+
+
 @pytest.mark.parametrize("entry", ["a/{old,older}.ts", "a/old.ts and a/old.ts", 3, {"path": 3}])
 def test_an_entry_that_cannot_be_rewritten_for_certain_stays(entry: Any) -> None:
     assert renamed(entry) == entry
