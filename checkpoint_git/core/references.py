@@ -107,7 +107,8 @@ def _read_spoken(match: re.Match[str]) -> list[str]:
 
 def _read_named(match: re.Match[str]) -> list[str]:
     repository = (match["repository"] or "").lower()
-    if not repository and re.search(_COUNTED, match.string[max(match.start() - _WORDS_BEFORE, 0) : match.start()]):
+    before = match.string[max(match.start() - _WORDS_BEFORE, 0) : match.start()]
+    if not repository and before[-2:].strip(" -").isalpha() and re.search(_COUNTED, before):
         return []
     return [f"{repository}{match['sign']}{int(number)}" for number in _numbers(match)]
 

@@ -20,7 +20,7 @@ _Decide = Callable[[Sequence[Told], frozenset[str], Pairs], dict[str, _Answer]]
 _MAX_SUBJECT = 1_000  # characters
 _AT_ONCE = 1_000  # commits that are asked for on one command line
 # Commits that are read for all references together: each costs as much as git takes to list forty subjects.
-_MOST_READ = 4_000
+_MOST_READ = 2_400
 _FEWEST = 12  # for one reference, however many are asked for
 
 _SINGLE = 16  # questions about ancestry that are asked one by one, whatever the history's length
