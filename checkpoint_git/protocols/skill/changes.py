@@ -290,15 +290,22 @@ def _find_item(items: list[Any], edit: Edit, at: int) -> int:
         if isinstance(item, dict) and any(_plain(item.get(name)) == step.name for name in _ID_NAMES):
             if step.bracketed:
                 return index
-            by_id = path_text((*edit.path[:at], Step(step.name, bracketed=True), *edit.path[at + 1 :]))
-            typed, end = f"--{path_text(edit.path)}", "=..."
-            if edit.word.startswith(typed):
-                end = _shown(edit.word.removeprefix(typed))
-            raise CheckpointError(f"{quote(edit.word)}: {before} is a list", f"by its id it is --{by_id}{end}")
-    raise CheckpointError(
-        f"{quote(edit.word)}: {before} has no item {quote(step.name)}",
-        f"name an item by number or by id: {before}.0, {before}[id]; add one with --{before}+:json=...",
-    )
+            line = _by_id(edit, at, step.name)
+            raise CheckpointError(f"{quote(edit.word)}: {before} is a list", f"by its id it is {line}")
+    from difflib import get_close_matches
+
+    ids = {names.spell(name): name for item in items for name in _names_of(item)[1:2]}
+    near = get_close_matches(names.spell(step.name), ids, 1, 0.6)
+    hint = f"name an item by number or by id: {before}.0, {before}[id]"
+    hint = f"did you mean this: {_by_id(edit, at, ids[near[0]])}" if near else hint
+    message = f"{quote(edit.word)}: {before} has no item {quote(step.name)}"
+    raise CheckpointError(message, f"{hint}; add one with --{before}+:json=...")
+
+
+def _by_id(edit: Edit, at: int, name: str) -> str:
+    path, typed = (*edit.path[:at], Step(name, bracketed=True), *edit.path[at + 1 :]), f"--{path_text(edit.path)}"
+    end = edit.word.removeprefix(typed) if edit.word.startswith(typed) else "=..."
+    return quote_word(f"--{path_text(path)}{end}")
 
 
 def _plain(value: Any) -> Any:

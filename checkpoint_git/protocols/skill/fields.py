@@ -15,7 +15,7 @@ from checkpoint_git.protocols.skill.changes import Edit, Step, find_item, path_t
 
 Schema = Mapping[str, Any]
 _GLOBAL_OPTIONS = frozenset(["format", "help", "json", "new-field", "no-color", "quiet", "version"])
-_BOOLEANS = {"true": True, "yes": True, "false": False, "no": False}
+_BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _TYPES: dict[type, str] = {bytes: "number", bool: "boolean", list: "array", dict: "object", str: "string"}
 
 
@@ -69,7 +69,17 @@ def _understand(value: Any, reader: _Reader) -> Edit:
     if edit.action == "remove":
         return edit._replace(path=tuple(path))
     rules = child_rules(reader.schema, rules, "") if edit.action == "append" else rules
-    return edit._replace(path=tuple(path), value=_read(edit.value, rules, held, where, reader))
+    kind = _TYPES.get(type(held), "string")
+    if isinstance(edit.value, str) and edit.action == "replace" and kind != "string" and ":json=" not in edit.word:
+        rules = rules if rules.keys() & {"type", "enum", "examples"} else {"type": kind, "kept": True}
+    value = _read(edit.value, rules, held, where, reader)
+    if rules.get("kept") and kind in ("array", "object") and isinstance(value, str):
+        message = f"{quote(edit.word)}: {path_text(tuple(path))} is not a text, and would be lost"
+        raise CheckpointError(message, "name what is in it, add to a list with +=, or replace it with :json=")
+    if rules.get("kept"):
+        told = f"a text, where a {kind} was" if isinstance(value, str) else f"a {kind}, as before"
+        reader.taken.append(Understood(edit.value or '""', told))
+    return edit._replace(path=tuple(path), value=value)
 
 
 def _find_name(name: str, where: str, own: frozenset[str], reader: _Reader) -> tuple[str, ...]:

@@ -3,36 +3,30 @@
 from collections.abc import Iterable
 from functools import lru_cache
 
-ROOT = frozenset(
-    [
-        "protocol_version", "skill", "project", "project_dir", "created_at", "updated_at", "phase", "step", "status",
-        "progress_summary", "progress_table", "context_primer", "blockers", "next_actions", "recently_done", "pm_refs",
-        "depends_on", "cost", "eval_scores", "telemetry_handle", "handoffs", "findings", "candidate", "verified_at",
-        "verified_for_sha", "record_updated_at", "superseded", "skill_state",
-    ]
-)  # fmt: skip
-ADDED_IN_1_1 = frozenset(
-    [
-        "cost", "eval_scores", "telemetry_handle", "handoffs", "findings", "candidate", "verified_at",
-        "verified_for_sha", "record_updated_at",
-    ]
-)  # fmt: skip
-ROW = frozenset(["id", "label", "status", "estimate", "notes"])
-BLOCKER = frozenset(
-    ["id", "description", "blocking", "needs", "proposed_resolution", "resolved", "resolved_at", "options"]
-)
-ACTION = frozenset(["text", "done_when"])
-PM_REF = frozenset(["provider", "id", "url", "role", "created_by_skill", "first_seen_at"])
+ROOT = frozenset([
+    "protocol_version", "skill", "project", "project_dir", "created_at", "updated_at", "phase", "step", "status",
+    "progress_summary", "progress_table", "context_primer", "blockers", "next_actions", "recently_done", "pm_refs",
+    "depends_on", "cost", "eval_scores", "telemetry_handle", "handoffs", "findings", "candidate", "verified_at",
+    "verified_for_sha", "record_updated_at", "superseded", "skill_state",
+])  # fmt: skip
+ADDED_IN_1_1 = frozenset([
+    "cost", "eval_scores", "telemetry_handle", "handoffs", "findings", "candidate", "verified_at", "verified_for_sha",
+    "record_updated_at",
+])  # fmt: skip
 CONTEXT_PRIMER = frozenset(["key_decisions", "generated_files", "user_preferences"])
 COST = frozenset(["total_usd", "budget_usd", "by_phase", "by_model", "currency"])
-EVAL_SCORE = frozenset(["rubric", "score", "max", "at", "dimensions"])
-TELEMETRY = frozenset(["enabled", "id", "sink", "since"])
 SKILL_STATE = frozenset(["last_run", "streak", "run_history", "merged_prs"])
 
 # the objects with names of their own, by their path without numbers and ids; all others are open to any name
 KNOWN = {
-    "": ROOT, "context_primer": CONTEXT_PRIMER, "cost": COST, "progress_table": ROW, "blockers": BLOCKER,
-    "next_actions": ACTION, "pm_refs": PM_REF, "eval_scores": EVAL_SCORE, "telemetry_handle": TELEMETRY,
+    "": ROOT, "context_primer": CONTEXT_PRIMER, "cost": COST,
+    "progress_table": frozenset(["id", "label", "status", "estimate", "notes"]),
+    "blockers": frozenset(
+        ["id", "description", "blocking", "needs", "proposed_resolution", "resolved", "resolved_at", "options"]),
+    "next_actions": frozenset(["text", "done_when"]),
+    "pm_refs": frozenset(["provider", "id", "url", "role", "created_by_skill", "first_seen_at"]),
+    "eval_scores": frozenset(["rubric", "score", "max", "at", "dimensions"]),
+    "telemetry_handle": frozenset(["enabled", "id", "sink", "since"]),
 }  # fmt: skip
 # what is said at the root and is below it
 _BELOW = {

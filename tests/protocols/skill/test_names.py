@@ -3,8 +3,8 @@
 import pytest
 
 from checkpoint_git.protocols.skill.names import (
+    KNOWN,
     ROOT,
-    ROW,
     find_choice,
     find_meaning,
     find_near_miss,
@@ -37,7 +37,7 @@ def test_a_misspelt_name_is_recognized(key: str, meant: str | None) -> None:
 
 def test_swapped_letters_count_in_short_names_too() -> None:
     assert find_near_miss("stpe", ROOT) == "step"
-    assert find_near_miss("lable", ROW) == "label"
+    assert find_near_miss("lable", KNOWN["progress_table"]) == "label"
 
 
 @pytest.mark.parametrize(

@@ -81,11 +81,6 @@ def _text(name: str, text: str) -> tuple[str, dict[str, Any]]:
     return name.lower(), {"metavar": name, "nargs": "+", "help": text}
 
 
-def _decide(value: dict[str, Any], now: int, words: list[str]) -> Entry | Finding:
-    answer, name = entries.split_answer(value, words)
-    return entries.decide(value, now, answer, name)
-
-
 _BLOCKS = ("--blocks", {"metavar": "ROW", "help": "the id of the row in progress_table that waits"})
 NOTE = _Verb(
     "note",
@@ -113,7 +108,7 @@ DECIDE = _Verb(
     "answer a decision that waits; the answer is kept as a key decision with its day",
     '  checkpoint decide build "eu-west"\n  checkpoint decide build b41d7 "eu-west"   where several wait',
     (("words", {"metavar": "[ID] ANSWER", "nargs": "+", "help": "the question's id, where several wait; the answer"}),),
-    lambda args, now: lambda value: _decide(value, now, args.words),
+    lambda args, now: lambda value: entries.decide(value, now, *entries.split_answer(value, args.words)),
     "%(prog)s [OPTIONS] SKILL [ID] ANSWER",
 )
 BLOCK = _Verb(

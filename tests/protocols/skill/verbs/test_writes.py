@@ -1,6 +1,8 @@
 """Writes as people type them, mostly slightly wrong: each is refused, or `checkpoint show` prints what was typed."""
 
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from tests.support.samples import checkpoint_text
 
 WRITES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("writes.json").read_text("utf-8"))
 BLOCKER = {"id": "b1", "description": "Which region?", "needs": "user_decision"}
+LINE = re.compile(r"(?:this:|two dashes:|by its id it is|write an object:) ((?:checkpoint|'?--)[^;]*)")
 IDS = [" ".join(write["typed"]) for write in WRITES]
 
 
@@ -33,6 +36,7 @@ def test_nothing_typed_is_unfindable(build: Path, project: Path, write: dict[str
         hints = [document["error"]["hint"]] if "error" in document else [each["hint"] for each in document["findings"]]
         assert write.get("hint", "") in hints[0]
         assert build.read_bytes() == before
+        follow(hints[0], project, " ".join(write["typed"]))
         return
     understood = [[each["typed"], each["meant"]] for each in document["understood"]]
     assert (ran.returncode, understood) == (0, write.get("understood", []))
@@ -40,6 +44,30 @@ def test_nothing_typed_is_unfindable(build: Path, project: Path, write: dict[str
     assert write.get("written", document["fields"][0]) in document["fields"]
     shown, asked = run_here("show", "build", cwd=project).stdout, " ".join(write["typed"])
     assert ("zebra" in asked) == ("zebra" in shown)
+
+
+def follow(hint: str, project: Path, asked: str) -> None:
+    """What a hint says to type is written, and can be found; zebra is what goes in place of the dots."""
+    line = LINE.search(hint)
+    if line is None or "{...}" in line[1] or "VALUE" in line[1]:
+        return
+    words = shlex.split(line[1].replace("...", "zebra"))
+    ran = run_here(*(words[1:] if words[0] == "checkpoint" else ["update", "build", *words]), cwd=project)
+    assert ran.returncode == 0, f"{line[1]}\n{ran.stdout}{ran.stderr}"
+    assert "zebra" not in asked or "zebra" in run_here("show", "build", cwd=project).stdout
+
+
+def test_a_kept_type_has_a_way_out(build: Path, project: Path) -> None:
+    build.write_text(checkpoint_text(skill_state={"tags": ["a"], "run": {"at": 1}, "on": True}), "utf-8")
+    before = build.read_bytes()
+    for word in ("--skill_state.tags=zebra", "--skill_state.run=zebra"):
+        assert run_here("update", "build", word, cwd=project).returncode == 2
+        assert build.read_bytes() == before
+    assert run_here("update", "build", "--skill_state.on=no", cwd=project).returncode == 0
+    assert json.loads(build.read_text("utf-8"))["skill_state"]["on"] is False
+    assert Checkpoints(project).update("build", {"skill_state.run": ["zebra"]}).written.refused == []
+    assert run_here("update", "build", '--skill_state.tags:json="zebra"', cwd=project).returncode == 0
+    assert json.loads(build.read_text("utf-8"))["skill_state"] == {"tags": "zebra", "run": ["zebra"], "on": False}
 
 
 def test_no_write_goes_by_without_what_was_understood_being_printed(build: Path, project: Path) -> None:
