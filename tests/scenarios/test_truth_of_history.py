@@ -311,3 +311,16 @@ def test_a_shallow_clone_tells_what_it_knows_and_that_it_may_lack_more(repo: Git
     ran = run_verb(doctor, "--check", "drift", cwd=tmp_path / "clone", now=on(21), env={})
     assert sorted(one.code for one in ran.outcome.findings) == ["drift/action-shipped", "drift/history-partial"]
     assert "#13" in ran.outcome.findings[0].message
+
+
+def test_a_partial_clone_goes_by_what_it_has(repo: GitRepo, tmp_path: Path) -> None:
+    """The versions that would tell more are not fetched for it."""
+    row = next(row for row in HEALTHY if row.name == "merged before the action")
+    build(repo, row)
+    repo.git("config", "uploadpack.allowFilter", "true")
+    repo.commit("Note")
+    clone = GitRepo(tmp_path / "clone")
+    repo.git("clone", "-q", "--filter=blob:none", f"file://{repo.path}", str(clone.path))
+    ran = run_verb(next_verb, cwd=clone.path, now=on(21), env={})
+    assert ran.outcome.data["skipped"] == 1
+    assert "next/no-history" not in ran.codes

@@ -19,7 +19,7 @@ Merged = Mapping[str, Evidence]  # by reference
 
 
 def prove(work_tree: str, asking: Iterable[DocumentSummary], merged: Merged) -> dict[str, dict[str, Evidence]]:
-    """By path and reference. Raises CheckpointError where git cannot tell how the checkpoints were before."""
+    """By path and reference."""
     proofs, doubtful = dict[str, dict[str, Evidence]](), dict[str, int]()
     for each in asking:
         known = ((one, merged[one]) for one in each.references if one in merged)
