@@ -56,17 +56,8 @@ def _is_among(path: str, found: set[str]) -> bool:
 def read_changed(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -> set[str]:
     if not paths:
         return set()
-    words = [
-        "--literal-pathspecs",
-        "status",
-        "--porcelain",
-        "-z",
-        "--untracked-files=all",
-        "--no-renames",
-        "--",
-        *paths,
-    ]
-    out = run_git(words, work_tree, env=env).out
+    words = ["--literal-pathspecs", "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--"]
+    out = run_git([*words, *paths], work_tree, env=env).out
     return {os.fsdecode(record[3:]) for record in out.split(b"\0") if record}
 
 

@@ -87,7 +87,7 @@ def _check_script(location: Location, manifest: Manifest) -> Iterator[Finding]:
     script = read_if_there(os.path.join(location.folder, layout.RESTORE_SCRIPT)) or b""
     if sha256(script).hexdigest() != manifest.value["restore_script"]:
         message = "restore.sh is not the one that was made with the point"
-        hint = "do not run it: `checkpoint restore-point rollback` does not need it"
+        hint = f"do not run it; what goes back without it: checkpoint restore-point rollback {manifest.id}"
         yield Finding("restore/script", "error", message, f"{layout.FOLDER}/{manifest.id}/restore.sh", hint=hint)
 
 

@@ -231,7 +231,7 @@ def find_unreachable(facts: DeployedFacts) -> Iterator[Finding]:
 
     There is no such host, the connection is refused, or TLS fails.
     """
-    hint = "is the server up, and the address right? try it: curl --max-time 10 URL"
+    hint = 'is the server up, and the address right? try it: curl --max-time 10 "$(git config checkpoint.healthUrl)"'
     return _find_trouble(facts, "unreachable", "no answer from {}", hint)
 
 

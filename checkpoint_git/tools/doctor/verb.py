@@ -100,7 +100,10 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         fixes = [fix.show(one, codes, invocation) for one in found]
     else:
         # what an earlier one fixed of the repository is not there any more
-        fixed = [fix.fix(look(each), codes, invocation, partial(look, each)) for each in places]
+        fixed = [
+            fix.fix(look(each) if at else found[0], codes, invocation, partial(look, each))
+            for at, each in enumerate(places)
+        ]
         fixes, found = [one for one, _ in fixed], [left for _, left in fixed]
     joined = _join(found)
     left = [*joined.findings, *(finding for one in fixes for finding in one.findings)]

@@ -124,14 +124,6 @@ def _list_takes(case: Case, conflict: Conflict) -> dict[Take, int]:
     return takes
 
 
-def _find_passed_over(case: Case, side: int) -> bytes | None:
-    ours, _, theirs = case.unmerged.sides
-    if not (ours and theirs) or side == BASE:
-        return None
-    other = theirs if side == OURS else ours
-    return other.data or None
-
-
 def _say_choices(case: Case, conflict: Conflict, now: int) -> str:
     *first, last = _list_takes(case, conflict)
     where = f" --where {shlex.quote(conflict.where)}" if conflict.where else ""
@@ -200,7 +192,9 @@ def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Re
     if side is None:
         return Resolved(case, conflicts, findings=[_find_undecided(case, conflicts[0], now)])
     version = case.unmerged.sides[side]
-    resolved = Resolved(case, conflicts, {"": side}, passed_over=_find_passed_over(case, side))
+    other = case.unmerged.sides[{OURS: THEIRS, THEIRS: OURS}.get(side, BASE)]
+    passed_over = other.data or None if other and version and side != BASE else None
+    resolved = Resolved(case, conflicts, {"": side}, passed_over=passed_over)
     return resolved._replace(action="stage") if version is None else _check(resolved._replace(data=version.data), now)
 
 
