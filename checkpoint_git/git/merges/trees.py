@@ -6,15 +6,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.git.isolated_dir import (
-    OBJECTS,
-    OTHER_OBJECTS,
-    Sealed,
-    list_folders,
-    name_commits,
-    open_sealed,
-    run_sealed,
-)
+from checkpoint_git.git import isolated_dir
 from checkpoint_git.git.merges.bases import read_base_ids
 from checkpoint_git.git.merges.merges import Commit, read_commits
 from checkpoint_git.git.objects import Entry, Env, diff_trees, read_tree
@@ -51,14 +43,14 @@ class TreeMerge(NamedTuple):
 # With attributes of ours, or (`Plain`) as a server merges them: by lines alone, whatever attributes, drivers and
 # settings this clone has. It needs git 2.38 (`git merge-tree --write-tree`), judges nothing, and knows no checkpoint's
 # content.
-def merge_trees(sealed: Sealed, ours: str, theirs: str) -> TreeMerge:
+def merge_trees(sealed: isolated_dir.Sealed, ours: str, theirs: str) -> TreeMerge:
     """The merge of two commits (full ids) as git makes it by the sealed directory's attributes. Renames are followed
     and several merge bases merged first, as `git merge` does. Raises CheckpointError where git cannot merge them: no
     common ancestor, objects that are missing, a git before 2.38.
     """
-    name_commits(sealed, {"ours": ours, "theirs": theirs})
+    isolated_dir.name_commits(sealed, {"ours": ours, "theirs": theirs})
     words = ["merge-tree", "--write-tree", "--messages", "-z", "ours", "theirs"]
-    result = run_sealed(sealed, words, answers=(0, 1, _USAGE_ERROR))
+    result = isolated_dir.run_sealed(sealed, words, answers=(0, 1, _USAGE_ERROR))
     if result.code == _USAGE_ERROR:
         raise CheckpointError("this git cannot merge without a work tree", "install git 2.39 or newer")
     if not result.out.partition(b"\0")[0]:  # git answers 1 also where it has not merged at all
@@ -98,29 +90,33 @@ def fetch_missing(cwd: str, bases: Sequence[str], sides: Sequence[str], env: Env
         run_git(["diff", "--no-ext-diff", "--no-textconv", "-M", "--shortstat", old, new, "--"], cwd, env=env)
 
 
-def write_blobs(sealed: Sealed, contents: Sequence[bytes]) -> list[str]:
+def write_blobs(sealed: isolated_dir.Sealed, contents: Sequence[bytes]) -> list[str]:
     if not contents:
         return []
     for number, data in enumerate(contents):
         with open(os.path.join(sealed.folder, f"blob-{number}"), "wb") as stream:
             stream.write(data)
     stdin = b"".join(b"../../blob-%d\n" % number for number in range(len(contents)))
-    return run_sealed(sealed, ["hash-object", "-w", "--no-filters", "--stdin-paths"], stdin).out.decode().split()
+    return (
+        isolated_dir.run_sealed(sealed, ["hash-object", "-w", "--no-filters", "--stdin-paths"], stdin)
+        .out.decode()
+        .split()
+    )
 
 
-def write_tree(sealed: Sealed, tree: str, changes: Mapping[str, Entry | None]) -> str:
+def write_tree(sealed: isolated_dir.Sealed, tree: str, changes: Mapping[str, Entry | None]) -> str:
     """Returns the id. None takes a path away."""
     if not changes:
         return tree
-    run_sealed(sealed, ["read-tree", tree])
+    isolated_dir.run_sealed(sealed, ["read-tree", tree])
     nothing = Entry("0", "0" * len(tree))
     entries = ((path, entry or nothing) for path, entry in changes.items())
     lines = "".join(f"{entry.mode} {entry.blob} 0\t{path}\0" for path, entry in entries)
-    run_sealed(sealed, ["update-index", "-z", "--index-info"], os.fsencode(lines))
-    return run_sealed(sealed, ["write-tree", "--missing-ok"]).out.decode().strip()
+    isolated_dir.run_sealed(sealed, ["update-index", "-z", "--index-info"], os.fsencode(lines))
+    return isolated_dir.run_sealed(sealed, ["write-tree", "--missing-ok"]).out.decode().strip()
 
 
-def read_versions(sealed: Sealed, tree: str, paths: Sequence[str]) -> dict[str, Entry]:
+def read_versions(sealed: isolated_dir.Sealed, tree: str, paths: Sequence[str]) -> dict[str, Entry]:
     found = read_tree(sealed.cwd, tree, sealed.env, paths) if paths else {}
     return {path: entry for path, entry in found.items() if entry.is_file}
 
@@ -131,7 +127,7 @@ class RenameLoss(NamedTuple):
     target: str  # "" where that is not known
 
 
-def read_rename_losses(sealed: Sealed, bases: Sequence[str], tree: str) -> list[RenameLoss]:
+def read_rename_losses(sealed: isolated_dir.Sealed, bases: Sequence[str], tree: str) -> list[RenameLoss]:
     """The checkpoints that a merge of "ours" and "theirs" into a tree dropped by following a rename. bases: the merge
     bases, full ids. What was moved to another place that a checkpoint may have is not among them.
     """
@@ -159,7 +155,7 @@ def read_rename_losses(sealed: Sealed, bases: Sequence[str], tree: str) -> list[
 
 
 class Plain(NamedTuple):
-    sealed: Sealed
+    sealed: isolated_dir.Sealed
     cwd: str  # the repository
     env: Env  # in which git there reads what was made here too
     aside: Env  # in which git there also writes here, so that the repository gets no object
@@ -169,11 +165,11 @@ class Plain(NamedTuple):
 def open_plain(cwd: str, env: Env = None) -> Iterator[Plain]:
     """For the length of a `with` block. env: of the repository. Raises CheckpointError outside a repository."""
     own = os.environ if env is None else env
-    with open_sealed(cwd, env=env) as sealed:
+    with isolated_dir.open_sealed(cwd, env=env) as sealed:
         objects = os.path.join(sealed.env["GIT_DIR"], "objects")
-        known = list_folders(sealed.env[OBJECTS], sealed.env.get(OTHER_OBJECTS))
-        apart = {OBJECTS: objects, OTHER_OBJECTS: known}
-        more = {OTHER_OBJECTS: list_folders(objects, own.get(OTHER_OBJECTS))}
+        known = isolated_dir.list_folders(sealed.env[isolated_dir.OBJECTS], sealed.env.get(isolated_dir.OTHER_OBJECTS))
+        apart = {isolated_dir.OBJECTS: objects, isolated_dir.OTHER_OBJECTS: known}
+        more = {isolated_dir.OTHER_OBJECTS: isolated_dir.list_folders(objects, own.get(isolated_dir.OTHER_OBJECTS))}
         yield Plain(sealed._replace(env={**sealed.env, **apart}), cwd, {**own, **more}, {**own, **apart})
 
 

@@ -8,17 +8,7 @@ from typing import Any, TextIO
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.protocols.restore import layout, state_snapshot
-from checkpoint_git.protocols.restore.contents import (
-    SQLITE_SIDES,
-    TYPES,
-    Artifact,
-    ArtifactMechanism,
-    Location,
-    Means,
-    Request,
-    read_artifact,
-)
+from checkpoint_git.protocols.restore import contents, layout, state_snapshot
 from checkpoint_git.protocols.restore.layout import Workspace
 from checkpoint_git.protocols.restore.rules import check_not_sensitive, is_plain_path
 from checkpoint_git.protocols.restore.scope import hash_file
@@ -27,7 +17,7 @@ from checkpoint_git.protocols.restore.state_snapshot import MAX_SIZE, PREFIX, ch
 _ENDINGS = {"state": "json", "sqlite": "sqlite", "postgresql": "dump"}
 
 
-def open_mechanism(kind: str) -> ArtifactMechanism:
+def open_mechanism(kind: str) -> contents.ArtifactMechanism:
     if kind == "state":
         return state_snapshot
     if kind == "sqlite":
@@ -46,7 +36,9 @@ def is_part_name(word: str) -> bool:
     return word.startswith(PREFIX) or "://" in word
 
 
-def read_states(workspace: Workspace, given: Iterable[str], keys: Iterable[str], stdin: TextIO) -> list[Request]:
+def read_states(
+    workspace: Workspace, given: Iterable[str], keys: Iterable[str], stdin: TextIO
+) -> list[contents.Request]:
     """`--state KEY=FILE` ("-" is standard input). keys: of the scope, which must be given."""
     pairs = [_split_pair(word, "--state") for word in given]
     names, files = [key for key, _ in pairs], [file for _, file in pairs]
@@ -62,7 +54,7 @@ def read_states(workspace: Workspace, given: Iterable[str], keys: Iterable[str],
     ]
 
 
-def request_states(workspace: Workspace, states: Mapping[str, Any]) -> list[Request]:
+def request_states(workspace: Workspace, states: Mapping[str, Any]) -> list[contents.Request]:
     requests = []
     for key, value in states.items():
         if isinstance(value, os.PathLike):
@@ -85,7 +77,7 @@ def _split_pair(word: str, option: str) -> tuple[str, str]:
     return check_key(key), file
 
 
-def _read_state(workspace: Workspace, key: str, file: str) -> Request:
+def _read_state(workspace: Workspace, key: str, file: str) -> contents.Request:
     path = os.path.normpath(os.path.join(workspace.cwd, file))
     check_not_sensitive(path, file)
     try:
@@ -114,7 +106,7 @@ def place_target(cwd: str, file: str) -> str:
     return os.path.join(folder, os.path.basename(path))
 
 
-def request_databases(workspace: Workspace, urls: Sequence[str], tables: Sequence[str] = ()) -> list[Request]:
+def request_databases(workspace: Workspace, urls: Sequence[str], tables: Sequence[str] = ()) -> list[contents.Request]:
     """urls: sqlite:///path (from cwd, inside the workspace) or postgresql://user@host/name. tables: of PostgreSQL."""
     if tables and len(urls) != 1:
         raise CheckpointError("--table goes with one --database", "make one restore point for each database")
@@ -137,7 +129,7 @@ def request_databases(workspace: Workspace, urls: Sequence[str], tables: Sequenc
     return requests
 
 
-def _request_sqlite(workspace: Workspace, url: str) -> Request:
+def _request_sqlite(workspace: Workspace, url: str) -> contents.Request:
     shown = escape_controls(shorten(url, 100))
     rest = url.partition(":")[2]
     named = rest.removeprefix("///")
@@ -148,30 +140,30 @@ def _request_sqlite(workspace: Workspace, url: str) -> Request:
     if path is None or not is_plain_path(path):
         raise CheckpointError(f"{shown} lies outside the workspace", "restore points stay inside it")
     check_not_sensitive(path, url)
-    return Request("sqlite", f"sqlite:///{path}", {"path": path})
+    return contents.Request("sqlite", f"sqlite:///{path}", {"path": path})
 
 
 # together
 
 
-def read_artifacts(manifest: Mapping[str, Any], within: Sequence[str] | None = None) -> list[Artifact]:
-    found = [read_artifact(value) for value in manifest.get("parts", [])]
+def read_artifacts(manifest: Mapping[str, Any], within: Sequence[str] | None = None) -> list[contents.Artifact]:
+    found = [contents.read_artifact(value) for value in manifest.get("parts", [])]
     chosen = [one for one in found if within is None or one.name in within]
     return sorted(chosen, key=lambda one: one.kind == "state")
 
 
-def find_claimed(artifacts: Iterable[Artifact | Request]) -> frozenset[str]:
+def find_claimed(artifacts: Iterable[contents.Artifact | contents.Request]) -> frozenset[str]:
     # a database owns these files: it alone knows when they are whole
     paths = [str(one.details["path"]) for one in artifacts if one.kind == "sqlite"]
-    return frozenset(path + side for path in paths for side in ("", *SQLITE_SIDES))
+    return frozenset(path + side for path in paths for side in ("", *contents.SQLITE_SIDES))
 
 
-def find_warnings(root: str, requests: Iterable[Request], files: Sequence[str]) -> list[str]:
+def find_warnings(root: str, requests: Iterable[contents.Request], files: Sequence[str]) -> list[str]:
     there = frozenset(files)
     databases = [
         path
         for path in files
-        if not there.isdisjoint(path + side for side in SQLITE_SIDES) or _is_database(os.path.join(root, path))
+        if not there.isdisjoint(path + side for side in contents.SQLITE_SIDES) or _is_database(os.path.join(root, path))
     ]
     return [
         *(
@@ -198,12 +190,12 @@ def _is_database(path: str) -> bool:
         return False
 
 
-def choose_type(requests: Iterable[Request]) -> str:
-    types = {TYPES[one.kind] for one in requests}
+def choose_type(requests: Iterable[contents.Request]) -> str:
+    types = {contents.TYPES[one.kind] for one in requests}
     return "database_savepoint" if "database_savepoint" in types else "state_snapshot"
 
 
-def capture(location: Location, requests: Sequence[Request]) -> list[Artifact]:
+def capture(location: contents.Location, requests: Sequence[contents.Request]) -> list[contents.Artifact]:
     names = [one.name for one in requests]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -217,11 +209,11 @@ def capture(location: Location, requests: Sequence[Request]) -> list[Artifact]:
     return artifacts
 
 
-def find_damage(location: Location, artifacts: Iterable[Artifact]) -> list[str]:
+def find_damage(location: contents.Location, artifacts: Iterable[contents.Artifact]) -> list[str]:
     return [one.name for one in artifacts if one.content and not _is_whole(location, one)]
 
 
-def _is_whole(location: Location, artifact: Artifact) -> bool:
+def _is_whole(location: contents.Location, artifact: contents.Artifact) -> bool:
     path = os.path.join(location.folder, artifact.content)
     try:
         is_file = os.path.isfile(path) and not os.path.islink(path)
@@ -230,13 +222,15 @@ def _is_whole(location: Location, artifact: Artifact) -> bool:
         return False
 
 
-def find_differing(location: Location, artifacts: Iterable[Artifact], means: Means) -> list[Artifact]:
+def find_differing(
+    location: contents.Location, artifacts: Iterable[contents.Artifact], means: contents.Means
+) -> list[contents.Artifact]:
     return [one for one in artifacts if not open_mechanism(one.kind).is_as_kept(location, one, means)]
 
 
-def restore(location: Location, artifacts: Iterable[Artifact], means: Means) -> list[str]:
+def restore(location: contents.Location, artifacts: Iterable[contents.Artifact], means: contents.Means) -> list[str]:
     return [text for one in artifacts for text in open_mechanism(one.kind).restore(location, one, means)]
 
 
-def find_prerequisites(artifacts: Iterable[Artifact]) -> list[str]:
+def find_prerequisites(artifacts: Iterable[contents.Artifact]) -> list[str]:
     return [text for one in artifacts for text in open_mechanism(one.kind).find_prerequisites(one)]

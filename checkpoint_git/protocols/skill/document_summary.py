@@ -19,17 +19,8 @@ from checkpoint_git.core.references import MAX_TEXT, find_references
 from checkpoint_git.disk.cache import load_cache, make_digest, package_digest, write_cache
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill import layout, store
+from checkpoint_git.protocols.skill import layout, store, views
 from checkpoint_git.protocols.skill.read import check_files, read_document
-from checkpoint_git.protocols.skill.views import (
-    action_text,
-    is_open,
-    is_reviewed,
-    listed_path,
-    read_list,
-    read_primer,
-    text_field,
-)
 
 MAX_SIZE = 32 * 1024  # bytes, as validate says it
 MAX_MERGED = 50  # entries of a list of merged pull requests
@@ -109,18 +100,18 @@ def summarize_document(document: Document) -> DocumentSummary:
         status=_share(value.get("status")),
         updated_at=instant[0] if instant else None,
         project_dir=_share(value.get("project_dir")),
-        listed=tuple(map(listed_path, read_primer(value, "generated_files"))),
-        actions=_find_passages("/next_actions/{}", map(action_text, read_list(value, "next_actions"))),
+        listed=tuple(map(views.listed_path, views.read_primer(value, "generated_files"))),
+        actions=_find_passages("/next_actions/{}", map(views.action_text, views.read_list(value, "next_actions"))),
         resolutions=(
-            *_find_passages("/blockers/{}/proposed_resolution", map(_proposal, read_list(value, "blockers"))),
+            *_find_passages("/blockers/{}/proposed_resolution", map(_proposal, views.read_list(value, "blockers"))),
             *(
                 _find_passages("/depends_on", [waits])
                 if isinstance(waits, str)
-                else _find_passages("/depends_on/{}", map(str, read_list(value, "depends_on")))
+                else _find_passages("/depends_on/{}", map(str, views.read_list(value, "depends_on")))
             ),
         ),
         recorded=tuple(find_recorded_commits(value)) if may_record else (),
-        unreviewed=sum(not is_reviewed(entry) for entry in read_list(value, "superseded")),
+        unreviewed=sum(not views.is_reviewed(entry) for entry in views.read_list(value, "superseded")),
         merged=tuple((where, length) for where, length in long if where in due),
         rotates=bool(due),
         created_at=created[0] if created else None,
@@ -132,7 +123,9 @@ def _share(text: Any) -> str | None:
 
 
 def _proposal(blocker: Any) -> str:
-    return text_field(blocker, "proposed_resolution") if isinstance(blocker, dict) and is_open(blocker) else ""
+    return (
+        views.text_field(blocker, "proposed_resolution") if isinstance(blocker, dict) and views.is_open(blocker) else ""
+    )
 
 
 # In every spelling of a reference a digit is behind one of these: most texts name none, and that is soon seen.

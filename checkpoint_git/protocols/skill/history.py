@@ -7,16 +7,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.git.history.steps import Commit, Step, Touch
-from checkpoint_git.protocols.skill import layout
-from checkpoint_git.protocols.skill.life import (
-    Event,
-    History,
-    find_events,
-    find_first_events,
-    find_own_events,
-    fold_rotation,
-    read_history,
-)
+from checkpoint_git.protocols.skill import layout, life
 from checkpoint_git.protocols.skill.views import text_field
 
 _KEPT_VERSIONS = 6  # decoded at once: a version is asked for by its own commit and by the next one
@@ -29,7 +20,7 @@ class Entry(NamedTuple):
 
     path: str
     commit: Commit | None
-    events: list[Event]
+    events: list[life.Event]
     is_merge: bool = False
 
 
@@ -110,7 +101,7 @@ def read_entries(
                 if isinstance(before, Broken):
                     pending[at] = _Pending(entry, blob, after)
                 else:
-                    events = find_events(before, dict(after)) if before is not None else []
+                    events = life.find_events(before, dict(after)) if before is not None else []
                     pending[at] = _Pending(entry._replace(events=[*entry.events, *events]))
         pending.append(_judge(step.commit, touch, past, versions, boundary))
         while pending and not pending[0].broken:
@@ -118,7 +109,7 @@ def read_entries(
     yield from (each.entry for each in pending)
 
 
-def _find_own(step: Step, skill: str, versions: Versions) -> tuple[Touch | None, list[History]]:
+def _find_own(step: Step, skill: str, versions: Versions) -> tuple[Touch | None, list[life.History]]:
     """What a step did to the checkpoint, a move as one touch, and what it put into the history."""
     touches = list[Touch]()
     for touch in step.touches:
@@ -129,11 +120,11 @@ def _find_own(step: Step, skill: str, versions: Versions) -> tuple[Touch | None,
         else:
             touches.append(touch)
     own = [touch for touch in touches if layout.find_skill(touch.path)]
-    past = list[History]()
+    past = list[life.History]()
     for touch in touches:
         if not layout.find_skill(touch.path) and touch.after and not any(touch.before):
             value = versions.read(touch.after)
-            one = None if isinstance(value, Broken) else read_history(touch.path, value, skill)
+            one = None if isinstance(value, Broken) else life.read_history(touch.path, value, skill)
             past += [one] if one else []
     if not own:
         return None, past
@@ -145,29 +136,29 @@ def _find_own(step: Step, skill: str, versions: Versions) -> tuple[Touch | None,
 
 
 def _judge(
-    commit: Commit, touch: Touch, past: Sequence[History], versions: Versions, boundary: frozenset[str]
+    commit: Commit, touch: Touch, past: Sequence[life.History], versions: Versions, boundary: frozenset[str]
 ) -> _Pending:
     is_merge = len(touch.before) > 1
-    broken, events = "", [Event("moved", "path", "", touch.came_from, touch.path)] if touch.came_from else []
+    broken, events = "", [life.Event("moved", "path", "", touch.came_from, touch.path)] if touch.came_from else []
     after = versions.read(touch.after)
     blobs = [blob for blob in touch.before if blob]
     parents = [versions.read(blob) for blob in blobs] if isinstance(after, dict) else []
     good = [parent for parent in parents if isinstance(parent, dict)]
     if isinstance(after, Broken):
-        events.append(Event("broken", "", after.why))
+        events.append(life.Event("broken", "", after.why))
     elif after is None:
-        events = fold_rotation([Event("deleted", "", touch.path)], past, is_gone=True)
+        events = life.fold_rotation([life.Event("deleted", "", touch.path)], past, is_gone=True)
     elif good:
-        events += find_own_events(good, after) if is_merge else find_events(good[0], after)
-        events = fold_rotation(events, past, is_gone=False)
+        events += life.find_own_events(good, after) if is_merge else life.find_events(good[0], after)
+        events = life.fold_rotation(events, past, is_gone=False)
     elif parents:
-        events.append(Event("mended", "", "valid JSON again"))
+        events.append(life.Event("mended", "", "valid JSON again"))
         broken = blobs[0]
     elif commit.id in boundary:
-        events = [Event("known", "", "what came before is not in this shallow clone")]
+        events = [life.Event("known", "", "what came before is not in this shallow clone")]
     else:
         words = [text_field(after, key) for key in ("project", "phase", "step", "status")]
         start = ", ".join(filter(None, words)) or "an empty checkpoint"
-        events = [Event("started", "", start), *find_first_events(after)]
+        events = [life.Event("started", "", start), *life.find_first_events(after)]
     entry = Entry(touch.path, commit if commit.id else None, events, is_merge)
     return _Pending(entry, broken, after if isinstance(after, dict) else {})

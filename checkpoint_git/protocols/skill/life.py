@@ -8,14 +8,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.outcome import Glyph, Line, Style
 from checkpoint_git.core.terminal_text import shorten
-from checkpoint_git.protocols.skill.views import (
-    action_text,
-    open_blockers,
-    read_list,
-    read_objects,
-    read_primer,
-    text_field,
-)
+from checkpoint_git.protocols.skill import views
 
 # kind of event, in the order in which they are shown -> (its name, sign, style)
 LOOKS: dict[str, tuple[str, Glyph, Style]] = {
@@ -145,7 +138,7 @@ def read_history(path: str, value: Any, skill: str) -> History | None:
     if not isinstance(value, dict) or value.get("skill") != skill:
         return None
     entries: dict[str, list[Any]] = {}
-    for part in read_objects(value, "entries"):
+    for part in views.read_objects(value, "entries"):
         if isinstance(part.get("items"), list):
             entries.setdefault(str(part.get("where")), []).extend(part["items"])
     return History(path, entries) if entries or "protocol_version" in value else None
@@ -168,7 +161,7 @@ _Compare = Callable[[dict[str, Any], dict[str, Any]], Events]
 
 def _compare_fields(before: dict[str, Any], after: dict[str, Any]) -> Events:
     for key in ("status", "phase", "step"):
-        old, new = text_field(before, key), text_field(after, key)
+        old, new = views.text_field(before, key), views.text_field(after, key)
         if old != new:
             yield Event(key, key, "", old, new)
 
@@ -177,9 +170,9 @@ def _compare_rows(before: dict[str, Any], after: dict[str, Any]) -> Events:
     """By id, each with its label and its status."""
     old, new = (
         {
-            row["id"]: (text_field(row, "label") or row["id"], str(row.get("status", "?")))
-            for row in read_objects(value, "progress_table")
-            if text_field(row, "id")
+            row["id"]: (views.text_field(row, "label") or row["id"], str(row.get("status", "?")))
+            for row in views.read_objects(value, "progress_table")
+            if views.text_field(row, "id")
         }
         for value in (before, after)
     )
@@ -191,8 +184,8 @@ def _compare_rows(before: dict[str, Any], after: dict[str, Any]) -> Events:
 
 
 def _compare_actions(before: dict[str, Any], after: dict[str, Any]) -> Events:
-    old, new = (_texts(read_list(value, "next_actions")) for value in (before, after))
-    known, recent = (_texts(read_list(value, "recently_done")) for value in (before, after))
+    old, new = (_texts(views.read_list(value, "next_actions")) for value in (before, after))
+    known, recent = (_texts(views.read_list(value, "recently_done")) for value in (before, after))
     was, stands, known_before = set(old), set(new), set(known)
     # what was on the list is done once it is off it, what never was once it is recorded
     done = dict.fromkeys(text for text in recent if (text not in stands if text in was else text not in known_before))
@@ -204,8 +197,8 @@ def _compare_actions(before: dict[str, Any], after: dict[str, Any]) -> Events:
 def _compare_blockers(before: dict[str, Any], after: dict[str, Any]) -> Events:
     old, new = dict[str, str](), dict[str, str]()
     for found, value in ((old, before), (new, after)):
-        for blocker in open_blockers(value):
-            name, text = text_field(blocker, "id"), text_field(blocker, "description")
+        for blocker in views.open_blockers(value):
+            name, text = views.text_field(blocker, "id"), views.text_field(blocker, "description")
             if name or text:
                 found[name or text] = text or name
     yield from (Event("opened", name, text) for name, text in new.items() if name not in old)
@@ -214,7 +207,7 @@ def _compare_blockers(before: dict[str, Any], after: dict[str, Any]) -> Events:
 
 def describe_ticket(ref: dict[str, Any]) -> str:
     """An entry of pm_refs, such as T-1 (source)."""
-    name, role = ref.get("id"), text_field(ref, "role")
+    name, role = ref.get("id"), views.text_field(ref, "role")
     return "" if not isinstance(name, str | int) else f"{name} ({role})" if role else str(name)
 
 
@@ -222,7 +215,7 @@ def describe_handoff(item: Any) -> str:
     """An entry of handoffs, such as deploy: roll it out."""
     if not isinstance(item, dict):
         return item if isinstance(item, str) else ""
-    return ": ".join(filter(None, (text_field(item, key) for key in ("to", "text", "summary", "description"))))
+    return ": ".join(filter(None, (views.text_field(item, key) for key in ("to", "text", "summary", "description"))))
 
 
 def _compare_texts(read: Callable[[dict[str, Any]], Iterable[str]], added: str, removed: str = "") -> _Compare:
@@ -237,7 +230,7 @@ def _compare_texts(read: Callable[[dict[str, Any]], Iterable[str]], added: str, 
 
 
 def _texts(items: list[Any]) -> list[str]:
-    return [text for item in items if (text := action_text(item).strip())]
+    return [text for item in items if (text := views.action_text(item).strip())]
 
 
 # the fields that a comparison reads: where they are equal there is nothing to compare
@@ -247,9 +240,12 @@ _COMPARISONS: tuple[tuple[tuple[str, ...], _Compare], ...] = (
     (("next_actions", "recently_done"), _compare_actions),
     (
         ("context_primer",),
-        _compare_texts(lambda value: _texts(read_primer(value, "key_decisions")), "decided", "withdrawn"),
+        _compare_texts(lambda value: _texts(views.read_primer(value, "key_decisions")), "decided", "withdrawn"),
     ),
     (("blockers",), _compare_blockers),
-    (("pm_refs",), _compare_texts(lambda value: map(describe_ticket, read_objects(value, "pm_refs")), "ticket")),
-    (("handoffs",), _compare_texts(lambda value: map(describe_handoff, read_list(value, "handoffs")), "handed_over")),
+    (("pm_refs",), _compare_texts(lambda value: map(describe_ticket, views.read_objects(value, "pm_refs")), "ticket")),
+    (
+        ("handoffs",),
+        _compare_texts(lambda value: map(describe_handoff, views.read_list(value, "handoffs")), "handed_over"),
+    ),
 )

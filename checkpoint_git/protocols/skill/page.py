@@ -31,21 +31,13 @@ from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
-from checkpoint_git.protocols.skill import store
+from checkpoint_git.protocols.skill import store, views
 from checkpoint_git.protocols.skill.next_action import NextAction, Queue, plan_queue
 from checkpoint_git.protocols.skill.page_timeline import Lives, draw_timeline, read_lives
 from checkpoint_git.protocols.skill.read import check_files, iterate_documents
 from checkpoint_git.protocols.skill.shipped_actions import read_shipped
 from checkpoint_git.protocols.skill.state import Decision, State, find_decisions, find_state, find_states
 from checkpoint_git.protocols.skill.verbs.refs import find_refs
-from checkpoint_git.protocols.skill.views import (
-    UNREADABLE,
-    action_text,
-    open_blockers,
-    outline,
-    read_primer,
-    waits_on_user,
-)
 
 _MOST_SKILLS = 60  # shown in full
 _MOST_BLOCKERS = 20
@@ -56,12 +48,12 @@ _FEW = 4  # skills that are shown unfolded
 _LARGE = 1 << 20  # bytes of a checkpoint that is worth a word
 _FEW_COLUMNS, _HIGH = 3, 4  # with fewer columns, or more cards in one, cards are beside each other
 TONES: dict[str, Tone] = {
-    "complete": "good", "in_progress": "info", "blocked": "warn", "failed": "bad", UNREADABLE: "bad",
+    "complete": "good", "in_progress": "info", "blocked": "warn", "failed": "bad", views.UNREADABLE: "bad",
 }  # fmt: skip
 # the first that fits takes a state
 _COLUMNS: tuple[tuple[str, Tone, Callable[[State], bool]], ...] = (
-    ("Waits on you", "bad", lambda state: any(map(waits_on_user, state.blockers))),
-    ("Failed", "bad", lambda state: state.status in ("failed", UNREADABLE)),
+    ("Waits on you", "bad", lambda state: any(map(views.waits_on_user, state.blockers))),
+    ("Failed", "bad", lambda state: state.status in ("failed", views.UNREADABLE)),
     ("Blocked", "warn", lambda state: state.status == "blocked"),
     ("Complete", "good", lambda state: state.status == "complete"),
     ("Not started", "", lambda state: state.unstarted),
@@ -108,8 +100,8 @@ def _read_checkpoints(place: Place, now: int) -> list[Document]:
     """Of many, whole are only those of which a page shows more than an outline."""
     documents = list[Document]()
     for document in iterate_documents(place, now):
-        is_whole = len(documents) < _MOST_SKILLS or open_blockers(document.value or {})  # blockers name rows
-        documents.append(document if is_whole else outline(document))
+        is_whole = len(documents) < _MOST_SKILLS or views.open_blockers(document.value or {})  # blockers name rows
+        documents.append(document if is_whole else views.outline(document))
     return documents
 
 
@@ -140,7 +132,7 @@ def make_parts(facts: Facts) -> PageParts:
 def _blockers(facts: Facts, *, waiting: bool) -> Section | None:
     """The decisions that wait on the reader, which are at the top of the page, or all other blockers."""
     every = [(state, *each) for state in facts.states for each in zip(state.blockers, state.answers, strict=True)]
-    found = [each for each in every if waits_on_user(each[1]) == waiting]
+    found = [each for each in every if views.waits_on_user(each[1]) == waiting]
     if not found:
         return None
     shown = [_blocker(state, one, answer, named=True) for state, one, answer in found[:_MOST_BLOCKERS]]
@@ -158,7 +150,7 @@ def _blocker(state: State, blocker: dict[str, Any], answer: str, *, named: bool)
         notes.append(f"Blocks: {shorten(labels.get(texts['blocking']) or texts['blocking'], 200)}")
     if texts["proposed_resolution"]:
         notes.append(f"Proposed: {shorten(texts['proposed_resolution'], 600)}")
-    if texts["needs"] and not waits_on_user(blocker):
+    if texts["needs"] and not views.waits_on_user(blocker):
         notes.append(f"Needs: {shorten(texts['needs'].replace('_', ' '), 60)}")
     notes.append(code(answer))
     text = texts["description"] or texts["id"] or "(no description)"
@@ -245,7 +237,7 @@ def _card(at: int, state: State, trouble: str) -> Markup:
     facts = [html("<span>{}</span>", text) for text in (where, age, shorten(state.tickets, 120)) if text]
     lead = trouble
     if state.blockers and not lead:
-        waiting = [one for one in state.blockers if waits_on_user(one)]
+        waiting = [one for one in state.blockers if views.waits_on_user(one)]
         one = (waiting or state.blockers)[0]
         text = _words(one.get("description")) or _words(one.get("id")) or "(no description)"
         lead = f"{'Decide' if waiting else 'Blocker'}: {text}"
@@ -320,7 +312,7 @@ def _skill(state: State, document: Document) -> Iterator[Markup]:
     if state.shipped:
         shown = [item(shorten(text, 600), notes=[evidence]) for text, evidence in state.shipped[:_MOST_ACTIONS]]
         yield items(shown, title="Merged already", more=len(state.shipped) - len(shown))
-    decisions = map(action_text, read_primer(document.value or {}, "key_decisions"))
+    decisions = map(views.action_text, views.read_primer(document.value or {}, "key_decisions"))
     decided = [text for text in decisions if text.strip()]
     if decided:
         shown = [item(shorten(text, 500)) for text in decided[-_MOST_ACTIONS:]]

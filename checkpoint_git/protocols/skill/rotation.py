@@ -14,14 +14,7 @@ from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.references import find_references, unqualify
 from checkpoint_git.core.terminal_text import shorten
-from checkpoint_git.protocols.skill.views import (
-    action_text,
-    open_blockers,
-    open_rows,
-    read_list,
-    read_primer,
-    text_field,
-)
+from checkpoint_git.protocols.skill import views
 
 KEPT_RUNS = 5
 KEPT_DECISIONS = 20
@@ -62,7 +55,7 @@ def plan_rotation(value: dict[str, Any], reverted: Mapping[str, str] | None = No
     rest = dict(value)
     keeper = _Keeper(value, reverted or {})
     moved = []
-    superseded = read_list(rest, "superseded")
+    superseded = views.read_list(rest, "superseded")
     if superseded:
         rest["superseded"] = []
         moved.append(Moved("/superseded", superseded))
@@ -140,14 +133,14 @@ class _Keeper:
 
 def _open_texts(value: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """(the open part of a checkpoint, what it says)."""
-    for at, action in enumerate(read_list(value, "next_actions")):
-        yield f"next action {at + 1}", action_text(action)
-    for blocker in open_blockers(value):
+    for at, action in enumerate(views.read_list(value, "next_actions")):
+        yield f"next action {at + 1}", views.action_text(action)
+    for blocker in views.open_blockers(value):
         for key in ("description", "proposed_resolution"):
-            yield f"blocker {shorten(str(blocker.get('id', '?')), 40)}", text_field(blocker, key)
-    for row in open_rows(value):
+            yield f"blocker {shorten(str(blocker.get('id', '?')), 40)}", views.text_field(blocker, key)
+    for row in views.open_rows(value):
         for key in ("id", "label", "notes"):
-            yield f"row {shorten(str(row.get('id', '?')), 40)}", text_field(row, key)
+            yield f"row {shorten(str(row.get('id', '?')), 40)}", views.text_field(row, key)
 
 
 _ENTRY_KEYS = ("number", "pr", "pr_number", "id", "ref", "url")
@@ -175,7 +168,7 @@ def find_entry_references(item: Any) -> list[str]:
 
 
 def _take_decisions(rest: dict[str, Any], keeper: _Keeper) -> list[Moved]:
-    decisions = read_primer(rest, "key_decisions")
+    decisions = views.read_primer(rest, "key_decisions")
     if len(decisions) <= KEPT_DECISIONS:
         return []
     # of the twenty places, what is still named takes the first

@@ -6,28 +6,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill.next_action import (
-    Action,
-    FindProof,
-    NextAction,
-    know_nothing,
-    plan_queue,
-    sort_actions,
-    split_actions,
-)
-from checkpoint_git.protocols.skill.views import (
-    UNREADABLE,
-    count_rows,
-    describe_budget,
-    find_age,
-    find_answers,
-    is_stale,
-    is_unstarted,
-    open_blockers,
-    read_objects,
-    text_field,
-    waits_on_user,
-)
+from checkpoint_git.protocols.skill import next_action, views
 
 # which ticket stands for a checkpoint: the first of these roles that it has, and of those the one added last
 _LEADING_ROLES = ("deploy", "incident", "source", "linked", "child")
@@ -61,7 +40,7 @@ class State(NamedTuple):
     complete_rows: int
     rows: list[dict[str, Any]]
     tickets: str
-    actions: list[Action]
+    actions: list[next_action.Action]
     shipped: list[tuple[str, str]]
     blockers: list[dict[str, Any]]
     answers: list[str]
@@ -106,54 +85,58 @@ class Thread(NamedTuple):
         return " + ".join(words)
 
 
-def find_states(documents: Iterable[Document], now: int, find_proof: FindProof = know_nothing) -> list[State]:
+def find_states(
+    documents: Iterable[Document], now: int, find_proof: next_action.FindProof = next_action.know_nothing
+) -> list[State]:
     """The states of all documents, what matters most first; those with nothing to do last, the newest of them first.
 
     No document is held longer than it is looked at. find_proof: as plan_queue takes it.
     """
-    states, actions, tickets = list[State](), list[NextAction](), dict[str, list[Ticket]]()
+    states, actions, tickets = list[State](), list[next_action.NextAction](), dict[str, list[Ticket]]()
     for document in documents:
         states.append(find_state(document, now, find_proof=find_proof))
-        actions += plan_queue([document], find_proof).actions
+        actions += next_action.plan_queue([document], find_proof).actions
         tickets[document.skill] = read_tickets(document.value or {})
-    order = {action.skill: at for at, action in enumerate(sort_actions(actions))}
+    order = {action.skill: at for at, action in enumerate(next_action.sort_actions(actions))}
     threads = {skill: thread.text for skill, thread in find_threads(tickets).items()}
     states = [state._replace(tickets=threads[state.skill]) if state.skill in threads else state for state in states]
     newest = sorted(states, key=lambda state: read_instant(state.updated_at) or (0, ""), reverse=True)
     return sorted(newest, key=lambda state: order.get(state.skill, len(order)))
 
 
-def find_state(document: Document, now: int, tickets: str = "", find_proof: FindProof = know_nothing) -> State:
+def find_state(
+    document: Document, now: int, tickets: str = "", find_proof: next_action.FindProof = next_action.know_nothing
+) -> State:
     """One document's state. tickets: its line, which other documents have a part in."""
     value = document.value or {}
-    actions, shipped = split_actions(document, find_proof)
-    complete, _ = count_rows(value)
+    actions, shipped = next_action.split_actions(document, find_proof)
+    complete, _ = views.count_rows(value)
     return State(
         skill=document.skill,
         path=document.path,
-        project=text_field(value, "project"),
-        phase=text_field(value, "phase"),
-        step=text_field(value, "step"),
-        status=UNREADABLE if document.value is None else text_field(value, "status") or "?",
-        summary=text_field(value, "progress_summary"),
-        updated_at=text_field(value, "updated_at"),
-        age=find_age(value, now),
-        stale=is_stale(value, now),
-        unstarted=is_unstarted(value),
-        budget=describe_budget(value),
+        project=views.text_field(value, "project"),
+        phase=views.text_field(value, "phase"),
+        step=views.text_field(value, "step"),
+        status=views.UNREADABLE if document.value is None else views.text_field(value, "status") or "?",
+        summary=views.text_field(value, "progress_summary"),
+        updated_at=views.text_field(value, "updated_at"),
+        age=views.find_age(value, now),
+        stale=views.is_stale(value, now),
+        unstarted=views.is_unstarted(value),
+        budget=views.describe_budget(value),
         complete_rows=complete,
-        rows=read_objects(value, "progress_table"),
+        rows=views.read_objects(value, "progress_table"),
         tickets=tickets,
         actions=actions,
         shipped=shipped,
-        blockers=open_blockers(value),
-        answers=[line for _, line in find_answers(document.skill, value)],
+        blockers=views.open_blockers(value),
+        answers=[line for _, line in views.find_answers(document.skill, value)],
     )
 
 
 def find_decisions(states: Sequence[State]) -> list[Decision]:
     every = [(state, *each) for state in states for each in zip(state.blockers, state.answers, strict=True)]
-    return [Decision(state.skill, one, answer) for state, one, answer in every if waits_on_user(one)]
+    return [Decision(state.skill, one, answer) for state, one, answer in every if views.waits_on_user(one)]
 
 
 # tickets
@@ -177,11 +160,11 @@ def read_tickets(value: dict[str, Any]) -> list[Ticket]:
     """The tickets of a checkpoint, each once, where it stands last: sessions append what earlier ones had already."""
     written = read_instant(value.get("updated_at")) or (0, "")
     tickets: dict[tuple[str, str], Ticket] = {}
-    for ref in read_objects(value, "pm_refs"):
+    for ref in views.read_objects(value, "pm_refs"):
         name = ref.get("id")
         if isinstance(name, str | int) and not isinstance(name, bool) and str(name).strip():
             seen = read_instant(ref.get("first_seen_at")) or written
-            ticket = Ticket(text_field(ref, "provider"), str(name), text_field(ref, "role"), seen)
+            ticket = Ticket(views.text_field(ref, "provider"), str(name), views.text_field(ref, "role"), seen)
             tickets.pop(ticket[:2], None)
             tickets[ticket[:2]] = ticket
     return list(tickets.values())

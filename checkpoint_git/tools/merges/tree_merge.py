@@ -11,22 +11,10 @@ from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.git.driver_settings import driver_command
 from checkpoint_git.git.history.history import is_shallow
 from checkpoint_git.git.isolated_dir import Env, Sealed, open_sealed
+from checkpoint_git.git.merges import trees
 from checkpoint_git.git.merges.bases import read_base_ids
 from checkpoint_git.git.merges.conflicts import merge_as_text, read_choices
 from checkpoint_git.git.merges.merges import UNSHALLOW, read_contents
-from checkpoint_git.git.merges.trees import (
-    BASE,
-    OURS,
-    THEIRS,
-    TreeMerge,
-    Unsettled,
-    fetch_missing,
-    merge_trees,
-    read_rename_losses,
-    read_versions,
-    write_blobs,
-    write_tree,
-)
 from checkpoint_git.git.objects import Entry, read_commit
 from checkpoint_git.merge.conflicts import Clash, list_clashes
 from checkpoint_git.merge.file import merge_file
@@ -137,8 +125,8 @@ def _merge(cwd: str, sides: tuple[str, str], bases: Sequence[str], how: _How, en
     value = "-merge" if how == "none" else "merge=checkpoint"
     with open_sealed(cwd, [f"{pattern} {value}" for pattern in attribute_patterns()], drivers, env) as sealed:
         if sealed.partial:
-            fetch_missing(cwd, bases, sides, env)
-        merged = merge_trees(sealed, *sides)
+            trees.fetch_missing(cwd, bases, sides, env)
+        merged = trees.merge_trees(sealed, *sides)
         # a renamed checkpoint that meets another: git then merges the result of one merge with the next file
         renames = [note for note in merged.notes if "rename" in note.kind and any(map(is_merged, note.paths))]
         if how == "every" or not renames:
@@ -148,7 +136,7 @@ def _merge(cwd: str, sides: tuple[str, str], bases: Sequence[str], how: _How, en
 
 # No index, no work tree and no ref is touched, and nothing that either commit holds has a say in how it is merged.
 def _join(
-    cwd: str, sealed: Sealed, merged: TreeMerge, bases: Sequence[str], schemas: Schemas, is_driven: bool, env: Env
+    cwd: str, sealed: Sealed, merged: trees.TreeMerge, bases: Sequence[str], schemas: Schemas, is_driven: bool, env: Env
 ) -> MergedTree:
     mine = [file for file in merged.unsettled if _is_mine(file)]
     contents = read_contents(cwd, [side.blob for file in mine for side in file.sides if side], env)
@@ -158,21 +146,21 @@ def _join(
         ours, base, theirs = (None if side is None else contents[side.blob] for side in file.sides)
         data, left = _merge_contents(file.path, base, ours or b"", theirs or b"", schemas, sealed)
         modes = ["" if side is None else side.mode for side in file.sides]
-        mode = _merge_modes(modes[OURS], modes[BASE], modes[THEIRS])
+        mode = _merge_modes(modes[trees.OURS], modes[trees.BASE], modes[trees.THEIRS])
         if not mode and left is None:
             left = Remaining(file.path, "mode", _MODE)
         remaining += [left] if left else []
         files.append(MergedFile(file.path, (ours, base, theirs), data))
         if data is not None:
-            made[file.path] = (mode or modes[OURS], data)
-    blobs = write_blobs(sealed, [data for _, data in made.values()])
+            made[file.path] = (mode or modes[trees.OURS], data)
+    blobs = trees.write_blobs(sealed, [data for _, data in made.values()])
     entries = {path: Entry(mode, blob) for (path, (mode, _)), blob in zip(made.items(), blobs, strict=True)}
-    tree = write_tree(sealed, merged.tree, entries)
+    tree = trees.write_tree(sealed, merged.tree, entries)
     if is_driven:
         driven = merged.texts - {file.path for file in mine}
         files += _read_driven(cwd, sealed, merged.tree, [path for path in driven if is_merged(path)], env)
     known = {one.path for one in remaining}
-    for loss in read_rename_losses(sealed, bases, merged.tree):
+    for loss in trees.read_rename_losses(sealed, bases, merged.tree):
         if loss.path not in known:
             target = shorten(loss.target, _LONGEST_VALUE)
             where = f"moved it to {target}, where no checkpoint is" if target else "moved it away"
@@ -182,7 +170,7 @@ def _join(
     return MergedTree(tree, tuple(bases), tuple(sorted(files, key=lambda file: file.path)), tuple(remaining))
 
 
-def _is_mine(file: Unsettled) -> bool:
+def _is_mine(file: trees.Unsettled) -> bool:
     # whether both sides have a checkpoint that differs in content alone, as far as git could tell
     ours, base, theirs = file.sides
     are_files = ours and ours.is_file and theirs and theirs.is_file and (base is None or base.is_file)
@@ -218,13 +206,13 @@ def _merge_contents(
 
 def _read_driven(cwd: str, sealed: Sealed, tree: str, paths: Sequence[str], env: Env) -> list[MergedFile]:
     # what the driver has merged; a file that a side has under another name counts as one that it has not
-    sides = [read_versions(sealed, commit, paths) for commit in ("ours", "theirs", tree)]
+    sides = [trees.read_versions(sealed, commit, paths) for commit in ("ours", "theirs", tree)]
     contents = read_contents(cwd, [entry.blob for versions in sides for entry in versions.values()], env)
     ours, theirs, made = ({path: contents[to.blob] for path, to in versions.items()} for versions in sides)
     return [MergedFile(path, (ours.get(path), None, theirs.get(path)), made.get(path)) for path in paths]
 
 
-def _list_others(merged: TreeMerge, settled: set[str]) -> Iterator[Remaining]:
+def _list_others(merged: trees.TreeMerge, settled: set[str]) -> Iterator[Remaining]:
     # what git left to the user, except the files that we have merged
     for file in merged.unsettled:
         if file.path not in settled:
@@ -239,9 +227,9 @@ def _list_others(merged: TreeMerge, settled: set[str]) -> Iterator[Remaining]:
             yield Remaining(path, "record", _RECORD)
 
 
-def _describe(file: Unsettled, said: Mapping[Kind, str]) -> Remaining:
+def _describe(file: trees.Unsettled, said: Mapping[Kind, str]) -> Remaining:
     """said: git's first sentence of each kind."""
-    if _is_record(file.path) and file.sides[OURS] and file.sides[THEIRS]:
+    if _is_record(file.path) and file.sides[trees.OURS] and file.sides[trees.THEIRS]:
         return Remaining(file.path, "record", _RECORD)
     path = file.path
     if any(word in kind for kind in file.kinds for word in ("directory", "types", "modes")):
@@ -249,7 +237,7 @@ def _describe(file: Unsettled, said: Mapping[Kind, str]) -> Remaining:
         path = path.removesuffix("~ours").removesuffix("~theirs")
     kinds = [_find_kind(kind) for kind in file.kinds]
     kind: Kind = next((one for one in _WEIGHTS if one in kinds), "mode")
-    remover = "theirs" if file.sides[OURS] else "ours"
+    remover = "theirs" if file.sides[trees.OURS] else "ours"
     details: dict[Kind, str] = {
         "removed": f"{remover} removed it, and the other side changed it",
         "mode": _MODE,

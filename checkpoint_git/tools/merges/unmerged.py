@@ -13,14 +13,7 @@ from checkpoint_git.core.leaflines import list_leaves
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.discover import is_inside
 from checkpoint_git.git.driver_settings import Choices
-from checkpoint_git.git.merges.conflicts import (
-    Unmerged,
-    Version,
-    make_unmerged,
-    read_as_stored,
-    read_line_merges,
-    read_past_conflicts,
-)
+from checkpoint_git.git.merges import conflicts
 from checkpoint_git.merge.conflicts import (
     Conflict,
     Held,
@@ -51,7 +44,7 @@ _LONGEST_LEAF = 60
 
 
 class Case(NamedTuple):
-    unmerged: Unmerged
+    unmerged: conflicts.Unmerged
     typed: str  # its path as a word of a command
     size: int  # of its conflict markers
     blocked: str = ""  # why it must not be touched
@@ -72,7 +65,7 @@ class Case(NamedTuple):
         return _KINDS[ours, base, theirs]
 
 
-def read_case(work_tree: str, unmerged: Unmerged, typed: str, size: int, choices: Choices) -> Case:
+def read_case(work_tree: str, unmerged: conflicts.Unmerged, typed: str, size: int, choices: Choices) -> Case:
     """choices: how this clone's driver merges."""
     case = Case(unmerged, typed, size, _find_obstacle(work_tree, unmerged))
     if case.blocked:
@@ -97,7 +90,7 @@ def _read_file(work_tree: str, case: Case) -> Case:
     raw = read_raw(work_tree, case.path)
     if raw is None:
         return case
-    stored = read_as_stored(work_tree, case.path, raw)
+    stored = conflicts.read_as_stored(work_tree, case.path, raw)
     chosen = _find_chosen(work_tree, case, stored)
     return case._replace(raw=raw, stored=stored, chosen=chosen or {}, edited=chosen is None)
 
@@ -127,12 +120,12 @@ def read_marked_case(work_tree: str, path: str, typed: str, size: int, choices: 
 
     Merged again is what a past merge had, where the file is that merge's result; else what the markers hold.
     """
-    for past in read_past_conflicts(work_tree, path):
+    for past in conflicts.read_past_conflicts(work_tree, path):
         case = read_case(work_tree, past, typed, size, choices)
         if case.blocked or (case.merged and not case.edited):
             return case
     raw = read_raw(work_tree, path) or b""
-    stored = read_as_stored(work_tree, path, raw)
+    stored = conflicts.read_as_stored(work_tree, path, raw)
     sides = split_sides(_as_text(stored), size)
     base = None if sides.whole_base is None else _as_bytes(sides.whole_base)
     schema, merged, reason = load_merge_schema(path, choices.schema), None, ""
@@ -143,12 +136,12 @@ def read_marked_case(work_tree: str, path: str, typed: str, size: int, choices: 
             break
         except JsonTextError as error:
             reason = f"without its markers, {error.version} is not JSON: line {error.line}: {error.message}"
-    unmerged = make_unmerged(path, [_as_bytes(sides.ours), base, _as_bytes(sides.theirs)])
+    unmerged = conflicts.make_unmerged(path, [_as_bytes(sides.ours), base, _as_bytes(sides.theirs)])
     blocked = _find_obstacle(work_tree, unmerged) or ("" if merged else reason)
     return Case(unmerged, typed, size, blocked, merged, reason, raw, stored)
 
 
-def _find_obstacle(work_tree: str, unmerged: Unmerged) -> str:
+def _find_obstacle(work_tree: str, unmerged: conflicts.Unmerged) -> str:
     if any(version and not version.is_file for version in unmerged.sides):
         return "one side has a symbolic link or a submodule in its place"
     full = os.path.join(work_tree, unmerged.path)
@@ -178,7 +171,7 @@ def _find_chosen(work_tree: str, case: Case, stored: bytes) -> dict[str, int] | 
     chosen = None if case.merged is None else find_choices(case.merged, text, case.size)
     if chosen is not None:
         return chosen
-    favoured = read_line_merges(work_tree, base, ours, theirs)
+    favoured = conflicts.read_line_merges(work_tree, base, ours, theirs)
     if favoured is None:
         return None
     with_ours, with_theirs = map(_as_text, favoured)
@@ -218,7 +211,7 @@ def describe_sides(case: Case) -> str:
     return case.reason or f"ours {_describe_change(base, ours)}, theirs {_describe_change(base, theirs)}"
 
 
-def _describe_change(base: Version | None, side: Version | None) -> str:
+def _describe_change(base: conflicts.Version | None, side: conflicts.Version | None) -> str:
     if side is None:
         return "removed the file" if base else "has no such file"
     if base is None:
@@ -233,7 +226,7 @@ def _describe_change(base: Version | None, side: Version | None) -> str:
     return f"changed it ({shown}{more})" if changed else "changed it"
 
 
-def _read_value(version: Version) -> Any:
+def _read_value(version: conflicts.Version) -> Any:
     try:
         return scan_tokens(decode(version.data))
     except JsonTextError:

@@ -18,17 +18,8 @@ from checkpoint_git.git import attributes, driver_settings
 from checkpoint_git.git.repository import Repository, read_repository
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.tools.agents import plan as agents
-from checkpoint_git.tools.setup import forge_files, schema
+from checkpoint_git.tools.setup import forge_files, plan, schema
 from checkpoint_git.tools.setup.hook_files import PACKAGE
-from checkpoint_git.tools.setup.plan import (
-    HookChoice,
-    Wanted,
-    plan_attributes,
-    plan_folder,
-    plan_hooks,
-    plan_install,
-    plan_settings,
-)
 from checkpoint_git.tools.setup.steps import (
     Step,
     apply_steps,
@@ -60,7 +51,7 @@ _PATTERN = re.compile(r'[^\s!#"\\-][^\t\r\n"\\]*[./*][^\s"\\]+')
 class Options(NamedTuple):
     """None keeps what an earlier init chose."""
 
-    hooks: HookChoice = "auto"
+    hooks: plan.HookChoice = "auto"
     narrative: driver_settings.Narrative | None = None
     schema: str | None = None  # a path, "" to forget an earlier one
     adopt: bool = False
@@ -86,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "where hooks go: git's own (native), the pre-commit framework's configuration, or nowhere; default: auto"
     )
     help_text += ". In a bare repository: native is pre-receive, update refuses ref by ref"
-    parser.add_argument("--hooks", choices=get_args(HookChoice), default="auto", help=help_text)
+    parser.add_argument("--hooks", choices=get_args(plan.HookChoice), default="auto", help=help_text)
     help_text = "when both sides changed phase, step, status or summary: a conflict (default), or the newer side whole"
     parser.add_argument("--narrative", choices=get_args(driver_settings.Narrative), help=help_text)
     help_text = (
@@ -141,13 +132,13 @@ def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
     with setup_lock(None if options.dry_run else repository):
         place, steps = None if bare else _find_or_plan_place(cwd), list[Step]()
         if place:
-            steps.append(plan_folder(place))
+            steps.append(plan.plan_folder(place))
             if options.agents:
                 steps += agents.read_agent_steps(place, options.agents, env, guard=options.guard)
         survey = read_survey(repository, env, place.root if place else "") if repository else None
         if survey:
             steps += _plan_schema(survey, options, cwd)
-            steps += plan_install(survey, find_wanted(survey, options, cwd))
+            steps += plan.plan_install(survey, find_wanted(survey, options, cwd))
         if survey and not bare:
             steps += forge_files.plan_forges(survey.place.work_tree, options.ci, env)
             steps = leave_hidden(steps, survey.place.work_tree, env)
@@ -193,7 +184,7 @@ def _find_or_plan_place(cwd: str) -> Place:
         return place
 
 
-def find_wanted(survey: Survey, options: Options, cwd: str) -> Wanted:
+def find_wanted(survey: Survey, options: Options, cwd: str) -> plan.Wanted:
     """Where the options say nothing, an earlier init's choices stay."""
     installed = driver_settings.read_driver_command(survey.settings.get(driver_settings.DRIVER, ""))
     earlier = installed.choices if installed else driver_settings.Choices()
@@ -204,7 +195,7 @@ def find_wanted(survey: Survey, options: Options, cwd: str) -> Wanted:
         driver = driver_settings.JSON_DRIVER + os.path.basename(copy.what)[:12]
         schemas[driver] = os.path.join(survey.place.common_dir, copy.what)
     settings = driver_settings.plan_settings(_find_interpreter(), PACKAGE, choices, schemas)
-    return Wanted(settings, options.hooks, options.adopt, options.patterns, driver)
+    return plan.Wanted(settings, options.hooks, options.adopt, options.patterns, driver)
 
 
 def _plan_schema(survey: Survey, options: Options, cwd: str) -> list[Step]:
@@ -259,11 +250,11 @@ def _find_interpreter() -> str:
 
 # what fixes a finding of checks.py, in the order of the steps
 _REPAIRS = {
-    "install/missing": (plan_settings, plan_attributes, plan_hooks),
-    "driver/inert": (plan_settings, plan_attributes),
-    "driver/broken": (plan_settings,),
-    "diff/textconv": (plan_settings,),
-    "hooks/unreachable": (plan_settings, plan_hooks),
+    "install/missing": (plan.plan_settings, plan.plan_attributes, plan.plan_hooks),
+    "driver/inert": (plan.plan_settings, plan.plan_attributes),
+    "driver/broken": (plan.plan_settings,),
+    "diff/textconv": (plan.plan_settings,),
+    "hooks/unreachable": (plan.plan_settings, plan.plan_hooks),
 }
 
 

@@ -12,17 +12,9 @@ from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.git.clone import add_gaps
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill import layout, store
+from checkpoint_git.protocols.skill import layout, resume_brief, store
 from checkpoint_git.protocols.skill.next_action import Action, Proof
 from checkpoint_git.protocols.skill.read import check_files, iterate_documents
-from checkpoint_git.protocols.skill.resume_brief import (
-    LOOK_AFTER,
-    Context,
-    Plan,
-    find_context,
-    find_contradictions,
-    plan_resume,
-)
 from checkpoint_git.protocols.skill.shipped_actions import read_proofs
 from checkpoint_git.protocols.skill.verbs.refs import find_refs
 from checkpoint_git.protocols.skill.views import (
@@ -62,9 +54,9 @@ class ResumeResult(NamedTuple):
     history says of next actions, by text. siblings: the pm_refs of other skills.
     """
 
-    plan: Plan
+    plan: resume_brief.Plan
     document: Document | None
-    context: Context
+    context: resume_brief.Context
     drift: list[Finding]
     shipped: dict[str, Proof]
     siblings: Sequence[dict[str, Any]] = ()
@@ -78,22 +70,22 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
     content = store.read_skill(place, skill)
     path = layout.relative_checkpoint_path(place, skill)
     document = None if content is None else check_files([(path, content)], now)[0]
-    plan = plan_resume(document, skill, now)
+    plan = resume_brief.plan_resume(document, skill, now)
     value = (document.value if document else None) or {}
     siblings = list[dict[str, Any]]()
     if os.path.isdir(place.directory):
         siblings = find_refs(each for each in iterate_documents(place, now) if each.skill != skill)
     if document is None or document.value is None or plan.decision == "start_fresh":
-        return ResumeResult(plan, document, find_context(document), [], {}, siblings)
+        return ResumeResult(plan, document, resume_brief.find_context(document), [], {}, siblings)
     shipped, findings = _read_shipped(place, document)
 
     def find_proof(path: str, text: str) -> Proof | None:
         return shipped.get(text)
 
-    plan = plan_resume(document, skill, now, find_proof)
-    drift = [*find_contradictions(document), *findings]
+    plan = resume_brief.plan_resume(document, skill, now, find_proof)
+    drift = [*resume_brief.find_contradictions(document), *findings]
     age = find_age(value, now)
-    if age is not None and age > LOOK_AFTER and plan.decision != "complete":
+    if age is not None and age > resume_brief.LOOK_AFTER and plan.decision != "complete":
         from checkpoint_git.protocols.skill.file_facts import read_drift
 
         drift += read_drift(place, document, now, env)
@@ -104,7 +96,7 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
         for at, (line, column) in enumerate(places):
             if drift[at].where and not drift[at].line:
                 drift[at] = drift[at]._replace(line=line, column=column)
-    return ResumeResult(plan, document, find_context(document, find_proof), drift, shipped, siblings)
+    return ResumeResult(plan, document, resume_brief.find_context(document, find_proof), drift, shipped, siblings)
 
 
 def _read_shipped(place: Place, document: Document) -> tuple[dict[str, Proof], list[Finding]]:
