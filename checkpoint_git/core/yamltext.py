@@ -141,12 +141,7 @@ def _position(event: Any) -> tuple[int, int]:
 
 
 def _build_node(
-    event: Any,
-    events: Iterator[Any],
-    where: str,
-    spans: dict[str, Span] | None,
-    at: tuple[int, int],
-    depth: int,
+    event: Any, events: Iterator[Any], where: str, spans: dict[str, Span] | None, at: tuple[int, int], depth: int
 ) -> tuple[Any, int]:
     import yaml
 

@@ -25,11 +25,7 @@ class MemoryCheckpoint:
     """
 
     def __init__(
-        self,
-        transport: Transport,
-        entity: str = ENTITY,
-        path: str | os.PathLike[str] = ".",
-        now: int | None = None,
+        self, transport: Transport, entity: str = ENTITY, path: str | os.PathLike[str] = ".", now: int | None = None
     ) -> None:
         self._transport = transport
         self._name = check_entity_name(entity)

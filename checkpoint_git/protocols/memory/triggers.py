@@ -27,11 +27,7 @@ TRIGGERS: dict[str, Trigger] = {
     "manual": Trigger(("initiative",)),
 }
 # Fields that only some occasions keep: on any other they are removed unless they are given again.
-_TRANSIENT = {
-    "interrupted_action": ("idle", "manual"),
-    "session_duration": ("manual",),
-    "files_modified": ("manual",),
-}
+_TRANSIENT = {"interrupted_action": ("idle", "manual"), "session_duration": ("manual",), "files_modified": ("manual",)}
 _OPTIONS = {
     "last_action": "--last-action (or --summary)",
     "next_action": "--next-action (or --next-milestone, --next-phase)",

@@ -51,11 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--fallback", action="store_true", help="read, resume: take the newest good attempt where the newest is broken")
     add("--repo", metavar="PATH", help="validate, resume: do the commits and artifacts exist in this repository?")
     add("--skip-to", metavar="PHASE", help="resume: the phase to go on with")
-    add(
-        "--base",
-        metavar="DIR",
-        help=f"where records lie (default: the setting {store.SETTING}, else ~/{layout.BASE})",
-    )
+    add("--base", metavar="DIR", help=f"where records lie (default: the setting {store.SETTING}, else ~/{layout.BASE})")
 
 
 class Request(NamedTuple):

@@ -84,10 +84,7 @@ def plan_resume(document: Document | None, skill: str, now: int, find_proof: Fin
     if status == "complete" and not decisions:
         why = "complete, with work still queued" if queued else "all of it is complete"
         again = Answer("continue", f"checkpoint update {word} --status=in_progress")
-        answers = ([again] if queued else []) + [
-            restart,
-            Answer("elsewhere", "checkpoint next"),
-        ]
+        answers = ([again] if queued else []) + [restart, Answer("elsewhere", "checkpoint next")]
         return Plan(skill, "complete", ("complete", *names), why, orientation, "", tuple(answers))
     if names:
         go_on = Answer("continue", f"checkpoint resume {word} --continue")

@@ -110,12 +110,7 @@ def summarize_status(question: Question) -> Summary:
                 blocks = _blocks(shown, in_full=question.skill is not None)
                 blocks += [Line("")] if result.findings else []
     if not states:
-        blocks = [
-            Line(
-                f"no checkpoints in {place.directory} yet; start one: checkpoint update build",
-                "dim",
-            )
-        ]
+        blocks = [Line(f"no checkpoints in {place.directory} yet; start one: checkpoint update build", "dim")]
     lead: list[Block] = []
     if result.decisions:
         lead.append(Line(f"{plural(len(result.decisions), 'decision')} waiting on you", "bad", "decision"))
