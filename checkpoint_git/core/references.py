@@ -28,7 +28,7 @@ _URL_TICKET = r"/(?:browse|issue|issues|ticket|tickets|story)/(?P<ticket>[A-Za-z
 _NUMBER_END = r"(?!\w|[.,]\d|-\d)"
 _NAMED = re.compile(
     r"(?<![\w/#!&.-])(?P<repository>[\w.-]+(?:/[\w.-]+)+)?"
-    r"(?P<sign>[#!])(?P<number>\d{1,9})(?P<more>(?:/\d{1,9})*)" + _NUMBER_END
+    r"(?P<sign>[#!])(?P<number>\d{1,9})(?P<more>(?:/[#!]?\d{1,9})*)" + _NUMBER_END
 )
 _SPOKEN = re.compile(
     r"(?<![\w/-])(?P<kind>PR|pull[ -]request|GH|MR|merge[ -]request)"
@@ -119,8 +119,8 @@ def _read_ticket(match: re.Match[str]) -> list[str]:
 
 
 def _numbers(match: re.Match[str]) -> list[str]:
-    # 12 and 13 of "#12/13"
-    return [match["number"], *match["more"].split("/")[1:]]
+    # 12 and 13 of "#12/13" and "#12/#13"
+    return [match["number"], *re.findall(r"\d+", match["more"])]
 
 
 # with signs of which one stands in whatever a pattern matches: most texts hold few of them

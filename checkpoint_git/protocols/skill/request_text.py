@@ -5,21 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.references import Mention, find_mentions
-from checkpoint_git.protocols.skill.request_words import (
-    ANDS,
-    BEHIND,
-    CJK,
-    DUTIES,
-    GATES,
-    JOINS,
-    LONGEST_PHRASE,
-    OTHER_VERBS,
-    ROLES,
-    SOFTENERS,
-    THEN,
-    TRUNKS,
-    VERBS,
-)
+from checkpoint_git.protocols.skill import request_words as terms
 
 Words = Sequence[str]
 
@@ -27,7 +13,7 @@ Words = Sequence[str]
 MARK = "\x01"
 _FIRST = 0x4E00
 BRACKETED = "\x02"  # before references that stood alone in brackets
-_CODE = "CODE"  # in place of a code span
+_CODE = "codespan"  # in place of a code span
 _PIECE = re.compile(rf"{BRACKETED}|{MARK}.|[^\W_](?:[\w'./@-]*\w)?|->|=>|--|[^\w\s]")
 NO_WAY = "❌🚫⛔✗✘~"  # signs of a prohibition
 SENTENCE_ENDS = frozenset(".!?;")
@@ -75,7 +61,7 @@ class RequestText:
                 last = mention.end
         plain = _PLAN_STEP.sub("", "".join([*pieces, text[last:]]))
         plain = plain.replace("\u2019", "'").replace("\u2013", "\u2014")  # the typographic apostrophe and dash
-        for signs, words in CJK.items() if not plain.isascii() else ():
+        for signs, words in terms.CJK.items() if not plain.isascii() else ():
             plain = plain.replace(signs, words)
         plain = re.sub(rf"`\s*({MARK}.)\s*`", r"\1", plain)
         plain = re.sub(r"`[^`]*`", lambda code: " CI checks " if " checks" in code[0] else f" {_CODE} ", plain)
@@ -106,7 +92,7 @@ class RequestText:
                 between.append(word)
                 continue
             last = joined[-1] if joined else ""
-            if last.startswith(MARK) and all(each == BRACKETED or each.lower() in JOINS for each in between):
+            if last.startswith(MARK) and all(each == BRACKETED or each.lower() in terms.JOINS for each in between):
                 joined[-1] = self._add(self.references([last, word]), self._spelled[ord(last[1]) - _FIRST])
             else:
                 joined += [*between, word]
@@ -142,7 +128,7 @@ def find_segments(words: Sequence[str]) -> Iterator[tuple[list[str], str]]:
             segment += ["to", _CODE]
             at += 2
             continue
-        if word in SENTENCE_ENDS or word in ARROWS or word.lower() in THEN:
+        if word in SENTENCE_ENDS or word in ARROWS or word.lower() in terms.THEN:
             yield segment, joint
             segment, joint = [], "sentence" if word in SENTENCE_ENDS else "then"
         else:
@@ -154,8 +140,8 @@ def find_segments(words: Sequence[str]) -> Iterator[tuple[list[str], str]]:
 def _leads_to_a_branch(words: Words, at: int) -> bool:
     after = words[at + 1 : at + 3]
     behind = after[1].lower() if len(after) > 1 else ","
-    ends = behind in SENTENCE_ENDS | DASHES | BEHIND | {","} or phrase_at(words, at + 2, GATES) != ""
-    return bool(after) and after[0].lower() in TRUNKS and ends
+    ends = behind in SENTENCE_ENDS | DASHES | terms.BEHIND | {","} or phrase_at(words, at + 2, terms.GATES) != ""
+    return bool(after) and after[0].lower() in terms.TRUNKS and ends
 
 
 def split_clauses(words: list[str], joint: str) -> Iterator[Clause]:
@@ -166,7 +152,7 @@ def split_clauses(words: list[str], joint: str) -> Iterator[Clause]:
     clause, gate = list[str](), list[str]()
     in_gate = False
     for at, word in enumerate(words):
-        if not in_gate and at and phrase_at(words, at, GATES):
+        if not in_gate and at and phrase_at(words, at, terms.GATES):
             in_gate = True
         parts = at and _parts(words, at, in_gate=in_gate)
         if parts:
@@ -181,7 +167,7 @@ def split_clauses(words: list[str], joint: str) -> Iterator[Clause]:
     yield Clause(clause, gate, joint)
 
 
-_SOFT_JOINTS = ANDS | {","}
+_SOFT_JOINTS = terms.ANDS | {","}
 
 
 def _parts(words: Words, at: int, *, in_gate: bool) -> bool:
@@ -191,18 +177,18 @@ def _parts(words: Words, at: int, *, in_gate: bool) -> bool:
     after = next(
         (number for number in range(at + 1, len(words)) if words[number].lower() not in _SOFT_JOINTS), len(words)
     )
-    while after < len(words) and words[after].lower() in ("optionally", "also", "finally", "either"):
+    while after < len(words) and words[after].lower() in ("optionally", "also", "finally", "either", "la", "le"):
         after += 1
     if after == len(words):
         return True
     if words[after].startswith(MARK):
         return not in_gate
-    return bool(phrase_at(words, after, VERBS) or words[after].lower() in OTHER_VERBS)
+    return bool(phrase_at(words, after, terms.VERBS) or words[after].lower() in terms.OTHER_VERBS)
 
 
 def phrase_at(words: Words, at: int, phrases: "frozenset[str] | Mapping[str, str]") -> str:
     """The longest phrase of a table that begins at a word, "" where none does."""
-    for size in range(min(LONGEST_PHRASE, len(words) - at), 0, -1):
+    for size in range(min(terms.LONGEST_PHRASE, len(words) - at), 0, -1):
         phrase = " ".join(words[at : at + size]).lower()
         if phrase in phrases:
             return phrase
@@ -216,11 +202,13 @@ def soften(words: list[str]) -> list[str]:
         start = at + (words[at].lower() == "the")
         if not words[at][0].isalnum() and words[at][0] not in f"{MARK}[{NO_WAY}":  # a dash, a comma, an emoji
             at += 1
-        elif phrase := phrase_at(words, at, SOFTENERS):
+        elif phrase := phrase_at(words, at, terms.SOFTENERS):
             at += phrase.count(" ") + 1
         elif [word.lower() for word in words[at : at + 2]] == ["hand", "off"] and ":" in words[at:]:
             at = words.index(":", at) + 1
-        elif start + 1 < len(words) and words[start].lower() in ROLES and words[start + 1].lower() in DUTIES:
+        elif (
+            start + 1 < len(words) and words[start].lower() in terms.ROLES and words[start + 1].lower() in terms.DUTIES
+        ):
             at = start + 2
         else:
             break

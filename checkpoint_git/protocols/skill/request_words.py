@@ -18,8 +18,8 @@ _VERBS = {
         einmergen zusammenführen samenvoegen mergiare mergia fare_merge_di fare_il_merge_di zmergować zmerguj scalić
         смержить смерджить замержить влить mesclar""",
     "review": """review re-review rereview double-check approve sign_off_on sign_off relire revoir relis revisar revisa
-        rever aprobar aprovar approuver reviewen prüfen beoordelen nakijken freigeben revisionare rivedere approvare
-        przejrzeć zatwierdzić проверить отревьюить""",
+        rever aprobar aprovar approuver faire_relire reviewen prüfen beoordelen nakijken freigeben revisionare rivedere
+        approvare przejrzeć zatwierdzić проверить отревьюить""",
     "verify": """verify confirm check ensure make_sure see confirmar confirma verificar comprobar vérifier valider
         bestätigen controleren""",
     "watch": """monitor watch babysit shepherd chase keep_an_eye_on keep_watching surveiller vigilar monitorear
@@ -76,7 +76,7 @@ WORK_NEEDS_NO_NOUN = _words("finish finish_up complete resume continue continue_
 # What leads up to a verb and says nothing of the work.
 SOFTENERS = _words(
     """please todo next now first finally just also still either optionally maybe remember remember_to try_to we you i
-    should must can could will need_to needs_to have_to to and or then only lastly meanwhile fully formally"""
+    should must can could will need_to needs_to have_to to and or then only lastly meanwhile fully formally la le lo"""
 )
 ROLES = _words("user owner maintainer human operator team reviewer lead users owners maintainers reviewers")
 NOTS = _words(
@@ -101,7 +101,7 @@ BEHIND = NOUNS | _words(
     """ready green merged landed approved reviewed shipped done in open first now today tonight asap soon next please
     again early finished completed through into to onto for with on from by via as at only during within w/o
     so is are while without using under against per github gitlab or une uma vers hacia nach naar wanneer zodra wenn
-    sobald quando cuando si mergen auf sur dans avec sans para con por com sem sul nel senza su do na w z bez przy
+    sobald quando cuando si mergen auf sur dans avec sans para con por com sem sul nel senza su do na w z bez przy em
     в на с без как для"""
 )
 REVIEWED = _words(
@@ -159,7 +159,7 @@ THEN = _words(
 ANDS = _words("and or & + plus und et y e en ed oraz и as_well_as")
 STATING = _words(
     """is are was were has have had runs run pass passes passed show shows add adds include includes contain contains
-    says say touches gates repairs closes should will can does means moves"""
+    says say touches gates repairs closes will does means moves"""
 )
 BUILDS = _words(
     """add build create fix finish implement introduce land make migrate move port refactor remove rename replace ship
@@ -178,8 +178,8 @@ CJK = {
     "部署": " deploy ", "发布": " release ", "デプロイ": " deploy ", "并": " and ", "する": "", "を": " ", "の": " ",
     "的": " ", "（": "(", "）": ")", "，": ", ", "；": "; ", "：": ": ", "。": ". ",
 }  # fmt: skip
-JOINS = _words("and und et y e pr prs mr mrs issue") | frozenset(",/&+、和")  # within a list of references
-TRUNKS = _words("code main master develop dev trunk")
+JOINS = _words("and and/or und et y e pr prs mr mrs issue") | frozenset(",/&+、和")  # within a list of references
+TRUNKS = _words("codespan main master develop dev trunk")
 # Behind a dash or a colon these begin what follows the merge; other verbs begin a title.
 AFTERWARDS = _words(
     """deploy redeploy tag release publish announce notify tell restart reboot proceed begin start continue resume
@@ -193,6 +193,10 @@ AFTER_THE_MERGE = _words("after once when the it is merge merged merges landed l
 UNLESS = _words("if unless until")
 UNMERGED = _words("merged unmerged open landed approved")
 OPENING = _words("open merge push raise")
+# What a sentence says that only states something, and what one says that asks for more.
+STATED = _words("no nothing none already currently both all")
+NEEDED = _words("need needs needed must todo remaining missing left")
+EFFECTS = _words("closes auto-closes auto-close unblocks unlocks resolves restores fixes")
 LABELS = _words("diff tests note see risk scope ref refs vitest pytest")  # at the head of an explaining sentence
 PREPOSITIONS = _words("for on of to before in from about")
 CAUSES = _words("introduced caused broken since after")
@@ -201,12 +205,12 @@ LANDING = _words("merge review approve land and formally squash")
 REVIEWERS = _words("reviewers reviewer maintainers maintainer user owner")
 HURDLES = _words("ci check checks green gate gates review merge approval approvals mergeable pipeline pipelines")
 PUBLISHED = _words(
-    """the a my our this final it branch pr mr changes draft pull request remote feature code to ticket issue on from
-    commit push"""
+    """the a my our this final it branch pr mr changes draft pull request remote feature codespan to ticket issue on
+    from commit push"""
 )
 OF_A_MERGE = _words(
     """it this that them as a the reviewed current only bound head up ready for review squash-merge merge completion
-    comments feedback exact pr mr when once either or close to into code main master develop in and"""
+    comments feedback exact pr mr when once either or close to into codespan main master develop in and"""
 )
 OUT_OF_DRAFT = ("out of draft", "over the line", "across the line", "from draft to ready", "to ready", "to green")
 # Work that is over with its reference: what is said behind it comes afterwards.

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeVar
 
 from checkpoint_git.core.references import Mention, find_mentions
+from checkpoint_git.protocols.skill import request_words as terms
 from checkpoint_git.protocols.skill.request_text import (
     ARROWS,
     BRACKETED,
@@ -32,46 +33,6 @@ from checkpoint_git.protocols.skill.request_text import (
     phrase_at,
     soften,
     split_clauses,
-)
-from checkpoint_git.protocols.skill.request_words import (
-    AFTER_THE_MERGE,
-    AFTERWARDS,
-    ANDS,
-    APPROVAL,
-    BEHIND,
-    BEYOND,
-    BEYOND_PHRASES,
-    BUILDS,
-    CAUSES,
-    COPULAS,
-    ENDINGS,
-    GATES,
-    GREEN,
-    HURDLES,
-    INTRODUCTIONS,
-    LABELS,
-    LANDED,
-    LANDING,
-    LIGHT,
-    NOTS,
-    NOUNS,
-    OF_A_MERGE,
-    OPENING,
-    OTHER_VERBS,
-    OUT_OF_DRAFT,
-    PASSING,
-    PREPOSITIONS,
-    PUBLISHED,
-    RELATIONS,
-    REVIEWED,
-    REVIEWERS,
-    STATES,
-    STATING,
-    TROUBLE,
-    UNLESS,
-    UNMERGED,
-    VERBS,
-    WORK_NEEDS_NO_NOUN,
 )
 
 Evidence = TypeVar("Evidence")
@@ -216,20 +177,20 @@ class _Reader:
         if len(words) < 4 or words[-2] != BRACKETED or sum(word.startswith(MARK) for word in words) != 1:
             return False
         said = {word.lower() for word in words[:-2]}
-        return words[0].lower() in BUILDS and not said & (RELATIONS | SENTENCE_ENDS | ARROWS | DASHES)
+        return words[0].lower() in terms.BUILDS and not said & (terms.RELATIONS | SENTENCE_ENDS | ARROWS | DASHES)
 
     def _read_segment(self, words: list[str], joint: str) -> None:
         """Words between strong joints: perhaps a condition, then coordinate clauses."""
         words = soften(words)
         condition: list[str] = []
-        if phrase_at(words, 0, GATES):
+        if phrase_at(words, 0, terms.GATES):
             end = next((at for at, word in enumerate(words) if word in ",:"), len(words))
             condition, words = words[:end], words[end + 1 :]
             if not words:
                 self._waits += self._text.references(condition)
                 self._remains = True
                 return
-            if TROUBLE & {word.lower() for word in condition}:  # "if a check fails, ...": moot once merged
+            if terms.TROUBLE & {word.lower() for word in condition}:  # "if a check fails, ...": moot once merged
                 return
         remained, self._remains, self._is_listed = self._remains, False, False
         for clause in split_clauses(words, joint):
@@ -245,21 +206,23 @@ class _Reader:
             self._remains = self._remains or (bool(clause.gate) and clause.joint != "and")
             return
         references = self._text.references(head)
-        if phrase_at(head, 0, NOTS):
+        if phrase_at(head, 0, terms.NOTS):
             self._remains = self._remains or bool(references)
             return
         if detail and not references:
             names = self._text.references(detail)
-            if names and head[0].lower() in INTRODUCTIONS:
+            if names and head[0].lower() in terms.INTRODUCTIONS:
                 self._read_introduced(detail, clause, condition)
                 return
-            if _is_label(head) and (names or phrase_at(soften(detail), 0, VERBS)):
+            is_verb = phrase_at(soften(detail), 0, terms.VERBS)
+            if (_is_label(head) and (names or is_verb)) or (names and is_verb and _is_step(head)):
                 self._read_clause(clause._replace(words=detail), condition)
                 return
-        is_afterwards = bool(condition) and {word.lower() for word in condition} <= AFTER_THE_MERGE
-        if not is_afterwards and (self._is_request(head, clause, condition) or (not references and _is_step(head))):
-            self._remains = self._remains or bool(AFTERWARDS & {word.lower() for word in soften(detail)[:1]})
-            self._is_listed = bool(detail) and VERBS.get(phrase_at(head, 0, VERBS)) == "address"
+        is_afterwards = bool(condition) and {word.lower() for word in condition} <= terms.AFTER_THE_MERGE
+        is_step = not references and _is_step(head) and _leads_to_a_merge(clause.gate)
+        if not is_afterwards and (self._is_request(head, clause, condition) or is_step):
+            self._remains = self._remains or bool(terms.AFTERWARDS & {word.lower() for word in soften(detail)[:1]})
+            self._is_listed = bool(detail) and terms.VERBS.get(phrase_at(head, 0, terms.VERBS)) == "address"
             return
         heading = _find_heading(head)
         if heading and (detail or clause.joint == "start"):
@@ -270,7 +233,7 @@ class _Reader:
     def _read_introduced(self, words: list[str], clause: Clause, condition: Words) -> None:
         """What stands behind "Held for review:" and the like: a reference alone, or a request."""
         head, _ = cut_detail(soften(words))
-        if all(word.startswith(MARK) or word.lower() in LIGHT or not word[0].isalnum() for word in head):
+        if all(word.startswith(MARK) or word.lower() in terms.LIGHT or not word[0].isalnum() for word in head):
             self._asked += self._text.references(head)
         else:
             self._read_clause(clause._replace(words=words), condition)
@@ -298,10 +261,10 @@ class _Reader:
                 self._awaited += self._text.references([found.token])
             else:
                 self._asked += self._text.references([found.token])
-            self._is_begun = self._is_begun or (found.kind == "work" and found.verb not in ENDINGS)
+            self._is_begun = self._is_begun or (found.kind == "work" and found.verb not in terms.ENDINGS)
             return True
         gate = {word.lower() for word in clause.gate}
-        if found.kind in ("follow", "verify") and found.is_plain() and gate & UNLESS and gate & UNMERGED:
+        if found.kind in ("follow", "verify") and found.is_plain() and gate & terms.UNLESS and gate & terms.UNMERGED:
             self._asked += self._text.references([found.token])
             return True
         if clause.gate[:1] == ["before"] and not found.token:  # "get approval before merging #12"
@@ -312,7 +275,7 @@ class _Reader:
         if found.token and not found.kind and clause.joint != "start" and self._asked and len(head) == 1:
             self._asked += self._text.references(head)
             return True
-        if found.kind == "link" and found.token and {word.lower() for word in self._text.words} & OPENING:
+        if found.kind == "link" and found.token and {word.lower() for word in self._text.words} & terms.OPENING:
             self._asked += self._text.references([found.token])
             return True
         if [word.lower() for word in head[:1]] in (["blocked"], ["depends"]) and found.token:
@@ -331,13 +294,21 @@ class _Reader:
         kept = words[1:4] if words[0] in ("keep", "leave") else []
         if {"draft", "open", "unmerged"} & {*kept} or (kept and kept[0].endswith("ing")):
             return True
-        if joint not in ("sentence", "start") or _goes_beyond(head) or phrase_at(head, 0, GATES):
+        if _goes_beyond(head) or phrase_at(head, 0, terms.GATES) or terms.NEEDED & {*words}:
+            return False
+        if words[0] in terms.EFFECTS:
+            return True
+        if joint not in ("sentence", "start"):
             return False
         if words[0].startswith(MARK) and joint == "sentence":  # "#13 reads what it writes"
-            return len(words) > 2 and words[1].endswith("s") and words[1] not in NOUNS and words[1] != "needs"
+            return len(words) > 2 and words[1].endswith("s") and words[1] not in terms.NOUNS and words[1] != "needs"
         clause = words[1 : next((at for at, word in enumerate(words) if word in ("that", "which")), 10)]
-        states = not phrase_at(head, 0, VERBS) and words[0] not in OTHER_VERBS and STATING & set(clause[:10])
-        return bool(states or words[0] in LABELS or words[-1] in SETTLED)
+        states = (
+            not phrase_at(head, 0, terms.VERBS)
+            and words[0] not in terms.OTHER_VERBS
+            and terms.STATING & set(clause[:10])
+        )
+        return bool(states or words[0] in terms.LABELS or words[0] in terms.STATED or words[-1] in SETTLED)
 
 
 class _Head:
@@ -346,8 +317,8 @@ class _Head:
     def __init__(self, words: Words, text: RequestText) -> None:
         self._words = [word.lower() for word in words]
         self._text = text
-        verb = phrase_at(words, 0, VERBS)
-        self.verb, self.kind = verb, VERBS.get(verb, "")
+        verb = phrase_at(words, 0, terms.VERBS)
+        self.verb, self.kind = verb, terms.VERBS.get(verb, "")
         at = next((number for number, word in enumerate(words) if word.startswith(MARK)), -1)
         self.token = words[at] if at >= 0 else ""
         start = verb.count(" ") + 1 if verb else 0
@@ -366,44 +337,59 @@ class _Head:
 
     @staticmethod
     def _is_light(words: Words) -> bool:
-        return len(words) <= 10 and all(word in LIGHT or word in ",:" or _VERSION.fullmatch(word) for word in words)
+        return len(words) <= 10 and all(
+            word in terms.LIGHT or word in ",:" or _VERSION.fullmatch(word) for word in words
+        )
 
     def _ends_well(self) -> bool:
         after = self._behind
         if after[:1] == ["'"]:  # "#12's new CI run"
-            return next((word in NOUNS for word in after[2:] if word in NOUNS or word not in LIGHT), False)
-        if not after or after[0] in ANDS or after[0] == "/":
+            return next(
+                (word in terms.NOUNS for word in after[2:] if word in terms.NOUNS or word not in terms.LIGHT),
+                False,
+            )
+        if not after or after[0] in terms.ANDS or after[0] == "/":
             return not after or self._joins_a_noun(after)
         if after[0] == ",":
             return self._goes_on(after[1:])
-        return not after[0][0].isalnum() or after[0] in BEHIND or after[0].endswith("ly") or self._names_its_part(after)
+        return (
+            not after[0][0].isalnum()
+            or after[0] in terms.BEHIND
+            or after[0].endswith("ly")
+            or self._names_its_part(after)
+        )
 
     @staticmethod
     def _goes_on(after: Words) -> bool:
         """Whether what a comma parts off is manner and no more work: "recording its hash", "with both checks"."""
         first = after[0] if after else "so"
-        return first in BEHIND or first in LIGHT or first in _MANNER or first.endswith(("ing", "ed", "ly"))
+        return first in terms.BEHIND or first in terms.LIGHT or first in _MANNER or first.endswith(("ing", "ed", "ly"))
 
     @staticmethod
     def _names_its_part(after: Words) -> bool:
         """Such as #12 "remediation commit", "Windows CI": one word more before what belongs to a pull request."""
-        return after[1:2] != [] and after[1] in _PARTS and after[0] not in RELATIONS
+        return after[1:2] != [] and after[1] in _PARTS and after[0] not in terms.RELATIONS
 
     @staticmethod
     def _joins_a_noun(after: Words) -> bool:
         """Whether "and" joins one more thing of the same request: "the diff of #12 and all checks"."""
-        rest = [word for word in after[1:] if word not in LIGHT or word in NOUNS]
-        return bool(rest) and (rest[0] in NOUNS or rest[0] in LANDED)
+        rest = [word for word in after[1:] if word not in terms.LIGHT or word in terms.NOUNS]
+        return bool(rest) and (rest[0] in terms.NOUNS or rest[0] in terms.LANDED)
 
     def _is_direct(self) -> bool:
         """Whether no preposition makes the reference a target: "rebase onto #12", "merge main into #12"."""
         return self.is_plain() and self._between[-1:] not in (["on"], ["onto"], ["into"], ["to"])
 
     def _is_verified(self) -> bool:
-        settles = bool(GREEN & {*self._between, *self._behind})
+        settles = bool(terms.GREEN & {*self._between, *self._behind})
         between = [word for word in self._between if word != "that"]
         known = (
-            word in GREEN or word in LIGHT or word in PASSING or word in BEHIND or word in COPULAS or word in ",`"
+            word in terms.GREEN
+            or word in terms.LIGHT
+            or word in terms.PASSING
+            or word in terms.BEHIND
+            or word in terms.COPULAS
+            or word in (",", "codespan")
             for word in self._behind[:8]
         )
         return settles and self._is_light(between) and all(known) and "commit" not in self._behind
@@ -412,9 +398,9 @@ class _Head:
         return self._is_light(self._between) and self._behind[:1] != ["/"]
 
     def _is_work(self) -> bool:
-        if self.verb in ENDINGS and self._is_light(self._between) and self._text.is_named_pull(self.token):
+        if self.verb in terms.ENDINGS and self._is_light(self._between) and self._text.is_named_pull(self.token):
             return self._ends_well() or ("-" not in self._text.references([self.token])[0] and self._names_its_work())
-        return self.is_plain() and (self._text.is_named_pull(self.token) or self.verb in WORK_NEEDS_NO_NOUN)
+        return self.is_plain() and (self._text.is_named_pull(self.token) or self.verb in terms.WORK_NEEDS_NO_NOUN)
 
     def _is_addressed(self) -> bool:
         if (
@@ -424,18 +410,24 @@ class _Head:
         ):
             return True
         after = [word for word in self._behind[:5] if word not in POSSESSIVE]
-        if self._is_light(self._between) and any(word in REVIEWED for word in after[:4]):
+        if self._is_light(self._between) and any(word in terms.REVIEWED for word in after[:4]):
             return True
-        if CAUSES & set(self._between):  # "fix the test broken by #12"
+        if terms.CAUSES & set(self._between):  # "fix the test broken by #12"
             return False
-        return bool(REVIEWED & set(self._between)) and len(self._between) <= 9 and self._between[-1] in PREPOSITIONS
+        return (
+            bool(terms.REVIEWED & set(self._between))
+            and len(self._between) <= 9
+            and self._between[-1] in terms.PREPOSITIONS
+        )
 
     def _is_asked_of(self) -> bool:
         """Ask somebody to merge it; ping its reviewers; get it merged or approved."""
         words = self._between
-        if "to" in words and self._is_light([word for word in words[words.index("to") + 1 :] if word not in LANDING]):
-            return bool(LANDING & set(words[words.index("to") :]))
-        if REVIEWERS & set(words):
+        if "to" in words and self._is_light(
+            [word for word in words[words.index("to") + 1 :] if word not in terms.LANDING]
+        ):
+            return bool(terms.LANDING & set(words[words.index("to") :]))
+        if terms.REVIEWERS & set(words):
             return True
         if self._is_approval(words):
             return True
@@ -444,14 +436,18 @@ class _Head:
     def _becomes_landed(self) -> bool:
         after = [word for word in self._behind if word not in ("to", "be", "and", ",", "both", "finally")]
         over = self._behind[:3] == ["over", "the", "line"] or self._behind == ["in"]
-        return over or after[:1] == ["green"] or (any(word in LANDED for word in after[:2]) and after[0] not in NOUNS)
+        return (
+            over
+            or after[:1] == ["green"]
+            or (any(word in terms.LANDED for word in after[:2]) and after[0] not in terms.NOUNS)
+        )
 
     @staticmethod
     def _is_approval(words: Words) -> bool:
         """Such as "approval for", "the owner's sign-off before merging"."""
-        at = next((number for number, word in enumerate(words) if word in APPROVAL), -1)
+        at = next((number for number, word in enumerate(words) if word in terms.APPROVAL), -1)
         behind = [word for word in words[at + 1 :] if word not in ("merging", "landing", "merge", "land")]
-        return 0 <= at <= 6 and behind[:1] != [] and behind[0] in PREPOSITIONS and _Head._is_light(behind[1:])
+        return 0 <= at <= 6 and behind[:1] != [] and behind[0] in terms.PREPOSITIONS and _Head._is_light(behind[1:])
 
     def _is_obtained(self) -> bool:
         return self._is_approval(self._between)
@@ -459,8 +455,10 @@ class _Head:
     def _is_awaited(self) -> bool:
         if "to" in self._between:
             return self._is_asked_of()
-        awaits = (HURDLES | REVIEWED | APPROVAL) & set(self._between[:5]) and len(self._between) <= 8
-        return self.is_plain() or bool(awaits and self._between[-1] in PREPOSITIONS | LIGHT and self._ends_well())
+        awaits = (terms.HURDLES | terms.REVIEWED | terms.APPROVAL) & set(self._between[:5]) and len(self._between) <= 8
+        return self.is_plain() or bool(
+            awaits and self._between[-1] in terms.PREPOSITIONS | terms.LIGHT and self._ends_well()
+        )
 
     def _is_marked(self) -> bool:
         after = [word for word in self._behind if word != "as"]
@@ -470,7 +468,7 @@ class _Head:
         if not self._is_light(self._between):
             return False
         behind = " ".join(self._behind)
-        if behind.startswith(OUT_OF_DRAFT):
+        if behind.startswith(terms.OUT_OF_DRAFT):
             return True
         near = set(self._behind[:4])
         if {"look", "review", "pass", "read"} & near and {"a", "an", "one", "the"} & set(self._behind[:1]):
@@ -479,12 +477,14 @@ class _Head:
 
     def _is_followed(self) -> bool:
         behind = [word for word in self._behind if word not in POSSESSIVE]
-        return self._is_light(self._between) and behind[:1] != [] and behind[0] in NOUNS
+        return self._is_light(self._between) and behind[:1] != [] and behind[0] in terms.NOUNS
 
     def _names_its_work(self) -> bool:
         """Whether the words behind the reference are none, or a title without a hint of further work."""
         title = self._behind[:8]
-        return self._ends_well() or (bool(title) and title[0].isalpha() and not {*title} & (RELATIONS | ANDS | _STEPS))
+        return self._ends_well() or (
+            bool(title) and title[0].isalpha() and not {*title} & (terms.RELATIONS | terms.ANDS | _STEPS)
+        )
 
     def _is_published(self) -> bool:
         if self._is_direct() or (self._is_light(self._between) and self._names_its_work()):
@@ -503,8 +503,8 @@ class _Head:
         at = next((number for number, word in enumerate(words) if word.startswith(MARK)), 0)
         if words[0] in ("auto-merge", "automerge") and {"enabled", "armed", "set", "on"} & set(words[1:at]):
             return self._is_light([word for word in words[1:at] if word not in ("enabled", "armed", "set", "is")])
-        first = next((number for number, word in enumerate(words[:4]) if word in APPROVAL), -1)
-        if first < 0 or first >= at or self.kind or words[0] in OTHER_VERBS or words[0] in RELATIONS:
+        first = next((number for number, word in enumerate(words[:4]) if word in terms.APPROVAL), -1)
+        if first < 0 or first >= at or self.kind or words[0] in terms.OTHER_VERBS or words[0] in terms.RELATIONS:
             return False
         return self._is_approval(words[first:at]) and (len(self._behind) < 2 or self._ends_well())
 
@@ -514,7 +514,7 @@ SETTLED = frozenset(["clean", "green", "resolved", "addressed"])
 _MANNER = frozenset(["not", "no", "but", "which", "that", "who", "keep", "all", "both", "each", "will", "should"])
 _TO_LEARN = frozenset(["details", "context", "reference", "background", "examples", "inspiration", "lessons"])
 _STEPS = frozenset(["phase", "part", "step", "stage", "half"])
-_PARTS = REVIEWED | frozenset(["commit", "commits", "branch", "diff", "changes"])
+_PARTS = terms.REVIEWED | frozenset(["commit", "commits", "branch", "diff", "changes"])
 _RULES: dict[str, Callable[[_Head], bool]] = {
     "land": _Head._is_direct,
     "review": lambda head: head._is_direct() and not _TO_LEARN & set(head._behind[:5]),
@@ -530,23 +530,25 @@ _RULES: dict[str, Callable[[_Head], bool]] = {
     "mark": _Head._is_marked,
     "bring": _Head._is_brought,
     "follow": _Head._is_followed,
-    "decide": lambda head: head._is_light([word for word in head._between if word not in LANDING]),
+    "decide": lambda head: head._is_light([word for word in head._between if word not in terms.LANDING]),
 }
 
 
 def _is_label(head: Words) -> bool:
     """Whether these words only head what stands behind their colon or dash: "Next steps:", "P0 -"."""
-    is_verb = phrase_at(head, 0, VERBS) or phrase_at(head, 0, GATES) or head[0].lower() in OTHER_VERBS
-    return len(head) <= 6 and not is_verb and not _goes_beyond(head) and not {word.lower() for word in head} & NOTS
+    is_verb = phrase_at(head, 0, terms.VERBS) or phrase_at(head, 0, terms.GATES) or head[0].lower() in terms.OTHER_VERBS
+    return (
+        len(head) <= 6 and not is_verb and not _goes_beyond(head) and not {word.lower() for word in head} & terms.NOTS
+    )
 
 
 def _goes_beyond(words: Words) -> bool:
     """Whether a clause leads behind the merge: to production, a release, customers."""
     lowered = [word.lower() for word in words]
-    return bool(BEYOND & set(lowered)) or any(phrase in f" {' '.join(lowered)} " for phrase in _BEYOND_SPACED)
+    return bool(terms.BEYOND & set(lowered)) or any(phrase in f" {' '.join(lowered)} " for phrase in _BEYOND_SPACED)
 
 
-_BEYOND_SPACED = tuple(f" {phrase} " for phrase in BEYOND_PHRASES)
+_BEYOND_SPACED = tuple(f" {phrase} " for phrase in terms.BEYOND_PHRASES)
 
 
 def _find_heading(head: Words) -> str:
@@ -559,19 +561,27 @@ def _is_on_its_way(head: Words) -> bool:
     """Whether a clause says that a reference is about to land: "#12 is green", "#12 needs review", "#12: merge"."""
     words = [word.lower() for word in head]
     at = next((number for number, word in enumerate(words) if word.startswith(MARK)), len(words))
-    if at == len(words) or not all(word in LIGHT for word in words[:at]):
+    if at == len(words) or not all(word in terms.LIGHT for word in words[:at]):
         return False
     behind = words[at + 1 :]
-    while behind and behind[0] in COPULAS:
+    while behind and behind[0] in terms.COPULAS:
         behind = behind[1:]
     if behind[:1] in (["needs"], ["need"]):
         return bool({"review", "approval", "merge", "merging", "sign-off", "rebase", "rebasing"} & set(behind[1:6]))
-    if behind[-1:] and phrase_at(behind, len(behind) - 1, VERBS) and VERBS[behind[-1]] in ("land", "review", "address"):
-        return len(behind) <= 4 and all(word in LIGHT or word in BEHIND for word in behind[:-1])
-    if behind[-1:] and behind[-1] in APPROVAL and all(word in NOUNS or word in ANDS for word in behind[:-1]):
+    if (
+        behind[-1:]
+        and phrase_at(behind, len(behind) - 1, terms.VERBS)
+        and terms.VERBS[behind[-1]] in ("land", "review", "address")
+    ):
+        return len(behind) <= 4 and all(word in terms.LIGHT or word in terms.BEHIND for word in behind[:-1])
+    if (
+        behind[-1:]
+        and behind[-1] in terms.APPROVAL
+        and all(word in terms.NOUNS or word in terms.ANDS for word in behind[:-1])
+    ):
         return True  # "#12 merge decision"
     phrases = (["in", "review"], ["up", "for"], ["on", "branch"], ["in", "flight"])
-    return behind[:2] in phrases or (behind[:1] != [] and behind[0] in STATES and behind[0] != "landed")
+    return behind[:2] in phrases or (behind[:1] != [] and behind[0] in terms.STATES and behind[0] != "landed")
 
 
 def _was_landed(head: Words) -> bool:
@@ -580,36 +590,41 @@ def _was_landed(head: Words) -> bool:
     at = next(number for number, word in enumerate(words) if word.startswith(MARK))
     behind = words[at + 1 : at + 5]
     states = {"merged", "landed", "shipped", "closed", "done", "deployed", "live"} & set(behind)
-    return not words[:at] and bool(states) and bool(behind) and behind[0] in COPULAS
+    return not words[:at] and bool(states) and bool(behind) and behind[0] in terms.COPULAS
+
+
+def _leads_to_a_merge(gate: Words) -> bool:
+    """Whether a step's condition is none of another work: "before starting the import"."""
+    return gate[:1] != ["before"] or any("merg" in word or word in ("landing", "it") for word in gate)
 
 
 def _is_step(head: Words) -> bool:
     """Whether a clause without a reference is a step on the way to a merge: "push the branch", "wait for CI"."""
     words = [word.lower() for word in head]
-    phrase = phrase_at(words, 0, VERBS)
-    kind, rest = VERBS.get(phrase, ""), words[phrase.count(" ") + 1 if phrase else 0 :]
+    phrase = phrase_at(words, 0, terms.VERBS)
+    kind, rest = terms.VERBS.get(phrase, ""), words[phrase.count(" ") + 1 if phrase else 0 :]
     said = {word for word in rest if word[0].isalnum()}
     if kind in ("publish", "renew") and phrase in ("push", "open"):
-        return said <= PUBLISHED or ({"on", "from"} & said and len(rest) <= 6) or not said
+        return said <= terms.PUBLISHED or ({"on", "from"} & said and len(rest) <= 6) or not said
     if words[0] == "commit" or phrase == "link":
-        return said <= PUBLISHED
+        return said <= terms.PUBLISHED
     if phrase == "update" and {"pr", "pull"} & said:
         return len(rest) <= 6
     if kind == "address":
-        return bool(REVIEWED & said) and len(rest) <= 10
+        return bool(terms.REVIEWED & said) and len(rest) <= 10
     if words[:3] == ["decide", "whether", "to"]:
-        return {*words[3:]} <= OF_A_MERGE
+        return {*words[3:]} <= terms.OF_A_MERGE
     if kind == "obtain" or (kind == "publish" and phrase == "submit"):
-        return bool(said & (APPROVAL | HURDLES))
+        return bool(said & (terms.APPROVAL | terms.HURDLES))
     if kind == "renew" and phrase != "update":
-        return bool(said & HURDLES)
+        return bool(said & terms.HURDLES)
     if kind in ("wait", "verify", "watch"):
-        return bool(said & HURDLES) or (rest[:1] == ["for"] and kind == "watch")
+        return bool(said & terms.HURDLES) or (rest[:1] == ["for"] and kind == "watch")
     if kind in ("land", "review", "mark"):
-        return said <= OF_A_MERGE
+        return said <= terms.OF_A_MERGE
     if kind == "ask":
         return "review" in said or (
-            "to" in said and bool({"merge", "review", "approve", "land"} & said) and words[-1] in LANDING
+            "to" in said and bool({"merge", "review", "approve", "land"} & said) and words[-1] in terms.LANDING
         )
     if words[:2] == ["cut", "branch"] or (words[0] in ("delete", "remove") and words[-1] in ("branch", "branches")):
         return len(words) <= 6 or words[0] == "cut"
