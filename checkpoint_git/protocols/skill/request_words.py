@@ -16,7 +16,7 @@ _VERBS = {
         enable_auto-merge arm_auto-merge set_auto-merge promote merger mergez fusionner fusionnez faire_le_merge mergear
         mergea fusionar fusiona integrar hacer_merge hacer_el_merge mesclar mescle fazer_merge fazer_o_merge mergen
         einmergen zusammenführen samenvoegen mergiare mergia fare_merge_di fare_il_merge_di zmergować zmerguj scalić
-        смержить смерджить замержить влить mesclar""",
+        смержить смерджить замержить влить integrate""",
     "review": """review re-review rereview double-check approve sign_off_on sign_off relire revoir relis revisar revisa
         rever aprobar aprovar approuver faire_relire reviewen prüfen beoordelen nakijken freigeben revisionare rivedere
         approvare przejrzeć zatwierdzić проверить отревьюить""",
@@ -52,7 +52,7 @@ OTHER_VERBS = _words(
     declare decommission define delete demo deploy deprecate derive describe design diagnose disable discuss distribute
     document download draft draw drop dump edit email enable establish evaluate examine execute expand explain explore
     export extend extract eyeball file fill filter find force format formulate forward freeze generate grep harden hook
-    identify import improve include increase index inform init initiate inspect install instrument integrate introduce
+    identify import improve include increase index inform init initiate inspect install instrument introduce
     investigate invoke iterate join keep launch lift link lint list load lock log look lower maintain make manage map
     measure mention message migrate mirror mock modify name negotiate normalize normalise note notify observe optimize
     optimise order organize organise pack park parse pass patch persist pick pin plan port post prepare present print
@@ -92,14 +92,15 @@ NOUNS = _words(
     pipeline pipelines build builds gate gates run runs status head implementation work changes workflow review/merge"""
 )
 LIGHT = NOUNS | _words(
-    """a an the our my your this that its their his her both all any each fresh new current current-head exact-head
+    """, : one two three four several a an the our my your this that its their his her both all any each fresh new
+    current current-head exact-head
     latest last final next ready open approved green pending draft stacked remaining outstanding required up out of for
     on in to by with at dependabot renovate le la les l un une de du des d el los las del en o os as do da no na der die
     das den dem het een van op am im verde vert grün groen back final"""
 )
 BEHIND = NOUNS | _words(
-    """ready green merged landed approved reviewed shipped done in open first now today tonight asap soon next please
-    again early finished completed through into to onto for with on from by via as at only during within w/o
+    """codespan ready green merged landed approved reviewed shipped done in open first now today tonight asap soon
+    next please again early finished completed through into to onto for with on from by via as at only during within w/o
     so is are while without using under against per github gitlab or une uma vers hacia nach naar wanneer zodra wenn
     sobald quando cuando si mergen auf sur dans avec sans para con por com sem sul nel senza su do na w z bez przy em
     в на с без как для"""
@@ -179,7 +180,6 @@ CJK = {
     "的": " ", "（": "(", "）": ")", "，": ", ", "；": "; ", "：": ": ", "。": ". ",
 }  # fmt: skip
 JOINS = _words("and and/or und et y e pr prs mr mrs issue") | frozenset(",/&+、和")  # within a list of references
-TRUNKS = _words("codespan main master develop dev trunk")
 # Behind a dash or a colon these begin what follows the merge; other verbs begin a title.
 AFTERWARDS = _words(
     """deploy redeploy tag release publish announce notify tell restart reboot proceed begin start continue resume
@@ -187,14 +187,15 @@ AFTERWARDS = _words(
 )
 DUTIES = _words("to must should can will needs")
 INTRODUCTIONS = _words(
-    """hold held waiting awaiting pending action next todo step user owner decision decide review merge ready blocked"""
+    """hold held waiting awaiting pending action next todo step user owner decision decide review merge ready blocked
+    resume remaining blocker"""
 )
 AFTER_THE_MERGE = _words("after once when the it is merge merged merges landed lands")
 UNLESS = _words("if unless until")
 UNMERGED = _words("merged unmerged open landed approved")
 OPENING = _words("open merge push raise")
 # What a sentence says that only states something, and what one says that asks for more.
-STATED = _words("no nothing none already currently both all")
+STATED = _words("no nothing none already currently both all this that these they it its everything together")
 NEEDED = _words("need needs needed must todo remaining missing left")
 EFFECTS = _words("closes auto-closes auto-close unblocks unlocks resolves restores fixes")
 LABELS = _words("diff tests note see risk scope ref refs vitest pytest")  # at the head of an explaining sentence
@@ -203,7 +204,11 @@ CAUSES = _words("introduced caused broken since after")
 PASSING = _words("passes pass is can has fully required all")
 LANDING = _words("merge review approve land and formally squash")
 REVIEWERS = _words("reviewers reviewer maintainers maintainer user owner")
-HURDLES = _words("ci check checks green gate gates review merge approval approvals mergeable pipeline pipelines")
+HURDLES = _words("ci check checks green gate gates review merge approval approvals mergeable pipeline pipelines lane")
+TRUNKS = _words("codespan main master develop dev trunk")
+SETTLING = GREEN | LIGHT | BEHIND | COPULAS | PASSING | TRUNKS
+# What is done to a pull request before it is merged: "retarget #12 ..., merge it".
+PREPARING = _words("verify check confirm recheck retarget test re-test retest validate inspect audit examine")
 PUBLISHED = _words(
     """the a my our this final it branch pr mr changes draft pull request remote feature codespan to ticket issue on
     from commit push"""

@@ -158,6 +158,7 @@ class _Reader:
         self._remains = False
         self._is_begun = False  # the request is to begin work: the sentences behind it are its details
         self._is_listed = False  # what reviewers asked for is being listed
+        self._prepared: list[str] = []  # worked on, and asked for once "merge it" follows
 
     def read(self) -> Request:
         words = self._text.words
@@ -166,6 +167,7 @@ class _Reader:
         for segment, joint in find_segments([word for word in words if word != BRACKETED]):
             if any(word.isalnum() or word.startswith(MARK) or word[0].isalnum() for word in segment):
                 self._read_segment(segment, joint)
+        self._remains = self._remains or bool(self._prepared)
         (self._waits if self._remains else self._asked).extend(self._awaited)
         asked, waits, about = (tuple(dict.fromkeys(found)) for found in (self._asked, self._waits, self._about))
         return Request(asked, waits, about, self._remains)
@@ -219,10 +221,17 @@ class _Reader:
                 self._read_clause(clause._replace(words=detail), condition)
                 return
         is_afterwards = bool(condition) and {word.lower() for word in condition} <= terms.AFTER_THE_MERGE
-        is_step = not references and _is_step(head) and _leads_to_a_merge(clause.gate)
-        if not is_afterwards and (self._is_request(head, clause, condition) or is_step):
-            self._remains = self._remains or bool(terms.AFTERWARDS & {word.lower() for word in soften(detail)[:1]})
-            self._is_listed = bool(detail) and terms.VERBS.get(phrase_at(head, 0, terms.VERBS)) == "address"
+        kind = terms.VERBS.get(phrase_at(head, 0, terms.VERBS), "")
+        if not is_afterwards and (self._is_request(head, clause, condition) or (not references and _is_step(head))):
+            follows = {word.lower() for word in soften(detail)[:1]} & terms.AFTERWARDS
+            self._remains = self._remains or bool(follows) or _leads_elsewhere(clause.gate)
+            self._is_listed = bool(detail) and kind == "address"
+            if kind == "land" and not references:
+                self._asked += self._prepared
+                self._prepared = []
+            return
+        if references and head[0].lower() in terms.PREPARING and not _goes_beyond(head):
+            self._prepared += references
             return
         heading = _find_heading(head)
         if heading and (detail or clause.joint == "start"):
@@ -294,7 +303,13 @@ class _Reader:
         kept = words[1:4] if words[0] in ("keep", "leave") else []
         if {"draft", "open", "unmerged"} & {*kept} or (kept and kept[0].endswith("ing")):
             return True
-        if _goes_beyond(head) or phrase_at(head, 0, terms.GATES) or terms.NEEDED & {*words}:
+        is_verb = phrase_at(head, 0, terms.VERBS) or words[0] in terms.OTHER_VERBS
+        if phrase_at(head, 0, terms.GATES) or terms.NEEDED & {*words}:
+            return False
+        acts = words[1] if len(words) > 1 and words[1].endswith("s") else ""
+        if joint == "sentence" and not is_verb and {acts[:-1], acts[:-2]} & (terms.OTHER_VERBS | terms.VERBS.keys()):
+            return True  # "the host deploys it"
+        if _goes_beyond(head):
             return False
         if words[0] in terms.EFFECTS:
             return True
@@ -303,12 +318,8 @@ class _Reader:
         if words[0].startswith(MARK) and joint == "sentence":  # "#13 reads what it writes"
             return len(words) > 2 and words[1].endswith("s") and words[1] not in terms.NOUNS and words[1] != "needs"
         clause = words[1 : next((at for at, word in enumerate(words) if word in ("that", "which")), 10)]
-        states = (
-            not phrase_at(head, 0, terms.VERBS)
-            and words[0] not in terms.OTHER_VERBS
-            and terms.STATING & set(clause[:10])
-        )
-        return bool(states or words[0] in terms.LABELS or words[0] in terms.STATED or words[-1] in SETTLED)
+        states = not is_verb and terms.STATING & {*clause[:10]}
+        return bool(states or words[0] in terms.LABELS | terms.STATED or words[-1] in SETTLED)
 
 
 class _Head:
@@ -337,27 +348,20 @@ class _Head:
 
     @staticmethod
     def _is_light(words: Words) -> bool:
-        return len(words) <= 10 and all(
-            word in terms.LIGHT or word in ",:" or _VERSION.fullmatch(word) for word in words
-        )
+        return len(words) <= 10 and {word for word in words if not _VERSION.fullmatch(word)} <= terms.LIGHT
 
     def _ends_well(self) -> bool:
         after = self._behind
-        if after[:1] == ["'"]:  # "#12's new CI run"
-            return next(
-                (word in terms.NOUNS for word in after[2:] if word in terms.NOUNS or word not in terms.LIGHT),
-                False,
-            )
-        if not after or after[0] in terms.ANDS or after[0] == "/":
-            return not after or self._joins_a_noun(after)
-        if after[0] == ",":
+        first = after[0] if after else ""
+        if first == "'":  # "#12's new CI run"
+            named = (word for word in after[2:] if word in terms.NOUNS or word not in terms.LIGHT)
+            return next(named, "") in terms.NOUNS
+        if first in terms.ANDS or first == "/":
+            return self._joins_a_noun(after)
+        if first == ",":
             return self._goes_on(after[1:])
-        return (
-            not after[0][0].isalnum()
-            or after[0] in terms.BEHIND
-            or after[0].endswith("ly")
-            or self._names_its_part(after)
-        )
+        is_manner = first in terms.BEHIND or first.endswith("ly") or "/" in first  # a branch's name
+        return is_manner or not first[:1].isalnum() or self._names_its_part(after)
 
     @staticmethod
     def _goes_on(after: Words) -> bool:
@@ -374,7 +378,8 @@ class _Head:
     def _joins_a_noun(after: Words) -> bool:
         """Whether "and" joins one more thing of the same request: "the diff of #12 and all checks"."""
         rest = [word for word in after[1:] if word not in terms.LIGHT or word in terms.NOUNS]
-        return bool(rest) and (rest[0] in terms.NOUNS or rest[0] in terms.LANDED)
+        nouns = terms.NOUNS | terms.LANDED
+        return bool(nouns & {*rest[:1]}) or (after[1:2] == ["its"] and bool(nouns & {*rest[:4]}))
 
     def _is_direct(self) -> bool:
         """Whether no preposition makes the reference a target: "rebase onto #12", "merge main into #12"."""
@@ -382,17 +387,7 @@ class _Head:
 
     def _is_verified(self) -> bool:
         settles = bool(terms.GREEN & {*self._between, *self._behind})
-        between = [word for word in self._between if word != "that"]
-        known = (
-            word in terms.GREEN
-            or word in terms.LIGHT
-            or word in terms.PASSING
-            or word in terms.BEHIND
-            or word in terms.COPULAS
-            or word in (",", "codespan")
-            for word in self._behind[:8]
-        )
-        return settles and self._is_light(between) and all(known) and "commit" not in self._behind
+        return settles and self._is_light(self._between) and {*self._behind[:8]} <= terms.SETTLING
 
     def _is_watched(self) -> bool:
         return self._is_light(self._between) and self._behind[:1] != ["/"]
@@ -403,44 +398,35 @@ class _Head:
         return self.is_plain() and (self._text.is_named_pull(self.token) or self.verb in terms.WORK_NEEDS_NO_NOUN)
 
     def _is_addressed(self) -> bool:
-        if (
-            self.verb in ("fix", "address", "repair", "resolve", "handle")
-            and self.is_plain()
-            and self._text.is_named_pull(self.token)
-        ):
+        is_whole = self.verb in ("fix", "address", "repair", "resolve", "handle") and self.is_plain()
+        if is_whole and self._text.is_named_pull(self.token):
             return True
         after = [word for word in self._behind[:5] if word not in POSSESSIVE]
         if self._is_light(self._between) and any(word in terms.REVIEWED for word in after[:4]):
             return True
         if terms.CAUSES & set(self._between):  # "fix the test broken by #12"
             return False
-        return (
-            bool(terms.REVIEWED & set(self._between))
-            and len(self._between) <= 9
-            and self._between[-1] in terms.PREPOSITIONS
-        )
+        names = terms.REVIEWED & set(self._between) and len(self._between) <= 9
+        return bool(names and self._between[-1] in terms.PREPOSITIONS)
 
     def _is_asked_of(self) -> bool:
         """Ask somebody to merge it; ping its reviewers; get it merged or approved."""
         words = self._between
-        if "to" in words and self._is_light(
-            [word for word in words[words.index("to") + 1 :] if word not in terms.LANDING]
-        ):
-            return bool(terms.LANDING & set(words[words.index("to") :]))
-        if terms.REVIEWERS & set(words):
-            return True
-        if self._is_approval(words):
+        asked = words[words.index("to") + 1 :] if "to" in words else []
+        if asked and {*asked} <= terms.LIGHT | terms.LANDING:
+            return bool(terms.LANDING & {*asked})
+        if terms.REVIEWERS & {*words} or self._is_approval(words):
             return True
         return self.verb in ("get", "have") and self._is_light(words) and self._becomes_landed()
 
     def _becomes_landed(self) -> bool:
-        after = [word for word in self._behind if word not in ("to", "be", "and", ",", "both", "finally")]
-        over = self._behind[:3] == ["over", "the", "line"] or self._behind == ["in"]
-        return (
-            over
-            or after[:1] == ["green"]
-            or (any(word in terms.LANDED for word in after[:2]) and after[0] not in terms.NOUNS)
-        )
+        if self._behind[:3] == ["over", "the", "line"] or self._behind == ["in"]:
+            return True
+        after = next((at for at, word in enumerate(self._behind[:5]) if word in terms.LANDED | {"passing"}), -1)
+        if after >= 0 and self._behind[after] in ("green", "passing"):
+            return True
+        through = self._behind[:2] in (["through", "review"], ["through", "ci"])
+        return through or (after >= 0 and {*self._behind[:after]} <= terms.LIGHT | _MANNER | terms.REVIEWED)
 
     @staticmethod
     def _is_approval(words: Words) -> bool:
@@ -455,10 +441,10 @@ class _Head:
     def _is_awaited(self) -> bool:
         if "to" in self._between:
             return self._is_asked_of()
-        awaits = (terms.HURDLES | terms.REVIEWED | terms.APPROVAL) & set(self._between[:5]) and len(self._between) <= 8
-        return self.is_plain() or bool(
-            awaits and self._between[-1] in terms.PREPOSITIONS | terms.LIGHT and self._ends_well()
-        )
+        hurdles = terms.HURDLES | terms.REVIEWED | terms.APPROVAL
+        awaits = hurdles & {*self._between[:5]} and len(self._between) <= 8 and self._between[-1] in terms.LIGHT
+        has_hurdles = self._is_light(self._between) and hurdles & {*self._behind[:7]}
+        return self.is_plain() or bool(has_hurdles or (awaits and self._ends_well()))
 
     def _is_marked(self) -> bool:
         after = [word for word in self._behind if word != "as"]
@@ -482,20 +468,14 @@ class _Head:
     def _names_its_work(self) -> bool:
         """Whether the words behind the reference are none, or a title without a hint of further work."""
         title = self._behind[:8]
-        return self._ends_well() or (
-            bool(title) and title[0].isalpha() and not {*title} & (terms.RELATIONS | terms.ANDS | _STEPS)
-        )
+        return self._ends_well() or (title[0].isalpha() and not {*title} & (terms.RELATIONS | terms.ANDS | _STEPS))
 
     def _is_published(self) -> bool:
         if self._is_direct() or (self._is_light(self._between) and self._names_its_work()):
             return True
-        to_it = (
-            len(self._between) <= 6
-            and "to" in self._between[1:]
-            and self._is_light(self._between[self._between.index("to") :])
-        )
-        linked = {"link", "linked", "linking"} & set(self._between) and len(self._between) <= 10
-        return bool(to_it or linked)
+        words = self._between
+        to_it = len(words) <= 6 and "to" in words[1:] and self._is_light(words[words.index("to") :])
+        return to_it or (bool({"link", "linked", "linking"} & {*words}) and len(words) <= 10)
 
     def _is_noun_phrase(self) -> bool:
         """Such as "user decision on #12", "review of #12", "auto-merge enabled on #12"."""
@@ -511,7 +491,26 @@ class _Head:
 
 POSSESSIVE = frozenset(["'", "s"])
 SETTLED = frozenset(["clean", "green", "resolved", "addressed"])
-_MANNER = frozenset(["not", "no", "but", "which", "that", "who", "keep", "all", "both", "each", "will", "should"])
+_MANNER = frozenset(
+    [
+        "be",
+        "and",
+        "fully",
+        "finally",
+        "not",
+        "no",
+        "but",
+        "which",
+        "that",
+        "who",
+        "keep",
+        "all",
+        "both",
+        "each",
+        "will",
+        "should",
+    ]
+)
 _TO_LEARN = frozenset(["details", "context", "reference", "background", "examples", "inspiration", "lessons"])
 _STEPS = frozenset(["phase", "part", "step", "stage", "half"])
 _PARTS = terms.REVIEWED | frozenset(["commit", "commits", "branch", "diff", "changes"])
@@ -536,10 +535,9 @@ _RULES: dict[str, Callable[[_Head], bool]] = {
 
 def _is_label(head: Words) -> bool:
     """Whether these words only head what stands behind their colon or dash: "Next steps:", "P0 -"."""
-    is_verb = phrase_at(head, 0, terms.VERBS) or phrase_at(head, 0, terms.GATES) or head[0].lower() in terms.OTHER_VERBS
-    return (
-        len(head) <= 6 and not is_verb and not _goes_beyond(head) and not {word.lower() for word in head} & terms.NOTS
-    )
+    words = [word.lower() for word in head]
+    begins = phrase_at(head, 0, terms.VERBS) or phrase_at(head, 0, terms.GATES) or words[0] in terms.OTHER_VERBS
+    return len(head) <= 6 and not begins and not _goes_beyond(head) and not {*words} & terms.NOTS
 
 
 def _goes_beyond(words: Words) -> bool:
@@ -568,17 +566,10 @@ def _is_on_its_way(head: Words) -> bool:
         behind = behind[1:]
     if behind[:1] in (["needs"], ["need"]):
         return bool({"review", "approval", "merge", "merging", "sign-off", "rebase", "rebasing"} & set(behind[1:6]))
-    if (
-        behind[-1:]
-        and phrase_at(behind, len(behind) - 1, terms.VERBS)
-        and terms.VERBS[behind[-1]] in ("land", "review", "address")
-    ):
-        return len(behind) <= 4 and all(word in terms.LIGHT or word in terms.BEHIND for word in behind[:-1])
-    if (
-        behind[-1:]
-        and behind[-1] in terms.APPROVAL
-        and all(word in terms.NOUNS or word in terms.ANDS for word in behind[:-1])
-    ):
+    last, before = behind[-1] if behind else "", {*behind[:-1]}
+    if terms.VERBS.get(last) in ("land", "review", "address") and len(behind) <= 4:  # German and Dutch end so
+        return before <= terms.LIGHT | terms.BEHIND
+    if last in terms.APPROVAL and before <= terms.NOUNS | terms.ANDS:
         return True  # "#12 merge decision"
     phrases = (["in", "review"], ["up", "for"], ["on", "branch"], ["in", "flight"])
     return behind[:2] in phrases or (behind[:1] != [] and behind[0] in terms.STATES and behind[0] != "landed")
@@ -593,9 +584,14 @@ def _was_landed(head: Words) -> bool:
     return not words[:at] and bool(states) and bool(behind) and behind[0] in terms.COPULAS
 
 
-def _leads_to_a_merge(gate: Words) -> bool:
-    """Whether a step's condition is none of another work: "before starting the import"."""
-    return gate[:1] != ["before"] or any("merg" in word or word in ("landing", "it") for word in gate)
+def _leads_elsewhere(gate: Words) -> bool:
+    """Whether a condition names the work that follows: "before starting the import"."""
+    return (
+        gate[:1] == ["before"]
+        and gate[1:2] != []
+        and gate[1].endswith("ing")
+        and not any("merg" in word for word in gate)
+    )
 
 
 def _is_step(head: Words) -> bool:
@@ -613,7 +609,7 @@ def _is_step(head: Words) -> bool:
     if kind == "address":
         return bool(terms.REVIEWED & said) and len(rest) <= 10
     if words[:3] == ["decide", "whether", "to"]:
-        return {*words[3:]} <= terms.OF_A_MERGE
+        return words[3:4] == ["merge"]
     if kind == "obtain" or (kind == "publish" and phrase == "submit"):
         return bool(said & (terms.APPROVAL | terms.HURDLES))
     if kind == "renew" and phrase != "update":
