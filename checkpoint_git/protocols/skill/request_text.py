@@ -43,7 +43,8 @@ _PLAN_STEP = re.compile(
 
 _ALTERNATIVES = re.compile(  # "review/merge" and the like: one of them says it
     r"(?i)\b(?:re-?|self-)?(review|approve|approval|merge|ci)"
-    r"(?:\s?/\s?(?:re-?)?(?:review|approve|merge|close|approval|ci|request changes)\b)+"
+    r"(?:(?:\s?/\s?|\s+or\s+(?=close|reject|decline))"
+    r"(?:re-?)?(?:review|approve|merge|close|reject|decline|approval|ci|request changes)\b)+"
 )
 
 
@@ -69,7 +70,7 @@ class RequestText:
         plain = re.sub(r"https?://\S+|[*_\"\u201c\u201d«»]", "", plain)
         plain = re.sub(r"(?m)^\s*(?:[-•+]\s+|\d+[.)]\s+|\[ ?\]\s*|#+\s+)+", "", plain).replace("\n", " ; ")
         plain = re.sub(r"(?i)\b(rebase|squash) and merge\b", r"\1-merge", plain)
-        plain = _ALTERNATIVES.sub(r"\1", plain)
+        plain = re.sub(r"(?<=\w)(?:→|->)(?=\w)", "-", _ALTERNATIVES.sub(r"\1", plain))
         for _ in range(3):  # what stands in brackets explains, but for references alone
             plain = re.sub(r"\s*\(([^()]{0,800})\)", self._open_brackets, plain)
         self.words = self._join_lists(_PIECE.findall(plain))

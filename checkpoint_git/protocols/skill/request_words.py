@@ -99,9 +99,9 @@ LIGHT = NOUNS | _words(
     das den dem het een van op am im verde vert grün groen back final"""
 )
 BEHIND = NOUNS | _words(
-    """codespan ready green merged landed approved reviewed shipped done in open first now today tonight asap soon
-    next please again early finished completed through into to onto for with on from by via as at only during within w/o
-    so is are while without using under against per github gitlab or une uma vers hacia nach naar wanneer zodra wenn
+    """codespan a rebase ready green merged landed approved reviewed shipped done in open first now today tonight asap
+    soon next please again early finished completed through into to onto for with on from by via as at only during within
+    w/o so is are while without using under against per github gitlab or une uma vers hacia nach naar wanneer zodra wenn
     sobald quando cuando si mergen auf sur dans avec sans para con por com sem sul nel senza su do na w z bez przy em
     в на с без как для"""
 )
@@ -134,7 +134,7 @@ GATES = _words(
 )
 TROUBLE = _words(
     """fail fails failed failing failure failures raised requested objection objections rejected red break breaks broken
-    conflict conflicts flaky wrong comments"""
+    conflict conflicts flaky wrong comments stall stalls needed necessary"""
 )
 # Where the work goes on behind the merge.
 BEYOND = _words(
@@ -174,12 +174,13 @@ RELATIONS = _words(
 # Chinese and Japanese have no blanks between words.
 # ruff: noqa: RUF001 (full-width punctuation is what these languages use)
 CJK = {
+    "，让": " so ", "，由": " so ",
     "然后": "; ", "之后再": "; ", "合并": " merge ", "合併": " merge ", "マージ": " merge ", "审查": " review ",
     "审核": " review ", "评审": " review ", "审阅": " review ", "レビュー": " review ", "等待": " wait for ",
     "部署": " deploy ", "发布": " release ", "デプロイ": " deploy ", "并": " and ", "する": "", "を": " ", "の": " ",
     "的": " ", "（": "(", "）": ")", "，": ", ", "；": "; ", "：": ": ", "。": ". ",
 }  # fmt: skip
-JOINS = _words("and and/or und et y e pr prs mr mrs issue") | frozenset(",/&+、和")  # within a list of references
+JOINS = _words("and or and/or und et y e pr prs mr mrs issue") | frozenset(",/&+、和")  # within a list of references
 # Behind a dash or a colon these begin what follows the merge; other verbs begin a title.
 AFTERWARDS = _words(
     """deploy redeploy tag release publish announce notify tell restart reboot proceed begin start continue resume
@@ -195,6 +196,26 @@ UNLESS = _words("if unless until")
 UNMERGED = _words("merged unmerged open landed approved")
 OPENING = _words("open merge push raise")
 # What a sentence says that only states something, and what one says that asks for more.
+# What a comma may part off, and no more work: manner.
+MANNER = _words("not no but which that who keep all both each will should") | BEHIND | LIGHT
+KNOWN = MANNER | GREEN | REVIEWED | APPROVAL | COPULAS
+OF_NOUNS = (
+    "ness",
+    "tion",
+    "sion",
+    "ment",
+    "ments",
+    "ity",
+    "ing",
+    "ed",
+    "ly",
+    "ance",
+    "ence",
+    "ics",
+    "age",
+    "ure",
+    "ms",
+)
 STATED = _words("no nothing none already currently both all this that these they it its everything together")
 NEEDED = _words("need needs needed must todo remaining missing left")
 EFFECTS = _words("closes auto-closes auto-close unblocks unlocks resolves restores fixes")
@@ -206,7 +227,7 @@ LANDING = _words("merge review approve land and formally squash")
 REVIEWERS = _words("reviewers reviewer maintainers maintainer user owner")
 HURDLES = _words("ci check checks green gate gates review merge approval approvals mergeable pipeline pipelines lane")
 TRUNKS = _words("codespan main master develop dev trunk")
-SETTLING = GREEN | LIGHT | BEHIND | COPULAS | PASSING | TRUNKS
+SETTLING = ANDS | GREEN | LIGHT | BEHIND | COPULAS | PASSING | TRUNKS
 # What is done to a pull request before it is merged: "retarget #12 ..., merge it".
 PREPARING = _words("verify check confirm recheck retarget test re-test retest validate inspect audit examine")
 PUBLISHED = _words(

@@ -158,6 +158,7 @@ class _Reader:
         self._remains = False
         self._is_begun = False  # the request is to begin work: the sentences behind it are its details
         self._is_listed = False  # what reviewers asked for is being listed
+        self._is_landed = False  # what is checked from here on is checked after the merge
         self._prepared: list[str] = []  # worked on, and asked for once "merge it" follows
 
     def read(self) -> Request:
@@ -223,15 +224,25 @@ class _Reader:
         is_afterwards = bool(condition) and {word.lower() for word in condition} <= terms.AFTER_THE_MERGE
         kind = terms.VERBS.get(phrase_at(head, 0, terms.VERBS), "")
         if not is_afterwards and (self._is_request(head, clause, condition) or (not references and _is_step(head))):
-            follows = {word.lower() for word in soften(detail)[:1]} & terms.AFTERWARDS
-            self._remains = self._remains or bool(follows) or _leads_elsewhere(clause.gate)
+            follows = self._is_landed and not references and kind in ("verify", "watch", "wait", "renew")
+            self._is_landed = self._is_landed or kind == "land"
+            self._remains = (
+                self._remains
+                or follows
+                or _leads_on(soften(detail), clause.gate)
+                or _leads_elsewhere(clause.gate, kind)
+            )
             self._is_listed = bool(detail) and kind == "address"
             if kind == "land" and not references:
                 self._asked += self._prepared
                 self._prepared = []
             return
-        if references and head[0].lower() in terms.PREPARING and not _goes_beyond(head):
+        said = {word.lower() for word in head}
+        is_prepared = kind or head[0].lower() in terms.PREPARING
+        if references and is_prepared and not _goes_beyond(head) and not said & terms.RELATIONS:
             self._prepared += references
+            return
+        if not references and clause.gate[:1] == ["if"] and terms.TROUBLE & {*clause.gate}:
             return
         heading = _find_heading(head)
         if heading and (detail or clause.joint == "start"):
@@ -265,7 +276,8 @@ class _Reader:
         if _goes_beyond(head):
             return False
         found = _Head(head, self._text)
-        if found.token and (found.asks() or _is_on_its_way(head)) and not _was_landed(head):
+        asks = found.token and (found.asks() or _is_on_its_way(head)) and not _was_landed(head)
+        if asks and not _hides_work(head, found.kind):
             if found.kind == "wait":
                 self._awaited += self._text.references([found.token])
             else:
@@ -333,6 +345,7 @@ class _Head:
         at = next((number for number, word in enumerate(words) if word.startswith(MARK)), -1)
         self.token = words[at] if at >= 0 else ""
         start = verb.count(" ") + 1 if verb else 0
+        self._title = words[at + 1 :] if at >= 0 else []
         self._between, self._behind = self._words[start : max(at, 0)], self._words[at + 1 :] if at >= 0 else []
 
     def is_plain(self) -> bool:
@@ -354,20 +367,24 @@ class _Head:
         after = self._behind
         first = after[0] if after else ""
         if first == "'":  # "#12's new CI run"
-            named = (word for word in after[2:] if word in terms.NOUNS or word not in terms.LIGHT)
-            return next(named, "") in terms.NOUNS
+            return bool(terms.NOUNS & {*after[2:5]}) and not terms.RELATIONS & {*after[2:5]}
         if first in terms.ANDS or first == "/":
             return self._joins_a_noun(after)
         if first == ",":
             return self._goes_on(after[1:])
-        is_manner = first in terms.BEHIND or first.endswith("ly") or "/" in first  # a branch's name
-        return is_manner or not first[:1].isalnum() or self._names_its_part(after)
+        is_manner = first in terms.BEHIND or first.endswith(("ly", "mente")) or "/" in first  # a branch's name
+        return is_manner or self._is_title() or not first[:1].isalnum() or self._names_its_part(after)
+
+    def _is_title(self) -> bool:
+        """Whether a title follows the reference, as its capital shows."""
+        title = self._title[:1]
+        return bool(title and title[0].istitle() and title[0].isalpha() and title[0].lower() not in terms.AFTERWARDS)
 
     @staticmethod
     def _goes_on(after: Words) -> bool:
         """Whether what a comma parts off is manner and no more work: "recording its hash", "with both checks"."""
         first = after[0] if after else "so"
-        return first in terms.BEHIND or first in terms.LIGHT or first in _MANNER or first.endswith(("ing", "ed", "ly"))
+        return first in terms.MANNER or first.endswith(("ing", "ed", "ly"))
 
     @staticmethod
     def _names_its_part(after: Words) -> bool:
@@ -390,7 +407,8 @@ class _Head:
         return settles and self._is_light(self._between) and {*self._behind[:8]} <= terms.SETTLING
 
     def _is_watched(self) -> bool:
-        return self._is_light(self._between) and self._behind[:1] != ["/"]
+        learns = any(self._behind[at - 1] == "to" and word in terms.VERBS for at, word in enumerate(self._behind) if at)
+        return self._is_light(self._between) and self._behind[:1] != ["/"] and not learns
 
     def _is_work(self) -> bool:
         if self.verb in terms.ENDINGS and self._is_light(self._between) and self._text.is_named_pull(self.token):
@@ -426,7 +444,9 @@ class _Head:
         if after >= 0 and self._behind[after] in ("green", "passing"):
             return True
         through = self._behind[:2] in (["through", "review"], ["through", "ci"])
-        return through or (after >= 0 and {*self._behind[:after]} <= terms.LIGHT | _MANNER | terms.REVIEWED)
+        return through or (
+            after >= 0 and {*self._behind[:after]} <= terms.LIGHT | terms.REVIEWED | {"be", "and", "both"}
+        )
 
     @staticmethod
     def _is_approval(words: Words) -> bool:
@@ -436,14 +456,15 @@ class _Head:
         return 0 <= at <= 6 and behind[:1] != [] and behind[0] in terms.PREPOSITIONS and _Head._is_light(behind[1:])
 
     def _is_obtained(self) -> bool:
-        return self._is_approval(self._between)
+        words = self._between
+        return self._is_approval(words) or (bool(terms.HURDLES & {*words}) and self._is_light(words))
 
     def _is_awaited(self) -> bool:
         if "to" in self._between:
             return self._is_asked_of()
         hurdles = terms.HURDLES | terms.REVIEWED | terms.APPROVAL
         awaits = hurdles & {*self._between[:5]} and len(self._between) <= 8 and self._between[-1] in terms.LIGHT
-        has_hurdles = self._is_light(self._between) and hurdles & {*self._behind[:7]}
+        has_hurdles = self._is_light(self._between) and hurdles & {*self._behind[:16]}
         return self.is_plain() or bool(has_hurdles or (awaits and self._ends_well()))
 
     def _is_marked(self) -> bool:
@@ -490,30 +511,10 @@ class _Head:
 
 
 POSSESSIVE = frozenset(["'", "s"])
-SETTLED = frozenset(["clean", "green", "resolved", "addressed"])
-_MANNER = frozenset(
-    [
-        "be",
-        "and",
-        "fully",
-        "finally",
-        "not",
-        "no",
-        "but",
-        "which",
-        "that",
-        "who",
-        "keep",
-        "all",
-        "both",
-        "each",
-        "will",
-        "should",
-    ]
-)
+SETTLED = frozenset(["clean", "merges", "green", "resolved", "addressed"])
 _TO_LEARN = frozenset(["details", "context", "reference", "background", "examples", "inspiration", "lessons"])
 _STEPS = frozenset(["phase", "part", "step", "stage", "half"])
-_PARTS = terms.REVIEWED | frozenset(["commit", "commits", "branch", "diff", "changes"])
+_PARTS = terms.REVIEWED | terms.APPROVAL | frozenset(["validation", "commit", "commits", "branch", "diff", "changes"])
 _RULES: dict[str, Callable[[_Head], bool]] = {
     "land": _Head._is_direct,
     "review": lambda head: head._is_direct() and not _TO_LEARN & set(head._behind[:5]),
@@ -584,8 +585,32 @@ def _was_landed(head: Words) -> bool:
     return not words[:at] and bool(states) and bool(behind) and behind[0] in terms.COPULAS
 
 
-def _leads_elsewhere(gate: Words) -> bool:
+def _leads_on(detail: Words, gate: Words) -> bool:
+    """Whether what stands behind a dash begins the work that follows, and is not a title."""
+    first = {word.lower() for word in detail[:1]}
+    return bool(first & terms.AFTERWARDS or (first & terms.OTHER_VERBS and {"once", "after", "when"} & {*gate[:1]}))
+
+
+def _hides_work(words: Words, kind: str) -> bool:
+    """Whether "and", or a comma in a request to merge, is followed by what may be a verb that no table knows."""
+    for at in range(1, len(words) - 1):
+        after = words[at + 1].lower()
+        joins = words[at].lower() in terms.ANDS or (words[at] == "," and kind == "land")
+        known = (
+            after in terms.KNOWN
+            or after in terms.OTHER_VERBS
+            or not after.replace("-", "").isalpha()
+            or after.endswith(terms.OF_NOUNS)
+        )
+        if joins and not known and not words[at + 1].isupper() and not words[at + 1].istitle():
+            return True
+    return False
+
+
+def _leads_elsewhere(gate: Words, kind: str) -> bool:
     """Whether a condition names the work that follows: "before starting the import"."""
+    if kind == "wait" and gate[:1] == ["before"]:
+        return not any("merg" in word for word in gate)
     return (
         gate[:1] == ["before"]
         and gate[1:2] != []
@@ -617,7 +642,7 @@ def _is_step(head: Words) -> bool:
     if kind in ("wait", "verify", "watch"):
         return bool(said & terms.HURDLES) or (rest[:1] == ["for"] and kind == "watch")
     if kind in ("land", "review", "mark"):
-        return said <= terms.OF_A_MERGE
+        return all(word in terms.OF_A_MERGE or word.endswith("ly") for word in said)
     if kind == "ask":
         return "review" in said or (
             "to" in said and bool({"merge", "review", "approve", "land"} & said) and words[-1] in terms.LANDING
