@@ -70,7 +70,8 @@ class RequestText:
         plain = re.sub(r"https?://\S+|[*_\"\u201c\u201d«»]", "", plain)
         plain = re.sub(r"(?m)^\s*(?:[-•+]\s+|\d+[.)]\s+|\[ ?\]\s*|#+\s+)+", "", plain).replace("\n", " ; ")
         plain = re.sub(r"(?i)\b(rebase|squash) and merge\b", r"\1-merge", plain)
-        plain = re.sub(r"(?<=\w)(?:→|->)(?=\w)", "-", _ALTERNATIVES.sub(r"\1", plain))
+        plain = re.sub(r"(?<=\w)(?:→|->)(?=\w)|(?<=\d) (?:→|->) (?=\d)", "-", _ALTERNATIVES.sub(r"\1", plain))
+        plain = re.sub(rf"({MARK}.) [\u2014-](?= {MARK}|#?\d)", r"\1 and others ", plain)  # a range names more
         for _ in range(3):  # what stands in brackets explains, but for references alone
             plain = re.sub(r"\s*\(([^()]{0,800})\)", self._open_brackets, plain)
         self.words = self._join_lists(_PIECE.findall(plain))
@@ -129,7 +130,8 @@ def find_segments(words: Sequence[str]) -> Iterator[tuple[list[str], str]]:
             segment += ["to", _CODE]
             at += 2
             continue
-        if word in SENTENCE_ENDS or word in ARROWS or word.lower() in terms.THEN:
+        is_then = word.lower() in terms.THEN and {*words[at + 1 : at + 2]}.isdisjoint(["de", "da", "do", "das", "dos"])
+        if word in SENTENCE_ENDS or word in ARROWS or is_then:
             yield segment, joint
             segment, joint = [], "sentence" if word in SENTENCE_ENDS else "then"
         else:

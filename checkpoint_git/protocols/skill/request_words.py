@@ -99,9 +99,10 @@ LIGHT = NOUNS | _words(
     das den dem het een van op am im verde vert grün groen back final"""
 )
 BEHIND = NOUNS | _words(
-    """codespan a rebase ready green merged landed approved reviewed shipped done in open first now today tonight asap
-    soon next please again early finished completed through into to onto for with on from by via as at only during within
-    w/o so is are while without using under against per github gitlab or une uma vers hacia nach naar wanneer zodra wenn
+    """second third last primeiro depois
+    codespan a rebase ready green merged landed approved reviewed shipped done in open first now today tonight asap
+    soon next please again early finished completed through into to onto for with on from by via as at only during
+    within w/o so is are while without using under against per github gitlab or une uma vers hacia nach naar wanneer zodra wenn
     sobald quando cuando si mergen auf sur dans avec sans para con por com sem sul nel senza su do na w z bez przy em
     в на с без как для"""
 )
@@ -236,7 +237,7 @@ PUBLISHED = _words(
 )
 OF_A_MERGE = _words(
     """it this that them as a the reviewed current only bound head up ready for review squash-merge merge completion
-    comments feedback exact pr mr when once either or close to into codespan main master develop in and"""
+    comments feedback exact authorized normally pr mr when once either or close to into codespan main master develop in and"""
 )
 OUT_OF_DRAFT = ("out of draft", "over the line", "across the line", "from draft to ready", "to ready", "to green")
 # Work that is over with its reference: what is said behind it comes afterwards.

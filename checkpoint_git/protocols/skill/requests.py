@@ -398,9 +398,14 @@ class _Head:
         nouns = terms.NOUNS | terms.LANDED
         return bool(nouns & {*rest[:1]}) or (after[1:2] == ["its"] and bool(nouns & {*rest[:4]}))
 
+    def _names_its_text(self) -> bool:
+        named = [word for word in self._behind[:4] if word not in ("'", "s")]
+        return self._is_light(self._between) and bool({"body", "description", "title"} & {*named[:2]})
+
     def _is_direct(self) -> bool:
         """Whether no preposition makes the reference a target: "rebase onto #12", "merge main into #12"."""
-        return self.is_plain() and self._between[-1:] not in (["on"], ["onto"], ["into"], ["to"])
+        becomes = self._behind[:2] in (["into", "a"], ["into", "one"])  # "merge #12 and #13 into one plan"
+        return self.is_plain() and self._between[-1:] not in (["on"], ["onto"], ["into"], ["to"]) and not becomes
 
     def _is_verified(self) -> bool:
         settles = bool(terms.GREEN & {*self._between, *self._behind})
@@ -518,7 +523,7 @@ _PARTS = terms.REVIEWED | terms.APPROVAL | frozenset(["validation", "commit", "c
 _RULES: dict[str, Callable[[_Head], bool]] = {
     "land": _Head._is_direct,
     "review": lambda head: head._is_direct() and not _TO_LEARN & set(head._behind[:5]),
-    "renew": lambda head: head._is_direct() and "onto" not in head._between and "on" not in head._between,
+    "renew": lambda head: (head._is_direct() or head._names_its_text()) and not {"onto", "on"} & {*head._between},
     "publish": _Head._is_published,
     "verify": _Head._is_verified,
     "watch": _Head._is_watched,
@@ -544,6 +549,8 @@ def _is_label(head: Words) -> bool:
 def _goes_beyond(words: Words) -> bool:
     """Whether a clause leads behind the merge: to production, a release, customers."""
     lowered = [word.lower() for word in words]
+    effect = next((at for at, word in enumerate(lowered) if word in ("triggering", "which")), len(lowered))
+    lowered = lowered[:effect]
     return bool(terms.BEYOND & set(lowered)) or any(phrase in f" {' '.join(lowered)} " for phrase in _BEYOND_SPACED)
 
 
@@ -593,6 +600,7 @@ def _leads_on(detail: Words, gate: Words) -> bool:
 
 def _hides_work(words: Words, kind: str) -> bool:
     """Whether "and", or a comma in a request to merge, is followed by what may be a verb that no table knows."""
+    lists = {"for", "with", "of", "against"}  # what they begin goes on with nouns
     for at in range(1, len(words) - 1):
         after = words[at + 1].lower()
         joins = words[at].lower() in terms.ANDS or (words[at] == "," and kind == "land")
@@ -602,6 +610,11 @@ def _hides_work(words: Words, kind: str) -> bool:
             or not after.replace("-", "").isalpha()
             or after.endswith(terms.OF_NOUNS)
         )
+        if words[at].lower() in ("or", "and/or"):
+            continue
+        is_list = kind in ("wait", "watch") or lists & {*words[:at]}
+        if joins and is_list and words[at].lower() in ("and", ",", "&", "+"):
+            joins = {word.lower() for word in words[at + 2 : at + 3]} <= terms.LIGHT
         if joins and not known and not words[at + 1].isupper() and not words[at + 1].istitle():
             return True
     return False
@@ -642,6 +655,10 @@ def _is_step(head: Words) -> bool:
     if kind in ("wait", "verify", "watch"):
         return bool(said & terms.HURDLES) or (rest[:1] == ["for"] and kind == "watch")
     if kind in ("land", "review", "mark"):
+        manner = next(
+            (at for at, word in enumerate(rest) if word in ("using", "with", "via", "by", "triggering")), len(rest)
+        )
+        said = {word for word in rest[:manner] if word[0].isalnum()}
         return all(word in terms.OF_A_MERGE or word.endswith("ly") for word in said)
     if kind == "ask":
         return "review" in said or (
