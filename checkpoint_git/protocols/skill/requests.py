@@ -12,6 +12,7 @@ what is shipped, so whatever is not understood counts as work that remains: a mi
 costs the work.
 """
 
+import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeVar
@@ -69,14 +70,9 @@ class Request(NamedTuple):
 def find_uses(text: str) -> list[Use]:
     """Every reference of a text with its strongest use, in the order named."""
     request = read_request(text)
-    roles: dict[str, Role] = {}
-    by_role: tuple[tuple[Role, tuple[str, ...]], ...] = (
-        ("about", request.about),
-        ("waits", request.waits),
-        ("asked", request.asked),
-    )
-    for role, references in by_role:
-        roles |= dict.fromkeys(references, role)
+    roles: dict[str, Role] = dict.fromkeys(request.about, "about")
+    roles.update(dict.fromkeys(request.waits, "waits"))
+    roles.update(dict.fromkeys(request.asked, "asked"))
     named = dict.fromkeys(mention.reference for mention in find_own_mentions(text))
     return [Use(reference, roles.get(reference, "mentioned")) for reference in named]
 
@@ -104,10 +100,10 @@ def is_resolved_by(resolution: str, reference: str) -> bool:
     roles = {use.role for use in find_uses(resolution) if use.reference == reference}
     if roles & {"asked", "waits", "about"}:
         return True
-    mentions = [mention for mention in find_mentions(resolution) if mention.reference == reference]
     return any(
-        _RESOLVED_BY.search(_before(resolution, mention)) or _RESOLVES.match(_after(resolution, mention))
-        for mention in mentions
+        _RESOLVED_BY.search(resolution[max(start - _NEAR, 0) : start]) or _RESOLVES.match(resolution[end : end + _NEAR])
+        for named, start, end in find_mentions(resolution)
+        if named == reference
     )
 
 
@@ -136,14 +132,6 @@ _RESOLVES = re.compile(
     r"^\s+(?:will\s+|should\s+)?(?:fix|resolv|address|handl|cover|solv|unblock|clear)(?:es?|ed|s)?\b", re.IGNORECASE
 )
 _NEAR = 160  # characters around a reference in which words decide about it
-
-
-def _before(text: str, mention: Mention) -> str:
-    return text[max(mention.start - _NEAR, 0) : mention.start]
-
-
-def _after(text: str, mention: Mention) -> str:
-    return text[mention.end : mention.end + _NEAR]
 
 
 class _Reader:
@@ -226,12 +214,8 @@ class _Reader:
         if not is_afterwards and (self._is_request(head, clause, condition) or (not references and _is_step(head))):
             follows = self._is_landed and not references and kind in ("verify", "watch", "wait", "renew")
             self._is_landed = self._is_landed or kind == "land"
-            self._remains = (
-                self._remains
-                or follows
-                or _leads_on(soften(detail), clause.gate)
-                or _leads_elsewhere(clause.gate, kind)
-            )
+            follows = follows or _leads_on(soften(detail), clause.gate) or _leads_elsewhere(clause.gate, kind)
+            self._remains = self._remains or follows
             self._is_listed = bool(detail) and kind == "address"
             if kind == "land" and not references:
                 self._asked += self._prepared
@@ -276,35 +260,30 @@ class _Reader:
         if _goes_beyond(head):
             return False
         found = _Head(head, self._text)
-        asks = found.token and (found.asks() or _is_on_its_way(head)) and not _was_landed(head)
-        if asks and not _hides_work(head, found.kind):
-            if found.kind == "wait":
-                self._awaited += self._text.references([found.token])
-            else:
-                self._asked += self._text.references([found.token])
-            self._is_begun = self._is_begun or (found.kind == "work" and found.verb not in terms.ENDINGS)
-            return True
-        gate = {word.lower() for word in clause.gate}
-        if found.kind in ("follow", "verify") and found.is_plain() and gate & terms.UNLESS and gate & terms.UNMERGED:
-            self._asked += self._text.references([found.token])
-            return True
+        kind = found.kind
         if clause.gate[:1] == ["before"] and not found.token:  # "get approval before merging #12"
-            whole = _Head([*head, *clause.gate], self._text)
-            if whole.token and whole.asks():
-                self._asked += self._text.references([whole.token])
-                return True
-        if found.token and not found.kind and clause.joint != "start" and self._asked and len(head) == 1:
-            self._asked += self._text.references(head)
+            found = _Head([*head, *clause.gate], self._text)
+        asks = found.token and (found.asks() or _is_on_its_way(head)) and not _was_landed(head)
+        if asks and not _hides_work(head, kind):
+            asked = self._awaited if kind == "wait" else self._asked
+            asked += self._text.references([found.token])
+            self._is_begun = self._is_begun or (kind == "work" and found.verb not in terms.ENDINGS)
             return True
-        if found.kind == "link" and found.token and {word.lower() for word in self._text.words} & terms.OPENING:
-            self._asked += self._text.references([found.token])
-            return True
-        if [word.lower() for word in head[:1]] in (["blocked"], ["depends"]) and found.token:
+        if head[0].lower() in ("blocked", "depends") and found.token:
             self._waits += self._text.references(head)
             self._remains = True
             return True
-        if condition and found.kind in ("land", "review") and not found.token and _is_step(head):
+        if condition and kind in ("land", "review") and not found.token and _is_step(head):
             self._asked += self._text.references(condition)
+            return True
+        gate = {word.lower() for word in clause.gate}
+        is_unmerged = (
+            gate & terms.UNLESS and gate & terms.UNMERGED and kind in ("follow", "verify") and found.is_plain()
+        )
+        goes_on = not kind and clause.joint != "start" and self._asked and len(head) == 1
+        is_linked = kind == "link" and {word.lower() for word in self._text.words} & terms.OPENING
+        if found.token and (is_unmerged or goes_on or is_linked):
+            self._asked += self._text.references([found.token])
             return True
         return False
 
@@ -354,10 +333,8 @@ class _Head:
 
     def asks(self) -> bool:
         """Whether this is a request that a merge of the reference answers."""
-        return self._is_noun_phrase() or (bool(self.kind) and _RULES.get(self.kind, _Head._never)(self))
-
-    def _never(self) -> bool:
-        return False
+        rule = _RULES.get(self.kind)
+        return self._is_noun_phrase() or (rule is not None and rule(self))
 
     @staticmethod
     def _is_light(words: Words) -> bool:
@@ -371,7 +348,7 @@ class _Head:
         if first in terms.ANDS or first == "/":
             return self._joins_a_noun(after)
         if first == ",":
-            return self._goes_on(after[1:])
+            return after[1:2] == [] or after[1] in terms.MANNER or after[1].endswith(("ing", "ed", "ly"))
         is_manner = first in terms.BEHIND or first.endswith(("ly", "mente")) or "/" in first  # a branch's name
         return is_manner or self._is_title() or not first[:1].isalnum() or self._names_its_part(after)
 
@@ -379,12 +356,6 @@ class _Head:
         """Whether a title follows the reference, as its capital shows."""
         title = self._title[:1]
         return bool(title and title[0].istitle() and title[0].isalpha() and title[0].lower() not in terms.AFTERWARDS)
-
-    @staticmethod
-    def _goes_on(after: Words) -> bool:
-        """Whether what a comma parts off is manner and no more work: "recording its hash", "with both checks"."""
-        first = after[0] if after else "so"
-        return first in terms.MANNER or first.endswith(("ing", "ed", "ly"))
 
     @staticmethod
     def _names_its_part(after: Words) -> bool:
@@ -449,9 +420,7 @@ class _Head:
         if after >= 0 and self._behind[after] in ("green", "passing"):
             return True
         through = self._behind[:2] in (["through", "review"], ["through", "ci"])
-        return through or (
-            after >= 0 and {*self._behind[:after]} <= terms.LIGHT | terms.REVIEWED | {"be", "and", "both"}
-        )
+        return through or (after >= 0 and {*self._behind[:after]} <= terms.KNOWN | {"be", "and"})
 
     @staticmethod
     def _is_approval(words: Words) -> bool:
@@ -549,8 +518,7 @@ def _is_label(head: Words) -> bool:
 def _goes_beyond(words: Words) -> bool:
     """Whether a clause leads behind the merge: to production, a release, customers."""
     lowered = [word.lower() for word in words]
-    effect = next((at for at, word in enumerate(lowered) if word in ("triggering", "which")), len(lowered))
-    lowered = lowered[:effect]
+    lowered = [*itertools.takewhile(lambda word: word not in ("triggering", "which"), lowered)]  # its effect
     return bool(terms.BEYOND & set(lowered)) or any(phrase in f" {' '.join(lowered)} " for phrase in _BEYOND_SPACED)
 
 
@@ -586,10 +554,8 @@ def _is_on_its_way(head: Words) -> bool:
 def _was_landed(head: Words) -> bool:
     """Whether a clause only says that a reference is merged."""
     words = [word.lower() for word in head]
-    at = next(number for number, word in enumerate(words) if word.startswith(MARK))
-    behind = words[at + 1 : at + 5]
-    states = {"merged", "landed", "shipped", "closed", "done", "deployed", "live"} & set(behind)
-    return not words[:at] and bool(states) and bool(behind) and behind[0] in terms.COPULAS
+    states = {"merged", "landed", "shipped", "closed", "done", "deployed", "live"} & {*words[1:5]}
+    return words[0].startswith(MARK) and bool(states) and words[1] in terms.COPULAS
 
 
 def _leads_on(detail: Words, gate: Words) -> bool:
@@ -600,36 +566,24 @@ def _leads_on(detail: Words, gate: Words) -> bool:
 
 def _hides_work(words: Words, kind: str) -> bool:
     """Whether "and", or a comma in a request to merge, is followed by what may be a verb that no table knows."""
-    lists = {"for", "with", "of", "against"}  # what they begin goes on with nouns
-    for at in range(1, len(words) - 1):
-        after = words[at + 1].lower()
-        joins = words[at].lower() in terms.ANDS or (words[at] == "," and kind == "land")
-        known = (
-            after in terms.KNOWN
-            or after in terms.OTHER_VERBS
-            or not after.replace("-", "").isalpha()
-            or after.endswith(terms.OF_NOUNS)
-        )
-        if words[at].lower() in ("or", "and/or"):
+    for at, (joint, after) in enumerate(itertools.pairwise(words)):
+        joins = joint.lower() in terms.ANDS - {"or"} or (joint == "," and kind == "land")
+        if not at or not joins or after.isupper() or after.istitle() or not after.replace("-", "").isalpha():
             continue
-        is_list = kind in ("wait", "watch") or lists & {*words[:at]}
-        if joins and is_list and words[at].lower() in ("and", ",", "&", "+"):
-            joins = {word.lower() for word in words[at + 2 : at + 3]} <= terms.LIGHT
-        if joins and not known and not words[at + 1].isupper() and not words[at + 1].istitle():
+        # what "for" and the like begin goes on with nouns; a verb has an object there, as a rule with an article
+        is_list = kind in ("wait", "watch") or {"for", "with", "of", "against"} & {*words[:at]}
+        if is_list and joint in ("and", ",", "&", "+") and not {*words[at + 2 : at + 3]} <= terms.LIGHT:
+            continue
+        if after not in terms.KNOWN and not after.endswith(terms.OF_NOUNS):
             return True
     return False
 
 
 def _leads_elsewhere(gate: Words, kind: str) -> bool:
     """Whether a condition names the work that follows: "before starting the import"."""
-    if kind == "wait" and gate[:1] == ["before"]:
-        return not any("merg" in word for word in gate)
-    return (
-        gate[:1] == ["before"]
-        and gate[1:2] != []
-        and gate[1].endswith("ing")
-        and not any("merg" in word for word in gate)
-    )
+    if gate[:1] != ["before"] or any("merg" in word for word in gate):
+        return False
+    return kind == "wait" or (len(gate) > 1 and gate[1].endswith("ing"))
 
 
 def _is_step(head: Words) -> bool:
@@ -655,17 +609,10 @@ def _is_step(head: Words) -> bool:
     if kind in ("wait", "verify", "watch"):
         return bool(said & terms.HURDLES) or (rest[:1] == ["for"] and kind == "watch")
     if kind in ("land", "review", "mark"):
-        manner = next(
-            (at for at, word in enumerate(rest) if word in ("using", "with", "via", "by", "triggering")), len(rest)
-        )
-        said = {word for word in rest[:manner] if word[0].isalnum()}
-        return all(word in terms.OF_A_MERGE or word.endswith("ly") for word in said)
+        before = itertools.takewhile(lambda word: word not in ("using", "with", "via", "by", "triggering"), rest)
+        return all(word in terms.OF_A_MERGE or word.endswith("ly") for word in before if word[0].isalnum())
     if kind == "ask":
-        return "review" in said or (
-            "to" in said and bool({"merge", "review", "approve", "land"} & said) and words[-1] in terms.LANDING
-        )
+        return "review" in said or ("to" in said and words[-1] in ("merge", "review", "approve", "land"))
     if words[:2] == ["cut", "branch"] or (words[0] in ("delete", "remove") and words[-1] in ("branch", "branches")):
         return len(words) <= 6 or words[0] == "cut"
-    return words in (["decide"], ["close"], ["close", "or", "merge"], ["request", "changes"], ["squash"]) or words[
-        :3
-    ] == ["check", "for", "merge"]
+    return " ".join(words[:3]) in ("decide", "close", "close or merge", "request changes", "squash", "check for merge")
