@@ -186,6 +186,8 @@ def _parts(words: Words, at: int, *, in_gate: bool) -> bool:
         return True
     if words[after].startswith(MARK):
         return not in_gate
+    if in_gate and {word.lower() for word in words[after + 1 : after + 4]} & {"is", "are", "has", "have"}:
+        return False  # "once checks are green and review blockers are resolved"
     return bool(phrase_at(words, after, terms.VERBS) or words[after].lower() in terms.OTHER_VERBS)
 
 

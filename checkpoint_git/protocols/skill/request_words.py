@@ -132,10 +132,10 @@ BUILDS = _words("""add build create fix finish implement introduce land make mig
 RELATIONS = _words("""after since until once when before from following based depend depends blocked follow-up
     follow-ups followup fallout regression regressions revert reverts reverted doc docs documentation notes test tests
     because due see per like unlike ref refs introduced caused then""")
-# Chinese and Japanese have no blanks between words.
+# Chinese and Japanese have no blanks between words; Korean endings are left as they are.
 # ruff: noqa: RUF001 (full-width punctuation is what these languages use)
 CJK = {
-    "，让": " so ", "，由": " so ",
+    "，让": " so ", "，由": " so ", "到": " to ", "待ち": "", "머지": " merge ", "병합": " merge ", "리뷰": " review ",
     "然后": "; ", "之后再": "; ", "合并": " merge ", "合併": " merge ", "マージ": " merge ", "审查": " review ",
     "审核": " review ", "评审": " review ", "审阅": " review ", "レビュー": " review ", "等待": " wait for ",
     "部署": " deploy ", "发布": " release ", "デプロイ": " deploy ", "并": " and ", "する": "", "を": " ", "の": " ",
@@ -166,7 +166,9 @@ CAUSES = _words("introduced caused broken since after")
 PASSING = _words("passes pass is can has fully required all")
 LANDING = _words("merge review approve land and formally squash")
 REVIEWERS = _words("reviewers reviewer maintainers maintainer user owner")
-HURDLES = _words("ci check checks green gate gates review merge approval approvals mergeable pipeline pipelines lane")
+HURDLES = _words(
+    "ci check checks green gate gates review merge approval approvals mergeable pipeline pipelines lane completion"
+)
 TRUNKS = _words("codespan main master develop dev trunk")
 SETTLING = ANDS | GREEN | LIGHT | BEHIND | COPULAS | PASSING | TRUNKS
 # What is done to a pull request before it is merged: "retarget #12 ..., merge it".

@@ -414,13 +414,16 @@ class _Head:
         return self.verb in ("get", "have") and self._is_light(words) and self._becomes_landed()
 
     def _becomes_landed(self) -> bool:
-        if self._behind[:3] == ["over", "the", "line"] or self._behind == ["in"]:
+        behind = self._behind[:5]
+        if (
+            " ".join(behind[:3]) in ("over the line", "in", "through review", "through ci")
+            or {*behind[:1]} & terms.APPROVAL
+        ):
             return True
-        after = next((at for at, word in enumerate(self._behind[:5]) if word in terms.LANDED | {"passing"}), -1)
-        if after >= 0 and self._behind[after] in ("green", "passing"):
-            return True
-        through = self._behind[:2] in (["through", "review"], ["through", "ci"])
-        return through or (after >= 0 and {*self._behind[:after]} <= terms.KNOWN | {"be", "and"})
+        ends = terms.LANDED | {"passing", "human-merged"}
+        at = next((number for number, word in enumerate(behind) if word in ends), len(behind))
+        known = all(word in terms.KNOWN or word in ("be", "and") or word.endswith("ed") for word in behind[:at])
+        return at < len(behind) and (known or behind[at] in ("green", "passing"))
 
     @staticmethod
     def _is_approval(words: Words) -> bool:
@@ -462,7 +465,7 @@ class _Head:
 
     def _names_its_work(self) -> bool:
         """Whether the words behind the reference are none, or a title without a hint of further work."""
-        title = self._behind[:8]
+        title = self._behind[2 if self._behind[:1] == ["'"] else 0 :][:8]
         return self._ends_well() or (title[0].isalpha() and not {*title} & (terms.RELATIONS | terms.ANDS | _STEPS))
 
     def _is_published(self) -> bool:
