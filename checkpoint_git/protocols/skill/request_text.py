@@ -16,9 +16,9 @@ BRACKETED = "\x02"  # before references that stood alone in brackets
 _CODE = "codespan"  # in place of a code span
 _PIECE = re.compile(rf"{BRACKETED}|{MARK}.|[^\W_](?:[\w'./@-]*\w)?|->|=>|--|[^\w\s]")
 NO_WAY = "❌🚫⛔✗✘~"  # signs of a prohibition
-SENTENCE_ENDS = frozenset(".!?;")
+SENTENCE_ENDS = frozenset(".!?;|")
 ARROWS = frozenset(["→", "⇒", "->", "=>"])
-DASHES = frozenset(["—", "-", "--", ":", "|"])
+DASHES = frozenset(["—", "-", "--", ":"])
 
 
 def find_own_mentions(text: str) -> list[Mention]:
@@ -83,6 +83,8 @@ class RequestText:
 
     def _open_brackets(self, found: "re.Match[str]") -> str:
         bare = re.sub(f"{MARK}.", "", found[1])
+        if {*bare.split()[:1]} & (terms.THEN | terms.AFTERWARDS):
+            return f" ; {found[1]}"
         return f" {BRACKETED}{found[1]}" if bare != found[1] and not bare.strip(" ,/&+-") else " "
 
     def _join_lists(self, words: list[str]) -> list[str]:
@@ -215,6 +217,8 @@ def soften(words: list[str]) -> list[str]:
             start + 1 < len(words) and words[start].lower() in terms.ROLES and words[start + 1].lower() in terms.DUTIES
         ):
             at = start + 2
+        elif words[at].istitle() and words[at + 1 : at + 2] == ["to"] and phrase_at(words, at + 2, terms.VERBS):
+            at += 2  # "Ada to review #12"
         else:
             break
     return words[at:]

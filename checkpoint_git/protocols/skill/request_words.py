@@ -69,9 +69,9 @@ LONGEST_PHRASE = max(phrase.count(" ") for phrase in VERBS) + 1
 WORK_NEEDS_NO_NOUN = _words("finish finish_up complete resume continue continue_with wrap_up finalize finalise work_on")
 
 # What leads up to a verb and says nothing of the work.
-SOFTENERS = _words("""please todo next now first finally just also still either optionally maybe remember remember_to
-    try_to we you i should must can could will need_to needs_to have_to to and or then only lastly meanwhile fully
-    formally la le lo""")
+SOFTENERS = _words("""let please todo next now first finally just also still either optionally maybe remember
+    remember_to try_to we you i should must can could will need_to needs_to have_to to and or then only lastly meanwhile
+    fully formally la le lo""")
 ROLES = _words("user owner maintainer human operator team reviewer lead users owners maintainers reviewers")
 NOTS = _words("""not never avoid without no stop don't doesn't do_not does_not must_not ne_pas no_se não nicht niet kein
     keine keinen non nie ne не prohibited forbidden non-goal non-goals 不要 ❌ 🚫 ⛔ ✗ ✘""")
@@ -86,11 +86,11 @@ LIGHT = NOUNS | _words(""", : one two three four several a an the our my your th
     stacked remaining outstanding required up out of for on in to by with at dependabot renovate le la les l un une de
     du des d el los las del en o os as do da no na der die das den dem het een van op am im verde vert grün groen back
     final von auf explicit human manual formal independent founder external maintainer il gli di del dei alla""")
-BEHIND = NOUNS | _words("""second third last primeiro depois codespan a rebase ready green merged landed approved
-    reviewed shipped done in open first now today tonight asap soon next please again early finished completed through
-    into to onto for with on from by via as at only during within w/o so is are while without using under against per
-    github gitlab or une uma vers hacia nach naar wanneer zodra wenn sobald quando cuando si mergen auf sur dans avec
-    sans para con por com sem sul nel senza su do na w z bez przy em в на с без как для""")
+BEHIND = NOUNS | _words("""tomorrow this later second third last primeiro depois codespan a rebase ready green merged
+    landed approved reviewed shipped done in open first now today tonight asap soon next please again early finished
+    completed through into to onto for with on from by via as at only during within w/o so is are while without using
+    under against per github gitlab or une uma vers hacia nach naar wanneer zodra wenn sobald quando cuando si mergen
+    auf sur dans avec sans para con por com sem sul nel senza su do na w z bez przy em в на с без как для""")
 REVIEWED = _words("""comment comments feedback review reviews thread threads nit nits blocker blockers finding findings
     suggestion suggestions conflict conflicts ci lint lints test tests job jobs check checks build builds pipeline
     pipelines failure failures error errors""")
@@ -102,7 +102,7 @@ APPROVAL = _words(
 )
 LANDED = _words("merged reviewed approved landed shipped green ready")
 STATES = LANDED | _words(
-    "open mergeable waiting pending updated awaiting awaits merge review squash mergen mergear reviewen"
+    "pass passes open mergeable waiting pending updated awaiting awaits merge review squash mergen mergear reviewen"
 )
 COPULAS = _words("is are was were be been has have had still now remains to should must ci fully already got stays")
 
@@ -136,7 +136,8 @@ RELATIONS = _words("""after since until once when before from following based de
 # ruff: noqa: RUF001 (full-width punctuation is what these languages use)
 CJK = {
     "，让": " so ", "，由": " so ", "到": " to ", "待ち": "", "머지": " merge ", "병합": " merge ", "리뷰": " review ",
-    "然后": "; ", "之后再": "; ", "合并": " merge ", "合併": " merge ", "マージ": " merge ", "审查": " review ",
+    "然后": "; ", "之后再": "; ", "最后": "", "后": " post-merge ", "後": " post-merge ", " 후 ": " post-merge ",
+    "合并": " merge ", "合併": " merge ", "マージ": " merge ", "审查": " review ",
     "审核": " review ", "评审": " review ", "审阅": " review ", "レビュー": " review ", "等待": " wait for ",
     "部署": " deploy ", "发布": " release ", "デプロイ": " deploy ", "并": " and ", "する": "", "を": " ", "の": " ",
     "的": " ", "（": "(", "）": ")", "，": ", ", "；": "; ", "：": ": ", "。": ". ",
@@ -169,6 +170,12 @@ REVIEWERS = _words("reviewers reviewer maintainers maintainer user owner")
 HURDLES = _words(
     "ci check checks green gate gates review merge approval approvals mergeable pipeline pipelines lane completion"
 )
+SETTLED = _words("clean merges green resolved addressed")  # at the end of a sentence that states something
+TO_LEARN = _words(
+    "understand learn how why what ideas details context reference background examples inspiration lessons"
+)
+STEPS = _words("phase part step stage half")
+PARTS = REVIEWED | APPROVAL | _words("validation commit commits branch diff changes")
 TRUNKS = _words("codespan main master develop dev trunk")
 SETTLING = ANDS | GREEN | LIGHT | BEHIND | COPULAS | PASSING | TRUNKS
 # What is done to a pull request before it is merged: "retarget #12 ..., merge it".

@@ -214,7 +214,8 @@ class _Reader:
         if not is_afterwards and (self._is_request(head, clause, condition) or (not references and _is_step(head))):
             follows = self._is_landed and not references and kind in ("verify", "watch", "wait", "renew")
             self._is_landed = self._is_landed or kind == "land"
-            follows = follows or _leads_on(soften(detail), clause.gate) or _leads_elsewhere(clause.gate, kind)
+            follows = follows or (kind == "work" and bool({word.lower() for word in detail[:1]} & terms.STEPS))
+            follows = follows or _leads_on(soften(detail), clause.gate, kind) or _leads_elsewhere(clause.gate, kind)
             self._remains = self._remains or follows
             self._is_listed = bool(detail) and kind == "address"
             if kind == "land" and not references:
@@ -297,7 +298,7 @@ class _Reader:
         is_verb = phrase_at(head, 0, terms.VERBS) or words[0] in terms.OTHER_VERBS
         if phrase_at(head, 0, terms.GATES) or terms.NEEDED & {*words}:
             return False
-        acts = words[1] if len(words) > 1 and words[1].endswith("s") else ""
+        acts = words[1] if len(words) > 1 and words[1].endswith("s") and words[0] not in terms.ROLES else ""
         if joint == "sentence" and not is_verb and {acts[:-1], acts[:-2]} & (terms.OTHER_VERBS | terms.VERBS.keys()):
             return True  # "the host deploys it"
         if _goes_beyond(head):
@@ -310,7 +311,7 @@ class _Reader:
             return len(words) > 2 and words[1].endswith("s") and words[1] not in terms.NOUNS and words[1] != "needs"
         clause = words[1 : next((at for at, word in enumerate(words) if word in ("that", "which")), 10)]
         states = not is_verb and terms.STATING & {*clause[:10]}
-        return bool(states or words[0] in terms.LABELS | terms.STATED or words[-1] in SETTLED)
+        return bool(states or words[0] in terms.LABELS | terms.STATED or words[-1] in terms.SETTLED)
 
 
 class _Head:
@@ -348,7 +349,7 @@ class _Head:
         if first in terms.ANDS or first == "/":
             return self._joins_a_noun(after)
         if first == ",":
-            return after[1:2] == [] or after[1] in terms.MANNER or after[1].endswith(("ing", "ed", "ly"))
+            return after[1:2] == [] or after[1] in terms.MANNER - {"codespan"} or after[1].endswith(("ing", "ed", "ly"))
         is_manner = first in terms.BEHIND or first.endswith(("ly", "mente")) or "/" in first  # a branch's name
         return is_manner or self._is_title() or not first[:1].isalnum() or self._names_its_part(after)
 
@@ -360,7 +361,7 @@ class _Head:
     @staticmethod
     def _names_its_part(after: Words) -> bool:
         """Such as #12 "remediation commit", "Windows CI": one word more before what belongs to a pull request."""
-        return after[1:2] != [] and after[1] in _PARTS and after[0] not in terms.RELATIONS
+        return after[1:2] != [] and after[1] in terms.PARTS and after[0] not in terms.RELATIONS
 
     @staticmethod
     def _joins_a_noun(after: Words) -> bool:
@@ -376,14 +377,18 @@ class _Head:
     def _is_direct(self) -> bool:
         """Whether no preposition makes the reference a target: "rebase onto #12", "merge main into #12"."""
         becomes = self._behind[:2] in (["into", "a"], ["into", "one"])  # "merge #12 and #13 into one plan"
-        return self.is_plain() and self._between[-1:] not in (["on"], ["onto"], ["into"], ["to"]) and not becomes
+        is_target = self._between[-1:] in (["on"], ["onto"], ["into"], ["to"]) and "auto" not in self.verb
+        return self.is_plain() and not is_target and not becomes
 
     def _is_verified(self) -> bool:
         settles = bool(terms.GREEN & {*self._between, *self._behind})
-        return settles and self._is_light(self._between) and {*self._behind[:8]} <= terms.SETTLING
+        return settles and {*self._between, *self._behind[:8]} <= terms.SETTLING
 
     def _is_watched(self) -> bool:
-        learns = any(self._behind[at - 1] == "to" and word in terms.VERBS for at, word in enumerate(self._behind) if at)
+        aims = {two for one, two in itertools.pairwise(self._behind) if one == "to"}  # "to green", and not "to learn"
+        learns = bool(aims - terms.SETTLING - terms.HURDLES)
+        if self._behind[:1] == ["'"] and not {*self._behind[2:6]} & (terms.NOUNS | terms.REVIEWED | terms.HURDLES):
+            return False
         return self._is_light(self._between) and self._behind[:1] != ["/"] and not learns
 
     def _is_work(self) -> bool:
@@ -392,10 +397,12 @@ class _Head:
         return self.is_plain() and (self._text.is_named_pull(self.token) or self.verb in terms.WORK_NEEDS_NO_NOUN)
 
     def _is_addressed(self) -> bool:
+        if {"follow-up", "next", "deferred", "later", "separate"} & {*self._behind}:
+            return False
         is_whole = self.verb in ("fix", "address", "repair", "resolve", "handle") and self.is_plain()
         if is_whole and self._text.is_named_pull(self.token):
             return True
-        after = [word for word in self._behind[:5] if word not in POSSESSIVE]
+        after = [word for word in self._behind[:5] if word not in ("'", "s")]
         if self._is_light(self._between) and any(word in terms.REVIEWED for word in after[:4]):
             return True
         if terms.CAUSES & set(self._between):  # "fix the test broken by #12"
@@ -409,7 +416,9 @@ class _Head:
         asked = words[words.index("to") + 1 :] if "to" in words else []
         if asked and {*asked} <= terms.LIGHT | terms.LANDING:
             return bool(terms.LANDING & {*asked})
-        if terms.REVIEWERS & {*words} or self._is_approval(words):
+        if "that" in words:
+            return False
+        if terms.REVIEWERS & {*words} or self._is_approval(words) or words[-1:] in (["reviewing"], ["merging"]):
             return True
         return self.verb in ("get", "have") and self._is_light(words) and self._becomes_landed()
 
@@ -429,7 +438,7 @@ class _Head:
     def _is_approval(words: Words) -> bool:
         """Such as "approval for", "the owner's sign-off before merging"."""
         at = next((number for number, word in enumerate(words) if word in terms.APPROVAL), -1)
-        behind = [word for word in words[at + 1 :] if word not in ("merging", "landing", "merge", "land")]
+        behind = [word for word in words[at + 1 :] if word not in ("merging", "landing", "merge", "land", "needed")]
         return 0 <= at <= 6 and behind[:1] != [] and behind[0] in terms.PREPOSITIONS and _Head._is_light(behind[1:])
 
     def _is_obtained(self) -> bool:
@@ -439,6 +448,9 @@ class _Head:
     def _is_awaited(self) -> bool:
         if "to" in self._between:
             return self._is_asked_of()
+        aims = {two for one, two in itertools.pairwise(self._behind) if one == "to"}
+        if aims & (terms.OTHER_VERBS | terms.AFTERWARDS) - {"pass", "return"}:  # "waiting on #12 to start the import"
+            return False
         hurdles = terms.HURDLES | terms.REVIEWED | terms.APPROVAL
         awaits = hurdles & {*self._between[:5]} and len(self._between) <= 8 and self._between[-1] in terms.LIGHT
         has_hurdles = self._is_light(self._between) and hurdles & {*self._behind[:16]}
@@ -460,19 +472,24 @@ class _Head:
         return "for" in self._behind[:2] and bool({"review", "approval", "merge"} & near)
 
     def _is_followed(self) -> bool:
-        behind = [word for word in self._behind if word not in POSSESSIVE]
+        behind = [word for word in self._behind if word not in ("'", "s")]
         return self._is_light(self._between) and behind[:1] != [] and behind[0] in terms.NOUNS
 
     def _names_its_work(self) -> bool:
         """Whether the words behind the reference are none, or a title without a hint of further work."""
         title = self._behind[2 if self._behind[:1] == ["'"] else 0 :][:8]
-        return self._ends_well() or (title[0].isalpha() and not {*title} & (terms.RELATIONS | terms.ANDS | _STEPS))
+        return self._ends_well() or (title[0].isalpha() and not {*title} & (terms.RELATIONS | terms.ANDS | terms.STEPS))
 
     def _is_published(self) -> bool:
         if self._is_direct() or (self._is_light(self._between) and self._names_its_work()):
             return True
         words = self._between
-        to_it = len(words) <= 6 and "to" in words[1:] and self._is_light(words[words.index("to") :])
+        to_it = (
+            len(words) <= 6
+            and not terms.RELATIONS & {*words}
+            and "to" in words[1:]
+            and self._is_light(words[words.index("to") :])
+        )
         return to_it or (bool({"link", "linked", "linking"} & {*words}) and len(words) <= 10)
 
     def _is_noun_phrase(self) -> bool:
@@ -487,14 +504,9 @@ class _Head:
         return self._is_approval(words[first:at]) and (len(self._behind) < 2 or self._ends_well())
 
 
-POSSESSIVE = frozenset(["'", "s"])
-SETTLED = frozenset(["clean", "merges", "green", "resolved", "addressed"])
-_TO_LEARN = frozenset(["details", "context", "reference", "background", "examples", "inspiration", "lessons"])
-_STEPS = frozenset(["phase", "part", "step", "stage", "half"])
-_PARTS = terms.REVIEWED | terms.APPROVAL | frozenset(["validation", "commit", "commits", "branch", "diff", "changes"])
 _RULES: dict[str, Callable[[_Head], bool]] = {
     "land": _Head._is_direct,
-    "review": lambda head: head._is_direct() and not _TO_LEARN & set(head._behind[:5]),
+    "review": lambda head: head._is_direct() and not terms.TO_LEARN & set(head._behind[:5]),
     "renew": lambda head: (head._is_direct() or head._names_its_text()) and not {"onto", "on"} & {*head._between},
     "publish": _Head._is_published,
     "verify": _Head._is_verified,
@@ -507,7 +519,9 @@ _RULES: dict[str, Callable[[_Head], bool]] = {
     "mark": _Head._is_marked,
     "bring": _Head._is_brought,
     "follow": _Head._is_followed,
-    "decide": lambda head: head._is_light([word for word in head._between if word not in terms.LANDING]),
+    "decide": lambda head: (
+        head._ends_well() and head._is_light([word for word in head._between if word not in terms.LANDING])
+    ),
 }
 
 
@@ -546,10 +560,12 @@ def _is_on_its_way(head: Words) -> bool:
     if behind[:1] in (["needs"], ["need"]):
         return bool({"review", "approval", "merge", "merging", "sign-off", "rebase", "rebasing"} & set(behind[1:6]))
     last, before = behind[-1] if behind else "", {*behind[:-1]}
-    if terms.VERBS.get(last) in ("land", "review", "address") and len(behind) <= 4:  # German and Dutch end so
-        return before <= terms.LIGHT | terms.BEHIND
+    if terms.VERBS.get(last) in ("land", "review", "address") and before <= terms.LIGHT | terms.BEHIND:
+        return len(behind) <= 4  # German and Dutch end so
     if last in terms.APPROVAL and before <= terms.NOUNS | terms.ANDS:
         return True  # "#12 merge decision"
+    if behind[:1] in (["merge"], ["review"], ["squash"]) and not {*behind[1:2]} <= terms.KNOWN:
+        return False  # "#12 review notes"
     phrases = (["in", "review"], ["up", "for"], ["on", "branch"], ["in", "flight"])
     return behind[:2] in phrases or (behind[:1] != [] and behind[0] in terms.STATES and behind[0] != "landed")
 
@@ -561,23 +577,26 @@ def _was_landed(head: Words) -> bool:
     return words[0].startswith(MARK) and bool(states) and words[1] in terms.COPULAS
 
 
-def _leads_on(detail: Words, gate: Words) -> bool:
+def _leads_on(detail: Words, gate: Words, kind: str) -> bool:
     """Whether what stands behind a dash begins the work that follows, and is not a title."""
     first = {word.lower() for word in detail[:1]}
-    return bool(first & terms.AFTERWARDS or (first & terms.OTHER_VERBS and {"once", "after", "when"} & {*gate[:1]}))
+    work = terms.AFTERWARDS | terms.NEEDED | (terms.OTHER_VERBS if kind == "wait" else frozenset())
+    return bool(first & work or ({"once", "after", "when"} & {*gate[:1]} and first - terms.KNOWN))
 
 
 def _hides_work(words: Words, kind: str) -> bool:
     """Whether "and", or a comma in a request to merge, is followed by what may be a verb that no table knows."""
     for at, (joint, after) in enumerate(itertools.pairwise(words)):
         joins = joint.lower() in terms.ANDS - {"or"} or (joint == "," and kind == "land")
-        if not at or not joins or after.isupper() or after.istitle() or not after.replace("-", "").isalpha():
+        has_object = {*words[at + 2 : at + 3]} <= terms.LIGHT
+        is_name = after.isupper() or (after.istitle() and not has_object and joint.lower() in ("and", ",", "&", "+"))
+        if not at or not joins or is_name or not after.replace("-", "").isalpha():
             continue
         # what "for" and the like begin goes on with nouns; a verb has an object there, as a rule with an article
         is_list = kind in ("wait", "watch") or {"for", "with", "of", "against"} & {*words[:at]}
-        if is_list and joint in ("and", ",", "&", "+") and not {*words[at + 2 : at + 3]} <= terms.LIGHT:
+        if is_list and joint in ("and", ",", "&", "+") and not has_object:
             continue
-        if after not in terms.KNOWN and not after.endswith(terms.OF_NOUNS):
+        if after.lower() not in terms.KNOWN and not after.endswith(terms.OF_NOUNS):
             return True
     return False
 
