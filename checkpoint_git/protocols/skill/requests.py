@@ -3,8 +3,9 @@
 Theory of operation: a text is cut into words, its references among them, and these into clauses at what joins them
 ("then", ";", an arrow, "and" before a verb). Each clause is one of
 - a request that a merge answers: land, review, watch, mark ready, wait for, get approved, finish, open ...;
-- a step on the way to one, without a reference of its own: push the branch, wait for CI;
-- a condition: "after #8 merges", "once green", "if not merged by Friday";
+- a step on the way to one, without a reference of its own: push the branch, wait for CI; behind the merge it remains;
+- what prepares one, "retarget #8", and is answered by a "merge it" that follows;
+- a condition: "after #8 merges", "once green", "if not merged by Friday"; "before starting X" names work that follows;
 - an explanation: what stands in brackets, behind a dash or a colon, or only says how things are;
 - anything else: work that remains.
 An action is shipped when it has a request, every reference of its requests is merged, and nothing remains. `next` skips
@@ -229,9 +230,9 @@ class _Reader:
             return
         if not references and clause.gate[:1] == ["if"] and terms.TROUBLE & {*clause.gate}:
             return
-        heading = _find_heading(head)
-        if heading and (detail or clause.joint == "start"):
-            self._read_heading(heading, detail, clause)
+        named = [word for word in head if word not in "[]()"]
+        if len(named) == 1 and references and (detail or clause.joint == "start"):  # a heading
+            self._read_heading(named[0], detail, clause)
         elif not self._is_explanation(head, clause.joint):
             self._remains = self._remains or not self._is_listed or _goes_beyond(head)
 
@@ -370,10 +371,6 @@ class _Head:
         nouns = terms.NOUNS | terms.LANDED
         return bool(nouns & {*rest[:1]}) or (after[1:2] == ["its"] and bool(nouns & {*rest[:4]}))
 
-    def _names_its_text(self) -> bool:
-        named = [word for word in self._behind[:4] if word not in ("'", "s")]
-        return self._is_light(self._between) and bool({"body", "description", "title"} & {*named[:2]})
-
     def _is_direct(self) -> bool:
         """Whether no preposition makes the reference a target: "rebase onto #12", "merge main into #12"."""
         becomes = self._behind[:2] in (["into", "a"], ["into", "one"])  # "merge #12 and #13 into one plan"
@@ -387,9 +384,8 @@ class _Head:
     def _is_watched(self) -> bool:
         aims = {two for one, two in itertools.pairwise(self._behind) if one == "to"}  # "to green", and not "to learn"
         learns = bool(aims - terms.SETTLING - terms.HURDLES)
-        if self._behind[:1] == ["'"] and not {*self._behind[2:6]} & (terms.NOUNS | terms.REVIEWED | terms.HURDLES):
-            return False
-        return self._is_light(self._between) and self._behind[:1] != ["/"] and not learns
+        is_its = self._behind[:1] != ["'"] or {*self._behind[2:6]} & (terms.NOUNS | terms.REVIEWED | terms.HURDLES)
+        return self._is_light(self._between) and self._behind[:1] != ["/"] and not learns and bool(is_its)
 
     def _is_work(self) -> bool:
         if self.verb in terms.ENDINGS and self._is_light(self._between) and self._text.is_named_pull(self.token):
@@ -441,9 +437,8 @@ class _Head:
         behind = [word for word in words[at + 1 :] if word not in ("merging", "landing", "merge", "land", "needed")]
         return 0 <= at <= 6 and behind[:1] != [] and behind[0] in terms.PREPOSITIONS and _Head._is_light(behind[1:])
 
-    def _is_obtained(self) -> bool:
-        words = self._between
-        return self._is_approval(words) or (bool(terms.HURDLES & {*words}) and self._is_light(words))
+    def _names_text(self) -> bool:
+        return self._is_light(self._between) and bool({"body", "description", "title"} & {*self._behind[:3]})
 
     def _is_awaited(self) -> bool:
         if "to" in self._between:
@@ -507,14 +502,14 @@ class _Head:
 _RULES: dict[str, Callable[[_Head], bool]] = {
     "land": _Head._is_direct,
     "review": lambda head: head._is_direct() and not terms.TO_LEARN & set(head._behind[:5]),
-    "renew": lambda head: (head._is_direct() or head._names_its_text()) and not {"onto", "on"} & {*head._between},
+    "renew": lambda head: not {"onto", "on"} & {*head._between} and (head._is_direct() or head._names_text()),
     "publish": _Head._is_published,
     "verify": _Head._is_verified,
     "watch": _Head._is_watched,
     "work": _Head._is_work,
     "address": _Head._is_addressed,
     "ask": lambda head: head._is_asked_of() or head._is_brought(),
-    "obtain": _Head._is_obtained,
+    "obtain": lambda head: head._is_approval(head._between) or bool(terms.HURDLES & {*head._between}),
     "wait": _Head._is_awaited,
     "mark": _Head._is_marked,
     "bring": _Head._is_brought,
@@ -540,12 +535,6 @@ def _goes_beyond(words: Words) -> bool:
 
 
 _BEYOND_SPACED = tuple(f" {phrase} " for phrase in terms.BEYOND_PHRASES)
-
-
-def _find_heading(head: Words) -> str:
-    """The reference that a clause consists of, "" where it says anything else."""
-    rest = [word for word in head if word not in "[]()"]
-    return rest[0] if len(rest) == 1 and rest[0].startswith(MARK) else ""
 
 
 def _is_on_its_way(head: Words) -> bool:
