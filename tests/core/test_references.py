@@ -18,6 +18,7 @@ from tests.support.growth import assert_linear
         ("Finish ABC-123.", ["ABC-123"]),
         ("ADEV-347/348 are twins", ["ADEV-347", "ADEV-348"]),
         ("#12/13", ["#12", "#13"]),
+        ("#12/#13", ["#12", "#13"]),
         ("see https://github.com/Acme/App/pull/77/files.", ["acme/app#77"]),
         ("(https://gitlab.com/g/sub/app/-/merge_requests/5)", ["g/sub/app!5"]),
         ("https://acme.atlassian.net/browse/ABC-9", ["ABC-9"]),

@@ -164,8 +164,8 @@ class _Reader:
 
     def _names_its_work(self, words: Words) -> bool:
         """Such as "Add retries (#12)": the reference in brackets at the end says which work is meant."""
-        if len(words) < 4 or words[-1] == ".":
-            words = words[:-1]
+        words = soften([*words])
+        words = words[:-1] if words[-1:] == ["."] else words
         if len(words) < 4 or words[-2] != BRACKETED or sum(word.startswith(MARK) for word in words) != 1:
             return False
         said = {word.lower() for word in words[:-2]}
