@@ -89,8 +89,8 @@ def find_shipped(action_text: str, merged: Mapping[str, Evidence]) -> Evidence |
 def asks_only_to_merge(text: str) -> bool:
     """Whether an action that a merge answers says merge, ship, review or the like, and no verb of other work."""
     words = RequestText(text, find_own_mentions(text)).words
-    kinds = {VERBS[phrase] for at in range(len(words)) if (phrase := phrase_at(words, at, VERBS))}
-    return bool(kinds & {"land", "review"} or LANDED & {word.lower() for word in words}) and not kinds & _WORKING
+    kinds = {terms.VERBS[phrase] for at in range(len(words)) if (phrase := phrase_at(words, at, terms.VERBS))}
+    return bool(kinds & {"land", "review"} or terms.LANDED & {word.lower() for word in words}) and not kinds & _WORKING
 
 
 _WORKING = frozenset(["work", "publish", "address", "renew", "bring", "follow", "link", "decide"])
