@@ -1,6 +1,6 @@
 """Writing a document from pieces of others: untouched pieces keep their bytes, new ones take the style around them."""
 
-from checkpoint_git.core.jsontext import CONTAINERS, Node, read_string, to_tokens
+from checkpoint_git.core.jsontext import CONTAINERS, Node, join_pointer, read_string, to_tokens
 
 try:
     from _json import encode_basestring, encode_basestring_ascii
@@ -93,10 +93,13 @@ def _is_there(entry: Entry, side: int) -> bool:
 
 
 class Alternatives:
-    __slots__ = ("texts", "where")
+    """place: where the texts stand; of a group's members another one than that of the conflict. "" where all agree."""
 
-    def __init__(self, where: str, texts: "Sequence[str]") -> None:
+    __slots__ = ("place", "texts", "where")
+
+    def __init__(self, where: str, texts: "Sequence[str]", place: "str | None" = None) -> None:
         self.where = where
+        self.place = where if place is None else place
         self.texts = texts
 
 
@@ -227,14 +230,16 @@ class Writer:
                 if result is not None:
                     text = self.pick(result, lead, side)
                     texts[side] = start + (text if inner is not None or self._is_own(result) else _on_one_line(text))
-            out.append(Alternatives(choice.where, texts))
+            out.append(Alternatives(choice.where, texts, _place_of(entry)))
             return
         out.append(start)
         at = len(out)
         self._emit(entry.result, lead, out)
+        if type(entry.result) is Choice:
+            out[-1] = Alternatives(entry.result.where, out[-1].texts, _place_of(entry))  # type: ignore[union-attr]
         if inner is None and not self._is_own(entry.result):
             out[at:] = [
-                Alternatives(piece.where, [_on_one_line(text) for text in piece.texts])
+                Alternatives(piece.where, [_on_one_line(text) for text in piece.texts], piece.place)
                 if isinstance(piece, Alternatives)
                 else _on_one_line(piece)
                 for piece in out[at:]
@@ -291,6 +296,14 @@ class Writer:
 
 def _brackets(value: "Any") -> "tuple[str, str]":
     return ("{", "}") if type(value) is dict else ("[", "]")
+
+
+def _place_of(entry: Entry) -> "str | None":
+    choice = entry.result
+    if not choice.group or entry.key is None:
+        return None
+    ours, _, theirs = (value_of(part, side) for side, part in enumerate(choice.sides))
+    return "" if ours == theirs else join_pointer(choice.where.rpartition("/")[0], entry.key)
 
 
 def _comma(entries: "list[Entry]", number: int) -> "str | Alternatives":

@@ -270,8 +270,6 @@ def _excused(context: ExplainContext, rule: "Schema", entry: Entry, written: lis
     if anew is not None:
         return entry._replace(verdict="edited", note=f"written anew as {shorten(anew.result or '', 60)}")
     elsewhere = context.find_text(text)
-    if elsewhere.rpartition("/")[0] == entry.where.rpartition("/")[0]:  # another item of the list, of the same text
-        return entry
     return entry._replace(verdict="moved", note=f"it is at {elsewhere} now") if elsewhere else entry
 
 

@@ -22,13 +22,22 @@ def label_of(where: str) -> str:
 
 
 class Region:
-    """Consecutive lines that differ by side. sides: ours, base, theirs, with their line ends."""
+    """Consecutive lines that differ by side. sides: ours, base, theirs, with their line ends. wheres: of the conflicts;
+    places: where the lines stand, if it is elsewhere.
+    """
 
-    __slots__ = ("sides", "wheres")
+    __slots__ = ("places", "sides", "wheres")
 
-    def __init__(self, sides: "list[str]", wheres: "list[str]") -> None:
+    def __init__(self, sides: "list[str]", wheres: "list[str]", places: "list[str]") -> None:
         self.sides = sides
         self.wheres = wheres
+        self.places = places
+
+    @property
+    def label(self) -> str:
+        places = list(dict.fromkeys(self.places)) or self.wheres
+        others = [where for where in self.wheres if where not in places]
+        return " ".join(map(label_of, places)) + (f" with {' '.join(map(label_of, others))}" if others else "")
 
 
 def split_regions(segments: "list[str | Alternatives]") -> "list[str | Region]":
@@ -37,35 +46,47 @@ def split_regions(segments: "list[str | Alternatives]") -> "list[str | Region]":
     shared = ""
     open_sides: list[str] | None = None
     wheres: list[str] = []
+    places: list[str] = []
     for segment in segments:
         if isinstance(segment, Alternatives):
             if open_sides is None:
                 cut = shared.rfind("\n") + 1
                 chunks.append(shared[:cut])
-                open_sides, wheres, shared = [shared[cut:]] * 3, [], ""
+                open_sides, wheres, places, shared = [shared[cut:]] * 3, [], [], ""
             open_sides = [side + text for side, text in zip(open_sides, segment.texts, strict=True)]
             if segment.where not in wheres:
                 wheres.append(segment.where)
+            if segment.place or not segment.where:
+                places.append(segment.place)
         elif open_sides is None:
             shared += segment
         else:
             line, newline, rest = segment.partition("\n")
             open_sides = [side + line + newline for side in open_sides]
             if newline:
-                chunks.append(Region(open_sides, wheres))
+                chunks.append(Region(open_sides, wheres, places))
                 open_sides, shared = None, rest
     if open_sides is not None:
-        chunks.append(Region(open_sides, wheres))
+        chunks.append(Region(open_sides, wheres, places))
     chunks.append(shared)
     joined: list[str | Region] = []
     for chunk in chunks:
+        between = joined.pop() if _is_bridge(joined, chunk) else ""
         last = joined[-1] if joined else None
         if isinstance(chunk, Region) and isinstance(last, Region) and set(chunk.wheres) & set(last.wheres):
-            sides = [before + after for before, after in zip(last.sides, chunk.sides, strict=True)]
-            joined[-1] = Region(sides, list(dict.fromkeys(last.wheres + chunk.wheres)))
+            sides = [f"{before}{between}{after}" for before, after in zip(last.sides, chunk.sides, strict=True)]
+            joined[-1] = Region(sides, list(dict.fromkeys(last.wheres + chunk.wheres)), last.places + chunk.places)
         elif chunk != "":
             joined.append(chunk)
     return joined
+
+
+def _is_bridge(joined: "list[str | Region]", chunk: "str | Region") -> bool:
+    # one line between two regions of a conflict: inside it is read three times, and saves four lines of markers
+    if len(joined) < 2 or not isinstance(chunk, Region) or not isinstance(joined[-1], str):
+        return False
+    first = joined[-2]
+    return isinstance(first, Region) and bool(set(first.wheres) & set(chunk.wheres)) and joined[-1].count("\n") == 1
 
 
 def write_marked(segments: "list[str | Alternatives]", size: int, eol: str) -> str:
@@ -82,7 +103,7 @@ def _marked(region: Region, size: int, eol: str) -> str:
     head, tail = ours[:above], ours[len(ours) - below :]
     base = base[_count_alike(base, head) :]
     base = base[: len(base) - _count_alike(base[::-1], tail[::-1])]
-    where = " ".join([label_of(pointer) for pointer in region.wheres])
+    where = region.label
     return "".join(
         [
             *head,

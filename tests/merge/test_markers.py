@@ -33,3 +33,24 @@ def test_a_side_is_said_as_its_value_its_absence_or_another_order() -> None:
 
 def test_lines_end_at_newlines_alone() -> None:
     assert split_lines("a\u2028b\nc") == ["a\u2028b\n", "c"]
+
+
+def two_parts(between: str) -> str:
+    parts: list[str | Alternatives] = [
+        Alternatives("/b", ("1", "0", "2")),
+        f",\n{between}",
+        Alternatives("/b", ("3", "0", "4"), "/d"),
+        "\n",
+    ]
+    return write_marked(parts, 7, "\n")
+
+
+def test_two_parts_of_one_conflict_with_a_line_between_are_one_region_that_names_both_places() -> None:
+    sides = "1,\nsame\n3\n", "0,\nsame\n0\n", "2,\nsame\n4\n"
+    marks = [f"{mark} /b /d\n" for mark in ("<<<<<<< ours:", "||||||| base:", ">>>>>>> theirs:")]
+    assert two_parts("same\n") == f"{marks[0]}{sides[0]}{marks[1]}{sides[1]}=======\n{sides[2]}{marks[2]}"
+
+
+def test_a_part_that_stands_alone_says_where_it_is_and_what_it_is_decided_with() -> None:
+    lines = two_parts("some\nlines\n").splitlines()
+    assert [line for line in lines if line.startswith("<")] == ["<<<<<<< ours: /b", "<<<<<<< ours: /d with /b"]
