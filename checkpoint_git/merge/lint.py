@@ -1,11 +1,15 @@
 """What is wrong with the merge strategies that a schema declares. Pure; the schema is plain or token JSON."""
 
+import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import join_pointer
+from checkpoint_git.core.schema import Schema, explain
 from checkpoint_git.merge.strategy import KEYWORD, REQUIRE, STRATEGIES, Strategies
 
 # Where a schema may hold schemas that the merge follows: one, or several by name.
@@ -19,20 +23,28 @@ _IGNORED = (
 _LITERAL = re.compile(r"\^[\w\s/:@#%&=!<>,;\"'~`-]*")  # "^" and letters that mean themselves
 
 
-def _rule(options: str = "", needed: str = "") -> tuple[frozenset[str], frozenset[str]]:
-    # what the keyword of one strategy may hold beside "strategy", and which of that it must
-    return frozenset((*options.split(), *needed.split())), frozenset(needed.split())
+# What the keywords may hold is said in one place, for editors and for this: the schema of schemas that use them.
+@cache
+def _read_vocabulary() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(files("checkpoint_git.merge").joinpath("x_merge_schema.json").read_text("utf-8"))
+    return found
 
 
-_RULES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
-    **dict.fromkeys(STRATEGIES, _rule()),
-    "max": _rule(needed="order"),
-    "newest": _rule(needed="by"),
-    "log": _rule("key sort limit"),
-    "rows": _rule("added", needed="key"),
-    "queue": _rule(needed="key"),
-    "group": _rule("by superseded newest rank", needed="name"),
-}
+def _find_form(name: str) -> dict[str, Any] | None:
+    """What the keyword of one strategy may hold, as a JSON Schema; None where there is no such strategy."""
+    for form in _read_vocabulary()["$defs"]["rule"]["oneOf"]:
+        strategy = form["properties"]["strategy"]
+        if name in strategy.get("enum", [strategy.get("const")]):
+            found: dict[str, Any] = form
+            return found
+    return None
+
+
+def _fits(value: Any, schema: dict[str, Any]) -> bool:
+    if isinstance(value, bytes):  # a number's token: none but plain digits is read
+        value = int(value) if value.isdigit() else None
+    whole = {**schema, "$defs": _read_vocabulary()["$defs"]}
+    return not explain(Schema(lambda: whole), value)
 
 
 # The merge itself ignores what it does not understand, so that a mistake in a schema would show only as a bad merge:
@@ -132,77 +144,23 @@ def _lint_rule(rule: Any, where: str) -> Iterator[Finding]:
         yield _error("no-strategy", where, f'{KEYWORD} is an object with a "strategy"')
         return
     name = rule["strategy"]
-    if name not in _RULES:
+    form = _find_form(name)
+    if form is None:
         from difflib import get_close_matches
 
         near = get_close_matches(name, STRATEGIES, 1)
         hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(STRATEGIES)}"
         yield _error("unknown-strategy", join_pointer(where, "strategy"), f"there is no strategy {name!r}", hint)
         return
-    options, needed = _RULES[name]
-    for option in rule:
-        if option != "strategy" and option not in options:
-            allowed = ", ".join(sorted(options)) or "nothing"
-            message = f"{name} knows no {option!r}"
-            yield _error("unknown-option", join_pointer(where, option), message, f"it takes {allowed}")
-    for option in sorted(needed - rule.keys()):
+    options = {option: schema for option, schema in form["properties"].items() if option != "strategy"}
+    for option in rule.keys() - options.keys() - {"strategy"}:
+        message, allowed = f"{name} knows no {option!r}", ", ".join(sorted(options)) or "nothing"
+        yield _error("unknown-option", join_pointer(where, option), message, f"it takes {allowed}")
+    for option in sorted(set(form["required"]) - rule.keys() if "required" in form else ()):
         yield _error("missing-option", where, f'{name} needs "{option}"')
-    for option, value in rule.items():
-        is_right, expected = _CHECKS.get(option, (None, ""))
-        if is_right and option in options and not is_right(value):
-            yield _error("bad-option", join_pointer(where, option), f'"{option}" is {expected}')
-
-
-def _is_member(value: Any) -> bool:
-    # the pointer of a direct member: "/id"; the merge does not undo escapes
-    return isinstance(value, str) and re.fullmatch(r"/[^/~]+", value) is not None
-
-
-def _is_key(value: Any) -> bool:
-    several = isinstance(value, list) and value and len(set(map(str, value))) == len(value)
-    return all(_is_member(one) for one in value) if several else _is_member(value)
-
-
-def _is_pointer(value: Any) -> bool:
-    return isinstance(value, str) and re.fullmatch(r"(/[^/~]+)+", value) is not None
-
-
-def _is_limit(value: Any) -> bool:
-    if isinstance(value, bytes):
-        return re.fullmatch(rb"[1-9][0-9]{0,8}", value) is not None
-    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9
-
-
-def _is_order(value: Any) -> bool:
-    texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
-    return texts and len(value) > 1 and len(set(value)) == len(value)
-
-
-def _is_name(value: Any) -> bool:
-    return isinstance(value, str) and bool(value)
-
-
-def _is_rank(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(one, dict) and one.keys() == {"at", "order"} for one in value)
-        and all(_is_member(one["at"]) and _is_order(one["order"]) for one in value)
-    )
-
-
-_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "key": (_is_key, 'the pointer of a member such as "/id", or a list of such without repetition'),
-    "sort": (_is_member, 'the pointer of a member such as "/at"'),
-    "limit": (_is_limit, "a positive whole number"),
-    "order": (_is_order, "a list of two texts or more, none twice"),
-    "by": (_is_pointer, 'a pointer from the document\'s root, such as "/updated_at"'),
-    "newest": (_is_pointer, 'a pointer to an instant, beginning with a member of the group: "/last_run/at"'),
-    "name": (_is_name, "the group's name"),
-    "superseded": (_is_name, "the name of a list at the document's root"),
-    "added": (lambda value: value == "merge", '"merge", or left out'),
-    "rank": (_is_rank, 'a list of {"at": "/member", "order": [texts]}'),
-}
+    for option, schema in options.items():
+        if option in rule and not _fits(rule[option], schema):
+            yield _error("bad-option", join_pointer(where, option), f'"{option}" is {schema["description"]}')
 
 
 # groups and requirements: what several places say together
@@ -213,7 +171,7 @@ def _lint_groups(schema: dict[str, Any], where: str) -> Iterator[Finding]:
     properties = schema.get("properties")
     for key, below in properties.items() if isinstance(properties, dict) else ():
         rule = below.get(KEYWORD) if isinstance(below, dict) else None
-        if isinstance(rule, dict) and rule.get("strategy") == "group" and _is_name(rule.get("name")):
+        if isinstance(rule, dict) and rule.get("strategy") == "group" and isinstance(rule.get("name"), str):
             groups.setdefault(rule["name"], []).append((key, rule))
     for name, key, rule in [(name, *leaf) for name, leaves in groups.items() for leaf in leaves]:
         keys = [each for each, _ in groups[name]]
@@ -221,48 +179,21 @@ def _lint_groups(schema: dict[str, Any], where: str) -> Iterator[Finding]:
         if rule != groups[name][0][1]:
             yield _error("group", pointer, f"{key} and {keys[0]} say different things of their group {name}")
         newest = rule.get("newest")
-        if _is_pointer(newest) and str(newest).split("/")[1] not in keys:
+        if _fits(newest, {"$ref": "#/$defs/pointer"}) and str(newest).split("/")[1] not in keys:
             yield _error("group", pointer, f"{newest} does not begin with a member of the group {name}")
         if "superseded" in rule and "by" not in rule:
             yield _error("group", pointer, '"superseded" needs "by": which side is newer')
-        for entry in rule["rank"] if _is_rank(rule.get("rank")) else ():
-            if entry["at"][1:] not in keys:
-                yield _error("group", pointer, f"{entry['at']} is not a member of the group {name}")
+        for entry in rule["rank"] if isinstance(rule.get("rank"), list) else ():
+            if isinstance(entry, dict) and str(entry.get("at"))[1:] not in keys:
+                yield _error("group", pointer, f"{entry.get('at')} is not a member of the group {name}")
 
 
 def _lint_requirements(root: dict[str, Any]) -> Iterator[Finding]:
     requirements = root.get(REQUIRE, [])
-    pointer = f"/{REQUIRE}"
     if not isinstance(requirements, list):
-        yield _error("requirement", pointer, f"{REQUIRE} is a list")
+        yield _error("requirement", f"/{REQUIRE}", f"{REQUIRE} is a list")
         return
     for number, requirement in enumerate(requirements):
-        where = join_pointer(pointer, number)
-        if not isinstance(requirement, dict):
-            requirement = {}
-        form = next((name for name in _FORMS if name in requirement), "")
-        if form:
-            members = _FORMS[form]
-            known = requirement.keys() == members.keys()
-            message = (
-                f'a requirement by "{form}" has {", ".join(members)}: pointers of members, texts for done and order'
-            )
-            if not known or not all(check(requirement[name]) for name, check in members.items()):
-                yield _error("requirement", where, message)
-            continue
-        conditions = requirement.get("non_empty_when")
-        is_form = requirement.keys() == {"where", "non_empty_when"} and _is_member(requirement["where"])
-        if not is_form or not isinstance(conditions, dict) or not conditions or not all(map(_is_member, conditions)):
-            message = 'a requirement is {"where": "/list", "non_empty_when": {"/field": value}}'
-            yield _error("requirement", where, message)
-
-
-# requirements of another form than non_empty_when: the member that tells the form -> what each of its members must be
-_FORMS: dict[str, dict[str, Callable[[Any], bool]]] = {
-    "same": {"same": _is_member},
-    "steps": {
-        **dict.fromkeys(("steps", "key", "at", "current", "status", "begin", "end"), _is_member),
-        "order": _is_order,
-        "done": _is_name,
-    },
-}
+        if not _fits(requirement, {"$ref": "#/$defs/requirement"}):
+            message = _read_vocabulary()["$defs"]["requirement"]["description"]
+            yield _error("requirement", join_pointer(f"/{REQUIRE}", number), message)
