@@ -279,6 +279,19 @@ HINTS = [
     Hint(
         "drift/file-missing", then('git mv "lib/it\'s.py" lib/new.py; git commit -qm mv', **primer("lib/it's.py (new)"))
     ),
+    Hint(
+        "drift/file-missing",
+        then(
+            "cp lib/* lib/b.py; git add .; git commit -qm b; git mv lib src; git commit -qm mv",
+            **primer("lib/{it's,b}.py (new)"),
+        ),
+    ),
+    Hint(
+        "drift/file-missing",
+        then("mkdir src; git mv lib/* src/new.py; git commit -qm mv", **primer("lib/{it's,no}.py")),
+        "src/new.py",
+    ),
+    Hint("drift/file-missing", then("git mv lib src && git commit -qm mv", **primer("lib/it's.py", "src/it's.py"))),
     Hint("drift/file-missing", then("git rm -q lib/*; git commit -qm rm", **primer("docs/plan.md", "lib/it's.py"))),
     Hint("drift/file-missing", then("rm lib/*", **primer("lib/it's.py"))),
     Hint("drift/file-missing", then("echo dist > .gitignore", **primer("dist/$(touch x).js"))),

@@ -14,6 +14,7 @@ from checkpoint_git.protocols.check import REPOSITORY, Context, check
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.document_summary import MAX_SIZE, DocumentSummary, Passage
 from checkpoint_git.protocols.skill.facts import NamedFile, SkillFacts
+from checkpoint_git.protocols.skill.generated_files import find_move
 from checkpoint_git.protocols.skill.shape import advise
 from checkpoint_git.protocols.skill.views import action_done_when, read_list
 
@@ -160,13 +161,18 @@ def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
             if file.state != "there":
                 fate = "outside" if file.state == "outside" else file.fate
                 groups.setdefault((file.at, fate, file.detail), []).append(file)
+        renamed = facts.find_renamed(summary)
         for (at, fate, detail), group in groups.items():
             level, text, advice = _FATES[fate]
             command = _remove(summary, _FILES, at, "".join(summary.listed[at : at + 1]))
             if fate == "uncommitted":
                 command = f"git restore -- {_words(group)}"
-            elif fate == "renamed":
+            elif fate == "renamed" and renamed[at][1]:
                 command = f"checkpoint doctor {quote_word(summary.skill)} --fix=drift/file-missing"
+            elif fate == "renamed":
+                is_listed = any(entry.split(" ", 1)[0] == detail for entry in summary.listed)
+                advice = "that is listed too; take this entry off the list" if is_listed else advice
+                command = command if is_listed else _update(summary, f'--{_FILES}.{at}="..."')
             hint = f"{advice}: {command}"
             named = join_some([shorten(file.path, 120) for file in group])
             subject = named if len(group) == 1 else f"each of {named}"
@@ -174,20 +180,11 @@ def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
             where = f"/context_primer/generated_files/{at}"
             cause = {"unknown": "listed files are missing, and git never had them"}.get(fate, "")
             if fate == "renamed":
-                cause = f"files moved: {_describe_move(group[0].path, detail)}"
+                before, after = find_move(group[0].path, detail)
+                cause = f"files moved: {before or './'} -> {after or './'}"
             elif fate == "deleted":
                 cause = f"listed files were deleted in {group[0].told}"
             yield Finding("drift/file-missing", level, message, summary.path, where, hint=hint, cause=cause)
-
-
-def _describe_move(old: str, new: str) -> str:
-    """The folders that differ, where the rest of the path is the same."""
-    before, after = old.split("/"), new.split("/")
-    while before and after and before[-1] == after[-1]:
-        del before[-1], after[-1]
-    names = ("/".join([*parts, ""]) or "./" for parts in (before, after))
-    is_folder = old.rpartition("/")[2] == new.rpartition("/")[2]
-    return " -> ".join(names) if is_folder else f"{old} -> {new}"
 
 
 @check("drift/file-uncommitted", "note", remedy="`git add` it, or take it off the list")

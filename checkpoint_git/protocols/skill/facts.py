@@ -22,7 +22,7 @@ from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.document_summary import DocumentSummary, read_summaries, summarize_document
-from checkpoint_git.protocols.skill.generated_files import choose_reading, find_readings, is_path_like
+from checkpoint_git.protocols.skill.generated_files import choose_reading, find_readings, follow_moves, is_path_like
 from checkpoint_git.protocols.skill.views import STALE_AFTER
 
 _MOST_ASKED = 1_000  # paths on one command line
@@ -95,6 +95,19 @@ class SkillFacts:
         missing = {name for file in every if file.state == "missing" for name in file.names}
         fates = _read_fates(place, sorted(missing)) if missing else {}
         return {path: [_with_fate(file, fates, place) for file in listed] for path, listed in files.items()}
+
+    def find_renamed(self, summary: DocumentSummary) -> dict[int, tuple[str, str]]:
+        """Index of generated_files -> (entry, it with the new names of its files, "" where it cannot name them)."""
+        place, by_entry = self.context.place, dict[int, list[tuple[str, str]]]()
+        base = f"{relative_path(place.root, place.top)}/" if place.root != place.top else ""
+        for file in self.files.get(summary.path, ()):
+            is_renamed = file.state == "missing" and file.fate == "renamed"
+            new = file.detail.removeprefix(base) if is_renamed else file.path
+            by_entry.setdefault(file.at, []).append((file.path, new))
+        others = {entry.split(" ", 1)[0] for entry in summary.listed}
+        changed = {at: moves for at, moves in by_entry.items() if any(old != new for old, new in moves)}
+        listed = summary.listed
+        return {at: (listed[at], follow_moves(listed[at], moves, others)) for at, moves in changed.items()}
 
     @fact("what git does not hold", {})
     def untracked(self) -> Mapping[str, Sequence[NamedFile]]:

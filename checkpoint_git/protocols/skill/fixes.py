@@ -20,7 +20,6 @@ from checkpoint_git.protocols.fix import Done, FileFix, FixPlan
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.changes import KEPT_DONE
 from checkpoint_git.protocols.skill.facts import SkillFacts
-from checkpoint_git.protocols.skill.generated_files import expand_braces, is_path_like
 from checkpoint_git.protocols.skill.read import check_files
 from checkpoint_git.protocols.skill.requests import asks_only_to_merge, find_shipped, is_resolved_by
 from checkpoint_git.protocols.skill.rotation import Moved, find_merged, history_document, history_marks, plan_rotation
@@ -62,11 +61,7 @@ def _plan_file(context: Context, path: str, skill: str, findings: list[Finding])
     before = check_files([(path, content)], context.now)[0]
     if before.value is None or before.text is None:
         return None
-    base = f"{relative_path(place.root, place.top)}/" if place.root != place.top else ""
-    renames: dict[int, list[tuple[str, str]]] = {}
-    for file in facts.files.get(path, ()):
-        if file.state == "missing" and file.fate == "renamed":
-            renames.setdefault(file.at, []).append((file.path, file.detail.removeprefix(base)))
+    renames = next((facts.find_renamed(one) for one in facts.summaries if one.path == path), {})
     reverted: Mapping[str, str] = {}  # they stay, as `checkpoint rotate` keeps them
     references = find_merged(before.value)
     if references and place.work_tree is not None:
@@ -112,13 +107,13 @@ def copy_to_history(place: Place, fixes: Sequence[FileFix], stamp: str) -> str:
 class Facts(NamedTuple):
     """What fixes know besides the value.
 
-    home: the folder that holds .checkpoints. merged: reference -> evidence. renames: index of generated_files -> (path
-    as listed, path now). reverted: see plan_rotation.
+    home: the folder that holds .checkpoints. merged: reference -> evidence. renames: index of generated_files -> (the
+    entry, what it is now). reverted: see plan_rotation.
     """
 
     home: str = ""
     merged: Mapping[str, Evidence] = {}
-    renames: Mapping[int, Sequence[tuple[str, str]]] = {}
+    renames: Mapping[int, tuple[str, str]] = {}
     reverted: Mapping[str, str] = {}
 
 
@@ -178,28 +173,14 @@ def _when(entry: Any) -> int:
 
 
 def _follow_renames(value: dict[str, Any], found: list[Finding], facts: Facts, moved: list[Moved]) -> list[Done]:
-    # notes behind the path stay
     files, done = read_primer(value, "generated_files"), []
     for at in _indexes(found, "/context_primer/generated_files", files):
-        for old, new in _join_moves(listed_path(files[at]), facts.renames.get(at, ())):
-            entry = files[at]
-            text = listed_path(entry)
-            is_plain = is_path_like(new) and not any(letter in new and letter not in old for letter in "{},;*?[")
-            is_listed = any(listed_path(one).split(" ", 1)[0] == new for one in files)
-            if text.count(old) == 1 and is_plain and not is_listed:
-                changed = text.replace(old, new)
-                files[at] = {**entry, "path": changed} if isinstance(entry, dict) else changed
-                where = f"/context_primer/generated_files/{at}"
-                done.append(Done("drift/file-missing", where, f"{old} is called {new} now"))
+        entry, (old, new) = files[at], facts.renames.get(at, ("", ""))
+        if new and listed_path(entry) == old:
+            files[at] = {**entry, "path": new} if isinstance(entry, dict) else new
+            where = f"/context_primer/generated_files/{at}"
+            done.append(Done("drift/file-missing", where, f"{old} is called {new} now"))
     return done
-
-
-def _join_moves(text: str, moves: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
-    """The one move of a folder where braces name several files and all of them went there."""
-    folders = {tuple(path.rpartition("/")[0] + "/" for path in move) for move in moves}
-    stay = all(old.rpartition("/")[2] == new.rpartition("/")[2] for old, new in moves)
-    is_one = len(moves) > 1 and stay and len(folders) == 1 and len(expand_braces(text)) == len(moves)
-    return [(old, new) for old, new in folders] if is_one else moves
 
 
 def _rotate(value: dict[str, Any], found: list[Finding], facts: Facts, moved: list[Moved]) -> list[Done]:

@@ -1,7 +1,7 @@
 """What an entry of generated_files names: paths with notes behind them, several, patterns, or just prose. Pure."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 
 # Blanks are looked at from their first one only: a thousand of them would else be gone through a thousand times.
 _BLANKS = r"(?<!\s)\s+"
@@ -81,6 +81,35 @@ def expand_braces(path: str) -> list[str]:
         if len(expanded) + len(waiting) > _MAX_EXPANDED:
             return [path]
     return expanded
+
+
+def find_move(old: str, new: str) -> tuple[str, str]:
+    """The folders that differ, where the rest of the path is the same: ("lib/", "src/lib/"); else the paths."""
+    before, after = old.split("/"), new.split("/")
+    if before[-1] != after[-1]:
+        return old, new
+    while before and after and before[-1] == after[-1]:
+        del before[-1], after[-1]
+    return "/".join([*before, ""]), "/".join([*after, ""])
+
+
+def follow_moves(entry: str, moves: Sequence[tuple[str, str]], others: Collection[str]) -> str:
+    """The entry with the new names and its notes, "" where it cannot name them. moves: of each path of the entry, to
+    itself where it stays. others: the paths of other entries.
+    """
+    moved = [(old, new) for old, new in moves if old != new]
+    for old, new in moved:
+        if not is_path_like(new) or new in others or any(one in new and one not in old for one in "{},;*?["):
+            return ""
+    if all(entry.count(old) == 1 for old, _ in moved):
+        for old, new in moved:
+            entry = entry.replace(old, new)
+        return entry
+    before, after = find_move(*moved[0])
+    changed = after + entry.removeprefix(before)
+    is_right = any({*reading} == {new for _, new in moves} for reading in find_readings(changed))
+    is_once = entry.startswith(before) and (not before or entry.count(before) == 1)
+    return changed if is_once and is_right else ""
 
 
 def _split_joints(bare: str) -> list[str]:

@@ -8,6 +8,8 @@ import pytest
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.git.history.evidence import Evidence
 from checkpoint_git.protocols.skill.fixes import FIXES, Facts, Fixed, fix_value
+from checkpoint_git.protocols.skill.generated_files import follow_moves
+from checkpoint_git.protocols.skill.views import listed_path
 from checkpoint_git.tools.doctor.catalog import list_checks
 from tests.support.samples import checkpoint
 from tests.support.verbs import seconds
@@ -104,9 +106,9 @@ def test_a_record_that_is_no_list_is_left_alone() -> None:
 
 def renamed(entry: Any, old: str = "a/old.ts", new: str = "a/new.ts", *others: Any) -> Any:
     value = checkpoint(context_primer={"generated_files": [entry, *others]})
-    mended = mend(
-        value, ("drift/file-missing", "/context_primer/generated_files/0"), facts=Facts(renames={0: [(old, new)]})
-    )
+    listed = listed_path(entry)
+    facts = Facts(renames={0: (listed, follow_moves(listed, [(old, new)], [one.split(" ")[0] for one in others]))})
+    mended = mend(value, ("drift/file-missing", "/context_primer/generated_files/0"), facts=facts)
     return mended.value["context_primer"]["generated_files"][0]
 
 
@@ -136,10 +138,7 @@ def test_a_renamed_file_gets_its_new_name_and_keeps_its_notes(entry: Any, after:
 def test_braces_and_patterns_follow_a_move_of_all_their_files(
     entry: str, moves: list[tuple[str, str]], after: str | None
 ) -> None:
-    value = checkpoint(context_primer={"generated_files": [entry]})
-    found = ("drift/file-missing", "/context_primer/generated_files/0")
-    mended = mend(value, found, facts=Facts(renames={0: moves}))
-    assert mended.value["context_primer"]["generated_files"] == [after or entry]
+    assert follow_moves(entry, moves, ()) == (after or "")
 
 
 @pytest.mark.parametrize("entry", ["a/{old,older}.ts", "a/old.ts and a/old.ts", 3, {"path": 3}])
@@ -219,7 +218,7 @@ def test_values_that_break_the_schema_do_no_harm(value: dict[str, Any]) -> None:
         "/next_actions/x",
     ]
     found = [(code, where) for code in FIXES for where in places]
-    mended = mend(value, *found, facts=FACTS._replace(renames={0: [("a", "b")]}))
+    mended = mend(value, *found, facts=FACTS._replace(renames={0: ("a", "b")}))
     assert {one.code for one in mended.done} <= {"drift/project-dir"}
 
 
@@ -237,7 +236,7 @@ def test_mending_twice_changes_nothing_more() -> None:
         ("content/rotation-due", ""),
         ("drift/project-dir", "/project_dir"),
     ]
-    facts = FACTS._replace(renames={0: [("a/old.ts", "a/new.ts")]})
+    facts = FACTS._replace(renames={0: ("a/old.ts", "a/new.ts")})
     once = mend(value, *found, facts=facts)
     assert {one.code for one in once.done} == {code for code, _ in found}
     twice = mend(once.value, *found, facts=facts)

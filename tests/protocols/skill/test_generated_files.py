@@ -2,7 +2,13 @@
 
 import pytest
 
-from checkpoint_git.protocols.skill.generated_files import choose_reading, expand_braces, find_readings
+from checkpoint_git.protocols.skill.generated_files import (
+    choose_reading,
+    expand_braces,
+    find_move,
+    find_readings,
+    follow_moves,
+)
 from tests.support.growth import assert_linear
 
 
@@ -92,3 +98,40 @@ def test_a_hostile_entry_has_few_readings_and_one_that_is_too_long_has_none(piec
 def test_a_path_with_blanks_is_not_cut_while_its_first_word_is_no_path_either() -> None:
     assert read("docs/my file.md (new)", "docs/my file.md") == ["docs/my file.md"]
     assert read("bin/deploy reads config.json", "bin/deploy") == ["bin/deploy"]
+
+
+# files that moved
+
+
+@pytest.mark.parametrize(
+    ("entry", "moves", "after"),
+    [
+        ("lib/{a,b}.py (new)", [("lib/a.py", "src/a.py"), ("lib/b.py", "src/b.py")], "src/{a,b}.py (new)"),
+        ("lib/{a,b}/{x,y}", [(f"lib/{d}/{f}", f"z/{d}/{f}") for d in "ab" for f in "xy"], "z/{a,b}/{x,y}"),
+        ("lib/a.py + lib/b.py", [("lib/a.py", "src/a.py"), ("lib/b.py", "lib/b.py")], "src/a.py + lib/b.py"),
+        ("lib/{a,b}.py", [("lib/a.py", "src/a.py"), ("lib/b.py", "lib/b.py")], ""),
+        ("lib/{a,b}.py", [("lib/a.py", "src/a.py"), ("lib/b.py", "other/b.py")], ""),
+        ("lib/{a,b}.py", [("lib/a.py", "lib/c.py"), ("lib/b.py", "lib/d.py")], ""),
+        ("{lib,src}/a.py", [("lib/a.py", "new/a.py"), ("src/a.py", "new/a.py")], ""),
+        ("a.py", [("a.py", "src/a.py")], "src/a.py"),
+        ("lib/a.py", [("lib/a.py", "listed.py")], ""),
+    ],
+)
+def test_an_entry_follows_its_files_where_it_can_name_them_all(
+    entry: str, moves: list[tuple[str, str]], after: str
+) -> None:
+    assert follow_moves(entry, moves, {"listed.py"}) == after
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "move"),
+    [
+        ("lib/x/a.py", "src/x/a.py", ("lib/", "src/")),
+        ("lib/a.py", "a.py", ("lib/", "")),
+        ("a.py", "src/a.py", ("", "src/")),
+        ("lib/a.py", "lib/b.py", ("lib/a.py", "lib/b.py")),
+        ("lib/a.py", "lib/sub/a.py", ("lib/", "lib/sub/")),
+    ],
+)
+def test_a_move_is_told_by_the_folders_that_differ(old: str, new: str, move: tuple[str, str]) -> None:
+    assert find_move(old, new) == move
