@@ -29,7 +29,7 @@ def prove(work_tree: str, asking: Iterable[DocumentSummary], merged: Merged) -> 
             doubtful[each.path] = min(between)
     for path, data in read_versions(work_tree, [*doubtful], min(doubtful.values())) if doubtful else ():
         written, named = _read_version(data)
-        for reference in [one for one, evidence in proofs[path].items() if evidence.when <= written]:
+        for reference in [one for one, evidence in proofs[path].items() if evidence.when < written]:
             if reference not in named:  # merged by then, and asked for only afterwards
                 del proofs[path][reference]
     return proofs
