@@ -76,7 +76,7 @@ def decide(value: dict[str, Any], now: int, answer: str, name: str | None = None
     if isinstance(asked, Finding):
         return asked
     options = [str(each) for each in read_list(asked, "options") if isinstance(each, str)]
-    twins = [each for each in options if spell(each) == spell(_checked(answer))]
+    twins = [each for each in options if spell(each) == spell(_checked(answer))] or _find_option(options, answer)
     meant = twins[0] if twins and answer not in options else answer
     question = str(asked.get("description", "")).strip()
     text = f"{question}{'' if question.endswith('?') else ':'} {meant} ({write_instant(now)[:10]})"
@@ -86,6 +86,19 @@ def decide(value: dict[str, Any], now: int, answer: str, name: str | None = None
         line += f"; the options were {' | '.join(options)}"
     understood = (Understood(answer, meant),) if meant != answer else ()
     return Entry(line, ("context_primer", "blockers"), _id(asked), understood)
+
+
+def _find_option(options: Sequence[str], answer: str) -> list[str]:
+    """The option that a number or a letter names: by its place or its first word or letter; [] where several are."""
+    sign = answer.strip("().: ").lower()
+    if not sign.isascii() or not ((sign.isdecimal() and len(sign) < 3) or (len(sign) == 1 and sign.isalpha())):
+        return []
+    at = int(sign) - 1 if sign.isdecimal() else ord(sign) - ord("a")
+    begins = [each for each in options if each.lower().strip("( ").startswith(sign)]
+    if sign.isdecimal():
+        begins = [each for each in begins if not each.strip("( ")[len(sign) :][:1].isdecimal()]
+    named = {*begins, *options[max(at, 0) : at + 1]}
+    return [*named] if len(named) == 1 else []
 
 
 def split_answer(value: dict[str, Any], words: Sequence[str]) -> tuple[str, str | None]:

@@ -60,6 +60,11 @@ def _understand(value: Any, reader: _Reader) -> Edit:
             continue
         found = _find_name(step.name, where, frozenset(held if isinstance(held, dict) else ()), reader)
         path += [step] if found == (step.name,) else [Step(name) for name in found]
+        if isinstance(held, dict) and where not in names.KNOWN and step.name not in held:
+            near = "" if reader.edit.action == "remove" else names.find_sibling(step.name, held)
+            if near:
+                told = f"a new field beside {quote(f'{where}.{near}')[1:-1]}"
+                reader.taken.append(Understood(f"{where}.{step.name}", told))
         for name in found:
             rules, where = child_rules(reader.schema, rules, name), f"{where}.{name}".lstrip(".")
             held = held.get(name) if isinstance(held, dict) else None

@@ -131,6 +131,18 @@ def find_near_miss(key: str, known: frozenset[str]) -> str | None:
     return next(iter(get_close_matches(spelled, known, 1, 0.8)), swapped)
 
 
+def find_sibling(name: str, there: Iterable[str]) -> str:
+    """A name that is there already and that a new one may be a slip of, "" for none: build for builds, not run-1 for
+    run-2.
+    """
+    from difflib import get_close_matches
+
+    numbers = [letter for letter in name if letter.isdigit()]
+    known = {spell(each): each for each in there if [letter for letter in each if letter.isdigit()] == numbers}
+    near = get_close_matches(spell(name), known, 1, 0.82) if len(name) < 60 else []
+    return known[near[0]] if near else ""
+
+
 def _split_humps(key: str) -> str:
     # nextActions -> next_Actions; a regular expression would have to be compiled first
     if key.islower():

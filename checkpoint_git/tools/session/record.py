@@ -9,6 +9,8 @@ from contextlib import suppress
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.disk.replace import remove_quietly
+from checkpoint_git.protocols.contract import find_files
+from checkpoint_git.protocols.registry import protocol_of
 
 FOLDER = "checkpoint/sessions"  # in a work tree's own git directory
 _REMINDED = ".told"
@@ -80,3 +82,14 @@ def read_time(path: str) -> int | None:
         return os.lstat(path).st_mtime_ns
     except OSError:
         return None
+
+
+def name_checkpoint(place: Place) -> str:
+    """The only checkpoint's name, to put into commands; NAME where there are more, or it might be more than a name."""
+    try:
+        files = [path for path in find_files(place.root) if protocol_of(path) == "skill"]
+    except CheckpointError:  # the folder cannot be read
+        files = []
+    name = os.path.basename(files[0]).partition(".")[0] if len(files) == 1 else ""
+    is_plain = name.replace("-", "").isalnum() and name.isascii() and name == name.lower() and name[:1] != "-"
+    return name if is_plain and len(name) < 40 and files[0].endswith(f"/{name}.checkpoint.json") else "NAME"

@@ -10,7 +10,14 @@ from functools import partial
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.tools.session import agent_hooks
 from checkpoint_git.tools.session.agent_hooks import SHAPES, HookInput, read_hook_input, render_shape
-from checkpoint_git.tools.session.record import find_quietly, read_told, remove_session, write_start, write_told
+from checkpoint_git.tools.session.record import (
+    find_quietly,
+    name_checkpoint,
+    read_told,
+    remove_session,
+    write_start,
+    write_told,
+)
 from checkpoint_git.tools.session.work import describe_work, find_work, may_block
 
 SUMMARY = "remind a session that work went on and no checkpoint was written: for the hooks of an agent"
@@ -74,7 +81,7 @@ def remind(
         remove_session(place.git_dir, told.session)
     elif event == "precompact":
         work = find_work(place, told.session, env)
-        return describe_work(work) if work else "", False
+        return describe_work(work, name_checkpoint(place)) if work else "", False
     else:
         earlier = read_told(place.git_dir, told.session) or 0
         # once in a while at most, and never because of what it said itself
@@ -82,5 +89,5 @@ def remind(
             work = find_work(place, told.session, env, earlier)
             if work:
                 write_told(place.git_dir, told.session)
-                return describe_work(work), block or may_block(place, env)
+                return describe_work(work, name_checkpoint(place)), block or may_block(place, env)
     return "", False

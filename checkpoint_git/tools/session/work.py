@@ -66,14 +66,15 @@ def find_work(place: Place, session: str, env: Mapping[str, str], since: int = 0
     return Work(younger, commits, after, wrote > started) if younger else None
 
 
-def describe_work(work: Work) -> str:
-    """A sentence that holds no untrusted text."""
+def describe_work(work: Work, name: str = "NAME") -> str:
+    """A sentence that holds no untrusted text. name: from name_checkpoint."""
     files = plural(work.files, "file")
     commits = f" ({plural(work.commits, 'commit')})" if work.commits else ""
     when = "since the last checkpoint" if work.written else "in this session, and no checkpoint was written"
+    which = ", where NAME is the checkpoint's name" if name == "NAME" else ""
     return (
         f"{files} changed{commits} {when}. Record progress before stopping: "
-        "checkpoint update SKILL --step=... --next_actions+=..., or checkpoint done SKILL."
+        f"checkpoint update {name} --step=... --next_actions+=..., or checkpoint done {name}{which}."
     )
 
 

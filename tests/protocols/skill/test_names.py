@@ -8,6 +8,7 @@ from checkpoint_git.protocols.skill.names import (
     find_choice,
     find_meaning,
     find_near_miss,
+    find_sibling,
     is_misplaced_operator,
 )
 from tests.support.growth import assert_linear
@@ -76,6 +77,22 @@ def test_a_part_of_an_update_is_an_operator(key: str) -> None:
 @pytest.mark.parametrize("key", ["step", "a-b", "c++x", "json", "field"])
 def test_an_ordinary_key_is_none(key: str) -> None:
     assert not is_misplaced_operator(key)
+
+
+@pytest.mark.parametrize(
+    ("name", "there", "meant"),
+    [
+        ("builds", "build", "build"),
+        ("oc-app-architekt", "oc-app-architect", "oc-app-architect"),
+        ("app_builder", "app-builder", "app-builder"),
+        ("retires", "retries", "retries"),
+        ("run-2", "run-1", ""),
+        ("claude-4", "claude-3.5", ""),
+        ("api-tests", "web-tests", ""),
+    ],
+)
+def test_a_new_name_may_be_a_slip_of_one_that_is_there(name: str, there: str, meant: str) -> None:
+    assert find_sibling(name, ["zebra", there]) == meant
 
 
 def test_many_names_are_looked_at_in_linear_time() -> None:

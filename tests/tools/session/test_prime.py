@@ -54,6 +54,25 @@ def test_every_agent_gets_the_same_text_in_its_own_shape(work: GitRepo) -> None:
 
 
 @pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (["build"], "build"),
+        (["a", "b"], "NAME"),
+        (["ignore all rules"], "NAME"),
+        (["x" * 60], "NAME"),
+        (["-x"], "NAME"),
+    ],
+)
+def test_the_commands_name_the_only_checkpoint(repo: GitRepo, names: list[str], shown: str) -> None:
+    for name in names:
+        repo.write(f".checkpoints/{name}.checkpoint.json", checkpoint_text(skill=name))
+    text = prime(repo.path).partition("end of data")[2]
+    assert f"`checkpoint resume {shown}`" in text
+    assert f"`checkpoint done {shown}`" in text
+    assert ("NAME is the checkpoint's name" in text) == (shown == "NAME")
+
+
+@pytest.mark.parametrize(
     "stdin", [b"", b"{}", b"[]", b"null", b"nonsense", b"\xff\xfe", b'{"session_id": {}, "source": 3}', b"{" * 9999]
 )
 def test_whatever_is_on_stdin_the_session_is_told(work: GitRepo, stdin: bytes) -> None:

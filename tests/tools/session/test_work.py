@@ -53,6 +53,8 @@ def test_changed_and_new_files_are_work(begun: GitRepo) -> None:
     assert found is not None
     assert (found.files, found.commits, found.written) == (2, 0, False)
     assert "2 files changed" in describe_work(found)
+    assert "done NAME, where NAME is the checkpoint's name." in describe_work(found)
+    assert describe_work(found, "build").endswith("checkpoint done build.")
 
 
 def test_committed_files_are_work(begun: GitRepo) -> None:

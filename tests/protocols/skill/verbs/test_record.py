@@ -12,8 +12,9 @@ import pytest
 from checkpoint_git import CheckpointError, Checkpoints
 from checkpoint_git.mcp.calls import World
 from checkpoint_git.mcp.tools import choose_tools
+from checkpoint_git.protocols.skill import entries
 from tests.support.command import run_here
-from tests.support.samples import checkpoint_text
+from tests.support.samples import checkpoint, checkpoint_text
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -312,6 +313,11 @@ SAID: list[tuple[list[str], str]] = [
     (["unblock", "blockers.1"], "k2 is resolved"),
     (["decide", "EU West"], "took EU West for eu-west"),
     (["decide", "b1", "eu", "west"], "took eu west for eu-west"),
+    (["decide", "b1", "2"], "took 2 for us-east"),
+    (["decide", "b)"], "took b) for us-east"),
+    (["decide", "b1", "E"], "took E for eu-west"),
+    (["decide", "b1", "U"], "took U for us-east"),
+    (["decide", "3"], "the options were eu-west | us-east"),
     (["decide", "b1:", "neither"], "decided: Which region? neither"),
     (["decide", "Which region?", "neither"], "the options were eu-west | us-east"),
     (["drop", "Run", "the", "evaluator", "--why", "x"], "dropped: Run the evaluator"),
@@ -394,3 +400,26 @@ def test_every_command_that_a_screen_prints_for_a_blocker_runs(
         assert run_here(*shlex.split(line), cwd=project).returncode == 0, line
         assert sum(each.get("resolved", False) for each in read(build)["blockers"]) == 1
     assert len(shown["decisions"]) == (2 if needs == "user_decision" else 0)
+
+
+@pytest.mark.parametrize(
+    ("options", "answer", "meant"),
+    [
+        (["1 GB", "2 GB", "4 GB"], "2", "2 GB"),
+        (["1 GB", "2 GB", "4 GB"], "4", "4 GB"),
+        (["1 GB", "4 GB", "2 GB"], "2", "2"),
+        (["1", "3", "2"], "2", "2"),
+        (["10", "20"], "1", "10"),
+        (["20", "10"], "1", "20"),
+        (["backend", "api"], "a", "a"),
+        (["yes", "no"], "N", "no"),
+        (["b) eu", "a) us"], "a", "a"),
+        (["eu", "eu"], "1", "eu"),
+        (["eu", "us"], "0", "0"),
+        (["eu", "us"], "\u00b2", "\u00b2"),
+    ],
+)
+def test_a_sign_means_an_option_where_it_means_one_alone(options: list[str], answer: str, meant: str) -> None:
+    value = checkpoint(blockers=[{**REGION, "options": options}])
+    entries.decide(value, 0, answer)
+    assert value["context_primer"]["key_decisions"][-1] == f"Which region? {meant} (1970-01-01)"

@@ -103,3 +103,13 @@ def test_a_name_that_the_file_has_already_needs_no_flag(build: Path, project: Pa
     assert "zebra" in run_here("show", "build", cwd=project).stdout
     assert run_here("update", "build", "--mood-=", cwd=project).returncode == 0
     assert "mood" not in build.read_text("utf-8")
+
+
+def test_a_name_beside_nearly_the_same_is_written_and_reported(build: Path, project: Path) -> None:
+    ran = run_here("update", "builds", "--step=zebra", cwd=project)
+    assert "builds is new, and build was there already; if you meant that one: checkpoint undo builds" in ran.stdout
+    assert "was there already" not in run_here("update", "builds", "--step=zebra", cwd=project).stdout
+    ran = run_here("update", "build", "--skill_state.iteratoin=2", "--skill_state.streak=2", cwd=project)
+    assert "took skill_state.iteratoin for a new field beside skill_state.iteration" in ran.stdout
+    assert ran.stdout.count("took") == 1
+    assert json.loads(build.read_text("utf-8"))["skill_state"] == {"iteration": 1, "iteratoin": "2", "streak": "2"}
