@@ -114,7 +114,7 @@ class RequestText:
 
 
 class Clause(NamedTuple):
-    """words: without the condition behind them, which is `gate`. joint: "start", "sentence", "then" or "and"."""
+    """words: without the condition behind them, which is `gate`. joint: "start", "sentence", "then", "and" or "or"."""
 
     words: list[str]
     gate: list[str]
@@ -164,6 +164,7 @@ def split_clauses(words: list[str], joint: str) -> Iterator[Clause]:
             if any(each not in _SOFT_JOINTS for each in clause):
                 yield Clause(clause, gate, joint)
                 joint = "and"
+            joint = "or" if joint == "and" and word.lower() == "or" else joint
             clause, gate, in_gate = [], [], False
         elif in_gate:
             gate.append(word)
@@ -217,6 +218,8 @@ def soften(words: list[str]) -> list[str]:
             start + 1 < len(words) and words[start].lower() in terms.ROLES and words[start + 1].lower() in terms.DUTIES
         ):
             at = start + 2
+        elif len(words) > start + 1 and words[start].lower() in terms.ROLES and words[start + 1] in terms.ACTS:
+            return [words[start + 1][:-1], *words[start + 2 :]]  # "the owner merges #12"
         elif words[at].istitle() and words[at + 1 : at + 2] == ["to"] and phrase_at(words, at + 2, terms.VERBS):
             at += 2  # "Ada to review #12"
         else:

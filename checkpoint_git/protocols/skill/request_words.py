@@ -37,7 +37,7 @@ _VERBS = {
         attendre en_attente_de esperar esperar_a aguardar wachten_op warten_auf attendere aspettare in_attesa_di
         poczekać_na czekać_na дождаться ждать""",
     "mark": "mark",
-    "bring": "take bring move convert turn flip give send put hand",
+    "bring": "drive take bring move convert turn flip give send put hand",
     "follow": "follow_up_on follow_up_with following_up_on follow check_on check_back_on look_at revisit come_back_to",
     "link": "link linked",
     "decide": "decide_on decide_about decide_whether_to vote_on",
@@ -90,7 +90,7 @@ BEHIND = NOUNS | _words("""tomorrow this later second third last primeiro depois
     landed approved reviewed shipped done in open first now today tonight asap soon next please again early finished
     completed through into to onto for with on from by via as at only during within w/o so is are while without using
     under against per github gitlab or une uma vers hacia nach naar wanneer zodra wenn sobald quando cuando si mergen
-    auf sur dans avec sans para con por com sem sul nel senza su do na w z bez przy em в на с без как для""")
+    auf sur dans avec sans para con por de com sem sul nel senza su do na w z bez przy em в на с без как для""")
 REVIEWED = _words("""comment comments feedback review reviews thread threads nit nits blocker blockers finding findings
     suggestion suggestions conflict conflicts ci lint lints test tests job jobs check checks build builds pipeline
     pipelines failure failures error errors""")
@@ -156,10 +156,14 @@ OPENING = _words("open merge push raise")
 # What a comma may part off, and no more work.
 MANNER = _words("not no but which that who keep all both each will should") | BEHIND | LIGHT
 KNOWN = MANNER | GREEN | REVIEWED | APPROVAL | COPULAS
-OF_NOUNS = tuple(_words("ness tion sion ment ments ity ing ed ly ance ence ics age ure ms"))
+OF_NOUNS = tuple(_words("ness tion tions sion sions ment ments ity ing ed ly ance ence ics age ure ms"))
 # How a sentence begins that only states something; what one says that asks for more.
 STATED = _words("no nothing none already currently both all this that these they it its everything together")
 NEEDED = _words("need needs needed must todo remaining missing left")
+ACTS = frozenset(f"{verb}s" for verb in VERBS)  # what somebody does
+DECLINING = _words("close reject decline abandon drop request")
+ARTICLES = _words("the a an its our their all")
+NOT_OF_A_TITLE = _words("into onto to replacement successor cleanup rollback rest remainder leftovers by via with")
 EFFECTS = _words("closes auto-closes auto-close unblocks unlocks resolves restores fixes")
 LABELS = _words("diff tests note see risk scope ref refs vitest pytest")  # at the head of an explaining sentence
 PREPOSITIONS = _words("for on of to before in from about")
@@ -185,7 +189,9 @@ PUBLISHED = _words("""the a my our this final it branch pr mr changes draft pull
 OF_A_MERGE = _words("""it this that them as a the reviewed current only bound head up ready for review squash-merge
     merge completion comments feedback exact authorized normally pr mr when once either or close to into codespan main
     master develop in and""")
-OUT_OF_DRAFT = ("out of draft", "over the line", "across the line", "from draft to ready", "to ready", "to green")
+OUT_OF_DRAFT = tuple(
+    _words("out_of_draft over_the_line across_the_line from_draft_to_ready to_ready to_green to_merge")
+)
 # Work that is over with its reference: what is said behind it comes afterwards.
 ENDINGS = _words("""finish finish_up finalize finalise complete deliver wrap_up close_out terminer finir terminar acabar
     completar concluir abschließen beenden afronden""")

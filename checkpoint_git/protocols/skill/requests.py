@@ -193,6 +193,8 @@ class _Reader:
 
     def _read_clause(self, clause: Clause, condition: Words) -> None:
         head, detail = cut_detail(soften(clause.words))
+        if clause.joint == "or" and self._asked and {word.lower() for word in head[:1]} & terms.DECLINING:
+            return  # "merge #12 or close it"
         if not head:
             self._waits += self._text.references(clause.gate)
             self._remains = self._remains or (bool(clause.gate) and clause.joint != "and")
@@ -218,7 +220,7 @@ class _Reader:
             follows = follows or (kind == "work" and bool({word.lower() for word in detail[:1]} & terms.STEPS))
             follows = follows or _leads_on(soften(detail), clause.gate, kind) or _leads_elsewhere(clause.gate, kind)
             self._remains = self._remains or follows
-            self._is_listed = bool(detail) and kind == "address"
+            self._is_listed = bool(detail) and kind in ("address", "work")
             if kind == "land" and not references:
                 self._asked += self._prepared
                 self._prepared = []
@@ -234,7 +236,7 @@ class _Reader:
         if len(named) == 1 and references and (detail or clause.joint == "start"):  # a heading
             self._read_heading(named[0], detail, clause)
         elif not self._is_explanation(head, clause.joint):
-            self._remains = self._remains or not self._is_listed or _goes_beyond(head)
+            self._remains |= not self._is_listed or _goes_beyond(head) or head[0].lower() in terms.AFTERWARDS
 
     def _read_introduced(self, words: list[str], clause: Clause, condition: Words) -> None:
         """What stands behind "Held for review:" and the like: a reference alone, or a request."""
@@ -340,7 +342,8 @@ class _Head:
 
     @staticmethod
     def _is_light(words: Words) -> bool:
-        return len(words) <= 10 and {word for word in words if not _VERSION.fullmatch(word)} <= terms.LIGHT
+        light = {word for word in words if not _VERSION.fullmatch(word)} <= terms.LIGHT | {"and"}
+        return light and len(words) <= 10 and words[-1:] != ["and"]
 
     def _ends_well(self) -> bool:
         after = self._behind
@@ -375,7 +378,13 @@ class _Head:
         """Whether no preposition makes the reference a target: "rebase onto #12", "merge main into #12"."""
         becomes = self._behind[:2] in (["into", "a"], ["into", "one"])  # "merge #12 and #13 into one plan"
         is_target = self._between[-1:] in (["on"], ["onto"], ["into"], ["to"]) and "auto" not in self.verb
-        return self.is_plain() and not is_target and not becomes
+        return not is_target and not becomes and (self.is_plain() or self._has_lower_title())
+
+    def _has_lower_title(self) -> bool:
+        """Such as "land #12 timeline data model"; with an article it would be a verb and its object."""
+        title = self._behind if self.verb in ("land", "merge") and self._is_light(self._between) else []
+        is_verb = {*title[:1]} & (terms.OTHER_VERBS | {*terms.VERBS}) or {*title[1:2]} & terms.ARTICLES
+        return title[2:] != [] and not is_verb and not {*title} & terms.NOT_OF_A_TITLE and self._names_its_work()
 
     def _is_verified(self) -> bool:
         settles = bool(terms.GREEN & {*self._between, *self._behind})
@@ -569,8 +578,10 @@ def _was_landed(head: Words) -> bool:
 def _leads_on(detail: Words, gate: Words, kind: str) -> bool:
     """Whether what stands behind a dash begins the work that follows, and is not a title."""
     first = {word.lower() for word in detail[:1]}
+    is_name = any(word[0].isupper() and not word.istitle() for word in detail[:1])  # "HTML partials"
     work = terms.AFTERWARDS | terms.NEEDED | (terms.OTHER_VERBS if kind == "wait" else frozenset())
-    return bool(first & work or ({"once", "after", "when"} & {*gate[:1]} and first - terms.KNOWN))
+    begins = {"once", "after", "when"} & {*gate[:1]} and first - terms.KNOWN - terms.EFFECTS
+    return bool(first & work or (begins and not is_name))
 
 
 def _hides_work(words: Words, kind: str) -> bool:
@@ -620,7 +631,7 @@ def _is_step(head: Words) -> bool:
     if kind in ("wait", "verify", "watch"):
         return bool(said & terms.HURDLES) or (rest[:1] == ["for"] and kind == "watch")
     if kind in ("land", "review", "mark"):
-        before = itertools.takewhile(lambda word: word not in ("using", "with", "via", "by", "triggering"), rest)
+        before = itertools.takewhile(lambda word: word not in ("using", "with", "via", "by", "per", "triggering"), rest)
         return all(word in terms.OF_A_MERGE or word.endswith("ly") for word in before if word[0].isalnum())
     if kind == "ask":
         return "review" in said or ("to" in said and words[-1] in ("merge", "review", "approve", "land"))

@@ -52,6 +52,13 @@ EVIDENCE = {reference: f"proof of {reference}" for reference in ("#12", "#13", "
         "Merge `#12`",
         "Add retries to the client (#12)",
         "Implement search and sorting (ABC-12)",
+        "The owner merges #12 when the checks are green",
+        "Drive #12 to green",
+        "Land #12 timeline data model",
+        "Merge #12 or close it",
+        "Finish PR #12: repair the parser, rename the flag",
+        "Finish the review and CI on PR #12",
+        "Merge #12 — JSON output, after #13 lands",
     ],
 )
 def test_an_action_that_asks_to_land_something_is_shipped_once_that_is_merged(text: str) -> None:
@@ -88,6 +95,8 @@ def test_an_action_that_asks_to_land_something_is_shipped_once_that_is_merged(te
         "Finish the rest of ABC-12",
         "step #12",
         "Verify the fix (#12)",
+        "User merged #12 by mistake",
+        "Drive #12 to production",
         "",
     ],
 )
@@ -107,6 +116,10 @@ def test_an_action_that_only_mentions_merged_work_is_not_shipped(text: str) -> N
         "Merge #12 and #99",
         "Review #12 and write the report",
         "Update the changelog and merge #12",
+        "The owner merges #12, then tests it on a phone",
+        "Merge #12 or close it and tell the team",
+        "Finish PR #12: repair the parser, tag 1.2",
+        "Merge #12 — DEPLOY, after #13 lands",
     ],
 )
 def test_an_action_that_asks_for_more_is_not_shipped_as_a_whole(text: str) -> None:
@@ -237,7 +250,16 @@ def test_a_reference_alone_is_reported_and_never_skipped(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["#12 needs a follow-up test", "#12 broke the build", "Write docs for #12", "Ping ops about #12"]
+    "text",
+    [
+        "#12 needs a follow-up test",
+        "#12 broke the build",
+        "Write docs for #12",
+        "Ping ops about #12",
+        "Merge #12 and slack the team",
+        "Merge #12 timeline into the roadmap",
+        "Merge #12 slack the team",
+    ],
 )
 def test_what_comes_after_a_pull_request_is_not_about_landing_it(text: str) -> None:
     assert [use.role for use in find_uses(text)] == ["mentioned"]
