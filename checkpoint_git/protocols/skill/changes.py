@@ -17,6 +17,9 @@ from checkpoint_git.protocols.skill import names
 from checkpoint_git.protocols.skill.views import read_list
 
 KEPT_DONE = 10
+ROW_STATUSES = ("not_started", "in_progress", "complete", "blocked", "failed", "skipped", "deferred")
+# where a text belongs in the objects of a list
+TEXTS = {"progress_table": "label", "blockers": "description", "pm_refs": "id", "eval_scores": "rubric"}
 _FIRST_ACTION = (
     "Say what this work is: set project, phase, step and progress_summary, and list its steps in progress_table"
 )
@@ -194,19 +197,21 @@ def _take_step(text: str, *, is_first: bool) -> tuple[Step | None, str]:
 # applying edits
 
 
-def apply_edit(value: dict[str, Any], edit: Edit) -> None:
-    """Changes a value in place. Raises CheckpointError where the path leads nowhere."""
+def apply_edit(value: dict[str, Any], edit: Edit) -> str:
+    """Changes a value in place; where it wrote. Raises CheckpointError where the path leads nowhere."""
     container: Any = value
+    where = ""
     for at in range(len(edit.path) - 1):
         key = _find_member(container, edit, at)
+        where += f"/{key}"
         container = container.setdefault(key, {}) if isinstance(container, dict) else container[key]
     key = _find_member(container, edit, len(edit.path) - 1)
     if edit.action == "replace":
         container[key] = edit.value
-        return
+        return f"{where}/{key}"
     if edit.action == "remove":
         _remove(container, key, edit)
-        return
+        return f"{where}/{key}"
     present = container.setdefault(key, []) if isinstance(container, dict) else container[key]
     if not isinstance(present, list):
         path = path_text(edit.path)
@@ -218,6 +223,7 @@ def apply_edit(value: dict[str, Any], edit: Edit) -> None:
             raise CheckpointError(message, f"name the list in it: --{path}.{_shown(lists[0])}+=...")
         raise CheckpointError(message, f"replace it: --{path}=... or --{path}:json=...")
     present.append(edit.value)
+    return f"{where}/{key}/{len(present) - 1}"
 
 
 def _remove(container: Any, key: Any, edit: Edit) -> None:
@@ -292,6 +298,7 @@ def _find_item(items: list[Any], edit: Edit, at: int) -> int:
                 return index
             line = _by_id(edit, at, step.name)
             raise CheckpointError(f"{quote(edit.word)}: {before} is a list", f"by its id it is {line}")
+    import json
     from difflib import get_close_matches
 
     ids = {names.spell(name): name for item in items for name in _names_of(item)[1:2]}
@@ -299,13 +306,26 @@ def _find_item(items: list[Any], edit: Edit, at: int) -> int:
     hint = f"name an item by number or by id: {before}.0, {before}[id]"
     hint = f"did you mean this: {_by_id(edit, at, ids[near[0]])}" if near else hint
     message = f"{quote(edit.word)}: {before} has no item {quote(step.name)}"
+    if before == "progress_table" and len(edit.path) == 2 and step.bracketed and edit.action == "replace" and not near:
+        status = names.find_choice(str(edit.value), ROW_STATUSES) or "not_started"
+        row = json.dumps({"id": step.name, "label": step.name, "status": status}, ensure_ascii=False)
+        hint = f"to add it, write an object: --{before}+:json={quote_word(row)}" if row.isprintable() else hint
+        raise CheckpointError(message, hint)
     raise CheckpointError(message, f"{hint}; add one with --{before}+:json=...")
 
 
 def _by_id(edit: Edit, at: int, name: str) -> str:
     path, typed = (*edit.path[:at], Step(name, bracketed=True), *edit.path[at + 1 :]), f"--{path_text(edit.path)}"
     end = edit.word.removeprefix(typed) if edit.word.startswith(typed) else "=..."
+    if edit.action == "replace" and isinstance(edit.value, str) and len(path) == 2 and edit.field in TEXTS:
+        end = name_text(edit.field, edit.value)
     return quote_word(f"--{path_text(path)}{end}")
+
+
+def name_text(field: str, text: str) -> str:
+    """The end of an edit that puts a text into an item of a list of objects: a status's word, or what it says."""
+    status = names.find_choice(text, ROW_STATUSES) if field == "progress_table" else ""
+    return f".status={status}" if status else f".{TEXTS[field]}={text}"
 
 
 def _plain(value: Any) -> Any:
@@ -341,18 +361,18 @@ def scaffold(skill: str, project: str, project_dir: str, now: int) -> dict[str, 
     }
 
 
-def apply_edits(value: dict[str, Any], edits: list[Edit], *, is_new: bool) -> None:
-    """All edits in turn, and what follows from them. is_new: the value comes from scaffold.
+def apply_edits(value: dict[str, Any], edits: list[Edit], *, is_new: bool) -> list[str]:
+    """All edits in turn, and what follows from them; where each wrote. is_new: the value comes from scaffold.
 
     The version becomes 1.1 only when a field that 1.1 added is written and no edit sets the version itself.
     """
-    for edit in edits:
-        apply_edit(value, edit)
+    places = [apply_edit(value, edit) for edit in edits]
     fields = {edit.field for edit in edits}
     if value.get("protocol_version") == "1.0" and fields & names.ADDED_IN_1_1 and "protocol_version" not in fields:
         value["protocol_version"] = "1.1"
     if is_new and value.get("status") == "in_progress" and "next_actions" not in fields:
         value["next_actions"] = [_FIRST_ACTION]
+    return places
 
 
 def stamp(value: dict[str, Any], now: int) -> bool:

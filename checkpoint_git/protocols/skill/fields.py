@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import names
-from checkpoint_git.protocols.skill.changes import Edit, Step, find_item, path_text
+from checkpoint_git.protocols.skill.changes import Edit, Step, find_item, name_text, path_text
+from checkpoint_git.protocols.skill.views import read_objects
 
 Schema = Mapping[str, Any]
 _GLOBAL_OPTIONS = frozenset(["format", "help", "json", "new-field", "no-color", "quiet", "version"])
@@ -31,17 +33,19 @@ class _Reader(NamedTuple):
     schema: Schema
     taken: list[Understood]
     new_field: bool
+    skill: str
+    document: Mapping[str, Any]
 
 
 def understand(
-    value: Mapping[str, Any], edits: Iterable[Edit], schema: Schema, *, new_field: bool = False
+    value: Mapping[str, Any], edits: Iterable[Edit], schema: Schema, *, new_field: bool = False, skill: str = "NAME"
 ) -> tuple[list[Edit], list[Understood]]:
     """The edits as they are meant for a document, and what differs from what was typed.
 
     new_field: names that nobody knows are taken as they are. Raises CheckpointError for what is not understood.
     """
     taken: list[Understood] = []
-    meant = [_understand(value, _Reader(edit, schema, taken, new_field)) for edit in edits]
+    meant = [_understand(value, _Reader(edit, schema, taken, new_field, quote_word(skill), value)) for edit in edits]
     for at, edit in enumerate(meant):
         length = len(edit.path)
         if edit.action == "replace" and any(other.path[:length] == edit.path for other in meant[:at]):
@@ -98,13 +102,37 @@ def _find_name(name: str, where: str, own: frozenset[str], reader: _Reader) -> t
         return (name,)
     if meant:
         return tuple(meant.split("."))
-    raise _unknown(name, where, reader.edit)
+    command = "" if where else _name_verb(name, reader)
+    raise _unknown(name, where, reader.edit, command)
 
 
-def _unknown(name: str, where: str, edit: Edit) -> CheckpointError:
+def _name_verb(name: str, reader: _Reader) -> str:
+    """Of a name at the root that is a verb, or the id of a row, the command that is meant; "" for none."""
+    text, action = reader.edit.value, reader.edit.action
+    if (
+        not isinstance(text, str)
+        or action == "remove"
+        or len(reader.edit.path) > 1
+        or not (text.strip() and text.isprintable())
+    ):
+        return ""
+    words = f"{'-- ' * text.startswith('-')}{quote_word(text)}"
+    if name in ("note", "ask", "decide", "block", "unblock"):
+        return f"did you mean this: checkpoint {name} {reader.skill} {words}"
+    if name in ("done", "drop"):
+        return f"did you mean checkpoint {name} {reader.skill}{f' {words} --why ...' * (name == 'drop')}"
+    if name not in [row.get("id") for row in read_objects(dict(reader.document), "progress_table")]:
+        return ""
+    row = quote_word(f"--progress_table[{name}]{name_text('progress_table', text)}")
+    return f"did you mean this: checkpoint update {reader.skill} {row}"
+
+
+def _unknown(name: str, where: str, edit: Edit, command: str = "") -> CheckpointError:
     message = f"{quote(edit.word)}: unknown field {quote(name)}{f' in {where}' if where else ''}"
     if name in _GLOBAL_OPTIONS and edit.word.startswith("--"):
         return CheckpointError(message, f"--{name} is an option of its own and takes no value")
+    if command:
+        return CheckpointError(message, f"{command}; a field of your own is --skill_state.{name}")
     near = names.find_nearest(name, where)
     dashes, flag = ("--", "--new-field") if edit.word.startswith("--") else ("", "new_field")
     meant = f"did you mean {'' if where else dashes}{near}? " if near else ""

@@ -1,5 +1,8 @@
 """Which code and hint a break of the schema gets. Pure."""
 
+from collections.abc import Iterable
+from typing import Any
+
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.schema import Mismatch
@@ -94,6 +97,60 @@ def advise(what: str, where: str, change: str) -> str:
     except CheckpointError:
         is_named = False
     return f"{what}: {command} {quote_word(f'--{path}')}{change}" if is_named else f"{what}, in the file itself"
+
+
+def retype(finding: Finding, edits: Iterable[tuple[Any, str]], skill: str) -> Finding:
+    """A finding of a refused update with the line that works. edits: each with the pointer to what it wrote."""
+    import json
+
+    from checkpoint_git.core import jsonwrite
+    from checkpoint_git.protocols.skill.changes import TEXTS, name_text, path_text
+
+    found = [each for each in edits if f"{finding.where}/".startswith(f"{each[1]}/") and each[0].action != "remove"]
+    if not found:
+        return finding
+    (edit, place), (what, _, old) = found[-1], finding.hint.partition(": checkpoint ")
+    more, example = "+" * (edit.action == "append"), _INCOMPLETE.get(_star_indices(place), ("", "", "{}"))[2] or "{}"
+    path, rest, line = quote_word(f"--{path_text(edit.path)}"), finding.where[len(place) :].split("/")[1:], ""
+    try:
+        value = json.loads(jsonwrite.render(edit.value))
+    except ValueError:  # a number with more digits than Python reads
+        return finding
+    if rest and old.startswith("update "):
+        held: Any = value
+        *above, last = [part.replace("~1", "/").replace("~0", "~") for part in rest]
+        for name in above:
+            held = held[int(name) if isinstance(held, list) else name]
+        at: Any = int(last) if isinstance(held, list) else last
+        wrong = held[at] if isinstance(held, list) else held.get(at)
+        end = old.rpartition("=")[2] if "that is meant" in what else str(wrong)
+        is_known = " must be a text" in finding.message or "that is meant" in what
+        least = json.loads(_INCOMPLETE.get(_split(finding.where)[0], ("", "", ""))[2] or "{}")
+        held[at] = end if is_known and wrong is not None else least.get(at, "...") if wrong is None else "..."
+        if old.endswith("-="):
+            del held[at]
+        elif " must be a list" in finding.message:
+            held[at] = [wrong]
+        text = json.dumps(value, ensure_ascii=False)
+        line = f"{path}{more}:json={quote_word(text if text.isprintable() else json.dumps(value))}"
+    elif isinstance(value, str) and value.strip() and edit.field == "blockers" and (more or len(edit.path) == 1):
+        line = f"checkpoint block {skill} {'-- ' * value.startswith('-')}{quote_word(value)}"
+        return finding._replace(hint=f"write an object: {line}") if line.isprintable() else finding
+    elif isinstance(value, str) and value.strip() and edit.field in TEXTS and more:
+        status = {"id": "-".join(names.spell(value).split("_"))} if edit.field == "progress_table" else {}
+        item = {**json.loads(example), **status, TEXTS[edit.field]: value}
+        line = f"{path}+:json={quote_word(json.dumps(item, ensure_ascii=False))}"
+    elif isinstance(value, str) and edit.field in TEXTS and len(edit.path) == 2:
+        line = quote_word(f"--{path_text(edit.path)}{name_text(edit.field, value)}")
+    elif place == "/cost" and isinstance(value, str):
+        line = f"--cost.total_usd={quote_word(value) if value.replace('.', '', 1).isdecimal() else '...'}"
+    dotted = place[1:].replace("/", ".")
+    hint = (
+        f"{what or 'correct it'}: checkpoint update {skill} {line}"
+        if line
+        else finding.hint.replace(f"--{dotted}", f"{path}{more}")
+    )
+    return finding._replace(hint=hint) if hint.isprintable() and len(hint) < 2_000 else finding
 
 
 def empty_field(where: str) -> Finding:

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -13,7 +12,7 @@ from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.skill import changes, names
-from checkpoint_git.protocols.skill.changes import Edit, make_edits, parse_edits, path_text
+from checkpoint_git.protocols.skill.changes import Edit, make_edits, parse_edits
 from checkpoint_git.protocols.skill.fields import Understood, understand
 from checkpoint_git.protocols.skill.layout import check_skill_name, find_name_trouble
 from checkpoint_git.protocols.skill.store import change_checkpoint, check_owner, find_untracked, list_skills
@@ -70,7 +69,7 @@ def update(
     """
     fields: list[str] = []
     understood: list[Understood] = []
-    added: list[str] = []
+    placed: list[tuple[Edit, str]] = []
 
     def change(value: dict[str, Any] | None) -> dict[str, Any]:
         changed = value
@@ -78,9 +77,8 @@ def update(
             changed = changes.scaffold(skill, os.path.basename(place.root) or "project", place.root, now)
             if os.path.isfile(os.path.join(place.directory, changes.SCHEMA_FILE)):
                 changed = {"$schema": f"./{changes.SCHEMA_FILE}", **changed}
-        meant, taken = understand(changed, edits, open_room("skill").schema.document, new_field=new_field)
-        changes.apply_edits(changed, meant, is_new=value is None)
-        added.extend(re.escape(path_text(edit.path)) for edit in meant if edit.action == "append")
+        meant, taken = understand(changed, edits, open_room("skill").schema.document, new_field=new_field, skill=skill)
+        placed.extend(zip(meant, changes.apply_edits(changed, meant, is_new=value is None), strict=True))
         fields.extend(dict.fromkeys(edit.field for edit in meant))
         understood.extend(taken)
         if "updated_at" not in fields:
@@ -88,10 +86,10 @@ def update(
         return changed
 
     written = change_checkpoint(place, skill, change, now, on_wait)
-    # the items are not there: what a hint says of them is said of a new one
-    item = re.compile(rf"--({'|'.join(added) or '$'})\.\d+(:json)?=")
-    refused = [each._replace(hint=item.sub(r"--\1+\2=", each.hint)) for each in written.refused]
-    written = written._replace(refused=refused)
+    if written.refused:
+        from checkpoint_git.protocols.skill.shape import retype
+
+        written = written._replace(refused=[retype(each, placed, quote_word(skill)) for each in written.refused])
     stamped = read_instant((written.document.value or {}).get("updated_at"))
     return UpdateResult(written, stamped is not None and stamped[0] > now, fields, understood)
 
