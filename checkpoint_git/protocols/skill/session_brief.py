@@ -16,8 +16,9 @@ from checkpoint_git.protocols.skill import store, views
 from checkpoint_git.protocols.skill.next_action import FindProof, NextAction, Queue, plan_queue
 from checkpoint_git.protocols.skill.read import check_files, iterate_documents
 from checkpoint_git.protocols.skill.resume_brief import LOOK_AFTER, Context, Plan, find_context, plan_resume
-from checkpoint_git.protocols.skill.shipped_actions import read_shipped
+from checkpoint_git.protocols.skill.shipped_actions import read_head, read_shipped
 from checkpoint_git.protocols.skill.views import describe_blocker, text_field, waits_on_user
+from checkpoint_git.version import __version__
 
 _FEW = 64  # checkpoints that are kept whole; of more, the one to go on with is read again
 _MOST_LISTED = 100  # listed files looked at
@@ -47,13 +48,27 @@ def summarize_for_session(question: Question) -> Summary:
 
 
 def _find_gone(place: Place, document: Document, listed: Sequence[str]) -> list[str]:
-    if not any(_may_be_gone(place, entry) for entry in listed[:_MOST_LISTED]):
+    away = [entry for entry in listed[:_MOST_LISTED] if _may_be_gone(place, entry)]
+    if not away:
         return []
+    from checkpoint_git.disk.cache import load_cache, make_digest, mark_file, write_cache
+
+    # what git says of them stays the same while HEAD, its index and its ignore rules do
+    marks = [os.path.join(place.top, ".gitignore"), os.path.join(place.git_dir or "", "index")]
+    head, project = read_head(place.git_dir or ""), text_field(document.value or {}, "project_dir")
+    words = [__version__, head, *map(mark_file, marks), place.root, document.path, project, *listed, "", *away]
+    path, rules = os.path.join(place.git_dir or "", "checkpoint", "gone.json"), make_digest(words)
+    known = load_cache(path, rules) if head else None
+    if isinstance(known, list):
+        return known
     from checkpoint_git.protocols.skill.facts import make_facts  # git is asked, as for the doctor
 
     files = make_facts(place, [document], 0, os.environ).files.get(document.path, ())
     gone = [file for file in files if file.state == "missing" and file.fate not in ("ignored", "cut")]
-    return [file.path + _FATES.get(file.fate, "").format(file) for file in gone]
+    found = [file.path + _FATES.get(file.fate, "").format(file) for file in gone]
+    if head:
+        write_cache(path, rules, found)
+    return found
 
 
 def _may_be_gone(place: Place, entry: str) -> bool:

@@ -166,6 +166,16 @@ def test_old_work_names_the_files_that_are_gone(work: GitRepo) -> None:
     work.write(".checkpoints/build.checkpoint.json", checkpoint_text(updated_at=OLD, context_primer=primer))
     told = prime(work.path)
     assert "Listed files that are gone: 2\n|   docs/plan.md\n|   src/*.py\n" in told
+    assert prime(work.path) == told
+    work.write("docs/plan.md", "x")
+    work.commit("Plan")
+    assert "Listed files that are gone: 1\n|   src/*.py\n" in prime(work.path)
+    work.git("mv", "docs/plan.md", "docs/goals.md")
+    for _ in range(2):
+        assert "|   docs/plan.md" in prime(work.path)
+    work.commit("Rename it")
+    for _ in range(2):
+        assert "|   docs/plan.md (now docs/goals.md)\n" in prime(work.path)
 
 
 def test_what_else_is_running_is_a_line_each(work: GitRepo) -> None:
