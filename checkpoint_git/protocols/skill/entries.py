@@ -68,6 +68,7 @@ def block(
 
 def decide(value: dict[str, Any], now: int, answer: str, name: str | None = None) -> Entry | Finding:
     """Answers a decision that waits on the user, and keeps the answer with its day. name: the question's id."""
+    _checked(answer)
     waiting = [one for one in open_blockers(value) if waits_on_user(one)]
     if name is None and any(_id(one) == answer for one in waiting):
         command = _commands(value, [one for one in waiting if _id(one) == answer])
@@ -76,7 +77,7 @@ def decide(value: dict[str, Any], now: int, answer: str, name: str | None = None
     if isinstance(asked, Finding):
         return asked
     options = [str(each) for each in read_list(asked, "options") if isinstance(each, str)]
-    twins = [each for each in options if spell(each) == spell(_checked(answer))] or _find_option(options, answer)
+    twins = [each for each in options if spell(each) == spell(answer)] or _find_option(options, answer)
     meant = twins[0] if twins and answer not in options else answer
     question = str(asked.get("description", "")).strip()
     text = f"{question}{'' if question.endswith('?') else ':'} {meant} ({write_instant(now)[:10]})"
@@ -105,12 +106,14 @@ def split_answer(value: dict[str, Any], words: Sequence[str]) -> tuple[str, str 
     """(the answer, the question's id or None) in the words of a command line; "" where the id is missing."""
     first = words[0].rstrip(":=") or words[0]
     if len(words) == 1 or _find_named(value, open_blockers(value), first) or (len(words) == 2 and not first.isalpha()):
-        return " ".join(words[1:]) or first, first if len(words) > 1 else None
+        return (" ".join(words[1:]), first) if len(words) > 1 else (first, None)
     return " ".join(words), ""
 
 
 def unblock(value: dict[str, Any], now: int, name: str | None = None) -> Entry | Finding:
     """Marks a blocker as resolved. name: its id."""
+    if name is not None:
+        _checked(name)
     others = [one for one in open_blockers(value) if not waits_on_user(one)]
     asked = [one for one in open_blockers(value) if waits_on_user(one)]
     asked = _find_named(value, asked, name) if name and not _find_named(value, others, name) else []
@@ -133,6 +136,8 @@ def drop(
     complete: bool = False,
 ) -> Entry | Finding:
     """Takes an action off the list undone, and keeps the reason. action: a part of its text; else the first."""
+    if action is not None:
+        _checked(action)
     check_next(next_action, complete)
     trouble = find_done_trouble(value, next_action, complete)
     if trouble:

@@ -2,6 +2,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.tools.diff import verb
+from tests.support.command import run_here
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 from tests.support.verbs import run_verb
@@ -34,9 +35,12 @@ def test_a_change_is_a_line_for_each_value_and_not_a_line_of_json(changed: GitRe
 
 
 def test_names_and_paths_narrow_it(changed: GitRepo) -> None:
-    for words in (["build"], [PATH], [".checkpoints"], ["."], ["other", "build"]):
+    for words in (["build"], [PATH], [".checkpoints"], ["."], [PATH, "build"]):
         assert shown(changed, *words) == ["-step: two", "+step: three"]
-    for words in (["other"], [f"pkg/{PATH}"], ["pkg"]):  # the same name in another folder is another file
+    changed.write(f"pkg/{PATH}", checkpoint_text())
+    changed.git("add", "pkg")
+    changed.git("commit", "-q", "-m", "another", "pkg")
+    for words in ([f"pkg/{PATH}"], ["pkg"]):  # the same name in another folder is another file
         assert shown(changed, *words) == []
 
 
@@ -66,3 +70,11 @@ def test_an_unknown_revision_and_a_folder_without_git_are_errors(
         run_verb(verb, "--rev", "nowhere", cwd=changed.path)
     with pytest.raises(CheckpointError, match="not inside a git repository"):
         run_verb(verb, cwd=tmp_path_factory.mktemp("plain"))
+
+
+@pytest.mark.parametrize("name", ["biuld", "HEAD~1", "no/such/path"])
+def test_a_name_that_git_has_nothing_of_is_refused(changed: GitRepo, name: str) -> None:
+    ran = run_here("diff", name, cwd=changed.path)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert f"{name} names no checkpoint that git has" in ran.stderr
+    assert "checkpoint diff --rev A..B" in ran.stderr

@@ -127,7 +127,7 @@ UNBLOCK = _Verb(
     "mark a blocker as resolved",
     "  checkpoint unblock build\n  checkpoint unblock build b41d7             where several are open",
     (("id", {"metavar": "ID", "nargs": "*", "help": "the blocker's id or text, where several are open"}),),
-    lambda args, now: lambda value: entries.unblock(value, now, " ".join(args.id) or None),
+    lambda args, now: lambda value: entries.unblock(value, now, " ".join(args.id) if args.id else None),
 )
 DROP = _Verb(
     "drop",
@@ -141,7 +141,12 @@ DROP = _Verb(
     ),
     lambda args, now: (
         lambda value: entries.drop(
-            value, now, args.why, " ".join(args.action) or None, next_action=args.next, complete=args.complete
+            value,
+            now,
+            args.why,
+            " ".join(args.action) if args.action else None,
+            next_action=args.next,
+            complete=args.complete,
         )
     ),
 )

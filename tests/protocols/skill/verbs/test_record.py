@@ -195,9 +195,26 @@ def test_they_refuse_as_update_does(build: Path, project: Path, words: list[str]
     assert build.read_text("utf-8") == "{"
 
 
-@pytest.mark.parametrize("words", [["note", " "], ["ask", ""], ["block", "\udcff"], ["drop", "--why", ""]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["note", " "],
+        ["ask", ""],
+        ["block", "\udcff"],
+        ["drop", "--why", ""],
+        ["drop", "", "--why", "x"],
+        ["unblock", ""],
+        ["decide", ""],
+        ["decide", "q1", ""],
+    ],
+)
 def test_a_text_says_something(build: Path, project: Path, words: list[str]) -> None:
+    run_here("block", "build", "No key", cwd=project)  # the only one: a name would not be needed
+    run_here(
+        "update", "build", '--blockers+:json={"id": "q1", "description": "Go?", "needs": "user_decision"}', cwd=project
+    )
     before = build.read_bytes()
+    assert b"q1" in before
     assert run_here(words[0], "build", *words[1:], cwd=project).returncode == 2
     assert build.read_bytes() == before
 
@@ -423,3 +440,9 @@ def test_a_sign_means_an_option_where_it_means_one_alone(options: list[str], ans
     value = checkpoint(blockers=[{**REGION, "options": options}])
     entries.decide(value, 0, answer)
     assert value["context_primer"]["key_decisions"][-1] == f"Which region? {meant} (1970-01-01)"
+
+
+def test_undo_of_a_name_without_a_checkpoint_names_the_near_one(build: Path, project: Path) -> None:
+    ran = run_here("undo", "biuld", cwd=project)
+    assert ran.returncode == 2
+    assert "did you mean build?" in ran.stderr
