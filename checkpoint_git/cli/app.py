@@ -77,7 +77,7 @@ def find_request(words: list[str], program: str = "checkpoint") -> Request:
 
 
 def _unknown_verb(verb: str, program: str) -> UsageError:
-    near = find_near(verb, [name for name, (_, summary) in VERBS.items() if summary], 0.5)
+    near = find_near(verb, [name for name, (_, summary) in VERBS.items() if summary])
     meant = f"did you mean {near}? " if near else ""
     shown = escape_controls(shorten(verb, 60))
     return UsageError(f'"{shown}" is not a command', f"{meant}`{program} --help` lists the commands")

@@ -78,7 +78,7 @@ def find_meant(message: str, options: Sequence[str]) -> str:
     return find_near(word.strip("'"), [name.strip(" ')") for name in names.split(",")]) if is_choice else ""
 
 
-def find_near(word: str, known: Sequence[str], likeness: float = 0.6) -> str:
+def find_near(word: str, known: Sequence[str]) -> str:
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(word[:60], known, 1, 0.6)), "")

@@ -1,11 +1,7 @@
-"""The way back to a point: a point of the present first, then the restore, then the proof.
+"""The way back to a point: prove the point, make a safety point of the present, restore, compare with the proof.
 
-1. The point is proven: its manifest, and all its content. A damaged one changes nothing.
-2. What is in its scope now becomes a point of its own, the safety point, and is noted in a journal beside the manifest.
-3. What was made since is removed, what is missing or differs is restored: databases, files, states. Each path is
-   changed only while it is as it was when the plan was made, and only if the safety point holds it.
-4. The scope is read again and compared. A mismatch stops, and everything is kept.
-Whoever runs a rollback again after a crash finishes it, with the first safety point, unless somebody worked in between.
+Each path is changed only while it is as it was when the plan was made, and only if the safety point holds it. Whoever
+runs a rollback again after a crash finishes it, with the first safety point, unless somebody worked in between.
 """
 
 import json

@@ -1,16 +1,9 @@
 """What a sentence of a checkpoint asks for, and whether that is merged. Pure.
 
-Theory of operation: a text is cut into words, its references among them, and these into clauses at what joins them
-("then", ";", an arrow, "and" before a verb). Each clause is one of
-- a request that a merge answers: land, review, watch, mark ready, wait for, get approved, finish, open ...;
-- a step on the way to one, without a reference of its own: push the branch, wait for CI; behind the merge it remains;
-- what prepares one, "retarget #8", and is answered by a "merge it" that follows;
-- a condition: "after #8 merges", "once green", "if not merged by Friday"; "before starting X" names work that follows;
-- an explanation: what stands in brackets, behind a dash or a colon, or only says how things are;
-- anything else: work that remains.
-An action is shipped when it has a request, every reference of its requests is merged, and nothing remains. `next` skips
-what is shipped, so whatever is not understood counts as work that remains: a missed request costs a look, a wrong skip
-costs the work.
+A text is cut into words, these into clauses. A clause is a request that a merge answers, a step on the way to one, a
+condition, an explanation, or else work that remains. An action is shipped when it has a request, every reference of its
+requests is merged, and nothing remains. What is not understood remains: a missed request costs a look, a wrong skip the
+work.
 """
 
 import itertools

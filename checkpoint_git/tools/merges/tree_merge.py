@@ -83,13 +83,9 @@ class UnrelatedError(CheckpointError):
 def merge_commits(cwd: str, ours: str, theirs: str, *, env: Env = None) -> MergedTree:
     """What `git merge` with the installed driver would make of two commits, as a tree.
 
-    cwd: in any repository: bare, a linked work tree, inside a hook (its quarantine is kept). ours, theirs: revisions.
-    env: git's surroundings, None for this process's. Differences from `git merge`: no file's attributes count (no
-    merge=union, no driver but ours, no line ends), and a checkpoint is given to our driver wherever both sides changed
-    it, whatever attributes say; a pipeline's record that both sides have differently is a conflict.
-
-    New objects are written to the repository; no ref points to them. Raises CheckpointError where a revision is
-    unknown, UnrelatedError where the two have nothing in common or a shallow clone lacks it.
+    No file's attributes count: no merge=union, no driver but ours, which merges every checkpoint. New objects are
+    written to the repository; no ref points to them. Raises CheckpointError where a revision is unknown,
+    UnrelatedError where the two have nothing in common or a shallow clone lacks it.
     """
     sides = [read_commit(cwd, rev, env) for rev in (ours, theirs)]
     bases = read_checked_bases(cwd, sides[0], sides[1], env)
