@@ -37,7 +37,7 @@ wheel-test: $(STAMP) ## build the wheel, install it into a fresh environment, tr
 docs: $(STAMP) ## the site with tutorial, how-to, reference and explanation, in docs/_build/html
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
-bench: $(STAMP) ## the figures of the README, measured here
+bench: $(STAMP) ## the figures of docs/figures.md, measured here
 	@$(BIN)/python -m benchmarks.driver
 	@$(BIN)/python -m benchmarks.commands
 	@$(BIN)/python -m benchmarks.hooks
