@@ -1,1 +1,0 @@
-"""Pure values and text: nothing in here touches files, git, the clock or the network."""

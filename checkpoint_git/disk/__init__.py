@@ -1,1 +1,0 @@
-"""Everything that touches files, and nothing that knows what is in them."""

@@ -1,1 +1,0 @@
-"""Everything that speaks to git, and the only importer of GitPython."""

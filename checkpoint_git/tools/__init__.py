@@ -1,1 +1,0 @@
-"""What serves every protocol: one folder a subject."""

@@ -1,1 +1,0 @@
-"""Merges as git holds them: made ones, and one under way."""

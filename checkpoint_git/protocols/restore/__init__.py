@@ -1,1 +1,0 @@
-"""Restore points: what stood in a scope before something dangerous is done to it, and the way back."""

@@ -1,1 +1,0 @@
-"""Skill checkpoints: .checkpoints/<skill>.checkpoint.json."""

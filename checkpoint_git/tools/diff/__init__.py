@@ -1,1 +1,0 @@
-"""What changed in the files, value by value."""

@@ -1,1 +1,0 @@
-"""`checkpoint doctor`: facts gathered, checks asked, findings reported and fixed."""

@@ -1,1 +1,0 @@
-"""`checkpoint hook`: what git's hooks ask."""

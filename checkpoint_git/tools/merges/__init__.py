@@ -1,1 +1,0 @@
-"""The verbs about merges: `resolve` for one under way, `explain-merge` for those that were made."""

@@ -1,1 +1,0 @@
-"""`checkpoint init` and `checkpoint uninstall`: plans made in repo/setup, carried out here."""

@@ -1,1 +1,0 @@
-"""The verbs of skill checkpoints, one module each."""
