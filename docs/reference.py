@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from checkpoint_git.cli import render
-from checkpoint_git.cli.app import EXIT_CODES
-from checkpoint_git.cli.parser import Request, build_parser, list_formats
-from checkpoint_git.cli.verbs import VERBS, load_verb
+from checkpoint_git.cli.parser import EXIT_CODES, Request, build_parser, list_formats
+from checkpoint_git.cli.verbs import VERBS, load_verb, read_help
 from checkpoint_git.tools.doctor.catalog import list_checks as list_doctor_checks
 from checkpoint_git.tools.setup.schema import list_schemas
 
@@ -46,21 +45,23 @@ def list_commands() -> Iterator[str]:
 def _open_parser(verb: str) -> argparse.ArgumentParser:
     module = load_verb(verb)
     formats = list_formats(verb, module, tuple(render.FORMATS))
-    return build_parser(Request(f"checkpoint {verb}", verb, []), module, formats, EXIT_CODES)
+    return build_parser(Request(f"checkpoint {verb}", verb, []), module, formats)
 
 
 def _describe_command(verb: str) -> Iterator[str]:
-    module, parser = load_verb(verb), _open_parser(verb)
+    parser = _open_parser(verb)
     usage = " ".join(parser.format_usage().removeprefix("usage: ").split())
     usage = re.sub(r" \[--format \{.*?\[-h\]", "", usage)
-    summary, _, rest = module.SUMMARY.strip().partition("\n")
+    text, examples = read_help(verb)
+    summary, _, rest = text.partition("\n")
     yield f"## {verb}\n\n{_sentence(summary)}\n\n```text\n{usage}\n```\n"
     if rest.strip():
         yield f"```text\n{_outdent(rest)}\n```\n"
     yield from _list_options(group for group in parser._action_groups if group.title != _GLOBAL)
-    yield f"```text\n{_outdent(module.EXAMPLES)}\n```\n"
-    if hasattr(module, "EXIT_CODES"):
-        yield f"```text\n{module.EXIT_CODES}\n```\n"
+    examples, head, codes = examples.removeprefix("examples:\n").partition("\n\nexit codes:\n")
+    yield f"```text\n{_outdent(examples)}\n```\n"
+    if codes:
+        yield f"```text\n{head.lstrip()}{codes}\n```\n"
 
 
 def _sentence(text: str) -> str:

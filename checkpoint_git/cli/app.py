@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
 from checkpoint_git.cli import render
-from checkpoint_git.cli.parser import Request, UsageError, find_near, find_verb_at, list_formats, parse
+from checkpoint_git.cli.parser import EXIT_CODES, Request, UsageError, find_near, find_verb_at, list_formats, parse
 from checkpoint_git.cli.render.screen import encode_text, read_screen
 from checkpoint_git.cli.verbs import DEFAULT_VERB, SHORT_VERBS, VERBS, load_verb
 from checkpoint_git.core.errors import CheckpointError
@@ -21,14 +21,6 @@ from checkpoint_git.version import __version__
 CLEAN, FINDINGS, COULD_NOT_RUN, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
 _MANY_OBJECTS = 200_000  # allocations between two runs of the garbage collector
-
-EXIT_CODES = """\
-exit codes:
-  0    clean
-  1    there are findings (errors; warnings too with --strict), or the answer is "stop and ask"
-  2    it could not run; a message and a hint say why
-  3    a bug in this tool; the message names a log file
-  130  interrupted"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -127,7 +119,7 @@ def _run(words: list[str], program: str) -> int:
         return CLEAN
     request = find_request(words, program)
     module = load_verb(request.verb)
-    args = parse(request, module, list_formats(request.verb, module, tuple(render.FORMATS)), EXIT_CODES)
+    args = parse(request, module, list_formats(request.verb, module, tuple(render.FORMATS)))
     invocation = _read_invocation(args)
     if hasattr(module, "answer"):
         return _print_answer(module.answer(args, invocation))

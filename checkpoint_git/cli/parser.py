@@ -6,12 +6,19 @@ from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
-from checkpoint_git.cli.verbs import PLAIN_FORMATS, WITH_FINDINGS
+from checkpoint_git.cli.verbs import PLAIN_FORMATS, WITH_FINDINGS, read_help
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.version import __version__
 
 HELP_WIDTH = 100
+EXIT_CODES = """\
+exit codes:
+  0    clean
+  1    there are findings (errors; warnings too with --strict), or the answer is "stop and ask"
+  2    it could not run; a message and a hint say why
+  3    a bug in this tool; the message names a log file
+  130  interrupted"""
 vars(argparse)["_"] = str  # else it imports locale, to look for translations that Python does not have
 
 
@@ -49,13 +56,19 @@ def find_verb_at(words: list[str]) -> int | None:
 
 
 class _Parser(argparse.ArgumentParser):
-    # argparse with two changes: what it complains about goes through our door, and an option's value may be `--`
-    words: Sequence[str] = ()
+    # argparse with three changes: what it complains about goes through our door, an option's value may be `--`, and the
+    # text of --help is read when it is asked for
+    request: Request
+
+    def format_help(self) -> str:
+        self.description, rest = read_help(self.request.verb)
+        self.epilog = rest if "\nexit codes:\n" in rest else f"{rest}\n\n{EXIT_CODES}"
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         meant = find_meant(message, list(self._option_string_actions))
         usage = " ".join(self.format_usage().split())
-        skill = next((quote_word(word) for word in self.words if not word.startswith("-")), "SKILL")
+        skill = next((quote_word(word) for word in self.request.words if not word.startswith("-")), "SKILL")
         hint = f"did you mean {meant}?" if meant else f"{usage.replace(' SKILL', f' {skill}')};"
         raise UsageError(escape_controls(message), f"{hint} `{self.prog} --help` says more")
 
@@ -90,19 +103,15 @@ def list_formats(verb: str, module: ModuleType, every: Sequence[str]) -> Sequenc
     return every if verb in WITH_FINDINGS else own
 
 
-def build_parser(
-    request: Request, module: ModuleType, formats: Sequence[str], exit_codes: str
-) -> argparse.ArgumentParser:
+def build_parser(request: Request, module: ModuleType, formats: Sequence[str]) -> argparse.ArgumentParser:
     parser = _Parser(
         prog=request.program,
-        description=module.SUMMARY,
-        epilog=f"examples:\n{module.EXAMPLES}\n\n{getattr(module, 'EXIT_CODES', exit_codes)}",
         # a width of our own keeps argparse from importing shutil for every option that is added
         formatter_class=partial(argparse.RawDescriptionHelpFormatter, width=HELP_WIDTH),
         add_help=False,
         allow_abbrev=False,
     )
-    parser.words = request.words
+    parser.request = request
     module.add_arguments(parser)
     group = parser.add_argument_group("options of every command")
     group.add_argument("--format", choices=formats, default="text", help="how to answer (default: text)")
@@ -115,9 +124,9 @@ def build_parser(
     return parser
 
 
-def parse(request: Request, module: ModuleType, formats: Sequence[str], exit_codes: str) -> argparse.Namespace:
+def parse(request: Request, module: ModuleType, formats: Sequence[str]) -> argparse.Namespace:
     """A RAW verb gets the words that its parser cannot know as args.words, as they were typed."""
-    parser = build_parser(request, module, formats, exit_codes)
+    parser = build_parser(request, module, formats)
     if not getattr(module, "RAW", False):
         args, rest = parser.parse_known_args(request.words)
         if rest and not any(word.startswith("-") for word in rest):

@@ -69,7 +69,7 @@ def run_verb(verb: str, options: Mapping[str, Any], operands: list[str], world: 
         elif value is not None and value is not False:
             words += [f"{name}={item}" for item in (value if isinstance(value, list) else [value])]
     words += ["--", *operands] if operands else []
-    args = parse(Request(f"checkpoint {verb}", verb, words), module, ("text", "json"), "")
+    args = parse(Request(f"checkpoint {verb}", verb, words), module, ("text", "json"))
     return _make_reply(verb, module.run(args, world.invocation))
 
 

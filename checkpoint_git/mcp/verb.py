@@ -11,16 +11,6 @@ from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.protocols.contract import skill_layout
 
-SUMMARY = "serve agents over the Model Context Protocol: the commands as tools, the checkpoints as resources"
-EXAMPLES = """\
-  checkpoint mcp                           a client starts this; it speaks on standard input and output
-  checkpoint mcp --skill build             only the skill build may be written, and is shown whole
-  checkpoint mcp --read-only               no tool that writes
-  checkpoint mcp --print-config claude     what .mcp.json has to hold
-  checkpoint mcp --print-config codex --skill build
-
-It needs the extra: pip install 'checkpoint-git[mcp]'. It ends when its input is closed."""
-
 _SERVER = "checkpoint"
 _OWNER = "CHECKPOINT_SKILL"
 _INSTALL = "pip install 'checkpoint-git[mcp]'"

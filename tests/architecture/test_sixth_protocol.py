@@ -85,9 +85,6 @@ VERB = '''\
 
 from checkpoint_git.core.outcome import Line, Outcome
 
-SUMMARY = "show what was noted"
-EXAMPLES = "  checkpoint note old"
-
 
 def add_arguments(parser):
     parser.add_argument("note", metavar="NOTE", help="its name")
@@ -106,6 +103,7 @@ FILES = {
     "summary.py": SUMMARY,
     "checks.py": CHECKS,
     "verb.py": VERB,
+    "note.txt": "show what was noted\n\nexamples:\n  checkpoint note old\n",
 }
 
 

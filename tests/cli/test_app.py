@@ -34,7 +34,7 @@ def make_verb(monkeypatch: pytest.MonkeyPatch, run: Any, **names: Any) -> None:
     """A verb of the test's own, called `probe`."""
     module = ModuleType("probe_verb")
     add_arguments = names.pop("add_arguments", lambda parser: None)
-    for name, value in {"SUMMARY": "probe", "EXAMPLES": "  probe", "add_arguments": add_arguments, **names}.items():
+    for name, value in {"add_arguments": add_arguments, **names}.items():
         setattr(module, name, value)
     module.run = run  # type: ignore[attr-defined]  # a module made by hand
     monkeypatch.setitem(sys.modules, "probe_verb", module)

@@ -9,7 +9,7 @@ import pytest
 from checkpoint_git.cli import render
 from checkpoint_git.cli.app import find_request
 from checkpoint_git.cli.parser import list_formats, parse
-from checkpoint_git.cli.verbs import VERBS, load_verb
+from checkpoint_git.cli.verbs import VERBS, load_verb, read_help
 from checkpoint_git.core.errors import CheckpointError
 from docs import console
 from tests.architecture.imports import ROOT, module_files
@@ -82,7 +82,7 @@ def read_examples() -> Iterator[tuple[str, str]]:
         lines += [example.command for example in console.find_examples(text)]
         yield from ((page.name, line) for line in lines)
     for verb in VERBS:
-        examples = CONTINUED.sub("", getattr(load_verb(verb), "EXAMPLES", ""))
+        examples = CONTINUED.sub("", read_help(verb)[1])
         shown = [line.strip() for line in examples.splitlines() if line.startswith("  ")]
         yield from ((f"{verb} --help", re.split(r" {2,}", line)[0]) for line in shown)
 
@@ -127,7 +127,7 @@ def find_fault(words: list[str]) -> str:
     try:
         request = find_request(words)
         module = load_verb(request.verb)
-        parse(request, module, list_formats(request.verb, module, tuple(render.FORMATS)), "")
+        parse(request, module, list_formats(request.verb, module, tuple(render.FORMATS)))
     except CheckpointError as error:
         return error.message
     return ""

@@ -13,8 +13,6 @@ from checkpoint_git.cli.verbs import DEFAULT_VERB, SHORT_VERBS, VERBS, load_verb
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls
 
-SUMMARY = "say what completes a command line; the scripts of `checkpoint completion` call it"
-EXAMPLES = '  checkpoint complete --line="checkpoint up"'
 _PROGRAMS = ("checkpoint", "git-checkpoint", "checkpoint-doctor")
 
 
@@ -90,7 +88,7 @@ def _complete_verb(verb: str, words: list[str], typed: str, cwd: str) -> Complet
         found = [Candidate(value, shorten_help(text)) for value, text in module.complete_words(named, typed, cwd)]
         return keep_fitting(found, typed), ""
     formats = list_formats(verb, module, tuple(render.FORMATS))
-    parser = build_parser(Request(f"checkpoint {verb}", verb, words), module, formats, "")
+    parser = build_parser(Request(f"checkpoint {verb}", verb, words), module, formats)
     wanted = find_wanted(parser, words, typed)
     found = [*wanted.given, *read_values(wanted.kind, Asked(verb, wanted.words, wanted.typed, cwd))]
     shell = next((one.value for one in found if one.value in (FILES, FOLDERS)), "")

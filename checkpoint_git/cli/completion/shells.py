@@ -5,15 +5,6 @@ import os
 
 from checkpoint_git.core.outcome import Answer, Invocation
 
-SUMMARY = """\
-print the script that makes a shell complete checkpoint, git checkpoint and checkpoint-doctor
-
-It completes commands, options, skills, fields of a checkpoint, conflicts, commits and ids."""
-EXAMPLES = """\
-  eval "$(checkpoint completion bash)"                                   this shell; in ~/.bashrc: every shell
-  checkpoint completion zsh > "${fpath[1]}/_checkpoint"                  zsh, once
-  checkpoint completion fish > ~/.config/fish/completions/checkpoint.fish"""
-
 SHELLS = ("bash", "fish", "zsh")
 
 

@@ -21,29 +21,6 @@ from checkpoint_git.protocols.memory.sync import sync
 from checkpoint_git.protocols.memory.transports import GraphError, UnavailableError
 from checkpoint_git.protocols.memory.triggers import TRIGGERS, Request
 
-SUMMARY = """\
-keep where an initiative stands in the graph of a memory server, and take it up again in another session
-
-  save                 a checkpoint now, or on an occasion: --on milestone|phase|commit|idle|session-end|manual
-  load                 what the last session was working on, and how to go on
-  update [KEY=VALUE]   change fields of the checkpoint that is there
-  clear                delete the checkpoint, after asking; a copy is kept
-  archive              a last checkpoint, then the same
-  sync [FILE]          bring checkpoint and WORKFLOW-STATUS.yaml together; where they differ the file wins
-  doctor               does the server answer, can it write, is the checkpoint sound?
-  setup                install the reference server into a cache folder and configure it, after asking"""
-EXAMPLES = """\
-  checkpoint memory setup
-  checkpoint memory save --initiative login-2026 --milestone M1 --phase design --next-action "Write the tests"
-  checkpoint memory save --on milestone --summary "All of M1 is done" --next-milestone M2
-  checkpoint memory load --json
-  checkpoint memory load --continue
-  checkpoint memory update phase=validation --last-action "Ran the validators"
-  checkpoint memory sync --dry-run
-
-Without a server that answers, everything but doctor and setup warns and ends with 0; --strict makes that a 2."""
-
-
 Option = tuple[str, str, str, dict[str, Any]]  # its flags, the verbs that take it, its help, what else argparse is told
 
 

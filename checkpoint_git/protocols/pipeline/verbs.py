@@ -15,22 +15,6 @@ from checkpoint_git.protocols.pipeline import layout, records, rules, store
 from checkpoint_git.protocols.pipeline.store import Skipped
 from checkpoint_git.protocols.pipeline.validate import Record, compare_with_repository
 
-SUMMARY = "append-only records of a pipeline's phases: write, read, validate, list, resume, next-attempt"
-EXAMPLES = """\
-  checkpoint pipeline write --ticket-id OMN-2144 --run-id a1b2c3d4 --phase implement --attempt auto \\
-      --repo-commit-map '{"web": "a1b2c3d"}' --artifact-paths '["src/foo.py"]' \\
-      --payload '{"branch_name": "feat/OMN-2144", "commit_sha": "a1b2c3d", "files_changed": ["src/foo.py"]}'
-  checkpoint pipeline read --ticket-id OMN-2144 --run-id a1b2c3d4 --phase implement
-  checkpoint pipeline validate --ticket-id OMN-2144 --run-id a1b2c3d4 --phase implement --repo .
-  checkpoint pipeline list --ticket-id OMN-2144
-  checkpoint pipeline resume --ticket-id OMN-2144 --run-id a1b2c3d4 --skip-to create_pr
-  checkpoint pipeline next-attempt --ticket-id OMN-2144 --run-id a1b2c3d4 --phase implement"""
-EXIT_CODES = """\
-exit codes:
-  0    done; {"success": true, ...}
-  1    not done, or not valid; {"success": false, "error": ..., "hint": ...}. `write --non-blocking` answers so with 0
-  130  interrupted"""
-
 _BROKEN_HINT = "restore the file, or take the newest good attempt with --fallback, or run the phase again"
 _CHUNK = 1 << 16  # characters
 _RUN = ("ticket_id", "run_id")

@@ -15,20 +15,6 @@ from checkpoint_git.disk.discover import find_common_dir, find_place, find_repos
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.rules import is_expired, is_plain_path, is_sensitive
 
-SUMMARY = "stop an agent's tool call unless a live restore point covers what it changes"
-EXAMPLES = """\
-  checkpoint restore-point guard < tool-call.json
-  checkpoint restore-point guard --reader mcp__docs__search
-
-The tool call is the JSON that an agent's hook gets on stdin: {"tool_name": "Edit", "tool_input": {...}, "cwd": "..."}.
-Tools that only read pass. A tool that changes a file passes when a live restore point covers the file; a tool that may
-change anything (a shell command that is more than a look, a tool that nobody knows) when one covers the whole
-workspace: checkpoint restore-point create . --expiry 8h. --reader names further tools that only read."""
-EXIT_CODES = """\
-exit codes:
-  0    the call may go on
-  2    it may not, or nobody can tell; stderr says why"""
-
 ALLOWED, STOPPED = 0, 2
 _MAX_CALL = 64 << 20  # bytes: a tool call holds the whole content of a file
 

@@ -13,22 +13,6 @@ from checkpoint_git.protocols.restore.contents import Means
 from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
 from checkpoint_git.protocols.restore.state_snapshot import PREFIX
 
-SUMMARY = "restore points: a proven way back, made before anything dangerous"
-EXAMPLES = """\
-  checkpoint restore-point create src tests --reason "before the refactoring" --expiry 7d
-  checkpoint restore-point create src --state run=state.json --database sqlite:///app.db
-  checkpoint restore-point list
-  checkpoint restore-point verify chk_20260115_143022_a7b3c9
-  checkpoint restore-point rollback chk_20260115_143022_a7b3c9 --dry-run
-  checkpoint restore-point rollback chk_20260115_143022_a7b3c9
-  checkpoint restore-point gc --expired
-  checkpoint restore-point audit verify
-  checkpoint restore-point guard < tool-call.json    an agent's hook; it has a --help of its own
-
-A point holds every file of its scope byte for byte, untracked ones too. Making one changes neither the work tree nor
-the index nor the stash. Files that hold secrets by their names (.env, *.pem, ...) are left out, and named. Each point
-comes with a restore.sh that needs nothing of this package."""
-
 _TYPES = ("git_stash", "file_backup", "state_snapshot", "database_savepoint")
 _SHOWN = 20
 

@@ -27,14 +27,6 @@ from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.registry import find_kind, schema_path
 
-SUMMARY = "show what changed in checkpoints, one line for each value"
-EXAMPLES = """\
-  checkpoint diff                       since the last commit
-  checkpoint diff build
-  checkpoint diff --staged              what a commit would take in
-  checkpoint diff --rev main            from a commit to the work tree
-  checkpoint diff --rev main..topic     from one commit to another"""
-
 _CONTEXT = 1  # unchanged lines around a change
 _STYLES: Mapping[str, Style] = {"+": "good", "-": "bad", "@": "dim"}
 

@@ -28,21 +28,6 @@ from checkpoint_git.tools.setup.survey import read_installation
 
 SAFE = "safe"  # what a bare --fix asks for
 
-SUMMARY = "compare checkpoints with git's history and the file system, and prove that the merge driver works"
-EXAMPLES = """\
-  checkpoint doctor                            everything; run it before you push
-  checkpoint doctor --all                      every .checkpoints folder of the repository
-  checkpoint doctor build                      one skill's checkpoint, and the installation
-  checkpoint doctor --full                     each finding by its file, however many
-  checkpoint doctor --list                     the checks: what they look at, how it is fixed
-  checkpoint doctor --check drift              all checks whose code begins with drift/
-  checkpoint doctor --fix --dry-run            what would be fixed, as a diff
-  checkpoint doctor --fix                      fix what needs no judgement, after a backup
-  checkpoint doctor --fix=drift/project-dir    fix this too, which could be wrong
-  checkpoint doctor --since v2.1               judge every merge since then, not the latest only
-  checkpoint doctor --online                   ask the deployed server too: git config checkpoint.healthUrl URL
-  checkpoint doctor --fail-on-warnings --format github"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("skill", metavar="SKILL", nargs="?", help="look at this skill's checkpoint only")

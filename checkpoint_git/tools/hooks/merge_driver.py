@@ -7,9 +7,6 @@ from checkpoint_git.core.outcome import Invocation
 from checkpoint_git.git.driver_settings import CONFLICT_ON_PATH
 from checkpoint_git.mergefile import main
 
-SUMMARY = "what git calls for a file that both sides changed; not for typing"
-EXAMPLES = "  checkpoint merge-driver BASE OURS THEIRS 7 .checkpoints/build.checkpoint.json"
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs=5, help="as git fills in %%O %%A %%B %%L %%P")

@@ -19,9 +19,6 @@ from checkpoint_git.protocols.contract import find_hooks, open_room
 from checkpoint_git.protocols.registry import append_only_patterns, find_kind
 from checkpoint_git.protocols.validate import advise_loss, check_document, describe_unmerged
 
-SUMMARY = "what git's hooks call; not for typing"
-EXAMPLES = "  checkpoint hook pre-commit             check what is staged, as the hook does"
-
 ALLOW_OPTION = "checkpoint.allowPushOption"
 PUSH_OPTION = "checkpoint-skip"
 _MOST_OPTIONS = 100

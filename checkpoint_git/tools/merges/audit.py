@@ -30,17 +30,6 @@ from checkpoint_git.tools.merges.findings import (
 from checkpoint_git.tools.merges.judged import Schemas
 from checkpoint_git.tools.merges.line_merge import audit_merges, find_event, keep_remaining
 
-SUMMARY = "find what past merges lost, duplicated or mixed up in checkpoints, and put it back"
-EXAMPLES = """\
-  checkpoint audit                             every merge of HEAD's history
-  checkpoint audit v2.1..main                  those of a range
-  checkpoint audit --since v2.1
-  checkpoint audit --fix --dry-run             what would be put back, as a diff
-  checkpoint audit --fix                       put it back, in one commit of its own
-  checkpoint audit 3f2a9c1 --base v2.1 --head topic      one squash merge
-
-A squash that names its pull request, as "(#12)", is found by itself where refs/pull/12/head was fetched."""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("range", metavar="RANGE", nargs="?", help="such as main~50..main, or a branch (default: HEAD)")

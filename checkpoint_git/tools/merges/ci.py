@@ -29,18 +29,6 @@ from checkpoint_git.tools.merges.judged import Schemas
 from checkpoint_git.tools.merges.line_merge import audit_merge, audit_merges, find_event, predict_line_merge
 from checkpoint_git.tools.merges.tree_merge import read_checked_bases
 
-SUMMARY = """\
-what a forge's jobs do for pull requests, because no forge's merge button runs a merge driver
-
-  premerge             merge the base branch into a pull request by meaning, and push that, so that it can be merged
-  verify               would the forge's own merge by lines treat every entry by the rules? did a candidate's?"""
-EXAMPLES = """\
-  checkpoint ci premerge --base origin/main --head origin/topic --dry-run
-  checkpoint ci premerge --base origin/main --head HEAD --branch topic --push
-  checkpoint ci premerge --base origin/main --head HEAD --format md
-  checkpoint ci verify --base origin/main --head HEAD --format github
-  checkpoint ci verify --base origin/main --candidate HEAD"""
-
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"  # the variable that names the file of a job's page; cli writes it
 # option -> the verb that takes it; those that both take are not here
 _OPTIONS = {

@@ -26,14 +26,6 @@ from checkpoint_git.merge.explanation import Explanation
 from checkpoint_git.merge.verdict import FAILURES, Verdict
 from checkpoint_git.tools.merges.judged import JudgedFile, Parents, Schemas, describe_ours, file_data, say_entry
 
-SUMMARY = "what a past merge did to each entry of each checkpoint: taken from whom, combined, lost"
-EXAMPLES = """\
-  checkpoint explain-merge                    the merge at HEAD
-  checkpoint explain-merge v2.1~3
-  checkpoint explain-merge HEAD -- .checkpoints/build.checkpoint.json
-  checkpoint explain-merge --range main~50..main
-  checkpoint explain-merge --range main --json"""
-
 
 class ExplainedMerge(NamedTuple):
     """One merge. touched: None where nothing is known of it; `reason` then says why."""

@@ -16,17 +16,6 @@ from checkpoint_git.merge.file import Merged, merge_file
 from checkpoint_git.merge.lint import lint_schema
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 
-SUMMARY = "merge three versions of any JSON file, as `git merge-file` merges lines"
-EXAMPLES = """\
-  checkpoint merge-file ours.json base.json theirs.json            into ours.json
-  checkpoint merge-file -p ours.json base.json theirs.json         to stdout
-  checkpoint merge-file --schema tasks.schema.json OURS BASE THEIRS   by the x-merge keywords of a schema"""
-EXIT_CODES = """\
-exit codes:
-  0         clean
-  1 to 127  so many conflicts, or more than 127
-  255       nothing was merged; a message says why"""
-
 FAILED, _MOST_TOLD = 255, 127
 _LABELS = ("ours", "base", "theirs")
 _HARMLESS = ("schema/dead-reference", "schema/foreign-reference")  # what lies behind it merges by its structure

@@ -21,13 +21,6 @@ from checkpoint_git.protocols.write import Tell, say_waiting
 from checkpoint_git.tools.merges.decisions import TAKES, Asker, Request, Resolved, plan_file
 from checkpoint_git.tools.merges.unmerged import NAMES, Case, list_conflicts, read_case, read_marked_case, read_raw
 
-SUMMARY = "decide the conflicts of a merge, and stage what is clean"
-EXAMPLES = """\
-  checkpoint resolve                                asks about every conflict; off a terminal it lists them
-  checkpoint resolve --take newest                  the side with the later updated_at, everywhere
-  checkpoint resolve .checkpoints/build.checkpoint.json --where /step --take theirs
-  git checkout --merge -- PATH                      undoes it: the file with its conflicts is back"""
-
 # git's operation -> (what the two sides are in it, how it goes on)
 _OPERATIONS = {
     "merge": ("a merge: ours is your branch, theirs the one that is merged into it", "git commit"),

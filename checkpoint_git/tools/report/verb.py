@@ -18,17 +18,6 @@ from checkpoint_git.protocols.contract import Question, read_summaries
 from checkpoint_git.protocols.registry import protocol_of
 from checkpoint_git.tools.report.page import make_page, render
 
-SUMMARY = "draw all work as one HTML page that needs nothing else: board, decisions, drift, timeline"
-EXAMPLES = """\
-  checkpoint report                  into the git directory, where no commit takes it along; the path is said
-  checkpoint report --open           and show it in the browser
-  checkpoint report -o status.html   into a file of your choice
-  checkpoint report -o -             to stdout
-  checkpoint report --no-doctor      without looking for drift, which takes longest
-
-The page loads nothing and runs nothing but its own few lines. Texts of checkpoints and commits stay texts. What looks
-like a password, a token or a key is replaced by [redacted]."""
-
 NAME = "checkpoint-report.html"
 _MARK = b'<meta name="generator" content="checkpoint-git report">'
 _LOOKED_AT = 1_000  # bytes

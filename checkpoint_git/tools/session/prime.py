@@ -16,21 +16,6 @@ from checkpoint_git.tools.session import agent_hooks
 from checkpoint_git.tools.session.agent_hooks import SHAPES, HookInput, read_hook_input, render_shape
 from checkpoint_git.tools.session.record import find_quietly, name_checkpoint, write_start
 
-SUMMARY = "tell a new session where the work stands: for the hook that an agent runs when it starts"
-EXAMPLES = """\
-  checkpoint prime
-  checkpoint prime --format claude       as the hook's JSON: claude, codex, gemini, cursor
-  checkpoint prime --budget 800          shorter
-
-At most 60 lines and 1,500 tokens, a token being four bytes: decisions that wait on the user, the skill to go on with,
-the next action, what is stale, broken, gone or merged already, what else is running. Text from checkpoints stands
-between two fence lines, each of its lines marked, and is data. Where there is nothing to say, it says nothing. The
-JSON that a hook gets on stdin is read where there is some."""
-EXIT_CODES = """\
-exit codes:
-  0    always, so that the session starts; trouble is one line on stderr
-  2    with --strict: it could not tell"""
-
 FORMATS = agent_hooks.FORMATS  # what --format takes here
 tell_error = partial(agent_hooks.make_error_answer, "prime")
 MOST_LINES = 60  # with the lines around the fence

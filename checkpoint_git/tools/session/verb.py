@@ -20,22 +20,6 @@ from checkpoint_git.tools.session.record import (
 )
 from checkpoint_git.tools.session.work import describe_work, find_work, may_block
 
-SUMMARY = "remind a session that work went on and no checkpoint was written: for the hooks of an agent"
-EXAMPLES = """\
-  checkpoint session stop                        when a turn ends; a reminder at most every 15 minutes
-  checkpoint session stop --block                ... that keeps the session going until it is heeded, once
-  checkpoint session precompact --format claude  before the context is made shorter, as the hook's JSON
-  checkpoint session start                       note the start (checkpoint prime does so too)
-  checkpoint session end                         forget the session
-
-Work is a file that changed, in the work tree or in a commit, after the session started and after a checkpoint was
-written. It says nothing where there is none, outside git, and where there is no .checkpoints. `git config
-checkpoint.sessionBlocks true` is --block for every session here."""
-EXIT_CODES = """\
-exit codes:
-  0    always, so that no session is disturbed; trouble is one line on stderr
-  2    with --strict: it could not tell"""
-
 FORMATS = agent_hooks.FORMATS  # what --format takes here
 tell_error = partial(agent_hooks.make_error_answer, "session")
 _SECOND = 10**9

@@ -31,20 +31,6 @@ from checkpoint_git.tools.setup.steps import (
 )
 from checkpoint_git.tools.setup.survey import Survey, read_file, read_merge_attribute, read_survey
 
-SUMMARY = "make this repository ready for checkpoints; safe to run again at any time"
-EXAMPLES = """\
-  checkpoint init                        everything, found out by itself
-  checkpoint init --dry-run              say what would be done
-  checkpoint init --hooks none           no hooks
-  checkpoint init --narrative newest     merges nobody watches: the newer side's story wins, the other is kept
-  checkpoint init --adopt                take over from the merge driver opchain-checkpoint
-  checkpoint init --agent auto           skills, commands and hooks for the coding agents that are used here
-  checkpoint init --ci github            jobs that check pull requests, and merge their checkpoints by meaning
-  checkpoint init --schemas              let editors check checkpoints while they are edited
-  checkpoint init 'data/**/*.json' --schema tasks.schema.json
-                                         merge other JSON files too"""
-
-
 _PATTERN = re.compile(r'[^\s!#"\\-][^\t\r\n"\\]*[./*][^\s"\\]+')
 
 

@@ -18,19 +18,6 @@ from checkpoint_git.protocols.registry import KINDS
 from checkpoint_git.tools.setup.steps import RemoveFile, Step, apply_steps, leave_hidden, write_step
 from checkpoint_git.tools.setup.survey import read_file
 
-SUMMARY = """\
-print the JSON Schemas of checkpoints, workflows and records, and settings for editors
-
-`checkpoint init --schemas` writes the schemas into .checkpoints/schemas and lets every checkpoint name its own."""
-EXAMPLES = """\
-  checkpoint schema                      which there are, and for which files
-  checkpoint schema skill                the schema of a skill's checkpoint
-  checkpoint schema x-merge              what the keyword x-merge may hold, for schemas of your own
-  checkpoint schema --editor vscode      settings.json and tasks.json for VS Code
-  checkpoint schema --matcher            a problem matcher for GitHub Actions
-
-  check-jsonschema --schemafile .checkpoints/schemas/skill.schema.json .checkpoints/*.checkpoint.json"""
-
 _META_SCHEMA = "x-merge"  # of the keywords that say how files merge
 FOLDER = "schemas"  # in .checkpoints
 _COMMENT = "Written by `checkpoint init --schemas`, which also brings it up to date. sha256:"

@@ -10,14 +10,6 @@ from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.git.clone import add_gaps
 from checkpoint_git.protocols.contract import Question, is_any_present, read_summaries
 
-SUMMARY = "show where everything stands: decisions that wait on you, a table, next actions, blockers"
-EXAMPLES = """\
-  checkpoint status
-  checkpoint status build
-  checkpoint status --brief                        the most important skill alone
-  checkpoint status --since=2026-06-01T00:00:00Z   what changed since: rows, actions, decisions, blockers
-  checkpoint status --json"""
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("skill", metavar="SKILL", nargs="?", help="show this one in full; default: all")

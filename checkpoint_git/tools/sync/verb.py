@@ -14,15 +14,6 @@ from checkpoint_git.tools.sync.reconcile import read_sent
 from checkpoint_git.tools.sync.run import SyncResult, sync
 from checkpoint_git.tools.sync.state import read_memory
 
-SUMMARY = "exchange checkpoints with a branch that others write to as well: send, merge, take in"
-EXAMPLES = """\
-  checkpoint sync                        with the branch that the checked-out one follows
-  checkpoint sync --branch checkpoints   with a branch that holds nothing else
-  checkpoint sync --status               what waits here to be sent; asks no remote
-  checkpoint sync --take theirs          where both sides changed the same field
-
-Only checkpoints are committed and sent; what else is changed or staged stays as it is. It can be run at any time and
-by any number of clones at once. For good: git config checkpoint.syncBranch checkpoints"""
 _MOST_SHOWN = 10
 
 

@@ -17,14 +17,6 @@ from checkpoint_git.protocols.contract import find_files, find_scattered_files, 
 from checkpoint_git.protocols.registry import KINDS, find_kind, fixed_paths, protocol_of
 from checkpoint_git.protocols.validate import describe_unmerged, iterate_checked
 
-SUMMARY = "check checkpoints against the schema and the protocol's rules"
-EXAMPLES = """\
-  checkpoint validate                         the nearest .checkpoints folder; at the top, every one in git
-  checkpoint validate .checkpoints/build.checkpoint.json
-  checkpoint validate --staged                what a commit would take in
-  checkpoint validate --rev origin/main       what a commit holds
-  checkpoint validate --strict --format github"""
-
 Files = Iterable[tuple[str, FileContent]]
 
 

@@ -52,7 +52,7 @@ EVERY_SCRIPT = [script for path in WORKFLOWS for script in scripts(load(path))] 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_is_one_that_the_command_line_takes(name: str) -> None:
     request = find_request(shlex.split(COMMANDS[name]))
-    args = parse(request, load_verb(request.verb), tuple(FORMATS), "")
+    args = parse(request, load_verb(request.verb), tuple(FORMATS))
     assert args.format == "text"
 
 

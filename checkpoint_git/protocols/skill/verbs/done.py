@@ -15,13 +15,7 @@ from checkpoint_git.protocols.skill.store import change_checkpoint, check_owner
 from checkpoint_git.protocols.skill.verbs.update import outcome_of_write
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
 
-SUMMARY = "take the first next action off the list and note it as done"
 SENTENCES = ("next",)
-EXAMPLES = """\
-  checkpoint done build
-  checkpoint done build --next "Write the release notes"
-  checkpoint done build --complete
-  checkpoint done build --verify        shows the action's done_when, asks, and runs it first"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,11 +9,6 @@ from checkpoint_git.git.clone import find_conflicts
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.read import iterate_documents
 
-SUMMARY = "list the checkpoints of this project"
-EXAMPLES = """\
-  checkpoint list
-  checkpoint list --json"""
-
 _HEADERS = ("skill", "status", "updated", "file")
 _FIELDS = ("project", "phase", "step", "status", "updated_at")
 

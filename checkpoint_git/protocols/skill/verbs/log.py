@@ -22,19 +22,6 @@ from checkpoint_git.protocols.skill.life import describe_event, event_lines, is_
 from checkpoint_git.protocols.skill.read import missing_checkpoint
 from checkpoint_git.protocols.skill.since import read_since
 
-SUMMARY = "tell the life of a checkpoint: what each commit advanced, decided and closed"
-EXAMPLES = """\
-  checkpoint log build                        the newest 20 commits that did something
-  checkpoint log build -n 0                   all of them
-  checkpoint log build --since 2026-06-01
-  checkpoint log build --rows                 when each row of the progress table advanced
-  checkpoint log build --rows sprint-2        that row alone
-  checkpoint log build --decisions            what was decided when, and which blockers came and went
-  checkpoint log build --json
-
-An entry that came by a merge is told at the commit that made it; at the merge stands what the merge itself decided.
-The file is followed to the names it had before. Private state and telemetry are not told."""
-
 DEFAULT_LIMIT = 20
 _SHOWN_LETTERS = 200
 _SHOWN_EVENTS = 20  # of one commit

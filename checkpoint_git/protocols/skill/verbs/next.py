@@ -14,17 +14,6 @@ from checkpoint_git.protocols.skill.read import iterate_documents
 from checkpoint_git.protocols.skill.shipped_actions import read_shipped
 from checkpoint_git.protocols.skill.views import outline
 
-SUMMARY = "name the one action that matters most now"
-EXAMPLES = """\
-  checkpoint next
-  checkpoint next --all       the whole queue, with the reasons
-  checkpoint next --json
-
-The order: a decision waits on you; failed; in progress at a gate (phase or step says gate, approval, review,
-sign-off and the like); in progress; blocked by something else; complete with work still queued; not started. Who is
-over budget goes first among equals, then who was written last. Actions whose pull request or ticket the history
-shows as merged are passed over, in any of these; a blocker whose proposed resolution is merged says so."""
-
 _GLYPHS: dict[str, Glyph] = {
     "decision": "decision",
     "failed": "failed",

@@ -48,8 +48,6 @@ class _Verb(NamedTuple):
     """One of the verbs, made like a module of its own. make: (arguments, now) -> the change."""
 
     name: str
-    SUMMARY: str
-    EXAMPLES: str
     arguments: tuple[tuple[str, dict[str, Any]], ...]
     make: Callable[[Namespace, int], Record]
     usage: str | None = None  # None: argparse's own
@@ -84,15 +82,11 @@ def _text(name: str, text: str) -> tuple[str, dict[str, Any]]:
 _BLOCKS = ("--blocks", {"metavar": "ROW", "help": "the id of the row in progress_table that waits"})
 NOTE = _Verb(
     "note",
-    "keep a key decision",
-    '  checkpoint note build "SQLite for storage"',
     (_text("TEXT", "what was decided, in a sentence"),),
     lambda args, now: lambda value: entries.note(value, " ".join(args.text)),
 )
 ASK = _Verb(
     "ask",
-    "ask the user for a decision; it waits until `decide` answers it",
-    '  checkpoint ask build "Which region?" --option eu-west --option us-east --blocks sprint-2',
     (
         _text("QUESTION", "what is to be decided"),
         (
@@ -105,16 +99,12 @@ ASK = _Verb(
 )
 DECIDE = _Verb(
     "decide",
-    "answer a decision that waits; the answer is kept as a key decision with its day",
-    '  checkpoint decide build "eu-west"\n  checkpoint decide build b41d7 "eu-west"   where several wait',
     (("words", {"metavar": "[ID] ANSWER", "nargs": "+", "help": "the question's id, where several wait; the answer"}),),
     lambda args, now: lambda value: entries.decide(value, now, *entries.split_answer(value, args.words)),
     "%(prog)s [OPTIONS] SKILL [ID] ANSWER",
 )
 BLOCK = _Verb(
     "block",
-    "add a blocker; the status stays",
-    '  checkpoint block build "The sandbox key is missing" --needs external_dep',
     (
         _text("TEXT", "what blocks the work"),
         ("--needs", {"metavar": "WHO", "help": f"who can clear it: {', '.join(entries.NEEDS)}"}),
@@ -124,15 +114,11 @@ BLOCK = _Verb(
 )
 UNBLOCK = _Verb(
     "unblock",
-    "mark a blocker as resolved",
-    "  checkpoint unblock build\n  checkpoint unblock build b41d7             where several are open",
     (("id", {"metavar": "ID", "nargs": "*", "help": "the blocker's id or text, where several are open"}),),
     lambda args, now: lambda value: entries.unblock(value, now, " ".join(args.id) if args.id else None),
 )
 DROP = _Verb(
     "drop",
-    "take a next action off the list without doing it; the reason is kept as a key decision",
-    '  checkpoint drop build "evaluator" --why "the new suite covers it"',
     (
         ("action", {"metavar": "ACTION", "nargs": "*", "help": "a part of its text; default: the first action"}),
         ("--why --reason", {"metavar": "TEXT", "required": True, "help": "the reason"}),

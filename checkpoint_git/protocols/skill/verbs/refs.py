@@ -11,11 +11,6 @@ from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.read import iterate_documents
 from checkpoint_git.protocols.skill.views import read_objects
 
-SUMMARY = "list the tickets that the skills of this project touched"
-EXAMPLES = """\
-  checkpoint refs
-  checkpoint refs --role source"""
-
 ROLES = ("source", "child", "deploy", "incident", "linked")
 _FIELDS = ("role", "provider", "id", "url", "created_by_skill", "first_seen_at")
 

@@ -13,12 +13,6 @@ from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.read import missing_checkpoint
 from checkpoint_git.protocols.write import Tell, say_waiting
 
-SUMMARY = "archive a skill's checkpoint and start afresh"
-EXAMPLES = """\
-  checkpoint reset build
-
-The file moves to .checkpoints/history/ as it is, even if it cannot be read as JSON; nothing is ever lost."""
-
 _MOST_A_SECOND = 100
 
 

@@ -26,17 +26,6 @@ from checkpoint_git.protocols.skill.views import (
     text_field,
 )
 
-SUMMARY = "show what a session must know before it goes on, and whether it may"
-EXAMPLES = """\
-  checkpoint resume build
-  checkpoint resume build --continue      you were asked, and want to go on
-  checkpoint resume build --json
-
-It goes on by itself when the skill is in progress and was written within seven days. Exit code 1 says: stop and ask (a
-decision waits, blocked, failed, stale, invalid, in a merge), or start afresh because the file cannot be read. Actions
-that the history shows as done are passed over. After a day it also tells what was committed since, and which of
-generated_files are gone or changed; where status, step and progress_table do not fit together it always says so."""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("skill", metavar="SKILL", help="the skill to go on with")

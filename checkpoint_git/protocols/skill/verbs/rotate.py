@@ -25,15 +25,6 @@ from checkpoint_git.protocols.skill.rotation import (
 from checkpoint_git.protocols.skill.views import is_reviewed
 from checkpoint_git.protocols.write import Tell, say_waiting
 
-SUMMARY = "move closed telemetry into .checkpoints/history"
-EXAMPLES = """\
-  checkpoint rotate --dry-run
-  checkpoint rotate build
-
-Moved are lists of merged and closed pull requests, runs but the last 5, reconciliation records, superseded heads, and
-key decisions but the last 20. What an open action, blocker or row names stays, and so does a merged pull request that
-the history reverted. updated_at stays: housekeeping is not progress."""
-
 _MOST_SHOWN = 10  # entries that stay, of one checkpoint
 
 

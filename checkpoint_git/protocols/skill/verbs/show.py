@@ -15,12 +15,6 @@ from checkpoint_git.protocols.skill.resume_brief import plan_resume
 from checkpoint_git.protocols.skill.shipped_actions import read_proofs
 from checkpoint_git.protocols.skill.views import list_requests, public_view
 
-SUMMARY = "show a checkpoint's whole content, or its public part"
-EXAMPLES = """\
-  checkpoint show build
-  checkpoint show --public              every skill, without what is private to each
-  checkpoint show build --public --json"""
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("skill", metavar="SKILL", nargs="?", help="whose checkpoint; default: all")

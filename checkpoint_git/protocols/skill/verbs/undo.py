@@ -12,14 +12,6 @@ from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.read import missing_checkpoint
 from checkpoint_git.protocols.write import Tell, say_waiting
 
-SUMMARY = "take back the last write of a checkpoint; once more brings it back"
-EXAMPLES = """\
-  checkpoint undo build
-
-Takes back what update, done, note, ask, decide, block, unblock or drop wrote last in this clone, byte for byte, as
-long as nothing else changed the file since. Only that one write is kept: a second undo brings it back, and does not
-go further into the past."""
-
 
 class Undone(NamedTuple):
     """fields: the root fields that differ. brought_back: what an earlier undo had taken back is there again. exists:

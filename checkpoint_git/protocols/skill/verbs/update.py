@@ -18,28 +18,9 @@ from checkpoint_git.protocols.skill.layout import check_skill_name, find_name_tr
 from checkpoint_git.protocols.skill.store import change_checkpoint, check_owner, find_untracked, list_skills
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
 
-SUMMARY = "change fields of a skill's checkpoint, or start a new one"
 RAW = True  # the edits are words that argparse cannot know: cli hands them over as args.words
 NEW_FIELD = "--new-field"
 _NEW_FIELDS = (NEW_FIELD, "--new_field")
-EXAMPLES = """\
-  checkpoint update build --step=sprint-3 --progress_summary="Sprint 2 passed."
-  checkpoint update build --context_primer.key_decisions+="SQLite for storage"
-  checkpoint update build '--progress_table[sprint-2].status=complete'
-  checkpoint update build --blockers+:json='{"id": "b1", "description": "No key yet", "needs": "user_decision"}'
-
-edits:
-  --a.b=TEXT        replace            --a.b:json=JSON    replace, the value is JSON
-  --a.b+=TEXT       append to a list   --a.b+:json=JSON   append, the value is JSON
-  --a.b-=TEXT       remove from a list --a.b-=            remove the field itself
-  --rows.0.c=TEXT   an item by number  --rows[id].c=TEXT  an item by its id
-
-Short names and other spellings that mean one field are taken for it (--decision+=, --next+=, --summary=), and the
-answer says so; other unknown names are refused. A field of your own goes below skill_state, or anywhere with
---new-field.
-
-A missing checkpoint is started. updated_at is stamped. A change that would bring a new error is refused, and
-nothing is written; errors that were there before do not keep you from fixing them one by one."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
