@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.api import MemoryCheckpoint
+from checkpoint_git import MemoryCheckpoint
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.memory.entity import Entity
 from checkpoint_git.protocols.memory.transports import UnavailableError
@@ -138,7 +138,7 @@ def test_two_servers_on_one_file_lose_nothing_that_was_acknowledged(script: str,
 KILLED = """\
     import os, signal, sys
     from pathlib import Path
-    from checkpoint_git.api import MemoryCheckpoint
+    from checkpoint_git import MemoryCheckpoint
     from tests.support.memory import start_server
 
     script, graph = sys.argv[1], Path(sys.argv[2])

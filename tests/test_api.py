@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import checkpoint_git
-from checkpoint_git import CheckpointError, Checkpoints, api
+from checkpoint_git import CheckpointError, Checkpoints
 from checkpoint_git.core.clock import read_instant
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
@@ -148,15 +148,8 @@ def test_importing_the_package_loads_nothing_else() -> None:
 def test_the_package_offers_what_it_says() -> None:
     for name in checkpoint_git.__all__:
         assert getattr(checkpoint_git, name)
-    for name in api.__all__:
-        assert getattr(api, name)
-    for module in (checkpoint_git, api):
-        with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-            module.nothing  # noqa: B018
-
-
-def test_the_package_offers_the_names_of_its_api() -> None:
-    assert {*checkpoint_git.__all__} - {"__version__"} < {*api.__all__}
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        checkpoint_git.nothing  # noqa: B018
 
 
 @pytest.mark.parametrize("path", ["x=y", "x+", "x:json", ""])

@@ -1,4 +1,8 @@
-"""Skill checkpoints for Python: the everyday verbs as methods. It prints nothing and asks nobody."""
+"""Skill checkpoints for Python: the everyday verbs as methods. It prints nothing and asks nobody.
+
+Every method may raise CheckpointError: no folder of checkpoints, no such skill, a full disk. Problems in the content of
+a checkpoint are never raised, but returned as findings.
+"""
 
 import os
 import time
